@@ -1,0 +1,55 @@
+package answer
+
+// Box is a rectangle in a frame, its corners normalised to 0..1 with the origin
+// at the top left.
+type Box struct {
+	X1 float64 `json:"x1"`
+	Y1 float64 `json:"y1"`
+	X2 float64 `json:"x2"`
+	Y2 float64 `json:"y2"`
+}
+
+// Keypoint is one joint of a body in COCO order, normalised to the frame.
+type Keypoint struct {
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+	Score float64 `json:"score"`
+}
+
+// Detection is one object that the model saw in one frame.
+type Detection struct {
+	// Term is the index of the detected term in Evidence.Terms.
+	Term int
+	Box  Box
+	// Score is the model's raw score, 0..1; it is not a probability until a
+	// Calibration has made it one.
+	Score float64
+	// Keypoints holds 17 joints when a pose was asked for, else nil.
+	Keypoints []Keypoint
+	// Colors holds the share of each of the model's 11 colour names in the box,
+	// or nil when the model gives none.
+	Colors []float64
+}
+
+// Frame is one sampled frame and what was seen in it.
+type Frame struct {
+	// At is the presentation time in seconds from the start of the video.
+	At         float64
+	Detections []Detection
+}
+
+// Evidence is everything that the model reported about one video for one set of
+// terms. It is complete: a frame without detections was looked at and showed none
+// of the terms.
+type Evidence struct {
+	// Terms are the model's classes that were asked for, in order, unique.
+	Terms []string
+	// Known says for each of Terms whether the model can assess it at all.
+	Known []bool
+	// Frames are ordered by At.
+	Frames []Frame
+	// IntervalS is the sampling interval in seconds, > 0.
+	IntervalS float64
+	// DurationS is the duration of the video in seconds; 0 when unknown.
+	DurationS float64
+}

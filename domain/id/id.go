@@ -1,0 +1,73 @@
+// Package id makes and checks the public identifiers of resources: a prefix that
+// names the kind, an underscore and the 26 characters of a ULID (api-v1.md,
+// "Conventions").
+//
+// It may import the standard library and ulid. Time and entropy are passed in.
+package id
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+)
+
+// Prefix is the kind of a resource as it stands before the underscore of its id.
+type Prefix string
+
+// The prefixes of the contract and of this project (open-points.md, "Names and
+// prefixes").
+const (
+	Account     Prefix = "acct"
+	Analysis    Prefix = "an"
+	Batch       Prefix = "batch"
+	ClientToken Prefix = "ct"
+	Event       Prefix = "evt"
+	Key         Prefix = "key"
+	Request     Prefix = "req"
+	Stream      Prefix = "st"
+	Transaction Prefix = "txn"
+	Video       Prefix = "video"
+	Webhook     Prefix = "we"
+	Delivery    Prefix = "whd"
+)
+
+// Valid reports whether s is a well-formed id of the given kind. It says nothing
+// about whether such a resource exists.
+func Valid(prefix Prefix, s string) bool {
+	rest, ok := strings.CutPrefix(s, string(prefix)+"_")
+	if !ok || len(rest) != ulid.EncodedSize {
+		return false
+	}
+	for _, c := range []byte(rest) {
+		if !strings.ContainsRune(ulid.Encoding, rune(c)) {
+			return false
+		}
+	}
+	return true
+}
+
+// Source makes ids. Ids made by one source within one millisecond ascend, so that
+// lists ordered by id keep the order of creation. It is safe for concurrent use.
+type Source struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	entropy *ulid.MonotonicEntropy
+}
+
+// NewSource returns a source that reads time from now and randomness from entropy.
+func NewSource(now func() time.Time, entropy io.Reader) *Source {
+	return &Source{now: now, entropy: ulid.Monotonic(entropy, 0)}
+}
+
+// New returns a fresh id of the given kind. It panics only when the entropy
+// reader fails, which a program cannot survive.
+func (s *Source) New(prefix Prefix) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := ulid.MustNew(ulid.Timestamp(s.now()), s.entropy)
+	return string(prefix) + "_" + u.String()
+}
