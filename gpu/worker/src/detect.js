@@ -1,0 +1,154 @@
+/**
+ * The model `detect` as the protocol shows it: its tensors, its metadata, and the
+ * way from a request to frames for the pool and back.
+ *
+ * Inputs: FRAMES (BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB), TERMS (BYTES [K],
+ * class names), WANT_POSE (BOOL [1], optional). Outputs, a row per detection, ordered
+ * by frame and then by falling score: BOXES [M,4] (x1, y1, x2, y2 in 0..1), SCORES
+ * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; on demand KEYPOINTS
+ * [M,17,3] (x, y, score; zeros where no pose was estimated) and COLORS [M,11].
+ */
+import { byteValues, bytesElements, ProtocolError } from './protocol.js';
+import { COLORS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
+
+export const MODEL = 'detect';
+export const VERSION = '1';
+
+/** Frames of one request at most. */
+export const MAX_FRAMES = 64;
+const MAX_TERMS = 256;
+const MAX_SIDE = 4096;
+
+const OUTPUTS = [
+  { name: 'BOXES', datatype: 'FP32', shape: [-1, 4] },
+  { name: 'SCORES', datatype: 'FP32', shape: [-1] },
+  { name: 'TERM_INDEX', datatype: 'INT32', shape: [-1] },
+  { name: 'FRAME_INDEX', datatype: 'INT32', shape: [-1] },
+  { name: 'KEYPOINTS', datatype: 'FP32', shape: [-1, JOINTS, 3] },
+  { name: 'COLORS', datatype: 'FP32', shape: [-1, COLORS.length] },
+  { name: 'KNOWN_TERMS', datatype: 'BOOL', shape: [-1] },
+];
+
+/**
+ * Metadata of the model. `parameters` holds what the protocol has no field for:
+ * `vocabulary` and `colors` are comma-separated lists in index order, `model` names
+ * the weights, `max_concurrency` is the number of frames worked on at once.
+ * @param {number} threads
+ */
+export function metadata(threads) {
+  return {
+    name: MODEL,
+    versions: [VERSION],
+    platform: 'tfjs_wasm',
+    inputs: [
+      { name: 'FRAMES', datatype: 'BYTES', shape: [-1] },
+      { name: 'TERMS', datatype: 'BYTES', shape: [-1] },
+      { name: 'WANT_POSE', datatype: 'BOOL', shape: [1] },
+    ],
+    outputs: OUTPUTS,
+    parameters: {
+      model: 'centernet-mobilenetv3-512',
+      vocabulary: VOCABULARY.join(','),
+      colors: COLORS.join(','),
+      max_concurrency: String(threads),
+    },
+  };
+}
+
+/**
+ * @param {ReturnType<import('./protocol.js').parseRequest>} request
+ * @param {(works: import('./thread.js').Work[]) => Promise<import('./thread.js').Seen[][]>} run
+ * @returns {Promise<import('./protocol.js').Output[]>}
+ * @throws {ProtocolError}
+ */
+export async function detect(request, run) {
+  const wants = wanted(request.outputs);
+  const terms = readTerms(input(request, 'TERMS'));
+  const frames = readFrames(input(request, 'FRAMES'));
+  const poseInput = request.inputs.get('WANT_POSE');
+  const pose = poseInput !== undefined && byteValues(poseInput, 'BOOL')[0] !== 0;
+  const classes = terms.map(classOf);
+  const asked = new Set(classes.filter((cls) => cls >= 0));
+  // Nothing that the model could find is asked for: do not look.
+  const seen = asked.size === 0 ? [] : await run(
+    frames.map((frame) => ({ frame, classes: asked, pose: pose && wants('KEYPOINTS'), color: wants('COLORS') })),
+  );
+  return toOutputs(seen, classes).filter(({ name }) => wants(name, pose));
+}
+
+/**
+ * @param {Set<string> | null} names
+ * @returns {(name: string, pose?: boolean) => boolean} whether an output is wanted
+ */
+function wanted(names) {
+  if (names === null) return (name, pose = true) => name !== 'COLORS' && (name !== 'KEYPOINTS' || pose);
+  for (const name of names) {
+    if (!OUTPUTS.some((output) => output.name === name)) throw new ProtocolError(400, `unknown output ${name}`);
+  }
+  return (name) => names.has(name);
+}
+
+/**
+ * @param {ReturnType<import('./protocol.js').parseRequest>} request
+ * @param {string} name
+ */
+function input(request, name) {
+  const tensor = request.inputs.get(name);
+  if (!tensor) throw new ProtocolError(400, `input ${name}: required`);
+  return tensor;
+}
+
+/**
+ * @param {import('./protocol.js').Tensor} tensor
+ * @returns {string[]}
+ */
+function readTerms(tensor) {
+  const terms = bytesElements(tensor).map((term) => term.toString('utf8'));
+  if (terms.length === 0 || terms.length > MAX_TERMS) throw new ProtocolError(400, `input TERMS: 1 to ${MAX_TERMS} terms`);
+  if (new Set(terms).size !== terms.length) throw new ProtocolError(400, 'input TERMS: a term is given twice');
+  return terms;
+}
+
+/**
+ * @param {import('./protocol.js').Tensor} tensor
+ * @returns {import('./thread.js').Frame[]} in memory of their own, so that a thread is sent its frame and not the body
+ */
+function readFrames(tensor) {
+  const count = tensor.shape[0] ?? 0;
+  if (count < 1 || count > MAX_FRAMES) throw new ProtocolError(400, `input FRAMES: 1 to ${MAX_FRAMES} frames`);
+  if (tensor.datatype === 'BYTES') return bytesElements(tensor).map((bytes) => ({ bytes: new Uint8Array(bytes) }));
+  const [, height, width, channels] = tensor.shape;
+  if (tensor.shape.length !== 4 || channels !== 3 || !(height > 0 && height <= MAX_SIDE && width > 0 && width <= MAX_SIDE)) {
+    throw new ProtocolError(400, 'input FRAMES: the shape must be [N] of BYTES or [N,H,W,3] of UINT8');
+  }
+  const values = byteValues(tensor, 'UINT8');
+  const size = height * width * 3;
+  return Array.from({ length: count }, (_, i) => ({
+    bytes: new Uint8Array(values.subarray(i * size, (i + 1) * size)), width, height,
+  }));
+}
+
+/**
+ * @param {import('./thread.js').Seen[][]} seen detections of each frame
+ * @param {number[]} classes class index of each term, -1 when unknown
+ * @returns {import('./protocol.js').Output[]} in the order of OUTPUTS
+ */
+function toOutputs(seen, classes) {
+  const rows = seen.flatMap((detections, frame) => detections.map((detection) => ({ frame, ...detection })));
+  const none = { joints: new Float32Array(JOINTS * 3), colors: new Float32Array(COLORS.length) };
+  const values = {
+    BOXES: rows.flatMap(({ box }) => box),
+    SCORES: rows.map(({ score }) => score),
+    TERM_INDEX: rows.map(({ cls }) => classes.indexOf(cls)),
+    FRAME_INDEX: rows.map(({ frame }) => frame),
+    KEYPOINTS: rows.flatMap(({ joints }) => Array.from(joints ?? none.joints)),
+    COLORS: rows.flatMap(({ colors }) => Array.from(colors ?? none.colors)),
+    KNOWN_TERMS: classes.map((cls) => (cls >= 0 ? 1 : 0)),
+  };
+  return OUTPUTS.map(({ name, datatype, shape }) => ({
+    name,
+    datatype,
+    shape: [name === 'KNOWN_TERMS' ? classes.length : rows.length, ...shape.slice(1)],
+    values: values[name],
+  }));
+}

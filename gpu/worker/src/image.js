@@ -1,0 +1,134 @@
+/**
+ * Pixels: what lies between a decoded frame and a model's input.
+ *
+ * @typedef {object} Image
+ * @property {number} width pixels
+ * @property {number} height pixels
+ * @property {Uint8Array} data RGB, 3 bytes a pixel, row by row
+ */
+
+/** Gray of the border around a letterboxed frame, as the detector was trained. */
+const BORDER = 114;
+
+/**
+ * Where a frame lies inside the square input of a model.
+ * @typedef {object} Placement
+ * @property {number} x left edge in the square, pixels
+ * @property {number} y top edge in the square, pixels
+ * @property {number} width
+ * @property {number} height
+ */
+
+/**
+ * Centres the frame in a square on gray, keeping its aspect ratio. A frame that is
+ * larger than the square is shrunk first; a smaller one is not enlarged, since
+ * enlarging costs accuracy.
+ * @param {Image} image
+ * @param {number} side of the square, pixels
+ * @param {Float32Array} out side*side*3, overwritten
+ * @returns {Placement}
+ */
+export function letterbox(image, side, out) {
+  const fitted = shrink(image, side);
+  const { width, height, data } = fitted;
+  const x = (side - width) >> 1;
+  const y = (side - height) >> 1;
+  out.fill(BORDER);
+  const row = width * 3;
+  for (let r = 0; r < height; r++) {
+    let to = ((y + r) * side + x) * 3;
+    for (let from = r * row, end = from + row; from < end; from++, to++) out[to] = data[from];
+  }
+  return { x, y, width, height };
+}
+
+/**
+ * Shrinks by averaging areas, so that no source pixel is dropped.
+ * @param {Image} image
+ * @param {number} side longest side allowed, pixels
+ * @returns {Image} the same image when it already fits
+ */
+export function shrink(image, side) {
+  const longest = Math.max(image.width, image.height);
+  if (longest <= side) return image;
+  const width = Math.max(1, Math.round((image.width * side) / longest));
+  const height = Math.max(1, Math.round((image.height * side) / longest));
+  const data = new Uint8Array(width * height * 3);
+  for (let y = 0, to = 0; y < height; y++) {
+    const top = Math.floor((y * image.height) / height);
+    const bottom = Math.max(top + 1, Math.floor(((y + 1) * image.height) / height));
+    for (let x = 0; x < width; x++, to += 3) {
+      const left = Math.floor((x * image.width) / width);
+      const right = Math.max(left + 1, Math.floor(((x + 1) * image.width) / width));
+      averageInto(data, to, image, left, top, right, bottom);
+    }
+  }
+  return { width, height, data };
+}
+
+/**
+ * @param {Uint8Array} data
+ * @param {number} to
+ * @param {Image} image
+ * @param {number} left
+ * @param {number} top
+ * @param {number} right
+ * @param {number} bottom
+ */
+function averageInto(data, to, image, left, top, right, bottom) {
+  let red = 0, green = 0, blue = 0;
+  for (let y = top; y < bottom; y++) {
+    for (let x = left, from = (y * image.width + left) * 3; x < right; x++, from += 3) {
+      red += image.data[from];
+      green += image.data[from + 1];
+      blue += image.data[from + 2];
+    }
+  }
+  const count = (right - left) * (bottom - top);
+  data[to] = Math.round(red / count);
+  data[to + 1] = Math.round(green / count);
+  data[to + 2] = Math.round(blue / count);
+}
+
+/**
+ * A square cut out of a frame, scaled bilinearly; what lies outside the frame is gray.
+ * @param {Image} image
+ * @param {{x: number, y: number, side: number}} square in pixels of the frame; may reach beyond it
+ * @param {number} side of the result, pixels
+ * @param {Int32Array} out side*side*3, overwritten
+ */
+export function cropSquare(image, square, side, out) {
+  const scale = square.side / side;
+  for (let y = 0, to = 0; y < side; y++) {
+    const sy = square.y + (y + 0.5) * scale - 0.5;
+    for (let x = 0; x < side; x++, to += 3) {
+      const sx = square.x + (x + 0.5) * scale - 0.5;
+      sampleInto(out, to, image, sx, sy);
+    }
+  }
+}
+
+/**
+ * @param {Int32Array} out
+ * @param {number} to
+ * @param {Image} image
+ * @param {number} x
+ * @param {number} y
+ */
+function sampleInto(out, to, image, x, y) {
+  const { width, height, data } = image;
+  if (x < -0.5 || y < -0.5 || x > width - 0.5 || y > height - 0.5) {
+    out[to] = out[to + 1] = out[to + 2] = BORDER;
+    return;
+  }
+  const x0 = Math.max(0, Math.floor(x)), y0 = Math.max(0, Math.floor(y));
+  const x1 = Math.min(width - 1, x0 + 1), y1 = Math.min(height - 1, y0 + 1);
+  const fx = Math.max(0, x - x0), fy = Math.max(0, y - y0);
+  const a = (y0 * width + x0) * 3, b = (y0 * width + x1) * 3;
+  const c = (y1 * width + x0) * 3, d = (y1 * width + x1) * 3;
+  for (let k = 0; k < 3; k++) {
+    const upper = data[a + k] * (1 - fx) + data[b + k] * fx;
+    const lower = data[c + k] * (1 - fx) + data[d + k] * fx;
+    out[to + k] = Math.round(upper * (1 - fy) + lower * fy);
+  }
+}

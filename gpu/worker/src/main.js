@@ -1,0 +1,61 @@
+/**
+ * Entry point. Listens on a free port of the loopback interface and, once every
+ * thread is warm, prints one line of JSON: {"port": number, "threads": number}.
+ *
+ * Ends when its standard input closes (the parent is gone), on SIGTERM and SIGINT
+ * after the requests under way, and with status 1 when a thread dies: whoever
+ * started it starts it again.
+ *
+ * Flags: --threads N (VQA_WORKER_THREADS; default: the cores of the machine),
+ * --queue N (VQA_WORKER_QUEUE; frames that may wait, default 256).
+ */
+import os from 'node:os';
+import { parseArgs } from 'node:util';
+import { Pool } from './pool.js';
+import { createServer } from './server.js';
+
+/** How long requests under way may take after SIGTERM, milliseconds. */
+const GRACE_MS = 5000;
+
+const { values: flags } = parseArgs({ options: { threads: { type: 'string' }, queue: { type: 'string' } } });
+const threads = count('threads', flags.threads ?? process.env.VQA_WORKER_THREADS, os.availableParallelism());
+const capacity = count('queue', flags.queue ?? process.env.VQA_WORKER_QUEUE, 256);
+
+// Watched from the start: a parent that dies while the models load must not leave a child.
+process.stdin.on('end', () => process.exit(0)).on('error', () => process.exit(0)).resume();
+
+const pool = await Pool.start({ threads, capacity });
+pool.on('crash', (err) => {
+  console.error(err);
+  process.exit(1);
+});
+const server = createServer(pool);
+server.listen(0, '127.0.0.1', () => {
+  process.stdout.write(`${JSON.stringify({ port: server.address().port, threads })}\n`);
+});
+for (const signal of ['SIGTERM', 'SIGINT']) process.once(signal, stop);
+
+async function stop() {
+  setTimeout(() => process.exit(0), GRACE_MS).unref();
+  server.close(async () => {
+    await pool.close();
+    process.exit(0);
+  });
+  server.closeIdleConnections();
+}
+
+/**
+ * @param {string} name
+ * @param {string | undefined} text
+ * @param {number} preset
+ * @returns {number}
+ */
+function count(name, text, preset) {
+  if (text === undefined || text === '') return preset;
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 1024) {
+    console.error(`${name}: ${text} is not a whole number from 1 to 1024`);
+    process.exit(2);
+  }
+  return value;
+}

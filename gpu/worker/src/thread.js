@@ -1,0 +1,67 @@
+/**
+ * One inference thread: decodes a frame and runs the models on it. It is sent one
+ * Work at a time and answers each with `{detections}` or `{error}`; `{ready}` comes first.
+ *
+ * @typedef {object} Frame
+ * @property {Uint8Array} bytes JPEG, or RGB when width and height are given
+ * @property {number} [width]
+ * @property {number} [height]
+ *
+ * @typedef {object} Work
+ * @property {Frame} frame
+ * @property {Set<number>} classes class indices that are asked for
+ * @property {boolean} pose estimate the pose of people
+ * @property {boolean} color name the colours of every box
+ *
+ * @typedef {import('./boxes.js').Detection & {joints?: Float32Array, colors?: Float32Array}} Seen
+ */
+import { parentPort } from 'node:worker_threads';
+import { colorShares } from './colors.js';
+import { Detector } from './detector.js';
+import { JpegDecoder } from './jpeg.js';
+import { MAX_POSES, MIN_PERSON_SCORE, PoseEstimator } from './pose.js';
+import { startRuntime } from './tensorflow.js';
+import { PERSON } from './vocabulary.js';
+
+await startRuntime();
+const jpeg = new JpegDecoder();
+const detector = await Detector.load();
+/** @type {Promise<PoseEstimator> | undefined} loaded at first need: most questions need none */
+let estimator;
+
+parentPort.on('message', async (work) => {
+  try {
+    parentPort.postMessage({ detections: await look(work) });
+  } catch (err) {
+    parentPort.postMessage({ error: err.message });
+  }
+});
+parentPort.postMessage({ ready: true });
+
+/**
+ * @param {Work} work
+ * @returns {Promise<Seen[]>}
+ */
+async function look({ frame, classes, pose, color }) {
+  const { bytes, width, height } = frame;
+  const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
+  /** @type {Seen[]} */
+  const detections = detector.detect(image, classes);
+  if (color) for (const seen of detections) seen.colors = colorShares(image, seen.box);
+  if (pose) await addPoses(image, detections);
+  return detections;
+}
+
+/**
+ * @param {import('./image.js').Image} image
+ * @param {Seen[]} detections
+ */
+async function addPoses(image, detections) {
+  const people = detections.filter(({ cls, score }) => cls === PERSON && score >= MIN_PERSON_SCORE);
+  if (people.length === 0) return;
+  // The decoder's pixels are valid until its next call, which cannot come before
+  // this frame is answered: the pool sends a thread one frame at a time.
+  estimator ??= PoseEstimator.load();
+  const poses = await estimator;
+  for (const person of people.slice(0, MAX_POSES)) person.joints = poses.estimate(image, person.box);
+}

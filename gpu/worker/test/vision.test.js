@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { suppress } from '../src/boxes.js';
+import { colorOf, colorShares } from '../src/colors.js';
+import { cropSquare, letterbox, shrink } from '../src/image.js';
+import { COLORS, VOCABULARY, classOf } from '../src/vocabulary.js';
+
+/** An image of one colour. */
+function plain(width, height, [r, g, b]) {
+  const data = new Uint8Array(width * height * 3);
+  for (let i = 0; i < data.length; i += 3) data.set([r, g, b], i);
+  return { width, height, data };
+}
+
+test('suppress keeps one box per object and class', () => {
+  const box = (cls, score, ...corners) => ({ cls, score, box: corners });
+  const best = box(1, 0.9, 0, 0, 0.5, 0.5);
+  const shifted = box(1, 0.8, 0.05, 0, 0.55, 0.5);
+  const part = box(1, 0.7, 0.1, 0.1, 0.2, 0.2);
+  const otherClass = box(2, 0.6, 0, 0, 0.5, 0.5);
+  const neighbour = box(1, 0.5, 0.45, 0, 0.95, 0.5);
+  assert.deepEqual(suppress([neighbour, part, shifted, otherClass, best]), [best, otherClass, neighbour]);
+});
+
+test('suppress keeps the order of equal scores', () => {
+  const a = { cls: 1, score: 0.5, box: [0, 0, 0.1, 0.1] };
+  const b = { cls: 1, score: 0.5, box: [0.5, 0.5, 0.6, 0.6] };
+  assert.deepEqual(suppress([a, b]), [a, b]);
+  assert.deepEqual(suppress([b, a]), [b, a]);
+});
+
+test('letterbox centres on gray and enlarges nothing', () => {
+  const out = new Float32Array(8 * 8 * 3);
+  assert.deepEqual(letterbox(plain(4, 2, [1, 2, 3]), 8, out), { x: 2, y: 3, width: 4, height: 2 });
+  const at = (x, y) => [...out.subarray((y * 8 + x) * 3, (y * 8 + x) * 3 + 3)];
+  assert.deepEqual(at(2, 3), [1, 2, 3]);
+  assert.deepEqual(at(5, 4), [1, 2, 3]);
+  assert.deepEqual(at(6, 4), [114, 114, 114]);
+  assert.deepEqual(at(2, 2), [114, 114, 114]);
+});
+
+test('shrink averages all pixels and keeps the aspect ratio', () => {
+  const image = plain(16, 4, [0, 0, 0]);
+  for (let i = 0; i < image.data.length; i += 6) image.data.set([200, 100, 50], i);
+  const small = shrink(image, 4);
+  assert.deepEqual([small.width, small.height], [4, 1]);
+  assert.deepEqual([...small.data.subarray(0, 3)], [100, 50, 25]);
+});
+
+test('cropSquare reads gray outside the frame', () => {
+  const out = new Int32Array(4 * 4 * 3);
+  cropSquare(plain(4, 4, [9, 9, 9]), { x: -4, y: 0, side: 8 }, 4, out);
+  assert.equal(out[0], 114);
+  assert.equal(out[3 * 3], 9);
+});
+
+test('colours have their everyday names', async (t) => {
+  const cases = {
+    black: [10, 10, 12], white: [250, 250, 245], gray: [128, 128, 128], red: [200, 20, 30], green: [30, 160, 60],
+    blue: [30, 60, 200], yellow: [240, 220, 40], orange: [250, 130, 20], brown: [110, 65, 30], pink: [255, 150, 180],
+    purple: [120, 40, 160],
+  };
+  assert.deepEqual(Object.keys(cases).sort(), [...COLORS].sort());
+  for (const [name, rgb] of Object.entries(cases)) {
+    await t.test(name, () => assert.equal(COLORS[colorOf(...rgb)], name));
+  }
+});
+
+test('colour shares of a box sum to one', () => {
+  const image = plain(20, 20, [200, 20, 30]);
+  image.data.fill(0, 0, 10 * 20 * 3);
+  const shares = colorShares(image, [0, 0, 1, 1]);
+  assert.equal(shares[COLORS.indexOf('black')], 0.5);
+  assert.equal(shares[COLORS.indexOf('red')], 0.5);
+});
+
+test('every class is found by its name and nothing else is', () => {
+  assert.equal(VOCABULARY.length, 80);
+  VOCABULARY.forEach((name, index) => assert.equal(classOf(name), index));
+  assert.equal(classOf('unicorn'), -1);
+});
