@@ -1,0 +1,183 @@
+package objects
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"vqa/domain/fault"
+)
+
+const (
+	// uploadIdle is how long a PUT may stay silent, and uploadMax how long it may
+	// take in all: a URL that was valid at its start does not hold a connection for
+	// ever.
+	uploadIdle = 60 * time.Second
+	uploadMax  = time.Hour
+	// downloadMax bounds one playback response; a player asks for ranges anew.
+	downloadMax = time.Hour
+
+	methods = "GET, HEAD, PUT, OPTIONS"
+)
+
+// ServeHTTP answers the signed URLs of a file:// bucket under Path: PUT stores,
+// GET and HEAD play, OPTIONS is the preflight of a browser. Failures are faults
+// handed to Options.WriteError: insufficient_scope (signature), token_expired,
+// resource_not_found, resource_conflict (frozen), unsupported_media_type,
+// payload_too_large, video_too_large and upload_incomplete.
+func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	setCORS(w.Header())
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	if s.dir == "" {
+		s.opt.WriteError(w, r, fault.NotFound())
+		return
+	}
+	var serve func(http.ResponseWriter, *http.Request, grant) error
+	switch r.Method {
+	case http.MethodOptions:
+		w.WriteHeader(http.StatusNoContent)
+		return
+	case http.MethodGet, http.MethodHead:
+		serve = s.download
+	case http.MethodPut:
+		serve = s.upload
+	default:
+		w.Header().Set("Allow", methods)
+		s.opt.WriteError(w, r, fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed here.", r.Method))
+		return
+	}
+	g, err := s.verify(r)
+	if err == nil {
+		err = serve(w, r, g)
+	}
+	if err != nil {
+		s.opt.WriteError(w, r, err)
+	}
+}
+
+// setCORS opens the objects to every origin: the URL itself is the credential and
+// no cookie takes part.
+func setCORS(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", methods)
+	h.Set("Access-Control-Allow-Headers", "Content-Type, Range, If-Range, If-None-Match, If-Modified-Since")
+	h.Set("Access-Control-Expose-Headers", "Accept-Ranges, Content-Length, Content-Range, ETag")
+	h.Set("Access-Control-Max-Age", "86400")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+}
+
+func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
+	if err := checkUploadHeader(r, g); err != nil {
+		return err
+	}
+	ctx := r.Context()
+	if err := s.checkOpen(ctx, g.key); err != nil {
+		return err
+	}
+	out, err := s.Writer(ctx, g.key, g.contentType, g.maxBytes)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	body := &pacedBody{r: r.Body, ctl: http.NewResponseController(w), end: time.Now().Add(uploadMax)}
+	if _, err := io.Copy(out, body); err != nil {
+		if body.err != nil {
+			return incomplete("The upload broke off before its last byte.").WithCause(body.err)
+		}
+		return err
+	}
+	if out.SizeBytes() == 0 {
+		return incomplete("The upload has no bytes.")
+	}
+	if err := out.Commit(); err != nil {
+		return err
+	}
+	s.opt.Log.InfoContext(ctx, "upload stored", "key", g.key, "size_bytes", out.SizeBytes())
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// checkUploadHeader judges what can be judged before a byte is read.
+func checkUploadHeader(r *http.Request, g grant) error {
+	got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || !strings.EqualFold(got, g.contentType) {
+		return fault.Newf(fault.UnsupportedMediaType, "The upload must be sent with Content-Type %s.", g.contentType)
+	}
+	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
+		return fault.New(fault.UnsupportedMediaType, "The upload must be sent without a Content-Encoding.")
+	}
+	switch {
+	case r.ContentLength > g.maxBytes:
+		return tooLarge(r.ContentLength, g.maxBytes)
+	case r.ContentLength == 0:
+		return incomplete("The upload has no bytes.")
+	}
+	return nil
+}
+
+func incomplete(message string) *fault.Fault { return fault.New(fault.UploadIncomplete, message) }
+
+// pacedBody reads a body and gives up on a silent or endless sender. It keeps the
+// error of the sender apart from one of the disk.
+type pacedBody struct {
+	r   io.Reader
+	ctl *http.ResponseController
+	end time.Time // wall clock: it sets a deadline of the connection
+	err error
+}
+
+func (b *pacedBody) Read(p []byte) (int, error) {
+	deadline := time.Now().Add(uploadIdle)
+	if deadline.After(b.end) {
+		deadline = b.end
+	}
+	// A writer that is no connection (a test's recorder) has no deadline to set.
+	if err := b.ctl.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		b.err = err
+		return 0, err
+	}
+	n, err := b.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		b.err = err
+	}
+	return n, err
+}
+
+func (s *Store) download(w http.ResponseWriter, r *http.Request, g grant) error {
+	path, _ := s.LocalPath(g.key)
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fault.NotFound()
+	}
+	if err != nil {
+		return fmt.Errorf("objects: open %s: %w", g.key, err)
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return fmt.Errorf("objects: stat %s: %w", g.key, err)
+	}
+	if !info.Mode().IsRegular() {
+		return fault.NotFound()
+	}
+	// Lifted again for the next response of a kept connection; what is no connection
+	// (a test's recorder) has no deadline.
+	ctl := http.NewResponseController(w)
+	_ = ctl.SetWriteDeadline(time.Now().Add(downloadMax))
+	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
+	h := w.Header()
+	h.Set("Content-Type", g.contentType)
+	h.Set("Content-Disposition", disposition(g.filename))
+	h.Set("ETag", fmt.Sprintf(`"%x-%x"`, info.ModTime().UnixNano(), info.Size()))
+	age := int64(g.expiresAt.Sub(s.opt.Now()) / time.Second)
+	h.Set("Cache-Control", "private, max-age="+strconv.FormatInt(max(age, 0), 10))
+	http.ServeContent(w, r, "", info.ModTime(), f)
+	return nil
+}

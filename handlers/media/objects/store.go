@@ -1,0 +1,226 @@
+package objects
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+	"gocloud.dev/gcerrors"
+
+	"vqa/domain/fault"
+)
+
+// MaxVideoBytes is the size limit of a video (api-v1.md, "Limits": 2 GiB).
+const MaxVideoBytes int64 = 2147483648
+
+// SignedURLLife is the life of every signed URL (api-v1.md, "Conventions").
+const SignedURLLife = time.Hour
+
+const (
+	uploadPrefix = "uploads/"
+	videoPrefix  = "videos/"
+	closedSuffix = ".closed"
+	tempSuffix   = ".tmp" // what fileblob ends the name of an unfinished file with
+)
+
+// minSigningKey is the least length of the HMAC key, the size of its hash.
+const minSigningKey = 32
+
+// Options configure a Store.
+type Options struct {
+	// URL is the bucket as a Go CDK URL (file:///path, s3://bucket?region=…). Empty
+	// means the folder Dir.
+	URL string
+	// Dir is the folder of the objects when URL is empty.
+	Dir string
+	// PublicURL is the address under which clients reach this service, without a
+	// trailing slash; URLs of a file:// bucket begin with it.
+	PublicURL string
+	// SigningKey signs URLs of a file:// bucket: at least 32 bytes, the same in
+	// every process that shares the folder.
+	SigningKey []byte
+	// Now is the clock of expiry.
+	Now func() time.Time
+	// WriteError answers a failed request to ServeHTTP with the error envelope.
+	WriteError func(w http.ResponseWriter, r *http.Request, err error)
+	// Log may be nil.
+	Log *slog.Logger
+}
+
+// Store is an open bucket. It is safe for concurrent use.
+type Store struct {
+	bucket *blob.Bucket
+	// dir is the absolute folder of a file:// bucket, else empty.
+	dir string
+	opt Options
+	// names orders the moments at which an upload takes its name against Freeze and
+	// Promote, so that a PUT that began before Freeze cannot commit after it.
+	names sync.Mutex
+	// hardLink is os.Link; a test takes it away.
+	hardLink func(oldname, newname string) error
+}
+
+// Info describes a stored object.
+type Info struct {
+	SizeBytes int64
+	ModTime   time.Time
+	// ETag changes whenever the bytes of the key are replaced.
+	ETag string
+}
+
+// UploadKey is where the bytes of a video arrive.
+func UploadKey(videoID string) string { return uploadPrefix + videoID }
+
+// VideoKey is where the bytes of a ready video stay.
+func VideoKey(videoID string) string { return videoPrefix + videoID }
+
+// Open opens the bucket and, for a folder, makes it.
+func Open(ctx context.Context, opt Options) (*Store, error) {
+	if opt.Now == nil {
+		return nil, errors.New("objects: a clock is required")
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	opt.PublicURL = strings.TrimRight(opt.PublicURL, "/")
+	dir, err := localDir(opt)
+	if err != nil {
+		return nil, err
+	}
+	if dir == "" {
+		bucket, err := blob.OpenBucket(ctx, opt.URL)
+		if err != nil {
+			// The driver repeats the URL, which may carry credentials.
+			scheme, _, _ := strings.Cut(opt.URL, ":")
+			return nil, errors.New("objects: open the bucket: " + strings.ReplaceAll(err.Error(), opt.URL, scheme+"://…"))
+		}
+		return &Store{bucket: bucket, opt: opt}, nil
+	}
+	if len(opt.SigningKey) < minSigningKey {
+		return nil, fmt.Errorf("objects: the signing key has %d bytes, fewer than %d", len(opt.SigningKey), minSigningKey)
+	}
+	if opt.WriteError == nil || opt.PublicURL == "" {
+		return nil, errors.New("objects: a folder needs PublicURL and WriteError to serve signed URLs")
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("objects: make the folder: %w", err)
+	}
+	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
+		NoTempDir:   true, // a rename must not cross file systems
+		DirFileMode: 0o700,
+		Metadata:    fileblob.MetadataDontWrite, // the content type travels in the signed URL
+	})
+	if err != nil {
+		return nil, fmt.Errorf("objects: open %s: %w", dir, err)
+	}
+	return &Store{bucket: bucket, dir: dir, opt: opt, hardLink: os.Link}, nil
+}
+
+// localDir returns the absolute folder of a file:// bucket, or "" for another one.
+func localDir(opt Options) (string, error) {
+	dir := opt.Dir
+	if opt.URL != "" {
+		u, err := url.Parse(opt.URL)
+		if err != nil || u.Scheme == "" {
+			return "", errors.New("objects: the bucket URL cannot be parsed")
+		}
+		if u.Scheme != fileblob.Scheme {
+			return "", nil
+		}
+		if dir = u.Path; u.Host == "." {
+			dir = "." + u.Path
+		}
+	}
+	if dir == "" {
+		return "", errors.New("objects: neither a bucket URL nor a folder is given")
+	}
+	return filepath.Abs(dir)
+}
+
+// Close releases the bucket. It does not wait for requests in ServeHTTP.
+func (s *Store) Close() error { return s.bucket.Close() }
+
+// Stat describes the object, or answers resource_not_found.
+func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
+	if err := checkKey(key); err != nil {
+		return Info{}, err
+	}
+	a, err := s.bucket.Attributes(ctx, key)
+	if err != nil {
+		return Info{}, translate("stat", key, err)
+	}
+	return Info{SizeBytes: a.Size, ModTime: a.ModTime, ETag: a.ETag}, nil
+}
+
+// Reader reads the object from its start, or answers resource_not_found.
+func (s *Store) Reader(ctx context.Context, key string) (io.ReadSeekCloser, error) {
+	if err := checkKey(key); err != nil {
+		return nil, err
+	}
+	r, err := s.bucket.NewReader(ctx, key, nil)
+	if err != nil {
+		return nil, translate("read", key, err)
+	}
+	return r, nil
+}
+
+// Delete removes the object. An absent one is no error.
+func (s *Store) Delete(ctx context.Context, key string) error {
+	if err := checkKey(key); err != nil {
+		return err
+	}
+	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		return fmt.Errorf("objects: delete %s: %w", key, err)
+	}
+	return nil
+}
+
+// LocalPath returns the file that holds the object, whether or not it exists, and
+// false when the bucket is not a folder.
+func (s *Store) LocalPath(key string) (string, bool) {
+	if s.dir == "" || checkKey(key) != nil {
+		return "", false
+	}
+	return filepath.Join(s.dir, filepath.FromSlash(key)), true
+}
+
+// Source returns what ffmpeg and ffprobe open to read the object: its file, or a
+// signed URL for a bucket that is not a folder.
+func (s *Store) Source(ctx context.Context, key string) (string, error) {
+	if path, ok := s.LocalPath(key); ok {
+		return path, nil
+	}
+	signed, err := s.DownloadURL(ctx, key, "", "", SignedURLLife)
+	return signed.URL, err
+}
+
+// keyPattern leaves out every character that fileblob would escape, so that a key
+// and its file have the same name, and every path that could leave the folder.
+var keyPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)*$`)
+
+func checkKey(key string) error {
+	if len(key) > 200 || !keyPattern.MatchString(key) ||
+		strings.HasSuffix(key, tempSuffix) || strings.HasSuffix(key, ".attrs") {
+		return fault.New(fault.ResourceNotFound, "").WithCause(fmt.Errorf("objects: %.200q is not a key", key))
+	}
+	return nil
+}
+
+func translate(verb, key string, err error) error {
+	if gcerrors.Code(err) == gcerrors.NotFound {
+		return fault.NotFound().WithCause(err)
+	}
+	return fmt.Errorf("objects: %s %s: %w", verb, key, err)
+}
