@@ -1,0 +1,176 @@
+package embedded
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+)
+
+// helperEnv makes this test binary a user of the server in the named folder
+// instead of a test run: it prints its URL and lives until its input ends.
+const helperEnv = "VQA_EMBEDDED_HELPER_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(helperEnv); dir != "" {
+		if err := helper(dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func helper(dir string) error {
+	ctx := context.Background()
+	s, err := Start(ctx, Options{Dir: dir, Ephemeral: os.Getenv(helperEnv+"_EPHEMERAL") != "", reapAfter: time.Second})
+	if err != nil {
+		return err
+	}
+	fmt.Println(s.URL("postgres"))
+	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
+		return err
+	}
+	return s.Close(ctx)
+}
+
+// guest is another process that uses a server.
+type guest struct {
+	cmd   *exec.Cmd
+	stdin io.Closer
+	url   string
+}
+
+// startGuest runs a helper process and waits until it has the server.
+// change may alter the command first.
+func startGuest(t *testing.T, dir string, change func(*exec.Cmd)) *guest {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0])
+	cmd.Env = append(os.Environ(), helperEnv+"="+dir)
+	if change != nil {
+		change(cmd)
+	}
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	cmd.Stderr = os.Stderr
+	require.NoError(t, cmd.Start())
+	url, err := bufio.NewReader(out).ReadString('\n')
+	require.NoError(t, err, "the helper did not get the server")
+	return &guest{cmd: cmd, stdin: in, url: strings.TrimSpace(url)}
+}
+
+func (u *guest) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, u.cmd.Process.Signal(syscall.SIGKILL))
+	require.Error(t, u.cmd.Wait())
+}
+
+func (u *guest) leave(t *testing.T) {
+	t.Helper()
+	require.NoError(t, u.stdin.Close())
+	require.NoError(t, u.cmd.Wait())
+}
+
+// folder returns a folder that the account of Postgres can reach, and makes
+// sure that no server is left behind in it.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "vqa-embedded-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	t.Cleanup(func() { discard(t, dir) })
+	return filepath.Join(dir, "postgres")
+}
+
+// discard stops a server that a failed test left, and removes its folders.
+func discard(t *testing.T, parent string) {
+	t.Helper()
+	dir := filepath.Join(parent, "postgres")
+	place := filepath.Join(dir, "cluster")
+	if text, err := os.ReadFile(filepath.Join(dir, "location")); err == nil {
+		place = strings.TrimSpace(string(text))
+	}
+	c := cluster{dir: place, home: dir}
+	if pm, ok, err := c.running(); err == nil && ok {
+		_ = syscall.Kill(pm.pid, syscall.SIGQUIT)
+		waitUntil(t, "the server to end", func() bool { return gone(pm.pid) })
+	}
+	if place != filepath.Join(dir, "cluster") {
+		require.NoError(t, os.RemoveAll(place))
+	}
+	require.NoError(t, os.RemoveAll(parent))
+}
+
+// gone reports whether a process ended; a zombie counts as ended.
+func gone(pid int) bool {
+	_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	return err != nil
+}
+
+// waitUntil polls what no signal announces: the end of a process that is not a child.
+func waitUntil(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for !done() {
+		if time.Now().After(deadline) {
+			t.Errorf("waited in vain for %s", what)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func start(t *testing.T, opts Options) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), opts)
+	require.NoError(t, err)
+	return s
+}
+
+// closeServer closes with a context that a test's end does not cancel.
+func closeServer(t *testing.T, s *Server) {
+	t.Helper()
+	require.NoError(t, s.Close(context.Background()))
+}
+
+// query runs SQL in a connection of its own and returns the first value, if any.
+func query(t *testing.T, url, sql string) (string, error) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = conn.Close(context.Background()) }()
+	rows, err := conn.Query(t.Context(), sql)
+	if err != nil {
+		return "", err
+	}
+	defer rows.Close()
+	var value string
+	for rows.Next() {
+		if err := rows.Scan(&value); err != nil {
+			return "", err
+		}
+	}
+	return value, rows.Err()
+}
+
+func mustQuery(t *testing.T, url, sql string) string {
+	t.Helper()
+	value, err := query(t, url, sql)
+	require.NoError(t, err)
+	return value
+}

@@ -1,0 +1,277 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	startTimeout = 60 * time.Second // crash recovery may replay much
+	stopTimeout  = 30 * time.Second
+	pingTimeout  = 3 * time.Second
+	pingPoll     = 20 * time.Millisecond
+	portAttempts = 5
+	logTail      = 4 << 10 // bytes of a log that an error carries
+)
+
+// postmaster is what a running server says about itself in postmaster.pid.
+type postmaster struct {
+	pid, port int
+}
+
+// running reads postmaster.pid. ok is false when no server runs on the data folder.
+func (c cluster) running() (pm postmaster, ok bool, err error) {
+	lines, err := c.pidFile()
+	if err != nil || len(lines) < 4 {
+		return pm, false, err // absent, being written, or cut off by a crash
+	}
+	pid, errPID := strconv.Atoi(strings.TrimSpace(lines[0]))
+	port, errPort := strconv.Atoi(strings.TrimSpace(lines[3]))
+	if errPID != nil || errPort != nil {
+		return pm, false, nil //nolint:nilerr // unreadable: Postgres decides at its start
+	}
+	// A postmaster's working folder is its data folder. That of a dead process,
+	// of a zombie and of another user's process cannot be read.
+	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
+		return pm, false, fmt.Errorf("look at process %d: %w", pid, err)
+	}
+	return postmaster{pid: pid, port: port}, err == nil && same(cwd, c.data()), nil
+}
+
+func (c cluster) pidFile() ([]string, error) {
+	text, err := os.ReadFile(filepath.Join(c.data(), "postmaster.pid"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read postmaster.pid: %w", err)
+	}
+	return strings.Split(string(text), "\n"), nil
+}
+
+// nobodysPID is above the largest number that Linux gives to a process (2^22).
+const nobodysPID = "4194305"
+
+// disown prepares what a dead server left for a start: postmaster.pid, and the
+// lock of the socket, which lies in a folder that only this cluster uses. Postgres takes over after
+// a process that is gone, but not when the number was given to another process
+// of its account or is that of a zombie: both are common in containers, where
+// numbers begin anew and nobody may wait for orphans. Only the number is
+// replaced: by the rest of the file Postgres still notices backends that outlived
+// their postmaster. The caller knows that no server runs.
+func (c cluster) disown(socketDir string) error {
+	sockets, _ := filepath.Glob(filepath.Join(socketDir, ".s.PGSQL.*")) // fails only on a malformed pattern, which is ours
+	for _, path := range sockets {
+		if err := os.Remove(path); err != nil {
+			return fmt.Errorf("remove a stale socket: %w", err)
+		}
+	}
+	lines, err := c.pidFile()
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	lines[0] = nobodysPID
+	path := filepath.Join(c.data(), "postmaster.pid")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		return fmt.Errorf("correct a stale postmaster.pid: %w", err)
+	}
+	return nil
+}
+
+func same(a, b string) bool {
+	ia, errA := os.Stat(a)
+	ib, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(ia, ib)
+}
+
+// launch starts the server and returns its port: the one of the last start when
+// it is free, so that URLs which people noted stay good.
+func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[string]string) (int, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	socket, err := c.socketDir()
+	if err != nil {
+		return 0, err
+	}
+	if err := c.disown(socket); err != nil {
+		return 0, err
+	}
+	note := filepath.Join(c.home, "port")
+	wanted := 0
+	if text, err := os.ReadFile(note); err == nil {
+		wanted, _ = strconv.Atoi(strings.TrimSpace(string(text))) // unreadable is 0: any port
+	}
+	for attempt := 1; ; attempt++ {
+		port, err := freePort(ctx, wanted)
+		if err != nil {
+			return 0, err
+		}
+		fixed := map[string]string{
+			"port": strconv.Itoa(port), "unix_socket_directories": socket, "log_directory": c.logs(),
+		}
+		if err := c.configure(append(append([]map[string]string{baseSettings()}, settings...), fixed)...); err != nil {
+			return 0, err
+		}
+		err = c.pgCtl(ctx, bin, "start", startTimeout)
+		if err == nil {
+			if err := os.WriteFile(note, []byte(strconv.Itoa(port)+"\n"), 0o600); err != nil {
+				return 0, fmt.Errorf("write port: %w", err)
+			}
+			return port, nil
+		}
+		// Another program may take the port between the check and the start.
+		if attempt == portAttempts || !strings.Contains(err.Error(), "Address already in use") {
+			return 0, err
+		}
+		wanted = 0
+	}
+}
+
+// freePort returns wanted when nobody listens there, else a port of the kernel's choice.
+func freePort(ctx context.Context, wanted int) (int, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
+	if err != nil && wanted != 0 {
+		l, err = lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	port := l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // the address of a TCP listener
+	if err := l.Close(); err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	return port, nil
+}
+
+// pgCtl runs "pg_ctl start" or "pg_ctl stop" and waits for its effect.
+func (c cluster) pgCtl(ctx context.Context, bin binaries, action string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit+commandGrace)
+	defer cancel()
+	startLog := filepath.Join(c.logs(), "start.log")
+	args := []string{action, "--pgdata=" + c.data(), "--wait", "--silent", fmt.Sprintf("--timeout=%d", int(limit.Seconds()))}
+	if action == "start" {
+		if err := os.Remove(startLog); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("begin a log: %w", err)
+		}
+		args = append(args, "--log="+startLog)
+	} else {
+		args = append(args, "--mode=fast")
+	}
+	out, err := c.id.command(ctx, c.dir, bin.path("pg_ctl"), args...).CombinedOutput()
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		err = ctx.Err()
+	}
+	return fmt.Errorf("pg_ctl %s: %w: %s\n%s", action, err, lastLines(string(out)), c.tail())
+}
+
+// ping waits until the server answers a query.
+func (c cluster) ping(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		err := pingOnce(ctx, url)
+		if err == nil {
+			return nil
+		}
+		if refused(err) {
+			return fmt.Errorf("the database refuses us: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the database does not answer: %w\n%s", err, c.tail())
+		case <-time.After(pingPoll):
+		}
+		// A server that was on its way down is gone now: start it instead.
+		if _, ok, errRun := c.running(); errRun != nil || !ok {
+			return errors.Join(errGone, errRun)
+		}
+	}
+}
+
+// refused reports whether the server answered with an error that waiting does
+// not mend, such as a wrong password. 57P03 is "starting up" or "shutting down".
+func refused(err error) bool {
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) && pgErr.Code != "57P03"
+}
+
+// errGone: the server ended while Start waited for its answer.
+var errGone = errors.New("the server went away")
+
+func pingOnce(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, url)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { _ = conn.Close(ctx) }() // nothing depends on a clean goodbye
+	return conn.Ping(ctx)
+}
+
+func serverURL(port int, password, database string) string {
+	u := url.URL{
+		Scheme: "postgres", User: url.UserPassword(superuser, password),
+		Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), Path: "/" + database,
+		RawQuery: "sslmode=disable", // loopback only; the server has no certificate
+	}
+	return u.String()
+}
+
+// tail returns the last lines of what the server wrote: before its log
+// collector began, and after.
+func (c cluster) tail() string {
+	files, _ := filepath.Glob(filepath.Join(c.logs(), "*.log")) // fails only on a malformed pattern, which is ours
+	newest, at := "", time.Time{}
+	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && filepath.Base(f) != "start.log" && info.ModTime().After(at) {
+			newest, at = f, info.ModTime()
+		}
+	}
+	var b strings.Builder
+	for _, f := range []string{filepath.Join(c.logs(), "start.log"), newest} {
+		if text := readTail(f); text != "" {
+			fmt.Fprintf(&b, "%s:\n%s\n", f, text)
+		}
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func readTail(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "" // no log: the error that it would explain stands alone
+	}
+	defer func() { _ = f.Close() }() // reading only
+	if info, err := f.Stat(); err == nil && info.Size() > logTail {
+		if _, err := f.Seek(-logTail, io.SeekEnd); err != nil {
+			return ""
+		}
+	}
+	text, _ := io.ReadAll(io.LimitReader(f, logTail)) // what was read is better than nothing
+	return lastLines(string(text))
+}
+
+// lastLines cuts text to its last twelve lines.
+func lastLines(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(lines[max(0, len(lines)-12):], "\n")
+}
