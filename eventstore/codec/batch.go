@@ -1,0 +1,111 @@
+package codec
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"vqa/eventstore"
+)
+
+// Encoded is an event in its stored form.
+type Encoded struct {
+	// Stream and Version are its place, assigned from the write's expected version.
+	Stream  eventstore.StreamID
+	Version int64
+	Type    string
+	Data    []byte
+	// AccountID stands beside Meta, which holds the rest.
+	AccountID string
+	Meta      []byte
+}
+
+// Encode checks a batch and returns its events in the order in which they are to
+// be recorded. It is the one place that says what a well-formed batch is: at least
+// one write; each stream at most once, with a category and an id; no expected
+// version below 0; a snapshot only with events; each receipt with account and key,
+// and at most once.
+func (c *Codec) Encode(batch eventstore.Batch) ([]Encoded, error) {
+	if err := check(batch); err != nil {
+		return nil, fmt.Errorf("batch: %w", err)
+	}
+	var encoded []Encoded
+	for _, w := range batch.Writes {
+		for i, e := range w.Events {
+			name, data, err := c.Marshal(e.Event)
+			if err != nil {
+				return nil, err
+			}
+			meta, err := MarshalMeta(e.Meta)
+			if err != nil {
+				return nil, err
+			}
+			encoded = append(encoded, Encoded{
+				Stream: w.Stream, Version: w.Expected + int64(i) + 1,
+				Type: name, Data: data, AccountID: e.Meta.AccountID, Meta: meta,
+			})
+		}
+	}
+	return encoded, nil
+}
+
+func check(batch eventstore.Batch) error {
+	if len(batch.Writes) == 0 {
+		return fmt.Errorf("no write")
+	}
+	streams := map[eventstore.StreamID]bool{}
+	for _, w := range batch.Writes {
+		switch {
+		case w.Stream.Category == "" || w.Stream.ID == "" || strings.Contains(w.Stream.Category, "/"):
+			return fmt.Errorf("%q is not the name of a stream", w.Stream)
+		case streams[w.Stream]:
+			return fmt.Errorf("stream %s stands in it twice", w.Stream)
+		case w.Expected < 0:
+			return fmt.Errorf("stream %s: expected version %d", w.Stream, w.Expected)
+		case len(w.Events) == 0 && w.Snapshot != nil:
+			return fmt.Errorf("stream %s: a snapshot without events", w.Stream)
+		case w.Snapshot != nil && !json.Valid(w.Snapshot):
+			return fmt.Errorf("stream %s: the snapshot is not JSON", w.Stream)
+		}
+		streams[w.Stream] = true
+	}
+	receipts := map[eventstore.ReceiptError]bool{}
+	for _, r := range batch.Receipts {
+		id := eventstore.ReceiptError{AccountID: r.AccountID, Key: r.Key}
+		if r.AccountID == "" || r.Key == "" || receipts[id] {
+			return fmt.Errorf("a receipt of account %q without a key of its own", r.AccountID)
+		}
+		receipts[id] = true
+	}
+	return nil
+}
+
+// MarshalMeta returns the stored form of meta without its account, which is stored
+// beside it.
+func MarshalMeta(meta eventstore.Meta) ([]byte, error) {
+	meta.AccountID = ""
+	data, err := json.Marshal(meta)
+	if err != nil {
+		return nil, fmt.Errorf("encode meta: %w", err)
+	}
+	return data, nil
+}
+
+// UnmarshalMeta is the inverse of MarshalMeta. It is not strict: meta may grow.
+func UnmarshalMeta(accountID string, data []byte) (eventstore.Meta, error) {
+	var meta eventstore.Meta
+	if err := json.Unmarshal(data, &meta); err != nil {
+		return meta, fmt.Errorf("decode meta: %w", err)
+	}
+	meta.AccountID = accountID
+	return meta, nil
+}
+
+// ParseStreamID is the inverse of StreamID.String.
+func ParseStreamID(s string) (eventstore.StreamID, error) {
+	category, id, ok := strings.Cut(s, "/")
+	if !ok || category == "" || id == "" {
+		return eventstore.StreamID{}, fmt.Errorf("%q is not the name of a stream", s)
+	}
+	return eventstore.StreamID{Category: category, ID: id}, nil
+}

@@ -1,0 +1,172 @@
+package codec
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"vqa/eventstore"
+)
+
+// Upcaster lifts a stored payload by one version.
+type Upcaster func(old json.RawMessage) (json.RawMessage, error)
+
+// Registration ties a stored name to a type. Make one with Register.
+type Registration struct {
+	name      string
+	goType    reflect.Type
+	upcasters []Upcaster
+	decode    func([]byte) (eventstore.Event, error)
+}
+
+// Register says that events of type T, a struct, are stored under name. The
+// upcasters lift version 1 to 2, 2 to 3, …; with n of them new events are stored
+// as version n+1.
+func Register[T eventstore.Event](name string, upcasters ...Upcaster) Registration {
+	return Registration{
+		name:      name,
+		goType:    reflect.TypeFor[T](),
+		upcasters: upcasters,
+		decode: func(data []byte) (eventstore.Event, error) {
+			var event T
+			if err := decodeStrictly(data, &event); err != nil {
+				return nil, err
+			}
+			return event, nil
+		},
+	}
+}
+
+// Codec knows every event that the program can store. It is safe for concurrent
+// use.
+type Codec struct {
+	byName map[string]Registration
+	byType map[reflect.Type]Registration
+}
+
+// New returns a codec. Registrations are constants of the program, so a wrong one
+// panics: a name twice, a type twice, a type that is not a struct, or a name that
+// is not the one its EventType returns.
+func New(registrations ...Registration) *Codec {
+	c := &Codec{byName: map[string]Registration{}, byType: map[reflect.Type]Registration{}}
+	for _, r := range registrations {
+		if r.goType.Kind() != reflect.Struct {
+			panic(fmt.Sprintf("codec: %s is registered as %s, which is not a struct", r.name, r.goType))
+		}
+		if own := reflect.Zero(r.goType).Interface().(eventstore.Event).EventType(); own != r.name {
+			panic(fmt.Sprintf("codec: %s calls itself %q but is registered as %q", r.goType, own, r.name))
+		}
+		if r.name == "" || strings.Contains(r.name, "@") {
+			panic(fmt.Sprintf("codec: %q cannot be a stored name", r.name))
+		}
+		if _, taken := c.byName[r.name]; taken {
+			panic(fmt.Sprintf("codec: %q is registered twice", r.name))
+		}
+		if _, taken := c.byType[r.goType]; taken {
+			panic(fmt.Sprintf("codec: %s is registered twice", r.goType))
+		}
+		c.byName[r.name], c.byType[r.goType] = r, r
+	}
+	return c
+}
+
+// UnknownTypeError says that a stored name or a type is not registered, or that a
+// payload was written by a newer program.
+type UnknownTypeError struct{ Type string }
+
+func (e *UnknownTypeError) Error() string {
+	return fmt.Sprintf("event type %q is not known to this program", e.Type)
+}
+
+// Names returns the stored name of every registered event in its newest version,
+// sorted.
+func (c *Codec) Names() []string {
+	names := make([]string, 0, len(c.byName))
+	for _, r := range c.byName {
+		names = append(names, r.storedName())
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Type returns the type registered under a stored name of any version, or nil.
+func (c *Codec) Type(stored string) reflect.Type {
+	name, _, _ := strings.Cut(stored, "@")
+	return c.byName[name].goType
+}
+
+// Marshal returns the stored name and payload of an event. Errors:
+// *UnknownTypeError, or the event cannot be written as JSON.
+func (c *Codec) Marshal(event eventstore.Event) (stored string, data []byte, err error) {
+	if event == nil {
+		return "", nil, &UnknownTypeError{Type: "nil"}
+	}
+	r, ok := c.byType[reflect.TypeOf(event)]
+	if !ok {
+		return "", nil, &UnknownTypeError{Type: fmt.Sprintf("%s (%T)", event.EventType(), event)}
+	}
+	data, err = json.Marshal(event)
+	if err != nil {
+		return "", nil, fmt.Errorf("encode %s: %w", r.name, err)
+	}
+	return r.storedName(), data, nil
+}
+
+// Unmarshal returns the event of a stored name and payload, lifted to its newest
+// shape. Errors: *UnknownTypeError, or the payload does not fit its type.
+func (c *Codec) Unmarshal(stored string, data []byte) (eventstore.Event, error) {
+	name, version, err := splitStoredName(stored)
+	if err != nil {
+		return nil, err
+	}
+	r, ok := c.byName[name]
+	if !ok || version > len(r.upcasters)+1 {
+		return nil, &UnknownTypeError{Type: stored}
+	}
+	for v := version; v <= len(r.upcasters); v++ {
+		if data, err = r.upcasters[v-1](data); err != nil {
+			return nil, fmt.Errorf("lift %s from version %d: %w", name, v, err)
+		}
+	}
+	event, err := r.decode(data)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", stored, err)
+	}
+	return event, nil
+}
+
+func (r Registration) storedName() string {
+	if len(r.upcasters) == 0 {
+		return r.name
+	}
+	return r.name + "@" + strconv.Itoa(len(r.upcasters)+1)
+}
+
+func splitStoredName(stored string) (name string, version int, err error) {
+	name, suffix, versioned := strings.Cut(stored, "@")
+	if !versioned {
+		return name, 1, nil
+	}
+	version, err = strconv.Atoi(suffix)
+	if err != nil || version < 2 || suffix[0] == '+' || suffix[0] == '0' {
+		return "", 0, &UnknownTypeError{Type: stored}
+	}
+	return name, version, nil
+}
+
+func decodeStrictly(data []byte, into any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(into); err != nil {
+		return err
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return fmt.Errorf("bytes after the payload")
+	}
+	return nil
+}

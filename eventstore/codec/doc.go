@@ -1,0 +1,22 @@
+// Package codec turns events of the domain into their stored form and back.
+//
+// # Stored names
+//
+// An event is stored under a name that is written by hand and never changes,
+// "analysis.completed". When its payload changes shape, the registration gains an
+// upcaster and the new shape is stored as "analysis.completed@2", the next one as
+// "@3", and so on; the first shape carries no suffix. What was once written stays
+// as it is: reading lifts an old payload step by step to the newest shape, so that
+// the domain knows only one.
+//
+// # Guarantees
+//
+//   - Nothing is dropped in silence: an unknown name, a version newer than this
+//     program, an unknown field, and trailing bytes are all errors.
+//   - Encoding checks a batch as a whole (Encode), so that every store rejects the
+//     same mistakes.
+//   - The bytes of every shape ever stored are held in testdata/golden and compared
+//     on each test run.
+//
+// It may import domain and eventstore; nothing that touches a database.
+package codec

@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// Role is the role that the service works under: it may add events but not change
+// them.
+const Role = "vqa_service"
+
+// The bounds of a service connection. idleInTransaction also bounds how long a
+// writer that hangs between two statements can hold back the readers of the log.
+const (
+	maxConns          = 24
+	connectTimeout    = 10 * time.Second
+	statementTimeout  = 30 * time.Second
+	idleInTransaction = time.Minute
+)
+
+// Connect returns a pool of connections that work as Role. The database must have
+// been migrated. The URL's own pool_* and runtime parameters win over the defaults:
+// 24 connections, 30 s a statement, 60 s idle in a transaction.
+func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("database url: %w", err)
+	}
+	if !strings.Contains(url, "pool_max_conns") {
+		config.MaxConns = maxConns
+	}
+	if config.ConnConfig.ConnectTimeout == 0 {
+		config.ConnConfig.ConnectTimeout = connectTimeout
+	}
+	for name, value := range map[string]string{
+		"application_name":                    "vqa",
+		"statement_timeout":                   fmt.Sprint(statementTimeout.Milliseconds()),
+		"idle_in_transaction_session_timeout": fmt.Sprint(idleInTransaction.Milliseconds()),
+	} {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
+	// Reading in order relies on a new snapshot for each statement.
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		if _, err := conn.Exec(ctx, "set role "+Role); err != nil {
+			return fmt.Errorf("take the role %s (is the database migrated?): %w", Role, err)
+		}
+		return nil
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	if err := pool.Ping(ctx); err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("connect to the database: %w", err)
+	}
+	return pool, nil
+}

@@ -1,0 +1,130 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+// loadSQL returns a row for each event after its stream's snapshot, and one without
+// an event for a stream that has none after it. The snapshot is only in the first
+// row of its stream.
+const loadSQL = `
+select s.stream, s.version, s.snapshot_version,
+       case when e.version is null or e.version = s.snapshot_version + 1 then s.snapshot end,
+       e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at
+  from streams s
+  left join events e on e.stream = s.stream and e.version > s.snapshot_version
+ where s.stream = any($1)
+ order by s.stream, e.version`
+
+// Load implements eventstore.Store with one statement, hence one snapshot.
+func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error) {
+	histories := make(map[eventstore.StreamID]eventstore.History, len(streams))
+	names := make([]string, len(streams))
+	byName := make(map[string]eventstore.StreamID, len(streams))
+	for i, id := range streams {
+		names[i] = id.String()
+		byName[names[i]] = id
+		histories[id] = eventstore.History{}
+	}
+	rows, err := s.pool.Query(ctx, loadSQL, names)
+	if err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		var version, snapshotVersion int64
+		var snapshot []byte
+		var position, eventVersion *int64
+		var kind, account *string
+		var data, meta []byte
+		var at *time.Time
+		if err := rows.Scan(&name, &version, &snapshotVersion, &snapshot,
+			&position, &eventVersion, &kind, &account, &data, &meta, &at); err != nil {
+			return nil, fmt.Errorf("load: %w", err)
+		}
+		id := byName[name]
+		h := histories[id]
+		h.Version, h.SnapshotVersion = version, snapshotVersion
+		if snapshot != nil {
+			h.Snapshot = snapshot
+		}
+		if position != nil {
+			e, err := decode(s.codec, row{*position, id, *eventVersion, *kind, *account, data, meta, *at})
+			if err != nil {
+				return nil, err
+			}
+			h.Events = append(h.Events, e)
+		}
+		histories[id] = h
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("load: %w", err)
+	}
+	return histories, nil
+}
+
+// columns are those of a row, in its order.
+const columns = "position, stream, version, type, account_id, data, meta, recorded_at"
+
+// LoadAll implements eventstore.Store.
+func (s *Store) LoadAll(ctx context.Context, stream eventstore.StreamID) ([]eventstore.Recorded, error) {
+	return s.query(ctx, "select "+columns+" from events where stream = $1 order by version", stream.String())
+}
+
+// row is an event as it is stored.
+type row struct {
+	position   int64
+	stream     eventstore.StreamID
+	version    int64
+	kind       string
+	account    string
+	data, meta []byte
+	at         time.Time
+}
+
+func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
+	event, err := c.Unmarshal(r.kind, r.data)
+	if err != nil {
+		return eventstore.Recorded{}, fmt.Errorf("event at position %d: %w", r.position, err)
+	}
+	meta, err := codec.UnmarshalMeta(r.account, r.meta)
+	if err != nil {
+		return eventstore.Recorded{}, fmt.Errorf("event at position %d: %w", r.position, err)
+	}
+	return eventstore.Recorded{
+		Position: r.position, Stream: r.stream, Version: r.version,
+		Event: event, Meta: meta, RecordedAt: r.at.UTC(),
+	}, nil
+}
+
+// query runs a statement that returns columns and decodes its rows.
+func (s *Store) query(ctx context.Context, sql string, args ...any) ([]eventstore.Recorded, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	recorded, err := pgx.CollectRows(rows, func(scanned pgx.CollectableRow) (eventstore.Recorded, error) {
+		var r row
+		var name string
+		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at); err != nil {
+			return eventstore.Recorded{}, err
+		}
+		var err error
+		if r.stream, err = codec.ParseStreamID(name); err != nil {
+			return eventstore.Recorded{}, fmt.Errorf("event at position %d: %w", r.position, err)
+		}
+		return decode(s.codec, r)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the log: %w", err)
+	}
+	return recorded, nil
+}

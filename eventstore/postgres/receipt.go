@@ -1,0 +1,66 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/eventstore"
+)
+
+// Receipt implements eventstore.Store.
+func (s *Store) Receipt(ctx context.Context, accountID, key string, now time.Time) (eventstore.Receipt, bool, error) {
+	r := eventstore.Receipt{AccountID: accountID, Key: key}
+	var hash []byte
+	err := s.pool.QueryRow(ctx, `select request_hash, resource_id, status, body, created_at from receipts
+		where account_id = $1 and key = $2 and created_at > $3`,
+		accountID, key, now.Add(-eventstore.ReceiptWindow)).
+		Scan(&hash, &r.ResourceID, &r.Status, &r.Body, &r.CreatedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return eventstore.Receipt{}, false, nil
+	}
+	if err != nil {
+		return eventstore.Receipt{}, false, fmt.Errorf("receipt: %w", err)
+	}
+	copy(r.RequestHash[:], hash)
+	r.CreatedAt = r.CreatedAt.UTC()
+	return r, true, nil
+}
+
+// SaveResponse implements eventstore.Store. A receipt that does not exist is an
+// error: only Append makes one.
+func (s *Store) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
+	tag, err := s.pool.Exec(ctx, "update receipts set status = $3, body = $4 where account_id = $1 and key = $2",
+		accountID, key, status, bodyOf(body))
+	if err != nil {
+		return fmt.Errorf("save response: %w", err)
+	}
+	if tag.RowsAffected() == 0 {
+		return fmt.Errorf("save response: %s has no such receipt", accountID)
+	}
+	return nil
+}
+
+// DeleteExpiredReceipts removes up to limit receipts whose window has passed at now
+// and returns how many it removed.
+func (s *Store) DeleteExpiredReceipts(ctx context.Context, now time.Time, limit int) (int64, error) {
+	tag, err := s.pool.Exec(ctx, `delete from receipts where (account_id, key) in (
+		select account_id, key from receipts where created_at <= $1
+		 order by created_at limit $2 for update skip locked)`,
+		now.Add(-eventstore.ReceiptWindow), limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete expired receipts: %w", err)
+	}
+	return tag.RowsAffected(), nil
+}
+
+// bodyOf keeps an empty body apart from SQL's null.
+func bodyOf(body []byte) []byte {
+	if body == nil {
+		return []byte{}
+	}
+	return body
+}
