@@ -1,0 +1,225 @@
+package egress
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// maxRedirects is how many redirects are followed; one more is url_fetch_failed.
+const maxRedirects = 5
+
+// maxHeaderBytes bounds the headers of a response.
+const maxHeaderBytes = 64 << 10
+
+// Resolver answers name look-ups; *net.Resolver is one.
+type Resolver interface {
+	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
+}
+
+// Options configure a Client. The zero value reaches public hosts only.
+type Options struct {
+	// Allow lists further targets as exact host:port, whatever their address
+	// (VQA_EGRESS_ALLOW). The scheme stays https.
+	Allow []string
+	// CAFile holds further certificate authorities in PEM, believed for the targets of
+	// Allow only (VQA_EGRESS_CA_FILE).
+	CAFile string
+	// Resolver defaults to net.DefaultResolver.
+	Resolver Resolver
+
+	// Deadlines; zero takes the default.
+	ConnectTimeout time.Duration // name, TCP and TLS each; 10 s
+	HeaderTimeout  time.Duration // from the request to the response's headers; 15 s
+	IdleTimeout    time.Duration // silence within a body; 30 s
+	TotalTimeout   time.Duration // one fetch in all; 30 min
+}
+
+// Client is a guarded HTTP client. It is safe for concurrent use.
+type Client struct {
+	allow    map[string]bool
+	resolver Resolver
+	opt      Options
+	// public believes the system's authorities; listed also those of CAFile.
+	public, listed *http.Transport
+	// connect opens a socket to a judged address; a test replaces it.
+	connect func(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error)
+}
+
+// New returns a client, or an error for a malformed allow list or CA file.
+func New(opt Options) (*Client, error) {
+	setDefault(&opt.ConnectTimeout, 10*time.Second)
+	setDefault(&opt.HeaderTimeout, 15*time.Second)
+	setDefault(&opt.IdleTimeout, 30*time.Second)
+	setDefault(&opt.TotalTimeout, 30*time.Minute)
+	c := &Client{allow: map[string]bool{}, resolver: opt.Resolver, opt: opt, connect: connect}
+	if c.resolver == nil {
+		c.resolver = net.DefaultResolver
+	}
+	for _, entry := range opt.Allow {
+		host, port, err := net.SplitHostPort(strings.ToLower(strings.TrimSpace(entry)))
+		if err != nil || host == "" || port == "" {
+			return nil, fmt.Errorf("egress: allow list: %q is not host:port", entry)
+		}
+		c.allow[net.JoinHostPort(host, port)] = true
+	}
+	roots, err := extraRoots(opt.CAFile)
+	if err != nil {
+		return nil, err
+	}
+	c.public, c.listed = c.transport(nil), c.transport(roots)
+	return c, nil
+}
+
+func setDefault(d *time.Duration, value time.Duration) {
+	if *d <= 0 {
+		*d = value
+	}
+}
+
+// extraRoots returns the system's authorities and those of a file, or nil, which is
+// the system's, when there is no file.
+func extraRoots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("egress: read the CA file: %w", err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // no system store on this machine: the file alone
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("egress: the CA file %s holds no certificate", file)
+	}
+	return roots, nil
+}
+
+func (c *Client) transport(roots *x509.CertPool) *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil, // a proxy would dial for us, past every check
+		DialContext:            c.dial,
+		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    c.opt.ConnectTimeout,
+		ResponseHeaderTimeout:  c.opt.HeaderTimeout,
+		MaxResponseHeaderBytes: maxHeaderBytes,
+		DisableKeepAlives:      true, // each request is dialed, and so judged, anew
+		DisableCompression:     true,
+	}
+}
+
+// RoundTrip implements http.RoundTripper. It judges every request by itself, also
+// one that did not come through Fetch, and is called anew for each redirect.
+func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
+	t, err := c.parse(r.URL.String())
+	if err != nil {
+		if r.Body != nil {
+			_ = r.Body.Close() // the contract of a RoundTripper
+		}
+		return nil, err
+	}
+	// The judged spelling is sent, so that the transport cannot read another host.
+	r = r.Clone(r.Context())
+	r.URL, r.Host = t.url, t.url.Host
+	if t.allowed {
+		return c.listed.RoundTrip(r)
+	}
+	return c.public.RoundTrip(r)
+}
+
+// dial resolves once, judges every answer and connects to a judged literal address.
+func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
+	defer cancel()
+	host, port, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		return nil, fmt.Errorf("egress: dial: %w", err)
+	}
+	allowed := c.allow[net.JoinHostPort(strings.ToLower(host), port)]
+	addrs, err := c.resolve(ctx, host, allowed)
+	if err != nil {
+		return nil, err
+	}
+	// One silent address must not use up the time of the others.
+	dialer := net.Dialer{Timeout: max(c.opt.ConnectTimeout/time.Duration(len(addrs)), 2*time.Second)}
+	if !allowed {
+		for _, a := range addrs {
+			if !public(a) {
+				return nil, notPublic(a)
+			}
+		}
+		dialer.Control = refuseNonPublic
+	}
+	failures := []error{}
+	for _, a := range addrs {
+		conn, err := c.connect(ctx, &dialer, network, net.JoinHostPort(a.String(), port))
+		if err == nil {
+			return conn, nil
+		}
+		failures = append(failures, err)
+	}
+	return nil, errors.Join(failures...)
+}
+
+func connect(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error) {
+	return d.DialContext(ctx, network, address)
+}
+
+// maxAddresses bounds how many answers of a name are tried.
+const maxAddresses = 16
+
+func (c *Client) resolve(ctx context.Context, host string, allowed bool) ([]netip.Addr, error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []netip.Addr{a}, nil
+	}
+	if !allowed {
+		host += "." // absolute: a search list must not complete a public name
+	}
+	addrs, err := c.resolver.LookupNetIP(ctx, "ip", host)
+	if err != nil {
+		return nil, fmt.Errorf("egress: resolve: %w", err)
+	}
+	if len(addrs) == 0 {
+		return nil, errors.New("egress: resolve: the name has no address")
+	}
+	for i, a := range addrs {
+		addrs[i] = a.Unmap()
+	}
+	return addrs[:min(len(addrs), maxAddresses)], nil
+}
+
+// refuseNonPublic is the last look, at the address the socket is about to connect to.
+func refuseNonPublic(_, address string, _ syscall.RawConn) error {
+	at, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return fmt.Errorf("egress: %w", err)
+	}
+	if at.Port() != 443 || !public(at.Addr()) {
+		return notPublic(at.Addr())
+	}
+	return nil
+}
+
+func notPublic(a netip.Addr) error {
+	return forbidden("its host has no public address").WithCause(fmt.Errorf("egress: %s is not public", a))
+}
+
+// follow is the policy of http.Client for a redirect.
+func (c *Client) follow(r *http.Request, via []*http.Request) error {
+	if len(via) > maxRedirects {
+		return failed(fmt.Sprintf("more than %d redirects", maxRedirects))
+	}
+	r.Header.Del("Referer") // the query of the first URL may hold a secret
+	return nil              // RoundTrip judges the new URL
+}

@@ -1,0 +1,363 @@
+package egress
+
+import (
+	"bytes"
+	"context"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+)
+
+// site is a TLS server on loopback and what a client needs to be let in.
+type site struct {
+	*httptest.Server
+	caFile string
+}
+
+func newSite(t *testing.T, h http.HandlerFunc) site {
+	t.Helper()
+	s := site{Server: httptest.NewTLSServer(h), caFile: filepath.Join(t.TempDir(), "ca.pem")}
+	t.Cleanup(s.Close)
+	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	require.NoError(t, os.WriteFile(s.caFile, block, 0o600))
+	return s
+}
+
+func (s site) hostPort() string { return s.Listener.Addr().String() }
+
+// client is one that may reach the site.
+func (s site) client(t *testing.T, change ...func(*Options)) *Client {
+	t.Helper()
+	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, ConnectTimeout: 5 * time.Second, HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second}
+	for _, f := range change {
+		f(&opt)
+	}
+	c, err := New(opt)
+	require.NoError(t, err)
+	return c
+}
+
+func code(err error) fault.Code {
+	if f := fault.Of(err); f != nil {
+		return f.Code
+	}
+	return ""
+}
+
+func TestFetch(t *testing.T) {
+	t.Parallel()
+	body := strings.Repeat("movie", 100_000)
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "video/mp4")
+		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
+		_, _ = io.WriteString(w, body)
+	})
+	var got bytes.Buffer
+	var last, total int64
+	f, err := s.client(t).Fetch(t.Context(), s.URL+"/a.mp4?token=1", &got, int64(len(body)), func(d, n int64) {
+		require.Greater(t, d, last)
+		last, total = d, n
+	})
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(Fetched{SizeBytes: int64(len(body)), ContentType: "video/mp4"}, f))
+	require.Equal(t, body, got.String())
+	require.Equal(t, []int64{f.SizeBytes, f.SizeBytes}, []int64{last, total})
+}
+
+func TestFetchNeedsTheListAndItsAuthority(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "x") })
+	fetch := func(change func(*Options)) fault.Code {
+		_, err := s.client(t, change).Fetch(t.Context(), s.URL, io.Discard, 10, nil)
+		return code(err)
+	}
+	require.Equal(t, fault.Code(""), fetch(func(*Options) {}))
+	require.Equal(t, fault.URLForbidden, fetch(func(o *Options) { o.Allow = nil }))
+	require.Equal(t, fault.URLForbidden, fetch(func(o *Options) { o.Allow = []string{"127.0.0.1:1"} }))
+	require.Equal(t, fault.URLFetchFailed, fetch(func(o *Options) { o.CAFile = "" }))
+
+	c := s.client(t)
+	require.Nil(t, c.public.TLSClientConfig.RootCAs, "the extra authority is believed for listed targets only")
+	require.Nil(t, c.public.Proxy)
+	require.Nil(t, c.listed.Proxy)
+	for _, bad := range []Options{{Allow: []string{"localhost"}}, {Allow: []string{":443"}}, {CAFile: "absent.pem"}, {CAFile: "doc.go"}} {
+		_, err := New(bad)
+		require.Error(t, err, "%+v", bad)
+	}
+}
+
+func TestFetchFailures(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	mux := http.NewServeMux()
+	s := newSite(t, mux.ServeHTTP)
+	t.Cleanup(func() { close(hold) }) // before the server closes, which waits for its handlers
+	wait := func(r *http.Request) {
+		select {
+		case <-r.Context().Done():
+		case <-hold:
+		}
+	}
+	mux.HandleFunc("/status/{n}", func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		_, _ = fmt.Sscan(r.PathValue("n"), &n)
+		w.WriteHeader(n)
+	})
+	mux.HandleFunc("/announced", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "11")
+		_, _ = io.WriteString(w, "12345678901")
+	})
+	mux.HandleFunc("/streamed", func(w http.ResponseWriter, _ *http.Request) {
+		for range 11 {
+			_, _ = io.WriteString(w, "1")
+			w.(http.Flusher).Flush()
+		}
+	})
+	mux.HandleFunc("/cut", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "9")
+		_, _ = io.WriteString(w, "1234")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	mux.HandleFunc("/cut-chunked", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "1234")
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})
+	mux.HandleFunc("/gzip", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = io.WriteString(w, "1234")
+	})
+	mux.HandleFunc("/headers", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("x", 2*maxHeaderBytes))
+	})
+	mux.HandleFunc("/silent", func(_ http.ResponseWriter, r *http.Request) { wait(r) })
+	mux.HandleFunc("/stalls", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "1234")
+		w.(http.Flusher).Flush()
+		wait(r)
+	})
+	cases := []struct {
+		path string
+		want fault.Code
+	}{
+		{"/status/404", fault.URLFetchFailed}, {"/status/500", fault.URLFetchFailed}, {"/status/204", fault.URLFetchFailed},
+		{"/status/200", fault.URLFetchFailed},                                        // an empty body
+		{"/status/304", fault.URLFetchFailed}, {"/status/302", fault.URLFetchFailed}, // a redirect to nowhere
+		{"/announced", fault.VideoTooLarge}, {"/streamed", fault.VideoTooLarge},
+		{"/cut", fault.URLFetchFailed}, {"/cut-chunked", fault.URLFetchFailed}, {"/gzip", fault.URLFetchFailed}, {"/headers", fault.URLFetchFailed},
+		{"/silent", fault.URLFetchFailed}, {"/stalls", fault.URLFetchFailed},
+	}
+	c := s.client(t, func(o *Options) { o.HeaderTimeout, o.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond })
+	for _, tc := range cases {
+		t.Run(tc.path, func(t *testing.T) {
+			t.Parallel()
+			var got bytes.Buffer
+			_, err := c.Fetch(t.Context(), s.URL+tc.path+"?token=secret", &got, 10, nil)
+			require.Equal(t, tc.want, code(err), "%v", err)
+			require.LessOrEqual(t, got.Len(), 10)
+			f := fault.Of(err)
+			require.NotContains(t, f.Message, "127.0.0.1")
+			require.NotContains(t, fmt.Sprint(f, f.Cause), "secret")
+		})
+	}
+	t.Run("the whole has a deadline", func(t *testing.T) {
+		t.Parallel()
+		c := s.client(t, func(o *Options) { o.TotalTimeout = 300 * time.Millisecond })
+		_, err := c.Fetch(t.Context(), s.URL+"/stalls", io.Discard, 10, nil)
+		require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
+	})
+	t.Run("the caller gives up", func(t *testing.T) {
+		t.Parallel()
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.client(t).Fetch(ctx, s.URL+"/stalls", io.Discard, 10, func(int64, int64) { cancel() })
+		require.ErrorIs(t, err, context.Canceled)
+		require.Empty(t, code(err), "not the fault of the URL")
+	})
+	t.Run("the writer fails", func(t *testing.T) {
+		t.Parallel()
+		full := errors.New("disk full")
+		_, err := s.client(t).Fetch(t.Context(), s.URL+"/announced", writerFunc(func([]byte) (int, error) { return 0, full }), 20, nil)
+		require.ErrorIs(t, err, full)
+		require.Empty(t, code(err))
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		t.Parallel()
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		addr := l.Addr().String()
+		require.NoError(t, l.Close())
+		_, err = s.client(t, func(o *Options) { o.Allow = []string{addr} }).Fetch(t.Context(), "https://"+addr, io.Discard, 10, nil)
+		require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
+	})
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
+
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	var hits atomic.Int64
+	inner := newSite(t, func(http.ResponseWriter, *http.Request) { hits.Add(1) })
+	mux := http.NewServeMux()
+	s := newSite(t, mux.ServeHTTP)
+	mux.HandleFunc("/hops/{n}", func(w http.ResponseWriter, r *http.Request) {
+		var n int
+		_, _ = fmt.Sscan(r.PathValue("n"), &n)
+		if ref := r.Referer(); ref != "" {
+			t.Errorf("the redirect carried the referrer %q", ref)
+		}
+		if n == 0 {
+			_, _ = io.WriteString(w, "arrived")
+			return
+		}
+		http.Redirect(w, r, fmt.Sprintf("/hops/%d?token=secret", n-1), http.StatusFound)
+	})
+	mux.HandleFunc("/to", func(w http.ResponseWriter, r *http.Request) {
+		w.Header()["Location"] = []string{r.URL.Query().Get("u")}
+		w.WriteHeader(http.StatusTemporaryRedirect)
+	})
+	mux.HandleFunc("/long", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Location"] = []string{"/hops/0?" + strings.Repeat("a", maxURL)}
+		w.WriteHeader(http.StatusFound)
+	})
+	c := s.client(t)
+	fetch := func(path string) (string, error) {
+		var got bytes.Buffer
+		_, err := c.Fetch(t.Context(), s.URL+path, &got, 100, nil)
+		return got.String(), err
+	}
+	got, err := fetch("/hops/5")
+	require.NoError(t, err)
+	require.Equal(t, "arrived", got)
+	_, err = fetch("/hops/6")
+	require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
+
+	_, err = fetch("/long")
+	require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
+
+	for target, want := range map[string]fault.Code{
+		inner.URL: fault.URLForbidden,
+		strings.Replace(inner.URL, "127.0.0.1", "2130706433", 1): fault.URLForbidden,
+		"http://" + s.hostPort():                                 fault.URLForbidden,
+		"https://127.0.0.1/":                                     fault.URLForbidden,
+		"https://0x7f.1/":                                        fault.URLForbidden,
+		"https://[::ffff:7f00:1]/":                               fault.URLForbidden,
+		"https://169.254.169.254/latest/meta-data":               fault.URLForbidden,
+		"https://[fd00:ec2::254]/":                               fault.URLForbidden,
+		"https://10.1.2.3/":                                      fault.URLForbidden,
+		"https://localhost/":                                     fault.URLForbidden,
+		"https://user:word@example.com/":                         fault.URLForbidden,
+		"https://example.com:8443/":                              fault.URLForbidden,
+		"file:///etc/passwd":                                     fault.URLForbidden,
+		"https://exa mple.com/":                                  fault.URLFetchFailed,
+		"https:///":                                              fault.URLFetchFailed,
+	} {
+		_, err := fetch("/to?u=" + strings.ReplaceAll(target, " ", "%20"))
+		require.Equal(t, want, code(err), "%s: %v", target, err)
+	}
+	require.Zero(t, hits.Load(), "no request reached the inner server")
+}
+
+// resolver answers a name from a script, one line per look-up, the last for ever.
+type resolver struct {
+	script [][]string
+	asked  []string
+}
+
+func (r *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {
+	line := r.script[min(len(r.asked), len(r.script)-1)]
+	r.asked = append(r.asked, host)
+	if len(line) == 0 {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	out := []netip.Addr{}
+	for _, a := range line {
+		out = append(out, netip.MustParseAddr(a))
+	}
+	return out, nil
+}
+
+// A name whose answer changes is judged at each dial, on the address that is dialed.
+func TestNamesThatResolveInwards(t *testing.T) {
+	t.Parallel()
+	const outside = "93.184.216.34"
+	cases := []struct {
+		name   string
+		script [][]string
+		want   fault.Code
+		dialed []string
+	}{
+		{"public", [][]string{{outside}}, "", []string{outside + ":443", outside + ":443"}},
+		{"public, as a mapped address", [][]string{{"::ffff:" + outside}}, "", []string{outside + ":443", outside + ":443"}},
+		{"loopback", [][]string{{"127.0.0.1"}}, fault.URLForbidden, nil},
+		{"loopback, as a mapped address", [][]string{{"::ffff:127.0.0.1"}}, fault.URLForbidden, nil},
+		{"metadata", [][]string{{"169.254.169.254"}}, fault.URLForbidden, nil},
+		{"metadata, IPv6", [][]string{{"fd00:ec2::254"}}, fault.URLForbidden, nil},
+		{"link-local with a zone", [][]string{{"fe80::1%lo"}}, fault.URLForbidden, nil},
+		{"one inner answer among outer ones", [][]string{{outside, "10.0.0.1"}}, fault.URLForbidden, nil},
+		{"turns inwards for the redirect", [][]string{{outside}, {"127.0.0.1"}}, fault.URLForbidden, []string{outside + ":443"}},
+		{"does not exist", [][]string{{}}, fault.URLFetchFailed, nil},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/" {
+					http.Redirect(w, r, "https://EXAMPLE.com./again", http.StatusFound)
+					return
+				}
+				_, _ = io.WriteString(w, "bytes")
+			})
+			dns := &resolver{script: tc.script}
+			c, err := New(Options{Resolver: dns})
+			require.NoError(t, err)
+			c.public.TLSClientConfig.RootCAs = x509.NewCertPool()
+			c.public.TLSClientConfig.RootCAs.AddCert(s.Certificate())
+			var dialed []string
+			c.connect = func(ctx context.Context, _ *net.Dialer, network, address string) (net.Conn, error) {
+				dialed = append(dialed, address) // the public address is played by the site
+				return (&net.Dialer{}).DialContext(ctx, network, s.hostPort())
+			}
+			_, err = c.Fetch(t.Context(), "https://example.com/", io.Discard, 10, nil)
+			require.Equal(t, tc.want, code(err), "%v", err)
+			require.Empty(t, cmp.Diff(tc.dialed, dialed))
+			for _, host := range dns.asked {
+				require.Equal(t, "example.com.", host, "no search list takes part")
+			}
+			require.Len(t, dns.asked, max(len(dialed), len(tc.script), 1), "one look-up for each dial")
+		})
+	}
+}
+
+// The socket's own check holds even when the one before it were passed by.
+func TestSocketRefusesInnerAddresses(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	_, err = (&net.Dialer{Control: refuseNonPublic}).DialContext(t.Context(), "tcp", l.Addr().String())
+	require.Equal(t, fault.URLForbidden, code(err), "%v", err)
+	require.NoError(t, refuseNonPublic("tcp4", "93.184.216.34:443", nil))
+	for _, address := range []string{"93.184.216.34:80", "127.0.0.1:443", "[::1]:443", "[fe80::1%eth0]:443", "[64:ff9b::a00:1]:443"} {
+		require.Equal(t, fault.URLForbidden, code(refuseNonPublic("tcp", address, nil)), address)
+	}
+}
