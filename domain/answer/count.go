@@ -1,0 +1,121 @@
+package answer
+
+import "vqa/domain/query"
+
+// tally is the probability, at index k, that at least k instances are visible at the
+// same time. It starts with 1 and does not rise. An index past its end has the last
+// entry, which is what a model that saw nothing more is worth.
+type tally []float64
+
+func (t tally) atLeast(k int) float64 {
+	if k <= 0 {
+		return 1
+	}
+	return t[min(k, len(t)-1)]
+}
+
+// tallyOf weighs each number of instances by the two neighbouring samples that show
+// it best, each worth its weakest instance ("a count holds over at least two
+// neighbouring sampled frames", open points). One instance is settled by presence,
+// so that both forms agree about the same video.
+func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) tally {
+	most := 0
+	for _, r := range trusted {
+		for i := r.first; i <= r.last; i++ {
+			most = max(most, len(samples[i].scores))
+		}
+	}
+	t := tally{1, visible}
+	for k := 2; k <= most+1; k++ {
+		p := cal.Probability(0)
+		for _, r := range trusted {
+			p = max(p, pairwise(samples[r.first:r.last+1], k, len(samples) == 1, cal))
+		}
+		t = append(t, min(p, t[k-1]))
+	}
+	if len(t) == 2 {
+		t = append(t, min(cal.Probability(0), visible))
+	}
+	return t
+}
+
+// pairwise is the probability of k instances in the best two neighbours, or in the
+// only frame of the video.
+func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
+	kth := func(s sample) float64 {
+		if len(s.scores) < k {
+			return cal.Probability(0)
+		}
+		return cal.Probability(s.scores[k-1])
+	}
+	if single {
+		return kth(samples[0])
+	}
+	best := cal.Probability(0)
+	for i := 1; i < len(samples); i++ {
+		best = max(best, min(kth(samples[i-1]), kth(samples[i])))
+	}
+	return best
+}
+
+// count is the largest number that is more likely than not.
+func (t tally) count(threshold float64) int {
+	n := 0
+	for n+1 < len(t) && t[n+1] >= threshold {
+		n++
+	}
+	return n
+}
+
+// exactly is the confidence that n is the exact number (result rule 5).
+func (t tally) exactly(n int) float64 { return t.atLeast(n) * (1 - t.atLeast(n+1)) }
+
+// byCount answers a count or a threshold question.
+func byCount(r Result, q query.Query, t tally, threshold float64) Result {
+	n := t.count(threshold)
+	r.DetectedCount = &n
+	if q.PromptIntent == query.Count {
+		r.Answer, r.Confidence = No, round4(t.exactly(n))
+		if n > 0 {
+			r.Answer = Yes
+		}
+		return r
+	}
+	yes, p := holds(*q.Subjects[0].Quantity, n, t)
+	r.Answer, r.Confidence = No, round4(p)
+	if yes {
+		r.Answer = Yes
+	}
+	return r
+}
+
+// holds says whether n satisfies a quantity, and how sure that is.
+func holds(quantity query.Quantity, n int, t tally) (yes bool, confidence float64) {
+	reach := func(k int) (bool, float64) {
+		if n >= k {
+			return true, t.atLeast(k)
+		}
+		return false, 1 - t.atLeast(k)
+	}
+	v := quantity.Value
+	switch quantity.Op {
+	case query.AtLeast:
+		return reach(v)
+	case query.MoreThan:
+		return reach(v + 1)
+	case query.FewerThan:
+		yes, confidence = reach(v)
+		return !yes, confidence
+	case query.AtMost:
+		yes, confidence = reach(v + 1)
+		return !yes, confidence
+	}
+	switch {
+	case n == v:
+		return true, t.exactly(n)
+	case n > v:
+		return false, t.atLeast(v + 1)
+	default:
+		return false, 1 - t.atLeast(v)
+	}
+}

@@ -1,0 +1,108 @@
+package answer
+
+import "vqa/domain/query"
+
+// MaxClips is the largest number of clips in a result (api-v1.md, "Limits").
+const MaxClips = 500
+
+// DocsPath is the page that explains which questions are answered, relative to the
+// public base URL. The edge makes it absolute, because a stored result outlives a
+// change of that URL.
+const DocsPath = "/docs/questions"
+
+// Answer is the closed set of answers.
+type Answer string
+
+// The answers of the contract.
+const (
+	Yes           Answer = "yes"
+	No            Answer = "no"
+	Indeterminate Answer = "indeterminate"
+)
+
+// Clip is a part of the video in which the answer applies: 0 <= StartS < EndS, in
+// seconds.
+type Clip struct {
+	StartS     float64            `json:"start_s"`
+	EndS       float64            `json:"end_s"`
+	Confidence float64            `json:"confidence"`
+	Terms      map[string]float64 `json:"terms"`
+}
+
+// UnsupportedAction explains a refusal (result rule 7).
+type UnsupportedAction struct {
+	// Reason is one sentence for people.
+	Reason  string `json:"reason"`
+	DocsURL string `json:"docs_url"`
+}
+
+// Result is the result of an analysis, as the contract shows it (api-v1.md,
+// "Result"). Clips and TermConfidences are never nil.
+type Result struct {
+	Answer     Answer  `json:"answer"`
+	Confidence float64 `json:"confidence"`
+	Clips      []Clip  `json:"clips"`
+	// TermConfidences is the probability that each term is visible at all, 0..1.
+	TermConfidences map[string]float64 `json:"term_confidences"`
+	QueryType       query.Type         `json:"query_type"`
+	// VideoDurationS is nil when the duration is unknown.
+	VideoDurationS *float64 `json:"video_duration_s"`
+	// DetectedCount is set for count and threshold questions, else nil.
+	DetectedCount       *int               `json:"detected_count"`
+	IndeterminateReason *query.Reason      `json:"indeterminate_reason"`
+	UnsupportedAction   *UnsupportedAction `json:"unsupported_action,omitempty"`
+}
+
+// newResult is an indeterminate result without evidence, which the rules then fill.
+func newResult(q query.Query, durationS float64) Result {
+	r := Result{
+		Answer:          Indeterminate,
+		Clips:           []Clip{},
+		TermConfidences: map[string]float64{},
+		QueryType:       q.QueryType,
+	}
+	if durationS > 0 {
+		r.VideoDurationS = &durationS
+	}
+	return r
+}
+
+// indeterminate applies rules 1, 3 and 4: no confidence, no clips, and a count of 0
+// for a count question.
+func (r Result) indeterminate(q query.Query, reason query.Reason) Result {
+	r.Answer, r.Confidence, r.IndeterminateReason = Indeterminate, 0, &reason
+	r.Clips = []Clip{}
+	if counts(q) {
+		r.DetectedCount = new(int)
+	}
+	return r
+}
+
+// Refused is the result of a query that is not [query.Assessable]: indeterminate at
+// once, without looking at the video, and not billed (result rule 7).
+func Refused(q query.Query) Result {
+	reason := query.Unsupported(q)
+	r := newResult(q, 0).indeterminate(q, reason)
+	for _, s := range q.Subjects {
+		r.TermConfidences[s.Term] = 0
+	}
+	r.UnsupportedAction = &UnsupportedAction{Reason: refusal(q, reason), DocsURL: DocsPath + "#" + string(q.PromptIntent)}
+	return r
+}
+
+func refusal(q query.Query, reason query.Reason) string {
+	switch {
+	case reason == query.UnsupportedActionTerm:
+		return "Actions are not assessed by this service yet; ask whether, or how many, objects are visible."
+	case q.PromptIntent == query.OpenEnded:
+		return "The question does not resolve to a yes/no or a count question about what is visible."
+	default:
+		return "Questions of the form " + string(q.PromptIntent) +
+			" with these conditions are not assessed by this service yet; ask whether, or how many, objects are visible."
+	}
+}
+
+// counts reports whether a result of q carries a count.
+func counts(q query.Query) bool {
+	return q.PromptIntent == query.Count || q.PromptIntent == query.CountThreshold
+}

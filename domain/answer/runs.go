@@ -1,0 +1,135 @@
+package answer
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// run is a stretch of samples, first to last inclusive, in which a subject is seen.
+type run struct {
+	first, last int
+	// best is the highest raw score.
+	best float64
+	// supported: two neighbouring samples over Threshold, or one over Peak.
+	supported bool
+	// share is the subject's part of the vote against its strongest rival, 0..1;
+	// 1 without a rival.
+	share float64
+	// outvoted: a rival class holds the place.
+	outvoted bool
+}
+
+func (r run) trusted() bool { return r.supported && !r.outvoted }
+
+// findRuns cuts the samples into runs by hysteresis. A gap of one sample does not
+// end a run: a gap in the clips shorter than 1.5 intervals is closed (open points,
+// "Answers"), and one missed sample leaves a gap of one interval.
+func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
+	var runs []run
+	for i := 0; i < len(samples); {
+		if samples[i].best() < cal.Keep {
+			i++
+			continue
+		}
+		last := i
+		for j := i + 1; j < len(samples); j++ {
+			if gap(samples[last], samples[j], intervalS) >= 1.5*intervalS {
+				break
+			}
+			if samples[j].best() >= cal.Keep {
+				last = j
+			}
+		}
+		if r, ok := weigh(samples, i, last, cal); ok {
+			runs = append(runs, r)
+		}
+		i = last + 1
+	}
+	return runs
+}
+
+// gap is the time between what two samples stand for, half an interval to each side.
+func gap(a, b sample, intervalS float64) float64 { return b.at - a.at - intervalS }
+
+// weigh judges one stretch; ok is false when no sample reaches Threshold.
+func weigh(samples []sample, first, last int, cal Calibration) (run, bool) {
+	r := run{first: first, last: last, share: 1}
+	votes, own := map[int]float64{}, 0.0
+	for i := first; i <= last; i++ {
+		s := samples[i]
+		r.best = max(r.best, s.best())
+		pair := i > first && s.best() >= cal.Threshold && samples[i-1].best() >= cal.Threshold
+		r.supported = r.supported || pair || s.best() >= cal.Peak
+		own += s.best()
+		for term, score := range s.rivals {
+			votes[term] += score
+		}
+	}
+	if r.best < cal.Threshold {
+		return run{}, false
+	}
+	// A video of one frame cannot show anything twice.
+	r.supported = r.supported || len(samples) == 1
+	for _, rival := range votes {
+		r.share = min(r.share, own/(own+rival))
+		r.outvoted = r.outvoted || rival >= own*cal.Outvote
+	}
+	return r, true
+}
+
+// clipsOf turns trusted runs into clips. A sample at t stands for the time from t-i/2
+// to t+i/2, so that edges are right on average.
+func clipsOf(term string, samples []sample, runs []run, intervalS, durationS float64, cal Calibration) []Clip {
+	limit := durationS
+	if !(limit > 0) {
+		// Unknown duration: the video reaches at least as far as its last sample.
+		limit = samples[len(samples)-1].at + intervalS
+	}
+	var clips []Clip
+	for _, r := range runs {
+		start, end := samples[r.first].at-intervalS/2, samples[r.last].at+intervalS/2
+		// What is cut off at both ends of the video is a gap like any other.
+		if r.first == 0 && start < 1.5*intervalS {
+			start = 0
+		}
+		if r.last == len(samples)-1 && durationS > 0 && durationS-end < 1.5*intervalS {
+			end = durationS
+		}
+		start, end = max(0, start), min(limit, end)
+		if end-start < intervalS {
+			end = min(limit, start+intervalS)
+			start = max(0, end-intervalS)
+		}
+		start, end = min(milli(start), limit), min(milli(end), limit)
+		if !(start < end) {
+			continue
+		}
+		p := round4(cal.Probability(r.best))
+		if n := len(clips); n > 0 && start-clips[n-1].EndS < 1.5*intervalS {
+			c := &clips[n-1]
+			c.EndS, c.Confidence = max(c.EndS, end), max(c.Confidence, p)
+			c.Terms[term] = c.Confidence
+			continue
+		}
+		clips = append(clips, Clip{StartS: start, EndS: end, Confidence: p, Terms: map[string]float64{term: p}})
+	}
+	return strongest(clips)
+}
+
+// strongest keeps the MaxClips most confident clips, in the order of time.
+func strongest(clips []Clip) []Clip {
+	if len(clips) <= MaxClips {
+		return clips
+	}
+	slices.SortStableFunc(clips, func(a, b Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })
+	clips = clips[:MaxClips]
+	slices.SortFunc(clips, func(a, b Clip) int { return cmp.Compare(a.StartS, b.StartS) })
+	return clips
+}
+
+// milli rounds seconds to milliseconds.
+func milli(s float64) float64 { return math.Round(s*1e3) / 1e3 }
+
+// round4 rounds a probability to four digits, which is more than it is worth.
+func round4(p float64) float64 { return math.Round(p*1e4) / 1e4 }

@@ -1,0 +1,209 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Compile turns a prompt into a query by rules. It never fails: a prompt that the
+// rules do not wholly understand becomes open_ended. A prompt over 2000 characters is
+// read up to that length; refusing it is the caller's business.
+func Compile(prompt string) Query {
+	prompt = strings.ToValidUTF8(prompt, "\uFFFD")
+	if utf8.RuneCountInString(prompt) > maxPromptLen {
+		prompt = string([]rune(prompt)[:maxPromptLen])
+	}
+	p := &parser{operator: All}
+	if !p.read(prompt) {
+		p.giveUp()
+	}
+	q := p.build(prompt)
+	if Validate(q) != nil {
+		// Only bounds can fail here: more subjects or longer terms than a query holds.
+		p.giveUp()
+		p.obstacles = nil
+		q = p.build(prompt)
+	}
+	return q
+}
+
+// parser gathers what it finds in a prompt.
+type parser struct {
+	subjects   []Subject
+	conditions []Condition
+	// objects are further things that a condition names: the car of "next to a car".
+	objects   []string
+	obstacles []Unassessable
+	operator  Operator
+	// counting: the number is asked for. timed: the time is.
+	counting, timed bool
+	negated         bool
+	// exists: the question asks whether something is there; otherwise its subject is
+	// presupposed and only the predicate is asked.
+	exists bool
+	// bare: there is nothing but a noun phrase.
+	bare bool
+	open bool
+}
+
+func (p *parser) giveUp() {
+	p.open = true
+	p.subjects, p.conditions, p.objects = nil, nil, nil
+	p.negated, p.operator = false, All
+}
+
+func (p *parser) obstacle(kind Obstacle, what string) {
+	if r := []rune(what); len(r) > maxTextLen {
+		what = string(r[:maxTextLen])
+	}
+	u := Unassessable{Kind: kind, Text: what}
+	if what != "" && !slices.Contains(p.obstacles, u) {
+		p.obstacles = append(p.obstacles, u)
+	}
+}
+
+func (p *parser) condition(subject int, kind Kind, value string, negated bool) {
+	p.conditions = append(p.conditions, Condition{
+		Subject: p.subjects[subject].ID, Kind: kind, Value: value, Negated: negated,
+	})
+}
+
+func (p *parser) addSubject(term string, quantity *Quantity) int {
+	p.subjects = append(p.subjects, Subject{ID: "s" + strconv.Itoa(len(p.subjects)+1), Term: term, Quantity: quantity})
+	return len(p.subjects) - 1
+}
+
+// read returns false when a part of the prompt is not understood.
+func (p *parser) read(prompt string) bool {
+	var ts words
+	for _, s := range sentences(prompt) {
+		if s = unwrap(s); len(s) == 0 {
+			continue
+		}
+		if ts != nil {
+			return false
+		}
+		ts = s
+	}
+	if len(ts) == 0 || len(ts) >= maxTokens {
+		return false
+	}
+	if titled(ts) {
+		for i := range ts {
+			ts[i].name = false
+		}
+	}
+	ts, windows := cutWindows(clean(ts))
+	if !p.clause(ts) || len(p.subjects) == 0 {
+		return false
+	}
+	if !p.exists && len(p.conditions) == 0 && len(p.obstacles) > 0 && !p.counting && !p.timed {
+		// "Is the dog barking": the dog is presupposed, the rest cannot be assessed.
+		return false
+	}
+	for _, w := range windows {
+		p.timed = true
+		p.condition(0, KindTime, w, false)
+	}
+	return true
+}
+
+func (p *parser) build(prompt string) Query {
+	q := Query{
+		SchemaVersion: SchemaVersion, Subjects: p.subjects, Conditions: p.conditions,
+		Operator: p.operator, Negated: p.negated, UnassessableComponents: p.obstacles,
+	}
+	if strings.TrimSpace(prompt) != "" {
+		q.OriginalPrompt = &prompt
+	}
+	q.PromptIntent = p.intent()
+	p.settle(&q)
+	for _, s := range q.Subjects {
+		q.SearchTerms = addTerm(q.SearchTerms, s.Term)
+	}
+	for _, o := range p.objects {
+		q.SearchTerms = addTerm(q.SearchTerms, o)
+	}
+	q.QueryType = typeOf(q)
+	return q.normal()
+}
+
+func addTerm(terms []string, term string) []string {
+	if slices.Contains(terms, term) {
+		return terms
+	}
+	return append(terms, term)
+}
+
+// intent is the table of the package comment.
+func (p *parser) intent() Intent {
+	has := func(kind Kind) bool {
+		return slices.ContainsFunc(p.conditions, func(c Condition) bool { return c.Kind == kind })
+	}
+	switch {
+	case p.open:
+		return OpenEnded
+	case p.timed:
+		return Segment
+	case len(p.subjects) > 1:
+		return Compound
+	case p.counting:
+		return Count
+	case p.subjects[0].Quantity != nil:
+		return CountThreshold
+	case has(KindAction):
+		return Action
+	case has(KindLocation):
+		return Location
+	case has(KindState):
+		return State
+	case has(KindAttribute):
+		return Attribute
+	case p.negated:
+		return Absence
+	default:
+		return Presence
+	}
+}
+
+// settle moves a negation to where the intent holds it.
+func (p *parser) settle(q *Query) {
+	switch q.PromptIntent {
+	case Count:
+		q.Negated = false
+		q.Subjects[0].Quantity = nil
+	case CountThreshold:
+		if q.Negated {
+			q.Subjects[0].Quantity = opposite(q.Subjects[0].Quantity)
+			q.Negated = false
+		}
+	}
+}
+
+// opposite turns "not at least three" into "fewer than three". Not exactly n has no
+// comparison of its own and stays what it is only as its nearest: it is not compiled.
+func opposite(n *Quantity) *Quantity {
+	op := map[Comparison]Comparison{AtLeast: FewerThan, FewerThan: AtLeast, MoreThan: AtMost, AtMost: MoreThan}[n.Op]
+	return &Quantity{Op: op, Value: n.Value}
+}
+
+func typeOf(q Query) Type {
+	switch q.PromptIntent {
+	case OpenEnded:
+		return TypeOpenEnded
+	case Compound:
+		return TypeCompound
+	}
+	t := TypeObject
+	for _, c := range q.Conditions {
+		switch c.Kind {
+		case KindAction:
+			return TypeAction
+		case KindAttribute, KindState:
+			t = TypeAttribute
+		}
+	}
+	return t
+}

@@ -1,0 +1,254 @@
+package query
+
+// The words that the compiler reads. Everything in lower case; an underscore stands
+// for a space in a phrase.
+
+var numbers = map[string]int{
+	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
+	"sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40,
+	"fifty": 50, "hundred": 100, "single": 1, "dozen": 12,
+}
+
+// comparators come before a number.
+var comparators = table(`
+	gte: at_least no_fewer_than no_less_than not_fewer_than not_less_than a_minimum_of minimum_of minimum as_many_as
+	lte: at_most no_more_than not_more_than up_to a_maximum_of maximum_of maximum
+	gt: more_than over greater_than above in_excess_of upwards_of
+	lt: fewer_than less_than under below
+	eq: exactly precisely just only equal_to
+`)
+
+// limits come after a number: "two or more".
+var limits = table(`
+	gte: or_more or_above plus or_over and_more at_least at_minimum
+	lte: or_fewer or_less or_below at_most at_maximum
+	eq: exactly only
+`)
+
+// vague quantities stand for a smallest number.
+var vague = map[string]int{
+	"several": 3, "multiple": 2, "a couple of": 2, "a couple": 2, "a pair of": 2, "a few": 3, "numerous": 3,
+	"more than a": 2, "plural": 2,
+}
+
+var determiners = set(`a an the this that these those any some his her their its your another other all each every
+	both either such certain different_kinds_of kind_of sort_of of`)
+
+// owners make a noun a question of identity: no model knows whose dog it is.
+var owners = set("my our mine same famous named called specific")
+
+// exhaustive words ask about a whole recording, not about what is visible at once.
+var exhaustive = set("different unique distinct individual separate")
+
+var auxiliaries = set(`is are was were be been being am does do did has have had can could will would should may might
+	must 're 'm`)
+
+// helpers take a bare verb: "does the dog run".
+var helpers = set("does do did can could will would should may might must")
+
+var relatives = set("that which who where while when whose")
+
+var conjunctions = map[string]Operator{
+	"and": All, "or": Any, "nor": Any, "but": All, ",": All, "as well as": All, "along with": All,
+	"together with": All, "plus": All, "and also": All, "and/or": Any, "&": All,
+}
+
+var media = set(`video videos clip clips footage scene frame frames image picture recording shot film movie screen view
+	camera file sequence stream feed sight it background_footage`)
+
+var mediaModifiers = set("whole entire uploaded given attached provided same video camera full")
+
+var mediaVerbs = set(`contain contains containing show shows showing include includes including have has having feature
+	features featuring depict depicts depicting display displays`)
+
+// seeing verbs ask for presence: "can you see a dog".
+var seeing = set(`see spot find detect notice observe locate recognize recognise identify look_for search_for show
+	show_me get make_out point_out find_me seeing watch_for look_out_for find_out_about`)
+
+// noise is dropped wherever it stands: the question is the same without it.
+var noise = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
+	maybe perhaps please today also too here appear appears appearing appeared occur occurs exist exists existing
+	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
+	at_the_same_time at_once simultaneously show_up shows_up showing_up showed_up be_found be_seen found
+	come_into_view comes_into_view thanks thank_you in_total altogether depicted featured detected detectable
+	observable pictured on_display to_be_seen to_see at_a_time overall in_all`)
+
+// wrappers are dropped at the front.
+var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
+	can_you could_you would_you will_you can_we can_i could_we could_i can_one would_you_mind
+	i_want_to_know i_would_like_to_know i_need_to_know i_wonder i_am_wondering wondering i_want_to_find_out
+	i_want_you_to i_need_you_to i_would_like_you_to i_am_curious i_would_love_to_know i_am_trying_to_find_out
+	tell_me telling_me tell let_me_know do_you_know do_you_think check determine verify confirm find_out figure_out
+	answer say see look analyze_the_video_and analyze_this_video_and watch_the_video_and look_at_the_video_and
+	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say can_it_be
+	question my_question_is quick_question the_question_is i_have_a_question detect
+	in_this_video in_the_video in_this_clip in_the_clip in_the_footage in_this_footage at_any_point at_any_time
+	in_this_scene in_the_scene in_that_video by_any_chance if whether that ,`)
+
+// guarded wrappers are part of the question unless a joint follows: "see if", but
+// "see a dog".
+var guarded = set("see check detect look verify confirm determine say find_out tell answer that")
+
+var joints = set("if whether that for me")
+
+var actionForms = table(`
+	running: run runs ran
+	walking: walk walks walked
+	jumping: jump jumps jumped leap leaps leaping
+	sitting: sit sits sat seated
+	standing: stand stands stood
+	lying: lie lies laying lay
+	falling: fall falls fell
+	raising: raise raises raised lift lifts lifting
+	waving: wave waves waved
+	riding: ride rides rode
+	driving: drive drives drove
+	eating: eat eats ate
+	drinking: drink drinks drank
+	playing: play plays played
+	throwing: throw throws threw
+	catching: catch catches caught
+	kicking: kick kicks kicked
+	dancing: dance dances danced
+	swimming: swim swims swam
+	climbing: climb climbs climbed
+	crossing: cross crosses crossed
+	moving: move moves moved
+	holding: hold holds held
+	carrying: carry carries carried
+	sleeping: sleep sleeps slept
+	talking: talk talks talked speak speaks speaking
+	smiling: smile smiles smiled
+	laughing: laugh laughs laughed
+	crying: cry cries cried
+	fighting: fight fights fought
+	hugging: hug hugs hugged
+	kissing: kiss kisses kissed
+	pointing: point points pointed
+	clapping: clap claps clapped
+	entering: enter enters entered
+	leaving: leave leaves left_the
+	turning: turn turns turned
+	stopping: stop stops stopped
+	flying: fly flies flew
+	juggling: juggle juggles juggled
+	opening: open_up opens
+	closing: close_up closes
+	pushing: push pushes pushed
+	pulling: pull pulls pulled
+	cooking: cook cooks cooked
+	reading: read reads
+	writing: write writes wrote
+	typing: type types typed
+	working: work works worked
+	looking: look looks looked
+	bending: bend bends bent
+	crouching: crouch crouches crouched squat squats squatting
+	kneeling: kneel kneels knelt
+	chasing: chase chases chased
+	fetching: fetch fetches
+	picking: pick picks picked
+	dropping: drop drops dropped
+	hitting: hit hits
+	crashing: crash crashes crashed
+	shaking: shake shakes shook
+	wearing: wear wears wore
+	pouring: pour pours poured
+	spinning: spin spins spun
+	swinging: swing swings swung
+	stretching: stretch stretches
+	touching: touch touches touched
+	nodding: nod nods nodded
+	leaning: lean leans leaned
+	stealing: steal steals stole
+	arriving: arrive arrives arrived
+	passing: pass passes passed
+	grazing: graze grazes
+	barking: bark barks barked
+	meowing: meow meows
+	singing: sing sings sang
+	shouting: shout shouts shouted yell yells yelling
+	screaming: scream screams screamed
+	honking: honk honks
+	happening: happen happens happened
+`)
+
+// nouns that end like a participle.
+var ingNouns = set(`building ceiling painting ring king string thing morning evening wing clothing railing awning
+	spring lightning duckling wedding pudding earring drawing sibling sapling bling sling something anything nothing
+	everything being crossing dumpling`)
+
+var audio = set(`barking meowing honking beeping ringing sound sounds noise noises music audio voice voices loud quiet
+	silent shouting screaming hear heard sing singing siren_sound noisy audible song yelling whistling talking_about
+	saying thunder_sound meow bark`)
+
+var reading = set("say says read reads saying written text caption captions subtitle subtitles spell spells word words lettering")
+
+var subjective = set(`beautiful ugly nice good bad cute dangerous suspicious interesting funny boring attractive scary
+	safe friendly professional weird pretty handsome best worst happy sad angry tired bored excited lovely awesome great
+	amazing cool strange creepy expensive cheap delicious tasty evil kind_looking nervous scared afraid upset annoyed
+	confused relaxed stylish impressive adorable gorgeous elegant rude lonely worried proud guilty lazy smart`)
+
+var colours = set(`red orange yellow green blue purple violet pink brown black white gray grey silver gold golden beige
+	cyan magenta turquoise teal maroon navy tan cream colorful colourful dark-colored light-colored`)
+
+var colourModifiers = set("dark light bright pale deep very quite")
+
+var attributes = set(`big small large tall short tiny huge little long wide narrow thick thin fat old young new
+	wooden metal plastic glass striped spotted plain checkered fluffy furry hairy bald bearded blonde blond round square
+	rectangular wet dry dirty clean broken naked shiny transparent ripe rotten rusty electric toy stuffed male female
+	elderly pregnant tall-looking giant leather paper ceramic bare curly spotty patterned floral`)
+
+var states = set(`open closed shut empty full lit unlit locked unlocked on off parked stationary asleep awake running_low
+	turned_on turned_off switched_on switched_off on_fire still dark bright crowded alone upside_down folded unfolded
+	inflated occupied vacant burning melted frozen`)
+
+var absent = phrases("absent missing gone out_of_frame out_of_view out_of_sight out_of_the_frame nowhere not_there invisible lacking")
+
+// clothing after "with" describes a person rather than naming a second subject.
+var clothing = set(`shirt t-shirt tshirt dress jacket coat hat cap helmet glasses sunglasses jeans pants trousers shorts
+	skirt shoe sock glove scarf sweater hoodie uniform suit vest mask beard mustache hair tail leg arm hand eye head face
+	ear nose paw fur horn wing stripe spot`)
+
+var places = table(`
+	left: on_the_left to_the_left at_the_left on_left on_the_left_side on_the_left_hand_side at_left on_the_left-hand_side in_the_left_half on_the_left_half in_the_left_third in_the_left
+	right: on_the_right to_the_right at_the_right on_right on_the_right_side on_the_right_hand_side at_right on_the_right-hand_side in_the_right_half on_the_right_half in_the_right_third in_the_right
+	centre: in_the_center in_the_centre in_the_middle at_the_center at_the_centre in_center at_the_middle in_the_central_part
+	top: at_the_top on_the_top in_the_top on_top at_top in_the_upper_half in_the_upper_part in_the_top_half
+	bottom: at_the_bottom on_the_bottom in_the_bottom on_bottom at_bottom in_the_lower_half in_the_lower_part in_the_bottom_half
+	top left: in_the_top_left in_the_upper_left at_the_top_left in_the_top_left_corner in_the_upper_left_corner in_the_top-left_corner on_the_top_left
+	top right: in_the_top_right in_the_upper_right at_the_top_right in_the_top_right_corner in_the_upper_right_corner in_the_top-right_corner on_the_top_right
+	bottom left: in_the_bottom_left in_the_lower_left at_the_bottom_left in_the_bottom_left_corner in_the_lower_left_corner in_the_bottom-left_corner on_the_bottom_left
+	bottom right: in_the_bottom_right in_the_lower_right at_the_bottom_right in_the_bottom_right_corner in_the_lower_right_corner in_the_bottom-right_corner on_the_bottom_right
+	corner: in_the_corner
+	background: in_the_background in_the_distance far_away in_the_back
+	foreground: in_the_foreground in_the_front in_front close_to_the_camera near_the_camera
+	outside: outdoors outside
+	inside: indoors
+`)
+
+// relations are prepositions that tie a subject to another thing.
+var relations = table(`
+	next to: next_to beside alongside adjacent_to by
+	near: near close_to around nearby
+	left of: to_the_left_of left_of on_the_left_of on_the_left_side_of
+	right of: to_the_right_of right_of on_the_right_of on_the_right_side_of
+	in front of: in_front_of
+	behind: behind
+	on: on on_top_of upon
+	in: in inside within
+	under: under underneath below beneath
+	above: above over
+	between: between
+	at: at
+	against: against
+	across: across
+	through: through
+	along: along
+	from: from
+	into: into
+	onto: onto
+	toward: toward towards
+	outside: outside_of
+`)

@@ -1,0 +1,109 @@
+package query
+
+import "strings"
+
+var irregular = table(`
+	person: people persons peoples
+	man: men
+	woman: women
+	child: children
+	mouse: mice
+	goose: geese
+	foot: feet
+	tooth: teeth
+	ox: oxen
+	knife: knives
+	wife: wives
+	wolf: wolves
+	calf: calves
+	leaf: leaves
+	loaf: loaves
+	shelf: shelves
+	half: halves
+	scarf: scarves
+	thief: thieves
+	potato: potatoes
+	tomato: tomatoes
+	hero: heroes
+	bus: buses busses
+	lens: lenses
+	skis: skis
+	movie: movies
+	cookie: cookies
+	selfie: selfies
+	doggie: doggies
+	tie: ties necktie_ties
+	pie: pies
+	shoe: shoes
+	toe: toes
+	canoe: canoes
+	axe: axes
+	cache: caches
+	house: houses
+	horse: horses
+	nose: noses
+	rose: roses
+	vase: vases
+	case: cases
+	suitcase: suitcases
+	purse: purses
+	hose: hoses
+	mousse: mousses
+	passerby: passersby
+	bystander: bystanders
+	headache: headaches
+	human being: human_beings
+`)
+
+// unchanged are nouns that end in s, or are their own plural.
+var unchanged = set(`bus glass wine_glass scissors pants trousers jeans shorts glasses sunglasses
+	binoculars tennis chess gas lens dress grass class boss cross kiss mess moss princess waitress actress mattress
+	goddess hostess witness canvas atlas iris cactus octopus hippopotamus walrus platypus virus campus circus
+	tennis_racket species series sheep deer fish moose aircraft cattle luggage furniture food fruit skis
+	broccoli hovercraft spacecraft stairs headphones earphones tongs pliers tweezers clothes goods news police
+	christmas compass address business fitness bass harness fortress mistress seamstress congress process access
+	press success abs sans us this is was has yes lotus bonus genius chorus crocus fungus`)
+
+// singular returns the singular of an English noun phrase, lower case; the last word
+// carries the number. A word that is singular already, or unknown, comes back as it is.
+func singular(term string) string {
+	if one, ok := irregular[term]; ok {
+		return one
+	}
+	head, last := "", term
+	if i := strings.LastIndexByte(term, ' '); i >= 0 {
+		head, last = term[:i+1], term[i+1:]
+	}
+	return head + singularWord(last)
+}
+
+func singularWord(w string) string {
+	if one, ok := irregular[w]; ok {
+		return one
+	}
+	if unchanged[w] || len(w) < 4 && w != "tvs" {
+		return w
+	}
+	switch {
+	case strings.HasSuffix(w, "men") && len(w) > 4 && w != "specimen" && w != "abdomen":
+		return strings.TrimSuffix(w, "men") + "man"
+	case strings.HasSuffix(w, "ies"):
+		return strings.TrimSuffix(w, "ies") + "y"
+	case hasAny(w, "sses", "shes", "ches", "xes", "zzes"):
+		return strings.TrimSuffix(w, "es")
+	case hasAny(w, "ss", "us", "is"):
+		return w
+	case strings.HasSuffix(w, "s"):
+		return strings.TrimSuffix(w, "s")
+	}
+	return w
+}
+
+func hasAny(w string, suffixes ...string) bool {
+	for _, s := range suffixes {
+		if strings.HasSuffix(w, s) {
+			return true
+		}
+	}
+	return false
+}

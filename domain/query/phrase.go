@@ -1,0 +1,338 @@
+package query
+
+import "strings"
+
+// maxUnknown is how many words a term that no list knows may have; longer ones are
+// more likely a sentence that the rules did not understand.
+const maxUnknown = 3
+
+var comparatorPhrases = phrasesOf(comparators)
+var limitPhrases = phrasesOf(limits)
+var vaguePhrases = phrasesOf(vague)
+var placePhrases = phrasesOf(places)
+var relationPhrases = phrasesOf(relations)
+
+var persons = set("anyone anybody someone somebody everyone everybody he she him they them")
+
+// knownNouns is the compiler's own list of nouns: it tells "fluffy dog" (a dog) from
+// "fire hydrant". It says nothing about what a model can assess.
+var knownNouns = func() map[string]bool {
+	out := map[string]bool{}
+	for _, w := range coco.words {
+		out[w] = true
+	}
+	for w := range set(`door window house tree building road street sky cloud river lake sea beach grass mountain box ball
+		shirt hat shoe helmet glove rope wall floor roof sign light lamp candle fire water smoke flag fence gate bridge
+		robot machine engine wheel tire tyre drone camera pen pencil paper card coin key money gun weapon sword stick
+		rabbit bunny squirrel fox wolf lion tiger monkey goat pig chicken duck goose fish shark whale dolphin snake frog
+		turtle spider bee butterfly crowd team player driver police_officer police_car fire_truck worker soldier doctor
+		shopping_cart swimming_pool washing_machine running_shoe parking_lot parking_space license_plate stuffed_animal
+		traffic_cone speed_limit_sign street_light stop_watch unicorn ladder barrel bucket basket tent swing slide_board
+		sewing_machine dining_room living_room vending_machine rocking_chair`) {
+		out[w] = true
+	}
+	return out
+}()
+
+// nouns reads one or more noun phrases joined by conjunctions and returns the index
+// behind them. helper says that a bare verb may follow: "does the dog run".
+func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
+	if ts.at(i) == "neither" {
+		p.negated = true
+		i++
+	}
+	first := len(p.subjects)
+	i, ok := p.noun(ts, i, helper)
+	if !ok {
+		return i, false
+	}
+	for {
+		op, n := conjunctionAt(ts, i)
+		if n == 0 {
+			return i, true
+		}
+		j := skipExistence(ts, i+n)
+		without := ts.at(i) == "but" && (ts.at(j) == "no" || ts.at(j) == "not")
+		if ts.at(j) == "not" {
+			j++
+		}
+		if !startsNoun(ts, j) {
+			return i, true
+		}
+		was := p.negated
+		end, ok := p.noun(ts, j, helper)
+		if !ok {
+			return i, false
+		}
+		if without || p.negated && !was {
+			// "a dog but no cat": the second is not wanted, the first is.
+			p.subjects[len(p.subjects)-1].Quantity = &Quantity{Op: Equal, Value: 0}
+			p.negated = was
+		}
+		if op == Any || n > 0 && len(p.subjects)-first > 1 && op == Any {
+			p.operator = Any
+		}
+		i = end
+	}
+}
+
+func conjunctionAt(ts words, i int) (Operator, int) {
+	op, n := lookup(conjunctions, conjunctionPhrases, ts, i)
+	if n > 0 && ts.at(i) == "," {
+		// ", and": the comma only pauses.
+		if next, m := lookup(conjunctions, conjunctionPhrases, ts, i+1); m > 0 {
+			return next, n + m
+		}
+	}
+	return op, n
+}
+
+var conjunctionPhrases = phrasesOf(conjunctions)
+
+// skipExistence skips "is there" in "a dog and is there a cat".
+func skipExistence(ts words, i int) int {
+	if auxiliaries[ts.at(i)] && ts.at(i+1) == "there" {
+		return i + 2
+	}
+	return i
+}
+
+// startsNoun reports whether a noun phrase may start here, rather than a second
+// condition on the same subject ("and sitting", "and on the left").
+func startsNoun(ts words, i int) bool {
+	w := ts.at(i)
+	if w == "" || auxiliaries[w] || isAction(ts, i) || w == "it" || w == "they" {
+		return false
+	}
+	if _, n := lookup(places, placePhrases, ts, i); n > 0 {
+		return false
+	}
+	if _, n := lookup(relations, relationPhrases, ts, i); n > 0 {
+		return false
+	}
+	return i+1 < len(ts) || !colours[w] && !states[w] && !subjective[w] || determiners[w]
+}
+
+// quantityAt reads "at least three", "two or more", "3"; nil when there is none.
+func quantityAt(ts words, i int) (*Quantity, int) {
+	if v, n := lookup(vague, vaguePhrases, ts, i); n > 0 {
+		return &Quantity{Op: AtLeast, Value: v}, n
+	}
+	op, n := lookup(comparators, comparatorPhrases, ts, i)
+	j := i + n
+	if n == 0 {
+		op = "eq"
+	}
+	if (ts.at(j) == "a" || ts.at(j) == "the") && (ts.at(j+1) == "single" || ts.at(j+1) == "dozen") {
+		j++
+	}
+	v := number(ts.at(j))
+	if v < 0 {
+		return nil, 0
+	}
+	j++
+	if n == 0 {
+		if limit, m := lookup(limits, limitPhrases, ts, j); m > 0 {
+			op = limit
+			j += m
+		}
+	}
+	if ts.at(j) == "of" {
+		j++
+	}
+	return &Quantity{Op: Comparison(op), Value: v}, j - i
+}
+
+// noun reads one noun phrase, adds its subject and the conditions in front of it.
+func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
+	quantity, i := p.lead(ts, i)
+	if persons[ts.at(i)] || ts.at(i) == "one" && ts.at(i-1) == "no" || ts.at(i) == "nobody" {
+		p.addSubject("person", quantity)
+		return i + 1, true
+	}
+	var before []pending
+	i, before = p.adjectives(ts, i)
+	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] {
+		p.obstacle(Identity, ts.at(i))
+		return i, false
+	}
+	end := nounEnd(ts, i, helper)
+	if end == i {
+		return i, false
+	}
+	// A limit may follow the noun: "dogs, at least 3" is rare, "3 dogs or more" is not.
+	if limit, n := lookup(limits, limitPhrases, ts, end); n > 0 && quantity != nil && quantity.Op == Equal {
+		quantity.Op = Comparison(limit)
+		return p.head(ts[i:end], quantity, before, end+n)
+	}
+	return p.head(ts[i:end], quantity, before, end)
+}
+
+// lead reads determiners and the quantity.
+func (p *parser) lead(ts words, i int) (*Quantity, int) {
+	var quantity *Quantity
+	for {
+		w := ts.at(i)
+		if q, n := quantityAt(ts, i); q != nil && i+n < len(ts) {
+			quantity, i = q, i+n
+			if q.Value == 0 && q.Op == Equal {
+				quantity, p.negated = nil, true
+			}
+			continue
+		}
+		switch {
+		case w == "no" || w == "none" || w == "not" || w == "zero":
+			p.negated = !p.negated
+			if ts.at(i+1) == "one" && w == "no" {
+				return nil, i + 1
+			}
+			if w == "not" && ts.at(i+1) == "a" && ts.at(i+2) == "single" {
+				i += 2
+			}
+		case owners[w]:
+			p.obstacle(Identity, ts[i:min(i+2, len(ts))].text())
+		case exhaustive[w]:
+			if p.counting {
+				p.obstacle(ExhaustiveCount, ts[i:min(i+2, len(ts))].text())
+			}
+		case determiners[w] && !(w == "that" && i > 0 && auxiliaries[ts.at(i+1)]):
+		default:
+			return quantity, i
+		}
+		i++
+	}
+}
+
+// pending is a condition found before its subject is known.
+type pending struct {
+	kind  Kind
+	value string
+}
+
+// adjectives reads the words in front of a noun that the lists know.
+func (p *parser) adjectives(ts words, i int) (int, []pending) {
+	var out []pending
+	for i+1 < len(ts) {
+		w, next := ts.at(i), ts.at(i+1)
+		if knownNouns[singular(w+" "+next)] || stopsNoun(ts, i+1) && next != "and" && next != "," {
+			return i, out
+		}
+		switch {
+		case colourModifiers[w] && colours[next] && i+2 < len(ts):
+			out = append(out, pending{KindAttribute, w + " " + next})
+			i++
+		case colours[w] && next == "and" && colours[ts.at(i+2)] && i+3 < len(ts):
+			out = append(out, pending{KindAttribute, w + " and " + ts.at(i+2)})
+			i += 2
+		case (next == "and" || next == ",") && !(colours[w] || attributes[w] || subjective[w]):
+			return i, out
+		case next == "and" || next == ",":
+			if !colours[ts.at(i+2)] && !attributes[ts.at(i+2)] {
+				return i, out
+			}
+			out = append(out, pending{KindAttribute, w})
+			i++
+		case audio[w]:
+			p.obstacle(Audio, w+" "+next)
+			if audio[next] {
+				return i, out
+			}
+		case subjective[w]:
+			p.obstacle(Subjective, w)
+		case states[w] && w != "off" && w != "on":
+			out = append(out, pending{KindState, w})
+		case colours[w] || attributes[w]:
+			out = append(out, pending{KindAttribute, w})
+		case isAction(ts, i) && strings.HasSuffix(w, "ing"):
+			out = append(out, pending{KindAction, gerund(w)})
+		case w == "very" || w == "really" || w == "quite":
+		default:
+			return i, out
+		}
+		i++
+	}
+	return i, out
+}
+
+// nounEnd is the index behind the words of a noun.
+func nounEnd(ts words, i int, helper bool) int {
+	for n := 3; n > 0; n-- {
+		if i+n <= len(ts) && n > 1 && knownNouns[singular(ts[i:i+n].text())] {
+			return i + n
+		}
+	}
+	j := i
+	for j < len(ts) && !stopsNoun(ts, j) {
+		if _, verb := actionForms[ts.at(j)]; helper && j > i && (verb || reading[ts.at(j)]) {
+			break
+		}
+		if j > i && (colours[ts.at(j)] || subjective[ts.at(j)] || states[ts.at(j)] || attributes[ts.at(j)]) {
+			break
+		}
+		j++
+	}
+	return j
+}
+
+// stopsNoun reports whether the word at i cannot be part of a noun.
+func stopsNoun(ts words, i int) bool {
+	w := ts.at(i)
+	if auxiliaries[w] || relatives[w] || determiners[w] || w == "n't" || w == "not" || w == "never" || w == "absent" ||
+		w == "with" || w == "without" || w == "than" || w == "there" || w == "you" || w == "i" || w == "we" || w == "to" ||
+		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || owners[w] || w == "about" || w == "no" {
+		return true
+	}
+	if _, n := lookup(conjunctions, conjunctionPhrases, ts, i); n > 0 {
+		return true
+	}
+	if _, n := lookup(limits, limitPhrases, ts, i); n > 0 {
+		return true
+	}
+	if _, n := lookup(comparators, comparatorPhrases, ts, i); n > 0 {
+		return true
+	}
+	if _, n := lookup(places, placePhrases, ts, i); n > 0 {
+		return true
+	}
+	if _, n := lookup(relations, relationPhrases, ts, i); n > 0 {
+		return true
+	}
+	return strings.HasSuffix(w, "ing") && isAction(ts, i) || w == "seated" || w == "asleep"
+}
+
+// head turns the words of a noun into a subject: the longest known noun at their end,
+// with the words before it as attributes, or all of them.
+func (p *parser) head(noun words, quantity *Quantity, before []pending, end int) (int, bool) {
+	if audio[noun.at(len(noun)-1)] {
+		p.obstacle(Audio, noun.text())
+		return end, false
+	}
+	if reading[singular(noun.at(len(noun)-1))] || reading[noun.at(len(noun)-1)] {
+		p.obstacle(Text, noun.text())
+		return end, false
+	}
+	term, from := singular(noun.text()), 0
+	for from < len(noun) && !knownNouns[singular(noun[from:].text())] {
+		from++
+	}
+	known := from < len(noun)
+	if known {
+		term = singular(noun[from:].text())
+	} else if from = 0; len(noun) > maxUnknown || p.bare && len(noun) > 1 {
+		return end, false
+	}
+	if pronoun[term] {
+		return end, false
+	}
+	s := p.addSubject(term, quantity)
+	for _, b := range before {
+		p.condition(s, b.kind, b.value, false)
+	}
+	for _, t := range noun[:from] {
+		p.condition(s, KindAttribute, t.w, false)
+	}
+	return end, true
+}
+
+var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
+	one video clip footage question time way sense reason answer moment`)

@@ -1,0 +1,211 @@
+package query
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+)
+
+// SchemaVersion is the only version of the compiled query.
+const SchemaVersion = 1
+
+// Intent is the form of a question (api-v1.md, "Supported question forms").
+type Intent string
+
+// The closed list of intents.
+const (
+	Presence       Intent = "presence"
+	Absence        Intent = "absence"
+	Count          Intent = "count"
+	CountThreshold Intent = "count_threshold"
+	Action         Intent = "action"
+	Attribute      Intent = "attribute"
+	Location       Intent = "location"
+	State          Intent = "state"
+	Compound       Intent = "compound"
+	Segment        Intent = "segment"
+	OpenEnded      Intent = "open_ended"
+)
+
+// Type is the coarse class of a question that a result repeats as query_type.
+type Type string
+
+// The closed list of types.
+const (
+	TypeObject    Type = "object"
+	TypeAction    Type = "action"
+	TypeCompound  Type = "compound"
+	TypeAttribute Type = "attribute"
+	TypeOpenEnded Type = "open_ended"
+)
+
+// Comparison relates a count to a number.
+type Comparison string
+
+// The closed list of comparisons.
+const (
+	Equal     Comparison = "eq"
+	AtLeast   Comparison = "gte"
+	AtMost    Comparison = "lte"
+	MoreThan  Comparison = "gt"
+	FewerThan Comparison = "lt"
+)
+
+// Quantity is a condition on how many instances of a subject are visible at the
+// same time. Value is 0 to 1000.
+type Quantity struct {
+	Op    Comparison `json:"op"`
+	Value int        `json:"value"`
+}
+
+// Subject is one kind of object that the question is about.
+type Subject struct {
+	// ID is unique in the query: s1, s2, ….
+	ID string `json:"id"`
+	// Term is the user's noun, lower case, singular.
+	Term string `json:"term"`
+	// Quantity is nil when no number was asked about. In a compound, {eq 0}
+	// asks for the absence of this subject.
+	Quantity *Quantity `json:"quantity"`
+}
+
+// Kind is the kind of a condition.
+type Kind string
+
+// The closed list of kinds. KindTime is ours, beside the four of the open points:
+// the segment form needs a place for its window.
+const (
+	KindAttribute Kind = "attribute"
+	KindAction    Kind = "action"
+	KindLocation  Kind = "location"
+	KindState     Kind = "state"
+	KindTime      Kind = "time"
+)
+
+// Condition narrows a subject: what it is like, does, where or when it is.
+type Condition struct {
+	Subject string `json:"subject"`
+	Kind    Kind   `json:"kind"`
+	Value   string `json:"value"`
+	Negated bool   `json:"negated"`
+}
+
+// Operator says how the subjects of a compound combine.
+type Operator string
+
+// The closed list of operators.
+const (
+	All Operator = "all"
+	Any Operator = "any"
+)
+
+// Obstacle is why a part of a question cannot be assessed.
+type Obstacle string
+
+// The closed list of obstacles.
+const (
+	Audio           Obstacle = "audio"
+	Identity        Obstacle = "identity"
+	Text            Obstacle = "text"
+	Subjective      Obstacle = "subjective"
+	ExhaustiveCount Obstacle = "exhaustive_count"
+)
+
+// Unassessable is a part of a question that no model of this service can assess.
+type Unassessable struct {
+	Kind Obstacle `json:"kind"`
+	Text string   `json:"text"`
+}
+
+// Query is the compiled query; its JSON form is described by [Schema].
+type Query struct {
+	SchemaVersion  int         `json:"schema_version"`
+	OriginalPrompt *string     `json:"original_prompt"`
+	PromptIntent   Intent      `json:"prompt_intent"`
+	QueryType      Type        `json:"query_type"`
+	Subjects       []Subject   `json:"subjects"`
+	Conditions     []Condition `json:"conditions"`
+	Operator       Operator    `json:"operator"`
+	// Negated is true when the whole question asks for absence.
+	Negated bool `json:"negated"`
+	// SearchTerms are the terms that evidence is wanted for, unique, in order: at
+	// least the term of each subject.
+	SearchTerms            []string       `json:"search_terms"`
+	UnassessableComponents []Unassessable `json:"unassessable_components"`
+}
+
+// MarshalJSON writes empty lists as [], as the schema wants them.
+func (q Query) MarshalJSON() ([]byte, error) {
+	type plain Query
+	return json.Marshal(plain(q.normal()))
+}
+
+// normal returns q with empty lists in place of nil ones.
+func (q Query) normal() Query {
+	if q.Subjects == nil {
+		q.Subjects = []Subject{}
+	}
+	if q.Conditions == nil {
+		q.Conditions = []Condition{}
+	}
+	if q.SearchTerms == nil {
+		q.SearchTerms = []string{}
+	}
+	if q.UnassessableComponents == nil {
+		q.UnassessableComponents = []Unassessable{}
+	}
+	return q
+}
+
+// Digest is the SHA-256, in lower-case hexadecimal, of the canonical JSON of q:
+// fields in the order of the schema, no white space, empty lists as []. Equal
+// queries have equal digests.
+func Digest(q Query) string {
+	raw, err := json.Marshal(q)
+	if err != nil {
+		// A Query holds strings, integers and booleans only, which always encode.
+		panic("query: encode: " + err.Error())
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Assessable reports whether this service can answer the form of q with yes, no or
+// a count today. Whether the model knows the terms is another matter: an unknown
+// term makes the answer indeterminate.
+func Assessable(q Query) bool {
+	switch q.PromptIntent {
+	case Presence, Absence, Count:
+		return len(q.Subjects) == 1 && len(q.Conditions) == 0
+	case CountThreshold:
+		return len(q.Subjects) == 1 && len(q.Conditions) == 0 && q.Subjects[0].Quantity != nil
+	default:
+		return false
+	}
+}
+
+// Reason is why an answer is indeterminate (api-v1.md, "Result").
+type Reason string
+
+// The closed list of reasons.
+const (
+	LowConfidence         Reason = "low_confidence"
+	NothingDetected       Reason = "nothing_detected"
+	UnsupportedQueryForm  Reason = "unsupported_query_form"
+	DurationMismatch      Reason = "duration_mismatch"
+	UnsupportedActionTerm Reason = "unsupported_action_term"
+)
+
+// Unsupported returns the reason for which a query that is not [Assessable] is
+// refused.
+func Unsupported(q Query) Reason {
+	if q.PromptIntent == Action {
+		return UnsupportedActionTerm
+	}
+	for _, c := range q.Conditions {
+		if c.Kind == KindAction && q.PromptIntent != OpenEnded {
+			return UnsupportedActionTerm
+		}
+	}
+	return UnsupportedQueryForm
+}

@@ -1,0 +1,176 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxTokens bounds the work on one prompt; longer questions are not closed ones.
+const maxTokens = 80
+
+// token is one word in lower case.
+type token struct {
+	w string
+	// name is true for a capitalised word inside a sentence.
+	name bool
+}
+
+// words are tokens with the helpers to match phrases.
+type words []token
+
+func (ts words) at(i int) string {
+	if i < 0 || i >= len(ts) {
+		return ""
+	}
+	return ts[i].w
+}
+
+func (ts words) text() string {
+	parts := make([]string, len(ts))
+	for i, t := range ts {
+		parts[i] = t.w
+	}
+	return strings.Join(parts, " ")
+}
+
+// phraseSet finds the longest of many phrases at a place.
+type phraseSet struct {
+	byFirst map[string][][]string
+}
+
+func phrases(text string) phraseSet { return phrasesOf(set(text)) }
+
+func phrasesOf[V any](m map[string]V) phraseSet {
+	p := phraseSet{byFirst: map[string][][]string{}}
+	for phrase := range m {
+		parts := strings.Fields(phrase)
+		p.byFirst[parts[0]] = append(p.byFirst[parts[0]], parts)
+	}
+	for _, list := range p.byFirst {
+		slices.SortFunc(list, func(a, b []string) int { return len(b) - len(a) })
+	}
+	return p
+}
+
+// match returns the length in words of the longest phrase at i, 0 for none.
+func (p phraseSet) match(ts words, i int) int {
+next:
+	for _, parts := range p.byFirst[ts.at(i)] {
+		for k, part := range parts {
+			if ts.at(i+k) != part {
+				continue next
+			}
+		}
+		return len(parts)
+	}
+	return 0
+}
+
+// lookup returns the value of the longest key of m at i.
+func lookup[V any](m map[string]V, p phraseSet, ts words, i int) (value V, n int) {
+	n = p.match(ts, i)
+	if n > 0 {
+		value = m[ts[i:i+n].text()]
+	}
+	return value, n
+}
+
+var contractions = map[string]string{
+	"isnt": "is n't", "arent": "are n't", "wasnt": "was n't", "doesnt": "does n't", "dont": "do n't",
+	"didnt": "did n't", "cant": "can n't", "cannot": "can not", "theres": "there is", "whats": "what is",
+	"whos": "who is", "noone": "no one", "gonna": "going to", "there's": "there is", "what's": "what is",
+	"who's": "who is", "it's": "it is", "where's": "where is", "that's": "that is", "how's": "how is",
+	"when's": "when is", "he's": "he is", "she's": "she is", "let's": "let us", "i'd": "i would", "i'm": "i am",
+	"can't": "can n't", "won't": "will n't", "ain't": "is n't", "pls": "please", "plz": "please",
+	"here's": "here is", "someone's": "someone is", "anyone's": "anyone is", "they're": "they are",
+	"nobody's": "no one is", "nobody": "no one", "hm": "how many",
+}
+
+// sentences splits a prompt into sentences of tokens. Punctuation ends a sentence,
+// unless it stands inside a number or a time ("3.5", "0:05"); commas are words.
+func sentences(prompt string) []words {
+	var out []words
+	var current words
+	count := 0
+	flush := func() {
+		if len(current) > 0 {
+			out = append(out, current)
+		}
+		current = nil
+	}
+	rs := []rune(strings.NewReplacer("’", "'", "‘", "'", "`", "'").Replace(prompt))
+	for i := 0; i < len(rs) && count < maxTokens; {
+		r := rs[i]
+		switch {
+		case wordRune(rs, i):
+			j := i
+			for j < len(rs) && wordRune(rs, j) {
+				j++
+			}
+			name := unicode.IsUpper(r) && len(current) > 0
+			for _, w := range split(strings.ToLower(string(rs[i:j]))) {
+				current = append(current, token{w: w, name: name})
+				count++
+			}
+			i = j
+			continue
+		case r == ',' || r == '&':
+			current = append(current, token{w: string(r)})
+			count++
+		case r == '+':
+			current = append(current, token{w: "plus"})
+			count++
+		case r == '.' || r == '?' || r == '!' || r == ';' || r == '\n' || r == ':':
+			flush()
+		}
+		i++
+	}
+	flush()
+	return out
+}
+
+// wordRune reports whether rs[i] belongs to a word.
+func wordRune(rs []rune, i int) bool {
+	r := rs[i]
+	if unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) {
+		return true
+	}
+	if i == 0 || i+1 >= len(rs) {
+		return false
+	}
+	before, after := rs[i-1], rs[i+1]
+	switch r {
+	case '.', ':':
+		return unicode.IsDigit(before) && unicode.IsDigit(after)
+	case '\'', '-', '/':
+		return unicode.IsLetter(before) && unicode.IsLetter(after)
+	}
+	return false
+}
+
+// split expands contractions.
+func split(w string) []string {
+	if full, ok := contractions[w]; ok {
+		return strings.Fields(full)
+	}
+	if stem, ok := strings.CutSuffix(w, "n't"); ok && stem != "" {
+		return []string{stem, "n't"}
+	}
+	if stem, ok := strings.CutSuffix(w, "'re"); ok && stem != "" {
+		return []string{stem, "are"}
+	}
+	return []string{w}
+}
+
+// titled reports whether the prompt capitalises most words, so that capitals say
+// nothing about names.
+func titled(ts words) bool {
+	names := 0
+	for _, t := range ts {
+		if t.name {
+			names++
+		}
+	}
+	return names*2 >= len(ts) && names > 1
+}

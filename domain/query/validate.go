@@ -1,0 +1,249 @@
+package query
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Bounds of a query; schema.json repeats them.
+const (
+	maxSubjects   = 16
+	maxConditions = 32
+	maxTerms      = 32
+	maxTermLen    = 100
+	maxTextLen    = 200
+	maxPromptLen  = 2000
+	maxQuantity   = 1000
+)
+
+// InvalidError says which field of a compiled query is wrong. The edge reports it
+// as query_invalid with this param (api-v1.md, "Analyses").
+type InvalidError struct {
+	// Param is the dotted path of the field, list items by index:
+	// "subjects.0.term"; "" is the query itself.
+	Param string
+	// Message is one sentence for the client.
+	Message string
+}
+
+func (e *InvalidError) Error() string {
+	if e.Param == "" {
+		return "invalid query: " + e.Message
+	}
+	return "invalid query: " + e.Param + ": " + e.Message
+}
+
+func invalid(param, format string, args ...any) error {
+	return &InvalidError{Param: param, Message: fmt.Sprintf(format, args...)}
+}
+
+var subjectID = regexp.MustCompile(`^s[1-9][0-9]?$`)
+
+var (
+	intents     = []Intent{Presence, Absence, Count, CountThreshold, Action, Attribute, Location, State, Compound, Segment, OpenEnded}
+	types       = []Type{TypeObject, TypeAction, TypeCompound, TypeAttribute, TypeOpenEnded}
+	kinds       = []Kind{KindAttribute, KindAction, KindLocation, KindState, KindTime}
+	comparisons = []Comparison{Equal, AtLeast, AtMost, MoreThan, FewerThan}
+	obstacles   = []Obstacle{Audio, Identity, Text, Subjective, ExhaustiveCount}
+	operators   = []Operator{All, Any}
+)
+
+// Validate checks a query against the schema and against the rules that relate its
+// fields. It returns nil or an *[InvalidError] for the first field that is wrong.
+func Validate(q Query) error {
+	if q.SchemaVersion != SchemaVersion {
+		return invalid("schema_version", "must be %d", SchemaVersion)
+	}
+	if q.OriginalPrompt != nil {
+		if err := text("original_prompt", *q.OriginalPrompt, maxPromptLen); err != nil {
+			return err
+		}
+	}
+	checks := []func(Query) error{checkEnums, checkSubjects, checkConditions, checkTerms, checkUnassessable, checkIntent}
+	for _, check := range checks {
+		if err := check(q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkEnums(q Query) error {
+	if err := member("prompt_intent", q.PromptIntent, intents); err != nil {
+		return err
+	}
+	if err := member("query_type", q.QueryType, types); err != nil {
+		return err
+	}
+	return member("operator", q.Operator, operators)
+}
+
+func checkSubjects(q Query) error {
+	if len(q.Subjects) > maxSubjects {
+		return invalid("subjects", "at most %d subjects", maxSubjects)
+	}
+	seen := map[string]bool{}
+	for i, s := range q.Subjects {
+		at := "subjects." + strconv.Itoa(i)
+		if !subjectID.MatchString(s.ID) {
+			return invalid(at+".id", "must match %s", subjectID)
+		}
+		if seen[s.ID] {
+			return invalid(at+".id", "%q is used twice", s.ID)
+		}
+		seen[s.ID] = true
+		if err := text(at+".term", s.Term, maxTermLen); err != nil {
+			return err
+		}
+		if s.Quantity == nil {
+			continue
+		}
+		if err := member(at+".quantity.op", s.Quantity.Op, comparisons); err != nil {
+			return err
+		}
+		if s.Quantity.Value < 0 || s.Quantity.Value > maxQuantity {
+			return invalid(at+".quantity.value", "must be 0 to %d", maxQuantity)
+		}
+	}
+	return nil
+}
+
+func checkConditions(q Query) error {
+	if len(q.Conditions) > maxConditions {
+		return invalid("conditions", "at most %d conditions", maxConditions)
+	}
+	for i, c := range q.Conditions {
+		at := "conditions." + strconv.Itoa(i)
+		if !slices.ContainsFunc(q.Subjects, func(s Subject) bool { return s.ID == c.Subject }) {
+			return invalid(at+".subject", "no subject has this id")
+		}
+		if err := member(at+".kind", c.Kind, kinds); err != nil {
+			return err
+		}
+		if err := text(at+".value", c.Value, maxTextLen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTerms(q Query) error {
+	if len(q.SearchTerms) > maxTerms {
+		return invalid("search_terms", "at most %d terms", maxTerms)
+	}
+	for i, t := range q.SearchTerms {
+		at := "search_terms." + strconv.Itoa(i)
+		if err := text(at, t, maxTermLen); err != nil {
+			return err
+		}
+		if slices.Contains(q.SearchTerms[:i], t) {
+			return invalid(at, "%q is listed twice", t)
+		}
+	}
+	for _, s := range q.Subjects {
+		if !slices.Contains(q.SearchTerms, s.Term) {
+			return invalid("search_terms", "must include the term of every subject; %q is missing", s.Term)
+		}
+	}
+	return nil
+}
+
+func checkUnassessable(q Query) error {
+	if len(q.UnassessableComponents) > maxConditions {
+		return invalid("unassessable_components", "at most %d components", maxConditions)
+	}
+	for i, u := range q.UnassessableComponents {
+		at := "unassessable_components." + strconv.Itoa(i)
+		if err := member(at+".kind", u.Kind, obstacles); err != nil {
+			return err
+		}
+		if err := text(at+".text", u.Text, maxTextLen); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkIntent holds each intent to the fields that it needs, so that nothing behind
+// this package meets a question that contradicts itself.
+func checkIntent(q Query) error {
+	if (q.PromptIntent == OpenEnded) != (q.QueryType == TypeOpenEnded) {
+		return invalid("query_type", "open_ended goes with prompt_intent open_ended only")
+	}
+	if (q.PromptIntent == Compound) != (q.QueryType == TypeCompound) {
+		return invalid("query_type", "compound goes with prompt_intent compound only")
+	}
+	switch q.PromptIntent {
+	case OpenEnded:
+		return nil
+	case Compound:
+		if len(q.Subjects) < 2 {
+			return invalid("subjects", "a compound needs two subjects or more")
+		}
+		return nil
+	case Segment:
+		if len(q.Subjects) == 0 {
+			return invalid("subjects", "a segment needs a subject")
+		}
+		return nil
+	}
+	if len(q.Subjects) != 1 {
+		return invalid("subjects", "prompt_intent %s needs exactly one subject", q.PromptIntent)
+	}
+	return checkSingle(q)
+}
+
+// checkSingle holds the rules of the intents that have exactly one subject.
+func checkSingle(q Query) error {
+	quantity := q.Subjects[0].Quantity
+	switch q.PromptIntent {
+	case Presence, Absence, Count:
+		if quantity != nil {
+			return invalid("subjects.0.quantity", "must be null for prompt_intent %s", q.PromptIntent)
+		}
+	case CountThreshold:
+		if quantity == nil {
+			return invalid("subjects.0.quantity", "is required for prompt_intent count_threshold")
+		}
+	case Action, Attribute, Location, State:
+		if !slices.ContainsFunc(q.Conditions, func(c Condition) bool { return string(c.Kind) == string(q.PromptIntent) }) {
+			return invalid("conditions", "prompt_intent %s needs a condition of that kind", q.PromptIntent)
+		}
+	}
+	switch q.PromptIntent {
+	case Absence:
+		if !q.Negated {
+			return invalid("negated", "must be true for prompt_intent absence")
+		}
+	case Presence, Count, CountThreshold:
+		if q.Negated {
+			return invalid("negated", "must be false for prompt_intent %s", q.PromptIntent)
+		}
+	}
+	return nil
+}
+
+func text(param, value string, limit int) error {
+	switch n := utf8.RuneCountInString(value); {
+	case strings.TrimSpace(value) == "":
+		return invalid(param, "must not be empty")
+	case n > limit:
+		return invalid(param, "at most %d characters", limit)
+	}
+	return nil
+}
+
+func member[T ~string](param string, value T, allowed []T) error {
+	if slices.Contains(allowed, value) {
+		return nil
+	}
+	names := make([]string, len(allowed))
+	for i, a := range allowed {
+		names[i] = string(a)
+	}
+	return invalid(param, "must be one of %s", strings.Join(names, ", "))
+}

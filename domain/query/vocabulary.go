@@ -1,0 +1,147 @@
+package query
+
+import (
+	"maps"
+	"slices"
+)
+
+// minSlipLen is the shortest word in which a spelling slip is mended: in shorter
+// ones a single edit too often makes another word (goat, boat).
+const minSlipLen = 5
+
+// meaning is what a term stands for in a model.
+type meaning struct {
+	classes []string
+	// partial is true when the word also covers things that no class covers.
+	partial bool
+}
+
+// Vocabulary maps terms of a query to the classes of one model. The zero value
+// knows no term. A Vocabulary is immutable and safe for concurrent use.
+type Vocabulary struct {
+	classes  []string
+	meanings map[string]meaning
+	// words are the keys of meanings in order, so that slips are found
+	// deterministically.
+	words []string
+}
+
+// newVocabulary builds a vocabulary of classes, each known by its own name, of
+// synonyms and of collective words that the classes cover only in part.
+func newVocabulary(classes []string, synonyms, collective map[string][]string) Vocabulary {
+	v := Vocabulary{
+		classes:  classes,
+		meanings: make(map[string]meaning, len(classes)+len(synonyms)+len(collective)),
+	}
+	for _, c := range classes {
+		v.meanings[c] = meaning{classes: []string{c}}
+	}
+	for word, to := range synonyms {
+		v.meanings[word] = meaning{classes: to}
+	}
+	for word, to := range collective {
+		v.meanings[word] = meaning{classes: to, partial: true}
+	}
+	v.words = slices.Sorted(maps.Keys(v.meanings))
+	return v
+}
+
+// Lookup returns the classes of the model that a term stands for; an object of any
+// of them is an instance of the term. ok is false for a term that the model cannot
+// assess. A plural, a synonym and a word one spelling slip away from exactly one
+// known meaning are found too.
+func (v Vocabulary) Lookup(term string) (classes []string, ok bool) {
+	m, ok := v.find(term)
+	return slices.Clone(m.classes), ok
+}
+
+// Covers reports whether the classes of a known term cover all that the word means,
+// so that seeing none of them is evidence of absence: true for "dog", false for
+// "animal" in a model that knows ten kinds of animals.
+func (v Vocabulary) Covers(term string) bool {
+	m, ok := v.find(term)
+	return ok && !m.partial
+}
+
+// Classes returns what to ask the model for to answer q, unique, in order: the
+// classes of each search term, then the other classes of the model, because what else
+// is seen at the same place tells look-alikes apart. A term that the vocabulary does
+// not know is passed on as it is, so that the model itself says whether it knows it;
+// the zero Vocabulary therefore serves models that take any term.
+func (v Vocabulary) Classes(q Query) []string {
+	out := make([]string, 0, len(q.SearchTerms)+len(v.classes))
+	add := func(classes []string) {
+		for _, c := range classes {
+			if !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	for _, term := range q.SearchTerms {
+		if classes, ok := v.Lookup(term); ok {
+			add(classes)
+		} else {
+			add([]string{term})
+		}
+	}
+	add(v.classes)
+	return out
+}
+
+func (v Vocabulary) find(term string) (meaning, bool) {
+	if m, ok := v.meanings[term]; ok {
+		return m, true
+	}
+	if m, ok := v.meanings[singular(term)]; ok {
+		return m, true
+	}
+	return v.mend(singular(term))
+}
+
+// mend finds the only meaning one slip away. The first letter must be right and the
+// word must not be an English word of its own: both keep "parrot" from being read as
+// "carrot".
+func (v Vocabulary) mend(term string) (meaning, bool) {
+	var found meaning
+	if len(term) < minSlipLen || lookalikes[term] {
+		return found, false
+	}
+	for _, word := range v.words {
+		if len(word) < minSlipLen || word[0] != term[0] || !oneSlip(term, word) {
+			continue
+		}
+		m := v.meanings[word]
+		if found.classes != nil && !slices.Equal(found.classes, m.classes) {
+			return meaning{}, false
+		}
+		found = m
+	}
+	return found, found.classes != nil
+}
+
+// oneSlip reports whether a becomes b by one letter added, dropped or replaced, or by
+// two letters changing places ("bycicle").
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 || a == b {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	if len(a) < len(b) {
+		return a[i:] == b[i+1:]
+	}
+	if a[i+1:] == b[i+1:] {
+		return true
+	}
+	for j := i + 1; j < len(a); j++ {
+		if a[j] != b[j] {
+			return a[i] == b[j] && a[j] == b[i] && a[j+1:] == b[j+1:]
+		}
+	}
+	return false
+}

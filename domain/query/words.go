@@ -1,0 +1,41 @@
+package query
+
+import "strings"
+
+// expand turns "class,class": "word two_words" into word: classes.
+func expand(table map[string]string) map[string][]string {
+	out := map[string][]string{}
+	for classes, words := range table {
+		for _, w := range strings.Fields(words) {
+			out[strings.ReplaceAll(w, "_", " ")] = strings.Split(classes, ",")
+		}
+	}
+	return out
+}
+
+// set makes a set of the words of a text; an underscore stands for a space.
+func set(texts ...string) map[string]bool {
+	out := map[string]bool{}
+	for _, t := range texts {
+		for _, w := range strings.Fields(t) {
+			out[strings.ReplaceAll(w, "_", " ")] = true
+		}
+	}
+	return out
+}
+
+// table makes a map of "key: word word" lines, from each word to its key.
+func table(lines string) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(lines) {
+		key, words, ok := strings.Cut(line, ":")
+		if !ok {
+			continue
+		}
+		key = strings.TrimSpace(key)
+		for _, w := range strings.Fields(words) {
+			out[strings.ReplaceAll(w, "_", " ")] = key
+		}
+	}
+	return out
+}
