@@ -64,18 +64,21 @@ func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstor
 		return nil, err
 	}
 
-	recorded := make([]eventstore.Recorded, 0, len(encoded))
 	at := s.now().UTC().Truncate(precision)
-	for _, e := range encoded {
-		s.log = append(s.log, entry{Encoded: e, recordedAt: at})
-		position := int64(len(s.log))
-		head := s.head(e.Stream)
-		head.positions = append(head.positions, position)
-		r, err := s.decode(position)
+	entries := make([]entry, len(encoded))
+	var recorded []eventstore.Recorded
+	for i, e := range encoded {
+		entries[i] = entry{Encoded: e, recordedAt: at}
+		r, err := s.decode(entries[i], int64(len(s.log)+i+1))
 		if err != nil {
 			return nil, err
 		}
 		recorded = append(recorded, r)
+	}
+	for _, e := range entries {
+		s.log = append(s.log, e)
+		head := s.head(e.Stream)
+		head.positions = append(head.positions, int64(len(s.log)))
 	}
 	for _, w := range batch.Writes {
 		if w.Snapshot != nil {
@@ -87,9 +90,6 @@ func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstor
 		r.Body = cloneBody(r.Body)
 		r.CreatedAt = r.CreatedAt.UTC().Truncate(precision)
 		s.receipts[receiptID{r.AccountID, r.Key}] = r
-	}
-	if len(recorded) == 0 {
-		return nil, nil
 	}
 	return recorded, nil
 }
@@ -126,8 +126,11 @@ func (s *Store) version(id eventstore.StreamID) int64 {
 	return 0
 }
 
-func (s *Store) decode(position int64) (eventstore.Recorded, error) {
-	e := s.log[position-1]
+func (s *Store) at(position int64) (eventstore.Recorded, error) {
+	return s.decode(s.log[position-1], position)
+}
+
+func (s *Store) decode(e entry, position int64) (eventstore.Recorded, error) {
 	event, err := s.codec.Unmarshal(e.Type, e.Data)
 	if err != nil {
 		return eventstore.Recorded{}, fmt.Errorf("event at position %d: %w", position, err)
@@ -156,7 +159,7 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 			head := s.streams[id]
 			h.Snapshot, h.SnapshotVersion = slices.Clone(head.snapshot), head.snapshotVersion
 			for _, position := range head.positions[head.snapshotVersion:] {
-				e, err := s.decode(position)
+				e, err := s.at(position)
 				if err != nil {
 					return nil, err
 				}
@@ -177,7 +180,7 @@ func (s *Store) LoadAll(ctx context.Context, id eventstore.StreamID) ([]eventsto
 	}
 	var recorded []eventstore.Recorded
 	for version := range s.version(id) {
-		e, err := s.decode(s.streams[id].positions[version])
+		e, err := s.at(s.streams[id].positions[version])
 		if err != nil {
 			return nil, err
 		}
@@ -198,7 +201,7 @@ func (s *Store) Read(ctx context.Context, after int64, limit int) ([]eventstore.
 	}
 	var recorded []eventstore.Recorded
 	for position := max(after, 0) + 1; position <= int64(len(s.log)) && len(recorded) < limit; position++ {
-		e, err := s.decode(position)
+		e, err := s.at(position)
 		if err != nil {
 			return nil, err
 		}

@@ -1,0 +1,111 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// presenceClass is the first key of the advisory locks that say which processes
+// live. The second is a hash of the node's name.
+const presenceClass = 0x76716101
+
+// presenceRetry is the wait before a lost connection is made again.
+const presenceRetry = time.Second
+
+// Presence tells which processes live: each holds an advisory lock on a connection
+// of its own, and Postgres lets the lock go when the process or its machine dies.
+type Presence struct {
+	pool *pgxpool.Pool
+	node string
+	log  *slog.Logger
+	held *pgx.Conn
+}
+
+// Join takes the lock of a node's name, which no other living process may have.
+func Join(ctx context.Context, pool *pgxpool.Pool, node string, log *slog.Logger) (*Presence, error) {
+	p := &Presence{pool: pool, node: node, log: log}
+	if err := p.join(ctx); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Presence) join(ctx context.Context) error {
+	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
+	if err != nil {
+		return fmt.Errorf("joining the living nodes: %w", err)
+	}
+	var mine bool
+	err = conn.QueryRow(ctx, "select pg_try_advisory_lock($1, $2)", presenceClass, nodeKey(p.node)).Scan(&mine)
+	if err == nil && !mine {
+		err = fmt.Errorf("another living node is named %s", p.node)
+	}
+	if err != nil {
+		return fmt.Errorf("joining the living nodes: %w", closing(conn, err))
+	}
+	p.held = conn
+	return nil
+}
+
+// Run keeps the node present until ctx ends: when the connection is lost it joins
+// again. Work of a node that was absent for a while may have been taken up by
+// another; the attempt numbers keep that harmless.
+func (p *Presence) Run(ctx context.Context) {
+	for ctx.Err() == nil {
+		if _, err := p.held.WaitForNotification(ctx); ctx.Err() != nil {
+			break
+		} else if err == nil {
+			continue
+		}
+		p.log.Warn("lost the connection that shows this node as living", "node", p.node)
+		_ = closing(p.held, nil)
+		for p.join(ctx) != nil && ctx.Err() == nil {
+			select {
+			case <-time.After(presenceRetry):
+			case <-ctx.Done():
+			}
+		}
+	}
+	_ = closing(p.held, nil)
+}
+
+// Alive returns whether each of the named nodes lives.
+func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
+	rows, err := p.pool.Query(ctx, `
+		select objid::bigint from pg_locks
+		where locktype = 'advisory' and granted and objsubid = 2 and classid = $1
+		and database = (select oid from pg_database where datname = current_database())`, presenceClass)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+	if err != nil {
+		return nil, err
+	}
+	living := make(map[int32]bool, len(keys))
+	for _, k := range keys {
+		living[int32(uint32(k))] = true //nolint:gosec // a lock key is 32 bits that Postgres shows unsigned
+	}
+	return func(node string) bool { return living[nodeKey(node)] }, nil
+}
+
+// nodeKey is the second key of a node's lock.
+func nodeKey(node string) int32 {
+	h := fnv.New32a()
+	h.Write([]byte(node))
+	return int32(h.Sum32()) //nolint:gosec // any 32 bits will do
+}
+
+// closing closes a connection within a second and passes an error on.
+func closing(conn *pgx.Conn, err error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = conn.Close(ctx) // the server lets go of the lock in any case
+	return err
+}

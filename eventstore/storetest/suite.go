@@ -1,0 +1,138 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+// Noted is an event of the suite.
+type Noted struct {
+	Text   string `json:"text"`
+	Number int    `json:"number"`
+}
+
+// Closed is another event of the suite.
+type Closed struct {
+	At time.Time `json:"at"`
+}
+
+// EventType returns the stored name.
+func (Noted) EventType() string { return "storetest.noted" }
+
+// EventType returns the stored name.
+func (Closed) EventType() string { return "storetest.closed" }
+
+// Codec knows the events of the suite; the store under test is to be made with it.
+func Codec() *codec.Codec {
+	return codec.New(
+		codec.Register[Noted]("storetest.noted"),
+		codec.Register[Closed]("storetest.closed"),
+	)
+}
+
+// limit bounds a test of the suite; none comes near it unless something hangs.
+const limit = time.Minute
+
+// Run checks that a store keeps the contract of eventstore.Store. open returns an
+// empty store made with Codec; it is called once for each test, which run in
+// parallel.
+func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
+	tests := map[string]func(*testing.T, context.Context, eventstore.Store){
+		"events come back as they were given":               roundTrip,
+		"versions are without gaps, positions ascend":       versions,
+		"a stale version is a conflict":                     conflicts,
+		"a batch is recorded wholly or not at all":          atomicity,
+		"a write without events asserts the version":        assertions,
+		"a malformed batch is refused":                      malformed,
+		"load returns histories, also of unknown streams":   load,
+		"a snapshot shortens the history":                   snapshots,
+		"read pages through the log in order":               read,
+		"a receipt is taken once within its window":         receipts,
+		"an expired receipt is replaced":                    expiredReceipts,
+		"a response is added to its receipt":                responses,
+		"one of many writers at the same version wins":      oneWinner,
+		"many writers of many streams lose nothing":         manyWriters,
+		"overlapping batches neither hang nor lose a write": overlappingBatches,
+		"random batches agree with a model":                 agreesWithModel,
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithTimeout(t.Context(), limit)
+			defer cancel()
+			test(t, ctx, open(t))
+		})
+	}
+}
+
+func stream(id string) eventstore.StreamID {
+	return eventstore.StreamID{Category: "test", ID: id}
+}
+
+// note is a new event that says which one it is.
+func note(text string, number int) eventstore.NewEvent {
+	return eventstore.NewEvent{
+		Event: Noted{Text: text, Number: number},
+		Meta:  eventstore.Meta{AccountID: "acct_1", RequestID: "req_1", CorrelationID: "c", CausationID: "d", Actor: "key_1"},
+	}
+}
+
+func write(id string, expected int64, events ...eventstore.NewEvent) eventstore.Write {
+	return eventstore.Write{Stream: stream(id), Expected: expected, Events: events}
+}
+
+func batch(writes ...eventstore.Write) eventstore.Batch {
+	return eventstore.Batch{Writes: writes}
+}
+
+func mustAppend(t *testing.T, ctx context.Context, s eventstore.Store, b eventstore.Batch) []eventstore.Recorded {
+	t.Helper()
+	recorded, err := s.Append(ctx, b)
+	require.NoError(t, err)
+	return recorded
+}
+
+// all reads the whole log in pages of the given size and checks its order.
+func all(t *testing.T, ctx context.Context, s eventstore.Store, page int) []eventstore.Recorded {
+	t.Helper()
+	var log []eventstore.Recorded
+	after := int64(0)
+	for {
+		events, err := s.Read(ctx, after, page)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(events), page)
+		if len(events) == 0 {
+			return log
+		}
+		for _, e := range events {
+			require.Greater(t, e.Position, after)
+			after = e.Position
+		}
+		log = append(log, events...)
+	}
+}
+
+// CheckOrder reports the first event that is not the next one of its stream, or a
+// position that does not ascend. events is what a reader of a whole log was given.
+func CheckOrder(events []eventstore.Recorded) error {
+	versions := map[eventstore.StreamID]int64{}
+	position := int64(0)
+	for _, e := range events {
+		if e.Position <= position {
+			return fmt.Errorf("position %d after %d", e.Position, position)
+		}
+		position = e.Position
+		if e.Version != versions[e.Stream]+1 {
+			return fmt.Errorf("position %d: version %d of %s after %d", e.Position, e.Version, e.Stream, versions[e.Stream])
+		}
+		versions[e.Stream] = e.Version
+	}
+	return nil
+}
