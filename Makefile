@@ -1,0 +1,70 @@
+# Every target works on a fresh clone, as root and as an ordinary user.
+# "make" alone prints what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup build run test race lint bench eval generate verify clean
+
+TOOLS := $(CURDIR)/.cache/tools
+GOLANGCI_VERSION := v2.12.2
+GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+BENCH ?= .
+BENCHTIME ?= 1s
+
+# What setup fetched stands behind what the machine has.
+export PATH := $(PATH):$(TOOLS)/bin
+# No stamp from git: it refuses to read a clone that belongs to another user.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+GIT := git -c safe.directory='*'
+
+help: ## Print this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install what this machine lacks; quick when it lacks nothing
+	@.ci/setup
+
+build: setup ## Compile bin/vqa
+	@echo "building bin/vqa"
+	@mkdir -p bin
+	@go build -trimpath -o bin/vqa ./cmd/vqa
+	@[ "$$(id -u)" != 0 ] || chown --reference=. bin bin/vqa
+
+run: build ## Start the service: database, worker and API in one
+	@exec bin/vqa serve
+
+test: setup ## Run every check that a change must pass
+	go vet ./...
+	go test -timeout 8m ./...
+	cd gpu/worker && npm test
+
+race: setup ## Run the Go tests under the race detector
+	go test -race -timeout 20m ./...
+
+lint: $(GOLANGCI) ## Run the linters of .golangci.yml
+	$(GOLANGCI) run ./...
+
+$(GOLANGCI):
+	@echo "compiling golangci-lint $(GOLANGCI_VERSION), once, about 90 s"
+	@mkdir -p $(TOOLS)
+	@GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+	@mv $(TOOLS)/golangci-lint $@
+
+bench: setup ## Run the benchmarks (BENCH=regexp BENCHTIME=1s)
+	go test ./... -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem
+
+eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table
+	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }
+	@exec bin/vqa eval "$(CLIPS)"
+
+generate: setup ## Write generated code anew
+	go generate ./...
+
+verify: generate $(GOLANGCI) ## Fail when generated code, formatting or lint is not in order
+	@dirty="$$($(GIT) status --porcelain)"; [ -z "$$dirty" ] || { echo "the tree is not clean after make generate:"; echo "$$dirty"; exit 1; } >&2
+	@unformatted="$$($(GIT) ls-files -z '*.go' | xargs -0r gofmt -l)"; [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; } >&2
+	go vet ./...
+	$(GOLANGCI) run ./...
+
+clean: ## Remove what was built and fetched; data stays
+	rm -rf bin .cache gpu/worker/node_modules
