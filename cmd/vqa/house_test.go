@@ -1,0 +1,251 @@
+package main_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+)
+
+// importRule restricts what packages import outside their tests. Patterns are
+// import paths; "p/..." means p and everything below it.
+type importRule struct {
+	name   string
+	in     []string // packages the rule is for
+	except []string // packages among them that are free
+	only   []string // if given: all else outside the standard library is forbidden
+	never  []string // forbidden in any case, standard library too
+	why    string
+}
+
+// aggregates never import each other.
+var aggregates = []string{"account", "credit", "video", "analysis", "stream", "webhook"}
+
+// sql is everything that speaks to a database.
+var sql = []string{"database/sql/...", "github.com/jackc/pgx/...", "github.com/riverqueue/..."}
+
+const (
+	watermill = "github.com/ThreeDotsLabs/..."
+	chi       = "github.com/go-chi/..."
+	pion      = "github.com/pion/..."
+)
+
+// importRules is the table of the house; .golangci.yml repeats its core for editors.
+var importRules = append([]importRule{
+	{
+		name: "domain is pure", in: []string{"vqa/domain/..."},
+		only:  []string{"vqa/domain/...", "github.com/oklog/ulid/v2", "github.com/shopspring/decimal"},
+		never: []string{"context", "database/sql/...", "net", "net/http/...", "log/...", "os/...", "math/rand/...", "crypto/rand", "syscall"},
+		why:   "rules must give the same result live, in replay and in a what-if: no clock, randomness, input or output",
+	},
+	{
+		name: "eventstore knows no rules and no readers", in: []string{"vqa/eventstore/..."},
+		never: []string{"vqa/projections/...", "vqa/handlers/...", "vqa/streaming/...", "vqa/gpu/...", "vqa/cmd/...", chi, pion},
+		why:   "the log outlives everything that reads it",
+	},
+	{
+		name: "SQL and Watermill stay in their packages", in: []string{"vqa/eventstore/..."},
+		except: []string{"vqa/eventstore/postgres", "vqa/eventstore/feed", "vqa/eventstore/embedded", "vqa/eventstore/storetest"},
+		never:  append([]string{watermill}, sql...),
+		why:    "the contract of the log must fit a store without a database",
+	},
+	{
+		name: "embedded stands alone", in: []string{"vqa/eventstore/embedded"},
+		never: []string{"vqa/..."},
+		why:   "it runs a server and knows nothing of what is stored there",
+	},
+	{
+		name: "projections read", in: []string{"vqa/projections/..."},
+		never: []string{"vqa/handlers/...", "vqa/streaming/...", "vqa/gpu/...", "vqa/cmd/...", chi, pion},
+		why:   "a projection folds events; it commands nothing and serves nobody",
+	},
+	{
+		name: "handlers know no media stack and no engine", in: []string{"vqa/handlers/..."},
+		never: []string{pion, "vqa/gpu/oip/...", "vqa/gpu/triton/...", "vqa/gpu/worker/...", "vqa/gpu/fixture/...", "vqa/streaming/...", "vqa/cmd/..."},
+		why:   "an engine is exchanged by configuration, in cmd",
+	},
+	{
+		name: "no SQL in handlers", in: []string{"vqa/handlers/..."}, except: []string{"vqa/handlers/jobs/..."},
+		never: sql,
+		why:   "SQL text belongs to the log and to the projections; jobs hands the pool to River",
+	},
+	{
+		name: "routing stays at the edge", in: []string{"vqa/..."}, except: []string{"vqa/handlers/httpapi/..."},
+		never: []string{chi},
+		why:   "use cases must not depend on how a request came in",
+	},
+	{
+		name: "streaming asks through its own interfaces", in: []string{"vqa/streaming/..."},
+		never: append([]string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/...", "vqa/gpu/...", watermill, chi}, sql...),
+		why:   "a live stream commands and analyses through small interfaces, so that it can be tested without a log",
+	},
+	{
+		name: "gpu only infers", in: []string{"vqa/gpu/..."},
+		never: append([]string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/...", "vqa/streaming/...", watermill, chi}, sql...),
+		why:   "inference neither bills nor notifies nor stores",
+	},
+	{
+		name: "migrations know no code", in: []string{"vqa/migrations"},
+		never: []string{"vqa/..."},
+		why:   "an old migration must not change with today's types",
+	},
+}, siblingRules()...)
+
+func siblingRules() []importRule {
+	var rules []importRule
+	for _, self := range aggregates {
+		var others []string
+		for _, other := range aggregates {
+			if other != self {
+				others = append(others, "vqa/domain/"+other+"/...")
+			}
+		}
+		rules = append(rules, importRule{
+			name: self + " imports no sibling", in: []string{"vqa/domain/" + self + "/..."}, never: others,
+			why: "aggregates meet in commands, through ids and events, so that each stays consistent alone",
+		})
+	}
+	return rules
+}
+
+// goPackage is what "go list -json" tells of a package.
+type goPackage struct {
+	ImportPath string
+	Name       string
+	Dir        string
+	GoFiles    []string
+	Imports    []string
+}
+
+func matches(path string, patterns []string) bool {
+	for _, p := range patterns {
+		if base, deep := strings.CutSuffix(p, "/..."); path == base || (deep && strings.HasPrefix(path, base+"/")) || path == p {
+			return true
+		}
+	}
+	return false
+}
+
+// inStandardLibrary: the first element of any other path has a dot, or is vqa.
+func inStandardLibrary(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return first != "vqa" && !strings.Contains(first, ".")
+}
+
+// violations returns the imports of p that the rule forbids.
+func (r importRule) violations(p goPackage) []string {
+	if !matches(p.ImportPath, r.in) || matches(p.ImportPath, r.except) {
+		return nil
+	}
+	var bad []string
+	for _, path := range p.Imports {
+		outside := len(r.only) > 0 && !inStandardLibrary(path) && !matches(path, r.only)
+		if outside || matches(path, r.never) {
+			bad = append(bad, path)
+		}
+	}
+	return bad
+}
+
+const root = "../.."
+
+func listPackages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Name,Dir,GoFiles,Imports", "./...")
+	cmd.Dir = root
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var packages []goPackage
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := dec.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatalf("read the answer of go list: %v", err)
+		}
+		packages = append(packages, p)
+	}
+	require.NotEmpty(t, packages)
+	return packages
+}
+
+// importers names the files of p that import path.
+func importers(t *testing.T, p goPackage, path string) string {
+	t.Helper()
+	var files []string
+	for _, name := range p.GoFiles {
+		text, err := os.ReadFile(filepath.Join(p.Dir, name))
+		require.NoError(t, err)
+		if strings.Contains(string(text), `"`+path+`"`) {
+			files = append(files, filepath.Join(strings.TrimPrefix(p.ImportPath, "vqa/"), name))
+		}
+	}
+	return strings.Join(files, ", ")
+}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	packages := listPackages(t)
+	for _, rule := range importRules {
+		t.Run(rule.name, func(t *testing.T) {
+			t.Parallel()
+			for _, p := range packages {
+				for _, path := range rule.violations(p) {
+					t.Errorf("%s must not import %s: %s", importers(t, p, path), path, rule.why)
+				}
+			}
+		})
+	}
+}
+
+// TestImportRulesBite shows that each kind of rule finds what it is there for.
+func TestImportRulesBite(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		in, path string
+		rules    []string // that object
+	}{
+		{"vqa/domain/credit", "vqa/domain/account", []string{"credit imports no sibling"}},
+		{"vqa/domain/credit", "vqa/domain/fault", nil},
+		{"vqa/domain/credit", "github.com/shopspring/decimal", nil},
+		{"vqa/domain/credit", "github.com/google/uuid", []string{"domain is pure"}},
+		{"vqa/domain/id", "crypto/rand", []string{"domain is pure"}},
+		{"vqa/domain/id", "log/slog", []string{"domain is pure"}},
+		{"vqa/eventstore", "github.com/jackc/pgx/v5", []string{"SQL and Watermill stay in their packages"}},
+		{"vqa/eventstore/postgres", "github.com/jackc/pgx/v5/pgxpool", nil},
+		{"vqa/eventstore/feed", "github.com/ThreeDotsLabs/watermill", nil},
+		{"vqa/eventstore/embedded", "vqa/domain/fault", []string{"embedded stands alone"}},
+		{"vqa/projections/ledger", "vqa/handlers/command", []string{"projections read"}},
+		{"vqa/handlers/command", "github.com/go-chi/chi/v5", []string{"routing stays at the edge"}},
+		{"vqa/handlers/httpapi/gen", "github.com/go-chi/chi/v5", nil},
+		{"vqa/handlers/command", "database/sql", []string{"no SQL in handlers"}},
+		{"vqa/handlers/command", "vqa/gpu/oip", []string{"handlers know no media stack and no engine"}},
+		{"vqa/streaming/live", "vqa/eventstore", []string{"streaming asks through its own interfaces"}},
+		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
+		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.in, " imports ", tt.path), func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, rule := range importRules {
+				if len(rule.violations(goPackage{ImportPath: tt.in, Imports: []string{tt.path}})) > 0 {
+					got = append(got, rule.name)
+				}
+			}
+			if diff := cmp.Diff(tt.rules, got); diff != "" {
+				t.Errorf("rules that object (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
