@@ -1,0 +1,67 @@
+package account
+
+import (
+	"time"
+
+	"vqa/domain/fault"
+)
+
+// SandboxWindow is the rolling window of the sandbox cap (api-v1.md, "Limits":
+// 3 per day per client IP).
+const SandboxWindow = 24 * time.Hour
+
+// SandboxIssued says that an address opened a sandbox. Its stream is named by a
+// keyed hash of the address, never by the address itself.
+type SandboxIssued struct {
+	AddressHash string    `json:"address_hash"`
+	AccountID   string    `json:"account_id"`
+	At          time.Time `json:"at"`
+}
+
+// EventType returns the stored name.
+func (SandboxIssued) EventType() string { return "sandbox.issued" }
+
+// SandboxQuota is what one address has used of the cap.
+type SandboxQuota struct {
+	// IssuedAt are the times within the window before the last event, oldest first.
+	IssuedAt []time.Time `json:"issued_at"`
+}
+
+// EvolveQuota folds one event into the quota.
+func EvolveQuota(q SandboxQuota, e SandboxIssued) SandboxQuota {
+	var kept []time.Time
+	for _, t := range q.IssuedAt {
+		if e.At.Sub(t) < SandboxWindow {
+			kept = append(kept, t)
+		}
+	}
+	return SandboxQuota{IssuedAt: append(kept, e.At)}
+}
+
+// OpenSandbox asks for one more sandbox of an address.
+type OpenSandbox struct {
+	AddressHash string
+	AccountID   string
+	// Limit is how many an address may open within the window.
+	Limit int
+}
+
+// DecideSandbox allows one more sandbox of an address, or refuses it with
+// sandbox_limit_exceeded and the seconds until the oldest leaves the window.
+func DecideSandbox(q SandboxQuota, c OpenSandbox, now time.Time) ([]SandboxIssued, error) {
+	used := 0
+	var oldest time.Time
+	for _, t := range q.IssuedAt {
+		if now.Sub(t) < SandboxWindow {
+			if used == 0 {
+				oldest = t
+			}
+			used++
+		}
+	}
+	if used >= c.Limit {
+		wait := SandboxWindow - now.Sub(oldest)
+		return nil, fault.New(fault.SandboxLimitExceeded, "").WithRetryAfter(int(wait/time.Second) + 1)
+	}
+	return []SandboxIssued{{AddressHash: c.AddressHash, AccountID: c.AccountID, At: now}}, nil
+}

@@ -1,0 +1,85 @@
+package analysis
+
+import (
+	"vqa/domain/answer"
+	"vqa/domain/fault"
+	"vqa/domain/query"
+)
+
+// Command is a request to change an analysis.
+type Command interface{ isCommand() }
+
+// Create asks a question about a video.
+type Create struct {
+	ID        string
+	AccountID string
+	VideoID   string
+	Livemode  bool
+	Origin    Origin
+	Prompt    *string
+	Query     query.Query
+	ParseMode ParseMode
+	Model     string
+	Narrative bool
+	Metadata  map[string]string
+	// HeldSeconds were reserved for it; 0 when nothing is billed.
+	HeldSeconds int64
+}
+
+// Claim takes the work for one attempt of one worker.
+type Claim struct {
+	// Attempt is the number of this run, higher than that of any before it.
+	Attempt int
+	// Worker names the process.
+	Worker string
+}
+
+// Progress reports how far an attempt has come.
+type Progress struct {
+	Attempt int
+	Stage   Status
+	// Percent of the whole analysis, 0 to 100.
+	Percent int
+}
+
+// Complete ends the analysis with a result.
+type Complete struct {
+	// Attempt is 0 for an answer that was known at creation.
+	Attempt int
+	Result  answer.Result
+	// Usage is nil when nothing is accounted.
+	Usage *Usage
+}
+
+// Fail ends the analysis without a result.
+type Fail struct {
+	// Attempt is 0 when no attempt is to be checked, as for a lost job.
+	Attempt int
+	Error   Failure
+	Usage   *Usage
+}
+
+// Cancel ends the analysis at the caller's wish.
+type Cancel struct{ Usage *Usage }
+
+// Failure is why an analysis failed.
+type Failure struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// Usage is what an analysis cost (api-v1.md, "Usage").
+type Usage struct {
+	BilledSeconds int64 `json:"billed_seconds"`
+	// BalanceAfter is the posted balance right after settling, or nil.
+	BalanceAfter *int64 `json:"balance_after,omitempty"`
+	// Frames were looked at, or nil.
+	Frames *int `json:"frames,omitempty"`
+}
+
+func (Create) isCommand()   {}
+func (Claim) isCommand()    {}
+func (Progress) isCommand() {}
+func (Complete) isCommand() {}
+func (Fail) isCommand()     {}
+func (Cancel) isCommand()   {}

@@ -1,0 +1,90 @@
+package analysis
+
+import (
+	"fmt"
+	"time"
+
+	"vqa/domain/fault"
+)
+
+// Decide returns the events that a command leads to, or the fault that refuses it:
+// resource_not_found, resource_conflict or analysis_not_cancelable.
+func Decide(s State, command Command, now time.Time) ([]Event, error) {
+	if c, ok := command.(Create); ok {
+		return decideCreate(s, c, now)
+	}
+	if !s.Exists() {
+		return nil, fault.NotFound()
+	}
+	if s.Status.Terminal() {
+		return nil, refuseTerminal(s, command)
+	}
+	switch c := command.(type) {
+	case Claim:
+		return decideClaim(s, c, now)
+	case Progress:
+		return decideProgress(s, c, now)
+	case Complete:
+		if c.Attempt != s.Attempt {
+			return nil, staleAttempt(s, c.Attempt)
+		}
+		return []Event{Completed{AnalysisID: s.ID, Attempt: c.Attempt, Result: c.Result, Usage: c.Usage, At: now}}, nil
+	case Fail:
+		if c.Attempt != 0 && c.Attempt != s.Attempt {
+			return nil, staleAttempt(s, c.Attempt)
+		}
+		return []Event{Failed{AnalysisID: s.ID, Error: c.Error, Usage: c.Usage, At: now}}, nil
+	case Cancel:
+		return []Event{Canceled{AnalysisID: s.ID, Usage: c.Usage, At: now}}, nil
+	default:
+		panic(fmt.Sprintf("analysis: unknown command %T", command))
+	}
+}
+
+func decideCreate(s State, c Create, now time.Time) ([]Event, error) {
+	if s.Exists() {
+		return nil, fault.New(fault.ResourceConflict, "The analysis already exists.")
+	}
+	return []Event{Created{
+		AnalysisID: c.ID, AccountID: c.AccountID, VideoID: c.VideoID, Livemode: c.Livemode, Origin: c.Origin,
+		Prompt: c.Prompt, Query: c.Query, ParseMode: c.ParseMode, Model: c.Model, Narrative: c.Narrative,
+		Metadata: c.Metadata, HeldSeconds: c.HeldSeconds, At: now,
+	}}, nil
+}
+
+func decideClaim(s State, c Claim, now time.Time) ([]Event, error) {
+	if c.Attempt <= s.Attempt {
+		return nil, staleAttempt(s, c.Attempt)
+	}
+	if s.Status == Queued {
+		return []Event{Started{AnalysisID: s.ID, Attempt: c.Attempt, Worker: c.Worker, At: now}}, nil
+	}
+	return []Event{Reclaimed{AnalysisID: s.ID, Attempt: c.Attempt, Worker: c.Worker, At: now}}, nil
+}
+
+// decideProgress drops what is not news: a later attempt passes through the stages
+// of an earlier one again, and the caller must not see it go back.
+func decideProgress(s State, c Progress, now time.Time) ([]Event, error) {
+	if c.Attempt != s.Attempt || !s.Status.running() {
+		return nil, staleAttempt(s, c.Attempt)
+	}
+	stage, percent := c.Stage, min(max(c.Percent, s.Percent), 100)
+	if stageOrder[stage] < stageOrder[s.Status] {
+		stage = s.Status
+	}
+	if stage == s.Status && percent == s.Percent {
+		return nil, nil
+	}
+	return []Event{Progressed{AnalysisID: s.ID, Stage: stage, Percent: percent, At: now}}, nil
+}
+
+func refuseTerminal(s State, command Command) error {
+	if _, ok := command.(Cancel); ok {
+		return fault.Newf(fault.AnalysisNotCancelable, "The analysis is already %s.", s.Status)
+	}
+	return fault.Newf(fault.ResourceConflict, "The analysis is already %s.", s.Status)
+}
+
+func staleAttempt(s State, attempt int) error {
+	return fault.Newf(fault.ResourceConflict, "Attempt %d does not hold the analysis; the latest is %d.", attempt, s.Attempt)
+}

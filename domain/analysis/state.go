@@ -1,0 +1,118 @@
+package analysis
+
+import (
+	"fmt"
+	"time"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+// Status is where an analysis is in its life; the non-terminal ones are also the
+// stages of its progress.
+type Status string
+
+// The statuses of the contract.
+const (
+	Queued          Status = "queued"
+	Preparing       Status = "preparing"
+	Analyzing       Status = "analyzing"
+	Rendering       Status = "rendering"
+	CompletedStatus Status = "completed"
+	FailedStatus    Status = "failed"
+	CanceledStatus  Status = "canceled"
+)
+
+// Statuses are all of them, in the order of a life.
+func Statuses() []Status {
+	return []Status{Queued, Preparing, Analyzing, Rendering, CompletedStatus, FailedStatus, CanceledStatus}
+}
+
+// Terminal is true for a status that never changes again.
+func (s Status) Terminal() bool {
+	return s == CompletedStatus || s == FailedStatus || s == CanceledStatus
+}
+
+// running is true while a worker has the analysis.
+func (s Status) running() bool { return s == Preparing || s == Analyzing || s == Rendering }
+
+// stageOrder orders the stages, so that progress never goes back.
+var stageOrder = map[Status]int{Queued: 0, Preparing: 1, Analyzing: 2, Rendering: 3}
+
+// Origin is where an analysis came from.
+type Origin string
+
+// The origins of the contract.
+const (
+	OriginAPI     Origin = "api"
+	OriginConsole Origin = "console"
+	OriginSystem  Origin = "system"
+)
+
+// ParseMode is how the compiled query came to be.
+type ParseMode string
+
+// The parse modes of the contract.
+const (
+	ParseLLM       ParseMode = "llm"
+	ParseHeuristic ParseMode = "heuristic"
+	ParseClient    ParseMode = "client"
+)
+
+// State is one analysis. The zero State is that of an analysis that does not exist.
+type State struct {
+	ID          string            `json:"id,omitempty"`
+	AccountID   string            `json:"account_id,omitempty"`
+	VideoID     string            `json:"video_id,omitempty"`
+	Livemode    bool              `json:"livemode"`
+	Origin      Origin            `json:"origin,omitempty"`
+	Status      Status            `json:"status,omitempty"`
+	Prompt      *string           `json:"prompt,omitempty"`
+	Query       query.Query       `json:"query"`
+	ParseMode   ParseMode         `json:"parse_mode,omitempty"`
+	Model       string            `json:"model,omitempty"`
+	Narrative   bool              `json:"narrative,omitempty"`
+	Metadata    map[string]string `json:"metadata,omitempty"`
+	HeldSeconds int64             `json:"held_seconds"`
+	// Percent of the work that is done, 0 to 100; it never falls.
+	Percent int `json:"percent"`
+	// Attempt is the number of the latest run, 0 before the first.
+	Attempt     int            `json:"attempt"`
+	Worker      string         `json:"worker,omitempty"`
+	Result      *answer.Result `json:"result,omitempty"`
+	Error       *Failure       `json:"error,omitempty"`
+	Usage       *Usage         `json:"usage,omitempty"`
+	CreatedAt   time.Time      `json:"created_at"`
+	StartedAt   *time.Time     `json:"started_at,omitempty"`
+	CompletedAt *time.Time     `json:"completed_at,omitempty"`
+}
+
+// Exists is true once the analysis was created.
+func (s State) Exists() bool { return s.Status != "" }
+
+// Evolve folds one event into the state; it panics on an unknown one.
+func Evolve(s State, event Event) State {
+	switch e := event.(type) {
+	case Created:
+		s = State{
+			ID: e.AnalysisID, AccountID: e.AccountID, VideoID: e.VideoID, Livemode: e.Livemode, Origin: e.Origin,
+			Status: Queued, Prompt: e.Prompt, Query: e.Query, ParseMode: e.ParseMode, Model: e.Model,
+			Narrative: e.Narrative, Metadata: e.Metadata, HeldSeconds: e.HeldSeconds, CreatedAt: e.At,
+		}
+	case Started:
+		s.Status, s.Attempt, s.Worker, s.StartedAt = Preparing, e.Attempt, e.Worker, &e.At
+	case Reclaimed:
+		s.Attempt, s.Worker = e.Attempt, e.Worker
+	case Progressed:
+		s.Status, s.Percent = e.Stage, e.Percent
+	case Completed:
+		s.Status, s.Percent, s.Result, s.Usage, s.CompletedAt = CompletedStatus, 100, &e.Result, e.Usage, &e.At
+	case Failed:
+		s.Status, s.Error, s.Usage, s.CompletedAt = FailedStatus, &e.Error, e.Usage, &e.At
+	case Canceled:
+		s.Status, s.Usage, s.CompletedAt = CanceledStatus, e.Usage, &e.At
+	default:
+		panic(fmt.Sprintf("analysis: unknown event %T", event))
+	}
+	return s
+}

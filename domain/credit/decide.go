@@ -1,0 +1,111 @@
+package credit
+
+import (
+	"fmt"
+	"time"
+
+	"vqa/domain/fault"
+)
+
+// Decide returns the events that a command leads to, or the fault that refuses it:
+// insufficient_credits, validation_failed or resource_conflict.
+func Decide(s State, command Command, now time.Time) ([]Event, error) {
+	switch c := command.(type) {
+	case Grant:
+		return decideGrant(s, c, now)
+	case Hold:
+		return decideHold(s, c, now)
+	case Settle:
+		return decideSettle(s, c, now)
+	case Release:
+		return decideRelease(s, c, now)
+	default:
+		panic(fmt.Sprintf("credit: unknown command %T", command))
+	}
+}
+
+func decideGrant(s State, c Grant, now time.Time) ([]Event, error) {
+	switch c.Kind {
+	case SignupGrant, CardGrant, Purchase:
+		if c.Seconds <= 0 {
+			return nil, invalidSeconds("must be at least 1")
+		}
+	case Adjustment:
+		if c.Seconds == 0 {
+			return nil, invalidSeconds("must not be 0")
+		}
+		if s.AvailableSeconds()+c.Seconds < 0 {
+			return nil, insufficient(s, -c.Seconds)
+		}
+	default:
+		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "is not a kind of grant"})
+	}
+	return []Event{Granted{
+		AccountID: c.AccountID, TransactionID: c.TransactionID, Kind: c.Kind, Seconds: c.Seconds,
+		BalanceAfter: s.PostedSeconds + c.Seconds, Reason: c.Reason, At: now,
+	}}, nil
+}
+
+func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
+	if c.Seconds < 0 {
+		return nil, invalidSeconds("must not be negative")
+	}
+	if _, open := s.Holds[c.SourceID]; open {
+		return nil, nil
+	}
+	if c.Seconds > s.AvailableSeconds() {
+		return nil, insufficient(s, c.Seconds)
+	}
+	return []Event{Held{
+		AccountID: c.AccountID, HoldID: c.HoldID, Seconds: c.Seconds, SourceType: c.SourceType,
+		SourceID: c.SourceID, DiscountPct: c.DiscountPct, At: now,
+	}}, nil
+}
+
+func decideSettle(s State, c Settle, now time.Time) ([]Event, error) {
+	h, err := s.openHold(c.SourceID)
+	if err != nil {
+		return nil, err
+	}
+	if c.Seconds < 0 {
+		return nil, invalidSeconds("must not be negative")
+	}
+	billed := min(c.Seconds, h.Seconds+s.AvailableSeconds())
+	return []Event{Settled{
+		AccountID: s.AccountID, HoldID: h.ID, TransactionID: c.TransactionID, Kind: debitKind[h.SourceType],
+		SourceType: h.SourceType, SourceID: h.SourceID, Seconds: billed, HeldSeconds: h.Seconds,
+		DiscountPct: h.DiscountPct, BalanceAfter: s.PostedSeconds - billed, At: now,
+	}}, nil
+}
+
+func decideRelease(s State, c Release, now time.Time) ([]Event, error) {
+	h, err := s.openHold(c.SourceID)
+	if err != nil {
+		return nil, err
+	}
+	return []Event{Released{
+		AccountID: s.AccountID, HoldID: h.ID, SourceType: h.SourceType, SourceID: h.SourceID,
+		Seconds: h.Seconds, At: now,
+	}}, nil
+}
+
+func (s State) openHold(sourceID string) (OpenHold, error) {
+	h, ok := s.Holds[sourceID]
+	if !ok {
+		return OpenHold{}, fault.Newf(fault.ResourceConflict, "%s has no open hold", sourceID)
+	}
+	return h, nil
+}
+
+// insufficient is the refusal of an empty balance (api-v1.md, "Create analysis
+// request": details.meter = credit_seconds).
+func insufficient(s State, needed int64) error {
+	return fault.Newf(fault.InsufficientCredits, "This needs %d credit-seconds; %d are available.", needed, s.AvailableSeconds()).
+		WithDetail("meter", "credit_seconds").
+		WithDetail("needed_seconds", needed).
+		WithDetail("available_seconds", s.AvailableSeconds())
+}
+
+func invalidSeconds(message string) error {
+	return fault.Invalid(fault.Violation{Param: "seconds", Code: fault.Range, Message: message})
+}

@@ -1,0 +1,101 @@
+package credit
+
+import "time"
+
+// Kind is the kind of a transaction (open-points.md, "Credits").
+type Kind string
+
+// The kinds of transactions.
+const (
+	SignupGrant   Kind = "signup_grant"
+	CardGrant     Kind = "card_grant"
+	Purchase      Kind = "purchase"
+	Adjustment    Kind = "adjustment"
+	AnalysisDebit Kind = "analysis_debit"
+	StreamDebit   Kind = "stream_debit"
+)
+
+// SourceType is what a hold or a debit was made for.
+type SourceType string
+
+// The sources of holds and debits.
+const (
+	SourceAnalysis SourceType = "analysis"
+	SourceStream   SourceType = "stream"
+)
+
+// debitKind is the kind of the transaction that settles a hold of a source.
+var debitKind = map[SourceType]Kind{SourceAnalysis: AnalysisDebit, SourceStream: StreamDebit}
+
+// Event is a fact about a balance.
+type Event interface {
+	EventType() string
+	isEvent()
+}
+
+// Granted says that seconds were added (or, by an adjustment, taken).
+type Granted struct {
+	AccountID     string `json:"account_id"`
+	TransactionID string `json:"transaction_id"`
+	Kind          Kind   `json:"kind"`
+	Seconds       int64  `json:"seconds"`
+	// BalanceAfter is the posted balance after this event.
+	BalanceAfter int64     `json:"balance_after"`
+	Reason       string    `json:"reason,omitempty"`
+	At           time.Time `json:"at"`
+}
+
+// Held says that seconds were reserved.
+type Held struct {
+	AccountID   string     `json:"account_id"`
+	HoldID      string     `json:"hold_id"`
+	Seconds     int64      `json:"seconds"`
+	SourceType  SourceType `json:"source_type"`
+	SourceID    string     `json:"source_id"`
+	DiscountPct int        `json:"discount_pct,omitempty"`
+	At          time.Time  `json:"at"`
+}
+
+// Settled says that a hold ended with a debit.
+type Settled struct {
+	AccountID     string     `json:"account_id"`
+	HoldID        string     `json:"hold_id"`
+	TransactionID string     `json:"transaction_id"`
+	Kind          Kind       `json:"kind"`
+	SourceType    SourceType `json:"source_type"`
+	SourceID      string     `json:"source_id"`
+	// Seconds were billed; HeldSeconds were reserved before.
+	Seconds      int64     `json:"seconds"`
+	HeldSeconds  int64     `json:"held_seconds"`
+	DiscountPct  int       `json:"discount_pct,omitempty"`
+	BalanceAfter int64     `json:"balance_after"`
+	At           time.Time `json:"at"`
+}
+
+// Released says that a hold ended without a debit.
+type Released struct {
+	AccountID  string     `json:"account_id"`
+	HoldID     string     `json:"hold_id"`
+	SourceType SourceType `json:"source_type"`
+	SourceID   string     `json:"source_id"`
+	// Seconds were reserved and are available again.
+	Seconds int64     `json:"seconds"`
+	At      time.Time `json:"at"`
+}
+
+// EventType returns the stored name.
+func (Granted) EventType() string { return "credit.granted" }
+
+// EventType returns the stored name.
+func (Held) EventType() string { return "credit.held" }
+
+// EventType returns the stored name.
+func (Settled) EventType() string { return "credit.settled" }
+
+// EventType returns the stored name.
+func (Released) EventType() string { return "credit.released" }
+
+func (Granted) isEvent()  {}
+func (Held) isEvent()     {}
+func (Settled) isEvent()  {}
+func (Released) isEvent() {}

@@ -1,0 +1,111 @@
+package video
+
+import (
+	"fmt"
+	"time"
+
+	"vqa/domain/fault"
+)
+
+// Decide returns the events that a command leads to, or the fault that refuses it:
+// resource_not_found or resource_conflict.
+func Decide(s State, command Command, now time.Time) ([]Event, error) {
+	if e, ok := registration(command, now); ok {
+		if s.Status != "" {
+			return nil, fault.New(fault.ResourceConflict, "The video already exists.")
+		}
+		return e, nil
+	}
+	if !s.Exists() {
+		return nil, fault.NotFound()
+	}
+	switch c := command.(type) {
+	case Finish:
+		return decideFinish(s, c, now)
+	case Fail:
+		if s.Status != AwaitingUpload && s.Status != Processing {
+			return nil, conflict(s, "cannot fail")
+		}
+		return []Event{Failed{VideoID: s.ID, Error: c.Error, At: now}}, nil
+	case OpenAnalysis:
+		if s.Status != ReadyStatus {
+			return nil, conflict(s, "cannot be analyzed")
+		}
+		return []Event{AnalysisOpened{VideoID: s.ID, AnalysisID: c.AnalysisID, At: now}}, nil
+	case CloseAnalysis:
+		if !s.OpenAnalyses[c.AnalysisID] {
+			return nil, nil
+		}
+		return []Event{AnalysisClosed{VideoID: s.ID, AnalysisID: c.AnalysisID, At: now}}, nil
+	case Delete:
+		return decideDelete(s, now)
+	default:
+		panic(fmt.Sprintf("video: unknown command %T", command))
+	}
+}
+
+func registration(command Command, now time.Time) ([]Event, bool) {
+	switch c := command.(type) {
+	case RegisterUpload:
+		e := registered(c.Registration, SourceUpload, now)
+		e.Filename, e.ContentType, e.DeclaredBytes, e.ExpiresAt = c.Filename, c.ContentType, c.DeclaredBytes, &c.ExpiresAt
+		return []Event{e}, true
+	case RegisterURL:
+		e := registered(c.Registration, SourceURL, now)
+		e.URL = c.URL
+		return []Event{e}, true
+	case RegisterFixture:
+		e := registered(c.Registration, SourceUpload, now)
+		e.Filename, e.ContentType, e.Fixture = &c.Filename, c.File.ContentType, true
+		return []Event{e, Ready{VideoID: c.ID, File: c.File, At: now}}, true
+	}
+	return nil, false
+}
+
+func registered(r Registration, source Source, now time.Time) Registered {
+	return Registered{
+		VideoID: r.ID, AccountID: r.AccountID, Livemode: r.Livemode, Source: source, Metadata: r.Metadata, At: now,
+	}
+}
+
+func decideFinish(s State, c Finish, now time.Time) ([]Event, error) {
+	switch s.Status {
+	case AwaitingUpload, Processing:
+		return []Event{Ready{VideoID: s.ID, File: c.File, At: now}}, nil
+	case ReadyStatus:
+		return nil, nil
+	default:
+		return nil, conflict(s, "cannot be completed")
+	}
+}
+
+func decideDelete(s State, now time.Time) ([]Event, error) {
+	if len(s.OpenAnalyses) > 0 {
+		return nil, fault.Newf(fault.ResourceConflict, "%d analyses of this video are not finished.", len(s.OpenAnalyses))
+	}
+	key := ""
+	if s.File != nil {
+		key = s.File.ObjectKey
+	}
+	return []Event{Deleted{VideoID: s.ID, ObjectKey: key, At: now}}, nil
+}
+
+func conflict(s State, what string) error {
+	return fault.Newf(fault.ResourceConflict, "A video that is %s %s.", s.Status, what)
+}
+
+// CheckUploadSize refuses an upload whose size is not within 5% of the declared one
+// (api-v1.md, "Limits": size check on complete) with upload_incomplete.
+func CheckUploadSize(declared *int64, actual int64) error {
+	if actual <= 0 {
+		return fault.New(fault.UploadIncomplete, "Nothing was uploaded.").WithParam("size_bytes")
+	}
+	if declared == nil {
+		return nil
+	}
+	if diff := actual - *declared; diff*20 > *declared || -diff*20 > *declared {
+		return fault.Newf(fault.UploadIncomplete, "%d bytes were uploaded, %d were declared.", actual, *declared).
+			WithParam("size_bytes")
+	}
+	return nil
+}

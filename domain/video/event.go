@@ -1,0 +1,109 @@
+package video
+
+import (
+	"time"
+
+	"vqa/domain/fault"
+)
+
+// Event is a fact about a video.
+type Event interface {
+	EventType() string
+	isEvent()
+}
+
+// Registered says that a video was announced.
+type Registered struct {
+	VideoID       string            `json:"video_id"`
+	AccountID     string            `json:"account_id"`
+	Livemode      bool              `json:"livemode"`
+	Source        Source            `json:"source"`
+	URL           string            `json:"url,omitempty"`
+	Filename      *string           `json:"filename,omitempty"`
+	ContentType   string            `json:"content_type,omitempty"`
+	DeclaredBytes *int64            `json:"declared_bytes,omitempty"`
+	Fixture       bool              `json:"fixture,omitempty"`
+	Metadata      map[string]string `json:"metadata,omitempty"`
+	ExpiresAt     *time.Time        `json:"expires_at,omitempty"`
+	At            time.Time         `json:"at"`
+}
+
+// File is a stored video and what probing found; a nil field was not found.
+type File struct {
+	// ObjectKey names the stored bytes; empty for a fixture.
+	ObjectKey   string `json:"object_key,omitempty"`
+	ContentType string `json:"content_type"`
+	SizeBytes   int64  `json:"size_bytes"`
+	// DurationMicros is the length in microseconds, > 0: whole numbers, because the
+	// bill is made from it.
+	DurationMicros *int64   `json:"duration_micros,omitempty"`
+	Width          *int     `json:"width,omitempty"`
+	Height         *int     `json:"height,omitempty"`
+	FPS            *float64 `json:"fps,omitempty"`
+}
+
+// Failure is why a video cannot be used.
+type Failure struct {
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+}
+
+// Ready says that a video can be analyzed.
+type Ready struct {
+	VideoID string    `json:"video_id"`
+	File    File      `json:"file"`
+	At      time.Time `json:"at"`
+}
+
+// Failed says that a video will never be ready.
+type Failed struct {
+	VideoID string    `json:"video_id"`
+	Error   Failure   `json:"error"`
+	At      time.Time `json:"at"`
+}
+
+// AnalysisOpened says that an analysis uses the video.
+type AnalysisOpened struct {
+	VideoID    string    `json:"video_id"`
+	AnalysisID string    `json:"analysis_id"`
+	At         time.Time `json:"at"`
+}
+
+// AnalysisClosed says that an analysis no longer uses the video.
+type AnalysisClosed struct {
+	VideoID    string    `json:"video_id"`
+	AnalysisID string    `json:"analysis_id"`
+	At         time.Time `json:"at"`
+}
+
+// Deleted says that the video is gone for its owner.
+type Deleted struct {
+	VideoID   string    `json:"video_id"`
+	ObjectKey string    `json:"object_key,omitempty"`
+	At        time.Time `json:"at"`
+}
+
+// EventType returns the stored name.
+func (Registered) EventType() string { return "video.registered" }
+
+// EventType returns the stored name.
+func (Ready) EventType() string { return "video.ready" }
+
+// EventType returns the stored name.
+func (Failed) EventType() string { return "video.failed" }
+
+// EventType returns the stored name.
+func (AnalysisOpened) EventType() string { return "video.analysis_opened" }
+
+// EventType returns the stored name.
+func (AnalysisClosed) EventType() string { return "video.analysis_closed" }
+
+// EventType returns the stored name.
+func (Deleted) EventType() string { return "video.deleted" }
+
+func (Registered) isEvent()     {}
+func (Ready) isEvent()          {}
+func (Failed) isEvent()         {}
+func (AnalysisOpened) isEvent() {}
+func (AnalysisClosed) isEvent() {}
+func (Deleted) isEvent()        {}

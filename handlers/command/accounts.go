@@ -1,0 +1,155 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/credit"
+	"vqa/domain/id"
+	"vqa/domain/video"
+	"vqa/eventstore"
+)
+
+// SandboxKeyLife is how long a test key opens the door (api-v1.md, "Limits").
+const SandboxKeyLife = 7 * 24 * time.Hour
+
+// IssuedKey is a new API key with the one showing of its secret.
+type IssuedKey struct {
+	AccountID string
+	KeyID     string
+	// Secret is never readable again.
+	Secret    string
+	Mode      account.Mode
+	ExpiresAt *time.Time
+	// FixtureVideoID is set for a sandbox.
+	FixtureVideoID string
+}
+
+// IssueSandbox opens an account for an anonymous address, with a test key and a
+// fixture video of its own. Errors: sandbox_limit_exceeded.
+func (s *Service) IssueSandbox(ctx context.Context, addressHash, requestID string) (IssuedKey, error) {
+	accountID, expires := s.IDs.New(id.Account), s.Now().Add(SandboxKeyLife)
+	key, issue, err := s.newKey(accountID, account.Test, "sandbox", &expires)
+	if err != nil {
+		return IssuedKey{}, err
+	}
+	key.FixtureVideoID = s.IDs.New(id.Video)
+	in := intent{
+		// All sandboxes of an address go through one lane, where the cap is counted.
+		accountID: addressHash,
+		meta:      eventstore.Meta{AccountID: accountID, RequestID: requestID, CorrelationID: requestID, CausationID: requestID, Actor: "anonymous"},
+		streams:   []eventstore.StreamID{sandboxes.stream(addressHash)},
+	}
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
+		ss.fresh(accounts.stream(accountID), videos.stream(key.FixtureVideoID))
+		if _, err := sandboxes.record(ss, addressHash, account.OpenSandbox{
+			AddressHash: addressHash, AccountID: accountID, Limit: s.Limits.SandboxPerIP,
+		}); err != nil {
+			return err
+		}
+		if err := openAccount(ss, accountID, account.Sandbox, issue); err != nil {
+			return err
+		}
+		_, err := videos.record(ss, key.FixtureVideoID, video.RegisterFixture{
+			Registration: video.Registration{ID: key.FixtureVideoID, AccountID: accountID},
+			Filename:     s.Fixture.Filename(), File: s.Fixture.File(),
+		})
+		return err
+	})
+	return key, err
+}
+
+// NewKey is an operator's order for an API key.
+type NewKey struct {
+	// AccountID is empty for a new account.
+	AccountID string
+	Mode      account.Mode
+	// Tier is the tier of a new account.
+	Tier account.Tier
+	Name string
+	// GrantSeconds are granted with a new account; 0 for none.
+	GrantSeconds int64
+	ExpiresAt    *time.Time
+	// Operator is who ordered it.
+	Operator string
+}
+
+// IssueKey hands out an API key by order of an operator, in a new account unless
+// one is named. Errors: resource_not_found for an unknown account.
+func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
+	opening := c.AccountID == ""
+	if opening {
+		c.AccountID = s.IDs.New(id.Account)
+	}
+	key, issue, err := s.newKey(c.AccountID, c.Mode, c.Name, c.ExpiresAt)
+	if err != nil {
+		return IssuedKey{}, err
+	}
+	if c.Mode == account.Test {
+		key.FixtureVideoID = s.IDs.New(id.Video)
+	}
+	in := operatorIntent(c.AccountID, c.Operator)
+	in.streams = append(in.streams, accounts.stream(c.AccountID), credits.stream(c.AccountID))
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
+		if opening {
+			if err := openAccount(ss, c.AccountID, c.Tier, issue); err != nil {
+				return err
+			}
+		} else if _, err := accounts.record(ss, c.AccountID, issue); err != nil {
+			return err
+		}
+		if key.FixtureVideoID != "" {
+			if _, err := videos.record(ss, key.FixtureVideoID, video.RegisterFixture{
+				Registration: video.Registration{ID: key.FixtureVideoID, AccountID: c.AccountID},
+				Filename:     s.Fixture.Filename(), File: s.Fixture.File(),
+			}); err != nil {
+				return err
+			}
+		}
+		if c.GrantSeconds == 0 {
+			return nil
+		}
+		_, err := credits.record(ss, c.AccountID, credit.Grant{
+			AccountID: c.AccountID, TransactionID: s.IDs.New(id.Transaction), Kind: credit.SignupGrant, Seconds: c.GrantSeconds,
+		})
+		return err
+	})
+	return key, err
+}
+
+// RevokeKey ends an API key at once. Errors: resource_not_found.
+func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator string) error {
+	in := operatorIntent(accountID, operator)
+	in.streams = append(in.streams, accounts.stream(accountID))
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		_, err := accounts.record(ss, accountID, account.RevokeKey{KeyID: keyID})
+		return err
+	})
+}
+
+// newKey makes a secret and the command that records its hash.
+func (s *Service) newKey(accountID string, mode account.Mode, name string, expiresAt *time.Time) (IssuedKey, account.IssueKey, error) {
+	secret, err := account.NewSecret(mode, s.Entropy)
+	if err != nil {
+		return IssuedKey{}, account.IssueKey{}, err
+	}
+	key := IssuedKey{AccountID: accountID, KeyID: s.IDs.New(id.Key), Secret: secret, Mode: mode, ExpiresAt: expiresAt}
+	return key, account.IssueKey{
+		KeyID: key.KeyID, Mode: mode, Name: name, SecretHash: account.HashSecret(secret), Hint: account.Hint(secret),
+		ExpiresAt: expiresAt,
+	}, nil
+}
+
+func openAccount(ss *session, accountID string, tier account.Tier, key account.IssueKey) error {
+	if _, err := accounts.record(ss, accountID, account.Open{AccountID: accountID, Tier: tier}); err != nil {
+		return err
+	}
+	_, err := accounts.record(ss, accountID, key)
+	return err
+}
+
+// operatorIntent prepares the pipeline for an operator's order.
+func operatorIntent(accountID, operator string) intent {
+	return intent{accountID: accountID, meta: eventstore.Meta{AccountID: accountID, Actor: "operator:" + operator}}
+}

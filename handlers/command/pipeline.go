@@ -1,0 +1,302 @@
+package command
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"log/slog"
+	"maps"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"vqa/domain/fault"
+	"vqa/eventstore"
+)
+
+const (
+	// laneCount lanes commit side by side; an account always goes to the same one.
+	laneCount = 16
+	// laneDepth bounds the commands that wait in a lane; more are refused.
+	laneDepth = 512
+	// groupMax bounds the commands of one append.
+	groupMax = 128
+	// maxTries bounds how often a group is decided anew after a conflict.
+	maxTries = 12
+)
+
+// intent is what the pipeline needs to know of a command before it decides.
+type intent struct {
+	// accountID chooses the lane and is the tenant of every event.
+	accountID string
+	meta      eventstore.Meta
+	// streams will be loaded together with those of the neighbours.
+	streams []eventstore.StreamID
+	// receipt makes the command idempotent, or is nil. decide sets its ResourceID.
+	receipt *eventstore.Receipt
+	// dryRun decides and appends nothing.
+	dryRun bool
+}
+
+// Pipeline runs commands. Start its lanes with Run before the first command.
+type Pipeline struct {
+	store eventstore.Store
+	now   func() time.Time
+	log   *slog.Logger
+	lanes [laneCount]chan *task
+}
+
+// NewPipeline returns a pipeline on a store, reading time from now.
+func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger) *Pipeline {
+	p := &Pipeline{store: store, now: now, log: log}
+	for i := range p.lanes {
+		p.lanes[i] = make(chan *task, laneDepth)
+	}
+	return p
+}
+
+// Run works the lanes until ctx ends, then finishes what was accepted.
+func (p *Pipeline) Run(ctx context.Context) {
+	var wg sync.WaitGroup
+	for _, lane := range p.lanes {
+		wg.Go(func() { p.work(ctx, lane) })
+	}
+	wg.Wait()
+}
+
+// task is one command on its way through a lane.
+type task struct {
+	ctx    context.Context
+	intent intent
+	decide func(*session) error
+	done   chan error
+}
+
+// do runs one command to its verdict. An error of decide is returned as it is and
+// leaves nothing behind.
+func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) error) error {
+	t := &task{ctx: ctx, intent: in, decide: decide, done: make(chan error, 1)}
+	lane := fnv.New32a()
+	lane.Write([]byte(in.accountID))
+	select {
+	case p.lanes[lane.Sum32()%laneCount] <- t:
+	case <-ctx.Done():
+		return ctx.Err()
+	default:
+		return fault.New(fault.CapacityExhausted, "Too many changes of this account are waiting.").WithRetryAfter(1)
+	}
+	select {
+	case err := <-t.done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// work is the life of one lane.
+func (p *Pipeline) work(ctx context.Context, lane chan *task) {
+	for {
+		select {
+		case t := <-lane:
+			p.run(gather(t, lane))
+		case <-ctx.Done():
+			select {
+			case t := <-lane:
+				p.run(gather(t, lane))
+			default:
+				return
+			}
+		}
+	}
+}
+
+// gather takes what is waiting, without waiting for more: under load groups grow by
+// themselves, and an idle service adds no delay.
+func gather(first *task, lane chan *task) []*task {
+	group := []*task{first}
+	for len(group) < groupMax {
+		select {
+		case t := <-lane:
+			group = append(group, t)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commitTimeout bounds one group: its commit must not hang on one caller's deadline,
+// nor on none.
+const commitTimeout = 30 * time.Second
+
+// run decides and commits a group until every task has its verdict.
+func (p *Pipeline) run(group []*task) {
+	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
+	defer cancel()
+	for try := 1; len(group) > 0; try++ {
+		err := p.attempt(ctx, &group)
+		var conflict *eventstore.ConflictError
+		var taken *eventstore.ReceiptError
+		switch {
+		case err == nil:
+			settle(group, nil)
+			return
+		case errors.As(err, &taken):
+			group = refuseTaken(group, taken)
+		case errors.As(err, &conflict) && try < maxTries:
+			backoff(ctx, try)
+		case len(group) > 1:
+			// One bad command must not fail its neighbours.
+			for _, t := range group {
+				p.run([]*task{t})
+			}
+			return
+		case errors.As(err, &conflict):
+			p.log.Warn("command gave up on conflicts", "stream", conflict.Stream.String(), "tries", try)
+			settle(group, fault.New(fault.DBUnavailable, "Too many changes at once; try again.").WithRetryAfter(1).WithCause(err))
+			return
+		default:
+			settle(group, err)
+			return
+		}
+	}
+}
+
+// attempt decides every task of the group once and appends the outcome. Tasks that
+// get their verdict on the way leave the group.
+func (p *Pipeline) attempt(ctx context.Context, group *[]*task) error {
+	loaded, err := p.store.Load(ctx, declared(*group)...)
+	if err != nil {
+		return err
+	}
+	entries := map[eventstore.StreamID]entry{}
+	receipts := map[receiptKey]bool{}
+	var batch eventstore.Batch
+	standing := (*group)[:0:0]
+	for _, t := range *group {
+		s := &session{ctx: ctx, store: p.store, loaded: loaded, entries: maps.Clone(entries), now: p.now(), meta: t.intent.meta}
+		if err := p.decideOne(t, s, receipts); err != nil {
+			t.done <- err
+			continue
+		}
+		if t.intent.dryRun {
+			t.done <- nil
+			continue
+		}
+		standing = append(standing, t)
+		entries = s.entries
+		if r := t.intent.receipt; r != nil {
+			r.CreatedAt = s.now
+			batch.Receipts = append(batch.Receipts, *r)
+		}
+	}
+	*group = standing
+	if batch.Writes, err = writes(entries); err != nil {
+		return err
+	}
+	if len(batch.Writes) == 0 && len(batch.Receipts) == 0 {
+		return nil
+	}
+	_, err = p.store.Append(ctx, batch)
+	return err
+}
+
+// receiptKey identifies a request within a group.
+type receiptKey struct{ accountID, key string }
+
+func (p *Pipeline) decideOne(t *task, s *session, receipts map[receiptKey]bool) (err error) {
+	if err := t.ctx.Err(); err != nil {
+		return err
+	}
+	if r := t.intent.receipt; r != nil && !t.intent.dryRun {
+		k := receiptKey{r.AccountID, r.Key}
+		if receipts[k] {
+			return idempotencyRunning()
+		}
+		defer func() { receipts[k] = receipts[k] || err == nil }()
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("deciding a command panicked: %v", v)
+		}
+	}()
+	return t.decide(s)
+}
+
+// declared are the streams that the group's commands said they would need.
+func declared(group []*task) []eventstore.StreamID {
+	seen := map[eventstore.StreamID]bool{}
+	var all []eventstore.StreamID
+	for _, t := range group {
+		for _, id := range t.intent.streams {
+			if !seen[id] {
+				seen[id] = true
+				all = append(all, id)
+			}
+		}
+	}
+	return all
+}
+
+// writes are the changes that the sessions left in the entries. An aggregate that
+// was only read is asserted by the store to be unchanged when something else is
+// written, because the decision stands on it.
+func writes(entries map[eventstore.StreamID]entry) ([]eventstore.Write, error) {
+	changed := false
+	all := make([]eventstore.Write, 0, len(entries))
+	for id, e := range entries {
+		if e.expected == 0 && len(e.pending) == 0 {
+			continue // nothing is there to assert
+		}
+		w := eventstore.Write{Stream: id, Expected: e.expected, Events: e.pending}
+		changed = changed || len(e.pending) > 0
+		if e.snapshots && len(e.pending) > 0 {
+			snapshot, err := json.Marshal(e.state)
+			if err != nil {
+				return nil, fmt.Errorf("writing the snapshot of %s: %w", id, err)
+			}
+			w.Snapshot = snapshot
+		}
+		all = append(all, w)
+	}
+	if !changed {
+		return nil, nil
+	}
+	return all, nil
+}
+
+func settle(group []*task, err error) {
+	for _, t := range group {
+		t.done <- err
+	}
+}
+
+// refuseTaken ends the task whose idempotency key another process took first.
+func refuseTaken(group []*task, taken *eventstore.ReceiptError) []*task {
+	rest := group[:0:0]
+	for _, t := range group {
+		if r := t.intent.receipt; r != nil && r.AccountID == taken.AccountID && r.Key == taken.Key {
+			t.done <- idempotencyRunning()
+			continue
+		}
+		rest = append(rest, t)
+	}
+	return rest
+}
+
+func idempotencyRunning() error {
+	return fault.New(fault.IdempotencyUnavailable, "").WithRetryAfter(1)
+}
+
+// backoff waits a random moment that grows with the number of tries.
+func backoff(ctx context.Context, try int) {
+	limit := min(time.Duration(1<<try)*time.Millisecond, 100*time.Millisecond)
+	timer := time.NewTimer(rand.N(limit))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}

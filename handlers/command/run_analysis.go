@@ -1,0 +1,135 @@
+package command
+
+import (
+	"context"
+	"math"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/credit"
+	"vqa/domain/id"
+	"vqa/domain/video"
+)
+
+// Run identifies one attempt at an analysis.
+type Run struct {
+	AccountID  string `json:"account_id"`
+	AnalysisID string `json:"analysis_id" river:"unique"`
+	VideoID    string `json:"video_id"`
+	// Attempt counts from 1; together with the analysis it identifies the run.
+	Attempt int   `json:"attempt" river:"unique"`
+	Cause   Cause `json:"cause"`
+}
+
+// workerActor is who reports on a run.
+const workerActor = "worker"
+
+func (r Run) intent() intent {
+	return intent{accountID: r.AccountID, meta: r.Cause.meta(r.AccountID, workerActor)}
+}
+
+// ClaimAnalysis takes the analysis for this attempt. Appending the claim is the
+// lock: of two workers one is refused, see IsStale.
+func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (analysis.State, video.State, error) {
+	in := r.intent()
+	in.streams = append(in.streams, analyses.stream(r.AnalysisID), videos.stream(r.VideoID))
+	var a analysis.State
+	var v video.State
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		if v, err = videos.get(ss, r.VideoID); err != nil {
+			return err
+		}
+		a, err = analyses.record(ss, r.AnalysisID, analysis.Claim{Attempt: r.Attempt, Worker: worker})
+		return err
+	})
+	return a, v, err
+}
+
+// ReportProgress records how far the attempt is, in percent of the whole analysis.
+func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Status, percent int) error {
+	in := r.intent()
+	in.streams = append(in.streams, analyses.stream(r.AnalysisID))
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		_, err := analyses.record(ss, r.AnalysisID, analysis.Progress{Attempt: r.Attempt, Stage: stage, Percent: percent})
+		return err
+	})
+}
+
+// CompleteAnalysis records the answer and settles the bill in one step. decodedS is
+// the length that was decoded, in seconds; it is billed when the video's own length
+// is unknown.
+func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedS float64, frames int) error {
+	return s.finish(ctx, r, func(ss *session, v video.State) error {
+		billed, known := v.BilledSeconds()
+		if !known {
+			billed = int64(math.Ceil(decodedS))
+		}
+		usage, err := s.settle(ss, r, billed)
+		if err != nil {
+			return err
+		}
+		usage.Frames = &frames
+		_, err = analyses.record(ss, r.AnalysisID, analysis.Complete{Attempt: r.Attempt, Result: result, Usage: usage})
+		return err
+	})
+}
+
+// FailAnalysis ends an attempt without an answer and without a bill. An Attempt of 0
+// fails the analysis whoever holds it.
+func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure) error {
+	return s.finish(ctx, r, func(ss *session, _ video.State) error {
+		usage, err := release(ss, r.AccountID, r.AnalysisID)
+		if err != nil {
+			return err
+		}
+		_, err = analyses.record(ss, r.AnalysisID, analysis.Fail{Attempt: r.Attempt, Error: why, Usage: usage})
+		return err
+	})
+}
+
+// finish is the frame of every end of a run: it frees the video for deletion.
+func (s *Service) finish(ctx context.Context, r Run, end func(*session, video.State) error) error {
+	in := r.intent()
+	in.streams = append(in.streams,
+		analyses.stream(r.AnalysisID), videos.stream(r.VideoID), credits.stream(r.AccountID))
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		a, err := analyses.get(ss, r.AnalysisID)
+		if err != nil {
+			return err
+		}
+		if a.Status.Terminal() {
+			// The aggregate refuses it; asking first keeps the credit rules out of it.
+			_, err := analysis.Decide(a, analysis.Fail{}, ss.now)
+			return err
+		}
+		v, err := videos.record(ss, r.VideoID, video.CloseAnalysis{AnalysisID: r.AnalysisID})
+		if err != nil {
+			return err
+		}
+		return end(ss, v)
+	})
+}
+
+// settle debits what an analysis cost.
+func (s *Service) settle(ss *session, r Run, seconds int64) (*analysis.Usage, error) {
+	before, err := credits.get(ss, r.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	after, err := credits.record(ss, r.AccountID, credit.Settle{
+		SourceID: r.AnalysisID, TransactionID: s.IDs.New(id.Transaction), Seconds: seconds,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &analysis.Usage{BilledSeconds: before.PostedSeconds - after.PostedSeconds, BalanceAfter: &after.PostedSeconds}, nil
+}
+
+// release gives back what an analysis had reserved.
+func release(ss *session, accountID, analysisID string) (*analysis.Usage, error) {
+	after, err := credits.record(ss, accountID, credit.Release{SourceID: analysisID})
+	if err != nil {
+		return nil, err
+	}
+	return &analysis.Usage{BalanceAfter: &after.PostedSeconds}, nil
+}

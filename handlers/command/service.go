@@ -1,0 +1,188 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/answer"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/model"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/eventstore"
+)
+
+// Limits are the configured bounds that commands enforce.
+type Limits struct {
+	// MaxVideoDuration is the plan's longest video.
+	MaxVideoDuration time.Duration
+	// MaxConcurrentAnalyses bounds the unfinished live analyses of an account.
+	MaxConcurrentAnalyses int
+	// AnalysisQueueCap bounds the queued analyses of the whole service.
+	AnalysisQueueCap int
+	// SandboxPerIP bounds the sandboxes of one address in 24 hours.
+	SandboxPerIP int
+	// SignupGrantSeconds is the grant of an upgraded account.
+	SignupGrantSeconds int64
+}
+
+// Uploads is what completing a video needs of the object store.
+type Uploads interface {
+	// Inspect probes the uploaded bytes of a video. The ticket names those very bytes.
+	// Errors: upload_incomplete, video_unreadable, video_too_large.
+	Inspect(ctx context.Context, videoID, contentType string, declared *int64) (f video.File, ticket string, err error)
+	// Keep takes the bytes of a ticket out of the caller's reach, for good. Keeping the
+	// same bytes twice is harmless. Errors: resource_conflict when the upload was
+	// replaced since it was inspected.
+	Keep(ctx context.Context, videoID, ticket string) error
+}
+
+// Capacity tells whether the service can take more work.
+type Capacity interface {
+	// InferenceReady returns nil when an engine answers, else inference_unavailable.
+	InferenceReady(ctx context.Context) error
+	// QueuedAnalyses counts the live analyses that wait for a worker.
+	QueuedAnalyses(ctx context.Context) (int, error)
+}
+
+// Fixture is the canned video of test mode.
+type Fixture interface {
+	File() video.File
+	Filename() string
+	// Answer is the deterministic result of a question about the fixture.
+	Answer(q query.Query) answer.Result
+}
+
+// Dependencies are everything a Service is made of.
+type Dependencies struct {
+	Store    eventstore.Store
+	Pipeline *Pipeline
+	IDs      *id.Source
+	Entropy  io.Reader
+	Now      func() time.Time
+	Catalog  model.Catalog
+	Limits   Limits
+	Uploads  Uploads
+	Capacity Capacity
+	Fixture  Fixture
+}
+
+// Service carries out the use cases.
+type Service struct{ Dependencies }
+
+// NewService returns a service on its dependencies, all of which are required.
+func NewService(d Dependencies) *Service { return &Service{d} }
+
+// Caller is who asks, as authentication found out.
+type Caller struct {
+	AccountID string
+	// KeyID is the API key that was shown.
+	KeyID     string
+	Livemode  bool
+	Tier      account.Tier
+	RequestID string
+	// Idempotency is nil when the request carried no Idempotency-Key.
+	Idempotency *Idempotency
+}
+
+// Idempotency identifies a request that may be sent twice.
+type Idempotency struct {
+	Key string
+	// Hash is the SHA-256 of method, path and body.
+	Hash [32]byte
+}
+
+// Cause joins what the service does by itself to what led to it.
+type Cause struct {
+	RequestID     string `json:"request_id,omitempty"`
+	CorrelationID string `json:"correlation_id,omitempty"`
+	CausationID   string `json:"causation_id,omitempty"`
+}
+
+// meta is the metadata of events that a caller's request leads to.
+func (c Caller) meta() eventstore.Meta {
+	return eventstore.Meta{
+		AccountID: c.AccountID, RequestID: c.RequestID, CorrelationID: c.RequestID, CausationID: c.RequestID, Actor: c.KeyID,
+	}
+}
+
+// meta is the metadata of events that a part of the service leads to.
+func (c Cause) meta(accountID, actor string) eventstore.Meta {
+	return eventstore.Meta{
+		AccountID: accountID, RequestID: c.RequestID, CorrelationID: c.CorrelationID, CausationID: c.CausationID,
+		Actor: "system:" + actor,
+	}
+}
+
+// intent prepares the pipeline for a caller's request.
+func (c Caller) intent(streams ...eventstore.StreamID) intent {
+	in := intent{accountID: c.AccountID, meta: c.meta(), streams: streams}
+	if c.Idempotency != nil {
+		in.receipt = &eventstore.Receipt{AccountID: c.AccountID, Key: c.Idempotency.Key, RequestHash: c.Idempotency.Hash}
+	}
+	return in
+}
+
+// created names in the receipt what a request made.
+func (in intent) created(resourceID string) {
+	if in.receipt != nil {
+		in.receipt.ResourceID = resourceID
+	}
+}
+
+// Replay looks for an earlier request with the caller's Idempotency-Key. It returns
+// nil when this is the first. Errors: idempotency_key_reused when the earlier request
+// was a different one.
+func (s *Service) Replay(ctx context.Context, caller Caller) (*eventstore.Receipt, error) {
+	if caller.Idempotency == nil {
+		return nil, nil
+	}
+	r, found, err := s.Store.Receipt(ctx, caller.AccountID, caller.Idempotency.Key, s.Now())
+	if err != nil || !found {
+		return nil, err
+	}
+	if r.RequestHash != caller.Idempotency.Hash {
+		return nil, fault.New(fault.IdempotencyKeyReused, "")
+	}
+	return &r, nil
+}
+
+// SaveResponse keeps the response of an idempotent request for replays.
+func (s *Service) SaveResponse(ctx context.Context, caller Caller, status int, body []byte) error {
+	if caller.Idempotency == nil {
+		return nil
+	}
+	return s.Store.SaveResponse(ctx, caller.AccountID, caller.Idempotency.Key, status, body)
+}
+
+// asExhausted gives an empty balance the code of the account's tier
+// (open-points.md, "Credits": grant_exhausted answers keys of tier free_grant).
+func asExhausted(err error, tier account.Tier) error {
+	f := fault.Of(err)
+	if f == nil || f.Code != fault.InsufficientCredits || tier != account.FreeGrant {
+		return err
+	}
+	exhausted := *f
+	exhausted.Code = fault.GrantExhausted
+	return &exhausted
+}
+
+// ignoreStale drops the refusal that a report met because its analysis or video
+// moved on without it.
+func ignoreStale(err error) error {
+	if fault.Has(err, fault.ResourceConflict) || fault.Has(err, fault.ResourceNotFound) {
+		return nil
+	}
+	return err
+}
+
+// IsStale reports whether a worker's command was refused because the work is no
+// longer its own: canceled, finished, or taken over by a later attempt.
+func IsStale(err error) bool {
+	var f *fault.Fault
+	return errors.As(err, &f) && (f.Code == fault.ResourceConflict || f.Code == fault.ResourceNotFound)
+}

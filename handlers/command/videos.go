@@ -1,0 +1,163 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/video"
+)
+
+// CreateVideo registers a video. URL is set for url mode; otherwise the caller will
+// upload, and ContentType is required.
+type CreateVideo struct {
+	URL         *string
+	Filename    *string
+	ContentType string
+	SizeBytes   *int64
+	Metadata    map[string]string
+}
+
+// CreateVideo carries out the use case; the values were checked at the edge.
+func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo) (video.State, error) {
+	r := video.Registration{
+		ID: s.IDs.New(id.Video), AccountID: caller.AccountID, Livemode: caller.Livemode, Metadata: c.Metadata,
+	}
+	in := caller.intent()
+	var v video.State
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		ss.fresh(videos.stream(r.ID))
+		in.created(r.ID)
+		if c.URL != nil {
+			v, err = videos.record(ss, r.ID, video.RegisterURL{Registration: r, URL: *c.URL})
+			return err
+		}
+		v, err = videos.record(ss, r.ID, video.RegisterUpload{
+			Registration: r, Filename: c.Filename, ContentType: c.ContentType, DeclaredBytes: c.SizeBytes,
+			ExpiresAt: ss.now.Add(video.UploadWindow),
+		})
+		return err
+	})
+	return v, err
+}
+
+// CompleteVideo makes an uploaded video ready. Errors: resource_not_found,
+// resource_conflict, upload_incomplete, video_unreadable, video_too_large,
+// video_too_long.
+func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID string) (video.State, error) {
+	v, err := s.ownVideo(ctx, caller, videoID)
+	if err != nil || v.Status == video.ReadyStatus {
+		return v, err
+	}
+	if v.Status != video.AwaitingUpload {
+		return v, fault.Newf(fault.ResourceConflict, "A video that is %s cannot be completed.", v.Status)
+	}
+	if !s.Now().Before(*v.ExpiresAt) {
+		return v, fault.New(fault.UploadIncomplete, "The upload window of 24 hours is over.")
+	}
+	file, ticket, err := s.Uploads.Inspect(ctx, videoID, v.ContentType, v.DeclaredBytes)
+	if err != nil {
+		return v, err
+	}
+	if err := s.checkDuration(file); err != nil {
+		return v, err
+	}
+	if err := s.Uploads.Keep(ctx, videoID, ticket); err != nil {
+		return v, err
+	}
+	err = s.Pipeline.do(ctx, caller.intent(videos.stream(videoID)), func(ss *session) (err error) {
+		v, err = videos.record(ss, videoID, video.Finish{File: file})
+		return err
+	})
+	return v, err
+}
+
+// DeleteVideo removes a video. Errors: resource_not_found, resource_conflict while
+// an analysis of it is not terminal.
+func (s *Service) DeleteVideo(ctx context.Context, caller Caller, videoID string) error {
+	return s.Pipeline.do(ctx, caller.intent(videos.stream(videoID)), func(ss *session) error {
+		v, err := videos.get(ss, videoID)
+		if err != nil {
+			return err
+		}
+		if !owns(caller, v) {
+			return fault.NotFound()
+		}
+		_, err = videos.record(ss, videoID, video.Delete{})
+		return err
+	})
+}
+
+// Fetch identifies one attempt at fetching a video from its URL.
+type Fetch struct {
+	AccountID string `json:"account_id"`
+	VideoID   string `json:"video_id" river:"unique"`
+	URL       string `json:"url"`
+	// Attempt counts from 1; together with the video it identifies the fetch.
+	Attempt int   `json:"attempt" river:"unique"`
+	Cause   Cause `json:"cause"`
+}
+
+const fetcherActor = "fetcher"
+
+// FinishFetch makes a fetched video ready, or failed when it is too long. A video
+// that was removed meanwhile is left alone: stale is true, and its bytes are waste.
+func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (stale bool, err error) {
+	if err := s.checkDuration(file); err != nil {
+		return false, s.FailVideo(ctx, f, err)
+	}
+	err = s.recordFetch(ctx, f, video.Finish{File: file})
+	if IsStale(err) {
+		return true, nil
+	}
+	return false, err
+}
+
+// FailVideo ends a video with the fault that stopped it. A video that moved on
+// meanwhile is left alone.
+func (s *Service) FailVideo(ctx context.Context, f Fetch, why error) error {
+	failure := video.Failure{Code: fault.URLFetchFailed, Message: fault.Lookup(fault.URLFetchFailed).Message}
+	if ft := fault.Of(why); ft != nil {
+		failure = video.Failure{Code: ft.Code, Message: ft.Message}
+	}
+	return ignoreStale(s.recordFetch(ctx, f, video.Fail{Error: failure}))
+}
+
+func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) error {
+	in := intent{accountID: f.AccountID, meta: f.Cause.meta(f.AccountID, fetcherActor)}
+	in.streams = append(in.streams, videos.stream(f.VideoID))
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		_, err := videos.record(ss, f.VideoID, c)
+		return err
+	})
+}
+
+// ownVideo reads the caller's video without changing it.
+func (s *Service) ownVideo(ctx context.Context, caller Caller, videoID string) (video.State, error) {
+	var v video.State
+	in := caller.intent(videos.stream(videoID))
+	in.dryRun = true
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		if v, err = videos.get(ss, videoID); err == nil && !owns(caller, v) {
+			err = fault.NotFound()
+		}
+		return err
+	})
+	return v, err
+}
+
+func owns(caller Caller, v video.State) bool {
+	return v.Exists() && v.AccountID == caller.AccountID && v.Livemode == caller.Livemode
+}
+
+// checkDuration refuses a video longer than the plan allows.
+func (s *Service) checkDuration(f video.File) error {
+	if f.DurationMicros == nil {
+		return nil
+	}
+	if d := time.Duration(*f.DurationMicros) * time.Microsecond; d > s.Limits.MaxVideoDuration {
+		return fault.Newf(fault.VideoTooLong, "The video is %s long; the plan allows %s.", d.Round(time.Second), s.Limits.MaxVideoDuration)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package react
+
+import (
+	"context"
+	"strconv"
+
+	"vqa/domain/analysis"
+	"vqa/domain/video"
+	"vqa/eventstore"
+	"vqa/handlers/command"
+)
+
+// Group is the name of this subscriber of the log.
+const Group = "jobs"
+
+// Jobs takes work that runs later. Enqueuing the same work twice adds nothing.
+type Jobs interface {
+	Analyze(ctx context.Context, run command.Run) error
+	Fetch(ctx context.Context, fetch command.Fetch) error
+	RemoveObject(ctx context.Context, key string) error
+}
+
+// Reactor starts the jobs that events call for.
+type Reactor struct{ Jobs Jobs }
+
+// Handle enqueues what an event calls for; most events call for nothing.
+func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error {
+	switch e := recorded.Event.(type) {
+	case analysis.Created:
+		if !e.Livemode {
+			return nil // answered when it was created
+		}
+		return r.Jobs.Analyze(ctx, command.Run{
+			AccountID: e.AccountID, AnalysisID: e.AnalysisID, VideoID: e.VideoID, Attempt: 1, Cause: causeOf(recorded),
+		})
+	case video.Registered:
+		if e.Source != video.SourceURL {
+			return nil
+		}
+		return r.Jobs.Fetch(ctx, command.Fetch{
+			AccountID: e.AccountID, VideoID: e.VideoID, URL: e.URL, Attempt: 1, Cause: causeOf(recorded),
+		})
+	case video.Deleted:
+		if e.ObjectKey == "" {
+			return nil
+		}
+		return r.Jobs.RemoveObject(ctx, e.ObjectKey)
+	}
+	return nil
+}
+
+// causeOf carries the chain of causes into a job.
+func causeOf(r eventstore.Recorded) command.Cause {
+	return command.Cause{
+		RequestID: r.Meta.RequestID, CorrelationID: r.Meta.CorrelationID,
+		CausationID: "position:" + strconv.FormatInt(r.Position, 10),
+	}
+}

@@ -1,0 +1,128 @@
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"vqa/domain/fault"
+)
+
+// Page is one view of a list (api-v1.md, "List query parameters").
+type Page struct {
+	// Limit is 1 to 100.
+	Limit int
+	// StartingAfter and EndingBefore are ids of rows; at most one is set.
+	StartingAfter, EndingBefore string
+	// CreatedAfter and CreatedBefore are inclusive.
+	CreatedAfter, CreatedBefore *time.Time
+}
+
+// Query is a list of rows of one model, newest first.
+type Query struct {
+	table   string
+	account string
+	// order is what rows are ordered by, before id: it never changes in a row.
+	order string
+	where []string
+	args  []any
+}
+
+// List starts a query of an account's rows in a table, ordered by created_at, then id.
+func List(table, accountID string) Query {
+	return Query{table: table, order: "created_at", account: accountID}.Where("account_id = ?", accountID)
+}
+
+// OrderedBy orders by another column.
+func (q Query) OrderedBy(column string) Query { q.order = column; return q }
+
+// Where narrows the list; each ? in the condition takes one argument.
+func (q Query) Where(condition string, args ...any) Query {
+	q.where = append(slices.Clip(q.where), condition)
+	q.args = append(slices.Clip(q.args), args...)
+	return q
+}
+
+// Rows reads one page and whether more rows follow in its direction. A cursor that
+// names no row of the list's tenant is resource_not_found.
+func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R, bool, error) {
+	if p.CreatedAfter != nil {
+		q = q.Where("created_at >= ?", *p.CreatedAfter)
+	}
+	if p.CreatedBefore != nil {
+		q = q.Where("created_at <= ?", *p.CreatedBefore)
+	}
+	direction := "desc"
+	if cursor := p.StartingAfter + p.EndingBefore; cursor != "" {
+		at, err := q.cursor(ctx, pool, cursor)
+		if err != nil {
+			return nil, false, err
+		}
+		comparison := "<"
+		if p.EndingBefore != "" {
+			comparison, direction = ">", "asc"
+		}
+		q = q.Where(fmt.Sprintf("(%s, id) %s (?, ?)", q.order, comparison), at, cursor)
+	}
+	sql := fmt.Sprintf("select doc from %s%s order by %s %s, id %s limit %d",
+		q.table, q.conditions(), q.order, direction, direction, p.Limit+1)
+	rows, err := pool.Query(ctx, sql, q.args...)
+	if err != nil {
+		return nil, false, err
+	}
+	list, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (R, error) {
+		var doc []byte
+		var r R
+		if err := row.Scan(&doc); err != nil {
+			return r, err
+		}
+		return r, json.Unmarshal(doc, &r)
+	})
+	if err != nil {
+		return nil, false, err
+	}
+	more := len(list) > p.Limit
+	if more {
+		list = list[:p.Limit]
+	}
+	if direction == "asc" {
+		slices.Reverse(list)
+	}
+	return list, more, nil
+}
+
+// cursor finds the place of a row. Only the account counts, not the filters: a cursor stays good when its row no longer matches, as when a status
+// changed while paging.
+func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, id string) (any, error) {
+	var at any
+	err := pool.QueryRow(ctx, fmt.Sprintf("select %s from %s where id = $1 and account_id = $2", q.order, q.table), id, q.account).Scan(&at)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, fault.NotFound()
+	}
+	return at, err
+}
+
+// conditions numbers the places of the arguments.
+func (q Query) conditions() string {
+	if len(q.where) == 0 {
+		return ""
+	}
+	var sql strings.Builder
+	n := 0
+	for _, c := range strings.Join(q.where, " and ") {
+		if c == '?' {
+			n++
+			fmt.Fprintf(&sql, "$%d", n)
+			continue
+		}
+		sql.WriteRune(c)
+	}
+	return " where " + sql.String()
+}

@@ -1,0 +1,137 @@
+package resources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/projections"
+)
+
+// Reader reads the tables of this package.
+type Reader struct{ pool *pgxpool.Pool }
+
+// NewReader returns a reader on a pool.
+func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
+
+// Tenant is whose rows are read: an account, and whether its live or its test side.
+type Tenant struct {
+	AccountID string
+	Livemode  bool
+}
+
+// Key finds the API key of a secret's hash, whatever its state.
+func (r *Reader) Key(ctx context.Context, secretHash string) (account.Key, bool, error) {
+	k, err := one[account.Key](ctx, r.pool, "select doc from api_keys where secret_hash = $1", secretHash)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return account.Key{}, false, nil
+	}
+	return k, err == nil, err
+}
+
+// Video returns a video of the tenant, or resource_not_found.
+func (r *Reader) Video(ctx context.Context, t Tenant, id string) (video.State, error) {
+	v, err := one[video.State](ctx, r.pool,
+		"select doc from videos where id = $1 and account_id = $2 and livemode = $3 and status <> 'removed'",
+		id, t.AccountID, t.Livemode)
+	return v, notFound(err)
+}
+
+// Videos lists the tenant's videos, newest first, and whether there are more. An
+// empty status is every status.
+func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p projections.Page) ([]video.State, bool, error) {
+	q := projections.List("videos", t.AccountID).Where("livemode = ?", t.Livemode).Where("status <> 'removed'")
+	if status != "" {
+		q = q.Where("status = ?", string(status))
+	}
+	return projections.Rows[video.State](ctx, r.pool, q, p)
+}
+
+// Analysis is an analysis with its place in the queue.
+type Analysis struct {
+	analysis.State
+	// QueuePosition is 1 for the next to be worked on; nil when not queued.
+	QueuePosition *int
+}
+
+// Analysis returns an analysis of the tenant, or resource_not_found.
+func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, error) {
+	a, err := one[analysis.State](ctx, r.pool,
+		"select doc from analyses where id = $1 and account_id = $2 and livemode = $3", id, t.AccountID, t.Livemode)
+	if err != nil {
+		return Analysis{}, notFound(err)
+	}
+	return r.positioned(ctx, a)
+}
+
+// AnalysisFilter narrows a list of analyses; empty fields match everything.
+type AnalysisFilter struct {
+	VideoID string
+	Model   string
+	Status  analysis.Status
+}
+
+// Analyses lists the tenant's analyses, newest first, and whether there are more.
+func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p projections.Page) ([]Analysis, bool, error) {
+	q := projections.List("analyses", t.AccountID).Where("livemode = ?", t.Livemode)
+	if f.VideoID != "" {
+		q = q.Where("video_id = ?", f.VideoID)
+	}
+	if f.Model != "" {
+		q = q.Where("model = ?", f.Model)
+	}
+	if f.Status != "" {
+		q = q.Where("status = ?", string(f.Status))
+	}
+	states, more, err := projections.Rows[analysis.State](ctx, r.pool, q, p)
+	if err != nil {
+		return nil, false, err
+	}
+	list := make([]Analysis, len(states))
+	for i, s := range states {
+		if list[i], err = r.positioned(ctx, s); err != nil {
+			return nil, false, err
+		}
+	}
+	return list, more, nil
+}
+
+// positioned counts who is before a queued analysis.
+func (r *Reader) positioned(ctx context.Context, a analysis.State) (Analysis, error) {
+	if a.Status != analysis.Queued {
+		return Analysis{State: a}, nil
+	}
+	var before int
+	err := r.pool.QueryRow(ctx,
+		"select count(*) from analyses where status = 'queued' and (created_at, id) < ($1, $2)", a.CreatedAt, a.ID).Scan(&before)
+	if err != nil {
+		return Analysis{}, fmt.Errorf("counting the queue: %w", err)
+	}
+	position := before + 1
+	return Analysis{State: a, QueuePosition: &position}, nil
+}
+
+// one reads the document of a single row.
+func one[R any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (R, error) {
+	var row R
+	var doc []byte
+	if err := pool.QueryRow(ctx, sql, args...).Scan(&doc); err != nil {
+		return row, err
+	}
+	return row, json.Unmarshal(doc, &row)
+}
+
+func notFound(err error) error {
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fault.NotFound()
+	}
+	return err
+}

@@ -1,0 +1,58 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/domain/analysis"
+	"vqa/domain/video"
+)
+
+// sweepLimit bounds one pass of a sweep; the next pass sees the rest.
+const sweepLimit = 500
+
+// QueuedAnalyses counts the live analyses that wait for a worker.
+func (r *Reader) QueuedAnalyses(ctx context.Context) (int, error) {
+	var n int
+	err := r.pool.QueryRow(ctx, "select count(*) from analyses where status = 'queued'").Scan(&n)
+	return n, err
+}
+
+// OpenAnalyses returns analyses that are not terminal, oldest first, at most 500.
+func (r *Reader) OpenAnalyses(ctx context.Context) ([]analysis.State, error) {
+	rows, err := r.pool.Query(ctx, `
+		select doc from analyses
+		where status in ('queued', 'preparing', 'analyzing', 'rendering')
+		order by created_at, id limit $1`, sweepLimit)
+	return documents[analysis.State](rows, err)
+}
+
+// OpenFetches returns videos that are being fetched, oldest first, at most 500.
+func (r *Reader) OpenFetches(ctx context.Context) ([]video.State, error) {
+	rows, err := r.pool.Query(ctx,
+		"select doc from videos where status = 'processing' order by created_at, id limit $1", sweepLimit)
+	return documents[video.State](rows, err)
+}
+
+// ExpiredUploads returns videos whose upload window ended before now, at most 500.
+func (r *Reader) ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error) {
+	rows, err := r.pool.Query(ctx,
+		"select doc from videos where status = 'awaiting_upload' and expires_at <= $1 order by expires_at limit $2", now, sweepLimit)
+	return documents[video.State](rows, err)
+}
+
+func documents[R any](rows pgx.Rows, err error) ([]R, error) {
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (R, error) {
+		var r R
+		if err := row.Scan(&r); err != nil {
+			return r, fmt.Errorf("reading a document: %w", err)
+		}
+		return r, nil
+	})
+}
