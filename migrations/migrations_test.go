@@ -1,0 +1,128 @@
+package migrations_test
+
+import (
+	"context"
+	"regexp"
+	"sync"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore/storetest"
+	"vqa/migrations"
+)
+
+// empty returns the URL of a database without a schema.
+func empty(t *testing.T) string {
+	return storetest.Database(t, func(context.Context, string) error { return nil }, "empty")
+}
+
+func TestUpFromManyProcesses(t *testing.T) {
+	t.Parallel()
+	url := empty(t)
+	failures := make([]error, 4)
+	var running sync.WaitGroup
+	for i := range failures {
+		running.Go(func() { failures[i] = migrations.Up(t.Context(), url) })
+	}
+	running.Wait()
+	for _, err := range failures {
+		require.NoError(t, err)
+	}
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	var applied, distinct, river int
+	require.NoError(t, conn.QueryRow(t.Context(), `select count(*), count(distinct version_id),
+		(select count(*) from river_migration) from goose_db_version`).Scan(&applied, &distinct, &river))
+	require.Equal(t, distinct, applied, "a migration ran twice")
+	require.GreaterOrEqual(t, applied, 2)
+	require.Positive(t, river)
+}
+
+func TestUpFromManyDatabases(t *testing.T) {
+	t.Parallel()
+	// Roles belong to the cluster: databases that are migrated at once meet there.
+	urls := []string{empty(t), empty(t), empty(t)}
+	failures := make([]error, len(urls))
+	var running sync.WaitGroup
+	for i, url := range urls {
+		running.Go(func() { failures[i] = migrations.Up(t.Context(), url) })
+	}
+	running.Wait()
+	for _, err := range failures {
+		require.NoError(t, err)
+	}
+}
+
+// TestUpAsOrdinaryOwner migrates as a user who owns the database and may make
+// roles, but is no superuser.
+func TestUpAsOrdinaryOwner(t *testing.T) {
+	t.Parallel()
+	url := empty(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	owner := "owner_" + regexp.MustCompile(`[^a-z0-9]`).ReplaceAllString(conn.Config().Database, "")
+	owner = owner[len(owner)-20:]
+	_, err = conn.Exec(t.Context(), `create role `+owner+` login createrole password 'secret';
+		alter schema public owner to `+owner)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		admin, err := pgx.Connect(context.Background(), url)
+		require.NoError(t, err)
+		defer func() { _ = admin.Close(context.Background()) }()
+		_, err = admin.Exec(context.Background(), "drop owned by "+owner+" cascade; drop role "+owner)
+		require.NoError(t, err)
+	})
+	asOwner := regexp.MustCompile(`//[^@]*@`).ReplaceAllString(url, "//"+owner+":secret@")
+	require.NoError(t, migrations.Up(t.Context(), asOwner))
+	service, err := pgx.Connect(t.Context(), asOwner)
+	require.NoError(t, err)
+	defer func() { _ = service.Close(context.Background()) }()
+	_, err = service.Exec(t.Context(), `set role vqa_service;
+		insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, 'x', '', '{}', '{}')`)
+	require.NoError(t, err)
+	var settled int64
+	require.NoError(t, service.QueryRow(t.Context(), "select events_settled()").Scan(&settled))
+	require.Equal(t, int64(1), settled)
+}
+
+func TestUpErrors(t *testing.T) {
+	t.Parallel()
+	require.Error(t, migrations.Up(t.Context(), "postgres://%zz"))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.ErrorIs(t, migrations.Up(ctx, empty(t)), context.Canceled)
+}
+
+func TestVersionIsStable(t *testing.T) {
+	t.Parallel()
+	require.Regexp(t, "^[0-9a-f]{64}$", migrations.Version())
+	require.Equal(t, migrations.Version(), migrations.Version())
+}
+
+func TestSchemaRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	url := storetest.Database(t, migrations.Up, migrations.Version())
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.Background()) }()
+	for _, sql := range []string{
+		`insert into events (stream, version, type, account_id, data, meta) values ('a', 1, 'x', '', '{}', '{}')`,
+		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 0, 'x', '', '{}', '{}')`,
+		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, '', '', '{}', '{}')`,
+		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, 'x', '', '{', '{}')`,
+		`insert into events (position, stream, version, type, account_id, data, meta) values (1, 'a/b', 1, 'x', '', '{}', '{}')`,
+		`insert into streams (stream, version, prior_version) values ('a/b', 1, 2)`,
+		`insert into streams (stream, version, prior_version, snapshot_version) values ('a/b', 1, 0, 1)`,
+		`insert into streams (stream, version, prior_version, snapshot, snapshot_version) values ('a/b', 1, 0, '{}', 2)`,
+		`insert into receipts values ('a', 'k', 'short', '', 0, '', now())`,
+		`insert into subscriptions (name, position) values ('a', -1)`,
+		`insert into parked values ('a', 1, '', 0)`,
+	} {
+		_, err := conn.Exec(t.Context(), sql)
+		require.Error(t, err, sql)
+	}
+}
