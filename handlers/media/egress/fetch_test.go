@@ -45,7 +45,7 @@ func (s site) hostPort() string { return s.Listener.Addr().String() }
 // client is one that may reach the site.
 func (s site) client(t *testing.T, change ...func(*Options)) *Client {
 	t.Helper()
-	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, ConnectTimeout: 5 * time.Second, HeaderTimeout: 5 * time.Second, IdleTimeout: 5 * time.Second}
+	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, ConnectTimeout: 20 * time.Second, HeaderTimeout: 20 * time.Second, IdleTimeout: 20 * time.Second}
 	for _, f := range change {
 		f(&opt)
 	}
@@ -165,10 +165,17 @@ func TestFetchFailures(t *testing.T) {
 		{"/cut", fault.URLFetchFailed}, {"/cut-chunked", fault.URLFetchFailed}, {"/gzip", fault.URLFetchFailed}, {"/headers", fault.URLFetchFailed},
 		{"/silent", fault.URLFetchFailed}, {"/stalls", fault.URLFetchFailed},
 	}
-	c := s.client(t, func(o *Options) { o.HeaderTimeout, o.IdleTimeout = 300*time.Millisecond, 300*time.Millisecond })
 	for _, tc := range cases {
 		t.Run(tc.path, func(t *testing.T) {
 			t.Parallel()
+			c := s.client(t, func(o *Options) {
+				switch tc.path { // a busy machine must not turn the others into timeouts
+				case "/silent":
+					o.HeaderTimeout = 200 * time.Millisecond
+				case "/stalls":
+					o.IdleTimeout = 200 * time.Millisecond
+				}
+			})
 			var got bytes.Buffer
 			_, err := c.Fetch(t.Context(), s.URL+tc.path+"?token=secret", &got, 10, nil)
 			require.Equal(t, tc.want, code(err), "%v", err)

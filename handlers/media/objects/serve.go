@@ -86,7 +86,7 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 		return err
 	}
 	defer out.Abort()
-	body := &pacedBody{r: r.Body, ctl: http.NewResponseController(w), end: time.Now().Add(uploadMax)}
+	body := &pacedBody{r: r.Body, ctl: http.NewResponseController(w), idle: s.uploadIdle, end: time.Now().Add(uploadMax)}
 	if _, err := io.Copy(out, body); err != nil {
 		if body.err != nil {
 			return incomplete("The upload broke off before its last byte.").WithCause(body.err)
@@ -127,14 +127,15 @@ func incomplete(message string) *fault.Fault { return fault.New(fault.UploadInco
 // pacedBody reads a body and gives up on a silent or endless sender. It keeps the
 // error of the sender apart from one of the disk.
 type pacedBody struct {
-	r   io.Reader
-	ctl *http.ResponseController
-	end time.Time // wall clock: it sets a deadline of the connection
-	err error
+	r    io.Reader
+	ctl  *http.ResponseController
+	idle time.Duration
+	end  time.Time // wall clock: it sets a deadline of the connection
+	err  error
 }
 
 func (b *pacedBody) Read(p []byte) (int, error) {
-	deadline := time.Now().Add(uploadIdle)
+	deadline := time.Now().Add(b.idle)
 	if deadline.After(b.end) {
 		deadline = b.end
 	}

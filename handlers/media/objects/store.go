@@ -68,6 +68,8 @@ type Store struct {
 	// names orders the moments at which an upload takes its name against Freeze and
 	// Promote, so that a PUT that began before Freeze cannot commit after it.
 	names sync.Mutex
+	// uploadIdle is the constant of that name; a test shortens it.
+	uploadIdle time.Duration
 	// hardLink is os.Link; a test takes it away.
 	hardLink func(oldname, newname string) error
 }
@@ -125,7 +127,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("objects: open %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, dir: dir, opt: opt, hardLink: os.Link}, nil
+	return &Store{bucket: bucket, dir: dir, opt: opt, uploadIdle: uploadIdle, hardLink: os.Link}, nil
 }
 
 // localDir returns the absolute folder of a file:// bucket, or "" for another one.

@@ -119,6 +119,24 @@ func TestUploadCutLeavesNothing(t *testing.T) {
 	waitFor(t, "no file", func() bool { return len(s.files(t)) == 0 })
 }
 
+// A sender that falls silent is told so, and leaves nothing.
+func TestUploadStallLeavesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.uploadIdle = 100 * time.Millisecond
+	conn := dial(t, s)
+	startPut(t, conn, s.uploadURL(t, 100), 100)
+	_, err := io.WriteString(conn, "x")
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	raw, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	_ = resp.Body.Close()
+	require.Contains(t, string(raw), `"upload_incomplete"`)
+	waitFor(t, "no file", func() bool { return len(s.files(t)) == 0 })
+}
+
 // An upload that began before Freeze and ends after it is refused, and the bytes of
 // the ready video stay as they were promoted.
 func TestUploadUnderwayIsRefusedAfterFreeze(t *testing.T) {

@@ -189,7 +189,10 @@ func TestProbeLimits(t *testing.T) {
 	})
 	t.Run("no time for the frame", func(t *testing.T) {
 		t.Parallel()
-		got, err := probe(t, t.Context(), func(p *Prober) { p.ffmpeg, p.timeout = tool(t, "exec sleep 60"), 2*time.Second })
+		got, err := probe(t, t.Context(), func(p *Prober) {
+			p.ffprobe = tool(t, `echo '{"streams":[{"width":320,"height":180}]}'`)
+			p.ffmpeg, p.timeout = tool(t, "exec sleep 60"), 2*time.Second
+		})
 		require.NoError(t, err)
 		require.Equal(t, 320, *got.Width)
 		require.False(t, got.Decoded)
