@@ -54,6 +54,11 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
+		// A comma behind "is there" only pauses.
+		if before := out.at(len(out) - 1); ts.at(i) == "," && (before == "there" || auxiliaries[before] || before == ",") {
+			i++
+			continue
+		}
 		// "present" is noise as an adjective and a noun after its article.
 		if w := ts.at(i); (w == "present" || w == "there" && i+1 == len(ts)) && i > 0 && !determiners[ts.at(i-1)] && ts.at(i-1) != "are" {
 			i++

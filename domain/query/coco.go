@@ -19,7 +19,7 @@ var cocoClasses = []string{
 }
 
 var cocoSynonyms = expand(map[string]string{
-	"person": "man woman child kid boy girl human pedestrian people someone adult baby toddler teenager " +
+	"person": "man woman child kid boy girl human pedestrian someone adult baby toddler teenager " +
 		"guy lady gentleman individual passerby bystander human_being",
 	"bicycle":        "bike cycle pushbike push_bike",
 	"motorcycle":     "motorbike motor_bike motor_cycle moped scooter",
@@ -56,7 +56,7 @@ var cocoSynonyms = expand(map[string]string{
 	"donut":          "doughnut",
 	"couch":          "sofa settee",
 	"potted plant":   "houseplant house_plant pot_plant pottedplant",
-	"dining table":   "table dinner_table diningtable",
+	"dining table":   "diningtable",
 	"toilet":         "toilet_bowl",
 	"tv":             "television television_set tv_set telly tvmonitor tv_monitor tv_screen",
 	"laptop":         "laptop_computer notebook_computer",
@@ -87,5 +87,6 @@ var cocoCollective = expand(map[string]string{
 	"potted plant":      "plant flower",
 	"chair,bench,couch": "seat",
 	"laptop":            "computer notebook",
+	"dining table":      "table desk",
 	"fork,knife,spoon":  "cutlery silverware utensil",
 })

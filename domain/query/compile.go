@@ -21,7 +21,8 @@ func Compile(prompt string) Query {
 	}
 	q := p.build(prompt)
 	if Validate(q) != nil {
-		// Only bounds can fail here: more subjects or longer terms than a query holds.
+		// The words were understood, but a query cannot hold them: too many subjects, or
+		// "not exactly two".
 		p.giveUp()
 		p.obstacles = nil
 		q = p.build(prompt)
@@ -95,8 +96,8 @@ func (p *parser) read(prompt string) bool {
 			ts[i].name = false
 		}
 	}
-	ts, windows := cutWindows(clean(ts))
-	if !p.clause(ts) || len(p.subjects) == 0 {
+	ts, windows := cutWindows(ts)
+	if !p.clause(clean(ts)) || len(p.subjects) == 0 {
 		return false
 	}
 	if !p.exists && len(p.conditions) == 0 && len(p.obstacles) > 0 && !p.counting && !p.timed {
@@ -182,8 +183,8 @@ func (p *parser) settle(q *Query) {
 	}
 }
 
-// opposite turns "not at least three" into "fewer than three". Not exactly n has no
-// comparison of its own and stays what it is only as its nearest: it is not compiled.
+// opposite turns "not at least three" into "fewer than three". "Not exactly" has no
+// comparison of its own; its empty one fails Validate.
 func opposite(n *Quantity) *Quantity {
 	op := map[Comparison]Comparison{AtLeast: FewerThan, FewerThan: AtLeast, MoreThan: AtMost, AtMost: MoreThan}[n.Op]
 	return &Quantity{Op: op, Value: n.Value}

@@ -32,7 +32,7 @@ var vague = map[string]int{
 	"more than a": 2, "plural": 2,
 }
 
-var determiners = set(`a an the this that these those any some his her their its your another other all each every
+var determiners = set(`a an the this that these those any some his her their its your another other
 	both either such certain different_kinds_of kind_of sort_of of`)
 
 // owners make a noun a question of identity: no model knows whose dog it is.
@@ -72,7 +72,8 @@ var noise = phrases(`visible shown seen visibly anywhere somewhere currently eve
 	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
 	at_the_same_time at_once simultaneously show_up shows_up showing_up showed_up be_found be_seen found
 	come_into_view comes_into_view thanks thank_you in_total altogether depicted featured detected detectable
-	observable pictured on_display to_be_seen to_see at_a_time overall in_all`)
+	observable pictured on_display to_be_seen to_see at_a_time overall in_all total combined by_any_chance or_not
+	yes_or_no yes/no`)
 
 // wrappers are dropped at the front.
 var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
@@ -80,7 +81,7 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	i_want_to_know i_would_like_to_know i_need_to_know i_wonder i_am_wondering wondering i_want_to_find_out
 	i_want_you_to i_need_you_to i_would_like_you_to i_am_curious i_would_love_to_know i_am_trying_to_find_out
 	tell_me telling_me tell let_me_know do_you_know do_you_think check determine verify confirm find_out figure_out
-	answer say see look analyze_the_video_and analyze_this_video_and watch_the_video_and look_at_the_video_and
+	answer_yes_or_no answer_with_yes_or_no yes_or_no answer say see look analyze_the_video_and analyze_this_video_and watch_the_video_and look_at_the_video_and
 	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say can_it_be
 	question my_question_is quick_question the_question_is i_have_a_question detect
 	in_this_video in_the_video in_this_clip in_the_clip in_the_footage in_this_footage at_any_point at_any_time
@@ -88,9 +89,9 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 
 // guarded wrappers are part of the question unless a joint follows: "see if", but
 // "see a dog".
-var guarded = set("see check detect look verify confirm determine say find_out tell answer that")
+var guarded = set("see check detect look verify confirm determine say find_out tell answer")
 
-var joints = set("if whether that for me")
+var joints = set("if whether that")
 
 var actionForms = table(`
 	running: run runs ran

@@ -3,7 +3,7 @@ package query
 import "strings"
 
 var irregular = table(`
-	person: people persons peoples
+	person: people persons peoples ppl folks
 	man: men
 	woman: women
 	child: children
@@ -32,7 +32,7 @@ var irregular = table(`
 	cookie: cookies
 	selfie: selfies
 	doggie: doggies
-	tie: ties necktie_ties
+	tie: ties
 	pie: pies
 	shoe: shoes
 	toe: toes
@@ -56,13 +56,13 @@ var irregular = table(`
 `)
 
 // unchanged are nouns that end in s, or are their own plural.
-var unchanged = set(`bus glass wine_glass scissors pants trousers jeans shorts glasses sunglasses
+var unchanged = set(`bus glass wine_glass scissors pants trousers jeans shorts sunglasses
 	binoculars tennis chess gas lens dress grass class boss cross kiss mess moss princess waitress actress mattress
 	goddess hostess witness canvas atlas iris cactus octopus hippopotamus walrus platypus virus campus circus
 	tennis_racket species series sheep deer fish moose aircraft cattle luggage furniture food fruit skis
 	broccoli hovercraft spacecraft stairs headphones earphones tongs pliers tweezers clothes goods news police
 	christmas compass address business fitness bass harness fortress mistress seamstress congress process access
-	press success abs sans us this is was has yes lotus bonus genius chorus crocus fungus`)
+	press success abs us this is was has yes lotus bonus genius chorus crocus fungus`)
 
 // singular returns the singular of an English noun phrase, lower case; the last word
 // carries the number. A word that is singular already, or unknown, comes back as it is.

@@ -1,6 +1,9 @@
 package query
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // maxUnknown is how many words a term that no list knows may have; longer ones are
 // more likely a sentence that the rules did not understand.
@@ -12,7 +15,9 @@ var vaguePhrases = phrasesOf(vague)
 var placePhrases = phrasesOf(places)
 var relationPhrases = phrasesOf(relations)
 
-var persons = set("anyone anybody someone somebody everyone everybody he she him they them")
+var universal = set("all each every everyone everybody")
+
+var persons = set("anyone anybody someone somebody he she him they them")
 
 // knownNouns is the compiler's own list of nouns: it tells "fluffy dog" (a dog) from
 // "fire hydrant". It says nothing about what a model can assess.
@@ -64,12 +69,19 @@ func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
 		if !ok {
 			return i, false
 		}
-		if without || p.negated && !was {
-			// "a dog but no cat": the second is not wanted, the first is.
-			p.subjects[len(p.subjects)-1].Quantity = &Quantity{Op: Equal, Value: 0}
-			p.negated = was
+		last := len(p.subjects) - 1
+		switch {
+		case was && ts.at(i) == "but":
+			// "no cat but a dog"
+			p.subjects[first].Quantity, p.negated = &Quantity{Op: Equal}, false
+		case was && !p.negated:
+			// "no cats and no dogs": none of either.
+			p.negated, op = true, Any
+		case without || p.negated && !was:
+			// "a dog but no cat"
+			p.subjects[last].Quantity, p.negated = &Quantity{Op: Equal}, was
 		}
-		if op == Any || n > 0 && len(p.subjects)-first > 1 && op == Any {
+		if op == Any {
 			p.operator = Any
 		}
 		i = end
@@ -146,6 +158,13 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 // noun reads one noun phrase, adds its subject and the conditions in front of it.
 func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 	quantity, i := p.lead(ts, i)
+	if universal[ts.at(i)] && !p.counting {
+		// "Are all the cups red" asks about each one; a query has no place for that.
+		return i, false
+	}
+	if universal[ts.at(i)] {
+		quantity, i = p.lead(ts, i+1)
+	}
 	if persons[ts.at(i)] || ts.at(i) == "one" && ts.at(i-1) == "no" || ts.at(i) == "nobody" {
 		p.addSubject("person", quantity)
 		return i + 1, true
@@ -153,7 +172,11 @@ func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 	var before []pending
 	i, before = p.adjectives(ts, i)
 	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] {
-		p.obstacle(Identity, ts.at(i))
+		end := i
+		for end < len(ts) && ts[end].name {
+			end++
+		}
+		p.obstacle(Identity, ts[i:end].text())
 		return i, false
 	}
 	end := nounEnd(ts, i, helper)
@@ -173,6 +196,11 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 	var quantity *Quantity
 	for {
 		w := ts.at(i)
+		if p.negated && w == "a" && ts.at(i+1) == "single" {
+			// "not a single dog"
+			i += 2
+			continue
+		}
 		if q, n := quantityAt(ts, i); q != nil && i+n < len(ts) {
 			quantity, i = q, i+n
 			if q.Value == 0 && q.Op == Equal {
@@ -185,9 +213,6 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 			p.negated = !p.negated
 			if ts.at(i+1) == "one" && w == "no" {
 				return nil, i + 1
-			}
-			if w == "not" && ts.at(i+1) == "a" && ts.at(i+2) == "single" {
-				i += 2
 			}
 		case owners[w]:
 			p.obstacle(Identity, ts[i:min(i+2, len(ts))].text())
@@ -321,7 +346,7 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 	} else if from = 0; len(noun) > maxUnknown || p.bare && len(noun) > 1 {
 		return end, false
 	}
-	if pronoun[term] {
+	if pronoun[term] || !strings.ContainsFunc(term, unicode.IsLetter) {
 		return end, false
 	}
 	s := p.addSubject(term, quantity)

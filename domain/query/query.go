@@ -52,7 +52,7 @@ const (
 )
 
 // Quantity is a condition on how many instances of a subject are visible at the
-// same time. Value is 0 to 1000.
+// same time. Value is 0 to 1,000,000.
 type Quantity struct {
 	Op    Comparison `json:"op"`
 	Value int        `json:"value"`

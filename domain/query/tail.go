@@ -1,6 +1,9 @@
 package query
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 var adverbs = set(`quickly slowly fast together alone to be being been still already just now all both directly right very so
 	toward_camera around about yet again down up away out`)
@@ -49,6 +52,11 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 		p.condition(s, KindLocation, place, negate)
 		return i + n, true
 	}
+	if states[w] && i+1 == len(ts) {
+		// "is the light on"
+		p.condition(s, KindState, w, negate)
+		return i + 1, true
+	}
 	if relation, n := lookup(relations, relationPhrases, ts, i); n > 0 {
 		return p.relation(ts, i+n, s, relation, negate)
 	}
@@ -58,11 +66,11 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	switch {
 	case w == "with" || w == "without":
 		return p.with(ts, i+1, s, negate != (w == "without"))
-	case audio[w] || audio[gerund(w)]:
-		p.obstacle(Audio, ts[i:].text())
-		return len(ts), true
-	case reading[w]:
+	case reading[w] && !p.human(s):
 		p.obstacle(Text, ts[i:].text())
+		return len(ts), true
+	case audio[w] || audio[gerund(w)] || strings.HasPrefix(w, "say"):
+		p.obstacle(Audio, ts[i:].text())
 		return len(ts), true
 	case owners[w]:
 		p.obstacle(Identity, ts[i:].text())
@@ -89,6 +97,12 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 		return i + 1, true
 	}
 	return i, false
+}
+
+// human reports whether subject s can speak and read.
+func (p *parser) human(s int) bool {
+	classes, _ := coco.Lookup(p.subjects[s].Term)
+	return slices.Equal(classes, []string{"person"})
 }
 
 // joined reads what follows a conjunction: another subject, or another condition on
@@ -120,7 +134,7 @@ func (p *parser) with(ts words, i, s int, negate bool) (int, bool) {
 		return i, false
 	}
 	head := singular(ts.at(end - 1))
-	if negate || clothing[head] || !knownNouns[head] {
+	if negate || clothing[head] || clothing[ts.at(end-1)] || !knownNouns[head] {
 		p.condition(s, KindAttribute, clip("with "+bare(ts[i:end])), negate)
 		return end, true
 	}
@@ -131,7 +145,11 @@ func (p *parser) with(ts words, i, s int, negate bool) (int, bool) {
 func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int, bool) {
 	end := objectEnd(ts, i)
 	if end == i {
-		return i, false
+		return i, p.particle(ts, i)
+	}
+	if relation == "in" && clothing[singular(ts.at(end-1))] {
+		p.condition(s, KindAttribute, clip("wearing "+bare(ts[i:end])), negate)
+		return end, true
 	}
 	if relation == "between" && ts.at(end) == "and" {
 		end = objectEnd(ts, end+1)
@@ -141,9 +159,24 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	return end, true
 }
 
+// particle takes a preposition without an object as part of the verb before it:
+// "pass by".
+func (p *parser) particle(ts words, i int) bool {
+	last := len(p.conditions) - 1
+	if last < 0 || p.conditions[last].Kind != KindAction || i < len(ts) {
+		return false
+	}
+	p.conditions[last].Value += " " + ts.at(i-1)
+	return true
+}
+
 // action reads a verb and its objects: "raising a hand".
 func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 	verb := gerund(ts.at(i))
+	if verb == "looking" && subjective[ts.at(i+1)] {
+		p.obstacle(Subjective, ts[i:].text())
+		return len(ts), true
+	}
 	end := objectEnd(ts, i+1)
 	value := verb
 	if end > i+1 {
@@ -153,10 +186,6 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 	kind := KindAction
 	if verb == "wearing" {
 		kind = KindAttribute
-	}
-	if value == "looking" && (subjective[ts.at(end)] || end > i+1) {
-		p.obstacle(Subjective, ts[i:].text())
-		return len(ts), true
 	}
 	p.condition(s, kind, clip(value), negate)
 	return end, true

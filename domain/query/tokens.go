@@ -123,6 +123,10 @@ func sentences(prompt string) []words {
 			count++
 		case r == '.' || r == '?' || r == '!' || r == ';' || r == '\n' || r == ':':
 			flush()
+		case !unicode.IsSpace(r) && !strings.ContainsRune("\"'()[]{}-–—…“”", r) && !unicode.IsMark(r):
+			// A sign that means something unknown must not be overlooked.
+			current = append(current, token{w: string(r)})
+			count++
 		}
 		i++
 	}

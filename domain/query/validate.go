@@ -17,7 +17,7 @@ const (
 	maxTermLen    = 100
 	maxTextLen    = 200
 	maxPromptLen  = 2000
-	maxQuantity   = 1000
+	maxQuantity   = 1_000_000
 )
 
 // InvalidError says which field of a compiled query is wrong. The edge reports it

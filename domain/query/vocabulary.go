@@ -145,3 +145,6 @@ func oneSlip(a, b string) bool {
 	}
 	return false
 }
+
+// Names returns the classes of the model, in its own order.
+func (v Vocabulary) Names() []string { return slices.Clone(v.classes) }

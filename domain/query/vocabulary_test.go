@@ -1,0 +1,95 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLookup(t *testing.T) {
+	t.Parallel()
+	vehicles := []string{"car", "truck"}
+	cases := map[string][]string{
+		"dog": {"dog"}, "puppy": {"dog"}, "dogs": {"dog"}, "kitten": {"cat"},
+		"man": {"person"}, "women": {"person"}, "child": {"person"}, "kids": {"person"}, "pedestrian": {"person"},
+		"bike": {"bicycle"}, "bycicle": {"bicycle"}, "bicycel": {"bicycle"}, "bicycles": {"bicycle"},
+		"motorbike": {"motorcycle"}, "motorcylce": {"motorcycle"},
+		"sofa": {"couch"}, "television": {"tv"}, "tv": {"tv"}, "phone": {"cell phone"}, "cell phone": {"cell phone"},
+		"car": vehicles, "automobile": vehicles, "cars": vehicles, "truck": {"truck"},
+		"ship": {"boat"}, "plane": {"airplane"}, "ball": {"sports ball"}, "balls": {"sports ball"},
+		"elephent": {"elephant"}, "girafe": {"giraffe"}, "umbrela": {"umbrella"}, "personn": {"person"},
+		"wine glasses": {"wine glass"}, "knives": {"knife"}, "sheep": {"sheep"}, "bus": {"bus"}, "buses": {"bus"},
+	}
+	for term, want := range cases {
+		got, ok := COCO().Lookup(term)
+		require.True(t, ok, term)
+		require.Equal(t, want, got, term)
+	}
+	for _, term := range []string{"unicorn", "", "cas", "goat", "parrot", "rocket", "grass", "house", "castle", "xyz", "dog house", "pear"} {
+		got, ok := COCO().Lookup(term)
+		require.False(t, ok, "%q gives %v", term, got)
+	}
+}
+
+func TestVocabularyTablesAreSound(t *testing.T) {
+	t.Parallel()
+	require.Len(t, cocoClasses, 80)
+	for _, table := range []map[string][]string{cocoSynonyms, cocoCollective} {
+		for word, classes := range table {
+			require.Equal(t, word, singular(word), "plurals are found by rule, not listed")
+			for _, c := range classes {
+				require.Contains(t, cocoClasses, c, word)
+			}
+		}
+	}
+	for word := range lookalikes {
+		_, known := coco.meanings[word]
+		require.False(t, known, "%q is both a term and a word to leave alone", word)
+		mended, ok := coco.mend(word)
+		require.False(t, ok, "%q is read as %v", word, mended.classes)
+	}
+}
+
+func TestCovers(t *testing.T) {
+	t.Parallel()
+	require.True(t, COCO().Covers("dog"))
+	require.True(t, COCO().Covers("puppy"))
+	require.False(t, COCO().Covers("animal"), "a rabbit is an animal that no class covers")
+	require.False(t, COCO().Covers("unicorn"))
+}
+
+func TestClassesAsksForRivalsLast(t *testing.T) {
+	t.Parallel()
+	got := COCO().Classes(Compile("Is there a car?"))
+	require.Len(t, got, 80)
+	require.Equal(t, []string{"car", "truck", "person"}, got[:3])
+	got = COCO().Classes(Compile("Is there a unicorn?"))
+	require.Len(t, got, 81)
+	require.Equal(t, "unicorn", got[0])
+	require.Equal(t, []string{"car"}, Vocabulary{}.Classes(Compile("Is there a car?")), "an open vocabulary takes the term itself")
+}
+
+func TestSingular(t *testing.T) {
+	t.Parallel()
+	cases := map[string]string{
+		"people": "person", "men": "man", "policemen": "policeman", "children": "child", "boxes": "box", "cities": "city",
+		"benches": "bench", "glasses": "glass", "horses": "horse", "vases": "vase", "suitcases": "suitcase",
+		"scissors": "scissors", "bus": "bus", "tvs": "tv", "zebras": "zebra", "cell phones": "cell phone",
+		"teddy bears": "teddy bear", "skis": "skis", "oxen": "ox", "shoes": "shoe", "toothbrushes": "toothbrush",
+		"mice": "mouse", "knives": "knife", "sheep": "sheep", "tennis": "tennis", "dog": "dog", "": "",
+	}
+	for plural, want := range cases {
+		require.Equal(t, want, singular(plural), plural)
+	}
+}
+
+func TestOneSlip(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]string{{"bicycle", "bycicle"}, {"bicycle", "bicyle"}, {"bicycle", "bicyclle"}, {"bicycle", "bicycla"}, {"abc", "bac"}} {
+		require.True(t, oneSlip(pair[0], pair[1]), "%v", pair)
+		require.True(t, oneSlip(pair[1], pair[0]), "%v", pair)
+	}
+	for _, pair := range [][2]string{{"bicycle", "bicycle"}, {"bicycle", "tricycle"}, {"abcd", "badc"}, {"", "ab"}} {
+		require.False(t, oneSlip(pair[0], pair[1]), "%v", pair)
+	}
+}
