@@ -15,8 +15,9 @@ import (
 	"time"
 )
 
-// ErrNoBinaries: no Postgres programs are installed that can serve the data
-// folder, and none could be fetched. The message says what to install.
+// ErrNoBinaries means that no Postgres programs are installed which can serve
+// the data folder, and that none could be fetched. The message says what to
+// install.
 var ErrNoBinaries = errors.New("no suitable Postgres binaries")
 
 // versionTimeout bounds one "postgres --version", a matter of milliseconds.

@@ -197,7 +197,7 @@ func appendTo(path, text string) (err error) {
 
 // baseSettings suit one machine that Postgres shares with the program.
 func baseSettings() map[string]string {
-	return map[string]string{
+	return map[string]string{ //nolint:gosec // G101 takes password_encryption for a password
 		"listen_addresses":          "127.0.0.1",
 		"unix_socket_permissions":   "0700",
 		"max_connections":           "200",

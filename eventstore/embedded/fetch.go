@@ -220,7 +220,7 @@ func unpackEntry(root *os.Root, h *tar.Header, content io.Reader) error {
 		if err != nil {
 			return err
 		}
-		if _, err := io.Copy(f, content); err != nil { //nolint:gosec // bounded by unpackedLimit
+		if _, err := io.Copy(f, content); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		// The umask may have taken bits that the account of Postgres needs.

@@ -88,9 +88,9 @@ func (u *guest) leave(t *testing.T) {
 // sure that no server is left behind in it.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "vqa-embedded-")
+	dir, err := os.MkdirTemp("", "vqa-embedded-") //nolint:usetesting // t.TempDir lies in a folder of mode 0700
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // see above
+	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { discard(t, dir) })
 	return filepath.Join(dir, "postgres")
 }

@@ -39,7 +39,7 @@ func TestFolderThatPostgresCannotReach(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	dir := folder(t)
-	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o700)) //nolint:gosec // like a clone below /root
+	require.NoError(t, os.Chmod(filepath.Dir(dir), 0o700))
 	s := start(t, Options{Dir: dir})
 	require.True(t, strings.HasPrefix(s.cluster.dir, systemRoot+"/"), s.cluster.dir)
 	note, err := os.ReadFile(filepath.Join(dir, "location"))
@@ -73,12 +73,12 @@ func asNobody(t *testing.T, parent string) func(*exec.Cmd) {
 	program, err := os.ReadFile(os.Args[0])
 	require.NoError(t, err)
 	path := filepath.Join(parent, "helper")
-	require.NoError(t, os.WriteFile(path, program, 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(path, program, 0o755))
 	return func(cmd *exec.Cmd) {
 		cmd.Path, cmd.Dir = path, "/"
 		cmd.Env = append(cmd.Env, "HOME=/nonexistent")
 		cmd.SysProcAttr = &syscall.SysProcAttr{
-			Credential: &syscall.Credential{Uid: uint32(id.uid), Gid: uint32(id.gid)}, //nolint:gosec // not negative
+			Credential: &syscall.Credential{Uid: uint32(id.uid), Gid: uint32(id.gid)},
 		}
 	}
 }
@@ -87,7 +87,7 @@ func TestRootAdoptsTheClusterOfAnOrdinaryUser(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	dir := folder(t)
-	require.NoError(t, os.Mkdir(dir, 0o755)) //nolint:gosec // the account of Postgres passes through
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	id, err := unprivilegedIdentity()
 	require.NoError(t, err)
 	require.NoError(t, os.Chown(dir, id.uid, id.gid))
@@ -109,7 +109,7 @@ func TestFolderOfAnotherUserIsRefused(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	dir := folder(t)
-	require.NoError(t, os.Mkdir(dir, 0o755)) //nolint:gosec // it must be entered to be refused
+	require.NoError(t, os.Mkdir(dir, 0o755))
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), helperEnv+"="+dir)
 	asNobody(t, filepath.Dir(dir))(cmd)

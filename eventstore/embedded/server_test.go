@@ -250,7 +250,7 @@ func TestLongPathStillHasASocket(t *testing.T) {
 	dir := folder(t)
 	long := filepath.Join(filepath.Dir(dir), strings.Repeat("long-", 30))
 	require.NoError(t, os.Symlink(long, dir), "discard looks at the usual place")
-	require.NoError(t, os.Mkdir(long, 0o755)) //nolint:gosec // the account of Postgres passes through
+	require.NoError(t, os.Mkdir(long, 0o755))
 	s := start(t, Options{Dir: dir})
 	socket := mustQuery(t, s.URL("postgres"), "show unix_socket_directories")
 	defer func() { require.NoError(t, os.RemoveAll(socket)) }()
@@ -261,7 +261,7 @@ func TestLongPathStillHasASocket(t *testing.T) {
 func TestDeadlineEndsTheWaitForALock(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
-	require.NoError(t, os.MkdirAll(dir, 0o755)) //nolint:gosec // the account of Postgres passes through
+	require.NoError(t, os.MkdirAll(dir, 0o755))
 	held, err := openLock(dir, "start.lock")
 	require.NoError(t, err)
 	ok, err := held.try(lockExclusive)
