@@ -1,0 +1,142 @@
+package feed
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	watermillsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+// Handler handles one event. ctx ends with the subscription or at the handler's
+// deadline.
+type Handler func(ctx context.Context, e eventstore.Recorded) error
+
+// Tx returns the transaction that commits together with the group's position, or
+// nil outside of a Handler. It is the handler's until it returns; it must neither
+// commit it nor roll it back.
+func Tx(ctx context.Context) *sql.Tx {
+	tx, _ := watermillsql.TxFromContext(ctx)
+	return tx
+}
+
+// Feed delivers the log. It is safe for concurrent use.
+type Feed struct {
+	pool  *pgxpool.Pool
+	codec *codec.Codec
+	log   *slog.Logger
+
+	poll           time.Duration
+	attempts       int
+	firstPause     time.Duration
+	handlerTimeout time.Duration
+
+	mu     sync.Mutex
+	wakers map[chan struct{}]struct{}
+}
+
+// Option changes a Feed.
+type Option func(*Feed)
+
+// WithPollInterval sets how long an idle subscriber waits when no wake-up comes.
+// Default: 1 s.
+func WithPollInterval(d time.Duration) Option { return func(f *Feed) { f.poll = d } }
+
+// WithRetry sets how often a handler is tried before its event is parked, and the
+// pause after the first failure, which doubles each time up to 5 s. Default: 5, 100 ms.
+func WithRetry(attempts int, firstPause time.Duration) Option {
+	return func(f *Feed) { f.attempts, f.firstPause = max(attempts, 1), firstPause }
+}
+
+// WithHandlerTimeout sets the deadline of one attempt. It must stay below the time
+// that the database lets a transaction idle (postgres.Connect). Default: 30 s.
+func WithHandlerTimeout(d time.Duration) Option { return func(f *Feed) { f.handlerTimeout = d } }
+
+// batchSize bounds the events that one transaction hands to a handler, and so how
+// many are delivered again after a crash.
+const batchSize = 100
+
+// maxPause bounds the pause between two attempts.
+const maxPause = 5 * time.Second
+
+// New returns a feed of the log in the pool's database. The pool stays the caller's;
+// each subscription takes one connection of it while it delivers.
+func New(pool *pgxpool.Pool, codec *codec.Codec, log *slog.Logger, opts ...Option) *Feed {
+	f := &Feed{
+		pool: pool, codec: codec, log: log,
+		poll: time.Second, attempts: 5, firstPause: 100 * time.Millisecond, handlerTimeout: 30 * time.Second,
+		wakers: map[chan struct{}]struct{}{},
+	}
+	for _, opt := range opts {
+		opt(f)
+	}
+	return f
+}
+
+// topic is the name that Watermill knows the log by.
+const topic = "events"
+
+// Subscribe delivers the log to handler until ctx ends; then it waits for the
+// handler and returns nil. A group that is new starts with the first event of the
+// log. Any number of subscribers, in any process, may share a group.
+func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) error {
+	if group == "" {
+		return fmt.Errorf("subscribe: a group needs a name")
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	wake := f.addWaker()
+	defer f.removeWaker(wake)
+	db := stdlib.OpenDBFromPool(f.pool)
+	defer db.Close()
+
+	log := f.log.With("group", group)
+	logger := watermill.NewSlogLoggerWithLevelMapping(log, map[slog.Level]slog.Level{
+		slog.LevelInfo: slog.LevelDebug, // it greets and takes leave at Info
+	})
+	source := &source{
+		DB: db, ctx: ctx, group: group, wake: wake, log: log,
+		poll: f.poll, pause: pendingPauseMin,
+	}
+	deadline := ackDeadline
+	subscriber, err := watermillsql.NewSubscriber(source, watermillsql.SubscriberConfig{
+		ConsumerGroup:  group,
+		AckDeadline:    &deadline,
+		SchemaAdapter:  source,
+		OffsetsAdapter: source,
+		BackoffManager: source,
+	}, logger)
+	if err != nil {
+		return fmt.Errorf("subscribe %s: %w", group, err)
+	}
+	router, err := message.NewRouter(message.RouterConfig{CloseTimeout: f.handlerTimeout + maxPause}, logger)
+	if err != nil {
+		return fmt.Errorf("subscribe %s: %w", group, err)
+	}
+	router.AddMiddleware(f.middlewares(group, log)...)
+	router.AddConsumerHandler(group, topic, subscriber, func(msg *message.Message) error {
+		e, err := fromMessage(f.codec, msg)
+		if err != nil {
+			return &undecodableError{err}
+		}
+		return handler(msg.Context(), e)
+	})
+	if err := router.Run(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("subscribe %s: %w", group, err)
+	}
+	cancel()
+	if err := subscriber.Close(); err != nil {
+		return fmt.Errorf("subscribe %s: %w", group, err)
+	}
+	return nil
+}

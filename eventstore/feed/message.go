@@ -1,0 +1,87 @@
+package feed
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+// stored is a row of the log.
+type stored struct {
+	position, version     int64
+	stream, kind, account string
+	data, meta            []byte
+	at                    time.Time
+}
+
+// The metadata of a message. The correlation id has Watermill's own key, so that its
+// middlewares find it.
+const (
+	keyPosition    = "position"
+	keyStream      = "stream"
+	keyVersion     = "version"
+	keyType        = "type"
+	keyAccount     = "account_id"
+	keyMeta        = "meta"
+	keyRecordedAt  = "recorded_at"
+	keyCorrelation = middleware.CorrelationIDMetadataKey
+)
+
+// message returns the Watermill form: the payload is the event's, everything else is
+// metadata.
+func (r stored) message() *message.Message {
+	msg := message.NewMessage(strconv.FormatInt(r.position, 10), r.data)
+	msg.Metadata = message.Metadata{
+		keyPosition:   strconv.FormatInt(r.position, 10),
+		keyStream:     r.stream,
+		keyVersion:    strconv.FormatInt(r.version, 10),
+		keyType:       r.kind,
+		keyAccount:    r.account,
+		keyMeta:       string(r.meta),
+		keyRecordedAt: r.at.UTC().Format(time.RFC3339Nano),
+	}
+	if meta, err := codec.UnmarshalMeta(r.account, r.meta); err == nil {
+		msg.Metadata.Set(keyCorrelation, meta.CorrelationID)
+	}
+	return msg
+}
+
+// fromMessage is the inverse of stored.message, and decodes.
+func fromMessage(c *codec.Codec, msg *message.Message) (eventstore.Recorded, error) {
+	fail := func(err error) (eventstore.Recorded, error) {
+		return eventstore.Recorded{}, fmt.Errorf("event at position %s: %w", msg.UUID, err)
+	}
+	position, err := strconv.ParseInt(msg.Metadata.Get(keyPosition), 10, 64)
+	if err != nil {
+		return fail(err)
+	}
+	version, err := strconv.ParseInt(msg.Metadata.Get(keyVersion), 10, 64)
+	if err != nil {
+		return fail(err)
+	}
+	at, err := time.Parse(time.RFC3339Nano, msg.Metadata.Get(keyRecordedAt))
+	if err != nil {
+		return fail(err)
+	}
+	stream, err := codec.ParseStreamID(msg.Metadata.Get(keyStream))
+	if err != nil {
+		return fail(err)
+	}
+	meta, err := codec.UnmarshalMeta(msg.Metadata.Get(keyAccount), []byte(msg.Metadata.Get(keyMeta)))
+	if err != nil {
+		return fail(err)
+	}
+	event, err := c.Unmarshal(msg.Metadata.Get(keyType), msg.Payload)
+	if err != nil {
+		return fail(err)
+	}
+	return eventstore.Recorded{
+		Position: position, Stream: stream, Version: version, Event: event, Meta: meta, RecordedAt: at,
+	}, nil
+}
