@@ -1,0 +1,153 @@
+package answer_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+var prompts = []string{
+	"Is there a dog?", "Is the dog absent?", "How many dogs are there?", "Are there at least 2 dogs?",
+	"Are there fewer than 3 cars?", "Are there exactly 1 car?", "Is there a car?", "Is there a unicorn?",
+	"Are there any animals?", "Is a dog running?", "Why?", "Is there a cat and a dog?",
+}
+
+// evidences draws evidence of every shape, also of impossible ones.
+func evidences(t *rapid.T, q query.Query) answer.Evidence {
+	number := rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(.3, .6), rapid.SampledFrom([]float64{
+		math.NaN(), math.Inf(1), math.Inf(-1), -1, 2, 0,
+	}))
+	box := rapid.Custom(func(t *rapid.T) answer.Box {
+		if rapid.Bool().Draw(t, "tidy") {
+			return place(rapid.IntRange(0, 9).Draw(t, "place"))
+		}
+		return answer.Box{X1: number.Draw(t, "x1"), Y1: number.Draw(t, "y1"), X2: number.Draw(t, "x2"), Y2: number.Draw(t, "y2")}
+	})
+	ev := answer.Evidence{
+		Terms:     query.COCO().Classes(q)[:rapid.IntRange(0, 40).Draw(t, "terms")],
+		IntervalS: rapid.SampledFrom([]float64{.5, .5, .2, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
+		DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
+	}
+	ev.Known = rapid.SliceOfN(rapid.SampledFrom([]bool{true, true, true, false}), 0, len(ev.Terms)).Draw(t, "known")
+	for i := range rapid.IntRange(0, 12).Draw(t, "frames") {
+		f := answer.Frame{At: float64(i) * .5}
+		if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
+			f.At = number.Draw(t, "at") * 10
+		}
+		for range rapid.IntRange(0, 5).Draw(t, "detections") {
+			f.Detections = append(f.Detections, answer.Detection{
+				Term:  rapid.OneOf(rapid.IntRange(0, 2), rapid.IntRange(-1, 90)).Draw(t, "term"),
+				Score: number.Draw(t, "score"), Box: box.Draw(t, "box"),
+			})
+		}
+		ev.Frames = append(ev.Frames, f)
+	}
+	return ev
+}
+
+func TestEveryResultObeysTheRules(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		ev := evidences(t, q)
+		r := answer.Decide(q, ev, answer.CPU())
+		unit(t, r.Confidence)
+		for _, p := range r.TermConfidences {
+			unit(t, p)
+		}
+		require.Equal(t, r.Answer == answer.Indeterminate, r.IndeterminateReason != nil)
+		if r.Answer == answer.Indeterminate {
+			require.Zero(t, r.Confidence, "rule 1")
+		} else {
+			require.Positive(t, r.Confidence, "rule 2")
+		}
+		counting := q.PromptIntent == query.Count || q.PromptIntent == query.CountThreshold
+		require.Equal(t, counting, r.DetectedCount != nil)
+		if counting && reason(r) == query.NothingDetected {
+			require.Zero(t, *r.DetectedCount, "rule 4")
+		}
+		if q.PromptIntent == query.Count && r.Answer != answer.Indeterminate {
+			require.Equal(t, *r.DetectedCount > 0, r.Answer == answer.Yes, "rule 3")
+		}
+		require.Equal(t, q.PromptIntent == query.Presence && r.Answer == answer.Yes, len(r.Clips) > 0, "rule 6")
+		checkClips(t, r)
+	})
+}
+
+func unit(t *rapid.T, p float64) {
+	require.False(t, math.IsNaN(p) || p < 0 || p > 1, "%v is no probability", p)
+}
+
+func checkClips(t *rapid.T, r answer.Result) {
+	require.LessOrEqual(t, len(r.Clips), answer.MaxClips)
+	last := -1.0
+	for _, c := range r.Clips {
+		require.Greater(t, c.StartS, last, "ordered and disjoint")
+		require.GreaterOrEqual(t, c.StartS, 0.0)
+		require.Greater(t, c.EndS, c.StartS)
+		if r.VideoDurationS != nil {
+			require.LessOrEqual(t, c.EndS, *r.VideoDurationS)
+		}
+		unit(t, c.Confidence)
+		require.NotEmpty(t, c.Terms)
+		last = c.EndS
+	}
+}
+
+func TestOrderOfDetectionsIsIrrelevant(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		ev := evidences(t, q)
+		want := answer.Decide(q, ev, answer.CPU())
+		shuffled := ev
+		shuffled.Frames = slices.Clone(ev.Frames)
+		for i, f := range shuffled.Frames {
+			if len(f.Detections) > 0 {
+				shuffled.Frames[i].Detections = rapid.Permutation(f.Detections).Draw(t, "order")
+			}
+		}
+		require.Empty(t, cmp.Diff(want, answer.Decide(q, shuffled, answer.CPU())))
+	})
+}
+
+func TestDecideLeavesTheEvidenceAlone(t *testing.T) {
+	t.Parallel()
+	q, ev := seen("How many dogs are there?", frame{.3, .8, .5}, frame{.4, .6, .9})
+	_, same := seen("How many dogs are there?", frame{.3, .8, .5}, frame{.4, .6, .9})
+	answer.Decide(q, ev, answer.CPU())
+	require.Empty(t, cmp.Diff(same, ev))
+}
+
+func TestProbabilityRises(t *testing.T) {
+	t.Parallel()
+	cal := answer.CPU()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := rapid.Float64().Draw(t, "a"), rapid.Float64().Draw(t, "b")
+		pa, pb := cal.Probability(min(a, b)), cal.Probability(max(a, b))
+		unit(t, pa)
+		require.LessOrEqual(t, pa, pb)
+	})
+	require.Equal(t, cal.Probability(0), cal.Probability(math.NaN()))
+	require.InDelta(t, .5, cal.Probability(.35), 1e-9)
+	require.Zero(t, answer.Calibration{}.Probability(.9))
+}
+
+func BenchmarkDecide(b *testing.B) {
+	frames := make([]frame, 28_800) // four hours at two frames a second
+	for i := range frames {
+		frames[i] = frame{.8, .6, .4, .2}
+	}
+	q, ev := seen("How many dogs are there?", frames...)
+	b.ReportAllocs()
+	for b.Loop() {
+		answer.Decide(q, ev, answer.CPU())
+	}
+}
