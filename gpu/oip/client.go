@@ -1,0 +1,239 @@
+package oip
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"vqa/gpu"
+)
+
+// Defaults of Options.
+const (
+	DefaultModel            = "detect"
+	DefaultTimeout          = time.Minute
+	DefaultMaxResponseBytes = 16 << 20
+)
+
+// errTimeout is the cause when the client itself gave up waiting.
+var errTimeout = fmt.Errorf("the engine did not answer in time: %w", context.DeadlineExceeded)
+
+// Endpoint returns the base URL of a server at the moment of a call: an embedded
+// server gets another port whenever it is restarted.
+type Endpoint func() (string, error)
+
+// Options of a Client; the zero value of each field takes its default.
+type Options struct {
+	// Model is the model's name on the server.
+	Model string
+	// Timeout bounds one call, whatever the caller's context allows.
+	Timeout time.Duration
+	// MaxResponseBytes bounds the body of an answer.
+	MaxResponseBytes int64
+}
+
+// Client is a gpu.Engine that asks a server.
+type Client struct {
+	endpoint Endpoint
+	opts     Options
+	http     *http.Client
+}
+
+var _ gpu.Engine = (*Client)(nil)
+
+// Fixed returns the endpoint of a server that stays where it is. The URL is http or
+// https with a host; it may hold a user and password, and a path before /v2.
+func Fixed(rawURL string) (Endpoint, error) {
+	u, err := url.Parse(rawURL)
+	if err != nil {
+		return nil, errors.New("inference URL: malformed")
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+		return nil, fmt.Errorf("inference URL %s: want http(s)://host[:port][/path]", u.Redacted())
+	}
+	base := strings.TrimRight(u.String(), "/")
+	return func() (string, error) { return base, nil }, nil
+}
+
+// New returns a client of the server at the endpoint.
+func New(endpoint Endpoint, opts Options) *Client {
+	if opts.Model == "" {
+		opts.Model = DefaultModel
+	}
+	if opts.Timeout <= 0 {
+		opts.Timeout = DefaultTimeout
+	}
+	if opts.MaxResponseBytes <= 0 {
+		opts.MaxResponseBytes = DefaultMaxResponseBytes
+	}
+	return &Client{endpoint: endpoint, opts: opts, http: &http.Client{
+		Transport: &http.Transport{
+			Proxy:               http.ProxyFromEnvironment,
+			MaxIdleConnsPerHost: 32,
+			MaxConnsPerHost:     64,
+			// Node closes idle connections after 5 s: close them first.
+			IdleConnTimeout:        4 * time.Second,
+			MaxResponseHeaderBytes: 64 << 10,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// Close lets go of idle connections. The client can still be used.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Detect implements gpu.Engine.
+func (c *Client) Detect(ctx context.Context, req gpu.Request) (gpu.Response, error) {
+	if n := len(req.Frames); n < 1 || n > gpu.MaxFrames {
+		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("%d frames: want 1 to %d", n, gpu.MaxFrames)}
+	}
+	if len(req.Terms) == 0 {
+		return gpu.Response{}, &gpu.InferenceError{Err: errors.New("no terms")}
+	}
+	body, headerLength, err := encodeRequest(req)
+	if err != nil {
+		return gpu.Response{}, &gpu.InferenceError{Err: err}
+	}
+	header := http.Header{
+		"Content-Type":     {"application/octet-stream"},
+		headerLengthHeader: {fmt.Sprint(headerLength)},
+		// Never sent; it lets net/http repeat the request when an idle connection
+		// turns out to be closed, since inference changes nothing.
+		"Idempotency-Key": nil,
+	}
+	answer, err := c.call(ctx, http.MethodPost, c.path("/infer"), header, body)
+	if err != nil {
+		return gpu.Response{}, err
+	}
+	resp, err := decodeResponse(answer.header.Get(headerLengthHeader), answer.body, req)
+	if err != nil {
+		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("the engine's answer: %w", err)}
+	}
+	return resp, nil
+}
+
+// Ready implements gpu.Engine: the server and its model both say so.
+func (c *Client) Ready(ctx context.Context) error {
+	for _, path := range []string{"/v2/health/ready", c.path("/ready")} {
+		if _, err := c.call(ctx, http.MethodGet, path, nil, nil); err != nil {
+			if _, refused := errors.AsType[*gpu.InferenceError](err); refused {
+				return &gpu.UnavailableError{Err: err}
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// Info implements gpu.Engine.
+func (c *Client) Info(ctx context.Context) (gpu.Info, error) {
+	answer, err := c.call(ctx, http.MethodGet, c.path(""), nil, nil)
+	if err != nil {
+		return gpu.Info{}, err
+	}
+	meta, err := decodeMetadata(answer.body)
+	if err != nil {
+		return gpu.Info{}, &gpu.InferenceError{Err: fmt.Errorf("model metadata: %w", err)}
+	}
+	if meta.Parameters == nil {
+		// Triton keeps a model's parameters in its configuration. A server without
+		// that extension simply has none.
+		if config, err := c.call(ctx, http.MethodGet, c.path("/config"), nil, nil); err == nil {
+			meta.Parameters = decodeConfig(config.body)
+		} else if ctx.Err() != nil {
+			return gpu.Info{}, err
+		}
+	}
+	return meta.info(c.opts.Model), nil
+}
+
+func (c *Client) path(suffix string) string {
+	return "/v2/models/" + url.PathEscape(c.opts.Model) + suffix
+}
+
+type reply struct {
+	header http.Header
+	body   []byte
+}
+
+// call sends one request and returns the answer with status 200; all else is an error
+// of gpu's kinds.
+func (c *Client) call(ctx context.Context, method, path string, header http.Header, body []byte) (reply, error) {
+	base, err := c.endpoint()
+	if err != nil {
+		return reply{}, &gpu.UnavailableError{Err: err}
+	}
+	limited, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(limited, method, base+path, bytes.NewReader(body))
+	if err != nil {
+		return reply{}, &gpu.UnavailableError{Err: err}
+	}
+	if header != nil {
+		req.Header = header
+	}
+	res, err := c.http.Do(req)
+	if err != nil {
+		return reply{}, unavailable(ctx, limited, err)
+	}
+	defer res.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(res.Body, c.opts.MaxResponseBytes+1))
+	switch {
+	case err != nil:
+		return reply{}, unavailable(ctx, limited, fmt.Errorf("reading the answer: %w", err))
+	case res.StatusCode != http.StatusOK:
+		return reply{}, refusal(res.StatusCode, content)
+	case int64(len(content)) > c.opts.MaxResponseBytes:
+		return reply{}, &gpu.InferenceError{Err: fmt.Errorf("the engine's answer is over %d bytes", c.opts.MaxResponseBytes)}
+	}
+	return reply{header: res.Header, body: content}, nil
+}
+
+// unavailable tells a caller that went away from an engine that did.
+func unavailable(caller, limited context.Context, err error) error {
+	if caller.Err() != nil {
+		return fmt.Errorf("inference: %w", context.Cause(caller))
+	}
+	if limited.Err() != nil {
+		err = context.Cause(limited)
+	}
+	return &gpu.UnavailableError{Err: err}
+}
+
+// refusal turns a status other than 200 into an error, with what the server said.
+func refusal(status int, body []byte) error {
+	err := fmt.Errorf("status %d: %s", status, serverMessage(body))
+	switch status {
+	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests,
+		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return &gpu.UnavailableError{Err: err}
+	}
+	if status < 400 {
+		return &gpu.UnavailableError{Err: err}
+	}
+	return &gpu.InferenceError{Err: err}
+}
+
+// serverMessage finds the protocol's {"error": text}, else quotes the body; cut short,
+// since it goes to logs.
+func serverMessage(body []byte) string {
+	const most = 300
+	var message struct {
+		Error string `json:"error"`
+	}
+	text := string(body)
+	if json.Unmarshal(body, &message) == nil && message.Error != "" {
+		text = message.Error
+	}
+	if len(text) > most {
+		text = text[:most] + "…"
+	}
+	return fmt.Sprintf("%q", text)
+}

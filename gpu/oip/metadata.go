@@ -1,0 +1,83 @@
+package oip
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	"vqa/gpu"
+)
+
+// maxConcurrency bounds what a server may ask its clients to have in flight.
+const maxConcurrency = 1024
+
+type metadata struct {
+	Name       string         `json:"name"`
+	Versions   []string       `json:"versions"`
+	Parameters map[string]any `json:"parameters"`
+}
+
+func decodeMetadata(body []byte) (metadata, error) {
+	var m metadata
+	err := json.Unmarshal(body, &m)
+	return m, err
+}
+
+// decodeConfig reads the parameters of a Triton model configuration,
+// {"parameters": {"key": {"string_value": "text"}}}; nil when there are none.
+func decodeConfig(body []byte) map[string]any {
+	var config struct {
+		Parameters map[string]struct {
+			Value string `json:"string_value"`
+		} `json:"parameters"`
+	}
+	if json.Unmarshal(body, &config) != nil || len(config.Parameters) == 0 {
+		return nil
+	}
+	parameters := make(map[string]any, len(config.Parameters))
+	for name, parameter := range config.Parameters {
+		parameters[name] = parameter.Value
+	}
+	return parameters
+}
+
+func (m metadata) info(model string) gpu.Info {
+	info := gpu.Info{Name: m.Name, Concurrency: 1}
+	if info.Name == "" {
+		info.Name = model
+	}
+	if n := len(m.Versions); n > 0 {
+		info.Version = m.Versions[n-1]
+	}
+	info.Weights = m.text("model")
+	if info.Weights == "" {
+		info.Weights = info.Name
+	}
+	info.Vocabulary = list(m.text("vocabulary"))
+	info.Colors = list(m.text("colors"))
+	if n, err := strconv.Atoi(m.text("max_concurrency")); err == nil && n >= 1 {
+		info.Concurrency = min(n, maxConcurrency)
+	}
+	return info
+}
+
+// text returns a parameter of the metadata as text, "" when it is missing.
+func (m metadata) text(name string) string {
+	switch value := m.Parameters[name].(type) {
+	case string:
+		return value
+	case float64:
+		return strconv.FormatFloat(value, 'f', -1, 64)
+	}
+	return ""
+}
+
+func list(text string) []string {
+	var names []string
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}

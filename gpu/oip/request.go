@@ -1,0 +1,109 @@
+package oip
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+
+	"vqa/gpu"
+)
+
+const headerLengthHeader = "Inference-Header-Content-Length"
+
+// maxBytesElement is what the 4 length bytes in front of an element can say, bounded
+// further to what one frame may reasonably be.
+const maxBytesElement = 32 << 20
+
+type tensorParameters struct {
+	BinaryDataSize   *int `json:"binary_data_size,omitempty"`
+	BinaryDataOutput bool `json:"binary_data_output,omitempty"`
+	BinaryData       bool `json:"binary_data,omitempty"`
+}
+
+type tensorHeader struct {
+	Name       string            `json:"name"`
+	Datatype   string            `json:"datatype,omitempty"`
+	Shape      []int             `json:"shape,omitempty"`
+	Parameters *tensorParameters `json:"parameters,omitempty"`
+	Data       json.RawMessage   `json:"data,omitempty"`
+}
+
+type requestHeader struct {
+	Inputs     []tensorHeader    `json:"inputs"`
+	Outputs    []tensorHeader    `json:"outputs"`
+	Parameters *tensorParameters `json:"parameters,omitempty"`
+}
+
+// encodeRequest returns the body of an inference request and the length of its JSON
+// header.
+func encodeRequest(req gpu.Request) (body []byte, headerLength int, err error) {
+	frames, err := bytesSize("FRAMES", req.Frames)
+	if err != nil {
+		return nil, 0, err
+	}
+	terms := make([][]byte, len(req.Terms))
+	for i, term := range req.Terms {
+		terms[i] = []byte(term)
+	}
+	termBytes, err := bytesSize("TERMS", terms)
+	if err != nil {
+		return nil, 0, err
+	}
+	header := requestHeader{Parameters: &tensorParameters{BinaryDataOutput: true}}
+	header.Inputs = []tensorHeader{
+		{Name: "FRAMES", Datatype: "BYTES", Shape: []int{len(frames.elements)}, Parameters: &tensorParameters{BinaryDataSize: &frames.size}},
+		{Name: "TERMS", Datatype: "BYTES", Shape: []int{len(terms)}, Parameters: &tensorParameters{BinaryDataSize: &termBytes.size}},
+	}
+	if req.WantPose {
+		header.Inputs = append(header.Inputs, tensorHeader{Name: "WANT_POSE", Datatype: "BOOL", Shape: []int{1}, Data: json.RawMessage("[true]")})
+	}
+	for _, name := range outputNames(req) {
+		header.Outputs = append(header.Outputs, tensorHeader{Name: name, Parameters: &tensorParameters{BinaryData: true}})
+	}
+	head, err := json.Marshal(header)
+	if err != nil {
+		return nil, 0, fmt.Errorf("encode the request: %w", err)
+	}
+	body = make([]byte, 0, len(head)+frames.size+termBytes.size)
+	body = append(body, head...)
+	body = frames.append(body)
+	body = termBytes.append(body)
+	return body, len(head), nil
+}
+
+// outputNames lists the outputs that a request needs.
+func outputNames(req gpu.Request) []string {
+	names := []string{"BOXES", "SCORES", "TERM_INDEX", "FRAME_INDEX", "KNOWN_TERMS"}
+	if req.WantPose {
+		names = append(names, "KEYPOINTS")
+	}
+	if req.WantColors {
+		names = append(names, "COLORS")
+	}
+	return names
+}
+
+// bytesTensor is a BYTES tensor and its size once encoded.
+type bytesTensor struct {
+	elements [][]byte
+	size     int
+}
+
+func bytesSize(name string, elements [][]byte) (bytesTensor, error) {
+	t := bytesTensor{elements: elements}
+	for i, element := range elements {
+		if len(element) == 0 || len(element) > maxBytesElement {
+			return t, fmt.Errorf("%s[%d]: %d bytes: want 1 to %d", name, i, len(element), maxBytesElement)
+		}
+		t.size += 4 + len(element)
+	}
+	return t, nil
+}
+
+func (t bytesTensor) append(body []byte) []byte {
+	for _, element := range t.elements {
+		body = binary.LittleEndian.AppendUint32(body, uint32(len(element)))
+		body = append(body, element...)
+	}
+	return body
+}
