@@ -18,6 +18,10 @@ type Calibration struct {
 	Threshold float64
 	// Keep is the lower score that continues a sight begun at Threshold.
 	Keep float64
+	// Sustained is the number of samples from which a sight that stays between Keep
+	// and Threshold leaves a `no` doubtful: such sights were right about as often as
+	// wrong.
+	Sustained int
 	// Peak is the score that is trusted in a single sample.
 	Peak float64
 	// Overlap is the intersection over union from which two boxes are one object.
@@ -41,6 +45,7 @@ func CPU() Calibration {
 		},
 		Threshold: .35,
 		Keep:      .25,
+		Sustained: 4,
 		Peak:      .55,
 		Overlap:   .45,
 		SamePlace: .85,

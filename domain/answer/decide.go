@@ -79,6 +79,8 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 			trusted = max(trusted, p)
 		case r.outvoted:
 			doubtful = max(doubtful, min(p*r.share, below(cal)))
+		case r.best < cal.Threshold && r.samples >= cal.Sustained:
+			doubtful = max(doubtful, below(cal))
 		default:
 			doubtful = max(doubtful, p)
 		}
@@ -97,8 +99,8 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	return doubtful
 }
 
-// below is a probability just under the threshold: an outvoted sight may make a `no`
-// doubtful, but not undecided.
+// below is a probability just under the threshold: an outvoted or a weak sight may make
+// a `no` doubtful, but not undecided.
 func below(cal Calibration) float64 { return cal.Probability(cal.Threshold) - 0.01 }
 
 func trustedOf(runs []run) []run {

@@ -89,6 +89,9 @@ func TestRule2NoNeedsEvidence(t *testing.T) {
 	far, near := decide("Is there a dog?", frame{}, frame{}), decide("Is there a dog?", frame{.34}, frame{})
 	require.Greater(t, far.Confidence, .9)
 	require.Greater(t, far.Confidence, near.Confidence, "the confidence of a no falls as the best score nears the threshold")
+	long := decide("Is there a dog?", frame{.3}, frame{.3}, frame{.3}, frame{.3})
+	require.Equal(t, answer.No, long.Answer)
+	require.Less(t, long.Confidence, near.Confidence, "a weak sight that lasts is more than a flicker")
 	require.Less(t, far.Confidence, 1.0, "a detector misses things; no `no` is certain")
 }
 

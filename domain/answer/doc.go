@@ -9,9 +9,9 @@
 //
 //  1. The subject's classes are looked up; detections of several of its classes at
 //     one place are one object.
-//  2. Neighbouring samples in which the subject is seen form a run. A run starts
-//     where a score passes Threshold and reaches as far as scores stay over Keep:
-//     a weak sight counts next to a strong one, never alone.
+//  2. Neighbouring samples that reach Keep form a run; one missed sample does not end
+//     it. A weak sight counts next to a strong one; alone it only makes a `no` less
+//     sure.
 //  3. A run is trusted when two neighbouring samples of it pass Threshold or one
 //     passes Peak, and when no other class outvotes the subject at the same place
 //     over the run: the weak "cat" on a dog is the dog.

@@ -11,6 +11,8 @@ type run struct {
 	first, last int
 	// best is the highest raw score.
 	best float64
+	// samples is how many reach Keep.
+	samples int
 	// supported: two neighbouring samples over Threshold, or one over Peak.
 	supported bool
 	// share is the subject's part of the vote against its strongest rival, 0..1;
@@ -41,9 +43,7 @@ func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
 				last = j
 			}
 		}
-		if r, ok := weigh(samples, i, last, cal); ok {
-			runs = append(runs, r)
-		}
+		runs = append(runs, weigh(samples, i, last, cal))
 		i = last + 1
 	}
 	return runs
@@ -52,13 +52,16 @@ func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
 // gap is the time between what two samples stand for, half an interval to each side.
 func gap(a, b sample, intervalS float64) float64 { return b.at - a.at - intervalS }
 
-// weigh judges one stretch; ok is false when no sample reaches Threshold.
-func weigh(samples []sample, first, last int, cal Calibration) (run, bool) {
+// weigh judges one stretch.
+func weigh(samples []sample, first, last int, cal Calibration) run {
 	r := run{first: first, last: last, share: 1}
 	votes, own := map[int]float64{}, 0.0
 	for i := first; i <= last; i++ {
 		s := samples[i]
 		r.best = max(r.best, s.best())
+		if s.best() >= cal.Keep {
+			r.samples++
+		}
 		pair := i > first && s.best() >= cal.Threshold && samples[i-1].best() >= cal.Threshold
 		r.supported = r.supported || pair || s.best() >= cal.Peak
 		own += s.best()
@@ -66,16 +69,13 @@ func weigh(samples []sample, first, last int, cal Calibration) (run, bool) {
 			votes[term] += score
 		}
 	}
-	if r.best < cal.Threshold {
-		return run{}, false
-	}
 	// A video of one frame cannot show anything twice.
-	r.supported = r.supported || len(samples) == 1
+	r.supported = r.supported || len(samples) == 1 && r.best >= cal.Threshold
 	for _, rival := range votes {
 		r.share = min(r.share, own/(own+rival))
 		r.outvoted = r.outvoted || rival >= own*cal.Outvote
 	}
-	return r, true
+	return r
 }
 
 // clipsOf turns trusted runs into clips. A sample at t stands for the time from t-i/2

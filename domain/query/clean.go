@@ -84,6 +84,10 @@ func mediaPhrase(ts words, i int) int {
 	for k := 0; k < 2 && (determiners[ts.at(j)] && ts.at(j) != "of" || owners[ts.at(j)]); k++ {
 		j++
 	}
+	if definite := ts.at(i+1) == "the" || ts.at(i+1) == "this"; definite && j == i+2 && settings[ts.at(j)] &&
+		ts.at(i) != "of" && ts.at(i) != "across" && ts.at(i) != "from" && ts.at(i) != "into" && ts.at(i) != "through" {
+		return 3
+	}
 	j += modifiers(ts, j)
 	if !media[ts.at(j)] {
 		return 0

@@ -33,7 +33,8 @@
 //	negated                         absence
 //	otherwise                       presence
 //
-// Two readings are conventions: a bare number means exactly ("are there two dogs"),
+// Three readings are conventions: a definite setting ("in the room", "on the road") is
+// the scene that the video shows and narrows nothing; a bare number means exactly ("are there two dogs"),
 // and a definite subject is presupposed, so that "is the dog barking" asks only for
 // what cannot be heard, while "is there a barking dog" also asks for the dog.
 package query

@@ -57,6 +57,10 @@ var conjunctions = map[string]Operator{
 var media = set(`video videos clip clips footage scene frame frames image picture recording shot film movie screen view
 	camera file sequence stream feed sight it background_footage`)
 
+// settings are scenes. A definite one is what the video shows: "in the room".
+var settings = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway
+	corridor lobby area place`)
+
 var mediaModifiers = set("whole entire uploaded given attached provided same video camera full")
 
 var mediaVerbs = set(`contain contains containing show shows showing include includes including have has having feature
