@@ -31,12 +31,14 @@ type Progress func(done, total int64)
 
 // Difference is how a rebuilt table differs from the live one.
 type Difference struct {
-	Table string
+	Table string `json:"table"`
 	// Rows is the number of rows of the rebuilt table.
-	Rows int64
-	// Missing rows stand only in the rebuilt table, Surplus rows only in the live one;
-	// a changed row counts in both.
-	Missing, Surplus int64
+	Rows int64 `json:"rows"`
+	// Missing rows stand only in the rebuilt table; a changed row counts here and in
+	// Surplus.
+	Missing int64 `json:"missing"`
+	// Surplus rows stand only in the live table.
+	Surplus int64 `json:"surplus"`
 }
 
 // Equal is true when the rebuilt table is the live one, row for row.

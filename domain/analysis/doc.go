@@ -2,22 +2,26 @@
 //
 // # States (api-v1.md, "States and transitions: Analysis")
 //
-//	state      | command  | next                 | event
-//	(none)     | Create   | queued               | analysis.created
-//	queued     | Claim    | preparing            | analysis.started
-//	running    | Claim    | unchanged            | analysis.reclaimed, by a later attempt only
-//	running    | Progress | the stage's          | analysis.progressed, never backwards
-//	running    | Complete | completed            | analysis.completed
-//	queued     | Complete | completed            | analysis.completed, for an answer known at once
-//	queued     | Fail     | failed               | analysis.failed
-//	running    | Fail     | failed               | analysis.failed
-//	queued     | Cancel   | canceled             | analysis.canceled
-//	running    | Cancel   | canceled             | analysis.canceled
-//	terminal   | Cancel   | unchanged            | refused with analysis_not_cancelable
-//	terminal   | any      | unchanged            | refused with resource_conflict
+//	state                           | command  | next      | event
+//	(none)                          | Create   | queued    | analysis.created
+//	(none)                          | any      | unchanged | refused with resource_not_found
+//	any                             | Create   | unchanged | refused with resource_conflict
+//	completed, failed, canceled     | Cancel   | unchanged | refused with analysis_not_cancelable
+//	completed, failed, canceled     | any      | unchanged | refused with resource_conflict
+//	queued                          | Claim    | preparing | analysis.started
+//	preparing, analyzing, rendering | Claim    | unchanged | analysis.reclaimed
+//	queued                          | Progress | unchanged | refused with resource_conflict
+//	preparing, analyzing, rendering | Progress | rendering | analysis.progressed
+//	any                             | Complete | completed | analysis.completed
+//	any                             | Fail     | failed    | analysis.failed
+//	any                             | Cancel   | canceled  | analysis.canceled
 //
-// "running" is preparing, analyzing or rendering. Each run of the work is an attempt
-// with a number: reports of an earlier attempt are refused, so a worker that was
+// The first row that fits holds; the Progress of the table has reached rendering, and
+// one that says nothing new leads to no event. Queued work completes only with an
+// answer that was known at once.
+//
+// Each run of the work is an attempt with a number: a claim must be higher than the
+// latest, and reports of an earlier attempt are refused, so a worker that was
 // thought dead cannot write over its successor. Progress percent never falls.
 //
 // It may import the standard library, domain/fault, domain/query and domain/answer,

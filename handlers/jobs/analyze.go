@@ -1,0 +1,146 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/gpu"
+	"vqa/handlers/command"
+)
+
+// Sources tells where the bytes of a stored video can be read: a path or a URL.
+type Sources interface {
+	Source(ctx context.Context, objectKey string) (string, error)
+}
+
+// Analyzer runs attempts at analyses.
+type Analyzer struct {
+	Commands    *command.Service
+	Sources     Sources
+	Engine      gpu.Engine
+	Vocabulary  query.Vocabulary
+	Calibration answer.Calibration
+	Node        string
+	Log         *slog.Logger
+}
+
+// analyzeTimeout bounds an analysis however slow the machine is.
+const analyzeTimeout = 6 * time.Hour
+
+// Run makes one attempt: it claims the analysis, looks at the video, and records the
+// answer or the failure. A nil return means that the attempt is over, whichever way;
+// an error, that the next attempt must take it up.
+func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
+	ctx, cancel := context.WithTimeout(ctx, analyzeTimeout)
+	defer cancel()
+	a, v, err := z.Commands.ClaimAnalysis(ctx, run, z.Node)
+	if command.IsStale(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("claiming %s: %w", run.AnalysisID, err)
+	}
+	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
+	started := time.Now()
+	seen, err := z.look(ctx, run, a, v)
+	if err == nil {
+		result := answer.Decide(a.Query, seen.Evidence, z.Calibration)
+		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames))
+	}
+	switch {
+	case err == nil:
+		log.Info("analysis completed", "frames", len(seen.Frames), "took", time.Since(started).Round(time.Millisecond))
+		return nil
+	case command.IsStale(err):
+		log.Info("analysis ended without this attempt")
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	}
+	log.Warn("analysis failed", "error", err)
+	return z.fail(ctx, run, err)
+}
+
+// look prepares the source and gathers the evidence for a question.
+func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, v video.State) (sighting, error) {
+	if v.File == nil || v.File.ObjectKey == "" {
+		return sighting{}, &inputError{"The video has no stored file."}
+	}
+	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
+	if err != nil {
+		return sighting{}, fmt.Errorf("locating the video: %w", err)
+	}
+	p := newPass(z.Engine, source, z.Vocabulary.Classes(a.Query), v.DurationS())
+	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
+	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
+		return sighting{}, err
+	}
+	seen, err := p.look(ctx, reporter.frame)
+	if err != nil {
+		return sighting{}, err
+	}
+	return seen, reporter.stage(ctx, analysis.Rendering, renderPercent)
+}
+
+// fail ends the analysis with what the caller may know of the error.
+func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
+	failure := analysis.Failure{Code: fault.InferenceError, Message: fault.Lookup(fault.InferenceError).Message}
+	var input *inputError
+	if errors.As(why, &input) {
+		failure.Message = input.message
+	}
+	err := z.Commands.FailAnalysis(ctx, run, failure)
+	if command.IsStale(err) {
+		return nil
+	}
+	return err
+}
+
+// inputError is a failure that lies in the video, with a sentence for the caller.
+type inputError struct{ message string }
+
+func (e *inputError) Error() string { return e.message }
+
+// The shares of the stages in the percentage of the whole.
+const (
+	startPercent  = 2
+	renderPercent = 97
+)
+
+// reportEvery is the least time between two reports of a stage: progress is for
+// people, and every report is an event that is kept for ever.
+const reportEvery = time.Second
+
+// reporter records the progress of one attempt, and so learns that it was canceled.
+type reporter struct {
+	commands  *command.Service
+	run       command.Run
+	durationS *float64
+	last      time.Time
+}
+
+func (r *reporter) stage(ctx context.Context, stage analysis.Status, percent int) error {
+	r.last = time.Now()
+	return r.commands.ReportProgress(ctx, r.run, stage, percent)
+}
+
+// frame reports that the video was looked at up to a time in seconds.
+func (r *reporter) frame(ctx context.Context, atS float64) error {
+	if time.Since(r.last) < reportEvery {
+		return nil
+	}
+	percent := startPercent
+	if r.durationS != nil {
+		share := min(atS / *r.durationS, 1)
+		percent += int(share * (renderPercent - startPercent))
+	}
+	return r.stage(ctx, analysis.Analyzing, percent)
+}

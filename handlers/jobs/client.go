@@ -1,0 +1,128 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/riverdriver/riverpgxv5"
+
+	"vqa/handlers/command"
+)
+
+// The queues. Analyses have one of their own, so that fetching a slow server never
+// keeps a question waiting.
+const (
+	queueAnalyses = "analyses"
+	queueVideos   = "videos"
+)
+
+// fetchPoll is how often River looks for jobs that it was not notified of.
+const fetchPoll = time.Second
+
+// softStop is how long running jobs may take to end when the program stops; what is
+// cut off then is taken up by the next attempt.
+const softStop = 2 * time.Second
+
+// analyzeArgs is one attempt at an analysis.
+type analyzeArgs struct {
+	command.Run
+}
+
+// Kind implements river.JobArgs.
+func (analyzeArgs) Kind() string { return "analyze" }
+
+// fetchArgs is one attempt at fetching a video.
+type fetchArgs struct {
+	command.Fetch
+}
+
+// Kind implements river.JobArgs.
+func (fetchArgs) Kind() string { return "fetch" }
+
+// removeArgs names an object that nobody needs any more.
+type removeArgs struct {
+	Key string `json:"key"`
+}
+
+// Kind implements river.JobArgs.
+func (removeArgs) Kind() string { return "remove_object" }
+
+// Client enqueues jobs and, once started, works them.
+type Client struct{ river *river.Client[pgx.Tx] }
+
+// Options are what a client works with.
+type Options struct {
+	Pool *pgxpool.Pool
+	// Node names this process; the sweep asks for it among the living.
+	Node string
+	// Analyses is how many analyses run at once on this node, at least 1.
+	Analyses int
+	Analyzer *Analyzer
+	Fetcher  *Fetcher
+	Objects  Remover
+	Log      *slog.Logger
+}
+
+// New returns a client that works jobs after Start.
+func New(o Options) (*Client, error) {
+	workers := river.NewWorkers()
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[analyzeArgs]) error {
+		return o.Analyzer.Run(ctx, job.Args.Run)
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
+		return o.Fetcher.Run(ctx, job.Args.Fetch)
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[removeArgs]) error {
+		return o.Objects.Delete(ctx, job.Args.Key)
+	}))
+	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{
+		ID:                o.Node,
+		Logger:            o.Log,
+		Workers:           workers,
+		FetchPollInterval: fetchPoll,
+		JobTimeout:        -1, // each attempt bounds itself
+		SoftStopTimeout:   softStop,
+		Queues: map[string]river.QueueConfig{
+			queueAnalyses: {MaxWorkers: max(o.Analyses, 1)},
+			queueVideos:   {MaxWorkers: 4},
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return &Client{river: client}, nil
+}
+
+// Start works jobs until Stop. Ending ctx cuts running jobs off.
+func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
+
+// Stop lets running jobs end for two seconds, then cancels them and waits.
+func (c *Client) Stop(ctx context.Context) error { return c.river.Stop(ctx) }
+
+// attempt makes a job unique by its arguments and keeps River from retrying it.
+func attempt(queue string) *river.InsertOpts {
+	return &river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true}}
+}
+
+// Analyze enqueues an attempt at an analysis; a second call adds nothing.
+func (c *Client) Analyze(ctx context.Context, run command.Run) error {
+	_, err := c.river.Insert(ctx, analyzeArgs{run}, attempt(queueAnalyses))
+	return err
+}
+
+// Fetch enqueues an attempt at fetching a video; a second call adds nothing.
+func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
+	_, err := c.river.Insert(ctx, fetchArgs{fetch}, attempt(queueVideos))
+	return err
+}
+
+// RemoveObject enqueues the removal of an object; River retries it for days.
+func (c *Client) RemoveObject(ctx context.Context, key string) error {
+	_, err := c.river.Insert(ctx, removeArgs{Key: key}, &river.InsertOpts{Queue: queueVideos, UniqueOpts: river.UniqueOpts{ByArgs: true}})
+	return err
+}

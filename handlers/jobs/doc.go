@@ -1,0 +1,16 @@
+// Package jobs does what takes time, as River jobs: analyses, fetching videos from
+// URLs, removing objects, and the sweep that finds work whose worker was lost.
+//
+// # Attempts
+//
+// A job is one attempt at one piece of work and River never retries it by itself.
+// The number of the attempt is part of the job, and the first thing an attempt does
+// is to claim the work by appending an event at the version it expects; so a job that
+// runs twice, or too late, is refused. Every node holds a lock that lasts as long as
+// it lives. The sweep looks for unfinished work that no waiting job and no job of a
+// living node is about to do, and enqueues the next attempt, or, after three, gives
+// the work up: stuck_timeout for an analysis, url_fetch_failed for a video.
+//
+// It may import domain, handlers/command, handlers/react, the readers of projections,
+// the contract of gpu and River. It never sees SQL.
+package jobs

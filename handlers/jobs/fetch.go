@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/handlers/command"
+)
+
+// fetchTimeout bounds one attempt at a fetch, however slow the server.
+const fetchTimeout = 30 * time.Minute
+
+// Intake brings a video in from a URL.
+type Intake interface {
+	// FromURL fetches, stores and probes. Its faults are those of the contract for a
+	// failed video.
+	FromURL(ctx context.Context, videoID, url string) (video.File, error)
+}
+
+// Remover deletes a stored object; an absent one is no error.
+type Remover interface {
+	Delete(ctx context.Context, key string) error
+}
+
+// Fetcher runs attempts at fetching videos.
+type Fetcher struct {
+	Commands *command.Service
+	Intake   Intake
+	Objects  Remover
+	Log      *slog.Logger
+}
+
+// Run makes one attempt. A failure that another try may mend is left to the next
+// attempt: the sweep counts them.
+func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	file, err := f.Intake.FromURL(ctx, fetch.VideoID, fetch.URL)
+	switch {
+	case fault.Of(err) != nil:
+		f.Log.Info("video failed", "video_id", fetch.VideoID, "error", err)
+		return f.Commands.FailVideo(ctx, fetch, err)
+	case err != nil:
+		return fmt.Errorf("fetching %s: %w", fetch.VideoID, err)
+	}
+	stale, err := f.Commands.FinishFetch(ctx, fetch, file)
+	if err != nil {
+		return err
+	}
+	if stale {
+		// The video was removed while its bytes came in.
+		return f.Objects.Delete(ctx, file.ObjectKey)
+	}
+	return nil
+}

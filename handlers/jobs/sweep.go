@@ -1,0 +1,230 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/riverqueue/river/rivertype"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/handlers/command"
+)
+
+// maxAttempts bounds how often lost work is taken up again.
+const maxAttempts = 3
+
+// sweepEvery is the time between two sweeps.
+const sweepEvery = 5 * time.Second
+
+// sweepTimeout bounds one sweep.
+const sweepTimeout = time.Minute
+
+// grace is how long work may be without a job before it counts as lost: the feed
+// needs a moment to enqueue the first.
+const grace = 10 * time.Second
+
+// Nodes knows which processes live.
+type Nodes interface {
+	// Alive returns a function that says whether a node lives.
+	Alive(ctx context.Context) (func(node string) bool, error)
+}
+
+// Open lists unfinished work.
+type Open interface {
+	OpenAnalyses(ctx context.Context) ([]analysis.State, error)
+	OpenFetches(ctx context.Context) ([]video.State, error)
+	ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error)
+}
+
+// Sweeper takes up lost work and ends what waited too long.
+type Sweeper struct {
+	Client   *Client
+	Commands *command.Service
+	Open     Open
+	Nodes    Nodes
+	Now      func() time.Time
+	Log      *slog.Logger
+}
+
+// Run sweeps at once and then every five seconds until ctx ends.
+func (s *Sweeper) Run(ctx context.Context) {
+	ticker := time.NewTicker(sweepEvery)
+	defer ticker.Stop()
+	for {
+		if err := s.Sweep(ctx); err != nil && ctx.Err() == nil {
+			s.Log.Error("sweep failed", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Sweep makes one pass. Every node may sweep: the next attempt of a piece of work is
+// one job, whoever enqueues it.
+func (s *Sweeper) Sweep(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
+	defer cancel()
+	alive, err := s.Nodes.Alive(ctx)
+	if err != nil {
+		return fmt.Errorf("asking which nodes live: %w", err)
+	}
+	return errors.Join(s.analyses(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx))
+}
+
+func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
+	jobs, err := jobsOf(ctx, s.Client, alive, func(a analyzeArgs) (string, int) { return a.AnalysisID, a.Attempt })
+	if err != nil {
+		return err
+	}
+	open, err := s.Open.OpenAnalyses(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		run := command.Run{AccountID: a.AccountID, AnalysisID: a.ID, VideoID: a.VideoID, Attempt: a.Attempt + 1}
+		known := jobs[a.ID]
+		if known.working(a.Attempt) || s.Now().Sub(a.CreatedAt) < grace && known.last == 0 {
+			continue
+		}
+		// An attempt that never got to its claim counts all the same.
+		run.Attempt = max(run.Attempt, known.last+1)
+		if run.Attempt > maxAttempts {
+			err = errors.Join(err, s.giveUp(ctx, run))
+			continue
+		}
+		s.Log.Warn("taking up a lost analysis", "analysis_id", a.ID, "attempt", run.Attempt, "worker", a.Worker)
+		err = errors.Join(err, s.Client.Analyze(ctx, run))
+	}
+	return err
+}
+
+func (s *Sweeper) giveUp(ctx context.Context, run command.Run) error {
+	run.Attempt = 0
+	err := s.Commands.FailAnalysis(ctx, run, analysis.Failure{
+		Code: fault.StuckTimeout, Message: fault.Lookup(fault.StuckTimeout).Message,
+	})
+	if command.IsStale(err) {
+		return nil
+	}
+	return err
+}
+
+func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
+	jobs, err := jobsOf(ctx, s.Client, alive, func(a fetchArgs) (string, int) { return a.VideoID, a.Attempt })
+	if err != nil {
+		return err
+	}
+	open, err := s.Open.OpenFetches(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range open {
+		known := jobs[v.ID]
+		if known.working(0) || s.Now().Sub(v.CreatedAt) < grace && known.last == 0 {
+			continue
+		}
+		fetch := command.Fetch{AccountID: v.AccountID, VideoID: v.ID, URL: v.URL, Attempt: known.last + 1}
+		if fetch.Attempt > maxAttempts {
+			err = errors.Join(err, s.Commands.FailVideo(ctx, fetch, fault.New(fault.URLFetchFailed, "")))
+			continue
+		}
+		s.Log.Warn("taking up a lost fetch", "video_id", v.ID, "attempt", fetch.Attempt)
+		err = errors.Join(err, s.Client.Fetch(ctx, fetch))
+	}
+	return err
+}
+
+// uploads fails videos whose upload never came.
+func (s *Sweeper) uploads(ctx context.Context) error {
+	expired, err := s.Open.ExpiredUploads(ctx, s.Now())
+	for _, v := range expired {
+		err = errors.Join(err, s.Commands.FailVideo(ctx, command.Fetch{AccountID: v.AccountID, VideoID: v.ID},
+			fault.New(fault.UploadIncomplete, "Nothing was uploaded within 24 hours.")))
+	}
+	return err
+}
+
+// known is what River knows of one piece of work.
+type known struct {
+	// last is the highest attempt that was ever enqueued, 0 for none.
+	last int
+	// live are the attempts that wait or run on a living node.
+	live map[int]bool
+}
+
+// working reports whether an attempt is under way that can still make a difference:
+// the one that claimed the work, or a later one.
+func (k known) working(claimed int) bool {
+	for a := range k.live {
+		if a >= claimed {
+			return true
+		}
+	}
+	return false
+}
+
+// jobsPage is how many jobs are read at a time.
+const jobsPage = 1000
+
+// unfinished are the states of jobs that may explain unfinished work. A completed job
+// never does: it claimed the work and ended it, or was refused.
+var unfinished = []rivertype.JobState{
+	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled, rivertype.JobStateRetryable,
+	rivertype.JobStateRunning, rivertype.JobStateDiscarded, rivertype.JobStateCancelled,
+}
+
+// jobsOf reads the jobs of one kind by the id of their work. The sweep asks for them
+// before it asks for open work, so that what ends in between is not taken for lost.
+func jobsOf[A river.JobArgs](ctx context.Context, c *Client, alive func(string) bool, name func(A) (string, int)) (map[string]known, error) {
+	var args A
+	all := map[string]known{}
+	params := river.NewJobListParams().Kinds(args.Kind()).States(unfinished...).First(jobsPage)
+	for {
+		page, err := c.river.JobList(ctx, params)
+		if err != nil {
+			return nil, fmt.Errorf("listing %s jobs: %w", args.Kind(), err)
+		}
+		for _, job := range page.Jobs {
+			var a A
+			if err := json.Unmarshal(job.EncodedArgs, &a); err != nil {
+				return nil, fmt.Errorf("reading job %d: %w", job.ID, err)
+			}
+			id, attempt := name(a)
+			k := all[id]
+			k.last = max(k.last, attempt)
+			if isLive(job, alive) {
+				if k.live == nil {
+					k.live = map[int]bool{}
+				}
+				k.live[attempt] = true
+			}
+			all[id] = k
+		}
+		if len(page.Jobs) < jobsPage {
+			return all, nil
+		}
+		params = params.After(page.LastCursor)
+	}
+}
+
+// isLive is true for a job that waits, or runs on a node that lives.
+func isLive(job *rivertype.JobRow, alive func(string) bool) bool {
+	switch job.State {
+	case rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled:
+		return true
+	case rivertype.JobStateRunning:
+		return len(job.AttemptedBy) > 0 && alive(job.AttemptedBy[len(job.AttemptedBy)-1])
+	default:
+		return false
+	}
+}
