@@ -1,0 +1,220 @@
+package credit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/internal/scenario"
+)
+
+var aggregate = scenario.Aggregate[credit.State, credit.Command, credit.Event]{
+	Decide: credit.Decide, Evolve: credit.Evolve,
+}
+
+func granted(seconds int64) credit.Event {
+	return credit.Granted{AccountID: "acct_1", TransactionID: "txn_0", Kind: credit.SignupGrant, Seconds: seconds, BalanceAfter: seconds, At: scenario.Now}
+}
+
+func held(source string, seconds int64) credit.Event {
+	return credit.Held{
+		AccountID: "acct_1", HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source, At: scenario.Now,
+	}
+}
+
+func settled(source string, heldSeconds, seconds, balance int64) credit.Settled {
+	return credit.Settled{
+		AccountID: "acct_1", HoldID: "hold_" + source, TransactionID: "txn_1", Kind: credit.AnalysisDebit,
+		SourceType: credit.SourceAnalysis, SourceID: source, Seconds: seconds, HeldSeconds: heldSeconds,
+		BalanceAfter: balance, At: scenario.Now,
+	}
+}
+
+func hold(source string, seconds int64) credit.Hold {
+	return credit.Hold{AccountID: "acct_1", HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source}
+}
+
+func settle(source string, seconds int64) credit.Settle {
+	return credit.Settle{SourceID: source, TransactionID: "txn_1", Seconds: seconds}
+}
+
+func released(source string, seconds int64) credit.Released {
+	return credit.Released{
+		AccountID: "acct_1", HoldID: "hold_" + source, SourceType: credit.SourceAnalysis, SourceID: source, Seconds: seconds, At: scenario.Now,
+	}
+}
+
+func grant(kind credit.Kind, seconds int64) credit.Grant {
+	return credit.Grant{AccountID: "acct_1", TransactionID: "txn_0", Kind: kind, Seconds: seconds}
+}
+
+type (
+	events = []credit.Event
+	cases  = []scenario.Case[credit.Command, credit.Event]
+)
+
+func TestGrant(t *testing.T) {
+	t.Parallel()
+	posted := func(kind credit.Kind, seconds, balance int64) events {
+		return events{credit.Granted{
+			AccountID: "acct_1", TransactionID: "txn_0", Kind: kind, Seconds: seconds, BalanceAfter: balance, At: scenario.Now,
+		}}
+	}
+	full := events{granted(credit.MaxSeconds - 1)}
+	aggregate.Run(t, cases{
+		{Name: "signup", When: grant(credit.SignupGrant, 6000), Then: posted(credit.SignupGrant, 6000, 6000)},
+		{Name: "card", Given: events{granted(10)}, When: grant(credit.CardGrant, 1), Then: posted(credit.CardGrant, 1, 11)},
+		{Name: "purchase", Given: events{granted(10)}, When: grant(credit.Purchase, 5), Then: posted(credit.Purchase, 5, 15)},
+		{Name: "no signup of 0", When: grant(credit.SignupGrant, 0), Refused: fault.ValidationFailed},
+		{Name: "no card grant of -1", When: grant(credit.CardGrant, -1), Refused: fault.ValidationFailed},
+		{Name: "no purchase of 0", When: grant(credit.Purchase, 0), Refused: fault.ValidationFailed},
+		{Name: "no adjustment of 0", When: grant(credit.Adjustment, 0), Refused: fault.ValidationFailed},
+		{Name: "adjustment up", When: grant(credit.Adjustment, 7), Then: posted(credit.Adjustment, 7, 7)},
+		{Name: "adjustment down to 0", Given: events{granted(10)}, When: grant(credit.Adjustment, -10), Then: posted(credit.Adjustment, -10, 0)},
+		{Name: "not below 0", Given: events{granted(10)}, When: grant(credit.Adjustment, -11), Refused: fault.InsufficientCredits},
+		{
+			Name: "not into what is held", Given: events{granted(10), held("an_1", 4)}, When: grant(credit.Adjustment, -7),
+			Refused: fault.InsufficientCredits,
+		},
+		{
+			Name: "down to what is held", Given: events{granted(10), held("an_1", 4)}, When: grant(credit.Adjustment, -6),
+			Then: posted(credit.Adjustment, -6, 4),
+		},
+		{Name: "a debit is not granted", When: grant(credit.AnalysisDebit, 5), Refused: fault.ValidationFailed},
+		{Name: "an unknown kind", When: grant("gift", 5), Refused: fault.ValidationFailed},
+		{Name: "up to the largest balance", Given: full, When: grant(credit.Purchase, 1), Then: posted(credit.Purchase, 1, credit.MaxSeconds)},
+		{Name: "not beyond it", Given: full, When: grant(credit.Purchase, 2), Refused: fault.ValidationFailed},
+		{Name: "no overflow", Given: full, When: grant(credit.Purchase, 1<<63-1), Refused: fault.ValidationFailed},
+		{Name: "no underflow", Given: full, When: grant(credit.Adjustment, -1<<63), Refused: fault.ValidationFailed},
+	})
+}
+
+func TestHold(t *testing.T) {
+	t.Parallel()
+	aggregate.Run(t, cases{
+		{Name: "within the balance", Given: events{granted(10)}, When: hold("an_1", 9), Then: events{held("an_1", 9)}},
+		{Name: "the whole balance", Given: events{granted(10)}, When: hold("an_1", 10), Then: events{held("an_1", 10)}},
+		{Name: "one too many", Given: events{granted(10)}, When: hold("an_1", 11), Refused: fault.InsufficientCredits},
+		{Name: "of nothing", When: hold("an_1", 1), Refused: fault.InsufficientCredits},
+		{Name: "0 of nothing", When: hold("an_1", 0), Then: events{held("an_1", 0)}},
+		{Name: "negative", Given: events{granted(10)}, When: hold("an_1", -1), Refused: fault.ValidationFailed},
+		{
+			Name: "what another hold left", Given: events{granted(10), held("an_1", 6)}, When: hold("an_2", 4),
+			Then: events{held("an_2", 4)},
+		},
+		{
+			Name: "more than another hold left", Given: events{granted(10), held("an_1", 6)}, When: hold("an_2", 5),
+			Refused: fault.InsufficientCredits,
+		},
+		{
+			Name: "what a release gave back", Given: events{granted(10), held("an_1", 6), released("an_1", 6)},
+			When: hold("an_2", 10), Then: events{held("an_2", 10)},
+		},
+		{
+			Name: "more than a debit left", Given: events{granted(10), held("an_1", 6), settled("an_1", 6, 6, 4)},
+			When: hold("an_2", 5), Refused: fault.InsufficientCredits,
+		},
+		{Name: "the same source again", Given: events{granted(10), held("an_1", 6)}, When: hold("an_1", 6), Then: nil},
+	})
+}
+
+func TestInsufficientCreditsSayWhatIsMissing(t *testing.T) {
+	t.Parallel()
+	_, err := credit.Decide(aggregate.Fold(granted(10), held("an_1", 6)), hold("an_2", 5), scenario.Now)
+	require.Equal(t, map[string]any{
+		"meter": "credit_seconds", "needed_seconds": int64(5), "available_seconds": int64(4),
+	}, fault.Of(err).Details)
+}
+
+func TestSettleAndRelease(t *testing.T) {
+	t.Parallel()
+	open := events{granted(10), held("an_1", 6)}
+	stream := credit.Held{
+		AccountID: "acct_1", HoldID: "hold_st_1", Seconds: 4, SourceType: credit.SourceStream, SourceID: "st_1", DiscountPct: 50, At: scenario.Now,
+	}
+	aggregate.Run(t, cases{
+		{Name: "what was held", Given: open, When: settle("an_1", 6), Then: events{settled("an_1", 6, 6, 4)}},
+		{Name: "less", Given: open, When: settle("an_1", 1), Then: events{settled("an_1", 6, 1, 9)}},
+		{Name: "nothing", Given: open, When: settle("an_1", 0), Then: events{settled("an_1", 6, 0, 10)}},
+		{Name: "more, from what is available", Given: open, When: settle("an_1", 9), Then: events{settled("an_1", 6, 9, 1)}},
+		{Name: "never more than there is", Given: open, When: settle("an_1", 11), Then: events{settled("an_1", 6, 10, 0)}},
+		{
+			Name: "never out of another hold", Given: append(open[:2:2], held("an_2", 3)), When: settle("an_1", 1<<63-1),
+			Then: events{settled("an_1", 6, 7, 3)},
+		},
+		{Name: "negative", Given: open, When: settle("an_1", -1), Refused: fault.ValidationFailed},
+		{Name: "without a hold", Given: events{granted(10)}, When: settle("an_1", 1), Refused: fault.ResourceConflict},
+		{Name: "of another source", Given: open, When: settle("an_2", 1), Refused: fault.ResourceConflict},
+		{
+			Name: "twice", Given: append(open[:2:2], settled("an_1", 6, 6, 4)), When: settle("an_1", 6),
+			Refused: fault.ResourceConflict,
+		},
+		{
+			Name: "a stream, with its discount", Given: events{granted(10), stream}, When: settle("st_1", 3),
+			Then: events{credit.Settled{
+				AccountID: "acct_1", HoldID: "hold_st_1", TransactionID: "txn_1", Kind: credit.StreamDebit,
+				SourceType: credit.SourceStream, SourceID: "st_1", Seconds: 3, HeldSeconds: 4, DiscountPct: 50,
+				BalanceAfter: 7, At: scenario.Now,
+			}},
+		},
+		{Name: "release", Given: open, When: credit.Release{SourceID: "an_1"}, Then: events{released("an_1", 6)}},
+		{
+			Name: "release after settle", Given: append(open[:2:2], settled("an_1", 6, 6, 4)),
+			When: credit.Release{SourceID: "an_1"}, Refused: fault.ResourceConflict,
+		},
+		{
+			Name: "settle after release", Given: append(open[:2:2], released("an_1", 6)), When: settle("an_1", 6),
+			Refused: fault.ResourceConflict,
+		},
+	})
+}
+
+func TestStateTable(t *testing.T) {
+	t.Parallel()
+	given := map[string]events{
+		"(none)": {granted(10)}, "open": {granted(10), held("an_1", 6)},
+		"settled":  {granted(10), held("an_1", 6), settled("an_1", 6, 6, 4)},
+		"released": {granted(10), held("an_1", 6), released("an_1", 6)},
+	}
+	when := map[string]credit.Command{
+		"Hold": hold("an_1", 2), "Settle": settle("an_1", 2), "Release": credit.Release{SourceID: "an_1"},
+	}
+	commands := []string{"Hold", "Settle", "Release"}
+	scenario.ReadTable(t, "hold").Check(t, []string{"(none)", "open"}, commands,
+		func(t *testing.T, state, command string) (string, string) {
+			s := aggregate.Fold(given[state]...)
+			decided, err := credit.Decide(s, when[command], scenario.Now)
+			_, open := aggregate.Step(t, s, decided...).Holds["an_1"]
+			next := state
+			switch {
+			case open:
+				next = "open"
+			case state == "open":
+				next = "ended"
+			}
+			return next, scenario.Outcome(decided, err)
+		})
+	for _, ended := range []string{"settled", "released"} {
+		for _, command := range commands[1:] {
+			t.Run(ended+" --"+command+"--> "+ended, func(t *testing.T) {
+				_, err := credit.Decide(aggregate.Fold(given[ended]...), when[command], scenario.Now)
+				require.True(t, fault.Has(err, fault.ResourceConflict), "%v", err)
+			})
+		}
+	}
+}
+
+func TestOpenHoldsCountsOneSource(t *testing.T) {
+	t.Parallel()
+	s := aggregate.Fold(granted(10), held("an_1", 0), held("an_2", 1), credit.Held{SourceType: credit.SourceStream, SourceID: "st_1"})
+	require.Equal(t, 2, s.OpenHolds(credit.SourceAnalysis))
+	require.Equal(t, 1, s.OpenHolds(credit.SourceStream))
+}
+
+func TestUnknownCommandAndEventPanic(t *testing.T) {
+	t.Parallel()
+	require.Panics(t, func() { _, _ = credit.Decide(credit.State{}, nil, scenario.Now) })
+	require.Panics(t, func() { credit.Evolve(credit.State{}, nil) })
+}
