@@ -1,0 +1,68 @@
+package analysis_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/analysis"
+)
+
+var order = map[analysis.Status]int{
+	"": 0, analysis.Queued: 1, analysis.Preparing: 2, analysis.Analyzing: 3, analysis.Rendering: 4,
+	analysis.CompletedStatus: 5, analysis.FailedStatus: 5, analysis.CanceledStatus: 5,
+}
+
+// TestLaws: whatever the commands, a terminal state never changes, percent and stage
+// never fall, attempts only rise, and only the attempt that holds the work ends it.
+func TestLaws(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		var s analysis.State
+		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
+			c := command(t)
+			decided, err := analysis.Decide(s, c, now.Add(time.Duration(i)*time.Second))
+			require.False(t, err != nil && len(decided) > 0, "a refused command leaves nothing behind")
+			before := s
+			s = aggregate.Step(t, s, decided...)
+
+			if before.Status.Terminal() {
+				require.Empty(t, decided)
+				require.Empty(t, cmp.Diff(before, s, cmpopts.EquateEmpty()), "a terminal state changed")
+			}
+			require.GreaterOrEqual(t, s.Percent, before.Percent, "percent fell")
+			require.LessOrEqual(t, s.Percent, 100)
+			require.GreaterOrEqual(t, order[s.Status], order[before.Status], "%s after %s", s.Status, before.Status)
+			require.GreaterOrEqual(t, s.Attempt, before.Attempt)
+			require.Equal(t, s.Status.Terminal(), s.CompletedAt != nil)
+			require.Equal(t, s.Status == analysis.CompletedStatus, s.Result != nil)
+			require.Equal(t, s.Status == analysis.FailedStatus, s.Error != nil)
+			if done, ok := c.(analysis.Complete); ok && len(decided) > 0 {
+				require.Equal(t, before.Attempt, done.Attempt, "a stale attempt completed the analysis")
+			}
+		}
+	})
+}
+
+func command(t *rapid.T) analysis.Command {
+	attempt := rapid.IntRange(0, 4).Draw(t, "attempt")
+	switch rapid.IntRange(0, 11).Draw(t, "command") {
+	case 0, 1:
+		return create
+	case 2, 3:
+		return analysis.Claim{Attempt: attempt, Worker: "w"}
+	case 4:
+		return analysis.Complete{Attempt: attempt, Result: result, Usage: usage}
+	case 5:
+		return analysis.Fail{Attempt: attempt, Error: failure, Usage: unpaid}
+	case 6:
+		return analysis.Cancel{Usage: unpaid}
+	default:
+		stage := rapid.SampledFrom(append(analysis.Statuses(), "dreaming")).Draw(t, "stage")
+		return analysis.Progress{Attempt: attempt, Stage: stage, Percent: rapid.IntRange(-20, 130).Draw(t, "percent")}
+	}
+}
