@@ -25,6 +25,9 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 }
 
 func decideGrant(s State, c Grant, now time.Time) ([]Event, error) {
+	if c.Seconds > MaxSeconds-s.PostedSeconds || c.Seconds < -MaxSeconds {
+		return nil, invalidSeconds("is too large")
+	}
 	switch c.Kind {
 	case SignupGrant, CardGrant, Purchase:
 		if c.Seconds <= 0 {

@@ -13,13 +13,17 @@
 //
 // # A hold
 //
-//	state   | command | next     | event
-//	(none)  | Hold    | open     | credit.held, refused with insufficient_credits
-//	open    | Hold    | open     | (none): the same source asks again
-//	open    | Settle  | settled  | credit.settled
-//	open    | Release | released | credit.released
-//	settled | any     | settled  | refused with resource_conflict
-//	released| any     | released | refused with resource_conflict
+//	hold   | command | next      | event
+//	(none) | Hold    | open      | credit.held
+//	open   | Hold    | unchanged | (none)
+//	open   | Settle  | ended     | credit.settled
+//	open   | Release | ended     | credit.released
+//	any    | Settle  | unchanged | refused with resource_conflict
+//	any    | Release | unchanged | refused with resource_conflict
+//
+// The first row that fits holds. A Hold of more than is available is refused with
+// insufficient_credits. Ended holds are forgotten, so that the state stays small: a
+// source asks for its hold only in the step that creates it, which happens once.
 //
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package credit

@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// MaxSeconds is the largest balance: the largest whole number that every reader of
+// JSON keeps exact. It also keeps the sums of this package far from overflow.
+const MaxSeconds int64 = 1<<53 - 1
+
 // State is one account's balance. The zero State is that of an account that never
 // had a credit.
 type State struct {

@@ -2,24 +2,28 @@
 //
 // # States (api-v1.md, "States and transitions: Video")
 //
-//	state           | command        | next            | event
-//	(none)          | RegisterUpload | awaiting_upload | video.registered
-//	(none)          | RegisterURL    | processing      | video.registered
-//	(none)          | RegisterFixture| ready           | video.registered, video.ready
-//	awaiting_upload | Finish         | ready           | video.ready
-//	processing      | Finish         | ready           | video.ready
-//	awaiting_upload | Fail           | failed          | video.failed
-//	processing      | Fail           | failed          | video.failed
-//	ready           | Finish         | ready           | (none): completing twice is harmless
-//	ready           | OpenAnalysis   | ready           | video.analysis_opened
-//	any but removed | CloseAnalysis  | unchanged       | video.analysis_closed
-//	any but removed | Delete         | removed         | video.deleted, refused with
-//	                |                |                 | resource_conflict while an analysis is open
-//	removed         | any            | removed         | refused with resource_not_found
+//	state                       | command         | next            | event
+//	(none)                      | RegisterUpload  | awaiting_upload | video.registered
+//	(none)                      | RegisterURL     | processing      | video.registered
+//	(none)                      | RegisterFixture | ready           | video.registered, video.ready
+//	any                         | RegisterUpload  | unchanged       | refused with resource_conflict
+//	any                         | RegisterURL     | unchanged       | refused with resource_conflict
+//	any                         | RegisterFixture | unchanged       | refused with resource_conflict
+//	(none), removed             | any             | unchanged       | refused with resource_not_found
+//	awaiting_upload, processing | Finish          | ready           | video.ready
+//	awaiting_upload, processing | Fail            | failed          | video.failed
+//	ready, in use               | Finish          | unchanged       | (none)
+//	ready                       | OpenAnalysis    | in use          | video.analysis_opened
+//	in use                      | OpenAnalysis    | unchanged       | video.analysis_opened
+//	in use                      | CloseAnalysis   | ready           | video.analysis_closed
+//	in use                      | Delete          | unchanged       | refused with resource_conflict
+//	any                         | CloseAnalysis   | unchanged       | (none)
+//	any                         | Delete          | removed         | video.deleted
+//	any                         | any             | unchanged       | refused with resource_conflict
 //
-// Every other pair is refused with resource_conflict. The open analyses are part of
-// the state so that a deletion and a new analysis that arrive together cannot both
-// succeed.
+// The first row that fits holds. "in use" is ready with an analysis that is not
+// terminal. The open analyses are part of the state so that a deletion and a new
+// analysis that arrive together cannot both succeed.
 //
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package video
