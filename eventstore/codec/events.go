@@ -14,6 +14,7 @@ func Events() *Codec {
 		Register[account.Opened]("account.opened"),
 		Register[account.KeyIssued]("account.key_issued"),
 		Register[account.KeyRevoked]("account.key_revoked"),
+		Register[account.SandboxIssued]("sandbox.issued"),
 
 		Register[credit.Granted]("credit.granted"),
 		Register[credit.Held]("credit.held"),
