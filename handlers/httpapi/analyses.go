@@ -1,0 +1,162 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/query"
+	"vqa/handlers/command"
+	"vqa/handlers/httpapi/api"
+	"vqa/projections/resources"
+)
+
+// maxModelName is the longest name of a model, as the contract file has it.
+const maxModelName = 128
+
+// ListAnalyses answers GET /v1/analyses.
+func (s *server) ListAnalyses(ctx context.Context, r api.ListAnalysesRequestObject) (api.ListAnalysesResponseObject, error) {
+	p, v := r.Params, &verdict{}
+	filter := s.analysisFilter(p.Status, p.Model, v)
+	filter.VideoID = identifier("video_id", p.VideoId, id.Video, v)
+	lp := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}
+	list, err := s.listAnalyses(ctx, filter, lp, v)
+	return api.ListAnalyses200JSONResponse(list), err
+}
+
+// ListVideoAnalyses answers GET /v1/videos/{id}/analyses.
+func (s *server) ListVideoAnalyses(ctx context.Context, r api.ListVideoAnalysesRequestObject) (api.ListVideoAnalysesResponseObject, error) {
+	if _, err := s.ownVideo(ctx, r.Id); err != nil {
+		return nil, err
+	}
+	p, v := r.Params, &verdict{}
+	filter := s.analysisFilter(p.Status, p.Model, v)
+	filter.VideoID = r.Id
+	lp := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}
+	list, err := s.listAnalyses(ctx, filter, lp, v)
+	return api.ListVideoAnalyses200JSONResponse(list), err
+}
+
+// analysisFilter checks the filters that both spellings of the list have.
+func (s *server) analysisFilter(status *api.AnalysisStatus, model *string, v *verdict) resources.AnalysisFilter {
+	name := plainText("model", model, maxModelName, v)
+	// An alias stands for its model; any other name matches what it matches, so that
+	// analyses by a model past its sunset can still be listed.
+	if m, err := s.Service.Catalog.Resolve(name, s.Service.Now()); err == nil && name != "" {
+		name = m.ID
+	}
+	return resources.AnalysisFilter{Model: name, Status: analysis.Status(enumerated("status", status, v))}
+}
+
+func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, p listParameters, v *verdict) (api.AnalysisList, error) {
+	page := p.page(id.Analysis, v)
+	if err := v.err(); err != nil {
+		return api.AnalysisList{}, err
+	}
+	analyses, more, err := s.Resources.Analyses(ctx, exchangeOf(ctx).tenant(), f, page)
+	if err != nil {
+		return api.AnalysisList{}, err
+	}
+	list := api.AnalysisList{Object: api.AnalysisListObjectList, Data: make([]api.Analysis, len(analyses)), HasMore: more}
+	for i, a := range analyses {
+		list.Data[i] = s.renderAnalysis(a)
+	}
+	return list, nil
+}
+
+// CreateAnalysis answers POST /v1/analyses; the body was checked before.
+func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequestObject) (api.CreateAnalysisResponseObject, error) {
+	wait, err := preferredWait(r.Params.Prefer)
+	if err != nil {
+		return nil, err
+	}
+	c, err := createAnalysis(*r.Body)
+	if err != nil {
+		return nil, err
+	}
+	x := exchangeOf(ctx)
+	plan, err := s.Service.CreateAnalysis(ctx, x.caller, c)
+	if err != nil {
+		return nil, err
+	}
+	if c.ValidateOnly {
+		x.nothingStored = true
+		var out api.AnalysisOrPreview
+		err := out.FromAnalysisPreview(s.renderPreview(plan))
+		return api.CreateAnalysis200JSONResponse(out), err
+	}
+	a := resources.Analysis{State: plan.Analysis}
+	if !a.Status.Terminal() {
+		// It is created whatever happens to this read: a failing one must not make
+		// the caller ask again.
+		if read, err := s.await(ctx, x.tenant(), a.ID, wait); err == nil {
+			a = read
+		} else {
+			s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.requestID, "error", err.Error())
+		}
+	}
+	if wait > 0 {
+		x.response.Header().Set("Preference-Applied", fmt.Sprintf("wait=%.0f", wait.Seconds()))
+	}
+	// A test key is answered at once; a live one says with Prefer that it would wait.
+	if a.Status.Terminal() && (wait > 0 || !x.caller.Livemode) {
+		var out api.AnalysisOrPreview
+		err := out.FromAnalysis(s.renderAnalysis(a))
+		return api.CreateAnalysis200JSONResponse(out), err
+	}
+	return api.CreateAnalysis202JSONResponse(s.renderAnalysis(a)), nil
+}
+
+// createAnalysis makes the command of a checked body.
+func createAnalysis(body api.CreateAnalysisRequest) (command.CreateAnalysis, error) {
+	c := command.CreateAnalysis{VideoID: body.VideoId, Prompt: body.Prompt}
+	if body.Query != nil {
+		q, err := query.Decode(body.Query)
+		if err != nil {
+			return c, err
+		}
+		c.Query = &q
+	}
+	if body.Model != nil {
+		c.Model = *body.Model
+	}
+	if body.Options != nil && body.Options.Narrative != nil {
+		c.Narrative = *body.Options.Narrative
+	}
+	if body.Metadata != nil {
+		c.Metadata = *body.Metadata
+	}
+	c.ValidateOnly = body.ValidateOnly != nil && *body.ValidateOnly
+	return c, nil
+}
+
+// GetAnalysis answers GET /v1/analyses/{id}.
+func (s *server) GetAnalysis(ctx context.Context, r api.GetAnalysisRequestObject) (api.GetAnalysisResponseObject, error) {
+	a, err := s.ownAnalysis(ctx, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetAnalysis200JSONResponse(s.renderAnalysis(a)), nil
+}
+
+// CancelAnalysis answers POST /v1/analyses/{id}/cancel.
+func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequestObject) (api.CancelAnalysisResponseObject, error) {
+	if !id.Valid(id.Analysis, r.Id) {
+		return nil, fault.NotFound()
+	}
+	a, err := s.Service.CancelAnalysis(ctx, exchangeOf(ctx).caller, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return api.CancelAnalysis200JSONResponse(s.renderAnalysis(resources.Analysis{State: a})), nil
+}
+
+// ownAnalysis reads an analysis of the caller. A malformed id reads as unknown.
+func (s *server) ownAnalysis(ctx context.Context, analysisID string) (resources.Analysis, error) {
+	if !id.Valid(id.Analysis, analysisID) {
+		return resources.Analysis{}, fault.NotFound()
+	}
+	return s.Resources.Analysis(ctx, exchangeOf(ctx).tenant(), analysisID)
+}

@@ -1,0 +1,296 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/domain/video"
+)
+
+// maxBody bounds a JSON body, in bytes.
+const maxBody = 1 << 20
+
+// readBody reads a JSON body whole. Errors: payload_too_large,
+// unsupported_media_type, validation_failed for an empty body.
+func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, fault.Newf(fault.PayloadTooLarge, "The request body is larger than %d bytes.", maxBody)
+	case err != nil:
+		return nil, fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body ended too early."}).WithCause(err)
+	case len(raw) == 0:
+		return nil, fault.Invalid(fault.Violation{Code: fault.Required, Message: "A JSON body is required."})
+	}
+	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset, given := parameters["charset"]
+	if err != nil || mediaType != "application/json" || (given && !strings.EqualFold(charset, "utf-8")) {
+		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json.")
+	}
+	return raw, nil
+}
+
+// setBody puts a checked body in the place of the one that was read.
+func setBody(r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.ContentLength = int64(len(body))
+}
+
+// verdict gathers what is wrong with a body.
+type verdict struct {
+	violations []fault.Violation
+	// named is the first violation that has a code of its own in the contract.
+	named *fault.Fault
+}
+
+func (v *verdict) add(param string, code fault.ViolationCode, message string) {
+	v.violations = append(v.violations, fault.Violation{Param: param, Code: code, Message: message})
+}
+
+// name gives the answer a code of its own.
+func (v *verdict) name(f *fault.Fault) {
+	if v.named == nil {
+		v.named = f
+	}
+}
+
+// has reports whether a field or something within it is wrong.
+func (v *verdict) has(param string) bool {
+	return slices.ContainsFunc(v.violations, func(o fault.Violation) bool {
+		return o.Param == param || strings.HasPrefix(o.Param, param+".")
+	})
+}
+
+// err is the answer: nil, the named fault or validation_failed, with every violation.
+func (v *verdict) err() error {
+	if v.named != nil {
+		v.named.Violations = v.violations
+		return v.named
+	}
+	if len(v.violations) > 0 {
+		return fault.Invalid(v.violations...)
+	}
+	return nil
+}
+
+// checkBody validates a body against the contract and the rules of its operation. It
+// returns the same value in a form that encoding/json decodes without surprise.
+func (e *edge) checkBody(op *operation, raw []byte) ([]byte, error) {
+	value, violations, err := parseJSON(raw)
+	if err != nil {
+		return nil, err
+	}
+	v := &verdict{violations: violations}
+	var invalid *jsonschema.ValidationError
+	if err := op.body.Validate(value); errors.As(err, &invalid) {
+		v.addAll(invalid)
+	} else if err != nil {
+		return nil, fmt.Errorf("validating a body of %s: %w", op.id, err)
+	}
+	if body, ok := value.(map[string]any); ok {
+		switch op.id {
+		case "createVideo":
+			e.checkCreateVideo(body, v)
+		case "createAnalysis":
+			checkCreateAnalysis(body, v)
+		}
+	}
+	slices.SortStableFunc(v.violations, func(a, b fault.Violation) int { return strings.Compare(a.Param, b.Param) })
+	if err := v.err(); err != nil {
+		return nil, err
+	}
+	return json.Marshal(value)
+}
+
+// checkCreateVideo applies what the schema cannot say (api-v1.md, "Create video
+// request").
+func (e *edge) checkCreateVideo(body map[string]any, v *verdict) {
+	rawURL, byURL := body["url"]
+	if _, given := body["content_type"]; !byURL && !given {
+		v.add("content_type", fault.Required, "is required without url")
+	}
+	if byURL {
+		for _, field := range []string{"content_type", "filename", "size_bytes"} {
+			if _, given := body[field]; given {
+				v.add(field, fault.Exclusive, "cannot be given together with url")
+			}
+		}
+	}
+	if size := asFloat(body["size_bytes"]); size > float64(video.MaxBytes) {
+		v.name(fault.New(fault.VideoTooLarge, "").WithParam("size_bytes"))
+	}
+	text, isText := rawURL.(string)
+	if !isText || v.has("url") {
+		return
+	}
+	if err := e.CheckURL(text); err != nil {
+		f := fault.Of(err)
+		if f == nil {
+			f = fault.New(fault.URLForbidden, "").WithCause(err)
+		}
+		if f.Code != fault.ValidationFailed {
+			refused := *f
+			v.name(refused.WithParam("url"))
+			v.add("url", fault.Format, f.Message)
+			return
+		}
+		for _, violation := range f.Violations {
+			v.add("url", violation.Code, violation.Message)
+		}
+	}
+}
+
+// checkCreateAnalysis applies what the schema cannot say, and the codes that the
+// contract has for a prompt and a query (api-v1.md, "Create analysis request").
+func checkCreateAnalysis(body map[string]any, v *verdict) {
+	prompt, hasPrompt := body["prompt"]
+	tree, hasQuery := body["query"]
+	text, isText := prompt.(string)
+	switch {
+	case hasPrompt && hasQuery:
+		v.add("query", fault.Exclusive, "cannot be given together with prompt")
+		return
+	case !hasPrompt && !hasQuery:
+		v.add("prompt", fault.Required, "is required without query")
+		v.name(fault.New(fault.PromptEmpty, "").WithParam("prompt"))
+	case isText && strings.TrimSpace(text) == "":
+		if !v.has("prompt") {
+			v.add("prompt", fault.Length, "must not be blank")
+		}
+		v.name(fault.New(fault.PromptEmpty, "The prompt is empty.").WithParam("prompt"))
+	case isText && v.has("prompt"):
+		if len([]rune(text)) > maxPrompt {
+			v.name(fault.New(fault.PromptTooLong, "").WithParam("prompt"))
+		}
+	case hasQuery:
+		checkQuery(tree, v)
+	}
+}
+
+// maxPrompt is the longest prompt in characters (api-v1.md, "Limits").
+const maxPrompt = 2000
+
+// checkQuery answers a compiled query that does not match its schema, or whose fields
+// contradict each other, with query_invalid.
+func checkQuery(tree any, v *verdict) {
+	if !v.has("query") {
+		raw, err := json.Marshal(tree)
+		if err == nil {
+			_, err = query.Decode(raw)
+		}
+		var invalid *query.InvalidError
+		switch {
+		case errors.As(err, &invalid):
+			v.add(strings.TrimSuffix("query."+invalid.Param, "."), fault.Format, invalid.Message)
+		case err != nil:
+			v.add("query", fault.Format, "is not a compiled query")
+		default:
+			return
+		}
+	}
+	for _, violation := range v.violations {
+		if violation.Param == "query" || strings.HasPrefix(violation.Param, "query.") {
+			v.name(fault.Newf(fault.QueryInvalid, "%s: %s", violation.Param, violation.Message).WithParam(violation.Param))
+			return
+		}
+	}
+}
+
+func asFloat(v any) float64 {
+	switch n := v.(type) {
+	case int64:
+		return float64(n)
+	case float64:
+		return n
+	default:
+		return 0
+	}
+}
+
+// addAll adds every leaf of a schema's verdict.
+func (v *verdict) addAll(e *jsonschema.ValidationError) {
+	at := strings.Join(e.InstanceLocation, ".")
+	switch k := e.ErrorKind.(type) {
+	case *kind.Required:
+		for _, name := range k.Missing {
+			v.add(join(at, name), fault.Required, "is required")
+		}
+		return
+	case *kind.AdditionalProperties:
+		for _, name := range k.Properties {
+			v.add(join(at, name), fault.UnknownField, "is not a field of this request")
+		}
+		return
+	case *kind.PropertyNames:
+		v.addName(join(at, k.Property), e)
+		return
+	}
+	if len(e.Causes) > 0 {
+		for _, c := range e.Causes {
+			v.addAll(c)
+		}
+		return
+	}
+	code, message := describe(e.ErrorKind)
+	v.add(at, code, message)
+}
+
+// addName adds what is wrong with the name of a member.
+func (v *verdict) addName(at string, e *jsonschema.ValidationError) {
+	for _, c := range e.Causes {
+		code, message := describe(c.ErrorKind)
+		v.add(at, code, "its name "+message)
+	}
+}
+
+// describe puts one broken keyword of a schema into the words of the contract.
+func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
+	number := func(r fmt.Stringer) string { return strings.TrimSuffix(r.String(), "/1") }
+	switch k := k.(type) {
+	case *kind.Type:
+		return fault.Type, "must be of type " + strings.Join(k.Want, " or ") + ", not " + k.Got
+	case *kind.Enum:
+		return fault.Enum, "must be one of " + listed(k.Want)
+	case *kind.Pattern:
+		return fault.Format, "must match " + k.Want
+	case *kind.Format:
+		return fault.Format, "must be a " + k.Want
+	case *kind.MinLength:
+		return fault.Length, fmt.Sprintf("must have at least %d characters", k.Want)
+	case *kind.MaxLength:
+		return fault.Length, fmt.Sprintf("must have at most %d characters", k.Want)
+	case *kind.MinItems:
+		return fault.Length, fmt.Sprintf("must have at least %d items", k.Want)
+	case *kind.MaxItems:
+		return fault.Length, fmt.Sprintf("must have at most %d items", k.Want)
+	case *kind.MaxProperties:
+		return fault.Length, fmt.Sprintf("must have at most %d keys", k.Want)
+	case *kind.Minimum:
+		return fault.Range, "must be at least " + number(k.Want)
+	case *kind.Maximum:
+		return fault.Range, "must be at most " + number(k.Want)
+	default:
+		return fault.Format, "does not match the contract"
+	}
+}
+
+func listed(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, ", ")
+}

@@ -1,0 +1,244 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/model"
+	"vqa/domain/query"
+	"vqa/handlers/httpapi/api"
+)
+
+const robots = "User-agent: *\nAllow: /docs\nDisallow: /v1/\nDisallow: /objects/\n"
+
+// CreateSandbox answers POST /v1/sandbox.
+func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestObject) (api.CreateSandboxResponseObject, error) {
+	x := exchangeOf(ctx)
+	x.response.Header().Set("Cache-Control", "no-store")
+	key, err := s.Service.IssueSandbox(ctx, s.SandboxAddress(x.request), x.requestID)
+	if err != nil {
+		return nil, err
+	}
+	out := api.CreateSandbox201JSONResponse{
+		Object: api.SandboxKeyObjectSandboxKey, ApiKey: key.Secret, Mode: api.SandboxKeyMode(key.Mode),
+		FixturePrompt: s.Fixture.Prompt, ExpectedAnswer: api.SandboxKeyExpectedAnswer(s.Service.Fixture.Answer(s.fixtureQuery).Answer),
+		DocsUrl: s.url("/docs"),
+		Note: "This test key answers questions about its fixture video with canned results and costs nothing. " +
+			"It is shown only now. For real videos ask the operator of this service for a live key.",
+	}
+	if key.ExpiresAt != nil {
+		out.ExpiresAt = stamp(*key.ExpiresAt)
+	}
+	if key.FixtureVideoID != "" {
+		out.FixtureVideoId = &key.FixtureVideoID
+	}
+	return out, nil
+}
+
+// GetCredits answers GET /v1/credits.
+func (s *server) GetCredits(ctx context.Context, r api.GetCreditsRequestObject) (api.GetCreditsResponseObject, error) {
+	p, v := r.Params, &verdict{}
+	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Transaction, v)
+	kind := enumerated("kind", p.Kind, v)
+	if err := v.err(); err != nil {
+		return nil, err
+	}
+	accountID := exchangeOf(ctx).caller.AccountID
+	balance, err := s.Ledger.Balance(ctx, accountID)
+	if err != nil {
+		return nil, err
+	}
+	transactions, more, err := s.Ledger.Transactions(ctx, accountID, credit.Kind(kind), page)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetCredits200JSONResponse(renderCredits(balance, transactions, more)), nil
+}
+
+// GetCreditPricing answers GET /v1/credit-pricing.
+func (s *server) GetCreditPricing(context.Context, api.GetCreditPricingRequestObject) (api.GetCreditPricingResponseObject, error) {
+	p := s.Pricing
+	return api.GetCreditPricing200JSONResponse{
+		Object: api.CreditPricingObjectCreditPricing, PricePerSecondCents: number(p.PricePerSecondCents),
+		SignupGrantSeconds: p.SignupGrantSeconds, CardGrantSeconds: p.CardGrantSeconds,
+		AutoRefillThresholdSeconds: p.AutoRefillThresholdSeconds,
+		AllowedPurchaseCents:       append([]int64{}, p.AllowedPurchaseCents...),
+		CustomPurchaseEnabled:      p.CustomPurchaseEnabled, MinPurchaseCents: p.MinPurchaseCents,
+		BatchDiscountPct: p.BatchDiscountPct, BatchMinPrompts: p.BatchMinPrompts, BatchMaxPrompts: p.BatchMaxPrompts,
+	}, nil
+}
+
+// ListModels answers GET /v1/models.
+func (s *server) ListModels(context.Context, api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
+	list := api.ModelList{Object: api.ModelListObjectList, Data: make([]api.Model, len(s.Service.Catalog))}
+	for i, m := range s.Service.Catalog {
+		list.Data[i] = renderModel(m)
+	}
+	return api.ListModels200JSONResponse(list), nil
+}
+
+func renderModel(m model.Model) api.Model {
+	c := m.Capabilities
+	out := api.Model{
+		Id: m.ID, Object: api.ModelObjectModel, Status: api.ModelStatus(m.Status), Default: m.Default,
+		SunsetAt: stampOf(m.SunsetAt), CreatedAt: stamp(m.CreatedAt), Aliases: append([]string{}, m.Aliases...),
+		Capabilities: api.Capabilities{
+			Analyses: c.Analyses, Streams: c.Streams, Narrative: c.Narrative, Counting: c.Counting,
+			Actions: api.CapabilitiesActions(c.Actions), OpenVocabulary: c.OpenVocabulary,
+		},
+	}
+	if c.Vocabulary != nil {
+		out.Capabilities.Vocabulary = new(slices.Clone(c.Vocabulary))
+	}
+	return out
+}
+
+// ListErrors answers GET /v1/errors.
+func (s *server) ListErrors(context.Context, api.ListErrorsRequestObject) (api.ListErrorsResponseObject, error) {
+	list := api.ErrorEntryList{Object: api.ErrorEntryListObjectList, Data: []api.ErrorEntry{}}
+	for _, e := range fault.Registry() {
+		entry := api.ErrorEntry{
+			Code: string(e.Code), Kind: api.Resource, Retryable: e.Retryable, Idem: e.Idem, Message: e.Message,
+			DocsUrl: s.url("/docs/errors#" + string(e.Code)),
+		}
+		if e.Status != 0 {
+			entry.Kind, entry.Status = api.Http, new(e.Status)
+		}
+		list.Data = append(list.Data, entry)
+	}
+	return api.ListErrors200JSONResponse(list), nil
+}
+
+// fixturePath serves the bytes of the fixture.
+const fixturePath = "/v1/test-fixture/video.mp4"
+
+// GetTestFixture answers GET /v1/test-fixture.
+func (s *server) GetTestFixture(context.Context, api.GetTestFixtureRequestObject) (api.GetTestFixtureResponseObject, error) {
+	result := s.Service.Fixture.Answer(s.fixtureQuery)
+	return api.GetTestFixture200JSONResponse{
+		Object: api.TestFixtureObjectTestFixture, VideoUrl: s.url(fixturePath), Filename: s.Service.Fixture.Filename(),
+		ContentType: api.TestFixtureContentTypeVideomp4, SizeBytes: int64(len(s.Fixture.Video)), Sha256: s.fixtureHash,
+		DurationS: s.fixtureDurationS, Prompt: s.Fixture.Prompt,
+		ExpectedAnswer: api.TestFixtureExpectedAnswer(result.Answer), ExpectedResult: s.renderResult(result),
+	}, nil
+}
+
+// GetTestFixtureVideo answers GET /v1/test-fixture/video.mp4.
+func (s *server) GetTestFixtureVideo(ctx context.Context, _ api.GetTestFixtureVideoRequestObject) (api.GetTestFixtureVideoResponseObject, error) {
+	return servedBy{handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "video/mp4")
+		w.Header().Set("ETag", `"`+s.fixtureHash+`"`)
+		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.Fixture.Video))
+	}), request: exchangeOf(ctx).request}, nil
+}
+
+// GetMetrics answers GET /metrics.
+func (s *server) GetMetrics(ctx context.Context, _ api.GetMetricsRequestObject) (api.GetMetricsResponseObject, error) {
+	return servedBy{handler: s.Metrics, request: exchangeOf(ctx).request}, nil
+}
+
+// servedBy is a response that an ordinary handler writes.
+type servedBy struct {
+	handler http.Handler
+	request *http.Request
+}
+
+// VisitGetMetricsResponse implements api.GetMetricsResponseObject.
+func (s servedBy) VisitGetMetricsResponse(w http.ResponseWriter) error {
+	s.handler.ServeHTTP(w, s.request)
+	return nil
+}
+
+// VisitGetTestFixtureVideoResponse implements api.GetTestFixtureVideoResponseObject.
+func (s servedBy) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
+	return s.VisitGetMetricsResponse(w)
+}
+
+// GetContract answers GET /v1/openapi.json.
+func (s *server) GetContract(context.Context, api.GetContractRequestObject) (api.GetContractResponseObject, error) {
+	return document(s.contract), nil
+}
+
+// GetQuerySchema answers GET /v1/schemas/compiled-query.json.
+func (s *server) GetQuerySchema(context.Context, api.GetQuerySchemaRequestObject) (api.GetQuerySchemaResponseObject, error) {
+	return document(query.Schema()), nil
+}
+
+// document is a JSON document that is sent as it stands.
+type document json.RawMessage
+
+// VisitGetContractResponse implements api.GetContractResponseObject.
+func (d document) VisitGetContractResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "application/json")
+	_, err := w.Write(d)
+	return err
+}
+
+// VisitGetQuerySchemaResponse implements api.GetQuerySchemaResponseObject.
+func (d document) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
+	return d.VisitGetContractResponse(w)
+}
+
+// GetIndex answers GET /.
+func (s *server) GetIndex(context.Context, api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
+	paths := map[string]string{
+		"openapi": "/v1/openapi.json", "errors": "/v1/errors", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",
+		"test_fixture": "/v1/test-fixture", "compiled_query_schema": "/v1/schemas/compiled-query.json",
+		"sandbox": "/v1/sandbox", "docs": "/docs", "health": "/healthz", "readiness": "/readyz",
+	}
+	links := map[string]string{}
+	for name, path := range paths {
+		links[name] = s.url(path)
+	}
+	return api.GetIndex200JSONResponse{Object: api.IndexObjectIndex, Name: "vqa", Version: s.version, Links: links}, nil
+}
+
+// GetRobots answers GET /robots.txt.
+func (s *server) GetRobots(context.Context, api.GetRobotsRequestObject) (api.GetRobotsResponseObject, error) {
+	return api.GetRobots200TextResponse(robots), nil
+}
+
+// GetHealth answers GET /healthz.
+func (s *server) GetHealth(context.Context, api.GetHealthRequestObject) (api.GetHealthResponseObject, error) {
+	return api.GetHealth200JSONResponse{Status: api.Ok, Checks: map[string]string{}}, nil
+}
+
+// readyTimeout bounds each check of readiness.
+const readyTimeout = 2 * time.Second
+
+// GetReadiness answers GET /readyz. The names of failing checks are shown; why they
+// fail is logged.
+func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
+	checks, failed := map[string]string{}, []string{}
+	var first error
+	for _, h := range s.Health {
+		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+		err := h.Check(ctx)
+		cancel()
+		checks[h.Name] = "ok"
+		if err != nil {
+			checks[h.Name] = "failed"
+			failed = append(failed, h.Name)
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	if first == nil {
+		return api.GetReadiness200JSONResponse{Status: api.Ok, Checks: checks}, nil
+	}
+	code := asFault(first).Code
+	if fault.Lookup(code).Status != http.StatusServiceUnavailable {
+		code = fault.CapacityExhausted
+	}
+	return nil, fault.New(code, "The service is not ready: "+strings.Join(failed, ", ")+".").
+		WithDetail("checks", checks).WithCause(first)
+}

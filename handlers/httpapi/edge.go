@@ -1,0 +1,181 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/handlers/httpapi/api"
+	"vqa/handlers/media/objects"
+)
+
+// edge is what every request passes before its operation.
+type edge struct {
+	Options
+	contract *contract
+	writeErr func(http.ResponseWriter, *http.Request, error)
+	server   *server
+	// operations is the generated server: parameter binding and routing.
+	operations http.Handler
+}
+
+// New returns the whole HTTP interface. It fails when an option is missing or the
+// contract file cannot be enforced.
+func New(o Options) (http.Handler, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	c, err := loadContract()
+	if err != nil {
+		return nil, err
+	}
+	s, err := newServer(o, c)
+	if err != nil {
+		return nil, err
+	}
+	e := &edge{Options: o, contract: c, server: s, writeErr: ErrorWriter(o.Log)}
+	strict := api.NewStrictHandlerWithOptions(s, nil, api.StrictHTTPServerOptions{
+		RequestErrorHandlerFunc: e.writeErr, ResponseErrorHandlerFunc: e.writeErr,
+	})
+	e.operations = api.HandlerWithOptions(strict, api.ChiServerOptions{
+		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { e.writeErr(w, r, parameterFault(err)) },
+	})
+	return e, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := e.Service.Now()
+	x := &exchange{requestID: e.Service.IDs.New(id.Request), response: &recorder{ResponseWriter: w}}
+	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	w.Header().Set("X-Request-Id", x.requestID)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	defer e.log(x, r, start)
+	defer e.recover(x, r)
+	if err := e.serve(x, r); err != nil {
+		e.writeErr(x.response, r, err)
+	}
+}
+
+// serve finds what answers the request and guards it.
+func (e *edge) serve(x *exchange, r *http.Request) error {
+	if e.ObjectHandler != nil && strings.HasPrefix(r.URL.Path, objects.Path) {
+		e.ObjectHandler.ServeHTTP(x.response, r)
+		return nil
+	}
+	if r.Method == http.MethodHead {
+		// net/http drops the body of a response to HEAD.
+		r = r.Clone(r.Context())
+		r.Method = http.MethodGet
+	}
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	op, allowed := e.contract.find(r.Method, path)
+	if op == nil {
+		return e.refuseRoute(x, r, allowed)
+	}
+	x.operation = op
+	ctx, cancel := e.deadline(r.Context(), op)
+	defer cancel()
+	return e.run(x, r.WithContext(ctx))
+}
+
+// refuseRoute answers a request that no operation takes: 404 for an unknown path, 405
+// for a method that the path does not have (open-points.md, "Errors").
+func (e *edge) refuseRoute(x *exchange, r *http.Request, allowed []string) error {
+	if len(allowed) == 0 {
+		return fault.New(fault.ResourceNotFound, "There is no such path.")
+	}
+	x.response.Header().Set("Allow", strings.Join(allowed, ", "))
+	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed here.", r.Method)
+	writeEnvelope(x.response, http.StatusMethodNotAllowed, f, x.requestID)
+	return nil
+}
+
+func (e *edge) deadline(ctx context.Context, op *operation) (context.Context, context.CancelFunc) {
+	switch {
+	case op.streams:
+		return context.WithCancel(ctx)
+	case op.waits:
+		return context.WithTimeout(ctx, e.RequestTimeout+maxWait)
+	default:
+		return context.WithTimeout(ctx, e.RequestTimeout)
+	}
+}
+
+// run carries out an operation of the contract.
+func (e *edge) run(x *exchange, r *http.Request) error {
+	joinPreferences(r.Header)
+	x.request = r
+	if !x.operation.public {
+		x.response.Header().Set("Cache-Control", "no-store")
+		if err := e.authenticate(x, r); err != nil {
+			return err
+		}
+	}
+	if x.operation.body == nil {
+		e.operations.ServeHTTP(x.response, r)
+		return nil
+	}
+	raw, err := readBody(x.response, r)
+	if err != nil {
+		return err
+	}
+	if x.operation.idempotent {
+		if err := identify(x, r, raw); err != nil {
+			return err
+		}
+		if replayed, err := e.replay(x, r); replayed || err != nil {
+			return err
+		}
+	}
+	body, err := e.checkBody(x.operation, raw)
+	if err != nil {
+		return err
+	}
+	setBody(r, body)
+	x.response.keep = x.caller.Idempotency != nil
+	e.operations.ServeHTTP(x.response, r)
+	e.keepResponse(x, r)
+	return nil
+}
+
+// recover turns a panic into internal_error, unless the response is already on its
+// way: then the connection is cut, so that the client does not take a half for a whole.
+func (e *edge) recover(x *exchange, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	e.Log.ErrorContext(r.Context(), "request panicked", "request_id", x.requestID, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	if x.response.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	e.writeErr(x.response, r, fmt.Errorf("panic: %v", v))
+}
+
+// log writes one line for each request. A path may hold ids, never a secret; a query
+// string may hold a signature, and is left out.
+func (e *edge) log(x *exchange, r *http.Request, start time.Time) {
+	name := ""
+	if x.operation != nil {
+		name = x.operation.id
+	}
+	e.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+		slog.String("request_id", x.requestID), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.String("operation", name), slog.Int("status", x.response.status), slog.Int64("bytes", x.response.sent),
+		slog.Duration("took", e.Service.Now().Sub(start)), slog.String("account_id", x.caller.AccountID),
+		slog.String("key_id", x.caller.KeyID))
+}

@@ -1,0 +1,115 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"vqa/domain/fault"
+	"vqa/handlers/httpapi/api"
+)
+
+// ErrorWriter returns the one function that answers a request with an error: the
+// envelope of the contract (api-v1.md, "Errors"). A *fault.Fault is shown with its
+// own code; a lost database is db_unavailable; everything else is internal_error,
+// logged with its cause and never shown.
+func ErrorWriter(log *slog.Logger) func(w http.ResponseWriter, r *http.Request, err error) {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
+		f := asFault(err)
+		entry := fault.Lookup(f.Code)
+		if entry.Status == 0 {
+			// A code of failed resources says nothing about a request.
+			entry = fault.Lookup(fault.InternalError)
+			f = fault.New(fault.InternalError, "").WithCause(err)
+		}
+		requestID := exchangeOf(r.Context()).requestID
+		if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+			log.ErrorContext(r.Context(), "request failed", "request_id", requestID, "code", string(f.Code), "error", cause(err))
+		}
+		writeEnvelope(w, entry.Status, f, requestID)
+	}
+}
+
+// writeEnvelope writes a fault with a status that may differ from its code's own.
+func writeEnvelope(w http.ResponseWriter, status int, f *fault.Fault, requestID string) {
+	var body api.Error
+	body.Error.Code, body.Error.Message, body.Error.Status = string(f.Code), f.Message, status
+	body.Error.RequestId = requestID
+	if f.Param != "" {
+		body.Error.Param = &f.Param
+	}
+	if len(f.Details) > 0 {
+		body.Error.Details = &f.Details
+	}
+	if len(f.Violations) > 0 {
+		body.Error.Errors = new(violations(f.Violations))
+	}
+	h := w.Header()
+	switch status {
+	case http.StatusUnauthorized:
+		h.Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		h.Set("Retry-After", strconv.Itoa(max(f.RetryAfterS, 1)))
+	}
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// The status is sent: nobody is left to tell about a failing write.
+	_ = json.NewEncoder(w).Encode(body)
+}
+
+func violations(vs []fault.Violation) []api.Violation {
+	list := make([]api.Violation, len(vs))
+	for i, v := range vs {
+		list[i] = api.Violation{Param: v.Param, Code: api.ViolationCode(v.Code), Message: v.Message}
+	}
+	return list
+}
+
+// asFault gives every error the code under which a caller sees it.
+func asFault(err error) *fault.Fault {
+	if f := fault.Of(err); f != nil {
+		return f
+	}
+	if databaseLost(err) {
+		return fault.New(fault.DBUnavailable, "").WithCause(err)
+	}
+	return fault.New(fault.InternalError, "").WithCause(err)
+}
+
+// sqlUnavailable are the SQLSTATE classes of a server that cannot serve now:
+// connection exception, insufficient resources, operator intervention.
+var sqlUnavailable = []string{"08", "53", "57P"}
+
+// databaseLost recognises a database that is away by the errors of its connection,
+// without knowing its driver.
+func databaseLost(err error) bool {
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		for _, class := range sqlUnavailable {
+			if strings.HasPrefix(state.SQLState(), class) {
+				return true
+			}
+		}
+		return false
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return false
+	}
+	var network *net.OpError
+	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// cause is what a log line says about an error: a fault's own text hides its cause.
+func cause(err error) string {
+	if f := fault.Of(err); f != nil && f.Cause != nil {
+		return f.Error() + ": " + f.Cause.Error()
+	}
+	return err.Error()
+}

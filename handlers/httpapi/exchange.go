@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+
+	"vqa/handlers/command"
+	"vqa/projections/resources"
+)
+
+// exchange is one request and its response, as the edge's stages know it. It belongs
+// to the goroutine that serves the request.
+type exchange struct {
+	requestID string
+	// operation is nil for a path outside the contract.
+	operation *operation
+	// caller is zero for a public operation.
+	caller command.Caller
+	// nothingStored is set when the response must not answer a later request with
+	// the same Idempotency-Key, because nothing was carried out.
+	nothingStored bool
+	request       *http.Request
+	response      *recorder
+}
+
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange that a context belongs to; outside of the edge, one
+// that knows nothing.
+func exchangeOf(ctx context.Context) *exchange {
+	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
+		return x
+	}
+	return &exchange{}
+}
+
+// tenant is whose resources the caller may see.
+func (x *exchange) tenant() resources.Tenant {
+	return resources.Tenant{AccountID: x.caller.AccountID, Livemode: x.caller.Livemode}
+}
+
+// recorder notes what was sent, and keeps the body when it is asked to.
+type recorder struct {
+	http.ResponseWriter
+	status int
+	sent   int64
+	keep   bool
+	body   []byte
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *recorder) WriteHeader(status int) {
+	if r.status == 0 {
+		r.status = status
+	}
+	r.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (r *recorder) Write(p []byte) (int, error) {
+	if r.status == 0 {
+		r.status = http.StatusOK
+	}
+	if r.keep {
+		r.body = append(r.body, p...)
+	}
+	n, err := r.ResponseWriter.Write(p)
+	r.sent += int64(n)
+	return n, err
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

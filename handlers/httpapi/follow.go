@@ -1,0 +1,152 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"vqa/handlers/httpapi/api"
+	"vqa/projections/resources"
+)
+
+const (
+	// rereadEvery is how long a change may go unnoticed when its signal is lost, for
+	// instance because another node made it.
+	rereadEvery = 500 * time.Millisecond
+	// rereadGap keeps a busy service from reading once for each change of others.
+	rereadGap = 20 * time.Millisecond
+	// heartbeatEvery keeps proxies from closing a silent stream.
+	heartbeatEvery = 15 * time.Second
+)
+
+// await reads an analysis until it is terminal, at most for wait, and returns the last
+// that it read. It reads at least once.
+func (s *server) await(ctx context.Context, t resources.Tenant, analysisID string, wait time.Duration) (resources.Analysis, error) {
+	if wait <= 0 {
+		return s.Resources.Analysis(ctx, t, analysisID)
+	}
+	enough := time.NewTimer(wait)
+	defer enough.Stop()
+	var last resources.Analysis
+	err := s.follow(ctx, t, analysisID, enough.C, func(a resources.Analysis) error {
+		last = a
+		return nil
+	})
+	return last, err
+}
+
+// follow reads an analysis now and after each change, and ends with the terminal
+// state, when enough fires, or with the first error of a read or of see.
+func (s *server) follow(ctx context.Context, t resources.Tenant, analysisID string, enough <-chan time.Time, see func(resources.Analysis) error) error {
+	wake, unsubscribe := s.Wake()
+	defer unsubscribe()
+	reread := time.NewTicker(rereadEvery)
+	defer reread.Stop()
+	gap := time.NewTimer(rereadGap)
+	defer gap.Stop()
+	for {
+		a, err := s.Resources.Analysis(ctx, t, analysisID)
+		if err != nil {
+			return err
+		}
+		if err := see(a); err != nil || a.Status.Terminal() {
+			return err
+		}
+		gap.Reset(rereadGap)
+		if done, err := pause(ctx, enough, nil, gap.C); done || err != nil {
+			return err
+		}
+		if done, err := pause(ctx, enough, wake, reread.C); done || err != nil {
+			return err
+		}
+	}
+}
+
+// pause returns at the first signal of wake or next; done is true when enough fired.
+func pause(ctx context.Context, enough <-chan time.Time, wake <-chan struct{}, next <-chan time.Time) (done bool, err error) {
+	select {
+	case <-wake:
+		return false, nil
+	case <-next:
+		return false, nil
+	case <-enough:
+		return true, nil
+	case <-ctx.Done():
+		return true, ctx.Err()
+	}
+}
+
+// StreamAnalysis answers GET /v1/analyses/{id}/events (open-points.md, "Progress
+// without polling").
+func (s *server) StreamAnalysis(ctx context.Context, r api.StreamAnalysisRequestObject) (api.StreamAnalysisResponseObject, error) {
+	first, err := s.ownAnalysis(ctx, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	seen := ""
+	if r.Params.LastEventID != nil {
+		seen = *r.Params.LastEventID
+	}
+	return analysisStream{server: s, ctx: ctx, analysisID: first.ID, seen: seen}, nil
+}
+
+// analysisStream writes the server-sent events of one analysis.
+type analysisStream struct {
+	server     *server
+	ctx        context.Context
+	analysisID string
+	// seen is the id of the last event that the client has.
+	seen string
+}
+
+// VisitStreamAnalysisResponse implements api.StreamAnalysisResponseObject. The status
+// is sent before the first event, so a later failure can only end the stream; the
+// client then comes again with Last-Event-ID.
+func (st analysisStream) VisitStreamAnalysisResponse(w http.ResponseWriter) error {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.WriteHeader(http.StatusOK)
+	control := http.NewResponseController(w)
+	heartbeat := time.Now().Add(heartbeatEvery)
+	err := st.server.follow(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID, nil, func(a resources.Analysis) error {
+		name := eventID(a)
+		if name == st.seen {
+			if time.Now().Before(heartbeat) {
+				return nil
+			}
+			heartbeat = time.Now().Add(heartbeatEvery)
+			_, err := w.Write([]byte(": still here\n\n"))
+			return flushed(control, err)
+		}
+		data, err := json.Marshal(st.server.renderAnalysis(a))
+		if err != nil {
+			return err
+		}
+		st.seen = name
+		_, err = fmt.Fprintf(w, "event: analysis\nid: %s\ndata: %s\n\n", name, data)
+		return flushed(control, err)
+	})
+	if err != nil {
+		x := exchangeOf(st.ctx)
+		st.server.Log.DebugContext(st.ctx, "event stream ended early", "request_id", x.requestID, "error", err.Error())
+	}
+	return nil
+}
+
+// eventID names a state of an analysis: equal states have equal names.
+func eventID(a resources.Analysis) string {
+	position := 0
+	if a.QueuePosition != nil {
+		position = *a.QueuePosition
+	}
+	return string(a.Status) + "." + strconv.Itoa(a.Attempt) + "." + strconv.Itoa(a.Percent) + "." + strconv.Itoa(position)
+}
+
+func flushed(control *http.ResponseController, err error) error {
+	if err != nil {
+		return err
+	}
+	return control.Flush()
+}

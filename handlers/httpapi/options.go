@@ -1,0 +1,130 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"vqa/domain/account"
+	"vqa/domain/credit"
+	"vqa/domain/video"
+	"vqa/handlers/command"
+	"vqa/handlers/media/objects"
+	"vqa/projections"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+// Resources reads what a tenant owns. A read that follows a command sees its effect.
+// Errors: resource_not_found for an id or a cursor that is not the tenant's.
+type Resources interface {
+	// Key finds the API key of a secret's hash, whatever its state.
+	Key(ctx context.Context, secretHash string) (account.Key, bool, error)
+	Video(ctx context.Context, t resources.Tenant, id string) (video.State, error)
+	// Videos lists newest first; an empty status is every status.
+	Videos(ctx context.Context, t resources.Tenant, status video.Status, p projections.Page) ([]video.State, bool, error)
+	Analysis(ctx context.Context, t resources.Tenant, id string) (resources.Analysis, error)
+	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
+}
+
+// Ledger reads an account's balance and its transactions.
+type Ledger interface {
+	Balance(ctx context.Context, accountID string) (credit.State, error)
+	// Transactions lists newest first; an empty kind is every kind.
+	Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]ledger.Transaction, bool, error)
+}
+
+// Objects signs the URLs that a video carries.
+type Objects interface {
+	UploadURL(ctx context.Context, key, contentType string, maxBytes int64, ttl time.Duration) (objects.Signed, error)
+	DownloadURL(ctx context.Context, key, filename, contentType string, ttl time.Duration) (objects.Signed, error)
+}
+
+// Pricing is the configured price list (api-v1.md, "Usage meters and credits").
+type Pricing struct {
+	// PricePerSecondCents is the cost of one billed second, in US cents.
+	PricePerSecondCents        decimal.Decimal
+	SignupGrantSeconds         int64
+	CardGrantSeconds           int64
+	AutoRefillThresholdSeconds int64
+	AllowedPurchaseCents       []int64
+	CustomPurchaseEnabled      bool
+	MinPurchaseCents           int64
+	// BatchDiscountPct is 0 to 100.
+	BatchDiscountPct int
+	BatchMinPrompts  int
+	BatchMaxPrompts  int
+}
+
+// TestFixture is the video of test mode as it is served to anyone.
+type TestFixture struct {
+	// Video is the whole file, an MP4.
+	Video []byte
+	// Prompt is a question about it.
+	Prompt string
+}
+
+// HealthCheck is one thing that the service cannot do without.
+type HealthCheck struct {
+	Name string
+	// Check returns nil when all is well; a fault's code is shown, nothing else.
+	Check func(context.Context) error
+}
+
+// Options are what the edge is made of. Every field without a stated default is
+// required. The clock, the ids, the catalog and the fixture's answers are those of
+// Service.
+type Options struct {
+	Service   *command.Service
+	Resources Resources
+	Ledger    Ledger
+	Objects   Objects
+	// ObjectHandler serves the signed URLs below objects.Path; nil when another
+	// server does.
+	ObjectHandler http.Handler
+	// CheckURL refuses a URL that may not be fetched, without asking the network.
+	// Errors: url_forbidden, validation_failed.
+	CheckURL func(rawURL string) error
+	Pricing  Pricing
+	Fixture  TestFixture
+	// Wake subscribes to "something changed": the channel may miss signals, never
+	// the last one. The function ends the subscription.
+	Wake func() (<-chan struct{}, func())
+	// PublicURL is the address under which clients reach the service, without a
+	// trailing slash.
+	PublicURL string
+	Health    []HealthCheck
+	Metrics   http.Handler
+	// SandboxAddress identifies the client of an anonymous request; see AddressHash.
+	SandboxAddress func(*http.Request) string
+	// RequestTimeout bounds a request, except for the time that its caller chose to
+	// wait; 0 is 60 s.
+	RequestTimeout time.Duration
+	Log            *slog.Logger
+}
+
+// defaultRequestTimeout is generous because completing an upload reads the file.
+const defaultRequestTimeout = 60 * time.Second
+
+func (o *Options) check() error {
+	required := map[string]bool{
+		"Service": o.Service != nil, "Resources": o.Resources != nil, "Ledger": o.Ledger != nil, "Objects": o.Objects != nil,
+		"CheckURL": o.CheckURL != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
+		"Wake": o.Wake != nil, "PublicURL": o.PublicURL != "", "Metrics": o.Metrics != nil,
+		"SandboxAddress": o.SandboxAddress != nil, "Log": o.Log != nil,
+	}
+	var missing []error
+	for name, given := range required {
+		if !given {
+			missing = append(missing, errors.New("httpapi: "+name+" is required"))
+		}
+	}
+	if o.RequestTimeout == 0 {
+		o.RequestTimeout = defaultRequestTimeout
+	}
+	return errors.Join(missing...)
+}

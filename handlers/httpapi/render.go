@@ -1,0 +1,231 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/credit"
+	"vqa/domain/video"
+	"vqa/handlers/command"
+	"vqa/handlers/httpapi/api"
+	"vqa/handlers/media/objects"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+// signedLife is how long signed URLs live (api-v1.md, "Limits").
+const signedLife = time.Hour
+
+// stamp is a time as the contract shows it: UTC, in milliseconds.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func stampOf(t *time.Time) *time.Time {
+	if t == nil {
+		return nil
+	}
+	return new(stamp(*t))
+}
+
+// metadata is never null.
+func metadata(m map[string]string) api.Metadata {
+	if m == nil {
+		return api.Metadata{}
+	}
+	return maps.Clone(m)
+}
+
+// renderVideo makes the resource of a video, with URLs signed for this read.
+func (s *server) renderVideo(ctx context.Context, v video.State) (api.Video, error) {
+	out := api.Video{
+		Id: v.ID, Object: api.VideoObjectVideo, Livemode: v.Livemode, Status: api.VideoStatus(v.Status),
+		Filename: v.Filename, SizeBytes: v.DeclaredBytes, DurationS: v.DurationS(), ContentType: contentType(v),
+		Source: api.VideoSource(v.Source), Metadata: metadata(v.Metadata), ExpiresAt: stampOf(v.ExpiresAt),
+		CreatedAt: stamp(v.CreatedAt),
+	}
+	if f := v.File; f != nil {
+		out.SizeBytes, out.Width, out.Height, out.Fps = &f.SizeBytes, f.Width, f.Height, f.FPS
+	}
+	if v.Error != nil {
+		out.Error = &api.ResourceError{Code: string(v.Error.Code), Message: v.Error.Message}
+	}
+	var err error
+	if out.Upload, err = s.renderUpload(ctx, v); err != nil {
+		return api.Video{}, err
+	}
+	out.Media, err = s.renderMedia(ctx, v)
+	return out, err
+}
+
+// contentType is that of the file. Of a file that has not been fetched yet only its
+// URL speaks, and the contract has no null here.
+func contentType(v video.State) api.VideoContentType {
+	if v.ContentType != "" {
+		return api.VideoContentType(v.ContentType)
+	}
+	if u, err := url.Parse(v.URL); err == nil && strings.EqualFold(path.Ext(u.Path), ".mov") {
+		return api.VideoContentTypeVideoquicktime
+	}
+	return api.VideoContentTypeVideomp4
+}
+
+// renderUpload signs the upload of a video that still waits for it.
+func (s *server) renderUpload(ctx context.Context, v video.State) (*api.UploadInstructions, error) {
+	if v.Status != video.AwaitingUpload || v.ExpiresAt == nil {
+		return nil, nil
+	}
+	life := min(signedLife, v.ExpiresAt.Sub(s.Service.Now()))
+	if life <= 0 {
+		return nil, nil
+	}
+	signed, err := s.Objects.UploadURL(ctx, objects.UploadKey(v.ID), v.ContentType, video.MaxBytes, life)
+	if err != nil {
+		return nil, err
+	}
+	return &api.UploadInstructions{
+		Method: api.UploadInstructionsMethod(signed.Method), Url: signed.URL, Headers: signed.Headers, ExpiresAt: stamp(signed.ExpiresAt),
+	}, nil
+}
+
+// renderMedia signs the playback of a ready video that has a stored object.
+func (s *server) renderMedia(ctx context.Context, v video.State) (*api.SignedMedia, error) {
+	if v.Status != video.ReadyStatus || v.Fixture || v.File == nil || v.File.ObjectKey == "" {
+		return nil, nil
+	}
+	name := ""
+	if v.Filename != nil {
+		name = *v.Filename
+	}
+	signed, err := s.Objects.DownloadURL(ctx, v.File.ObjectKey, name, v.File.ContentType, signedLife)
+	if err != nil {
+		return nil, err
+	}
+	return &api.SignedMedia{Url: signed.URL, ExpiresAt: stamp(signed.ExpiresAt)}, nil
+}
+
+// renderAnalysis makes the resource of an analysis.
+func (s *server) renderAnalysis(a resources.Analysis) api.Analysis {
+	out := api.Analysis{
+		Id: a.ID, Object: api.AnalysisObjectAnalysis, Livemode: a.Livemode, Origin: api.AnalysisOrigin(a.Origin),
+		Status: api.AnalysisStatus(a.Status), VideoId: a.VideoID, Prompt: a.Prompt, Query: a.Query, Model: a.Model,
+		Options: api.AnalysisOptions{Narrative: a.Narrative}, QueuePosition: a.QueuePosition,
+		Metadata: metadata(a.Metadata), CreatedAt: stamp(a.CreatedAt), StartedAt: stampOf(a.StartedAt),
+		CompletedAt: stampOf(a.CompletedAt),
+	}
+	if a.ParseMode != "" {
+		out.ParseMode = new(api.ParseMode(a.ParseMode))
+	}
+	if !a.Status.Terminal() {
+		out.Progress = &api.Progress{Stage: string(a.Status), Percent: float64(a.Percent)}
+	}
+	if a.Result != nil {
+		out.Result = new(s.renderResult(*a.Result))
+	}
+	if a.Error != nil {
+		out.Error = &api.ResourceError{Code: string(a.Error.Code), Message: a.Error.Message}
+	}
+	if a.Usage != nil {
+		out.Usage = &api.Usage{
+			BilledSeconds: a.Usage.BilledSeconds, CreditBalanceAfter: a.Usage.BalanceAfter, Frames: a.Usage.Frames,
+			MeteringRule: new(api.PerSecond),
+		}
+		out.MeteringRule = new(api.PerSecond)
+	}
+	if a.Status == analysis.FailedStatus {
+		// The free re-run is not offered yet.
+		out.RerunEligible = new(false)
+	}
+	return out
+}
+
+// renderResult makes the wire form of a result; the page of a refusal gets the address
+// that this service has now.
+func (s *server) renderResult(r answer.Result) api.Result {
+	out := api.Result{
+		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: make([]api.Clip, len(r.Clips)),
+		TermConfidences: termConfidences(r.TermConfidences), QueryType: api.QueryType(r.QueryType),
+		VideoDurationS: r.VideoDurationS, DetectedCount: r.DetectedCount,
+	}
+	for i, c := range r.Clips {
+		out.Clips[i] = api.Clip{StartS: c.StartS, EndS: c.EndS, Confidence: c.Confidence, Terms: termConfidences(c.Terms)}
+	}
+	if r.IndeterminateReason != nil {
+		out.IndeterminateReason = new(api.IndeterminateReason(*r.IndeterminateReason))
+	}
+	if u := r.UnsupportedAction; u != nil {
+		docs := u.DocsURL
+		if strings.HasPrefix(docs, "/") {
+			docs = s.url(docs)
+		}
+		out.UnsupportedAction = &api.UnsupportedAction{Reason: u.Reason, DocsUrl: docs}
+	}
+	return out
+}
+
+func termConfidences(m map[string]float64) api.TermConfidences {
+	if m == nil {
+		return api.TermConfidences{}
+	}
+	return m
+}
+
+// renderPreview makes the answer to validate_only.
+func (s *server) renderPreview(p command.PlannedAnalysis) api.AnalysisPreview {
+	out := api.AnalysisPreview{
+		Object: api.AnalysisPreviewObjectAnalysisPreview, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode),
+		Assessable: p.Assessable, VideoDurationS: p.DurationS, EstimatedSeconds: p.EstimatedSeconds,
+	}
+	if p.EstimatedSeconds != nil {
+		cents := s.Pricing.PricePerSecondCents.Mul(decimal.NewFromInt(*p.EstimatedSeconds))
+		// Shift, not division: an estimate is exact.
+		out.EstimatedCostUsd = new(number(cents.Shift(-2)))
+	}
+	return out
+}
+
+// number is a decimal as a JSON number, digit by digit.
+func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
+
+// renderCredits makes the balance with one page of its ledger.
+func renderCredits(b credit.State, transactions []ledger.Transaction, more bool) api.Credits {
+	out := api.Credits{
+		Object: api.CreditsObjectCredits, BalanceSeconds: b.PostedSeconds, HeldSeconds: b.HeldSeconds,
+		AvailableSeconds: b.AvailableSeconds(), UsedSeconds: &b.UsedSeconds, Holds: renderHolds(b.Holds),
+		Transactions: make([]api.Transaction, len(transactions)), HasMore: more,
+	}
+	if b.SignupGrantSeconds > 0 {
+		out.GrantSeconds = &b.SignupGrantSeconds
+	}
+	for i, t := range transactions {
+		out.Transactions[i] = api.Transaction{
+			Id: t.ID, Kind: api.TransactionKind(t.Kind), SecondsDelta: t.SecondsDelta, BalanceAfterSeconds: t.BalanceAfter,
+			SourceType: (*string)(t.SourceType), SourceId: t.SourceID, CreatedAt: stamp(t.CreatedAt),
+		}
+		if t.DiscountPct > 0 {
+			out.Transactions[i].DiscountPct = &t.DiscountPct
+		}
+	}
+	return out
+}
+
+// renderHolds lists the open holds, newest first.
+func renderHolds(holds map[string]credit.OpenHold) []api.Hold {
+	open := slices.SortedFunc(maps.Values(holds), func(a, b credit.OpenHold) int { return strings.Compare(b.ID, a.ID) })
+	out := make([]api.Hold, len(open))
+	for i, h := range open {
+		out[i] = api.Hold{
+			Id: h.ID, Seconds: h.Seconds, SourceType: string(h.SourceType), SourceId: h.SourceID, DiscountPct: h.DiscountPct,
+			CreatedAt: stamp(h.CreatedAt),
+		}
+	}
+	return out
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+
+	"vqa/domain/query"
+	"vqa/handlers/httpapi/api"
+)
+
+// server answers the operations of the contract. What it serves to everyone is made
+// once, at the start.
+type server struct {
+	Options
+	contract    json.RawMessage
+	version     string
+	fixtureHash string
+	// fixtureDurationS is the length of the fixture in seconds.
+	fixtureDurationS float64
+	fixtureQuery     query.Query
+}
+
+var _ api.StrictServerInterface = (*server)(nil)
+
+func newServer(o Options, c *contract) (*server, error) {
+	published, err := c.published(o.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	info, _ := c.document["info"].(map[string]any)
+	version, _ := info["version"].(string)
+	sum := sha256.Sum256(o.Fixture.Video)
+	s := &server{
+		Options: o, contract: published, version: version, fixtureHash: hex.EncodeToString(sum[:]),
+		fixtureQuery: query.Compile(o.Fixture.Prompt),
+	}
+	duration := o.Service.Fixture.File().DurationMicros
+	if duration == nil {
+		return nil, fmt.Errorf("httpapi: the length of the fixture is not known")
+	}
+	s.fixtureDurationS = float64(*duration) / 1e6
+	return s, nil
+}
+
+// url makes an absolute URL of this service.
+func (s *server) url(path string) string { return s.PublicURL + path }
