@@ -1,0 +1,171 @@
+package frames
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// maxAddressSpace bounds the memory of one ffmpeg; 4K video needs about 1 GiB.
+	maxAddressSpace = 4 << 30
+	// maxPixels of one picture: 8192x8192.
+	maxPixels = 8192 * 8192
+	// formats are the containers that are opened: none of them can refer to other
+	// files, as playlists can.
+	formats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,ogg,h264,hevc,mjpeg,gif,asf"
+)
+
+// mode is which pictures are wanted.
+type mode int
+
+const (
+	sampled mode = iota // one at each instant of the grid
+	first               // the first one only
+)
+
+// arguments of ffmpeg. Standard output carries the JPEGs (multipart, with lengths),
+// file descriptor 3 a line with the time of each.
+func arguments(source string, opts Options, mode mode) []string {
+	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(1 << 30)}
+	args = append(args, inputArguments(source)...)
+	// Deblocking pictures that are never shown nor referred to changes nothing.
+	args = append(args, "-threads", "2", "-max_pixels", strconv.Itoa(maxPixels), "-skip_loop_filter", "noref")
+	if opts.Coarse {
+		args = append(args, "-skip_frame", "noref")
+	}
+	if opts.Start > 0 {
+		args = append(args, "-ss", seconds(opts.Start))
+	}
+	if opts.Duration > 0 {
+		args = append(args, "-t", seconds(opts.Duration))
+	}
+	args = append(args, "-i", inputName(source), "-map", "0:V:0", "-vf", filters(opts, mode))
+	if mode == first {
+		args = append(args, "-frames:v", "1")
+	}
+	return append(args, "-vsync", "passthrough", "-c:v", "mjpeg", "-threads", "1", "-q:v", "3", "-f", "mpjpeg", "pipe:1")
+}
+
+func inputArguments(source string) []string {
+	if isURL(source) {
+		return []string{"-protocol_whitelist", "http,https,tcp,tls", "-format_whitelist", formats,
+			"-rw_timeout", strconv.FormatInt((15 * time.Second).Microseconds(), 10)}
+	}
+	return []string{"-protocol_whitelist", "file", "-format_whitelist", formats}
+}
+
+func isURL(source string) bool {
+	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
+}
+
+// inputName keeps ffmpeg from reading a path as an option or as another protocol.
+func inputName(source string) string {
+	if isURL(source) {
+		return source
+	}
+	return "file:" + source
+}
+
+// filters: the grid (rounding up gives each instant the last picture before it), the
+// time on descriptor 3, then the size.
+func filters(opts Options, mode mode) string {
+	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", opts.LongSide)
+	chain := []string{
+		"metadata=mode=add:key=at:value=1",
+		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
+		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc", scale, scale),
+		"setsar=1", "format=yuvj420p",
+	}
+	if mode == sampled {
+		grid := fmt.Sprintf("fps=fps=%s:round=up", strconv.FormatFloat(opts.FPS, 'f', -1, 64))
+		chain = append([]string{grid}, chain...)
+	}
+	return strings.Join(chain, ",")
+}
+
+func seconds(d time.Duration) string {
+	return strconv.FormatFloat(d.Seconds(), 'f', 6, 64)
+}
+
+// process is a running ffmpeg.
+type process struct {
+	cmd      *exec.Cmd
+	pictures *bufio.Reader
+	times    *bufio.Reader
+	timesEnd *os.File
+	stderr   tail
+}
+
+// start runs ffmpeg; it is killed when ctx ends. The caller must call wait.
+func start(ctx context.Context, args []string) (*process, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, fmt.Errorf("frames: %w", err)
+	}
+	// The child has its own copy.
+	defer write.Close()
+	p := &process{cmd: exec.CommandContext(ctx, "ffmpeg", args...), times: bufio.NewReaderSize(read, 256), timesEnd: read}
+	p.cmd.ExtraFiles = []*os.File{write}
+	p.cmd.Stderr = &p.stderr
+	p.cmd.WaitDelay = 5 * time.Second
+	// A group of its own: a Ctrl-C for the service is the service's to handle.
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	stdout, err := p.cmd.StdoutPipe()
+	if err == nil {
+		err = p.cmd.Start()
+	}
+	if err != nil {
+		read.Close()
+		return nil, fmt.Errorf("frames: start ffmpeg: %w", err)
+	}
+	limit := unix.Rlimit{Cur: maxAddressSpace, Max: maxAddressSpace}
+	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_AS, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+		_ = p.cmd.Process.Kill()
+		_ = p.wait()
+		return nil, fmt.Errorf("frames: limit ffmpeg: %w", err)
+	}
+	p.pictures = bufio.NewReaderSize(stdout, 64<<10)
+	return p, nil
+}
+
+// frames reads frame after frame. It returns nil at the end of the output, errBreak
+// when yield wants no more.
+func (p *process) frames(yield func(Frame) bool) error {
+	for {
+		jpeg, err := readPart(p.pictures)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		// The filter wrote the time before the encoder saw the picture.
+		at, err := readTime(p.times)
+		if err != nil {
+			return err
+		}
+		if !yield(Frame{At: at, JPEG: jpeg}) {
+			return errBreak
+		}
+	}
+}
+
+// wait reaps the process and lets go of its pipes.
+func (p *process) wait() error {
+	defer p.timesEnd.Close()
+	return p.cmd.Wait()
+}
+
+// said is the end of what ffmpeg complained about; only after wait.
+func (p *process) said() string { return p.stderr.String() }

@@ -1,0 +1,310 @@
+package frames_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"image"
+	"image/jpeg"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/gpu/frames"
+)
+
+// ramp is a picture source whose brightness is 4 times the number of the frame, 10
+// frames a second.
+const ramp = "color=black:s=64x48:r=10,format=gray,geq=lum='4*N'"
+
+// render makes a clip with ffmpeg and returns its path.
+func render(t testing.TB, name string, args ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", append(append([]string{"-nostdin", "-v", "error"}, args...), path)...).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+func lavfi(source string, args ...string) []string {
+	return append([]string{"-f", "lavfi", "-i", source}, args...)
+}
+
+type sample struct {
+	at   float64
+	size image.Point
+	// gray of the centre, 0..255
+	gray int
+}
+
+func collect(t testing.TB, source string, opts frames.Options) ([]sample, error) {
+	t.Helper()
+	var list []sample
+	for f, err := range frames.Sample(t.Context(), source, opts) {
+		if err != nil {
+			return list, err
+		}
+		img, err := jpeg.Decode(bytes.NewReader(f.JPEG))
+		require.NoError(t, err)
+		size := img.Bounds().Size()
+		r, _, _, _ := img.At(size.X/2, size.Y/2).RGBA()
+		list = append(list, sample{at: f.At, size: size, gray: int(r >> 8)})
+	}
+	return list, nil
+}
+
+func times(list []sample) []float64 {
+	var at []float64
+	for _, s := range list {
+		at = append(at, s.at)
+	}
+	return at
+}
+
+func TestSamplesShowTheInstantTheyName(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "3", "-c:v", "libx264", "-bf", "0", "-qp", "1", "-color_range", "pc")...)
+	list, err := collect(t, clip, frames.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 0.5, 1, 1.5, 2, 2.5}, times(list))
+	for _, s := range list {
+		require.InDelta(t, 40*s.at, s.gray, 6, "at %v", s.at)
+	}
+}
+
+func TestStartAndDuration(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "5", "-c:v", "libx264", "-qp", "1", "-color_range", "pc")...)
+	list, err := collect(t, clip, frames.Options{FPS: 4, Start: 2 * time.Second, Duration: time.Second})
+	require.NoError(t, err)
+	require.Equal(t, []float64{2, 2.25, 2.5, 2.75}, times(list))
+	require.InDelta(t, 80, list[0].gray, 6)
+
+	list, err = collect(t, clip, frames.Options{Start: time.Minute})
+	require.NoError(t, err, "nothing to see after the end is no error")
+	require.Empty(t, list)
+}
+
+func TestVariableFrameRate(t *testing.T) {
+	t.Parallel()
+	// Only the pictures of 0, 0.1 and 2.0 s are kept: the second one stays on view.
+	clip := render(t, "vfr.mp4", lavfi(ramp+",trim=end_frame=30,select='eq(n,0)+eq(n,1)+eq(n,20)'", "-vsync", "vfr", "-c:v", "libx264", "-qp", "1", "-color_range", "pc")...)
+	list, err := collect(t, clip, frames.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 0.5, 1, 1.5, 2}, times(list)[:5])
+	for i, want := range []int{0, 4, 4, 4, 80} {
+		require.InDelta(t, want, list[i].gray, 4, "sample %d", i)
+	}
+}
+
+func TestPicturesThatBeginLateKeepTheirTime(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "late.mp4", "-f", "lavfi", "-i", "sine=d=4", "-itsoffset", "1.2", "-f", "lavfi", "-i", "testsrc=s=64x48:r=10:d=2",
+		"-map", "0", "-map", "1", "-vsync", "passthrough", "-c:v", "libx264", "-c:a", "aac")
+	list, err := collect(t, clip, frames.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []float64{1.5, 2, 2.5, 3}, times(list))
+}
+
+func TestAtLeastOneFrame(t *testing.T) {
+	t.Parallel()
+	for name, args := range map[string][]string{
+		"one frame":        {"-frames:v", "1", "-c:v", "libx264"},
+		"two short frames": {"-frames:v", "2", "-c:v", "libx264"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clip := render(t, "short.mp4", lavfi("testsrc=s=64x48:r=30", args...)...)
+			for _, fps := range []float64{0.1, 2} {
+				list, err := collect(t, clip, frames.Options{FPS: fps})
+				require.NoError(t, err)
+				require.Equal(t, []float64{0}, times(list), "fps %v", fps)
+			}
+		})
+	}
+}
+
+func TestSizes(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		source string
+		args   []string
+		want   image.Point
+	}{
+		"landscape":         {"testsrc=s=1280x720", nil, image.Pt(512, 288)},
+		"portrait":          {"testsrc=s=360x640", nil, image.Pt(288, 512)},
+		"never enlarged":    {"testsrc=s=64x48", nil, image.Pt(64, 48)},
+		"anamorphic":        {"testsrc=s=720x576,setsar=64/45", nil, image.Pt(512, 288)},
+		"extremely thin":    {"testsrc=s=2048x2", nil, image.Pt(512, 1)},
+		"ten bits":          {"testsrc=s=640x360,format=yuv420p10", nil, image.Pt(512, 288)},
+		"with transparency": {"testsrc=s=640x360,format=yuva420p", []string{"-c:v", "png"}, image.Pt(512, 288)},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			clip := render(t, "clip.mov", lavfi(tc.source, append(tc.args, "-frames:v", "3")...)...)
+			list, err := collect(t, clip, frames.Options{})
+			require.NoError(t, err)
+			require.Equal(t, tc.want, list[0].size)
+		})
+	}
+}
+
+func TestRotationIsApplied(t *testing.T) {
+	t.Parallel()
+	plain := render(t, "plain.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
+	turned := render(t, "turned.mp4", "-i", plain, "-c", "copy", "-metadata:s:v", "rotate=90")
+	list, err := collect(t, turned, frames.Options{})
+	require.NoError(t, err)
+	require.Equal(t, image.Pt(288, 512), list[0].size)
+}
+
+func TestUnreadableSources(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return path
+	}
+	good := render(t, "good.mp4", lavfi("testsrc=s=64x48", "-t", "1", "-c:v", "libx264")...)
+	bytes, err := os.ReadFile(good)
+	require.NoError(t, err)
+	for name, path := range map[string]string{
+		"text":                 write("text.mp4", "this is no video"),
+		"empty":                write("empty.mp4", ""),
+		"missing":              filepath.Join(dir, "missing.mp4"),
+		"cut off before moov":  write("cut.mp4", string(bytes[:len(bytes)/2])),
+		"sound only":           render(t, "sound.m4a", lavfi("sine=d=1")...),
+		"playlist in disguise": write("list.mp4", "#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n"+good+"\n#EXT-X-ENDLIST\n"),
+		"concat list":          write("concat.mp4", "ffconcat version 1.0\nfile '"+good+"'\n"),
+		"protocol in the path": "concat:" + good,
+		"option as the path":   "-version",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			list, err := collect(t, path, frames.Options{})
+			unreadable, ok := errors.AsType[*frames.UnreadableError](err)
+			require.True(t, ok, "%v", err)
+			require.NotEmpty(t, unreadable.Reason)
+			require.LessOrEqual(t, len(unreadable.Reason), 2048)
+			require.Empty(t, list)
+		})
+	}
+}
+
+func TestHTTPSource(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "clip.mp4", lavfi("testsrc=s=64x48", "-t", "1", "-c:v", "libx264")...)
+	server := httptest.NewServer(http.FileServer(http.Dir(filepath.Dir(clip))))
+	t.Cleanup(server.Close)
+	list, err := collect(t, server.URL+"/clip.mp4", frames.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []float64{0, 0.5}, times(list))
+
+	_, err = collect(t, server.URL+"/missing.mp4", frames.Options{})
+	require.Error(t, err)
+	_, unreadable := errors.AsType[*frames.UnreadableError](err)
+	require.False(t, unreadable, "a server that fails says nothing about the video: %v", err)
+}
+
+// children lists the processes that have the clip among their arguments.
+func children(t *testing.T, clip string) []string {
+	t.Helper()
+	var found []string
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	require.NoError(t, err)
+	for _, line := range lines {
+		if content, err := os.ReadFile(line); err == nil && bytes.Contains(content, []byte(clip)) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	t.Parallel()
+	// Long enough that ffmpeg is still at work when the iteration ends.
+	clip := render(t, "long.mp4", lavfi("testsrc=s=640x360", "-t", "20", "-c:v", "libx264", "-preset", "ultrafast")...)
+	opts := frames.Options{FPS: 25}
+
+	for _, err := range frames.Sample(t.Context(), clip, opts) {
+		require.NoError(t, err)
+		require.Len(t, children(t, clip), 1)
+		break
+	}
+	require.Empty(t, children(t, clip), "after a break")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("the client went away")
+	var last error
+	for _, err := range frames.Sample(ctx, clip, opts) {
+		cancel(gone)
+		last = err
+	}
+	require.ErrorIs(t, last, gone)
+	require.Empty(t, children(t, clip), "after a cancel")
+}
+
+func TestStalledSourceIsGivenUp(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	t.Cleanup(server.Close)
+	defer close(release)
+	_, err := collect(t, server.URL+"/clip.mp4", frames.Options{Stall: 300 * time.Millisecond})
+	require.ErrorContains(t, err, "no progress")
+}
+
+func TestOptionsOutOfRange(t *testing.T) {
+	t.Parallel()
+	for _, opts := range []frames.Options{{FPS: -1}, {FPS: 61}, {LongSide: 8}, {LongSide: 5000}, {Start: -1}, {Duration: -1}, {Stall: -1}} {
+		_, err := collect(t, "any.mp4", opts)
+		require.Error(t, err, "%+v", opts)
+		_, unreadable := errors.AsType[*frames.UnreadableError](err)
+		require.False(t, unreadable)
+	}
+}
+
+func TestCoarseKeepsTheGrid(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "4", "-c:v", "libx264", "-bf", "2", "-qp", "1", "-color_range", "pc")...)
+	exact, err := collect(t, clip, frames.Options{})
+	require.NoError(t, err)
+	coarse, err := collect(t, clip, frames.Options{Coarse: true})
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(times(exact), times(coarse)))
+	for i := range exact {
+		require.InDelta(t, exact[i].gray, coarse[i].gray, 4*3+2, "sample %d is older than two B-frames", i)
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	clip := render(b, "bench.mp4", lavfi("testsrc2=s=1280x720:r=30", "-t", "10", "-c:v", "libx264", "-preset", "veryfast")...)
+	for name, opts := range map[string]frames.Options{"exact": {}, "coarse": {Coarse: true}} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				count := 0
+				for _, err := range frames.Sample(b.Context(), clip, opts) {
+					if err != nil {
+						b.Fatal(err)
+					}
+					count++
+				}
+				b.ReportMetric(float64(count), "frames")
+			}
+		})
+	}
+}
