@@ -20,7 +20,6 @@ import (
 type edge struct {
 	Options
 	contract *contract
-	writeErr func(http.ResponseWriter, *http.Request, error)
 	server   *server
 	// operations is the generated server: parameter binding and routing.
 	operations http.Handler
@@ -40,12 +39,12 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &edge{Options: o, contract: c, server: s, writeErr: ErrorWriter(o.Log)}
+	e := &edge{Options: o, contract: c, server: s}
 	strict := api.NewStrictHandlerWithOptions(s, nil, api.StrictHTTPServerOptions{
-		RequestErrorHandlerFunc: e.writeErr, ResponseErrorHandlerFunc: e.writeErr,
+		RequestErrorHandlerFunc: WriteError, ResponseErrorHandlerFunc: WriteError,
 	})
 	e.operations = api.HandlerWithOptions(strict, api.ChiServerOptions{
-		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { e.writeErr(w, r, parameterFault(err)) },
+		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { WriteError(w, r, parameterFault(err)) },
 	})
 	return e, nil
 }
@@ -53,14 +52,14 @@ func New(o Options) (http.Handler, error) {
 // ServeHTTP implements http.Handler.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := e.Service.Now()
-	x := &exchange{requestID: e.Service.IDs.New(id.Request), response: &recorder{ResponseWriter: w}}
+	x := &exchange{requestID: e.Service.IDs.New(id.Request), log: e.Log, response: &recorder{ResponseWriter: w}}
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 	w.Header().Set("X-Request-Id", x.requestID)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	defer e.log(x, r, start)
 	defer e.recover(x, r)
 	if err := e.serve(x, r); err != nil {
-		e.writeErr(x.response, r, err)
+		WriteError(x.response, r, err)
 	}
 }
 
@@ -163,7 +162,7 @@ func (e *edge) recover(x *exchange, r *http.Request) {
 	if x.response.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
-	e.writeErr(x.response, r, fmt.Errorf("panic: %v", v))
+	WriteError(x.response, r, fmt.Errorf("panic: %v", v))
 }
 
 // log writes one line for each request. A path may hold ids, never a secret; a query

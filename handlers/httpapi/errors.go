@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -15,25 +14,23 @@ import (
 	"vqa/handlers/httpapi/api"
 )
 
-// ErrorWriter returns the one function that answers a request with an error: the
-// envelope of the contract (api-v1.md, "Errors"). A *fault.Fault is shown with its
-// own code; a lost database is db_unavailable; everything else is internal_error,
-// logged with its cause and never shown.
-func ErrorWriter(log *slog.Logger) func(w http.ResponseWriter, r *http.Request, err error) {
-	return func(w http.ResponseWriter, r *http.Request, err error) {
-		f := asFault(err)
-		entry := fault.Lookup(f.Code)
-		if entry.Status == 0 {
-			// A code of failed resources says nothing about a request.
-			entry = fault.Lookup(fault.InternalError)
-			f = fault.New(fault.InternalError, "").WithCause(err)
-		}
-		requestID := exchangeOf(r.Context()).requestID
-		if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
-			log.ErrorContext(r.Context(), "request failed", "request_id", requestID, "code", string(f.Code), "error", cause(err))
-		}
-		writeEnvelope(w, entry.Status, f, requestID)
+// WriteError answers a request with an error, and is the only function that does: the
+// envelope of the contract (api-v1.md, "Errors"). A *fault.Fault is shown with its own
+// code; a lost database is db_unavailable; everything else is internal_error, logged
+// with its cause and never shown.
+func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	f := asFault(err)
+	entry := fault.Lookup(f.Code)
+	if entry.Status == 0 {
+		// A code of failed resources says nothing about a request.
+		entry = fault.Lookup(fault.InternalError)
+		f = fault.New(fault.InternalError, "").WithCause(err)
 	}
+	x := exchangeOf(r.Context())
+	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
+		x.log.ErrorContext(r.Context(), "request failed", "request_id", x.requestID, "code", string(f.Code), "error", cause(err))
+	}
+	writeEnvelope(w, entry.Status, f, x.requestID)
 }
 
 // writeEnvelope writes a fault with a status that may differ from its code's own.

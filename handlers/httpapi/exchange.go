@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 
 	"vqa/handlers/command"
@@ -12,6 +13,7 @@ import (
 // to the goroutine that serves the request.
 type exchange struct {
 	requestID string
+	log       *slog.Logger
 	// operation is nil for a path outside the contract.
 	operation *operation
 	// caller is zero for a public operation.
@@ -31,7 +33,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	if x, ok := ctx.Value(exchangeKey{}).(*exchange); ok {
 		return x
 	}
-	return &exchange{}
+	return &exchange{log: slog.Default()}
 }
 
 // tenant is whose resources the caller may see.
