@@ -1,0 +1,114 @@
+package worker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// stopGrace is how long a child may take to end after SIGTERM; it gives its own
+// requests 5 s.
+const stopGrace = 6 * time.Second
+
+// maxLineBytes bounds a line that the child prints.
+const maxLineBytes = 16 << 10
+
+// runChild runs one child to its end, publishing its URL while it serves.
+func (w *Worker) runChild(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, w.opts.NodePath, filepath.Join("src", "main.js"), "--threads", strconv.Itoa(w.opts.Threads))
+	cmd.Dir = w.opts.Dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NODE_ENV=production"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	cmd.WaitDelay = stopGrace
+	// Kept open, never written to: its end tells the child that this process is gone.
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	defer stdin.Close()
+	announced := make(chan announcement, 1)
+	stdout := &lines{take: func(line []byte) { announce(line, announced) }}
+	stderr := &lines{take: func(line []byte) { w.opts.Log.Warn("inference worker", slog.String("said", string(line))) }}
+	cmd.Stdout, cmd.Stderr = stdout, stderr
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	var watch sync.WaitGroup
+	watch.Go(func() {
+		select {
+		case a := <-announced:
+			w.publish(fmt.Sprintf("http://127.0.0.1:%d", a.Port), cmd.Process, false)
+			w.opts.Log.Info("inference worker serves", "port", a.Port, "threads", a.Threads)
+		case <-time.After(startTimeout):
+			_ = cmd.Process.Kill()
+		case <-ctx.Done():
+		}
+	})
+	err = cmd.Wait()
+	cancel()
+	watch.Wait()
+	w.publish("", nil, false)
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	return err
+}
+
+// announcement is the line with which a child says that it serves.
+type announcement struct {
+	Port    int `json:"port"`
+	Threads int `json:"threads"`
+}
+
+func announce(line []byte, announced chan<- announcement) {
+	var a announcement
+	if json.Unmarshal(line, &a) != nil || a.Port < 1 || a.Port > 65535 {
+		return
+	}
+	select {
+	case announced <- a:
+	default: // said twice
+	}
+}
+
+// lines hands over what is written to it line by line, in bounded memory: what is
+// beyond maxLineBytes of a line is dropped.
+type lines struct {
+	take    func(line []byte)
+	pending []byte
+}
+
+var _ io.Writer = (*lines)(nil)
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		n, line, _ := bufio.ScanLines(rest, false)
+		if n == 0 {
+			l.keep(rest)
+			break
+		}
+		l.keep(line)
+		l.take(l.pending)
+		l.pending, rest = l.pending[:0], rest[n:]
+	}
+	return len(p), nil
+}
+
+func (l *lines) keep(part []byte) {
+	l.pending = append(l.pending, part[:min(len(part), maxLineBytes-len(l.pending))]...)
+}

@@ -1,0 +1,239 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"vqa/gpu"
+	"vqa/gpu/oip"
+)
+
+const (
+	startTimeout = 60 * time.Second
+	startWait    = 30 * time.Second
+	minBackoff   = 100 * time.Millisecond
+	maxBackoff   = 10 * time.Second
+	// settled is how long a child must have served to be taken for healthy.
+	settled = 30 * time.Second
+)
+
+// Options of Start; the zero value of each field takes its default.
+type Options struct {
+	// Dir is the folder with src/main.js and node_modules; by default Find's.
+	Dir string
+	// Threads is the number of frames worked on at once; by default the processors
+	// that this program may use.
+	Threads int
+	// NodePath is the node program; by default the one on the PATH.
+	NodePath string
+	// Timeout bounds one request; by default oip.DefaultTimeout.
+	Timeout time.Duration
+	// Log takes what the child says and what becomes of it; by default slog.Default.
+	Log *slog.Logger
+}
+
+// Worker is a supervised child process.
+type Worker struct {
+	opts   Options
+	client *oip.Client
+	stop   context.CancelFunc
+	done   chan struct{}
+
+	mu sync.Mutex
+	// url of the serving child, else "".
+	url string
+	// changed is closed, and replaced, whenever url or closed changes.
+	changed chan struct{}
+	closed  bool
+	// child is the process that serves at url, else nil.
+	child *os.Process
+}
+
+// Find returns the worker's folder: gpu/worker under the working directory or one of
+// its parents, else beside or above the program.
+func Find() (string, error) {
+	var roots []string
+	if wd, err := os.Getwd(); err == nil {
+		for dir := wd; ; dir = filepath.Dir(dir) {
+			roots = append(roots, dir)
+			if dir == filepath.Dir(dir) {
+				break
+			}
+		}
+	}
+	if exe, err := os.Executable(); err == nil {
+		roots = append(roots, filepath.Dir(exe), filepath.Dir(filepath.Dir(exe)))
+	}
+	for _, root := range roots {
+		dir := filepath.Join(root, "gpu", "worker")
+		if check(dir) == nil {
+			return dir, nil
+		}
+	}
+	return "", errors.New("inference worker: no gpu/worker with its packages near the working directory or the program: run `make setup`")
+}
+
+// check says whether a folder can be run.
+func check(dir string) error {
+	for _, part := range []string{filepath.Join("src", "main.js"), filepath.Join("node_modules", "@vladmandic", "human", "package.json")} {
+		if _, err := os.Stat(filepath.Join(dir, part)); err != nil {
+			return fmt.Errorf("inference worker: run `make setup`: %w", err)
+		}
+	}
+	return nil
+}
+
+// Start spawns the child and returns at once; the child serves a second or two
+// later. It runs until Close is called or ctx ends. Errors: no node, or no folder
+// with installed packages.
+func Start(ctx context.Context, opts Options) (*Worker, error) {
+	var err error
+	if opts.NodePath == "" {
+		opts.NodePath = "node"
+	}
+	if opts.NodePath, err = exec.LookPath(opts.NodePath); err != nil {
+		return nil, fmt.Errorf("inference worker: Node 20.6 or later is needed: %w", err)
+	}
+	if opts.Dir == "" {
+		if opts.Dir, err = Find(); err != nil {
+			return nil, err
+		}
+	} else if err := check(opts.Dir); err != nil {
+		return nil, err
+	}
+	if opts.Threads <= 0 {
+		opts.Threads = runtime.GOMAXPROCS(0)
+	}
+	if opts.Log == nil {
+		opts.Log = slog.Default()
+	}
+	lifetime, stop := context.WithCancel(ctx)
+	w := &Worker{opts: opts, stop: stop, done: make(chan struct{}), changed: make(chan struct{})}
+	w.client = oip.New(w.endpoint, oip.Options{Timeout: opts.Timeout})
+	go w.supervise(lifetime)
+	return w, nil
+}
+
+// Close ends the child, waits for it, and returns. It may be called again.
+func (w *Worker) Close() {
+	w.stop()
+	<-w.done
+	w.client.Close()
+}
+
+// Engine asks the child that is serving at the moment.
+func (w *Worker) Engine() gpu.Engine { return engine{w} }
+
+// supervise keeps one child running until ctx ends.
+func (w *Worker) supervise(ctx context.Context) {
+	defer close(w.done)
+	// The kernel ties a child's life to the thread that made it, so that thread must
+	// not end before.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	defer w.publish("", nil, true)
+	backoff := minBackoff
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := w.runChild(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > settled {
+			backoff = minBackoff
+		}
+		w.opts.Log.Warn("inference worker ended", "error", err, "restart_in", backoff)
+		select {
+		case <-ctx.Done():
+		case <-time.After(backoff):
+		}
+		backoff = min(2*backoff, maxBackoff)
+	}
+}
+
+// publish makes a change of state known to those who wait for one.
+func (w *Worker) publish(url string, child *os.Process, closed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.url, w.child, w.closed = url, child, closed
+	close(w.changed)
+	w.changed = make(chan struct{})
+}
+
+func (w *Worker) endpoint() (string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case w.closed:
+		return "", errors.New("the inference worker is closed")
+	case w.url == "":
+		return "", errors.New("the inference worker is starting")
+	}
+	return w.url, nil
+}
+
+// await returns once a child serves, or when none will within startWait.
+func (w *Worker) await(ctx context.Context) error {
+	limit := time.NewTimer(startWait)
+	defer limit.Stop()
+	for {
+		w.mu.Lock()
+		up, closed, changed := w.url != "", w.closed, w.changed
+		w.mu.Unlock()
+		if up || closed {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("inference: %w", context.Cause(ctx))
+		case <-limit.C:
+			return &gpu.UnavailableError{Err: errors.New("the inference worker does not start")}
+		}
+	}
+}
+
+// hung kills the child that is serving at a URL, if it still is.
+func (w *Worker) hung(url string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if url != "" && w.url == url {
+		w.opts.Log.Warn("inference worker hangs: killed")
+		_ = w.child.Kill() // it does not listen to SIGTERM
+	}
+}
+
+// engine waits for a starting child, and has a hung one killed.
+type engine struct{ w *Worker }
+
+// Detect implements gpu.Engine.
+func (e engine) Detect(ctx context.Context, req gpu.Request) (gpu.Response, error) {
+	if err := e.w.await(ctx); err != nil {
+		return gpu.Response{}, err
+	}
+	url, _ := e.w.endpoint()
+	resp, err := e.w.client.Detect(ctx, req)
+	if _, unavailable := errors.AsType[*gpu.UnavailableError](err); unavailable && errors.Is(err, context.DeadlineExceeded) {
+		e.w.hung(url)
+	}
+	return resp, err
+}
+
+// Ready implements gpu.Engine.
+func (e engine) Ready(ctx context.Context) error { return e.w.client.Ready(ctx) }
+
+// Info implements gpu.Engine.
+func (e engine) Info(ctx context.Context) (gpu.Info, error) {
+	if err := e.w.await(ctx); err != nil {
+		return gpu.Info{}, err
+	}
+	return e.w.client.Info(ctx)
+}
