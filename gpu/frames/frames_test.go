@@ -243,6 +243,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	require.Empty(t, children(t, clip), "after a break")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
+	defer cancel(nil)
 	gone := errors.New("the client went away")
 	var last error
 	for _, err := range frames.Sample(ctx, clip, opts) {
