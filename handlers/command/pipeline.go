@@ -9,7 +9,9 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"vqa/domain/fault"
@@ -72,10 +74,18 @@ type task struct {
 	intent intent
 	decide func(*session) error
 	done   chan error
+	// claimed is set once: by the lane that will decide the task, or by the caller that
+	// no longer waits for it.
+	claimed atomic.Bool
 }
 
+// claim reports whether the task is now the claimant's.
+func (t *task) claim() bool { return t.claimed.CompareAndSwap(false, true) }
+
 // do runs one command to its verdict. An error of decide is returned as it is and
-// leaves nothing behind.
+// leaves nothing behind. When ctx ends before the lane has taken the command, nothing
+// has happened; after that do waits for the verdict, at most commitTimeout, so that
+// decide never runs when do has returned.
 func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) error) error {
 	t := &task{ctx: ctx, intent: in, decide: decide, done: make(chan error, 1)}
 	lane := fnv.New32a()
@@ -91,7 +101,10 @@ func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) erro
 	case err := <-t.done:
 		return err
 	case <-ctx.Done():
-		return ctx.Err()
+		if t.claim() {
+			return ctx.Err()
+		}
+		return <-t.done
 	}
 }
 
@@ -113,44 +126,57 @@ func (p *Pipeline) work(ctx context.Context, lane chan *task) {
 }
 
 // gather takes what is waiting, without waiting for more: under load groups grow by
-// themselves, and an idle service adds no delay.
+// themselves, and an idle service adds no delay. Tasks that their callers gave up are
+// left out.
 func gather(first *task, lane chan *task) []*task {
-	group := []*task{first}
-	for len(group) < groupMax {
-		select {
-		case t := <-lane:
+	var group []*task
+	for t := first; ; {
+		if t.claim() {
 			group = append(group, t)
+		}
+		if len(group) == groupMax {
+			return group
+		}
+		select {
+		case t = <-lane:
 		default:
 			return group
 		}
 	}
-	return group
 }
 
 // commitTimeout bounds one group: its commit must not hang on one caller's deadline,
 // nor on none.
 const commitTimeout = 30 * time.Second
 
-// run decides and commits a group until every task has its verdict.
+// run brings every task of a group to its verdict.
 func (p *Pipeline) run(group []*task) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
+	p.commit(ctx, group)
+}
+
+// commit decides and appends a group, anew after a conflict, until it stands or the
+// tries are used up.
+func (p *Pipeline) commit(ctx context.Context, group []*task) {
 	for try := 1; len(group) > 0; try++ {
-		err := p.attempt(ctx, &group)
+		verdicts, err := p.attempt(ctx, group)
 		var conflict *eventstore.ConflictError
 		var taken *eventstore.ReceiptError
 		switch {
 		case err == nil:
-			settle(group, nil)
+			for i, t := range group {
+				t.done <- verdicts[i]
+			}
 			return
-		case errors.As(err, &taken):
+		case errors.As(err, &taken) && concerns(taken, group):
 			group = refuseTaken(group, taken)
-		case errors.As(err, &conflict) && try < maxTries:
+		case errors.As(err, &conflict) && try < maxTries && ctx.Err() == nil:
 			backoff(ctx, try)
-		case len(group) > 1:
+		case len(group) > 1 && ctx.Err() == nil:
 			// One bad command must not fail its neighbours.
 			for _, t := range group {
-				p.run([]*task{t})
+				p.commit(ctx, []*task{t})
 			}
 			return
 		case errors.As(err, &conflict):
@@ -164,43 +190,38 @@ func (p *Pipeline) run(group []*task) {
 	}
 }
 
-// attempt decides every task of the group once and appends the outcome. Tasks that
-// get their verdict on the way leave the group.
-func (p *Pipeline) attempt(ctx context.Context, group *[]*task) error {
-	loaded, err := p.store.Load(ctx, declared(*group)...)
+// attempt decides every task of the group once and appends the outcome. The verdicts,
+// one for each task, hold only when err is nil: a task may have been refused because of
+// what a neighbour was about to do, and then nothing of that came to be.
+func (p *Pipeline) attempt(ctx context.Context, group []*task) (verdicts []error, err error) {
+	loaded, err := p.store.Load(ctx, declared(group)...)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	entries := map[eventstore.StreamID]entry{}
 	receipts := map[receiptKey]bool{}
 	var batch eventstore.Batch
-	standing := (*group)[:0:0]
-	for _, t := range *group {
+	verdicts = make([]error, len(group))
+	for i, t := range group {
 		s := &session{ctx: ctx, store: p.store, loaded: loaded, entries: maps.Clone(entries), now: p.now(), meta: t.intent.meta}
-		if err := p.decideOne(t, s, receipts); err != nil {
-			t.done <- err
+		verdicts[i] = p.decideOne(t, s, receipts)
+		if verdicts[i] != nil || t.intent.dryRun {
 			continue
 		}
-		if t.intent.dryRun {
-			t.done <- nil
-			continue
-		}
-		standing = append(standing, t)
 		entries = s.entries
 		if r := t.intent.receipt; r != nil {
 			r.CreatedAt = s.now
 			batch.Receipts = append(batch.Receipts, *r)
 		}
 	}
-	*group = standing
-	if batch.Writes, err = writes(entries); err != nil {
-		return err
+	if batch.Writes, err = writes(entries, len(batch.Receipts) > 0); err != nil {
+		return nil, err
 	}
 	if len(batch.Writes) == 0 && len(batch.Receipts) == 0 {
-		return nil
+		return verdicts, nil
 	}
 	_, err = p.store.Append(ctx, batch)
-	return err
+	return verdicts, err
 }
 
 // receiptKey identifies a request within a group.
@@ -242,9 +263,9 @@ func declared(group []*task) []eventstore.StreamID {
 
 // writes are the changes that the sessions left in the entries. An aggregate that
 // was only read is asserted by the store to be unchanged when something else is
-// written, because the decision stands on it.
-func writes(entries map[eventstore.StreamID]entry) ([]eventstore.Write, error) {
-	changed := false
+// written, be it a receipt, because the decision stands on it.
+func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.Write, error) {
+	changed := receipts
 	all := make([]eventstore.Write, 0, len(entries))
 	for id, e := range entries {
 		if e.expected == 0 && len(e.pending) == 0 {
@@ -273,11 +294,21 @@ func settle(group []*task, err error) {
 	}
 }
 
+// concerns reports whether a task of the group carries the key that is taken.
+func concerns(taken *eventstore.ReceiptError, group []*task) bool {
+	return slices.ContainsFunc(group, func(t *task) bool { return carries(t, taken) })
+}
+
+func carries(t *task, taken *eventstore.ReceiptError) bool {
+	r := t.intent.receipt
+	return r != nil && !t.intent.dryRun && r.AccountID == taken.AccountID && r.Key == taken.Key
+}
+
 // refuseTaken ends the task whose idempotency key another process took first.
 func refuseTaken(group []*task, taken *eventstore.ReceiptError) []*task {
 	rest := group[:0:0]
 	for _, t := range group {
-		if r := t.intent.receipt; r != nil && r.AccountID == taken.AccountID && r.Key == taken.Key {
+		if carries(t, taken) {
 			t.done <- idempotencyRunning()
 			continue
 		}

@@ -1,0 +1,433 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/memory"
+)
+
+const acct = "acct_1"
+
+// bench is a pipeline on a log in memory whose first Load waits, so that commands gather
+// behind it. All of it lives in a bubble of synctest.
+type bench struct {
+	t       *testing.T
+	p       *Pipeline
+	store   *memory.Store
+	shim    *shim
+	appends int
+	loads   int
+	gate    chan struct{}
+}
+
+func inBubble(t *testing.T, test func(*bench)) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bench{t: t, store: memory.New(codec.Events(), time.Now), gate: make(chan struct{})}
+		b.shim = &shim{Store: b.store}
+		b.shim.beforeLoad = func(context.Context) error {
+			b.loads++
+			if b.loads == 1 {
+				<-b.gate
+			}
+			return nil
+		}
+		b.shim.afterAppend = func(context.Context, eventstore.Batch) error {
+			b.appends++
+			return nil
+		}
+		b.p = NewPipeline(b.shim, time.Now, slog.New(slog.DiscardHandler))
+		start(t, b.p)
+		test(b)
+	})
+}
+
+// verdict is where a command that was started will leave its error.
+type verdict struct{ err error }
+
+// begin starts a command and returns when it waits for its turn.
+func (b *bench) begin(ctx context.Context, in intent, decide func(*session) error) *verdict {
+	v := &verdict{errors.New("no verdict yet")}
+	go func() { v.err = b.p.do(ctx, in, decide) }()
+	synctest.Wait()
+	return v
+}
+
+// open lets the gathered commands pass and waits until nothing moves any more.
+func (b *bench) open() {
+	close(b.gate)
+	b.settle()
+}
+
+// settle outlasts every backoff; the bubble's time costs nothing.
+func (b *bench) settle() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+func lane() intent {
+	return intent{accountID: acct, meta: eventstore.Meta{AccountID: acct}, streams: []eventstore.StreamID{credits.stream(acct)}}
+}
+
+// grantOf adds seconds to the account.
+func grantOf(seconds int64) func(*session) error {
+	return func(s *session) error {
+		_, err := credits.record(s, acct, credit.Grant{AccountID: acct, TransactionID: "txn", Kind: credit.Purchase, Seconds: seconds})
+		return err
+	}
+}
+
+// holdOf reserves seconds.
+func holdOf(source string, seconds int64) func(*session) error {
+	return func(s *session) error {
+		_, err := credits.record(s, acct, credit.Hold{
+			AccountID: acct, HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source,
+		})
+		return err
+	}
+}
+
+func (b *bench) balance() credit.State {
+	b.t.Helper()
+	histories, err := b.store.Load(context.Background(), credits.stream(acct))
+	require.NoError(b.t, err)
+	state, err := credits.fold(histories[credits.stream(acct)])
+	require.NoError(b.t, err)
+	return state.(credit.State)
+}
+
+// seed records a command on the account directly, as another process would.
+func (b *bench) seed(command credit.Command) {
+	b.t.Helper()
+	histories, err := b.store.Load(context.Background(), credits.stream(acct))
+	require.NoError(b.t, err)
+	h := histories[credits.stream(acct)]
+	s := &session{store: b.store, loaded: histories, entries: map[eventstore.StreamID]entry{}, now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
+	_, err = credits.record(s, acct, command)
+	require.NoError(b.t, err)
+	batch, err := writes(s.entries, false)
+	require.NoError(b.t, err)
+	_, err = b.store.Append(context.Background(), eventstore.Batch{Writes: batch})
+	require.NoError(b.t, err)
+	require.NotNil(b.t, h)
+}
+
+func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		ctx := context.Background()
+		canceled, cancel := context.WithCancel(ctx)
+		first := b.begin(ctx, lane(), grantOf(10))
+		hold7 := b.begin(ctx, lane(), holdOf("an_1", 7))
+		tooMuch := b.begin(ctx, lane(), holdOf("an_2", 4))
+		half := b.begin(ctx, lane(), func(s *session) error {
+			require.NoError(t, grantOf(1000)(s))
+			return fault.New(fault.ModelNotFound, "refused after half of its work")
+		})
+		panics := b.begin(ctx, lane(), func(s *session) error {
+			require.NoError(t, grantOf(1000)(s))
+			panic("a bug")
+		})
+		gone := b.begin(canceled, lane(), grantOf(1000))
+		dry := lane()
+		dry.dryRun = true
+		var seen int64
+		dryRun := b.begin(ctx, dry, func(s *session) error {
+			state, err := credits.get(s, acct)
+			seen = state.AvailableSeconds()
+			return errors.Join(err, grantOf(1000)(s))
+		})
+		hold3 := b.begin(ctx, lane(), holdOf("an_3", 3))
+		cancel()
+		b.open()
+
+		require.NoError(t, first.err)
+		require.NoError(t, hold7.err)
+		requireFault(t, tooMuch.err, fault.InsufficientCredits)
+		requireFault(t, half.err, fault.ModelNotFound)
+		require.ErrorContains(t, panics.err, "a bug")
+		require.Nil(t, fault.Of(panics.err), "a panic is nothing that a caller is told about")
+		require.ErrorIs(t, gone.err, context.Canceled)
+		require.NoError(t, dryRun.err)
+		require.Equal(t, int64(3), seen, "a command sees what its neighbours did before it")
+		require.NoError(t, hold3.err)
+
+		s := b.balance()
+		require.Equal(t, int64(10), s.PostedSeconds)
+		require.Equal(t, int64(10), s.HeldSeconds)
+		require.Equal(t, 2, b.appends, "one for the command at the gate, one for all behind it")
+	})
+}
+
+// TestRefusedByWhatNeverHappened: a command refused because of its neighbour is decided
+// anew when the neighbour's work does not come to be.
+func TestRefusedByWhatNeverHappened(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
+		taken := lane()
+		taken.receipt = &eventstore.Receipt{AccountID: acct, Key: "k", RequestHash: [32]byte{1}}
+		_, err := b.store.Append(context.Background(), eventstore.Batch{
+			Writes:   []eventstore.Write{{Stream: credits.stream(acct), Expected: 1}},
+			Receipts: []eventstore.Receipt{{AccountID: acct, Key: "k", CreatedAt: time.Now()}},
+		})
+		require.NoError(t, err)
+
+		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		loser := b.begin(context.Background(), taken, holdOf("an_1", 10))
+		neighbour := b.begin(context.Background(), lane(), holdOf("an_2", 10))
+		b.open()
+
+		require.NoError(t, first.err)
+		requireFault(t, loser.err, fault.IdempotencyUnavailable)
+		require.NoError(t, neighbour.err, "its credits were never taken")
+		require.Contains(t, b.balance().Holds, "an_2")
+	})
+}
+
+func TestConflictIsDecidedAnew(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
+		intruded := false
+		b.shim.beforeAppend = func(context.Context, eventstore.Batch) error {
+			if !intruded {
+				intruded = true
+				b.seed(credit.Hold{AccountID: acct, HoldID: "theirs", Seconds: 8, SourceType: credit.SourceAnalysis, SourceID: "an_0"})
+			}
+			return nil
+		}
+		big := b.begin(context.Background(), lane(), holdOf("an_1", 5))
+		b.open()
+		small := b.begin(context.Background(), lane(), holdOf("an_2", 2))
+		b.settle()
+		requireFault(t, big.err, fault.InsufficientCredits) // 8 of 10 are held meanwhile
+		require.NoError(t, small.err)
+		require.Equal(t, int64(0), b.balance().AvailableSeconds())
+	})
+}
+
+func TestConflictsAreBounded(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		tries := map[int]int{} // group size -> appends tried
+		b.shim.beforeAppend = func(_ context.Context, batch eventstore.Batch) error {
+			tries[len(batch.Writes[0].Events)]++
+			return &eventstore.ConflictError{Stream: batch.Writes[0].Stream, Actual: -1}
+		}
+		first := b.begin(context.Background(), lane(), grantOf(1))
+		second := b.begin(context.Background(), lane(), grantOf(1))
+		third := b.begin(context.Background(), lane(), grantOf(1))
+		b.open()
+		for _, v := range []*verdict{first, second, third} {
+			requireFault(t, v.err, fault.DBUnavailable)
+			require.GreaterOrEqual(t, fault.Of(v.err).RetryAfterS, 1)
+		}
+		require.Equal(t, map[int]int{1: 3 * maxTries, 2: maxTries}, tries)
+		require.Equal(t, int64(0), b.balance().PostedSeconds)
+	})
+}
+
+// TestOneBadCommandDoesNotFailItsNeighbours: the store refuses a group because of one.
+func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		bad := func(s *session) error {
+			s.entries[credits.stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
+			return nil
+		}
+		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		before := b.begin(context.Background(), lane(), grantOf(1))
+		wrong := b.begin(context.Background(), lane(), bad)
+		after := b.begin(context.Background(), lane(), grantOf(2))
+		b.open()
+		require.NoError(t, first.err)
+		require.NoError(t, before.err)
+		var unknown *codec.UnknownTypeError
+		require.ErrorAs(t, wrong.err, &unknown)
+		require.NoError(t, after.err)
+		require.Equal(t, int64(3), b.balance().PostedSeconds)
+	})
+}
+
+type unknownEvent struct{}
+
+func (unknownEvent) EventType() string { return "credit.unknown" }
+
+func TestCanceledBeforeItsTurn(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		ctx, cancel := context.WithCancel(context.Background())
+		first := b.begin(context.Background(), lane(), grantOf(1))
+		ran := false
+		waiting := b.begin(ctx, lane(), func(s *session) error {
+			ran = true
+			return grantOf(1000)(s)
+		})
+		cancel()
+		synctest.Wait()
+		require.ErrorIs(t, waiting.err, context.Canceled, "the caller does not wait for the lane")
+		b.open()
+		require.NoError(t, first.err)
+		require.False(t, ran, "nobody waits for it")
+		require.Equal(t, int64(1), b.balance().PostedSeconds)
+	})
+}
+
+// TestCanceledDuringItsTurn: once its lane works on a command, the caller learns what
+// became of it, and decide never runs behind the caller's back.
+func TestCanceledDuringItsTurn(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		ctx, cancel := context.WithCancel(context.Background())
+		atAppend := make(chan struct{})
+		b.shim.beforeAppend = func(context.Context, eventstore.Batch) error {
+			<-atAppend
+			return nil
+		}
+		v := b.begin(ctx, lane(), grantOf(5))
+		close(b.gate)
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		require.ErrorContains(t, v.err, "no verdict yet")
+		close(atAppend)
+		b.settle()
+		require.NoError(t, v.err, "it was committed, whatever became of the caller")
+		require.Equal(t, int64(5), b.balance().PostedSeconds)
+	})
+}
+
+func TestHungStoreEndsAtTheDeadline(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.shim.beforeLoad = func(ctx context.Context) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		began := time.Now()
+		one := b.begin(context.Background(), lane(), grantOf(1))
+		two := b.begin(context.Background(), lane(), grantOf(1))
+		three := b.begin(context.Background(), lane(), grantOf(1))
+		b.settle()
+		synctest.Wait()
+		for _, v := range []*verdict{one, two, three} {
+			require.ErrorIs(t, v.err, context.DeadlineExceeded)
+		}
+		require.LessOrEqual(t, time.Since(began), 3*commitTimeout, "a group waits once, not once for each of its commands")
+	})
+}
+
+func TestFullLaneRefuses(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		waiting := []*verdict{b.begin(context.Background(), lane(), grantOf(1))}
+		for range laneDepth {
+			waiting = append(waiting, b.begin(context.Background(), lane(), grantOf(1)))
+		}
+		refused := b.begin(context.Background(), lane(), grantOf(1))
+		requireFault(t, refused.err, fault.CapacityExhausted)
+		require.Equal(t, 1, fault.Of(refused.err).RetryAfterS)
+		b.open()
+		for _, v := range waiting {
+			require.NoError(t, v.err)
+		}
+		require.Equal(t, int64(laneDepth+1), b.balance().PostedSeconds)
+		require.Equal(t, 1+laneDepth/groupMax, b.appends)
+	})
+}
+
+func TestStoppingFinishesWhatWasAccepted(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := memory.New(codec.Events(), time.Now)
+		p := NewPipeline(store, time.Now, slog.New(slog.DiscardHandler))
+		b := &bench{t: t, p: p, store: store}
+		var accepted []*verdict
+		for range 300 {
+			accepted = append(accepted, b.begin(context.Background(), lane(), grantOf(1)))
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		p.Run(ctx)
+		synctest.Wait()
+		for _, v := range accepted {
+			require.NoError(t, v.err)
+		}
+		require.Equal(t, int64(300), b.balance().PostedSeconds)
+	})
+}
+
+func TestDryRunAppendsNothing(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		in := lane()
+		in.dryRun = true
+		in.receipt = &eventstore.Receipt{AccountID: acct, Key: "k"}
+		v := b.begin(context.Background(), in, grantOf(5))
+		b.open()
+		require.NoError(t, v.err)
+		require.Zero(t, b.appends)
+		_, found, err := b.store.Receipt(context.Background(), acct, "k", time.Now())
+		require.NoError(t, err)
+		require.False(t, found, "a dry run leaves no receipt")
+	})
+}
+
+// TestReadsAreAsserted: a decision stands on what it read, also of streams it does not
+// change.
+func TestReadsAreAsserted(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
+		moved := false
+		b.shim.beforeAppend = func(context.Context, eventstore.Batch) error {
+			if !moved {
+				moved = true
+				b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 1})
+			}
+			return nil
+		}
+		var read []int64
+		v := b.begin(context.Background(), lane(), func(s *session) error {
+			state, err := credits.get(s, acct)
+			if err != nil {
+				return err
+			}
+			read = append(read, state.PostedSeconds)
+			_, err = credits.record(s, "acct_2", credit.Grant{AccountID: "acct_2", Kind: credit.Purchase, Seconds: state.PostedSeconds})
+			return err
+		})
+		b.open()
+		require.NoError(t, v.err)
+		require.Equal(t, []int64{10, 11}, read)
+	})
+}
+
+// TestSnapshotContinuesTheHistory: the balance of many commands is that of the fold,
+// although each load starts from the snapshot of the one before.
+func TestSnapshotContinuesTheHistory(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		close(b.gate)
+		for i := range 20 {
+			v := b.begin(context.Background(), lane(), grantOf(int64(i+1)))
+			b.settle()
+			require.NoError(t, v.err)
+			source := fmt.Sprintf("an_%d", i)
+			v = b.begin(context.Background(), lane(), holdOf(source, 1))
+			b.settle()
+			require.NoError(t, v.err)
+		}
+		histories, err := b.store.Load(context.Background(), credits.stream(acct))
+		require.NoError(t, err)
+		h := histories[credits.stream(acct)]
+		require.Equal(t, int64(40), h.SnapshotVersion)
+		require.Empty(t, h.Events, "a snapshot is written with each change")
+		events, err := b.store.LoadAll(context.Background(), credits.stream(acct))
+		require.NoError(t, err)
+		folded, err := credits.fold(eventstore.History{Events: events})
+		require.NoError(t, err)
+		require.Equal(t, folded, b.balance())
+	})
+}
