@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit statuses of the tools, beside 0 and 1.
+const (
+	exitUsage  exitError = 2
+	exitFailed exitError = 3 // the analysis failed
+)
+
+// askOptions are the flags of `vqa ask`.
+type askOptions struct {
+	server string
+	key    string
+	model  string
+	wait   time.Duration
+	json   bool
+}
+
+func askCommand() *cobra.Command {
+	var o askOptions
+	cmd := &cobra.Command{
+		Use:   "ask FILE|URL PROMPT",
+		Short: "Ask a question about a video and read the answer",
+		Long: `Uploads a video (or names a public https URL), asks a question about it and prints the answer.
+
+A running server is found by --url, VQA_PUBLIC_URL or VQA_ADDR; when none answers, one is started for
+this command. The key is --key or VQA_API_KEY, else one that is made once and kept in the data folder.
+Ctrl-C cancels the analysis; nothing is billed then.
+
+Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis failed.`,
+		Example: `  vqa ask clip.mp4 "Is there a dog?"
+  vqa ask https://example.com/street.mp4 "How many cars are there?" --json`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := loadConfig()
+			if err != nil {
+				return err
+			}
+			return runAsk(cmd.Context(), c, o, args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.server, "url", "", "base URL of the server")
+	flags.StringVar(&o.key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
+	flags.StringVar(&o.model, "model", "", "model; the default model when empty")
+	flags.DurationVar(&o.wait, "wait", 10*time.Minute, "how long to wait for the answer before canceling")
+	flags.BoolVar(&o.json, "json", false, "print the analysis as JSON")
+	return strict(cmd, 2)
+}
+
+// strict makes wrong arguments and flags end with the exit status for usage.
+func strict(cmd *cobra.Command, args int) *cobra.Command {
+	misused := func(cmd *cobra.Command, err error) error {
+		if err == nil {
+			return nil
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
+		return exitUsage
+	}
+	cmd.Args = func(cmd *cobra.Command, given []string) error { return misused(cmd, cobra.ExactArgs(args)(cmd, given)) }
+	cmd.SetFlagErrorFunc(misused)
+	return cmd
+}
+
+// operator is who gives orders on this machine, for the log.
+func operator() string {
+	if u, err := user.Current(); err == nil {
+		return u.Username
+	}
+	return fmt.Sprintf("uid %d", os.Getuid())
+}
+
+func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, stdout, stderr io.Writer) (err error) {
+	src, err := openSource(source)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	s, err := connect(ctx, c, o.server, o.key, stderr)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		// The answer was given; a server that stops badly must still be told of.
+		err = errors.Join(err, s.Close())
+	}()
+	bounded, cancel := context.WithTimeout(ctx, o.wait)
+	defer cancel()
+	a, err := ask(bounded, s, o, src, prompt, stderr)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		fmt.Fprintln(stderr, "interrupted")
+		return exitError(1)
+	case err != nil && bounded.Err() != nil:
+		return fmt.Errorf("no answer within %s; --wait sets how long to wait", o.wait)
+	case hasCode(err, "insufficient_credits") && s.accountID != "":
+		return fmt.Errorf("%w\nadd credits: vqa credits grant %s 6000 --reason \"more questions\" --idempotency-key %s", err, s.accountID, newIdempotencyKey())
+	case err != nil:
+		return err
+	}
+	if o.json {
+		if err := printJSON(stdout, a.raw); err != nil {
+			return err
+		}
+	}
+	switch {
+	case a.Status == "failed":
+		fmt.Fprintf(stderr, "vqa: the analysis failed: %v\n", a.Error)
+		return exitFailed
+	case a.Status != "completed" || a.Result == nil:
+		return fmt.Errorf("the analysis %s was %s", a.ID, a.Status)
+	case !o.json:
+		printAnswer(newScreen(stdout), a)
+	}
+	return nil
+}
+
+// ask brings the video to the server, asks, and follows the analysis to its end.
+// When ctx ends before that, the analysis is canceled.
+func ask(ctx context.Context, s *session, o askOptions, src source, prompt string, stderr io.Writer) (analysisResource, error) {
+	bar := newProgress(stderr, "uploading", bytesUnit)
+	defer func() { bar.finish() }()
+	if src.url != "" {
+		bar = newProgress(stderr, "fetching", percentUnit)
+	}
+	s.busy = func(why *apiError, after time.Duration) {
+		bar.stage("waiting")
+		if !bar.out.live {
+			fmt.Fprintf(stderr, "%v; again in %s\n", why, after.Round(time.Second))
+		}
+	}
+	v, err := src.register(ctx, s.client, bar.set)
+	if err != nil {
+		return analysisResource{}, err
+	}
+	bar.finish()
+	bar = newProgress(stderr, "queued", percentUnit)
+	body := map[string]any{"video_id": v.ID, "prompt": prompt}
+	if o.model != "" {
+		body["model"] = o.model
+	}
+	a, err := s.createAnalysis(ctx, body, newIdempotencyKey(), 0)
+	if err != nil {
+		return a, err
+	}
+	return follow(ctx, s.client, a, pollEvery, func(a analysisResource) {
+		if a.Progress != nil {
+			bar.stage(a.Progress.Stage)
+			bar.set(int64(a.Progress.Percent), 100)
+		}
+	})
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+)
+
+const (
+	// pollEvery keeps within the contract's 600 reads a minute.
+	pollEvery = 250 * time.Millisecond
+	// outage is how long a server that does not answer is believed to come back:
+	// after a restart an analysis goes on.
+	outage = 30 * time.Second
+	// cancelTimeout bounds the cancel that follows an interrupt.
+	cancelTimeout = 5 * time.Second
+)
+
+func newIdempotencyKey() string { return "cli-" + rand.Text() }
+
+// follow reads an analysis until it is terminal and reports every reading. When ctx
+// ends first the analysis is canceled, so that work nobody waits for is not billed.
+func follow(ctx context.Context, c *client, a analysisResource, every time.Duration, report func(analysisResource)) (analysisResource, error) {
+	var lost time.Time
+	for {
+		report(a)
+		if a.terminal() {
+			return a, nil
+		}
+		if err := sleep(ctx, every); err != nil {
+			return a, errors.Join(err, abandon(ctx, c, a.ID))
+		}
+		next, err := c.analysis(ctx, a.ID)
+		var refused *apiError
+		switch {
+		case err == nil:
+			a, lost = next, time.Time{}
+		case ctx.Err() != nil:
+			return a, errors.Join(ctx.Err(), abandon(ctx, c, a.ID))
+		case errors.As(err, &refused):
+			return a, err
+		case lost.IsZero():
+			lost = time.Now()
+		case time.Since(lost) > outage:
+			return a, err
+		}
+	}
+}
+
+// abandon cancels an analysis although ctx has ended. One that ended meanwhile is
+// none of our concern.
+func abandon(ctx context.Context, c *client, id string) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	_, err := c.cancelAnalysis(ctx, id)
+	if hasCode(err, "analysis_not_cancelable") {
+		return nil
+	}
+	return err
+}

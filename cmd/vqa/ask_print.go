@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The edges of confidence in words (api-v1.md, result rule 9).
+const (
+	reliableFrom = 0.7
+	marginalFrom = 0.4
+)
+
+// mostClips is how many clips are listed; the timeline shows all.
+const mostClips = 24
+
+// reasons explain an indeterminate answer.
+var reasons = map[string]string{
+	"low_confidence":          "something was seen, but not surely enough",
+	"nothing_detected":        "nothing was found, and the model cannot tell whether it is there",
+	"unsupported_query_form":  "questions of this form are not answered",
+	"duration_mismatch":       "the length of the video is not known exactly",
+	"unsupported_action_term": "this action is not recognized",
+}
+
+// printAnswer draws a completed analysis for a person.
+func printAnswer(out screen, a analysisResource) {
+	r := a.Result
+	headline := answerWord(out, r)
+	if a.Prompt != nil {
+		headline += "  " + *a.Prompt
+	}
+	fmt.Fprintf(out, "\n  %s\n", headline)
+	for _, line := range explain(r) {
+		fmt.Fprintf(out, "  %s\n", line)
+	}
+	printClips(out, r)
+	fmt.Fprintf(out, "\n  %s\n", out.paint(dim, footing(a)))
+	if !a.Livemode {
+		fmt.Fprintf(out, "  %s\n", out.paint(boldYellow, "test mode: a canned answer, no evidence about the video"))
+	}
+}
+
+func answerWord(out screen, r *analysisResult) string {
+	switch r.Answer {
+	case "yes":
+		return out.paint(boldGreen, "YES")
+	case "no":
+		return out.paint(boldRed, "NO")
+	default:
+		return out.paint(boldYellow, strings.ToUpper(r.Answer))
+	}
+}
+
+// explain says how sure an answer is and what was counted, or why there is none.
+func explain(r *analysisResult) []string {
+	if r.Answer == "indeterminate" {
+		why := "no reason was given"
+		if r.IndeterminateReason != nil {
+			if why = reasons[*r.IndeterminateReason]; why == "" {
+				why = *r.IndeterminateReason
+			}
+		}
+		if r.UnsupportedAction != nil {
+			why = r.UnsupportedAction.Reason
+		}
+		return []string{why}
+	}
+	lines := []string{fmt.Sprintf("confidence  %s (%.2f)", confidenceWord(r.Confidence), r.Confidence)}
+	if r.DetectedCount != nil {
+		lines = append(lines, fmt.Sprintf("count       %d at the same time", *r.DetectedCount))
+	}
+	return lines
+}
+
+func confidenceWord(p float64) string {
+	switch {
+	case p >= reliableFrom:
+		return "reliable"
+	case p >= marginalFrom:
+		return "marginal"
+	default:
+		return "unreliable"
+	}
+}
+
+// printClips draws the clips over the length of the video and lists them.
+func printClips(out screen, r *analysisResult) {
+	if len(r.Clips) == 0 {
+		return
+	}
+	spans := make([]span, len(r.Clips))
+	duration := 0.0
+	for i, c := range r.Clips {
+		spans[i] = span{c.StartS, c.EndS}
+		duration = max(duration, c.EndS)
+	}
+	if r.VideoDurationS != nil {
+		duration = *r.VideoDurationS
+	}
+	bar, scale := timeline(spans, duration, out.columns-4)
+	fmt.Fprintf(out, "\n  %s\n  %s\n\n", out.paint(green, bar), out.paint(dim, scale))
+	for i, c := range r.Clips {
+		if i == mostClips {
+			fmt.Fprintf(out, "  … and %d more; --json prints all\n", len(r.Clips)-mostClips)
+			break
+		}
+		fmt.Fprintf(out, "  %8s – %-8s %s\n", clockTime(c.StartS), clockTime(c.EndS), out.paint(dim, fmt.Sprintf("%.2f", c.Confidence)))
+	}
+}
+
+// footing says what it cost.
+func footing(a analysisResource) string {
+	parts := []string{"not billed"}
+	if a.Usage != nil {
+		parts = []string{fmt.Sprintf("billed %s s", thousands(a.Usage.BilledSeconds))}
+		if a.Usage.CreditBalanceAfter != nil {
+			parts = append(parts, fmt.Sprintf("balance %s s", thousands(*a.Usage.CreditBalanceAfter)))
+		}
+	}
+	return strings.Join(append(parts, a.Model, a.ID), " · ")
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"vqa/handlers/command"
+)
+
+// session is a server that answers, and a key that it accepts.
+type session struct {
+	*client
+	config config
+	// own is the server that was started for this command, or nil.
+	own *server
+	// accountID is known when the key is the one kept in the data folder.
+	accountID string
+	notices   io.Writer
+}
+
+// connect finds a running server, or starts one for as long as the session lasts,
+// and gets a key. at and key are empty to look for them.
+func connect(ctx context.Context, c config, at, key string, notices io.Writer) (s *session, err error) {
+	s = &session{config: c, notices: notices}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+			s = nil
+		}
+	}()
+	if s.client, err = s.find(ctx, at); err != nil {
+		return s, err
+	}
+	if key == "" {
+		key = os.Getenv("VQA_API_KEY")
+	}
+	if key != "" {
+		s.key = key
+		return s, nil
+	}
+	return s, s.useStoredKey(ctx, at != "")
+}
+
+// Close ends what connect started.
+func (s *session) Close() error {
+	if s.own == nil {
+		return nil
+	}
+	own := s.own
+	s.own = nil
+	return own.Close()
+}
+
+// find returns a client of a server that answers.
+func (s *session) find(ctx context.Context, at string) (*client, error) {
+	if at != "" {
+		u, err := url.Parse(at)
+		if err != nil || u.Host == "" {
+			return nil, fmt.Errorf("--url %s is not a URL such as http://127.0.0.1:8080", at)
+		}
+		c := newClient(at)
+		if !c.healthy(ctx) {
+			return nil, fmt.Errorf("no server answers at %s", at)
+		}
+		return c, nil
+	}
+	for _, base := range []string{s.config.PublicURL, "http://" + dialable(s.config.Addr)} {
+		if c := newClient(base); c.healthy(ctx) {
+			return c, nil
+		}
+	}
+	fmt.Fprintln(s.notices, "no server is running: starting one for this command")
+	quiet := s.config
+	if quiet.LogLevel == "info" {
+		quiet.LogLevel = "error"
+	}
+	own, err := startServer(ctx, s.config, newLogger(s.notices, quiet))
+	if err != nil {
+		return nil, err
+	}
+	s.own = own
+	return newClient(own.baseURL()), nil
+}
+
+// dialable is the address at which a listener can be reached from this machine.
+func dialable(listen string) string {
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return listen
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// commands runs do with the service's commands: those of the own server, else of the
+// database beside the running one.
+func (s *session) commands(ctx context.Context, do func(*command.Service) error) error {
+	if s.own != nil {
+		return do(s.own.commands)
+	}
+	a, err := openApp(ctx, s.config, newLogger(s.notices, s.config), adapters{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(a.commands), a.Close())
+}
+
+// sharesData reports whether the running server may keep its data where this program
+// looks for it. Making a key elsewhere would help nobody.
+func (s *session) sharesData() bool {
+	if s.own != nil || s.config.DatabaseURL != "" {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(s.config.DataDir, "postgres"))
+	return err == nil
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// setting is one value of the configuration and where it came from.
+type setting struct {
+	Name    string `json:"name"`
+	Env     string `json:"env"`
+	Value   string `json:"value"`
+	Default string `json:"default"`
+	// Source is environment, default, or derived when it follows from other settings.
+	Source string `json:"source"`
+	Help   string `json:"help"`
+}
+
+func configCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show every setting, its value and where it came from",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig()
+			if err != nil {
+				return err
+			}
+			return printSettings(cmd.OutOrStdout(), settings(c, os.LookupEnv), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+// settings lists the configuration in the order of its declaration, secrets masked.
+func settings(c config, lookup func(string) (string, bool)) []setting {
+	v := reflect.ValueOf(c)
+	out := make([]setting, 0, v.NumField())
+	for i := range v.NumField() {
+		f := v.Type().Field(i)
+		s := setting{
+			Name: f.Name, Env: f.Tag.Get("env"), Default: f.Tag.Get("envDefault"), Help: f.Tag.Get("help"),
+			Value: settingText(v.Field(i)), Source: "default",
+		}
+		if given, ok := lookup(s.Env); ok && given != "" {
+			s.Source = "environment"
+		} else if s.Value != s.Default && f.Type != reflect.TypeFor[time.Duration]() {
+			s.Source = "derived"
+		}
+		s.Value = masked(s.Value, f.Tag.Get("secret") == "true")
+		out = append(out, s)
+	}
+	return out
+}
+
+func settingText(v reflect.Value) string {
+	if v.Kind() != reflect.Slice {
+		return fmt.Sprint(v.Interface())
+	}
+	parts := make([]string, v.Len())
+	for i := range parts {
+		parts[i] = fmt.Sprint(v.Index(i).Interface())
+	}
+	return strings.Join(parts, ",")
+}
+
+// masked hides the password of any URL, and the whole of a secret that is no URL.
+func masked(value string, secret bool) string {
+	u, err := url.Parse(value)
+	isURL := err == nil && u.Scheme != "" && u.Host != ""
+	switch {
+	case value == "":
+		return ""
+	case isURL:
+		if q := u.Query(); q.Has("password") {
+			q.Set("password", "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+		return u.Redacted()
+	case secret:
+		return "xxxxx"
+	}
+	return value
+}
+
+func printSettings(out io.Writer, all []setting, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, all)
+	}
+	t := columns{{"VARIABLE", "VALUE", "DEFAULT", "FROM"}}
+	for _, s := range all {
+		value, preset := s.Value, s.Default
+		if value == "" {
+			value = "(empty)"
+		}
+		t = append(t, []string{s.Env, value, preset, s.Source})
+	}
+	t.print(newScreen(out))
+	return nil
+}

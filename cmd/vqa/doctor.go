@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// checkTimeout bounds each check; a first start fetches and makes a database.
+const checkTimeout = 3 * time.Minute
+
+// verdict is how a check ended.
+type verdict string
+
+const (
+	fine    verdict = "ok"
+	warning verdict = "warning"
+	broken  verdict = "broken"
+)
+
+// finding is what a check found.
+type finding struct {
+	Name    string  `json:"name"`
+	Verdict verdict `json:"verdict"`
+	// Detail is what was seen.
+	Detail string `json:"detail"`
+	// Fix says how to mend it, with the command; empty when nothing is to be mended.
+	Fix string `json:"fix,omitempty"`
+}
+
+// found builds the finding of a check that went well.
+func found(format string, args ...any) finding {
+	return finding{Verdict: fine, Detail: fmt.Sprintf(format, args...)}
+}
+
+// wrong builds the finding of something that is broken.
+func wrong(fix, format string, args ...any) finding {
+	return finding{Verdict: broken, Detail: fmt.Sprintf(format, args...), Fix: fix}
+}
+
+// examination is the configuration that is looked at, and what earlier checks saw
+// that later ones need.
+type examination struct {
+	config
+	// skew is how far the database's clock is ahead of ours; nil without a database.
+	skew *time.Duration
+	// picture is a JPEG that ffmpeg took from a clip; nil when it could not.
+	picture []byte
+}
+
+// check looks at one part of the installation.
+type check struct {
+	name string
+	run  func(ctx context.Context, x *examination) finding
+}
+
+// checks are in the order in which a start needs the parts.
+var checks = []check{
+	{"data folder", checkDataFolder},
+	{"disk space", checkDisk},
+	{"address", checkAddress},
+	{"Postgres", checkPostgres},
+	{"clock", checkClock},
+	{"ffmpeg", checkFFmpeg},
+	{"Node", checkNode},
+	{"inference", checkInference},
+}
+
+func doctorCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check everything that the service needs, and say how to mend it",
+		Long: `Checks what the service needs by using it: the database is started (and made, as the first start would),
+a clip is decoded, and the engine looks at a rendered picture. Exit status 1 when something is broken.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig()
+			if err != nil {
+				return err
+			}
+			return doctor(cmd.Context(), c, checks, cmd.OutOrStdout(), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+// doctor runs the checks one after the other and prints each as it ends.
+func doctor(ctx context.Context, c config, checks []check, stdout io.Writer, asJSON bool) error {
+	out := newScreen(stdout)
+	all := make([]finding, 0, len(checks))
+	healthy := true
+	x := &examination{config: c}
+	for _, k := range checks {
+		limited, cancel := context.WithTimeout(ctx, checkTimeout)
+		f := k.run(limited, x)
+		cancel()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		f.Name = k.name
+		healthy = healthy && f.Verdict != broken
+		all = append(all, f)
+		if !asJSON {
+			printFinding(out, f)
+		}
+	}
+	if asJSON {
+		if err := printJSON(stdout, map[string]any{"healthy": healthy, "checks": all}); err != nil {
+			return err
+		}
+	}
+	if !healthy {
+		return exitError(1)
+	}
+	return nil
+}
+
+func printFinding(out screen, f finding) {
+	mark := map[verdict]string{
+		fine: out.paint(boldGreen, "ok     "), warning: out.paint(boldYellow, "warning"), broken: out.paint(boldRed, "BROKEN "),
+	}[f.Verdict]
+	fmt.Fprintf(out, "  %s  %-12s %s\n", mark, f.Name, f.Detail)
+	if f.Fix != "" {
+		fmt.Fprintf(out, "           %-12s %s\n", "", out.paint(bold, "mend: "+f.Fix))
+	}
+}

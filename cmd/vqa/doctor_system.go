@@ -1,0 +1,189 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sys/unix"
+
+	"vqa/eventstore/embedded"
+)
+
+// Free space in bytes under which the service will soon stop, and under which a
+// few large videos would make it stop.
+const (
+	leastFree = 1 << 30
+	amplyFree = 5 << 30
+)
+
+// oldestPostgres is the oldest release, as server_version_num, that the migrations
+// are tested on.
+const oldestPostgres = 140000
+
+// mostSkew is how far two clocks may be apart before signed URLs and expiries suffer.
+const mostSkew = 5 * time.Second
+
+// checkDataFolder looks whether this user may write there, and others may not read
+// the secrets.
+func checkDataFolder(_ context.Context, x *examination) finding {
+	info, err := os.Stat(x.DataDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		parent := existing(x.DataDir)
+		if err := unix.Access(parent, unix.W_OK|unix.X_OK); err != nil {
+			return wrong(fmt.Sprintf("sudo install -d -o %s %s", operator(), x.DataDir), "%s cannot be made in %s: %v", x.DataDir, parent, err)
+		}
+		return found("%s will be made at the first start", x.DataDir)
+	}
+	if err != nil {
+		return wrong("VQA_DATA_DIR=SOME_FOLDER vqa doctor", "%v", err)
+	}
+	if !info.IsDir() {
+		return wrong("VQA_DATA_DIR=SOME_FOLDER vqa doctor", "%s is not a folder", x.DataDir)
+	}
+	probe, err := os.CreateTemp(x.DataDir, "doctor.*")
+	if err != nil {
+		return wrong(fmt.Sprintf("sudo chown -R %s %s", operator(), x.DataDir), "%v", err)
+	}
+	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
+		return wrong("", "%v", err)
+	}
+	for _, name := range []string{"secret.key", filepath.Base(storedKeyPath(x.config))} {
+		path := filepath.Join(x.DataDir, name)
+		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+			return wrong("chmod 600 "+path, "%s can be read by others (mode %04o)", path, info.Mode().Perm())
+		}
+	}
+	return found("%s", x.DataDir)
+}
+
+// existing is the nearest folder above a path that is there.
+func existing(path string) string {
+	for {
+		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
+			return path
+		}
+		path = filepath.Dir(path)
+	}
+}
+
+func checkDisk(_ context.Context, x *examination) finding {
+	dir := existing(x.DataDir)
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return wrong("", "%s: %v", dir, err)
+	}
+	return judgeFree(dir, int64(st.Bavail)*st.Bsize) //nolint:gosec // no disk has 2^63 bytes
+}
+
+func judgeFree(dir string, free int64) finding {
+	fix := fmt.Sprintf("make room on the disk of %s, or set VQA_DATA_DIR to a larger one", dir)
+	switch {
+	case free < leastFree:
+		return wrong(fix, "%s free at %s, at least %s is needed", byteSize(free), dir, byteSize(leastFree))
+	case free < amplyFree:
+		return finding{Verdict: warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", byteSize(free), dir), Fix: fix}
+	}
+	return found("%s free at %s", byteSize(free), dir)
+}
+
+// checkAddress looks whether the service can listen, or does so already.
+func checkAddress(ctx context.Context, x *examination) finding {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", x.Addr)
+	switch {
+	case err == nil:
+		if err := listener.Close(); err != nil {
+			return wrong("", "%s: %v", x.Addr, err)
+		}
+		return found("%s is free", x.Addr)
+	case errors.Is(err, syscall.EADDRINUSE):
+		if newClient("http://" + dialable(x.Addr)).healthy(ctx) {
+			return found("the service runs at %s", x.Addr)
+		}
+		host, port, _ := net.SplitHostPort(x.Addr) // the configuration was checked
+		return wrong(fmt.Sprintf("VQA_ADDR=%s vqa serve (who has it: ss -ltnp 'sport = :%s')", net.JoinHostPort(host, freePort()), port),
+			"another program listens at %s", x.Addr)
+	}
+	return wrong("VQA_ADDR=127.0.0.1:"+freePort()+" vqa serve", "%v", err)
+}
+
+// freePort is a port of the loopback interface that nobody uses now.
+func freePort() string {
+	const customary = "8081"
+	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+	if err != nil {
+		return customary
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return customary
+	}
+	return port
+}
+
+// checkPostgres connects to the configured database, or brings the embedded one up.
+func checkPostgres(ctx context.Context, x *examination) finding {
+	target, place := x.DatabaseURL, masked(x.DatabaseURL, true)
+	fix := "set VQA_DATABASE_URL to a database that answers, or unset it to use the embedded one"
+	if target == "" {
+		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(x.DataDir, "postgres")})
+		if err != nil {
+			return wrong(embeddedFix(err), "%v", err)
+		}
+		defer func() { _ = server.Close(context.WithoutCancel(ctx)) }() // the next start adopts or mends it
+		target, place, fix = server.URL("postgres"), "embedded, in "+x.DataDir, "vqa migrate"
+	}
+	conn, err := pgx.Connect(ctx, target)
+	if err != nil {
+		return wrong(fix, "%s: %v", place, err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }() // nothing was written
+	var version string
+	var number int
+	var now time.Time
+	before := time.Now()
+	err = conn.QueryRow(ctx, `select current_setting('server_version'), current_setting('server_version_num')::int, clock_timestamp()`).
+		Scan(&version, &number, &now)
+	if err != nil {
+		return wrong(fix, "%s: %v", place, err)
+	}
+	skew := now.Sub(before.Add(time.Since(before) / 2))
+	x.skew = &skew
+	if number < oldestPostgres {
+		return wrong("sudo apt-get install -y postgresql", "%s: PostgreSQL %s is older than %d", place, version, oldestPostgres/10000)
+	}
+	return found("PostgreSQL %s, %s", version, place)
+}
+
+func embeddedFix(err error) string {
+	if errors.Is(err, embedded.ErrNoBinaries) {
+		return "sudo apt-get install -y postgresql"
+	}
+	return "see the message; the server's own log lies under the data folder, in postgres/"
+}
+
+func checkClock(_ context.Context, x *examination) finding {
+	return judgeClock(clock(), x.skew)
+}
+
+func judgeClock(now time.Time, skew *time.Duration) finding {
+	const fix = "sudo timedatectl set-ntp true"
+	if published := catalog()[0].CreatedAt; now.Before(published) {
+		return wrong(fix, "%s is before this program was made", now.Format(time.RFC3339))
+	}
+	if skew == nil {
+		return finding{Verdict: warning, Detail: now.Format(time.RFC3339) + "; there is no database to compare with"}
+	}
+	if skew.Abs() > mostSkew {
+		return wrong(fix, "the database's clock differs by %s", skew.Round(time.Millisecond))
+	}
+	return found("%s, %s from the database's", now.Format(time.RFC3339), skew.Abs().Round(time.Millisecond))
+}

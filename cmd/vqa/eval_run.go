@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+const (
+	// evalConcurrency keeps below the least cap of unfinished analyses that makes
+	// sense, and is enough to keep the engine busy.
+	evalConcurrency = 4
+	// evalPoll is slower than that of one question: all of them share the key's rate.
+	evalPoll = time.Second
+	// evalWait is what the server is asked to wait before it is polled.
+	evalWait = time.Minute
+)
+
+// evaluate uploads each clip once and asks every question. Its outcomes are in the
+// order of the questions.
+func evaluate(ctx context.Context, s *session, dir string, questions []question, notices io.Writer) ([]outcome, error) {
+	videos, err := uploadClips(ctx, s, dir, questions, notices)
+	if err != nil {
+		return nil, err
+	}
+	bar := newProgress(notices, "asking", "questions")
+	defer bar.finish()
+	bar.set(0, int64(len(questions)))
+	outcomes := make([]outcome, len(questions))
+	errs := make([]error, len(questions))
+	next := make(chan int)
+	var workers sync.WaitGroup
+	var mu sync.Mutex
+	done := int64(0)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	for range min(evalConcurrency, s.config.MaxConcurrentAnalyses) {
+		workers.Go(func() {
+			for i := range next {
+				if outcomes[i], errs[i] = answerOne(ctx, s.client, videos[questions[i].File], questions[i]); errs[i] != nil {
+					stop() // without a server or credits the rest would fail alike
+				}
+				mu.Lock()
+				done++
+				bar.set(done, int64(len(questions)))
+				mu.Unlock()
+			}
+		})
+	}
+feeding:
+	for i := range questions {
+		select {
+		case next <- i:
+		case <-ctx.Done():
+			break feeding
+		}
+	}
+	close(next)
+	workers.Wait()
+	return outcomes, errors.Join(errs...)
+}
+
+// uploadClips uploads each clip once and returns the ids by file.
+func uploadClips(ctx context.Context, s *session, dir string, questions []question, notices io.Writer) (map[string]string, error) {
+	var files []string
+	for _, q := range questions {
+		if !slices.Contains(files, q.File) {
+			files = append(files, q.File)
+		}
+	}
+	bar := newProgress(notices, "uploading", "clips")
+	defer bar.finish()
+	videos := map[string]string{}
+	for i, file := range files {
+		bar.set(int64(i), int64(len(files)))
+		id, err := uploadClip(ctx, s.client, filepath.Join(dir, file))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		videos[file] = id
+	}
+	return videos, nil
+}
+
+func uploadClip(ctx context.Context, c *client, path string) (id string, err error) {
+	src, err := openSource(path)
+	if err != nil {
+		return "", err
+	}
+	defer src.Close()
+	v, err := src.register(ctx, c, func(int64, int64) {})
+	return v.ID, err
+}
+
+// answerOne asks one question. An analysis that fails is an outcome; an error is
+// what keeps the evaluation from going on.
+func answerOne(ctx context.Context, c *client, videoID string, q question) (outcome, error) {
+	body := map[string]any{"video_id": videoID, "prompt": q.Question}
+	a, err := c.createAnalysis(ctx, body, newIdempotencyKey(), evalWait)
+	if err == nil {
+		a, err = follow(ctx, c, a, evalPoll, func(analysisResource) {})
+	}
+	if err != nil {
+		return outcome{question: q}, fmt.Errorf("%s: %q: %w", q.File, q.Question, err)
+	}
+	if a.Result == nil {
+		o := outcome{question: q, Failure: a.Status}
+		if a.Error != nil {
+			o.Failure = a.Error.Error()
+		}
+		return o, nil
+	}
+	return judge(q, a.Result), nil
+}

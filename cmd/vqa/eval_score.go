@@ -1,0 +1,175 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// question is one line of truth.json: what is asked about a clip, and what is true.
+type question struct {
+	File     string `json:"file"`
+	Form     string `json:"form"`
+	Question string `json:"question"`
+	Answer   string `json:"answer"`
+	// Count is nil when the question has none.
+	Count *int `json:"count"`
+	// Clips are the true parts of the video in seconds; nil when they do not matter.
+	Clips [][2]float64 `json:"clips"`
+	Note  string       `json:"note,omitempty"`
+}
+
+// outcome is what the service made of a question.
+type outcome struct {
+	question
+	Got      string `json:"got"`
+	GotCount *int   `json:"got_count"`
+	// Confidence and Reason are those of the result.
+	Confidence float64      `json:"confidence"`
+	Reason     string       `json:"reason,omitempty"`
+	GotClips   [][2]float64 `json:"got_clips,omitempty"`
+	// Failure says why there is no result.
+	Failure string `json:"failure,omitempty"`
+	Right   bool   `json:"right"`
+	// Overlap is the intersection over union of the clips in time, 0..1; nil when
+	// there is nothing to compare.
+	Overlap *float64 `json:"overlap"`
+}
+
+// formScore is how many questions of one form were answered right.
+type formScore struct {
+	Form string `json:"form"`
+	// Supported is true for a form that the service answers today.
+	Supported bool `json:"supported"`
+	Asked     int  `json:"asked"`
+	Right     int  `json:"right"`
+	// MeanOverlap is over the questions that have one; nil when none has.
+	MeanOverlap *float64 `json:"mean_overlap"`
+}
+
+// supportedForms are the forms of truth.json that are answered today, in order.
+var supportedForms = []string{"presence", "absence", "count", "threshold"}
+
+// readTruth reads the questions of a folder of clips.
+func readTruth(dir string) ([]question, error) {
+	path := filepath.Join(dir, "truth.json")
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var all []question
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("%s holds no question", path)
+	}
+	for i, q := range all {
+		if q.File == "" || q.Question == "" || q.Answer == "" || !filepath.IsLocal(q.File) {
+			return nil, fmt.Errorf("%s: question %d lacks a file of the folder, a question or an answer", path, i)
+		}
+	}
+	return all, nil
+}
+
+// judge compares a result with the truth.
+func judge(q question, r *analysisResult) outcome {
+	o := outcome{question: q, Got: r.Answer, GotCount: r.DetectedCount, Confidence: r.Confidence}
+	if r.IndeterminateReason != nil {
+		o.Reason = *r.IndeterminateReason
+	}
+	for _, c := range r.Clips {
+		o.GotClips = append(o.GotClips, [2]float64{c.StartS, c.EndS})
+	}
+	o.Right = r.Answer == q.Answer && (q.Count == nil || r.DetectedCount != nil && *r.DetectedCount == *q.Count)
+	if len(q.Clips) > 0 && r.Answer == "yes" && q.Answer == "yes" {
+		iou := overlap(q.Clips, o.GotClips)
+		o.Overlap = &iou
+	}
+	return o
+}
+
+// overlap is the intersection over union of two sets of intervals, 0..1.
+func overlap(a, b [][2]float64) float64 {
+	a, b = merged(a), merged(b)
+	both := 0.0
+	for _, x := range a {
+		for _, y := range b {
+			both += max(0, min(x[1], y[1])-max(x[0], y[0]))
+		}
+	}
+	either := length(a) + length(b) - both
+	if either <= 0 {
+		return 0
+	}
+	return both / either
+}
+
+// merged orders intervals and joins those that overlap; empty ones are dropped.
+func merged(in [][2]float64) [][2]float64 {
+	in = slices.Clone(in)
+	slices.SortFunc(in, func(x, y [2]float64) int { return slices.Compare(x[:], y[:]) })
+	var out [][2]float64
+	for _, x := range in {
+		switch last := len(out) - 1; {
+		case x[1] <= x[0]:
+		case last >= 0 && x[0] <= out[last][1]:
+			out[last][1] = max(out[last][1], x[1])
+		default:
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+func length(in [][2]float64) float64 {
+	sum := 0.0
+	for _, x := range in {
+		sum += x[1] - x[0]
+	}
+	return sum
+}
+
+// score counts by form: first the supported forms in their order, then the others in
+// the order in which they came.
+func score(outcomes []outcome) []formScore {
+	forms := slices.Clone(supportedForms)
+	for _, o := range outcomes {
+		if !slices.Contains(forms, o.Form) {
+			forms = append(forms, o.Form)
+		}
+	}
+	var out []formScore
+	for i, form := range forms {
+		s := tally(form, outcomes, func(o outcome) bool { return o.Form == form })
+		if s.Supported = i < len(supportedForms); s.Asked > 0 {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// tally sums up the outcomes that belong.
+func tally(name string, outcomes []outcome, belongs func(outcome) bool) formScore {
+	s := formScore{Form: name}
+	sum, n := 0.0, 0
+	for _, o := range outcomes {
+		if !belongs(o) {
+			continue
+		}
+		s.Asked++
+		if o.Right {
+			s.Right++
+		}
+		if o.Overlap != nil {
+			sum, n = sum+*o.Overlap, n+1
+		}
+	}
+	if n > 0 {
+		mean := sum / float64(n)
+		s.MeanOverlap = &mean
+	}
+	return s
+}

@@ -1,0 +1,237 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+	"vqa/eventstore"
+	"vqa/handlers/command"
+)
+
+func keysCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "keys", Short: "Hand out, list and revoke API keys"}
+	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand())
+	return cmd
+}
+
+// withApp runs do on the service's data, beside a running server or without one.
+func withApp(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
+	c, err := loadConfig()
+	if err != nil {
+		return err
+	}
+	a, err := openApp(cmd.Context(), c, newLogger(cmd.ErrOrStderr(), c), adapters{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(cmd.Context(), a), a.Close())
+}
+
+// issuedKey is what `vqa keys create` prints; the secret is never readable again.
+type issuedKey struct {
+	AccountID      string       `json:"account_id"`
+	KeyID          string       `json:"key_id"`
+	APIKey         string       `json:"api_key"`
+	Mode           account.Mode `json:"mode"`
+	GrantSeconds   int64        `json:"grant_seconds"`
+	ExpiresAt      *time.Time   `json:"expires_at,omitempty"`
+	FixtureVideoID string       `json:"fixture_video_id,omitempty"`
+}
+
+func keysCreateCommand() *cobra.Command {
+	var (
+		order      command.NewKey
+		mode, tier string
+		expiresIn  time.Duration
+		asJSON     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "create --mode live|test",
+		Short: "Hand out an API key, in a new account unless one is named",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			order.Mode, order.Tier, order.Operator = account.Mode(mode), account.Tier(tier), operator()
+			if err := checkOrder(order, expiresIn); err != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
+				return exitUsage
+			}
+			if expiresIn > 0 {
+				at := clock().Add(expiresIn)
+				order.ExpiresAt = &at
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				k, err := a.commands.IssueKey(ctx, order)
+				if err != nil {
+					return err
+				}
+				return printIssuedKey(cmd.OutOrStdout(), issuedKey{
+					AccountID: k.AccountID, KeyID: k.KeyID, APIKey: k.Secret, Mode: k.Mode,
+					GrantSeconds: order.GrantSeconds, ExpiresAt: k.ExpiresAt, FixtureVideoID: k.FixtureVideoID,
+				}, asJSON)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&mode, "mode", "", "live or test")
+	flags.StringVar(&order.AccountID, "account", "", "account; a new one when empty")
+	flags.StringVar(&order.Name, "name", "", "name of the key")
+	flags.Int64Var(&order.GrantSeconds, "grant-seconds", 0, "credit-seconds to grant with it")
+	flags.StringVar(&tier, "tier", string(account.Paid), "tier of a new account: paid or free_grant")
+	flags.DurationVar(&expiresIn, "expires-in", 0, "life of the key, such as 720h; 0 for no end")
+	flags.BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+// checkOrder refuses what no key can be.
+func checkOrder(o command.NewKey, expiresIn time.Duration) error {
+	switch {
+	case o.Mode != account.Live && o.Mode != account.Test:
+		return errors.New("--mode must be live or test")
+	case o.Tier != account.Paid && o.Tier != account.FreeGrant:
+		return errors.New("--tier must be paid or free_grant")
+	case o.GrantSeconds < 0:
+		return errors.New("--grant-seconds must not be negative")
+	case o.Mode == account.Test && o.GrantSeconds > 0:
+		return errors.New("--grant-seconds is for live keys: a test key burns no credits")
+	case expiresIn < 0:
+		return errors.New("--expires-in must not be negative")
+	}
+	return nil
+}
+
+func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, k)
+	}
+	rows := [][2]string{
+		{"account", k.AccountID}, {"key", k.KeyID}, {"mode", string(k.Mode)}, {"grant", thousands(k.GrantSeconds) + " s"},
+	}
+	if k.ExpiresAt != nil {
+		rows = append(rows, [2]string{"expires", k.ExpiresAt.Format(time.RFC3339)})
+	}
+	if k.FixtureVideoID != "" {
+		rows = append(rows, [2]string{"video", k.FixtureVideoID})
+	}
+	s := newScreen(out)
+	for _, r := range rows {
+		fmt.Fprintf(s, "  %-8s %s\n", r[0], r[1])
+	}
+	fmt.Fprintf(s, "  %-8s %s\n\n  The API key is shown this once.\n", "api key", s.paint(bold, k.APIKey))
+	return nil
+}
+
+// listedKey is a key without its secret.
+type listedKey struct {
+	KeyID     string       `json:"key_id"`
+	Name      string       `json:"name"`
+	Mode      account.Mode `json:"mode"`
+	Hint      string       `json:"hint"`
+	Status    string       `json:"status"`
+	CreatedAt time.Time    `json:"created_at"`
+	ExpiresAt *time.Time   `json:"expires_at"`
+	RevokedAt *time.Time   `json:"revoked_at"`
+}
+
+func keysListCommand() *cobra.Command {
+	var accountID string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list --account ACCOUNT",
+		Short: "List the API keys of an account",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if accountID == "" {
+				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: --account is required")
+				return exitUsage
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				state, err := a.account(ctx, accountID)
+				if err != nil {
+					return err
+				}
+				return printKeys(cmd.OutOrStdout(), listKeys(state, clock()), asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&accountID, "account", "", "account")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+// account folds an account from its history. Errors: resource_not_found.
+func (a *app) account(ctx context.Context, id string) (account.State, error) {
+	history, err := a.store.LoadAll(ctx, eventstore.StreamID{Category: "account", ID: id})
+	if err != nil {
+		return account.State{}, err
+	}
+	var s account.State
+	for _, r := range history {
+		e, ok := r.Event.(account.Event)
+		if !ok {
+			return s, fmt.Errorf("the history of %s holds a %T", id, r.Event)
+		}
+		s = account.Evolve(s, e)
+	}
+	if !s.Exists() {
+		return s, fault.NotFound()
+	}
+	return s, nil
+}
+
+// listKeys lists the newest key first.
+func listKeys(s account.State, now time.Time) []listedKey {
+	all := slices.SortedFunc(maps.Values(s.Keys), func(a, b account.Key) int {
+		return cmp.Or(b.IssuedAt.Compare(a.IssuedAt), cmp.Compare(b.ID, a.ID))
+	})
+	out := make([]listedKey, 0, len(all))
+	for _, k := range all {
+		status := "active"
+		switch err := k.Check(now); {
+		case fault.Has(err, fault.KeyRevoked):
+			status = "revoked"
+		case fault.Has(err, fault.KeyExpired):
+			status = "expired"
+		}
+		out = append(out, listedKey{
+			KeyID: k.ID, Name: k.Name, Mode: k.Mode, Hint: k.Hint, Status: status,
+			CreatedAt: k.IssuedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+		})
+	}
+	return out
+}
+
+func printKeys(out io.Writer, keys []listedKey, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, keys)
+	}
+	t := columns{{"KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"}}
+	for _, k := range keys {
+		t = append(t, []string{k.KeyID, k.Name, string(k.Mode), "…" + k.Hint, k.Status, k.CreatedAt.Format(time.DateTime)})
+	}
+	t.print(newScreen(out))
+	return nil
+}
+
+func keysRevokeCommand() *cobra.Command {
+	return strict(&cobra.Command{
+		Use:   "revoke ACCOUNT KEY",
+		Short: "End an API key at once",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				if err := a.commands.RevokeKey(ctx, args[0], args[1], operator()); err != nil {
+					return err
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked.\n", args[1])
+				return nil
+			})
+		},
+	}, 2)
+}

@@ -1,0 +1,148 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+)
+
+// redrawEvery is how often a bar may change on the screen.
+const redrawEvery = 80 * time.Millisecond
+
+// lineEvery is the step, in percent, at which a line is written where no bar can be
+// drawn.
+const lineEvery = 25
+
+// progress tells a person how far something is: a bar on a terminal, a few lines
+// elsewhere. It is safe for concurrent use, and silent once it is finished.
+type progress struct {
+	mu   sync.Mutex
+	done bool
+	out  screen
+	what string
+	unit string
+	bar  *progressbar.ProgressBar
+	// said is the last percentage written as a line, or -1.
+	said int
+}
+
+// bytesUnit makes a progress count in bytes and show a speed; percentUnit leaves
+// the count out.
+const (
+	bytesUnit   = "bytes"
+	percentUnit = "%"
+)
+
+// newProgress begins to tell on w. what is a verb ("uploading"), unit what is counted.
+func newProgress(w io.Writer, what, unit string) *progress {
+	p := &progress{out: newScreen(w), what: what, unit: unit, said: -1}
+	if !p.out.live {
+		return p
+	}
+	options := []progressbar.Option{
+		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetDescription(p.label()),
+		progressbar.OptionSetWidth(min(40, p.out.columns-leastColumns+10)),
+		progressbar.OptionThrottle(redrawEvery),
+		progressbar.OptionClearOnFinish(),
+		progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
+		progressbar.OptionSetElapsedTime(false),
+		progressbar.OptionSetPredictTime(false),
+	}
+	switch unit {
+	case bytesUnit:
+		options = append(options, progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true))
+	case percentUnit:
+	default:
+		options = append(options, progressbar.OptionShowCount(), progressbar.OptionSetItsString(unit))
+	}
+	p.bar = progressbar.NewOptions64(100, options...)
+	return p
+}
+
+func (p *progress) label() string { return fmt.Sprintf("  %-10s", p.what) }
+
+// stage changes the verb.
+func (p *progress) stage(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.done || what == p.what {
+		return
+	}
+	p.what, p.said = what, -1
+	if p.bar != nil {
+		p.bar.Describe(p.label())
+	}
+}
+
+// set says that done of total are done. A total of 0 is not known yet.
+func (p *progress) set(done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.done:
+	case p.bar != nil:
+		p.draw(done, total)
+	default:
+		p.say(done, total)
+	}
+}
+
+// say writes a line for the first and each further step.
+func (p *progress) say(done, total int64) {
+	percent := 0
+	if total > 0 {
+		percent = int(min(done, total) * 100 / total)
+	}
+	step := percent / lineEvery * lineEvery
+	if p.said >= 0 && step <= p.said {
+		return
+	}
+	p.said = step
+	switch {
+	case total <= 0 || p.unit == percentUnit && step == 0:
+		fmt.Fprintf(p.out, "%s\n", p.what)
+	case p.unit == bytesUnit:
+		fmt.Fprintf(p.out, "%s %d%% of %s\n", p.what, step, byteSize(total))
+	case p.unit == percentUnit:
+		fmt.Fprintf(p.out, "%s %d%%\n", p.what, step)
+	default:
+		fmt.Fprintf(p.out, "%s %d%% of %d %s\n", p.what, step, total, p.unit)
+	}
+}
+
+func (p *progress) draw(done, total int64) {
+	if total > 0 && total != p.bar.GetMax64() {
+		p.bar.ChangeMax64(total)
+	}
+	// Reaching the end would take the bar away; that is finish's to do.
+	if err := p.bar.Set64(min(done, p.bar.GetMax64()-1)); err != nil {
+		p.done = true // the terminal is gone: nobody reads it
+	}
+}
+
+// finish takes the bar away.
+func (p *progress) finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.done && p.bar != nil {
+		_ = p.bar.Clear() // cosmetic: what matters was or will be printed
+	}
+	p.done = true
+}
+
+// byteSize is a size for people.
+func byteSize(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	f, names := float64(n)/unit, "KMGTPE"
+	for f >= unit && len(names) > 1 {
+		f, names = f/unit, names[1:]
+	}
+	return fmt.Sprintf("%.1f %ciB", f, names[0])
+}

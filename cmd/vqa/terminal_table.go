@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// columns is a table whose first row is its head. Columns of numbers are aligned to
+// the right.
+type columns [][]string
+
+// print writes the table, its head dimmed.
+func (t columns) print(out screen) {
+	if len(t) == 0 {
+		return
+	}
+	width, right := make([]int, len(t[0])), make([]bool, len(t[0]))
+	for c := range t[0] {
+		right[c] = len(t) > 1
+		for r, row := range t {
+			width[c] = max(width[c], utf8.RuneCountInString(row[c]))
+			right[c] = right[c] && (r == 0 || numeric(row[c]))
+		}
+	}
+	for r, row := range t {
+		var line strings.Builder
+		for c, cell := range row {
+			pad := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
+			if right[c] {
+				line.WriteString("  " + pad + cell)
+			} else {
+				line.WriteString("  " + cell + pad)
+			}
+		}
+		text := strings.TrimRight(line.String(), " ")
+		if r == 0 {
+			text = out.paint(dim, text)
+		}
+		fmt.Fprintln(out, text)
+	}
+}
+
+// numeric reports a cell that reads as a number, or as no number where one is missing.
+func numeric(cell string) bool {
+	cell = strings.NewReplacer(",", "", "%", "", "+", "").Replace(cell)
+	_, err := strconv.ParseFloat(cell, 64)
+	return err == nil || cell == "-"
+}
+
+// thousands writes a whole number with separators.
+func thousands(n int64) string {
+	digits := strconv.FormatInt(n, 10)
+	sign := ""
+	if n < 0 {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}
+
+// printJSON writes v for programs.
+func printJSON(out io.Writer, v any) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// contractVersion is the version of the API contract (api-v1.md, "Versioning").
+const contractVersion = "1.0.0-alpha"
+
+// versionInfo says what program this is.
+type versionInfo struct {
+	Version string `json:"version"`
+	// Commit is empty in a build without version control.
+	Commit   string `json:"commit,omitempty"`
+	API      string `json:"api"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+func versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Show the version of the program and of the API",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := currentVersion()
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), v)
+			}
+			fmt.Fprintf(cmd.OutOrStdout(), "vqa %s, API %s, %s, %s\n", v.Version, v.API, v.Go, v.Platform)
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+func currentVersion() versionInfo {
+	v := versionInfo{Version: "(devel)", API: contractVersion, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v.Version = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v.Commit = s.Value
+		}
+	}
+	return v
+}
