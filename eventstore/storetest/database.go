@@ -28,6 +28,10 @@ const (
 	migrateTimeout = 2 * time.Minute
 )
 
+// held keeps the server of this process in reach: once the collector took it, the
+// finalizer of its lock file would let go of the server in the midst of a test.
+var held *embedded.Server
+
 // server is the one of this process. It is never closed: the kernel drops its
 // hold when the process ends, and the embedded server then ends by itself.
 var server = sync.OnceValues(func() (string, error) {
@@ -41,6 +45,7 @@ var server = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
+	held = s
 	return s.URL("postgres"), nil
 })
 
