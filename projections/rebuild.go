@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"vqa/eventstore"
@@ -34,15 +36,18 @@ type Difference struct {
 	Table string `json:"table"`
 	// Rows is the number of rows of the rebuilt table.
 	Rows int64 `json:"rows"`
-	// Missing rows stand only in the rebuilt table; a changed row counts here and in
-	// Surplus.
+	// Missing rows stand only in the rebuilt table.
 	Missing int64 `json:"missing"`
 	// Surplus rows stand only in the live table.
 	Surplus int64 `json:"surplus"`
+	// Changed rows stand in both and are not the same.
+	Changed int64 `json:"changed"`
+	// Examples are the ids of differing rows, at most ten.
+	Examples []string `json:"examples,omitempty"`
 }
 
 // Equal is true when the rebuilt table is the live one, row for row.
-func (d Difference) Equal() bool { return d.Missing == 0 && d.Surplus == 0 }
+func (d Difference) Equal() bool { return d.Missing == 0 && d.Surplus == 0 && d.Changed == 0 }
 
 // Rebuilder makes read models anew from the log.
 type Rebuilder struct {
@@ -64,7 +69,11 @@ func (r *Rebuilder) Rebuild(ctx context.Context, progress Progress) ([]Differenc
 		return nil, err
 	}
 	defer conn.Release()
-	if err := r.prepare(ctx, conn.Conn()); err != nil {
+	if err := lock(ctx, conn.Conn()); err != nil {
+		return nil, err
+	}
+	defer unlock(ctx, conn.Conn())
+	if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return r.prepare(ctx, tx) }); err != nil {
 		return nil, fmt.Errorf("preparing the shadow tables: %w", err)
 	}
 	position, err := r.fill(ctx, conn.Conn(), progress)
@@ -74,46 +83,87 @@ func (r *Rebuilder) Rebuild(ctx context.Context, progress Progress) ([]Differenc
 	return r.swap(ctx, conn.Conn(), position)
 }
 
-func (r *Rebuilder) prepare(ctx context.Context, conn *pgx.Conn) error {
-	return pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		var mine bool
-		if err := tx.QueryRow(ctx, "select pg_try_advisory_lock(hashtext('vqa rebuild'))").Scan(&mine); err != nil {
-			return err
-		}
-		if !mine {
-			return errors.New("another rebuild is running")
-		}
-		if _, err := tx.Exec(ctx, "drop schema if exists "+shadow+" cascade; create schema "+shadow); err != nil {
-			return err
-		}
-		for _, p := range r.Projections {
-			sql := fmt.Sprintf("create table %[1]s.%[2]s (like public.%[2]s including all); grant select, insert, update, delete on %[1]s.%[2]s to %[3]s",
-				shadow, p.Table(), pgx.Identifier{r.Role}.Sanitize())
-			if _, err := tx.Exec(ctx, sql); err != nil {
-				return err
-			}
-		}
-		return nil
+// lockTimeout is how long a rebuild waits for another one: Postgres may notice only
+// late that the process of an interrupted one is gone.
+const lockTimeout = "10s"
+
+// lock lets one rebuild run at a time. It is held by the connection.
+func lock(ctx context.Context, conn *pgx.Conn) error {
+	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "set local lock_timeout = '"+lockTimeout+"'; select pg_advisory_lock(hashtext('vqa rebuild'))")
+		return err
 	})
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) && pg.Code == lockNotAvailable {
+		return errors.New("another rebuild is running")
+	}
+	return err
 }
 
-// fill folds everything that is recorded by now.
-func (r *Rebuilder) fill(ctx context.Context, conn *pgx.Conn, progress Progress) (int64, error) {
-	total, err := r.Log.Head(ctx)
-	if err != nil {
-		return 0, err
+// lockNotAvailable is Postgres' error of a lock that was not to be had in time.
+const lockNotAvailable = "55P03"
+
+// unlock ends with the connection at the latest, so that a pool never keeps the lock.
+func unlock(ctx context.Context, conn *pgx.Conn) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
+	defer cancel()
+	if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtext('vqa rebuild'))"); err != nil {
+		_ = conn.Close(ctx) // the lock goes with it
 	}
+}
+
+const unlockTimeout = 5 * time.Second
+
+// prepare makes empty shadow tables in place of those that an interrupted rebuild
+// left behind.
+func (r *Rebuilder) prepare(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, "drop schema if exists "+shadow+" cascade; create schema "+shadow); err != nil {
+		return err
+	}
+	for _, p := range r.Projections {
+		sql := fmt.Sprintf("create table %[1]s.%[2]s (like public.%[2]s including all); grant select, insert, update, delete on %[1]s.%[2]s to %[3]s",
+			shadow, p.Table(), pgx.Identifier{r.Role}.Sanitize())
+		if _, err := tx.Exec(ctx, sql); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillRounds bounds how often fill goes after what was recorded meanwhile; the swap
+// folds the rest.
+const fillRounds = 5
+
+// fill folds everything that is recorded by now, and what is recorded meanwhile, until
+// little is left to the swap, which holds appends back.
+func (r *Rebuilder) fill(ctx context.Context, conn *pgx.Conn, progress Progress) (int64, error) {
 	var position int64
-	for position < total {
-		next, err := r.step(ctx, conn, position)
+	for range fillRounds {
+		total, err := r.Log.Head(ctx)
 		if err != nil {
 			return 0, err
 		}
-		if next == position {
+		behind := total - position
+		for position < total {
+			next, err := r.step(ctx, conn, position)
+			if err != nil {
+				return 0, err
+			}
+			if next == position {
+				break
+			}
+			position = next
+			progress(min(position, total), total)
+		}
+		if behind < rebuildBatch {
 			break
 		}
-		position = next
-		progress(min(position, total), total)
+	}
+	for _, p := range r.Projections {
+		// The planner must know the new tables from their first query on.
+		if _, err := conn.Exec(ctx, "analyze "+shadow+"."+p.Table()); err != nil {
+			return 0, err
+		}
 	}
 	return position, nil
 }
@@ -169,21 +219,30 @@ func (r *Rebuilder) swap(ctx context.Context, conn *pgx.Conn, position int64) ([
 				return fmt.Errorf("swapping %s: %w", p.Table(), err)
 			}
 		}
-		_, err := tx.Exec(ctx, "drop schema "+shadow+"; select pg_advisory_unlock(hashtext('vqa rebuild'))")
+		_, err := tx.Exec(ctx, "drop schema "+shadow)
 		return err
 	})
 	return differences, err
 }
 
-// compare counts the rows that only one of the two tables has. Rows are compared as
-// text, because json has no equality.
+// compare finds the rows that only one of the two tables has, or that differ. Rows
+// are compared as text, because json has no equality.
 func compare(ctx context.Context, tx pgx.Tx, table string) (Difference, error) {
 	d := Difference{Table: table}
-	sql := fmt.Sprintf(`
-		with fresh as (select t::text from %[1]s.%[2]s t), live as (select t::text from public.%[2]s t)
-		select (select count(*) from fresh),
-		       (select count(*) from (select * from fresh except all select * from live) m),
-		       (select count(*) from (select * from live except all select * from fresh) s)`, shadow, table)
-	err := tx.QueryRow(ctx, sql).Scan(&d.Rows, &d.Missing, &d.Surplus)
+	pairs := fmt.Sprintf("from %[1]s.%[2]s fresh full join public.%[2]s live using (id)", shadow, table)
+	err := tx.QueryRow(ctx, `
+		select count(fresh.id),
+		       count(*) filter (where live.id is null),
+		       count(*) filter (where fresh.id is null),
+		       count(*) filter (where fresh.id = live.id and fresh::text <> live::text) `+pairs).
+		Scan(&d.Rows, &d.Missing, &d.Surplus, &d.Changed)
+	if err != nil || d.Equal() {
+		return d, err
+	}
+	rows, err := tx.Query(ctx, "select id "+pairs+" where fresh::text is distinct from live::text order by id limit 10")
+	if err != nil {
+		return d, err
+	}
+	d.Examples, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	return d, err
 }

@@ -1,0 +1,207 @@
+package projections_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/handlers/command"
+)
+
+// client issues random commands of every kind against its own accounts. It is for one
+// goroutine.
+type client struct {
+	*world
+	rand     *rand.Rand
+	name     string
+	callers  []command.Caller
+	keys     []command.IssuedKey
+	videos   []owned
+	fetches  []command.Fetch
+	analyses []command.Run
+	steps    int
+}
+
+// owned is a video and whose it is.
+type owned struct {
+	command.Caller
+	id string
+}
+
+func (w *world) client(name string, seed uint64) *client {
+	return &client{world: w, name: name, rand: rand.New(rand.NewPCG(seed, 1))}
+}
+
+// step carries out one random command and returns an error that is no refusal.
+func (c *client) step(ctx context.Context) error {
+	c.steps++
+	if len(c.callers) == 0 {
+		return refusal(c.openAccount(ctx))
+	}
+	steps := []func(context.Context) error{
+		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
+		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel,
+	}
+	return refusal(pick(c.rand, steps)(ctx))
+}
+
+func pick[T any](r *rand.Rand, from []T) T { return from[r.IntN(len(from))] }
+
+func (c *client) openAccount(ctx context.Context) error {
+	if len(c.callers) >= 3 {
+		key, err := c.IssueKey(ctx, command.NewKey{AccountID: pick(c.rand, c.callers).AccountID, Mode: account.Live, Name: "more", Operator: "test"})
+		c.keys = append(c.keys, key)
+		return err
+	}
+	tier := pick(c.rand, []account.Tier{account.Paid, account.FreeGrant})
+	key, err := c.IssueKey(ctx, command.NewKey{Mode: account.Live, Tier: tier, GrantSeconds: 40 + c.rand.Int64N(200), Operator: "test"})
+	if err == nil {
+		c.callers = append(c.callers, command.Caller{AccountID: key.AccountID, KeyID: key.KeyID, Livemode: true, Tier: tier})
+		c.keys = append(c.keys, key)
+	}
+	return err
+}
+
+func (c *client) sandbox(ctx context.Context) error {
+	key, err := c.IssueSandbox(ctx, fmt.Sprintf("address %s %d", c.name, c.rand.IntN(3)), "req")
+	if err != nil {
+		return err
+	}
+	caller := command.Caller{AccountID: key.AccountID, KeyID: key.KeyID, Tier: account.Sandbox}
+	c.videos = append(c.videos, owned{caller, key.FixtureVideoID})
+	return nil
+}
+
+func (c *client) revoke(ctx context.Context) error {
+	key := pick(c.rand, c.keys)
+	return c.RevokeKey(ctx, key.AccountID, key.KeyID, "test")
+}
+
+func (c *client) grant(ctx context.Context) error {
+	kind, seconds := credit.Purchase, 1+c.rand.Int64N(50)
+	if c.rand.IntN(2) == 0 {
+		kind, seconds = credit.Adjustment, -seconds
+	}
+	_, err := c.GrantCredits(ctx, command.GrantCredits{
+		AccountID: pick(c.rand, c.callers).AccountID, Kind: kind, Seconds: seconds, Reason: "test", Operator: "test",
+		Idempotency: idempotency(fmt.Sprint(c.name, c.rand.IntN(20))),
+	})
+	return err
+}
+
+func (c *client) upload(ctx context.Context) error {
+	caller := pick(c.rand, c.callers)
+	v, err := c.CreateVideo(ctx, caller, command.CreateVideo{ContentType: "video/mp4", Metadata: map[string]string{"b": "2", "a": "1"}})
+	if err != nil {
+		return err
+	}
+	c.videos = append(c.videos, owned{caller, v.ID})
+	if c.rand.IntN(4) > 0 {
+		_, err = c.CompleteVideo(ctx, caller, v.ID)
+	}
+	return err
+}
+
+func (c *client) fetch(ctx context.Context) error {
+	caller, url := pick(c.rand, c.callers), "https://example.com/clip.mp4"
+	v, err := c.CreateVideo(ctx, caller, command.CreateVideo{URL: &url})
+	if err != nil {
+		return err
+	}
+	c.videos = append(c.videos, owned{caller, v.ID})
+	c.fetches = append(c.fetches, command.Fetch{AccountID: caller.AccountID, VideoID: v.ID, URL: url, Attempt: 1})
+	return nil
+}
+
+func (c *client) endFetch(ctx context.Context) error {
+	if len(c.fetches) == 0 {
+		return nil
+	}
+	f := pick(c.rand, c.fetches)
+	if c.rand.IntN(3) == 0 {
+		return c.FailVideo(ctx, f, fault.New(fault.VideoUnreadable, ""))
+	}
+	_, err := c.FinishFetch(ctx, f, file(f.VideoID, "video/quicktime"))
+	return err
+}
+
+func (c *client) remove(ctx context.Context) error {
+	if len(c.videos) == 0 {
+		return nil
+	}
+	v := pick(c.rand, c.videos)
+	return c.DeleteVideo(ctx, v.Caller, v.id)
+}
+
+func (c *client) ask(ctx context.Context) error {
+	if len(c.videos) == 0 {
+		return nil
+	}
+	v := pick(c.rand, c.videos)
+	prompt := pick(c.rand, []string{"Is there a dog?", "How many cars are there?", "What is happening?", "Are there at least two people?"})
+	q := command.CreateAnalysis{VideoID: v.id, Prompt: &prompt, ValidateOnly: c.rand.IntN(10) == 0}
+	p, err := c.CreateAnalysis(ctx, v.Caller, q)
+	if err == nil && !q.ValidateOnly {
+		c.analyses = append(c.analyses, command.Run{AccountID: v.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.id, Attempt: 1})
+	}
+	return err
+}
+
+func (c *client) run() (command.Run, bool) {
+	if len(c.analyses) == 0 {
+		return command.Run{}, false
+	}
+	// The latest are the ones that are still open.
+	last := c.analyses[max(0, len(c.analyses)-6):]
+	r := pick(c.rand, last)
+	r.Attempt = 1 + c.rand.IntN(2)
+	return r, true
+}
+
+func (c *client) claim(ctx context.Context) error {
+	r, ok := c.run()
+	if !ok {
+		return nil
+	}
+	_, _, err := c.ClaimAnalysis(ctx, r, "worker")
+	return err
+}
+
+func (c *client) progress(ctx context.Context) error {
+	r, ok := c.run()
+	if !ok {
+		return nil
+	}
+	return c.ReportProgress(ctx, r, pick(c.rand, []analysis.Status{analysis.Analyzing, analysis.Rendering}), c.rand.IntN(101))
+}
+
+func (c *client) complete(ctx context.Context) error {
+	r, ok := c.run()
+	if !ok {
+		return nil
+	}
+	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7.3, 15)
+}
+
+func (c *client) fail(ctx context.Context) error {
+	r, ok := c.run()
+	if !ok {
+		return nil
+	}
+	return c.FailAnalysis(ctx, r, analysis.Failure{Code: fault.InferenceError, Message: "test"})
+}
+
+func (c *client) cancel(ctx context.Context) error {
+	if len(c.analyses) == 0 {
+		return nil
+	}
+	r := pick(c.rand, c.analyses)
+	_, err := c.CancelAnalysis(ctx, command.Caller{AccountID: r.AccountID, Livemode: true, Tier: account.Paid}, r.AnalysisID)
+	return err
+}

@@ -1,0 +1,291 @@
+package projections_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/projections"
+	"vqa/projections/resources"
+)
+
+func TestRebuiltEqualsLive(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			c := w.client("a", seed)
+			for range 400 {
+				require.NoError(t, c.step(t.Context()))
+			}
+			for table, rows := range w.dump(t.Context(), t) {
+				require.NotEmpty(t, rows, "the mix reaches no %s", table)
+			}
+			w.rebuild(t.Context(), t)
+			for range 50 {
+				require.NoError(t, c.step(t.Context()), "the new tables are live")
+			}
+			w.rebuild(t.Context(), t)
+		})
+	}
+}
+
+func TestRebuildOfAnEmptyLog(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.rebuild(t.Context(), t)
+}
+
+// TestRebuildBesideClients rebuilds again and again while clients write and read. They
+// must not notice.
+func TestRebuildBesideClients(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var busy sync.WaitGroup
+	failed := make(chan error, 8)
+	var writes, reads atomic.Int64
+	for n := range 3 {
+		c := w.client(fmt.Sprint("client ", n), uint64(100+n))
+		busy.Go(func() {
+			for ctx.Err() == nil {
+				if err := c.step(t.Context()); err != nil {
+					failed <- fmt.Errorf("%s, step %d: %w", c.name, c.steps, err)
+					return
+				}
+				writes.Add(1)
+			}
+		})
+	}
+	busy.Go(func() {
+		for ctx.Err() == nil {
+			if _, err := w.resources.OpenAnalyses(t.Context()); err != nil {
+				failed <- fmt.Errorf("reading: %w", err)
+				return
+			}
+			reads.Add(1)
+		}
+	})
+	indexes := w.indexes(t)
+	for range 8 {
+		before := writes.Load()
+		differences, err := w.rebuilder().Rebuild(t.Context(), func(int64, int64) {})
+		require.NoError(t, err)
+		for _, d := range differences {
+			require.True(t, d.Equal(), "%+v", d)
+		}
+		// The next rebuild begins after more was written to the new tables.
+		require.Eventually(t, func() bool { return writes.Load() > before+20 || len(failed) > 0 }, 20*time.Second, time.Millisecond)
+	}
+	stop()
+	busy.Wait()
+	close(failed)
+	for err := range failed {
+		t.Error(err)
+	}
+	require.Positive(t, reads.Load())
+	require.Equal(t, indexes, w.indexes(t), "indexes keep their names and checks their tables")
+	w.rebuild(t.Context(), t)
+}
+
+// indexes are the names of all indexes and checks of the read models.
+func (w *world) indexes(t testing.TB) []string {
+	t.Helper()
+	rows, err := w.owner.Query(t.Context(), `
+		select tablename || ' ' || indexname || ' ' || indexdef from pg_indexes where schemaname = 'public'
+		union all
+		select conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) from pg_constraint
+		where connamespace = 'public'::regnamespace order by 1`)
+	require.NoError(t, err)
+	var names []string
+	for rows.Next() {
+		var name string
+		require.NoError(t, rows.Scan(&name))
+		names = append(names, name)
+	}
+	require.NoError(t, rows.Err())
+	require.NotEmpty(t, names)
+	return names
+}
+
+func TestInterruptedRebuildLeavesTheLiveTables(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.client("a", 7)
+	for range 300 {
+		require.NoError(t, c.step(t.Context()))
+	}
+	before := w.dump(t.Context(), t)
+	r := rand.New(rand.NewPCG(7, 7))
+	interrupted := 0
+	for range 25 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.Int64N(int64(60*time.Millisecond))))
+		_, err := w.rebuilder().Rebuild(ctx, func(int64, int64) {})
+		if err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			interrupted++
+		}
+		cancel()
+		require.Equal(t, before, w.dump(t.Context(), t))
+	}
+	require.Positive(t, interrupted)
+	w.rebuild(t.Context(), t)
+}
+
+// TestProgressReachesTheEnd also interrupts from within, at a known place.
+func TestProgressReachesTheEnd(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.client("a", 8)
+	for range 100 {
+		require.NoError(t, c.step(t.Context()))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err := w.rebuilder().Rebuild(ctx, func(int64, int64) { cancel() })
+	require.ErrorIs(t, err, context.Canceled)
+
+	var last, total int64
+	_, err = w.rebuilder().Rebuild(t.Context(), func(done, of int64) {
+		require.GreaterOrEqual(t, done, last)
+		last, total = done, of
+	})
+	require.NoError(t, err)
+	require.Positive(t, total)
+	require.Equal(t, total, last)
+}
+
+func TestOneRebuildAtATime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.caller(t.Context(), t, 10)
+	reached, release := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	var first, second error
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_, first = w.rebuilder().Rebuild(t.Context(), func(int64, int64) {
+			once.Do(func() { close(reached); <-release })
+		})
+	})
+	<-reached
+	ended := make(chan struct{})
+	wg.Go(func() {
+		_, second = w.rebuilder().Rebuild(t.Context(), func(int64, int64) {})
+		close(ended)
+	})
+	// The second waits at the lock; it must not take the shadow tables away.
+	require.Eventually(t, func() bool {
+		var waiting bool
+		err := w.owner.QueryRow(t.Context(), `select exists (select from pg_locks where locktype = 'advisory' and not granted
+			and database = (select oid from pg_database where datname = current_database()))`).Scan(&waiting)
+		return err == nil && waiting
+	}, 10*time.Second, 5*time.Millisecond)
+	close(release)
+	wg.Wait()
+	<-ended
+	require.NoError(t, first)
+	require.NoError(t, second)
+}
+
+// TestCorruptionIsFoundAndMended damages the live tables behind the service's back.
+func TestCorruptionIsFoundAndMended(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.caller(ctx, t, 100)
+	videoID := w.readyVideo(ctx, t, c)
+	analysisID, err := w.ask(ctx, c, videoID, "Is there a dog?")
+	require.NoError(t, err)
+	before := w.dump(ctx, t)
+
+	exec := func(sql string, args ...any) {
+		tag, err := w.owner.Exec(ctx, sql, args...)
+		require.NoError(t, err)
+		require.EqualValues(t, 1, tag.RowsAffected(), sql)
+	}
+	exec(`update credit_balances set posted_seconds = 99 where id = $1`, c.AccountID)
+	exec(`update analyses set doc = replace(doc::text, 'dog', 'cat')::json where id = $1`, analysisID)
+	exec(`delete from videos where id = $1`, videoID)
+	exec(`insert into accounts values ('acct_ghost', '{}')`)
+
+	differences, err := w.rebuilder().Rebuild(ctx, func(int64, int64) {})
+	require.NoError(t, err)
+	found := map[string]projections.Difference{}
+	for _, d := range differences {
+		if !d.Equal() {
+			found[d.Table] = d
+		}
+	}
+	require.Equal(t, map[string]projections.Difference{
+		"credit_balances": {Table: "credit_balances", Rows: 1, Changed: 1, Examples: []string{c.AccountID}},
+		"analyses":        {Table: "analyses", Rows: 1, Changed: 1, Examples: []string{analysisID}},
+		"videos":          {Table: "videos", Rows: 1, Missing: 1, Examples: []string{videoID}},
+		"accounts":        {Table: "accounts", Rows: 1, Surplus: 1, Examples: []string{"acct_ghost"}},
+	}, found)
+	require.Equal(t, before, w.dump(ctx, t))
+	w.rebuild(ctx, t)
+}
+
+func TestBalanceChecks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.caller(ctx, t, 100)
+	check := func() {
+		for _, sql := range []string{
+			"update credit_balances set posted_seconds = -1",
+			"update credit_balances set held_seconds = -1",
+			"update credit_balances set held_seconds = posted_seconds + 1",
+		} {
+			_, err := w.pool.Exec(ctx, sql)
+			var pg *pgconn.PgError
+			require.ErrorAs(t, err, &pg, sql)
+			require.Equal(t, "23514", pg.Code, sql)
+		}
+	}
+	check()
+	w.rebuild(ctx, t)
+	check()
+	balance, err := w.ledger.Balance(ctx, c.AccountID)
+	require.NoError(t, err)
+	require.Equal(t, credit.State{AccountID: c.AccountID, PostedSeconds: 100, SignupGrantSeconds: 100}, balance)
+}
+
+// TestPreparedStatementsSurviveTheSwap reads and writes through one connection, whose
+// statements were prepared on the old tables.
+func TestPreparedStatementsSurviveTheSwap(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.caller(ctx, t, 1000)
+	conn, err := w.pool.Acquire(ctx)
+	require.NoError(t, err)
+	defer conn.Release()
+	read := func() {
+		// More often than the five times after which Postgres may keep a generic plan.
+		for range 8 {
+			var posted int64
+			require.NoError(t, conn.QueryRow(ctx, "select posted_seconds from credit_balances where id = $1", c.AccountID).Scan(&posted))
+			require.EqualValues(t, 1000, posted)
+			_, err := conn.Exec(ctx, "update credit_balances set held_seconds = held_seconds where id = $1", c.AccountID)
+			require.NoError(t, err)
+		}
+	}
+	read()
+	for range 3 {
+		w.rebuild(ctx, t)
+		read()
+	}
+	_, err = w.resources.Video(ctx, resources.Tenant{AccountID: c.AccountID, Livemode: true}, w.readyVideo(ctx, t, c))
+	require.NoError(t, err)
+}

@@ -1,0 +1,174 @@
+package projections_test
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/model"
+	"vqa/domain/video"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/storetest"
+	"vqa/handlers/command"
+	"vqa/handlers/media/fixture"
+	"vqa/migrations"
+	"vqa/projections"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+// world is the write side on a database of its own, with every read model inline, as
+// the program wires it.
+type world struct {
+	url   string
+	owner *pgxpool.Pool
+	pool  *pgxpool.Pool
+	store *postgres.Store
+	*command.Service
+	resources *resources.Reader
+	ledger    *ledger.Reader
+}
+
+func models() []projections.Projection {
+	return append(resources.Projections(), ledger.Projections()...)
+}
+
+// clock is the program's: Postgres keeps microseconds.
+func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	return newWorldAt(t, clock)
+}
+
+func newWorldAt(t testing.TB, now func() time.Time) *world {
+	t.Helper()
+	w := &world{url: storetest.Database(t, migrations.Up, migrations.Version())}
+	var err error
+	w.pool, err = postgres.Connect(t.Context(), w.url)
+	require.NoError(t, err)
+	t.Cleanup(w.pool.Close)
+	w.owner, err = pgxpool.New(t.Context(), w.url)
+	require.NoError(t, err)
+	t.Cleanup(w.owner.Close)
+
+	var inline []postgres.Projection
+	for _, p := range models() {
+		inline = append(inline, p)
+	}
+	log := slog.New(slog.DiscardHandler)
+	w.store = postgres.New(w.pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log))
+	w.resources, w.ledger = resources.NewReader(w.pool), ledger.NewReader(w.pool)
+	pipeline := command.NewPipeline(w.store, now, log)
+	w.Service = command.NewService(command.Dependencies{
+		Store: w.store, Pipeline: pipeline, IDs: id.NewSource(now, rand.Reader), Entropy: rand.Reader, Now: now,
+		Catalog: model.Catalog{{ID: "sight-1", Status: model.Stable, Default: true}},
+		Limits:  command.Limits{MaxVideoDuration: time.Hour, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 100_000, SandboxPerIP: 3},
+		Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { pipeline.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return w
+}
+
+// uploaded says that every upload arrived: read models do not depend on the bytes.
+type uploaded struct{}
+
+func (uploaded) Inspect(_ context.Context, videoID, contentType string, _ *int64) (video.File, string, error) {
+	return file(videoID, contentType), "ticket", nil
+}
+
+func (uploaded) Keep(context.Context, string, string) error { return nil }
+
+func file(videoID, contentType string) video.File {
+	micros, width, height, fps := int64(7_300_000), 640, 360, 29.97
+	return video.File{
+		ObjectKey: "videos/" + videoID, ContentType: contentType, SizeBytes: 12_345,
+		DurationMicros: &micros, Width: &width, Height: &height, FPS: &fps,
+	}
+}
+
+// ready is an engine that answers, in front of the real queue.
+type ready struct{ *resources.Reader }
+
+func (ready) InferenceReady(context.Context) error { return nil }
+
+func (w *world) rebuilder() *projections.Rebuilder {
+	return &projections.Rebuilder{Owner: w.owner, Log: w.store, Role: postgres.Role, Projections: models()}
+}
+
+// rebuild makes everything anew and requires that the log gave nothing but what was
+// there, row for row, by the comparison of the rebuild and by one of our own.
+func (w *world) rebuild(ctx context.Context, t testing.TB) {
+	t.Helper()
+	before := w.dump(ctx, t)
+	differences, err := w.rebuilder().Rebuild(ctx, func(int64, int64) {})
+	require.NoError(t, err)
+	require.Len(t, differences, len(models()))
+	for _, d := range differences {
+		require.True(t, d.Equal(), "%+v", d)
+		require.EqualValues(t, len(before[d.Table]), d.Rows, d.Table)
+	}
+	require.Equal(t, before, w.dump(ctx, t))
+}
+
+// dump is every row of every read model, as the service's role sees it.
+func (w *world) dump(ctx context.Context, t testing.TB) map[string][]string {
+	t.Helper()
+	tables := map[string][]string{}
+	for _, m := range models() {
+		rows, err := w.pool.Query(ctx, "select t::text from "+m.Table()+" t order by id")
+		require.NoError(t, err)
+		tables[m.Table()], err = pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+	}
+	return tables
+}
+
+// caller opens a live account with a grant.
+func (w *world) caller(ctx context.Context, t testing.TB, grant int64) command.Caller {
+	t.Helper()
+	key, err := w.IssueKey(ctx, command.NewKey{Mode: account.Live, Tier: account.Paid, GrantSeconds: grant, Operator: "test"})
+	require.NoError(t, err)
+	return command.Caller{AccountID: key.AccountID, KeyID: key.KeyID, Livemode: true, Tier: account.Paid}
+}
+
+func (w *world) readyVideo(ctx context.Context, t testing.TB, c command.Caller) string {
+	t.Helper()
+	v, err := w.CreateVideo(ctx, c, command.CreateVideo{ContentType: "video/mp4"})
+	require.NoError(t, err)
+	_, err = w.CompleteVideo(ctx, c, v.ID)
+	require.NoError(t, err)
+	return v.ID
+}
+
+func (w *world) ask(ctx context.Context, c command.Caller, videoID, prompt string) (string, error) {
+	p, err := w.CreateAnalysis(ctx, c, command.CreateAnalysis{VideoID: videoID, Prompt: &prompt})
+	return p.Analysis.ID, err
+}
+
+// refusal passes refusals of the domain, which random commands meet, and nothing else.
+func refusal(err error) error {
+	if f := fault.Of(err); f != nil && f.Code != fault.InternalError && f.Code != fault.DBUnavailable {
+		return nil
+	}
+	return err
+}
+
+func idempotency(key string) *command.Idempotency {
+	return &command.Idempotency{Key: key, Hash: sha256.Sum256([]byte(key))}
+}
