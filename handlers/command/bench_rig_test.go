@@ -1,0 +1,178 @@
+package command
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"vqa/domain/credit"
+	"vqa/domain/id"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/embedded"
+	"vqa/eventstore/postgres"
+	"vqa/migrations"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+// benchGrant is what every account begins with: more than any run can spend.
+const benchGrant = 1_000_000_000_000
+
+// benchRig is the program's own stack from use cases down to a durable Postgres.
+type benchRig struct {
+	dir     string
+	url     string
+	pool    *pgxpool.Pool
+	service *Service
+	ids     *id.Source
+
+	many []string
+	hot  string
+
+	// appended and paired count what the clients were told had happened.
+	appended, paired atomic.Int64
+	// ceilingRuns keeps the keys of the runs of pgbench apart.
+	ceilingRuns int
+}
+
+func newBenchRig(b *testing.B) *benchRig {
+	b.Helper()
+	r := &benchRig{}
+	r.startPostgres(b)
+	require.NoError(b, migrations.Up(b.Context(), r.url))
+	r.prepareCeiling(b)
+	var err error
+	r.pool, err = postgres.Connect(b.Context(), r.url)
+	require.NoError(b, err)
+	b.Cleanup(r.pool.Close)
+	r.startService(b)
+	for range benchAccounts {
+		r.many = append(r.many, r.ids.New(id.Account))
+	}
+	r.hot = r.ids.New(id.Account)
+	var g errgroup.Group
+	g.SetLimit(64)
+	for _, a := range append([]string{r.hot}, r.many...) {
+		g.Go(func() error {
+			return r.credit(b.Context(), a, credit.Grant{
+				AccountID: a, TransactionID: r.ids.New(id.Transaction), Kind: credit.Purchase, Seconds: benchGrant,
+			})
+		})
+	}
+	require.NoError(b, g.Wait())
+	return r
+}
+
+// startPostgres makes a server of its own, because the one that tests share trades
+// durability for speed.
+func (r *benchRig) startPostgres(b *testing.B) {
+	b.Helper()
+	var err error
+	r.dir, err = os.MkdirTemp("", "vqa-bench-") //nolint:usetesting // b.TempDir lies in a folder of mode 0700
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, os.RemoveAll(r.dir)) })
+	require.NoError(b, os.Chmod(r.dir, 0o755))
+	server, err := embedded.Start(b.Context(), embedded.Options{
+		Dir: filepath.Join(r.dir, "postgres"), BinDir: os.Getenv("VQA_POSTGRES_BIN"),
+	})
+	require.NoError(b, err)
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		require.NoError(b, server.Close(ctx))
+	})
+	require.NoError(b, server.EnsureDatabase(b.Context(), "bench"))
+	r.url = server.URL("bench")
+}
+
+// startService wires the pipeline as cmd does, wake-ups of subscribers included.
+func (r *benchRig) startService(b *testing.B) {
+	b.Helper()
+	var inline []postgres.Projection
+	for _, p := range append(resources.Projections(), ledger.Projections()...) {
+		inline = append(inline, p)
+	}
+	log := slog.New(slog.DiscardHandler)
+	store := postgres.New(r.pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(log))
+	now := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+	r.ids = id.NewSource(now, rand.Reader)
+	pipeline := NewPipeline(store, now, log)
+	r.service = NewService(Dependencies{Store: store, Pipeline: pipeline, IDs: r.ids, Entropy: rand.Reader, Now: now})
+	ctx, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { pipeline.Run(ctx) })
+	work.Go(func() {
+		if err := store.Run(ctx); err != nil {
+			b.Errorf("waking subscribers: %v", err)
+		}
+	})
+	b.Cleanup(func() { stop(); work.Wait() })
+}
+
+func (r *benchRig) account(n int64) string { return r.many[n%benchAccounts] }
+
+func (r *benchRig) caller(n int64) Caller {
+	return Caller{AccountID: r.account(n), KeyID: "key_bench", Livemode: true, RequestID: "req_bench"}
+}
+
+// checkLaws holds the ledger and the log to what the clients were told: speed that
+// lost or doubled a command would be no speed.
+func (r *benchRig) checkLaws(b *testing.B) {
+	b.Helper()
+	type sums struct{ Events, Videos, Posted, Held, Broken int64 }
+	var got sums
+	require.NoError(b, r.pool.QueryRow(b.Context(), `
+		select (select count(*) from events),
+		       (select count(*) from videos),
+		       (select sum(posted_seconds) from credit_balances)::bigint,
+		       (select sum(held_seconds) from credit_balances)::bigint,
+		       (select count(*) from credit_balances b where posted_seconds <> (
+		           select sum((t.doc->>'seconds_delta')::bigint) from credit_transactions t where t.account_id = b.id))`,
+	).Scan(&got.Events, &got.Videos, &got.Posted, &got.Held, &got.Broken))
+	grants := int64(benchAccounts + 1)
+	require.Equal(b, sums{
+		Events: grants + r.appended.Load() + 2*r.paired.Load(), Videos: r.appended.Load(),
+		Posted: grants*benchGrant - benchHold*r.paired.Load(),
+	}, got)
+}
+
+// machine describes what the figures were taken on, in one line.
+func (r *benchRig) machine(b *testing.B) string {
+	b.Helper()
+	var version, fsync, commit, method string
+	require.NoError(b, r.pool.QueryRow(b.Context(), `select current_setting('server_version'), current_setting('fsync'),
+		current_setting('synchronous_commit'), current_setting('wal_sync_method')`).Scan(&version, &fsync, &commit, &method))
+	require.Equal(b, []string{"on", "on"}, []string{fsync, commit}, "fsync and synchronous_commit")
+	version, _, _ = strings.Cut(version, " ")
+	return fmt.Sprintf("PostgreSQL %s, fsync %s, synchronous_commit %s (%s); this disk flushes %.0f times a second (8 kB, fdatasync)",
+		version, fsync, commit, method, r.flushRate(b))
+}
+
+// flushRate is how often per second one writer gets 8 kB onto the disk.
+func (r *benchRig) flushRate(b *testing.B) float64 {
+	b.Helper()
+	f, err := os.Create(filepath.Join(r.dir, "flush"))
+	require.NoError(b, err)
+	defer f.Close()
+	page := make([]byte, 8192)
+	n, started := 0, time.Now()
+	for ; time.Since(started) < time.Second; n++ {
+		_, err := f.WriteAt(page, 0)
+		require.NoError(b, err)
+		require.NoError(b, syscall.Fdatasync(int(f.Fd())))
+	}
+	return float64(n) / time.Since(started).Seconds()
+}

@@ -1,0 +1,129 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/domain/id"
+	"vqa/eventstore"
+)
+
+const (
+	// benchSlice is how long each figure of a round is taken.
+	benchSlice = 2 * time.Second
+	// benchAccounts is how many the wide figures are spread over.
+	benchAccounts = 1000
+	// benchHold is what one pair holds and settles, in seconds of credit.
+	benchHold = 30
+)
+
+// benchClients are the numbers of clients, each with one command under way.
+var benchClients = []int{1, 8, 32}
+
+// BenchmarkThroughput measures the log and the ledger on a durable Postgres, with
+// every inline read model, beside what the same server gives pgbench in the same
+// seconds. One iteration is one round, in which ceilings and measurements take
+// turns, so that a drift of the machine meets both.
+func BenchmarkThroughput(b *testing.B) {
+	rig := newBenchRig(b)
+	var rows []benchRow
+	for _, clients := range benchClients {
+		whole := b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			row := benchRow{clients: clients}
+			rig.round(b, clients) // warms connections, plans and pages
+			for b.Loop() {
+				row.rounds = append(row.rounds, rig.round(b, clients))
+			}
+			row.report(b)
+			rows = append(rows, row)
+		})
+		if !whole {
+			return
+		}
+	}
+	rig.checkLaws(b)
+	printBenchTables(os.Stdout, rig.machine(b), rows)
+}
+
+// benchRound holds figures per second, all of one round.
+type benchRound struct {
+	insert, hotUpdate      float64 // transactions of pgbench
+	append                 float64 // commands of one event
+	pairsMany, pairsOneHot float64 // a hold and its settlement
+}
+
+func (r *benchRig) round(b *testing.B, clients int) benchRound {
+	var out benchRound
+	out.insert = r.pgbench(b, clients, insertScript)
+	out.append = r.drive(b, clients, &r.appended, func(ctx context.Context, n int64) error {
+		_, err := r.service.CreateVideo(ctx, r.caller(n), CreateVideo{ContentType: "video/mp4"})
+		return err
+	})
+	out.pairsMany = r.drive(b, clients, &r.paired, func(ctx context.Context, n int64) error {
+		return r.holdAndSettle(ctx, r.account(n))
+	})
+	out.hotUpdate = r.pgbench(b, clients, hotUpdateScript)
+	out.pairsOneHot = r.drive(b, clients, &r.paired, func(ctx context.Context, _ int64) error {
+		return r.holdAndSettle(ctx, r.hot)
+	})
+	return out
+}
+
+// drive lets clients repeat op for a slice and returns how often per second it
+// succeeded. An error ends the benchmark. n numbers the calls of all clients.
+func (r *benchRig) drive(b *testing.B, clients int, total *atomic.Int64, op func(ctx context.Context, n int64) error) float64 {
+	b.Helper()
+	var wg sync.WaitGroup
+	var calls, done atomic.Int64
+	failures := make(chan error, clients)
+	started := time.Now()
+	for range clients {
+		wg.Go(func() {
+			for time.Since(started) < benchSlice {
+				if err := op(b.Context(), calls.Add(1)); err != nil {
+					failures <- err
+					return
+				}
+				done.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	elapsed := time.Since(started)
+	close(failures)
+	require.NoError(b, <-failures)
+	total.Add(done.Load())
+	return float64(done.Load()) / elapsed.Seconds()
+}
+
+// holdAndSettle is the life of the credits of one analysis, without the analysis.
+func (r *benchRig) holdAndSettle(ctx context.Context, accountID string) error {
+	source := r.ids.New(id.Analysis)
+	if err := r.credit(ctx, accountID, credit.Hold{
+		AccountID: accountID, HoldID: r.ids.New(id.Transaction), Seconds: benchHold,
+		SourceType: credit.SourceAnalysis, SourceID: source,
+	}); err != nil {
+		return err
+	}
+	return r.credit(ctx, accountID, credit.Settle{
+		SourceID: source, TransactionID: r.ids.New(id.Transaction), Seconds: benchHold,
+	})
+}
+
+// credit runs one credit command through the pipeline as the use cases do.
+func (r *benchRig) credit(ctx context.Context, accountID string, c credit.Command) error {
+	in := operatorIntent(accountID, "bench")
+	in.streams = []eventstore.StreamID{credits.stream(accountID)}
+	return r.service.Pipeline.do(ctx, in, func(ss *session) error {
+		_, err := credits.record(ss, accountID, c)
+		return err
+	})
+}
