@@ -1,0 +1,202 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"vqa/domain/id"
+	"vqa/domain/model"
+	"vqa/domain/query"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/embedded"
+	"vqa/eventstore/postgres"
+	"vqa/handlers/command"
+	"vqa/handlers/media/fixture"
+	"vqa/migrations"
+	"vqa/projections"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+// databaseName is the database within the embedded server.
+const databaseName = "vqa"
+
+// closeTimeout bounds the shutdown of each part.
+const closeTimeout = 20 * time.Second
+
+// adapters are the parts of the command service that only a server has; the tools
+// do without them.
+type adapters struct {
+	uploads  command.Uploads
+	capacity command.Capacity
+}
+
+// app is what every subcommand that touches the log works with. It may run beside a
+// server on the same database.
+type app struct {
+	config    config
+	log       *slog.Logger
+	ownerURL  string
+	pool      *pgxpool.Pool
+	codec     *codec.Codec
+	store     *postgres.Store
+	commands  *command.Service
+	resources *resources.Reader
+	ledger    *ledger.Reader
+
+	server *embedded.Server
+	stop   context.CancelFunc
+	work   sync.WaitGroup
+}
+
+// clock is the one source of time: UTC in microseconds, as Postgres keeps it.
+func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+// allProjections are the inline read models.
+func allProjections() []projections.Projection {
+	return append(resources.Projections(), ledger.Projections()...)
+}
+
+// catalog is what models there are. Both the embedded worker and a server named by
+// VQA_INFERENCE_URL serve the same detector contract.
+func catalog() model.Catalog {
+	return model.Catalog{{
+		ID: "sight-1", Status: model.Stable, Default: true,
+		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
+		Capabilities: model.Capabilities{
+			Analyses: true, Counting: true, Actions: "none", Vocabulary: query.COCO().Names(),
+		},
+	}}
+}
+
+// openApp opens the database, brings its schema up to date and starts the pipeline.
+func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ *app, err error) {
+	a := &app{config: c, log: log}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := a.openDatabase(ctx); err != nil {
+		return nil, err
+	}
+	a.codec = codec.Events()
+	var inline []postgres.Projection
+	for _, p := range allProjections() {
+		inline = append(inline, p)
+	}
+	a.store = postgres.New(a.pool, a.codec, postgres.WithProjections(inline...), postgres.WithLogger(log))
+	a.resources, a.ledger = resources.NewReader(a.pool), ledger.NewReader(a.pool)
+	pipeline := command.NewPipeline(a.store, clock, log)
+	a.commands = command.NewService(command.Dependencies{
+		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
+		Catalog: catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity,
+		Limits: command.Limits{
+			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
+			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, SignupGrantSeconds: c.SignupGrantSeconds,
+		},
+	})
+	// The pipeline ends with Close, not with the caller's context: what was accepted
+	// is finished.
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	a.stop = stop
+	a.work.Go(func() { pipeline.Run(running) })
+	a.work.Go(func() {
+		if err := a.store.Run(running); err != nil {
+			log.Error("waking subscribers ended", "error", err)
+		}
+	})
+	return a, nil
+}
+
+// openDatabase connects to the configured Postgres, or to the embedded one, which it
+// starts when nobody has.
+func (a *app) openDatabase(ctx context.Context) error {
+	a.ownerURL = a.config.DatabaseURL
+	if a.ownerURL == "" {
+		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(a.config.DataDir, "postgres"), Log: a.log})
+		if err != nil {
+			return fmt.Errorf("starting the embedded Postgres: %w", err)
+		}
+		a.server = server
+		if err := server.EnsureDatabase(ctx, databaseName); err != nil {
+			return fmt.Errorf("making the database: %w", err)
+		}
+		a.ownerURL = server.URL(databaseName)
+	}
+	if err := migrations.Up(ctx, a.ownerURL); err != nil {
+		return err
+	}
+	pool, err := postgres.Connect(ctx, a.ownerURL)
+	if err != nil {
+		return fmt.Errorf("connecting to the database: %w", err)
+	}
+	a.pool = pool
+	return nil
+}
+
+// Close ends the pipeline and lets go of the database.
+func (a *app) Close() error {
+	if a.stop != nil {
+		a.stop()
+		a.work.Wait()
+	}
+	if a.pool != nil {
+		a.pool.Close()
+	}
+	if a.server == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return a.server.Close(ctx)
+}
+
+// secretKey reads the installation's own secret from the data folder; the first
+// start makes it. It signs object URLs and hides addresses, so it must stay the same.
+func secretKey(c config) ([]byte, error) {
+	path := filepath.Join(c.DataDir, "secret.key")
+	key, err := os.ReadFile(path) //nolint:gosec // the operator names the data folder
+	if err == nil && len(key) == secretKeyBytes {
+		return key, nil
+	}
+	if err == nil {
+		return nil, fmt.Errorf("%s holds %d bytes, not %d", path, len(key), secretKeyBytes)
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	key = make([]byte, secretKeyBytes)
+	rand.Read(key)
+	if err := os.MkdirAll(c.DataDir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
+		return nil, err
+	}
+	temp, err := os.CreateTemp(c.DataDir, "secret.key.*")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(temp.Name())
+	_, err = temp.Write(key)
+	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
+		return nil, err
+	}
+	// A link fails when another process was first; then its key counts.
+	if err := os.Link(temp.Name(), path); err != nil {
+		if errors.Is(err, os.ErrExist) {
+			return secretKey(c)
+		}
+		return nil, err
+	}
+	return key, nil
+}
+
+const secretKeyBytes = 32

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/shopspring/decimal"
+)
+
+// config is everything that an operator may set, all by environment variables
+// (open-points.md, "Values"). `vqa config` prints it.
+type config struct {
+	Addr      string `env:"VQA_ADDR" envDefault:"127.0.0.1:8080" help:"address to listen on"`
+	PublicURL string `env:"VQA_PUBLIC_URL" help:"base URL that callers use; from the address when empty"`
+	DataDir   string `env:"VQA_DATA_DIR" envDefault:".vqa" help:"folder of the embedded database and local objects"`
+
+	DatabaseURL string `env:"VQA_DATABASE_URL" secret:"true" help:"Postgres; embedded when empty"`
+	BlobURL     string `env:"VQA_BLOB_URL" help:"object store (Go CDK blob URL); a folder under the data folder when empty"`
+
+	InferenceURL     string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol server; the embedded worker when empty"`
+	InferenceThreads int    `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`
+	AnalysisSlots    int    `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"analyses at once on this node; 0 for one more than its cores"`
+	WorkerDir        string `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
+
+	EgressAllow  []string `env:"VQA_EGRESS_ALLOW" help:"extra host:port targets that may be fetched from, exact"`
+	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" help:"certificate authorities of the extra targets"`
+
+	MaxVideoDuration      time.Duration `env:"VQA_MAX_VIDEO_DURATION" envDefault:"4h" help:"longest video of the plan"`
+	MaxConcurrentAnalyses int           `env:"VQA_MAX_CONCURRENT_ANALYSES" envDefault:"10" help:"unfinished analyses per account"`
+	AnalysisQueueCap      int           `env:"VQA_ANALYSIS_QUEUE_CAP" envDefault:"1000" help:"queued analyses of the whole service"`
+	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" help:"sandboxes per address in 24 hours"`
+
+	PricePerSecondCents  decimal.Decimal `env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" help:"price of a credit-second in US cents"`
+	SignupGrantSeconds   int64           `env:"VQA_SIGNUP_GRANT_SECONDS" envDefault:"6000" help:"grant of an upgraded account"`
+	CardGrantSeconds     int64           `env:"VQA_CARD_GRANT_SECONDS" envDefault:"12000" help:"grant for adding a card"`
+	AutoRefillThresholdS int64           `env:"VQA_AUTO_REFILL_THRESHOLD_SECONDS" envDefault:"600" help:"balance below which a refill is due"`
+	AllowedPurchaseCents []int64         `env:"VQA_ALLOWED_PURCHASE_CENTS" envDefault:"1000,2500,5000,10000" help:"fixed purchases in US cents"`
+	CustomPurchase       bool            `env:"VQA_CUSTOM_PURCHASE_ENABLED" envDefault:"true" help:"whether other amounts may be bought"`
+	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" help:"smallest custom purchase in US cents"`
+	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" help:"discount on each later prompt of a batch"`
+
+	TrustedProxies []string `env:"VQA_TRUSTED_PROXIES" help:"addresses or CIDR blocks whose X-Forwarded-For counts"`
+	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+}
+
+// loadConfig reads the environment and checks what it says.
+func loadConfig() (config, error) {
+	c, err := env.ParseAs[config]()
+	if err != nil {
+		return c, fmt.Errorf("configuration: %w", err)
+	}
+	if c.DataDir, err = filepath.Abs(c.DataDir); err != nil {
+		return c, fmt.Errorf("configuration: VQA_DATA_DIR: %w", err)
+	}
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + c.Addr
+	}
+	return c, c.check()
+}
+
+func (c config) check() error {
+	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+		return fmt.Errorf("configuration: VQA_ADDR: %w", err)
+	}
+	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("configuration: VQA_PUBLIC_URL: %q is not an http or https URL", c.PublicURL)
+	}
+	for name, n := range map[string]int64{
+		"VQA_MAX_CONCURRENT_ANALYSES": int64(c.MaxConcurrentAnalyses), "VQA_ANALYSIS_QUEUE_CAP": int64(c.AnalysisQueueCap),
+		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP), "VQA_MAX_VIDEO_DURATION": int64(c.MaxVideoDuration),
+	} {
+		if n <= 0 {
+			return fmt.Errorf("configuration: %s: must be greater than 0", name)
+		}
+	}
+	if c.BatchDiscountPct < 0 || c.BatchDiscountPct > 100 {
+		return fmt.Errorf("configuration: VQA_BATCH_DISCOUNT_PCT: must be 0 to 100")
+	}
+	_, err := c.proxies()
+	return err
+}
+
+// proxies are the networks whose forwarding headers are believed.
+func (c config) proxies() ([]netip.Prefix, error) {
+	var all []netip.Prefix
+	for _, s := range c.TrustedProxies {
+		if addr, err := netip.ParseAddr(s); err == nil {
+			all = append(all, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		p, err := netip.ParsePrefix(s)
+		if err != nil {
+			return nil, fmt.Errorf("configuration: VQA_TRUSTED_PROXIES: %w", err)
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}

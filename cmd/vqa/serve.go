@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
+)
+
+// randomReader is the one source of randomness.
+var randomReader = rand.Reader
+
+func serveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "serve",
+		Short: "Run the service: API, jobs, embedded Postgres and worker",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := loadConfig()
+			if err != nil {
+				return err
+			}
+			return serve(cmd.Context(), c, cmd.ErrOrStderr())
+		},
+	}
+}
+
+// serve runs the service until ctx ends or a part fails.
+func serve(ctx context.Context, c config, out io.Writer) error {
+	log := newLogger(out, c)
+	s, err := startServer(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "vqa answers on %s (data in %s); stop with Ctrl-C\n", c.PublicURL, c.DataDir)
+	select {
+	case <-ctx.Done():
+		log.Info("stopping")
+	case err = <-s.failed:
+		log.Error("a part of the service failed", "error", err)
+	}
+	if closeErr := s.Close(); err == nil {
+		err = closeErr
+	}
+	return err
+}
+
+// newLogger writes lines for people and machines alike.
+func newLogger(out io.Writer, c config) *slog.Logger {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		level = slog.LevelInfo
+	}
+	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
+}
+
+// jobLog keeps River's own announcements out of the log unless something is wrong.
+func jobLog(log *slog.Logger) *slog.Logger {
+	return slog.New(quietHandler{log.Handler()})
+}
+
+// quietHandler passes on warnings and errors only.
+type quietHandler struct{ slog.Handler }
+
+// Enabled implements slog.Handler.
+func (h quietHandler) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
+}
+
+// metrics serves the program's own figures and those of the database pool.
+func (s *server) metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	gauge := func(name, help string, value func() float64) {
+		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
+	gauge("vqa_db_connections_in_use", "Connections at work.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
+	gauge("vqa_analyses_queued", "Live analyses that wait for a worker; -1 when unknown.", func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
+		defer cancel()
+		n, err := s.app.resources.QueuedAnalyses(ctx)
+		if err != nil {
+			return -1
+		}
+		return float64(n)
+	})
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"vqa/domain/answer"
+	"vqa/domain/id"
+	"vqa/domain/query"
+	"vqa/eventstore/feed"
+	"vqa/eventstore/postgres"
+	"vqa/gpu"
+	"vqa/handlers/httpapi"
+	"vqa/handlers/jobs"
+	"vqa/handlers/media"
+	"vqa/handlers/media/egress"
+	"vqa/handlers/media/fixture"
+	"vqa/handlers/media/objects"
+	"vqa/handlers/media/probe"
+	"vqa/handlers/react"
+)
+
+// The bounds of the HTTP server. Writing has none of its own: a video may take long
+// to play, and each handler bounds itself.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	drainTimeout      = 10 * time.Second
+)
+
+// objectSweepAge is when an upload that nobody completed is removed: the upload
+// window, the life of a signed URL and an hour to spare.
+const objectSweepAge = 26 * time.Hour
+
+// objectSweepEvery is how often such uploads are looked for.
+const objectSweepEvery = time.Hour
+
+// server is the whole service in one process.
+type server struct {
+	*app
+	objects  *objects.Store
+	intake   *media.Intake
+	engine   gpu.Engine
+	closers  []func() error
+	jobs     *jobs.Client
+	feed     *feed.Feed
+	presence *postgres.Presence
+	sweeper  *jobs.Sweeper
+	http     *http.Server
+	listener net.Listener
+
+	stopWork context.CancelFunc
+	running  sync.WaitGroup
+	// failed receives the first error that ends the service.
+	failed chan error
+}
+
+// startServer builds and starts everything. baseURL answers when it returns.
+func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, err error) {
+	s = &server{failed: make(chan error, 1)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
+		return s, fmt.Errorf("listening on VQA_ADDR: %w", err)
+	}
+	key, err := secretKey(c)
+	if err != nil {
+		return s, fmt.Errorf("the installation's secret: %w", err)
+	}
+	if err := s.openMedia(ctx, c, key, log); err != nil {
+		return s, err
+	}
+	if err := s.openEngine(ctx, c, log); err != nil {
+		return s, err
+	}
+	capacity := &jobs.Capacity{Engine: s.engine, Now: clock}
+	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: capacity}); err != nil {
+		return s, err
+	}
+	capacity.Queue = s.app.resources
+	if err := s.openJobs(ctx); err != nil {
+		return s, err
+	}
+	handler, err := s.handler(c, key)
+	if err != nil {
+		return s, err
+	}
+	s.http = &http.Server{
+		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+	}
+	return s, s.run(ctx)
+}
+
+// openMedia opens the object store and the tools that bring videos in.
+func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
+	s.objects, err = objects.Open(ctx, objects.Options{
+		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
+		Now: clock, WriteError: httpapi.WriteError, Log: log,
+	})
+	if err != nil {
+		return fmt.Errorf("opening the object store: %w", err)
+	}
+	s.closers = append(s.closers, s.objects.Close)
+	client, err := egress.New(egress.Options{Allow: c.EgressAllow, CAFile: c.EgressCAFile})
+	if err != nil {
+		return fmt.Errorf("the outbound client: %w", err)
+	}
+	prober, err := probe.New()
+	if err != nil {
+		return err
+	}
+	s.intake = &media.Intake{Objects: s.objects, Client: client, Prober: prober}
+	return nil
+}
+
+// openJobs joins the log with the work that it calls for.
+func (s *server) openJobs(ctx context.Context) (err error) {
+	node := id.NewSource(clock, randomReader).New("node")
+	if s.presence, err = postgres.Join(ctx, s.pool, node, s.log); err != nil {
+		return err
+	}
+	slots := s.config.AnalysisSlots
+	if slots == 0 {
+		slots = runtime.GOMAXPROCS(0) + 1
+	}
+	s.jobs, err = jobs.New(jobs.Options{
+		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
+		Analyzer: &jobs.Analyzer{
+			Commands: s.commands, Sources: s.objects, Engine: s.engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
+			Node: node, Log: s.log,
+		},
+		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
+	})
+	if err != nil {
+		return err
+	}
+	s.sweeper = &jobs.Sweeper{
+		Client: s.jobs, Commands: s.commands, Open: s.app.resources, Nodes: s.presence, Now: clock, Log: s.log,
+	}
+	s.feed = feed.New(s.pool, s.codec, s.log)
+	return nil
+}
+
+// handler is the HTTP edge.
+func (s *server) handler(c config, key []byte) (http.Handler, error) {
+	proxies, err := c.proxies()
+	if err != nil {
+		return nil, err
+	}
+	return httpapi.New(httpapi.Options{
+		Service: s.commands, Resources: s.app.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
+		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
+		Pricing: httpapi.Pricing{
+			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,
+			CardGrantSeconds: c.CardGrantSeconds, AutoRefillThresholdSeconds: c.AutoRefillThresholdS,
+			AllowedPurchaseCents: c.AllowedPurchaseCents, CustomPurchaseEnabled: c.CustomPurchase,
+			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
+		},
+		Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
+		SandboxAddress: httpapi.AddressHash(addressKey(key), proxies),
+		Health: []httpapi.HealthCheck{
+			{Name: "database", Check: s.pool.Ping},
+			{Name: "inference", Check: s.engine.Ready},
+		},
+	})
+}
+
+// addressKey derives the key that hides client addresses from the installation's
+// secret, so that one secret never serves two purposes.
+func addressKey(key []byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte("client addresses"))
+	return mac.Sum(nil)
+}
+
+// run starts everything that works by itself.
+func (s *server) run(ctx context.Context) error {
+	working, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopWork = stop
+	if err := s.jobs.Start(working); err != nil {
+		return fmt.Errorf("starting the jobs: %w", err)
+	}
+	s.closers = append(s.closers, s.stopJobs)
+	reactor := react.Reactor{Jobs: s.jobs}
+	s.work("the feed", func() error { return s.feed.Run(working) })
+	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
+	s.work("presence", func() error { s.presence.Run(working); return nil })
+	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
+	s.work("the object sweep", func() error { s.sweepObjects(working); return nil })
+	s.work("the HTTP server", func() error {
+		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+// work runs a part of the service until it ends; an error ends the service.
+func (s *server) work(name string, part func() error) {
+	s.running.Go(func() {
+		if err := part(); err != nil {
+			select {
+			case s.failed <- fmt.Errorf("%s: %w", name, err):
+			default:
+			}
+		}
+	})
+}
+
+func (s *server) sweepObjects(ctx context.Context) {
+	ticker := time.NewTicker(objectSweepEvery)
+	defer ticker.Stop()
+	for {
+		if n, err := s.objects.Sweep(ctx, objectSweepAge); err != nil && ctx.Err() == nil {
+			s.log.Error("sweeping abandoned uploads failed", "error", err)
+		} else if n > 0 {
+			s.log.Info("removed abandoned uploads", "count", n)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *server) stopJobs() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	return s.jobs.Stop(ctx)
+}
+
+// Close takes no more requests, lets running ones end, and stops every part in the
+// reverse order of its start. Analyses that are cut off are taken up by the next
+// start.
+func (s *server) Close() error {
+	var errs []error
+	if s.http != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+		if err := s.http.Shutdown(ctx); err != nil {
+			errs = append(errs, s.http.Close())
+		}
+		cancel()
+	}
+	if s.listener != nil && s.http == nil {
+		errs = append(errs, s.listener.Close())
+	}
+	if s.stopWork != nil {
+		// Jobs end first: they still report through the log.
+		last := len(s.closers) - 1
+		errs = append(errs, s.closers[last]())
+		s.closers = s.closers[:last]
+		s.stopWork()
+		s.running.Wait()
+	}
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	if s.app != nil {
+		errs = append(errs, s.app.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// baseURL is where this very server answers.
+func (s *server) baseURL() string {
+	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
+	if err == nil && addr.Addr().IsUnspecified() {
+		return fmt.Sprintf("http://127.0.0.1:%d", addr.Port())
+	}
+	return "http://" + s.listener.Addr().String()
+}
