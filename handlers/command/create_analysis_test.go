@@ -1,0 +1,233 @@
+package command
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/domain/video"
+)
+
+func TestCreateAnalysis(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(25)
+	videoID := w.readyVideo(caller)
+	c := ask(videoID)
+	c.Model, c.Narrative, c.Metadata = "MAIN-1", true, map[string]string{"a": "b"}
+	plan, err := w.CreateAnalysis(t.Context(), caller, c)
+	require.NoError(t, err)
+	require.True(t, plan.Assessable)
+	require.Equal(t, int64(10), *plan.EstimatedSeconds)
+	require.InDelta(t, 9.4, *plan.DurationS, 1e-9)
+
+	a := plan.Analysis
+	require.Equal(t, analysis.Queued, a.Status)
+	require.Equal(t, "main-2", a.Model, "an alias resolves to the canonical id")
+	require.Equal(t, analysis.ParseHeuristic, a.ParseMode)
+	require.Equal(t, "Is there a dog?", *a.Prompt)
+	require.Equal(t, map[string]string{"a": "b"}, a.Metadata)
+	require.Equal(t, int64(10), a.HeldSeconds)
+	require.True(t, a.Livemode && a.Narrative)
+	require.Equal(t, a, stateOf(w, analyses, a.ID), "the answer is the state of the log")
+
+	balance := stateOf(w, credits, caller.AccountID)
+	require.Equal(t, int64(25), balance.PostedSeconds)
+	require.Equal(t, int64(15), balance.AvailableSeconds())
+	require.Equal(t, credit.SourceAnalysis, balance.Holds[a.ID].SourceType)
+	require.True(t, stateOf(w, videos, videoID).OpenAnalyses[a.ID])
+}
+
+func TestCreateAnalysisTellsWhoAsked(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(25)
+	videoID := w.readyVideo(caller)
+	before := len(w.history())
+	caller.RequestID = "req_42"
+	w.queued(caller, videoID)
+	recorded := w.history()[before:]
+	require.Equal(t, []string{"analysis.created", "credit.held", "video.analysis_opened"}, types(recorded))
+	for _, r := range recorded {
+		require.Equal(t, caller.AccountID, r.Meta.AccountID)
+		require.Equal(t, caller.KeyID, r.Meta.Actor)
+		require.Equal(t, "req_42", r.Meta.RequestID)
+		require.Equal(t, "req_42", r.Meta.CorrelationID)
+	}
+}
+
+func TestCreateAnalysisOfUnknownDuration(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(100)
+	w.intake.file.DurationMicros = nil
+	plan, err := w.CreateAnalysis(t.Context(), caller, ask(w.readyVideo(caller)))
+	require.NoError(t, err)
+	require.Nil(t, plan.EstimatedSeconds)
+	require.Nil(t, plan.DurationS)
+	require.Equal(t, int64(60), plan.Analysis.HeldSeconds)
+}
+
+func TestCreateAnalysisFromAQuery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(100)
+	q := query.Compile("How many cars are there?")
+	plan, err := w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: w.readyVideo(caller), Query: &q})
+	require.NoError(t, err)
+	require.Equal(t, analysis.ParseClient, plan.Analysis.ParseMode)
+	require.Equal(t, q, plan.Analysis.Query)
+	require.Nil(t, plan.Analysis.Prompt)
+}
+
+func TestCreateAnalysisRefusals(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withLimits(func(l *Limits) { l.MaxConcurrentAnalyses = 2; l.AnalysisQueueCap = 7 }))
+	rich, poor, other, busy := w.account(1000), w.account(9), w.account(1000), w.account(1000)
+	free := w.account(9)
+	free.Tier = account.FreeGrant
+	test, fixtureID := w.sandbox()
+	ready, poors, frees, busys := w.readyVideo(rich), w.readyVideo(poor), w.readyVideo(free), w.readyVideo(busy)
+	w.queued(busy, busys)
+	w.queued(busy, busys)
+	uploading, err := w.CreateVideo(t.Context(), rich, CreateVideo{ContentType: "video/mp4"})
+	require.NoError(t, err)
+	gone := w.readyVideo(rich)
+	require.NoError(t, w.DeleteVideo(t.Context(), rich, gone))
+	open := CreateAnalysis{VideoID: ready}
+	sunk := ask(ready)
+	sunk.Model = "old-1"
+	unknown := ask(ready)
+	unknown.Model = "no-such"
+
+	for name, test := range map[string]struct {
+		caller  Caller
+		c       CreateAnalysis
+		want    fault.Code
+		retries bool
+	}{
+		"neither prompt nor query":                    {rich, open, fault.PromptEmpty, false},
+		"unknown model":                               {rich, unknown, fault.ModelNotFound, false},
+		"model past its sunset":                       {rich, sunk, fault.ModelDeprecated, false},
+		"no such video":                               {rich, ask("video_01JNQ3ZC8A0123456789ABCDEF"), fault.ResourceNotFound, false},
+		"a video of another account":                  {other, ask(ready), fault.ResourceNotFound, false},
+		"a video that is gone":                        {rich, ask(gone), fault.ResourceNotFound, false},
+		"a video that is not ready":                   {rich, ask(uploading.ID), fault.ResourceConflict, false},
+		"a live key on a fixture":                     {rich, ask(fixtureID), fault.ResourceNotFound, false},
+		"a live key of the same account on a fixture": {Caller{AccountID: test.AccountID, Livemode: true}, ask(fixtureID), fault.ResourceNotFound, false},
+		"a test key on a real video":                  {test, ask(ready), fault.TestKeyFixtureOnly, false},
+		"a test key on nothing":                       {test, ask("video_01JNQ3ZC8A0123456789ABCDEF"), fault.TestKeyFixtureOnly, false},
+		"too few credits":                             {poor, ask(poors), fault.InsufficientCredits, false},
+		"a free grant used up":                        {free, ask(frees), fault.GrantExhausted, false},
+		"too many at once":                            {busy, ask(busys), fault.ConcurrencyLimitExceeded, true},
+	} {
+		w.requireUnchanged(func() {
+			_, err := w.CreateAnalysis(t.Context(), test.caller, test.c)
+			require.True(t, fault.Has(err, test.want), "%s: want %s, got %v", name, test.want, err)
+			require.Equal(t, test.retries, fault.Of(err).RetryAfterS > 0, name)
+			if test.want == fault.InsufficientCredits || test.want == fault.GrantExhausted {
+				require.Equal(t, "credit_seconds", fault.Of(err).Details["meter"], name)
+			}
+		})
+	}
+	w.requireUnchanged(func() {
+		w.capacity.queued = 7
+		_, err = w.CreateAnalysis(t.Context(), rich, ask(ready))
+		requireFault(t, err, fault.CapacityExhausted)
+		require.GreaterOrEqual(t, fault.Of(err).RetryAfterS, 1)
+		w.capacity.down = fault.New(fault.InferenceUnavailable, "").WithRetryAfter(5)
+		_, err = w.CreateAnalysis(t.Context(), rich, ask(ready))
+		requireFault(t, err, fault.InferenceUnavailable)
+	})
+	w.capacity.queued, w.capacity.down = 6, nil
+	_, err = w.CreateAnalysis(t.Context(), rich, ask(ready))
+	require.NoError(t, err)
+}
+
+func TestValidateOnlyTakesTheSamePath(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller, poor := w.account(10), w.account(9)
+	videoID, poors := w.readyVideo(caller), w.readyVideo(poor)
+	w.capacity.down = fault.New(fault.InferenceUnavailable, "")
+	w.requireUnchanged(func() {
+		preview := ask(videoID)
+		preview.ValidateOnly = true
+		plan, err := w.CreateAnalysis(t.Context(), caller, preview)
+		require.NoError(t, err, "a preview asks no engine")
+		require.True(t, plan.Assessable)
+		require.Equal(t, int64(10), *plan.EstimatedSeconds)
+		require.Equal(t, "dog", plan.Analysis.Query.Subjects[0].Term)
+
+		preview.VideoID = poors
+		_, err = w.CreateAnalysis(t.Context(), poor, preview)
+		requireFault(t, err, fault.InsufficientCredits)
+		preview.VideoID = videoID
+		_, err = w.CreateAnalysis(t.Context(), poor, preview)
+		requireFault(t, err, fault.ResourceNotFound)
+	})
+}
+
+// TestUnsupportedQuestion: result rule 7.
+func TestUnsupportedQuestion(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(5) // less than the video would cost
+	videoID := w.readyVideo(caller)
+	w.capacity.down = fault.New(fault.InferenceUnavailable, "")
+	plan, err := w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: videoID, Prompt: ptr("Why do people dream?")})
+	require.NoError(t, err, "it needs neither an engine nor credits")
+	require.False(t, plan.Assessable)
+	require.Equal(t, int64(0), *plan.EstimatedSeconds)
+	a := plan.Analysis
+	require.Equal(t, analysis.CompletedStatus, a.Status)
+	require.Equal(t, answer.Indeterminate, a.Result.Answer)
+	require.Equal(t, query.UnsupportedQueryForm, *a.Result.IndeterminateReason)
+	require.NotNil(t, a.Result.UnsupportedAction)
+	require.Equal(t, &analysis.Usage{BalanceAfter: ptr(int64(5))}, a.Usage)
+	require.True(t, a.Livemode)
+
+	require.Empty(t, stateOf(w, credits, caller.AccountID).Holds)
+	require.NoError(t, w.DeleteVideo(t.Context(), caller, videoID), "it does not hold the video")
+}
+
+func TestTestMode(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller, fixtureID := w.sandbox()
+	w.capacity.down, w.capacity.queued = fault.New(fault.InferenceUnavailable, ""), 1_000_000
+	before := len(w.history())
+	var results []*answer.Result
+	for range 2 {
+		plan, err := w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: fixtureID, Prompt: ptr("Is there a ball?")})
+		require.NoError(t, err, "test traffic is never shed")
+		require.Equal(t, analysis.CompletedStatus, plan.Analysis.Status)
+		require.False(t, plan.Analysis.Livemode)
+		require.Equal(t, int64(0), *plan.EstimatedSeconds)
+		require.Equal(t, int64(0), plan.Analysis.Usage.BilledSeconds)
+		results = append(results, plan.Analysis.Result)
+	}
+	require.Equal(t, answer.Yes, results[0].Answer)
+	require.Equal(t, results[0], results[1], "the same question has the same answer")
+	for _, r := range w.history()[before:] {
+		require.Equal(t, analyses.category, r.Stream.Category, "test mode touches nothing but the analysis")
+	}
+	_, err := w.CancelAnalysis(t.Context(), caller, w.history()[before].Stream.ID)
+	requireFault(t, err, fault.AnalysisNotCancelable)
+
+	// A test key's own upload is not its fixture.
+	v, err := w.CreateVideo(t.Context(), caller, CreateVideo{ContentType: "video/mp4"})
+	require.NoError(t, err)
+	require.False(t, v.Livemode)
+	v, err = w.CompleteVideo(t.Context(), caller, v.ID)
+	require.NoError(t, err)
+	require.Equal(t, video.ReadyStatus, v.Status)
+	_, err = w.CreateAnalysis(t.Context(), caller, ask(v.ID))
+	requireFault(t, err, fault.TestKeyFixtureOnly)
+}
