@@ -131,7 +131,7 @@ test('the worker ends when its parent does', async () => {
 
 test('SIGTERM lets the request under way finish', async () => {
   const own = await startWorker();
-  const asked = infer(own, Array(8).fill(picture), ['stop sign']);
+  const asked = infer(own, Array(2).fill(picture), ['stop sign']);
   // The connection counts as under way once the server has it: a second one proves that it accepts.
   await fetch(`${own.url}/v2/health/ready`);
   own.child.kill('SIGTERM');
