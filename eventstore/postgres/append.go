@@ -80,12 +80,16 @@ func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []co
 // it got; anything missing is a conflict. A head is proposed together with the
 // version it was decided on, so that the row itself decides, under its lock. A
 // stream that should exist but does not is not proposed at all.
+//
+// Arrays are hidden in subselects so that the planner cannot see how long they are:
+// otherwise it finds the generic plan dearer and plans anew each time, which takes
+// longer than the statement itself.
 const takeHeadsSQL = `
 with moved as (
     insert into streams (stream, version, prior_version, snapshot, snapshot_version)
     select w.stream, w.version, w.expected, w.snapshot::json,
            case when w.snapshot is null then 0 else w.version end
-      from unnest($1::text[], $2::bigint[], $3::bigint[], $4::text[])
+      from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]))
            as w(stream, expected, version, snapshot)
      where w.expected = 0 or exists (select from streams s where s.stream = w.stream)
      order by w.stream
@@ -99,14 +103,15 @@ with moved as (
 ), held as (
     select 1
       from streams s
-      join unnest($5::text[], $6::bigint[]) as a(stream, expected) using (stream)
+      join unnest((select $5::text[]), (select $6::bigint[])) as a(stream, expected) using (stream)
      where s.version = a.expected
      order by s.stream
        for share of s
 ), taken as (
     insert into receipts (account_id, key, request_hash, resource_id, status, body, created_at)
-    select * from unnest($7::text[], $8::text[], $9::bytea[], $10::text[], $11::integer[], $12::bytea[],
-                         $13::timestamptz[])
+    select *
+      from unnest((select $7::text[]), (select $8::text[]), (select $9::bytea[]), (select $10::text[]),
+                  (select $11::integer[]), (select $12::bytea[]), (select $13::timestamptz[]))
         as r(account_id, key, request_hash, resource_id, status, body, created_at)
      order by account_id, key
     on conflict (account_id, key) do update
@@ -187,7 +192,8 @@ func takeHeads(ctx context.Context, tx pgx.Tx, batch eventstore.Batch) error {
 const insertEventsSQL = `
 insert into events (stream, version, type, account_id, data, meta)
 select e.stream, e.version, e.type, e.account_id, e.data::json, e.meta::json
-  from unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[])
+  from unnest((select $1::text[]), (select $2::bigint[]), (select $3::text[]), (select $4::text[]),
+              (select $5::text[]), (select $6::text[]))
        with ordinality as e(stream, version, type, account_id, data, meta, n)
  order by e.n
 returning position, recorded_at`

@@ -20,7 +20,7 @@ select s.stream, s.version, s.snapshot_version,
        e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at
   from streams s
   left join events e on e.stream = s.stream and e.version > s.snapshot_version
- where s.stream = any($1)
+ where s.stream = any((select $1::text[])::text[])
  order by s.stream, e.version`
 
 // Load implements eventstore.Store with one statement, hence one snapshot.

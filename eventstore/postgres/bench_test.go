@@ -1,0 +1,139 @@
+package postgres_test
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore"
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/storetest"
+	"vqa/migrations"
+)
+
+// The server of the benchmarks is that of the tests, which may run without fsync;
+// name one that is set up as in production by VQA_TEST_DATABASE_URL.
+
+// clients share b.N appends; each has a connection.
+func clients(b *testing.B, n int, run func(store *postgres.Store, client int, next func() bool) error) {
+	b.Helper()
+	database := storetest.Database(b, migrations.Up, migrations.Version())
+	u, err := url.Parse(database)
+	require.NoError(b, err)
+	query := u.Query()
+	query.Set("pool_max_conns", strconv.Itoa(n))
+	u.RawQuery = query.Encode()
+	pool, err := postgres.Connect(b.Context(), u.String())
+	require.NoError(b, err)
+	defer pool.Close()
+	store := postgres.New(pool, storetest.Codec())
+
+	var taken atomic.Int64
+	next := func() bool { return taken.Add(1) <= int64(b.N) }
+	failures := make([]error, n)
+	b.ResetTimer()
+	var running sync.WaitGroup
+	for client := range n {
+		running.Go(func() { failures[client] = run(store, client, next) })
+	}
+	running.Wait()
+	b.StopTimer()
+	require.NoError(b, errors.Join(failures...))
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "appends/s")
+}
+
+var clientCounts = []int{1, 8, 32}
+
+// BenchmarkAppendManyStreams appends one event to a stream of the client's own.
+func BenchmarkAppendManyStreams(b *testing.B) {
+	for _, n := range clientCounts {
+		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
+			clients(b, n, func(store *postgres.Store, client int, next func() bool) error {
+				for version := int64(0); next(); version++ {
+					if _, err := store.Append(b.Context(), one(fmt.Sprint(client), version)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// BenchmarkAppendThreeStreams appends to two new streams and one of the client's
+// own, as the creation of an analysis does.
+func BenchmarkAppendThreeStreams(b *testing.B) {
+	for _, n := range clientCounts {
+		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
+			clients(b, n, func(store *postgres.Store, client int, next func() bool) error {
+				for version := int64(0); next(); version++ {
+					batch := one(fmt.Sprint(client), version)
+					batch.Writes = append(batch.Writes, one(fmt.Sprint(client, "-a-", version), 0).Writes...)
+					batch.Writes = append(batch.Writes, one(fmt.Sprint(client, "-b-", version), 0).Writes...)
+					if _, err := store.Append(b.Context(), batch); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// BenchmarkAppendOneHotStream lets all clients append to one stream, each deciding
+// anew after a conflict.
+func BenchmarkAppendOneHotStream(b *testing.B) {
+	for _, n := range clientCounts {
+		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
+			var conflicts atomic.Int64
+			clients(b, n, func(store *postgres.Store, _ int, next func() bool) error {
+				var version int64
+				for next() {
+					for {
+						_, err := store.Append(b.Context(), one("hot", version))
+						var conflict *eventstore.ConflictError
+						if !errors.As(err, &conflict) {
+							if err != nil {
+								return err
+							}
+							version++
+							break
+						}
+						conflicts.Add(1)
+						version = max(conflict.Actual, 0)
+					}
+				}
+				return nil
+			})
+			b.ReportMetric(float64(conflicts.Load())/float64(b.N), "conflicts/append")
+		})
+	}
+}
+
+// BenchmarkRead pages through the whole log; an operation is an event.
+func BenchmarkRead(b *testing.B) {
+	pool, _ := connect(b)
+	store := postgres.New(pool, storetest.Codec())
+	_, err := pool.Exec(b.Context(), `insert into events (stream, version, type, account_id, data, meta)
+		select 'test/' || n, 1, 'storetest.noted', 'acct_1', '{"text":"some text","number":1}', '{}'
+		from generate_series(1, $1::int) n`, b.N)
+	require.NoError(b, err)
+	b.ResetTimer()
+	read, after := 0, int64(0)
+	for {
+		events, err := store.Read(b.Context(), after, 1000)
+		require.NoError(b, err)
+		if len(events) == 0 {
+			break
+		}
+		read, after = read+len(events), events[len(events)-1].Position
+	}
+	require.Equal(b, b.N, read)
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
