@@ -1,0 +1,129 @@
+package command
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/credit"
+	"vqa/domain/video"
+	"vqa/eventstore"
+)
+
+// books are kept from the log alone, event by event, and know the laws of the design.
+type books struct {
+	t        testing.TB
+	versions map[eventstore.StreamID]int64
+	balances map[string]credit.State
+	holds    map[string]int64  // open holds by id
+	ended    map[string]bool   // holds by id
+	heldFor  map[string]string // source -> hold
+	billed   map[string]int64  // source -> settled seconds
+	analyses map[string]analysis.State
+	videos   map[string]video.State
+}
+
+// requireLaws reads the whole log of a service at rest and holds it to the laws 1, 2, 5
+// and 8, and to what joins the aggregates.
+func (w *world) requireLaws() *books {
+	w.t.Helper()
+	b := &books{
+		t: w.t, versions: map[eventstore.StreamID]int64{}, balances: map[string]credit.State{}, holds: map[string]int64{},
+		ended: map[string]bool{}, heldFor: map[string]string{}, billed: map[string]int64{},
+		analyses: map[string]analysis.State{}, videos: map[string]video.State{},
+	}
+	for _, r := range w.history() {
+		b.versions[r.Stream]++
+		require.Equal(w.t, b.versions[r.Stream], r.Version, "%s has a gap", r.Stream)
+		switch e := r.Event.(type) {
+		case credit.Event:
+			b.post(r.Stream.ID, e)
+		case analysis.Event:
+			b.analyze(r.Stream.ID, e)
+		case video.Event:
+			before := b.videos[r.Stream.ID]
+			require.NotEqual(w.t, video.Removed, before.Status, "a removed video changed")
+			b.videos[r.Stream.ID] = video.Evolve(before, e)
+			if _, deleted := e.(video.Deleted); deleted {
+				require.Empty(w.t, before.OpenAnalyses, "a video was removed under an analysis")
+			}
+		}
+	}
+	b.join()
+	for accountID, folded := range b.balances {
+		require.Equal(w.t, folded, w.snapshotOf(accountID), "the snapshot is not the fold")
+	}
+	return b
+}
+
+// post books a credit event (laws 1 and 2).
+func (b *books) post(accountID string, event credit.Event) {
+	before := b.balances[accountID]
+	after := credit.Evolve(before, event)
+	require.GreaterOrEqual(b.t, after.AvailableSeconds(), int64(0), "available of %s is negative", accountID)
+	switch e := event.(type) {
+	case credit.Granted:
+		require.Equal(b.t, before.PostedSeconds+e.Seconds, e.BalanceAfter)
+	case credit.Held:
+		require.NotContains(b.t, b.heldFor, e.SourceID, "a source was held for twice")
+		b.heldFor[e.SourceID], b.holds[e.HoldID] = e.HoldID, e.Seconds
+	case credit.Settled:
+		require.Equal(b.t, b.holds[e.HoldID], e.HeldSeconds)
+		require.LessOrEqual(b.t, e.Seconds, e.HeldSeconds+before.AvailableSeconds())
+		require.Equal(b.t, before.PostedSeconds-e.Seconds, e.BalanceAfter)
+		b.billed[e.SourceID] = e.Seconds
+		b.end(e.HoldID)
+	case credit.Released:
+		b.end(e.HoldID)
+	}
+	b.balances[accountID] = after
+}
+
+func (b *books) end(holdID string) {
+	require.Contains(b.t, b.holds, holdID, "a hold ended that was never open, or twice")
+	require.False(b.t, b.ended[holdID])
+	delete(b.holds, holdID)
+	b.ended[holdID] = true
+}
+
+// analyze books an event of an analysis (law 5).
+func (b *books) analyze(analysisID string, event analysis.Event) {
+	before := b.analyses[analysisID]
+	require.False(b.t, before.Status.Terminal(), "%s changed after its end", analysisID)
+	after := analysis.Evolve(before, event)
+	require.GreaterOrEqual(b.t, after.Percent, before.Percent, "percent of %s fell", analysisID)
+	b.analyses[analysisID] = after
+}
+
+// join holds the aggregates against each other: a live analysis at work has its hold and
+// its video, one that ended has neither, and its usage is what was debited.
+func (b *books) join() {
+	for id, a := range b.analyses {
+		holdID, held := b.heldFor[id]
+		_, open := b.holds[holdID]
+		require.Equal(b.t, held && !a.Status.Terminal(), open, "the hold of %s, which is %s", id, a.Status)
+		require.Equal(b.t, held && !a.Status.Terminal(), b.videos[a.VideoID].OpenAnalyses[id], "the video of %s, which is %s", id, a.Status)
+		require.False(b.t, held && !a.Livemode, "test mode moved credits")
+		if a.Status.Terminal() {
+			require.Equal(b.t, b.billed[id], a.Usage.BilledSeconds)
+		}
+		if a.Status != analysis.CompletedStatus {
+			require.Zero(b.t, b.billed[id], "work without an answer was billed")
+		}
+	}
+	for source, holdID := range b.heldFor {
+		require.Contains(b.t, b.analyses, source, "%s was held for nothing", holdID)
+	}
+}
+
+// snapshotOf is the balance as the pipeline would load it.
+func (w *world) snapshotOf(accountID string) credit.State {
+	w.t.Helper()
+	id := credits.stream(accountID)
+	histories, err := w.log.Load(w.t.Context(), id)
+	require.NoError(w.t, err)
+	state, err := credits.fold(histories[id])
+	require.NoError(w.t, err)
+	return state.(credit.State)
+}
