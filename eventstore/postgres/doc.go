@@ -2,11 +2,11 @@
 //
 // # Append
 //
-// One transaction, four round trips: begin; take the heads; insert the events;
-// commit (and, in between, whatever the inline read models do). The heads of all
-// streams of a batch are checked and moved by one statement, in the order of their
-// names, so that two batches do not lock each other out. Heads and receipts come
-// before events, so that a conflict burns no position. Events are encoded before
+// One transaction, three round trips: begin; one statement for heads, receipts and
+// events; commit (and, before it, whatever the inline read models do). The heads of
+// all streams of a batch are checked and moved in the order of their names, so that
+// two batches do not lock each other out, and events are inserted only when all
+// heads were right, so that a conflict burns no position. Events are encoded before
 // the transaction begins.
 //
 // # Reading in order

@@ -119,6 +119,33 @@ func TestReadIsNotHeldByWhoCannotFillTheGap(t *testing.T) {
 	require.Equal(t, []string{"a", "later", "b"}, streams(t, store, 0))
 }
 
+func TestWaitingForAHeadHoldsNoReader(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	store := postgres.New(pool, storetest.Codec())
+	appendOne(t, store, "a", 0)
+	holder, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = holder.Rollback(context.Background()) }()
+	_, err = holder.Exec(t.Context(), "select from streams where stream = 'test/a' for update")
+	require.NoError(t, err)
+
+	appended := make(chan error, 1)
+	go func() {
+		_, err := store.Append(t.Context(), one("a", 1))
+		appended <- err
+	}()
+	require.Eventually(t, func() bool {
+		var waiting int
+		err := pool.QueryRow(t.Context(), "select count(*) from pg_locks where not granted and transactionid is not null").Scan(&waiting)
+		return err == nil && waiting > 0
+	}, 10*time.Second, 5*time.Millisecond)
+	appendOne(t, store, "b", 0)
+	require.Equal(t, []string{"a", "b"}, streams(t, store, 0))
+	require.NoError(t, holder.Rollback(t.Context()))
+	require.NoError(t, <-appended)
+}
+
 func TestReadIsNotHeldByAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	pool, _ := connect(t)

@@ -1,0 +1,213 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+// An append is one statement. It moves the heads of the streams written, holds those
+// of the streams only asserted, takes the receipts, and inserts the events only if
+// it got all of them: a conflict burns no position. The outer join makes the verdict
+// come before the insert, hence before the fence of the insert's trigger, so that
+// waiting for a head does not hold back readers.
+//
+// A head is proposed together with the version it was decided on, so that the row
+// itself decides, under its lock. A stream that should exist but does not is not
+// proposed at all. Heads are taken in the order of their names.
+//
+// Arrays are hidden in subselects so that the planner cannot see how long they are:
+// otherwise it finds the generic plan dearer and plans anew each time, which takes
+// longer than the statement itself.
+const (
+	moveHeadsSQL = `
+with moved as (
+    insert into streams (stream, version, prior_version, snapshot, snapshot_version)
+    select w.stream, w.version, w.expected, w.snapshot::json,
+           case when w.snapshot is null then 0 else w.version end
+      from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]))
+           as w(stream, expected, version, snapshot)
+     where w.expected = 0 or exists (select from streams s where s.stream = w.stream)
+     order by w.stream
+    on conflict (stream) do update
+       set version = excluded.version,
+           prior_version = excluded.prior_version,
+           snapshot = coalesce(excluded.snapshot, streams.snapshot),
+           snapshot_version = greatest(excluded.snapshot_version, streams.snapshot_version)
+     where streams.version = excluded.prior_version
+    returning 1
+)`
+
+	holdAndTakeSQL = `, held as (
+    select 1
+      from streams s
+      join unnest((select $11::text[]), (select $12::bigint[])) as a(stream, expected) using (stream)
+     where s.version = a.expected
+     order by s.stream
+       for share of s
+), taken as (
+    insert into receipts (account_id, key, request_hash, resource_id, status, body, created_at)
+    select *
+      from unnest((select $13::text[]), (select $14::text[]), (select $15::bytea[]), (select $16::text[]),
+                  (select $17::integer[]), (select $18::bytea[]), (select $19::timestamptz[]))
+        as r(account_id, key, request_hash, resource_id, status, body, created_at)
+     order by account_id, key
+    on conflict (account_id, key) do update
+       set request_hash = excluded.request_hash, resource_id = excluded.resource_id,
+           status = excluded.status, body = excluded.body, created_at = excluded.created_at
+     where receipts.created_at <= excluded.created_at - $20::interval
+    returning 1
+)`
+
+	gotHeadsSQL = `(select count(*) from moved) = cardinality($1::text[])`
+
+	gotAllSQL = `(select count(*) from taken) = cardinality($13::text[])
+           and (select count(*) from held)  = cardinality($11::text[])
+           and ` + gotHeadsSQL
+
+	insertEventsSQL = `, recorded as (
+    insert into events (stream, version, type, account_id, data, meta)
+    select e.stream, e.version, e.type, e.account_id, e.data::json, e.meta::json
+      from unnest((select $5::text[]), (select $6::bigint[]), (select $7::text[]), (select $8::text[]),
+                  (select $9::text[]), (select $10::text[]))
+           with ordinality as e(stream, version, type, account_id, data, meta, n)
+     where (select ok from verdict)
+     order by e.n
+    returning position, recorded_at
+)
+select v.ok, r.position, r.recorded_at
+  from verdict v left join recorded r on true
+ order by r.position`
+
+	// Most batches neither assert nor bring a receipt, and the full statement costs
+	// them a fifth more.
+	appendSQL = moveHeadsSQL +
+		`, verdict as materialized (select ` + gotHeadsSQL + ` as ok)` + insertEventsSQL
+	appendFullSQL = moveHeadsSQL + holdAndTakeSQL +
+		`, verdict as materialized (select ` + gotAllSQL + ` as ok)` + insertEventsSQL
+)
+
+// insert runs the statement of an append; the order of positions is the order given.
+// Error: errMoved.
+func insert(ctx context.Context, tx pgx.Tx, batch eventstore.Batch, encoded []codec.Encoded) ([]eventstore.Recorded, error) {
+	h := headsOf(batch)
+	args := append(h.moveArgs(), eventArgs(encoded)...)
+	sql := appendSQL
+	if len(h.held) > 0 || len(h.accounts) > 0 {
+		sql = appendFullSQL
+		args = append(args, h.holdAndTakeArgs()...)
+	}
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("append: %w", err)
+	}
+	recorded := unplaced(batch, len(encoded))
+	var ok bool
+	var position *int64
+	var at *time.Time
+	n := 0
+	_, err = pgx.ForEachRow(rows, []any{&ok, &position, &at}, func() error {
+		if position != nil && n < len(recorded) {
+			recorded[n].Position, recorded[n].RecordedAt = *position, at.UTC()
+			n++
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("append: %w", err)
+	case !ok:
+		return nil, errMoved
+	case n != len(recorded):
+		return nil, fmt.Errorf("append: %d of %d events were recorded", n, len(recorded))
+	}
+	return recorded, nil
+}
+
+// unplaced returns the events of a batch as they will be recorded, without their
+// positions and times.
+func unplaced(batch eventstore.Batch, n int) []eventstore.Recorded {
+	recorded := make([]eventstore.Recorded, 0, n)
+	for _, w := range batch.Writes {
+		for i, e := range w.Events {
+			recorded = append(recorded, eventstore.Recorded{
+				Stream: w.Stream, Version: w.Expected + int64(i) + 1, Event: e.Event, Meta: e.Meta,
+			})
+		}
+	}
+	return recorded
+}
+
+func eventArgs(encoded []codec.Encoded) []any {
+	n := len(encoded)
+	streams, types, accounts := make([]string, n), make([]string, n), make([]string, n)
+	data, meta, versions := make([]string, n), make([]string, n), make([]int64, n)
+	for i, e := range encoded {
+		streams[i], versions[i], types[i], accounts[i] = e.Stream.String(), e.Version, e.Type, e.AccountID
+		data[i], meta[i] = string(e.Data), string(e.Meta)
+	}
+	return []any{streams, versions, types, accounts, data, meta}
+}
+
+// heads are the heads and receipts of a batch, a column a slice. None may be nil:
+// that would be SQL's null instead of an empty array.
+type heads struct {
+	moved             []string
+	expected, version []int64
+	snapshot          []*string
+	held              []string
+	heldAt            []int64
+	accounts, keys    []string
+	hashes, bodies    [][]byte
+	resources         []string
+	statuses          []int32
+	createdAt         []time.Time
+}
+
+func (h heads) moveArgs() []any { return []any{h.moved, h.expected, h.version, h.snapshot} }
+
+func (h heads) holdAndTakeArgs() []any {
+	return []any{
+		h.held, h.heldAt, h.accounts, h.keys, h.hashes, h.resources, h.statuses, h.bodies, h.createdAt,
+		eventstore.ReceiptWindow,
+	}
+}
+
+func headsOf(batch eventstore.Batch) heads {
+	h := heads{
+		moved: []string{}, expected: []int64{}, version: []int64{}, snapshot: []*string{},
+		held: []string{}, heldAt: []int64{}, accounts: []string{}, keys: []string{},
+		hashes: [][]byte{}, bodies: [][]byte{}, resources: []string{}, statuses: []int32{},
+		createdAt: []time.Time{},
+	}
+	for _, w := range batch.Writes {
+		// That a stream does not exist can only be held by a row of its own, at
+		// version 0; that it does exist, by a share of its row.
+		if len(w.Events) == 0 && w.Expected > 0 {
+			h.held = append(h.held, w.Stream.String())
+			h.heldAt = append(h.heldAt, w.Expected)
+			continue
+		}
+		h.moved = append(h.moved, w.Stream.String())
+		h.expected = append(h.expected, w.Expected)
+		h.version = append(h.version, w.Expected+int64(len(w.Events)))
+		var snapshot *string
+		if w.Snapshot != nil {
+			text := string(w.Snapshot)
+			snapshot = &text
+		}
+		h.snapshot = append(h.snapshot, snapshot)
+	}
+	for _, r := range batch.Receipts {
+		h.accounts, h.keys = append(h.accounts, r.AccountID), append(h.keys, r.Key)
+		h.hashes, h.resources = append(h.hashes, r.RequestHash[:]), append(h.resources, r.ResourceID)
+		h.statuses, h.bodies = append(h.statuses, int32(r.Status)), append(h.bodies, bodyOf(r.Body))
+		h.createdAt = append(h.createdAt, r.CreatedAt)
+	}
+	return h
+}
