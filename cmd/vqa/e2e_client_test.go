@@ -1,0 +1,323 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+)
+
+// apiClient asks a service as an ordinary client does, and holds every answer against
+// the contract.
+type apiClient struct {
+	*service
+	key issued
+}
+
+// issued is what `vqa keys create --json` prints.
+type issued struct {
+	AccountID    string `json:"account_id"`
+	KeyID        string `json:"key_id"`
+	APIKey       string `json:"api_key"`
+	Mode         string `json:"mode"`
+	GrantSeconds int64  `json:"grant_seconds"`
+}
+
+// account makes a new account with a live key.
+func (s *service) account(t testing.TB, grantSeconds int) *apiClient {
+	t.Helper()
+	return &apiClient{s, s.newKey(t, "--grant-seconds", fmt.Sprint(grantSeconds))}
+}
+
+func (s *service) newKey(t testing.TB, args ...string) issued {
+	t.Helper()
+	var key issued
+	out := s.tool(t, append([]string{"keys", "create", "--mode", "live", "--json"}, args...)...)
+	require.NoError(t, json.Unmarshal(out, &key))
+	require.True(t, strings.HasPrefix(key.APIKey, "svc_live_"), "%s", out)
+	return key
+}
+
+// answer is a response with its JSON body.
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+	doc    map[string]any
+}
+
+// at returns the value at a dotted path of the body, or nil.
+func (a answer) at(path string) any {
+	var v any = a.doc
+	for _, name := range strings.Split(path, ".") {
+		switch parent := v.(type) {
+		case map[string]any:
+			v = parent[name]
+		case []any:
+			var i int
+			if _, err := fmt.Sscan(name, &i); err != nil || i >= len(parent) {
+				return nil
+			}
+			v = parent[i]
+		default:
+			return nil
+		}
+	}
+	return v
+}
+
+func (a answer) text(path string) string { s, _ := a.at(path).(string); return s }
+
+func (a answer) number(path string) float64 { n, _ := a.at(path).(float64); return n }
+
+func (a answer) code() string { return a.text("error.code") }
+
+// terminal is true for an analysis that will not change.
+func (a answer) terminal() bool {
+	switch a.text("status") {
+	case "completed", "failed", "canceled":
+		return true
+	}
+	return false
+}
+
+// call sends a JSON request; header is name and value in turn.
+func (c *apiClient) call(t testing.TB, method, path string, body any, header ...string) answer {
+	t.Helper()
+	a, err := c.try(t, method, path, body, header...)
+	require.NoError(t, err)
+	return a
+}
+
+// try is call for a service that may be away. It may be used on any goroutine.
+func (c *apiClient) try(t testing.TB, method, path string, body any, header ...string) (answer, error) {
+	var payload io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		payload = strings.NewReader(b)
+	default:
+		raw, err := json.Marshal(b)
+		if err != nil {
+			return answer{}, err
+		}
+		payload = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+c.addr+path, payload)
+	if err != nil {
+		return answer{}, err
+	}
+	if c.key.APIKey != "" {
+		req.Header.Set("Authorization", "Bearer "+c.key.APIKey)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	a, err := exchange(req)
+	if err != nil {
+		return answer{}, err
+	}
+	if err := conforms(method, path, a); err != nil {
+		t.Errorf("%s %s: %v\n%s", method, path, err, a.raw)
+	}
+	return a, nil
+}
+
+// patient is a client that gives up on what hangs.
+var patient = &http.Client{Timeout: 150 * time.Second}
+
+func exchange(req *http.Request) (answer, error) {
+	resp, err := patient.Do(req)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	a := answer{status: resp.StatusCode, header: resp.Header}
+	if a.raw, err = io.ReadAll(resp.Body); err != nil {
+		return answer{}, err
+	}
+	if resp.Header.Get("Content-Type") == "application/json" {
+		err = json.Unmarshal(a.raw, &a.doc)
+	}
+	return a, err
+}
+
+// contract is the file that the house publishes, as the judge of responses.
+var contract = sync.OnceValues(func() (map[string]any, error) {
+	resp, err := http.Get("http://" + shared.addr + "/v1/openapi.json") //nolint:noctx // once, from a ready local server
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	document, err := jsonschema.UnmarshalJSON(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return document.(map[string]any), nil
+})
+
+var judges sync.Map // of pointers into the contract to compiled schemas
+
+// conforms holds a response against the contract: its status must be described there,
+// its body must match the schema, an error must repeat status and request id.
+func conforms(method, path string, a answer) error {
+	if shared.service == nil {
+		return nil // a test of its own service, run alone: nobody serves the contract
+	}
+	document, err := contract()
+	if err != nil {
+		return err
+	}
+	requestID := a.header.Get("X-Request-Id")
+	if !strings.HasPrefix(requestID, "req_") {
+		return fmt.Errorf("X-Request-Id is %q", requestID)
+	}
+	if a.status >= 400 && (a.number("error.status") != float64(a.status) || a.text("error.request_id") != requestID || a.text("error.message") == "") {
+		return fmt.Errorf("the error envelope of status %d is not whole", a.status)
+	}
+	pointer, err := responseSchema(document, method, path, a.status)
+	if pointer == "" || err != nil {
+		return err
+	}
+	schema, ok := judges.Load(pointer)
+	if !ok {
+		compiler := jsonschema.NewCompiler()
+		if err := compiler.AddResource("contract.json", document); err != nil {
+			return err
+		}
+		if schema, err = compiler.Compile("contract.json#" + pointer); err != nil {
+			return err
+		}
+		judges.Store(pointer, schema)
+	}
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(a.raw))
+	if err != nil {
+		return err
+	}
+	return schema.(*jsonschema.Schema).Validate(value)
+}
+
+// responseSchema points to the schema of a JSON response; it is empty for a path that
+// is not in the contract and for a response without one.
+func responseSchema(document map[string]any, method, path string, status int) (string, error) {
+	path, _, _ = strings.Cut(path, "?")
+	for template := range document["paths"].(map[string]any) {
+		if !fits(template, path) {
+			continue
+		}
+		operation, ok := document["paths"].(map[string]any)[template].(map[string]any)[strings.ToLower(method)].(map[string]any)
+		if !ok {
+			return "", nil
+		}
+		response, ok := operation["responses"].(map[string]any)[fmt.Sprint(status)].(map[string]any)
+		if !ok {
+			return "", fmt.Errorf("the contract knows no status %d of this operation", status)
+		}
+		pointer := "/paths/" + strings.ReplaceAll(template, "/", "~1") + "/" + strings.ToLower(method) + "/responses/" + fmt.Sprint(status)
+		if ref, ok := response["$ref"].(string); ok {
+			pointer = strings.TrimPrefix(ref, "#")
+			response = document
+			for _, name := range strings.Split(strings.Trim(pointer, "/"), "/") {
+				response = response[name].(map[string]any)
+			}
+		}
+		content, _ := response["content"].(map[string]any)
+		if _, ok := content["application/json"]; !ok {
+			return "", nil
+		}
+		return pointer + "/content/application~1json/schema", nil
+	}
+	return "", nil
+}
+
+func fits(template, path string) bool {
+	want, got := strings.Split(template, "/"), strings.Split(path, "/")
+	if len(want) != len(got) {
+		return false
+	}
+	for i := range want {
+		if want[i] != got[i] && !strings.HasPrefix(want[i], "{") {
+			return false
+		}
+	}
+	return true
+}
+
+// upload registers a video and sends bytes to it, without completing it.
+func (c *apiClient) upload(t testing.TB, data []byte) (videoID string, put answer) {
+	t.Helper()
+	v := c.call(t, http.MethodPost, "/v1/videos", map[string]any{"content_type": "video/mp4", "filename": "clip.mp4"})
+	require.Equal(t, http.StatusCreated, v.status, "%s", v.raw)
+	return v.text("id"), c.put(t, v, data)
+}
+
+// put follows the upload instructions of a video.
+func (c *apiClient) put(t testing.TB, v answer, data []byte) answer {
+	t.Helper()
+	require.Equal(t, http.MethodPut, v.text("upload.method"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, v.text("upload.url"), bytes.NewReader(data))
+	require.NoError(t, err)
+	headers, _ := v.at("upload.headers").(map[string]any)
+	for name, value := range headers {
+		req.Header.Set(name, value.(string))
+	}
+	a, err := exchange(req)
+	require.NoError(t, err)
+	return a
+}
+
+func (c *apiClient) complete(t testing.TB, videoID string) answer {
+	t.Helper()
+	return c.call(t, http.MethodPost, "/v1/videos/"+videoID+"/complete", nil)
+}
+
+// readyVideo uploads a clip and completes it.
+func (c *apiClient) readyVideo(t testing.TB, clip string) string {
+	t.Helper()
+	data, err := os.ReadFile(clip)
+	require.NoError(t, err)
+	videoID, put := c.upload(t, data)
+	require.Equal(t, http.StatusOK, put.status, "%s", put.raw)
+	v := c.complete(t, videoID)
+	require.Equal(t, http.StatusOK, v.status, "%s", v.raw)
+	require.Equal(t, "ready", v.text("status"))
+	return videoID
+}
+
+// ask creates an analysis; header is name and value in turn.
+func (c *apiClient) ask(t testing.TB, videoID, prompt string, header ...string) answer {
+	t.Helper()
+	return c.call(t, http.MethodPost, "/v1/analyses", map[string]any{"video_id": videoID, "prompt": prompt}, header...)
+}
+
+// await reads a resource until ok.
+func (c *apiClient) await(t testing.TB, path string, patience time.Duration, ok func(answer) bool) answer {
+	t.Helper()
+	var last answer
+	reached := poll(patience, func() bool {
+		last = c.call(t, http.MethodGet, path, nil)
+		require.Equal(t, http.StatusOK, last.status, "%s", last.raw)
+		return ok(last)
+	})
+	require.True(t, reached, "%s is still\n%s", path, last.raw)
+	return last
+}
+
+func (c *apiClient) credits(t testing.TB) answer {
+	t.Helper()
+	a := c.call(t, http.MethodGet, "/v1/credits?limit=100", nil)
+	require.Equal(t, http.StatusOK, a.status, "%s", a.raw)
+	return a
+}

@@ -1,0 +1,284 @@
+package main_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The end-to-end tests run the real program: its own Postgres, its own worker, its
+// real HTTP interface.
+
+const (
+	buildTimeout = 5 * time.Minute
+	// startTimeout covers making a Postgres cluster and loading the models on a slow
+	// machine.
+	startTimeout = 2 * time.Minute
+	stopTimeout  = time.Minute
+	// toolTimeout bounds a subcommand.
+	toolTimeout = time.Minute
+)
+
+// workshop is the folder of everything that the tests of this package make. Postgres
+// runs as another user when we are root, so others may pass through.
+var workshop string
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (code int, err error) {
+	if workshop, err = os.MkdirTemp("", "vqa-e2e-"); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(workshop)) }()
+	if err := os.Chmod(workshop, 0o755); err != nil { //nolint:gosec // see workshop
+		return 1, err
+	}
+	code = m.Run()
+	return code, closeShared()
+}
+
+// binary builds the program once.
+var binary = sync.OnceValues(func() (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), buildTimeout)
+	defer cancel()
+	path := filepath.Join(workshop, "vqa")
+	out, err := exec.CommandContext(ctx, "go", "build", "-buildvcs=false", "-o", path, ".").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("building the program: %w: %s", err, out)
+	}
+	return path, nil
+})
+
+// service is the program with a data folder of its own, through all its starts.
+type service struct {
+	binary, dir, addr string
+	env               []string
+	cmd               *exec.Cmd
+	exited            chan struct{}
+	said              *journal
+}
+
+// newService prepares a service; settings are more environment, NAME=value.
+func newService(settings ...string) (*service, error) {
+	path, err := binary()
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(workshop, "data-")
+	if err != nil {
+		return nil, err
+	}
+	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see workshop
+		return nil, err
+	}
+	// The port must be known before the start: the public URL is made of it.
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	s := &service{binary: path, dir: dir, addr: listener.Addr().String(), said: &journal{}}
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "VQA_") || strings.HasPrefix(v, "VQA_POSTGRES_BIN=") {
+			s.env = append(s.env, v)
+		}
+	}
+	s.env = append(s.env, "VQA_ADDR="+s.addr, "VQA_DATA_DIR="+dir)
+	s.env = append(s.env, settings...)
+	return s, listener.Close()
+}
+
+// start runs the service until it is ready.
+func (s *service) start() error {
+	s.cmd = exec.Command(s.binary, "serve") //nolint:noctx // terminate and kill end it
+	s.cmd.Env = s.env
+	s.cmd.Stderr = s.said
+	if err := s.cmd.Start(); err != nil {
+		return err
+	}
+	s.exited = make(chan struct{})
+	go func() { defer close(s.exited); _ = s.cmd.Wait() }()
+	ready := func() bool {
+		resp, err := http.Get("http://" + s.addr + "/readyz") //nolint:noctx // bounded by poll's patience with a local server
+		if err != nil {
+			return false
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	}
+	if !poll(startTimeout, func() bool { return ready() || !s.running() }) || !s.running() {
+		return fmt.Errorf("the service did not become ready:\n%s", s.said)
+	}
+	return nil
+}
+
+func (s *service) running() bool {
+	select {
+	case <-s.exited:
+		return false
+	default:
+		return true
+	}
+}
+
+// kill ends the process as a crash does. What it started besides Postgres dies too.
+func (s *service) kill() {
+	_ = s.cmd.Process.Kill()
+	<-s.exited
+}
+
+// terminate asks the process to end and reports whether it did so in good order.
+func (s *service) terminate() error {
+	if s.cmd == nil || !s.running() {
+		return nil
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case <-s.exited:
+	case <-time.After(stopTimeout):
+		s.kill()
+		return fmt.Errorf("the service did not stop:\n%s", s.said)
+	}
+	if code := s.cmd.ProcessState.ExitCode(); code != 0 {
+		return fmt.Errorf("the service ended with status %d:\n%s", code, s.said)
+	}
+	return nil
+}
+
+// tool runs a subcommand on the data of the service and returns what it printed.
+func (s *service) tool(t testing.TB, args ...string) []byte {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), toolTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, s.binary, args...)
+	cmd.Env = s.env
+	var complaint bytes.Buffer
+	cmd.Stderr = &complaint
+	out, err := cmd.Output()
+	require.NoError(t, err, "vqa %s: %s%s", strings.Join(args, " "), out, &complaint)
+	return out
+}
+
+// ownService starts a service for one test.
+func ownService(t *testing.T, settings ...string) *service {
+	t.Helper()
+	s, err := newService(settings...)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		if s.cmd != nil && !s.running() {
+			// Whoever starts last ends Postgres.
+			if err := s.start(); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		if err := s.terminate(); err != nil {
+			t.Error(err)
+		}
+		if t.Failed() {
+			t.Logf("the service said:\n%s", s.said)
+		}
+	})
+	require.NoError(t, s.start())
+	return s
+}
+
+// shared is the service that most tests use, beside a site for URL mode.
+var shared struct {
+	sync.Once
+	*service
+	site *site
+	err  error
+}
+
+func sharedService(t testing.TB) *service {
+	t.Helper()
+	shared.Do(func() {
+		if shared.site, shared.err = newSite(); shared.err != nil {
+			return
+		}
+		s, err := newService(append(shared.site.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64")...)
+		if err == nil {
+			err = s.start()
+		}
+		shared.service, shared.err = s, err
+	})
+	require.NoError(t, shared.err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the service said:\n%s", shared.said)
+		}
+	})
+	return shared.service
+}
+
+func closeShared() error {
+	if shared.site != nil {
+		shared.site.Close()
+	}
+	if shared.service == nil {
+		return nil
+	}
+	return shared.terminate()
+}
+
+// poll asks until ok, at most for a while.
+func poll(patience time.Duration, ok func() bool) bool {
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			return false
+		}
+	}
+	return true
+}
+
+// journal keeps the end of what a process says.
+type journal struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+const journalBytes = 64 << 10
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.text = append(j.text, p...)
+	j.text = j.text[max(0, len(j.text)-journalBytes):]
+	return len(p), nil
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return string(j.text)
+}
