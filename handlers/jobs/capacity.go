@@ -50,4 +50,6 @@ func (c *Capacity) InferenceReady(ctx context.Context) error {
 }
 
 // QueuedAnalyses counts the live analyses that wait for a worker.
-func (c *Capacity) QueuedAnalyses(ctx context.Context) (int, error) { return c.Queue.QueuedAnalyses(ctx) }
+func (c *Capacity) QueuedAnalyses(ctx context.Context) (int, error) {
+	return c.Queue.QueuedAnalyses(ctx)
+}

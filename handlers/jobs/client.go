@@ -85,7 +85,8 @@ func New(o Options) (*Client, error) {
 		Logger:            o.Log,
 		Workers:           workers,
 		FetchPollInterval: fetchPoll,
-		JobTimeout:        -1, // each attempt bounds itself
+		JobTimeout:        -1,                    // each attempt bounds itself
+		ReindexerSchedule: river.NeverSchedule(), // the service does not own River's indexes
 		SoftStopTimeout:   softStop,
 		Queues: map[string]river.QueueConfig{
 			queueAnalyses: {MaxWorkers: max(o.Analyses, 1)},
