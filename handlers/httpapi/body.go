@@ -2,14 +2,17 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
@@ -101,6 +104,7 @@ func (e *edge) checkBody(op *operation, raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("validating a body of %s: %w", op.id, err)
 	}
 	if body, ok := value.(map[string]any); ok {
+		checkMetadata(body, v)
 		switch op.id {
 		case "createVideo":
 			e.checkCreateVideo(body, v)
@@ -108,9 +112,14 @@ func (e *edge) checkBody(op *operation, raw []byte) ([]byte, error) {
 			checkCreateAnalysis(body, v)
 		}
 	}
-	slices.SortStableFunc(v.violations, func(a, b fault.Violation) int { return strings.Compare(a.Param, b.Param) })
+	slices.SortFunc(v.violations, func(a, b fault.Violation) int {
+		return cmp.Or(strings.Compare(a.Param, b.Param), strings.Compare(string(a.Code), string(b.Code)))
+	})
 	if err := v.err(); err != nil {
 		return nil, err
+	}
+	if invalid != nil {
+		return nil, fmt.Errorf("a violation in a body of %s has no name: %w", op.id, invalid)
 	}
 	return json.Marshal(value)
 }
@@ -235,7 +244,8 @@ func (v *verdict) addAll(e *jsonschema.ValidationError) {
 		}
 		return
 	case *kind.PropertyNames:
-		v.addName(join(at, k.Property), e)
+		// The validator shares the slice of this one location between errors, so that
+		// it may be wrong by now; checkMetadata names the key instead.
 		return
 	}
 	if len(e.Causes) > 0 {
@@ -248,11 +258,23 @@ func (v *verdict) addAll(e *jsonschema.ValidationError) {
 	v.add(at, code, message)
 }
 
-// addName adds what is wrong with the name of a member.
-func (v *verdict) addName(at string, e *jsonschema.ValidationError) {
-	for _, c := range e.Causes {
-		code, message := describe(c.ErrorKind)
-		v.add(at, code, "its name "+message)
+// metadataName is what a key of metadata looks like, apart from its length (api-v1.md,
+// "Conventions").
+var metadataName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
+
+// maxMetadataName is the longest key of metadata, in characters.
+const maxMetadataName = 40
+
+// checkMetadata checks the keys of metadata, in every body that has one.
+func checkMetadata(body map[string]any, v *verdict) {
+	metadata, _ := body["metadata"].(map[string]any)
+	for name := range metadata {
+		if utf8.RuneCountInString(name) > maxMetadataName {
+			v.add(join("metadata", name), fault.Length, fmt.Sprintf("its name must have at most %d characters", maxMetadataName))
+		}
+		if !metadataName.MatchString(name) {
+			v.add(join("metadata", name), fault.Format, "its name must match "+metadataName.String())
+		}
 	}
 }
 

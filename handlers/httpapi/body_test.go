@@ -124,7 +124,7 @@ func TestCreateVideoBodyIsRefused(t *testing.T) {
 			body: `{"content_type": 5, "filename": "", "size_bytes": true, "extra": 1, "metadata": {"a b": 2}}`, code: failed,
 			want: []fault.Violation{
 				v("content_type", fault.Type), v("extra", fault.UnknownField), v("filename", fault.Length),
-				v("metadata.a b", fault.Type), v("metadata.a b", fault.Format), v("size_bytes", fault.Type),
+				v("metadata.a b", fault.Format), v("metadata.a b", fault.Type), v("size_bytes", fault.Type),
 			},
 		},
 		"a named code beside others": {

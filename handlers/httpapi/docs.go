@@ -34,14 +34,14 @@ type form struct {
 }
 
 // forms asks the domain which forms it answers today, so that the page cannot be
-// ahead of the service. The example of a form compiles to it, or shows what it will.
+// ahead of the service.
 func forms() []form {
 	examples := []form{
 		{Intent: query.Presence, Example: "Is there a dog?"},
-		{Intent: query.Absence, Example: "Is the room free of people?"},
+		{Intent: query.Absence, Example: "Are there no people?"},
 		{Intent: query.Count, Example: "How many cars are there?"},
 		{Intent: query.CountThreshold, Example: "Are there at least three people?"},
-		{Intent: query.Action, Example: "Does someone raise a hand?"},
+		{Intent: query.Action, Example: "Is someone running?"},
 		{Intent: query.Attribute, Example: "Is there a red car?"},
 		{Intent: query.Location, Example: "Is there a person on the left?"},
 		{Intent: query.State, Example: "Is the door open?"},
@@ -50,8 +50,8 @@ func forms() []form {
 		{Intent: query.OpenEnded, Example: "What happens in this video?"},
 	}
 	for i := range examples {
-		f := &examples[i]
-		f.Answered = query.Assessable(query.Query{PromptIntent: f.Intent, Subjects: make([]query.Subject, 1)})
+		q := query.Compile(examples[i].Example)
+		examples[i].Answered = q.PromptIntent == examples[i].Intent && query.Assessable(q)
 	}
 	return examples
 }
