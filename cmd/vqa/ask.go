@@ -61,13 +61,15 @@ Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis f
 // strict makes wrong arguments and flags end with the exit status for usage.
 func strict(cmd *cobra.Command, args int) *cobra.Command {
 	misused := func(cmd *cobra.Command, err error) error {
-		if err == nil {
-			return nil
-		}
 		fmt.Fprintf(cmd.ErrOrStderr(), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
 		return exitUsage
 	}
-	cmd.Args = func(cmd *cobra.Command, given []string) error { return misused(cmd, cobra.ExactArgs(args)(cmd, given)) }
+	cmd.Args = func(cmd *cobra.Command, given []string) error {
+		if len(given) == args {
+			return nil
+		}
+		return misused(cmd, fmt.Errorf("%d arguments were given, %d are wanted", len(given), args))
+	}
 	cmd.SetFlagErrorFunc(misused)
 	return cmd
 }
@@ -99,10 +101,9 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	a, err := ask(bounded, s, o, src, prompt, stderr)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		fmt.Fprintln(stderr, "interrupted")
-		return exitError(1)
+		return fmt.Errorf("interrupted%s", outcomeOfCancel(a, err))
 	case err != nil && bounded.Err() != nil:
-		return fmt.Errorf("no answer within %s; --wait sets how long to wait", o.wait)
+		return fmt.Errorf("no answer within %s (--wait)%s", o.wait, outcomeOfCancel(a, err))
 	case hasCode(err, "insufficient_credits") && s.accountID != "":
 		return fmt.Errorf("%w\nadd credits: vqa credits grant %s 6000 --reason \"more questions\" --idempotency-key %s", err, s.accountID, newIdempotencyKey())
 	case err != nil:
@@ -125,6 +126,19 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	return nil
 }
 
+// outcomeOfCancel says what became of an analysis that nobody waits for any more; it
+// is empty when none had been created.
+func outcomeOfCancel(a analysisResource, err error) string {
+	var notCanceled *cancelError
+	switch {
+	case a.ID == "":
+		return ""
+	case errors.As(err, &notCanceled):
+		return fmt.Sprintf("; %s could not be canceled: %v", a.ID, notCanceled.err)
+	}
+	return fmt.Sprintf("; %s was canceled, nothing is billed", a.ID)
+}
+
 // ask brings the video to the server, asks, and follows the analysis to its end.
 // When ctx ends before that, the analysis is canceled.
 func ask(ctx context.Context, s *session, o askOptions, src source, prompt string, stderr io.Writer) (analysisResource, error) {
@@ -145,6 +159,7 @@ func ask(ctx context.Context, s *session, o askOptions, src source, prompt strin
 	}
 	bar.finish()
 	bar = newProgress(stderr, "queued", percentUnit)
+	s.awaitReady(ctx)
 	body := map[string]any{"video_id": v.ID, "prompt": prompt}
 	if o.model != "" {
 		body["model"] = o.model

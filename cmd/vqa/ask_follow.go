@@ -48,14 +48,23 @@ func follow(ctx context.Context, c *client, a analysisResource, every time.Durat
 	}
 }
 
+// cancelError says that an analysis that nobody waits for goes on.
+type cancelError struct{ err error }
+
+// Error implements error.
+func (e *cancelError) Error() string { return "cancel: " + e.err.Error() }
+
+// Unwrap returns the cause.
+func (e *cancelError) Unwrap() error { return e.err }
+
 // abandon cancels an analysis although ctx has ended. One that ended meanwhile is
 // none of our concern.
 func abandon(ctx context.Context, c *client, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()
 	_, err := c.cancelAnalysis(ctx, id)
-	if hasCode(err, "analysis_not_cancelable") {
+	if err == nil || hasCode(err, "analysis_not_cancelable") {
 		return nil
 	}
-	return err
+	return &cancelError{err}
 }

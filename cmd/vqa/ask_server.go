@@ -9,9 +9,13 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"vqa/handlers/command"
 )
+
+// startPatience bounds how long the engine of an own server may load.
+const startPatience = time.Minute
 
 // session is a server that answers, and a key that it accepts.
 type session struct {
@@ -45,6 +49,19 @@ func connect(ctx context.Context, c config, at, key string, notices io.Writer) (
 		return s, nil
 	}
 	return s, s.useStoredKey(ctx, at != "")
+}
+
+// awaitReady waits until a server that was just started can take work: its engine
+// loads while the video is uploaded. It gives up quietly, because asking then tells
+// what is wrong.
+func (s *session) awaitReady(ctx context.Context) {
+	if s.own == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, startPatience)
+	defer cancel()
+	for !s.ready(ctx) && sleep(ctx, pollEvery) == nil {
+	}
 }
 
 // Close ends what connect started.

@@ -63,7 +63,7 @@ func (e *apiError) Error() string {
 		param = e.Violations[0].Param
 	}
 	text := e.Code + ": " + e.Message
-	if param != "" && !strings.Contains(e.Message, param) {
+	if param != "" {
 		text += " (" + param + ")"
 	}
 	return text
@@ -155,6 +155,13 @@ func (c *client) healthy(ctx context.Context) bool {
 	}
 	err := c.once(ctx, http.MethodGet, "/healthz", nil, nil, &health)
 	return err == nil && health.Status == "ok" && health.Checks != nil
+}
+
+// ready reports whether the server can take work.
+func (c *client) ready(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	return c.once(ctx, http.MethodGet, "/readyz", nil, nil, nil) == nil
 }
 
 // balance returns the seconds that new work may use.

@@ -185,5 +185,5 @@ func judgeClock(now time.Time, skew *time.Duration) finding {
 	if skew.Abs() > mostSkew {
 		return wrong(fix, "the database's clock differs by %s", skew.Round(time.Millisecond))
 	}
-	return found("%s, %s from the database's", now.Format(time.RFC3339), skew.Abs().Round(time.Millisecond))
+	return found("%s, %d ms from the database's", now.Format(time.RFC3339), skew.Abs().Milliseconds())
 }

@@ -28,6 +28,7 @@ func evaluate(ctx context.Context, s *session, dir string, questions []question,
 	if err != nil {
 		return nil, err
 	}
+	s.awaitReady(ctx)
 	bar := newProgress(notices, "asking", "questions")
 	defer bar.finish()
 	bar.set(0, int64(len(questions)))

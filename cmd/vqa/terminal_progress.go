@@ -12,9 +12,12 @@ import (
 // redrawEvery is how often a bar may change on the screen.
 const redrawEvery = 80 * time.Millisecond
 
-// lineEvery is the step, in percent, at which a line is written where no bar can be
-// drawn.
-const lineEvery = 25
+// Where no bar can be drawn a line is written at each step of lineStep percent, but
+// not sooner than lineEvery after the last.
+const (
+	lineStep  = 25
+	lineEvery = 2 * time.Second
+)
 
 // progress tells a person how far something is: a bar on a terminal, a few lines
 // elsewhere. It is safe for concurrent use, and silent once it is finished.
@@ -25,8 +28,9 @@ type progress struct {
 	what string
 	unit string
 	bar  *progressbar.ProgressBar
-	// said is the last percentage written as a line, or -1.
-	said int
+	// said is the last percentage written as a line, or -1; saidAt is when.
+	said   int
+	saidAt time.Time
 }
 
 // bytesUnit makes a progress count in bytes and show a speed; percentUnit leaves
@@ -38,12 +42,16 @@ const (
 
 // newProgress begins to tell on w. what is a verb ("uploading"), unit what is counted.
 func newProgress(w io.Writer, what, unit string) *progress {
-	p := &progress{out: newScreen(w), what: what, unit: unit, said: -1}
+	return progressOn(newScreen(w), what, unit)
+}
+
+func progressOn(out screen, what, unit string) *progress {
+	p := &progress{out: out, what: what, unit: unit, said: -1}
 	if !p.out.live {
 		return p
 	}
 	options := []progressbar.Option{
-		progressbar.OptionSetWriter(w),
+		progressbar.OptionSetWriter(out),
 		progressbar.OptionSetDescription(p.label()),
 		progressbar.OptionSetWidth(min(40, p.out.columns-leastColumns+10)),
 		progressbar.OptionThrottle(redrawEvery),
@@ -54,7 +62,7 @@ func newProgress(w io.Writer, what, unit string) *progress {
 	}
 	switch unit {
 	case bytesUnit:
-		options = append(options, progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true))
+		options = append(options, progressbar.OptionShowBytes(true), progressbar.OptionShowCount(), progressbar.OptionUseIECUnits(true))
 	case percentUnit:
 	default:
 		options = append(options, progressbar.OptionShowCount(), progressbar.OptionSetItsString(unit))
@@ -97,14 +105,16 @@ func (p *progress) say(done, total int64) {
 	if total > 0 {
 		percent = int(min(done, total) * 100 / total)
 	}
-	step := percent / lineEvery * lineEvery
-	if p.said >= 0 && step <= p.said {
+	step := percent / lineStep * lineStep
+	if p.said >= 0 && (step <= p.said || time.Since(p.saidAt) < lineEvery) {
 		return
 	}
-	p.said = step
+	p.said, p.saidAt = step, time.Now()
 	switch {
 	case total <= 0 || p.unit == percentUnit && step == 0:
 		fmt.Fprintf(p.out, "%s\n", p.what)
+	case p.unit == bytesUnit && step == 0:
+		fmt.Fprintf(p.out, "%s %s\n", p.what, byteSize(total))
 	case p.unit == bytesUnit:
 		fmt.Fprintf(p.out, "%s %d%% of %s\n", p.what, step, byteSize(total))
 	case p.unit == percentUnit:

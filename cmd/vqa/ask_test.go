@@ -1,0 +1,263 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore/storetest"
+	"vqa/handlers/media/fixture"
+	"vqa/migrations"
+)
+
+// askWait is generous: the tests of all packages share the machine's cores.
+const askWait = 4 * time.Minute
+
+// toolConfig is a configuration with a database and a data folder of its own.
+func toolConfig(t *testing.T) config {
+	t.Helper()
+	addr := "127.0.0.1:" + freePort()
+	c, err := env.ParseAsWithOptions[config](env.Options{Environment: map[string]string{
+		"VQA_ADDR": addr, "VQA_PUBLIC_URL": "http://" + addr, "VQA_DATA_DIR": t.TempDir(),
+		"VQA_DATABASE_URL": storetest.Database(t, migrations.Up, migrations.Version()), "VQA_LOG_LEVEL": "error",
+	}})
+	require.NoError(t, err)
+	require.NoError(t, c.check())
+	return c
+}
+
+// fixtureFolder holds the clip of test mode, which the real engine can read as well.
+func fixtureFolder(t *testing.T) (dir, clip string) {
+	t.Helper()
+	dir = t.TempDir()
+	clip = filepath.Join(dir, fixture.Filename)
+	require.NoError(t, os.WriteFile(clip, fixture.Bytes(), 0o600))
+	return dir, clip
+}
+
+// buffer is written by the command and its server alike.
+type buffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+	// on is called, once, when the text holds until.
+	until string
+	on    func()
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n, err := b.text.Write(p)
+	if b.on != nil && strings.Contains(b.text.String(), b.until) {
+		b.on()
+		b.on = nil
+	}
+	return n, err
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// TestAskAlone asks with nothing running: a server is started and ended, a key made.
+func TestAskAlone(t *testing.T) {
+	t.Parallel()
+	c := toolConfig(t)
+	_, clip := fixtureFolder(t)
+	var out, notices buffer
+	require.NoError(t, runAsk(t.Context(), c, askOptions{wait: askWait}, clip, fixture.Prompt, &out, &notices), notices.String())
+	text := out.String()
+	require.Contains(t, text, "YES  "+fixture.Prompt)
+	require.Contains(t, text, "confidence  reliable")
+	require.Contains(t, text, "█")
+	require.Contains(t, text, "╵0:00")
+	require.Contains(t, text, "billed 6 s · balance 5,994 s")
+	require.Contains(t, notices.String(), "starting one for this command")
+	require.Contains(t, notices.String(), "made a live key")
+	info, err := os.Stat(storedKeyPath(c))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	require.False(t, newClient(c.PublicURL).healthy(t.Context()), "its server ended with it")
+}
+
+func TestAskBesideAServer(t *testing.T) {
+	t.Parallel()
+	c := toolConfig(t)
+	s, err := startServer(t.Context(), c, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	require.Eventually(t, func() bool { return newClient(c.PublicURL).ready(t.Context()) }, time.Minute, 100*time.Millisecond)
+	dir, clip := fixtureFolder(t)
+	ask := func(ctx context.Context, source, prompt string, asJSON bool) (out string, notices string, err error) {
+		var o, n buffer
+		err = runAsk(ctx, c, askOptions{wait: askWait, json: asJSON}, source, prompt, &o, &n)
+		return o.String(), n.String(), err
+	}
+
+	out, notices, err := ask(t.Context(), clip, "How many balls are there?", false)
+	require.NoError(t, err)
+	require.Contains(t, out, "count       1 at the same time")
+	require.Contains(t, notices, "made a live key")
+	require.NotContains(t, notices, "starting one")
+
+	t.Run("json, with the key that was kept", func(t *testing.T) {
+		out, notices, err := ask(t.Context(), clip, "What is happening?", true)
+		require.NoError(t, err)
+		require.NotContains(t, notices, "made a live key")
+		var a struct {
+			Object string         `json:"object"`
+			Query  map[string]any `json:"query"`
+			Result analysisResult `json:"result"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(out), &a))
+		require.Equal(t, "analysis", a.Object)
+		require.Equal(t, "open_ended", a.Query["prompt_intent"], "the whole resource is printed")
+		require.Equal(t, "unsupported_query_form", *a.Result.IndeterminateReason)
+	})
+	t.Run("a refused key is replaced", func(t *testing.T) {
+		old, err := readKey(storedKeyPath(c))
+		require.NoError(t, err)
+		require.NoError(t, s.commands.RevokeKey(t.Context(), old.AccountID, old.KeyID, "test"))
+		_, notices, err := ask(t.Context(), clip, "What is happening?", false)
+		require.NoError(t, err)
+		require.Contains(t, notices, "made a live key")
+		replaced, err := readKey(storedKeyPath(c))
+		require.NoError(t, err)
+		require.NotEqual(t, old.APIKey, replaced.APIKey)
+	})
+	t.Run("an interrupt cancels", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		notices := buffer{until: "queued\n", on: cancel}
+		err := runAsk(ctx, c, askOptions{wait: askWait}, clip, fixture.Prompt, io.Discard, &notices)
+		require.ErrorContains(t, err, "was canceled, nothing is billed")
+		k, err := readKey(storedKeyPath(c))
+		require.NoError(t, err)
+		balance, err := s.ledger.Balance(t.Context(), k.AccountID)
+		require.NoError(t, err)
+		require.Equal(t, int64(ownGrantSeconds), balance.AvailableSeconds())
+	})
+	t.Run("errors of the API", func(t *testing.T) {
+		text := filepath.Join(dir, "text.mp4")
+		require.NoError(t, os.WriteFile(text, []byte("no video"), 0o600))
+		_, _, err := ask(t.Context(), text, fixture.Prompt, false)
+		require.ErrorContains(t, err, "video_unreadable: ")
+		_, _, err = ask(t.Context(), "http://example.com/a.mp4", fixture.Prompt, false)
+		require.ErrorContains(t, err, "(url)", "the field is named")
+		_, _, err = ask(t.Context(), filepath.Join(dir, "missing.mp4"), fixture.Prompt, false)
+		require.ErrorIs(t, err, os.ErrNotExist)
+		_, _, err = ask(t.Context(), dir, fixture.Prompt, false)
+		require.ErrorContains(t, err, "is not a file")
+		_, err = connect(t.Context(), c, "http://127.0.0.1:"+freePort(), "", io.Discard)
+		require.ErrorContains(t, err, "no server answers")
+	})
+	t.Run("eval", func(t *testing.T) {
+		truth := `[{"file":"` + fixture.Filename + `","form":"presence","question":"Is there a ball?","answer":"yes","count":null,"clips":[[1,4.5]]},
+			{"file":"` + fixture.Filename + `","form":"absence","question":"Is there a dog?","answer":"no","count":null,"clips":null},
+			{"file":"` + fixture.Filename + `","form":"count","question":"How many balls are there?","answer":"yes","count":7,"clips":null}]`
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "truth.json"), []byte(truth), 0o600))
+		questions, err := readTruth(dir)
+		require.NoError(t, err)
+		session, err := connect(t.Context(), c, "", "", io.Discard)
+		require.NoError(t, err)
+		outcomes, err := evaluate(t.Context(), session, dir, questions, io.Discard)
+		require.NoError(t, err)
+		r := report(outcomes)
+		require.Equal(t, 3, r.Supported.Asked)
+		require.Equal(t, 2, r.Supported.Right, "%+v", outcomes)
+		require.Greater(t, *r.Supported.MeanOverlap, 0.7)
+		require.False(t, outcomes[2].Right, "one ball is not seven")
+		require.Equal(t, 1, *outcomes[2].GotCount)
+	})
+}
+
+func TestPrintAnswer(t *testing.T) {
+	t.Parallel()
+	prompt, reason, duration, balance := "Is there a dog?", "nothing_detected", 10.0, int64(5990)
+	a := analysisResource{ID: "an_1", Model: "sight-1", Livemode: true, Prompt: &prompt, Result: result("yes", nil, [2]float64{0, 2.5}, [2]float64{5, 10})}
+	a.Result.VideoDurationS = &duration
+	tests := map[string]struct {
+		change func(*analysisResource)
+		want   string
+	}{
+		"yes": {func(*analysisResource) {}, `
+  YES  Is there a dog?
+  confidence  reliable (0.90)
+
+  █████████░░░░░░░░░██████████████████
+  ╵0:00             ╵0:05
+
+    0:00.0 – 0:02.5   0.90
+    0:05.0 – 0:10.0   0.90
+
+  not billed · sight-1 · an_1
+`},
+		"no, with a count": {func(a *analysisResource) {
+			a.Result = result("no", intOf(1))
+			a.Result.Confidence = .55
+			a.Usage = &struct {
+				BilledSeconds      int64  `json:"billed_seconds"`
+				CreditBalanceAfter *int64 `json:"credit_balance_after"`
+			}{10, &balance}
+		}, `
+  NO  Is there a dog?
+  confidence  marginal (0.55)
+  count       1 at the same time
+
+  billed 10 s · balance 5,990 s · sight-1 · an_1
+`},
+		"undecided, in test mode": {func(a *analysisResource) {
+			a.Livemode = false
+			a.Result = result("indeterminate", nil)
+			a.Result.IndeterminateReason = &reason
+		}, `
+  INDETERMINATE  Is there a dog?
+  nothing was found, and the model cannot tell whether it is there
+
+  not billed · sight-1 · an_1
+  test mode: a canned answer, no evidence about the video
+`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shown := a
+			tt.change(&shown)
+			var out bytes.Buffer
+			printAnswer(screen{Writer: &out, columns: 40}, shown)
+			require.Equal(t, tt.want, out.String())
+		})
+	}
+}
+
+func TestUsageHasItsExitStatus(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"ask"}, {"ask", "one.mp4"}, {"ask", "a", "b", "--nonsense"}, {"eval"}, {"version", "x"},
+		{"keys", "create"}, {"keys", "create", "--mode", "test", "--grant-seconds", "5"}, {"keys", "list"}, {"keys", "revoke", "a"},
+		{"credits", "grant", "acct", "ten", "--reason", "r", "--idempotency-key", "k"},
+		{"credits", "grant", "acct", "-5", "--reason", "r", "--idempotency-key", "k"},
+		{"credits", "grant", "acct", "5", "--reason", "r"}, {"credits", "grant", "acct", "5", "--idempotency-key", "k"},
+	} {
+		var complaint bytes.Buffer
+		root := rootCommand()
+		root.SetArgs(args)
+		root.SetOut(io.Discard)
+		root.SetErr(&complaint)
+		require.ErrorIs(t, root.ExecuteContext(t.Context()), exitUsage, "%v", args)
+		require.Contains(t, complaint.String(), "vqa:")
+	}
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/stretchr/testify/require"
+)
+
+func TestSettings(t *testing.T) {
+	t.Parallel()
+	environment := map[string]string{
+		"VQA_DATABASE_URL": "postgres://vqa:hunter2@db/vqa", "VQA_INFERENCE_URL": "http://u:hunter2@gpu:8000",
+		"VQA_TRUSTED_PROXIES": "10.0.0.1,10.0.0.2",
+	}
+	c, err := env.ParseAsWithOptions[config](env.Options{Environment: environment})
+	require.NoError(t, err)
+	c.PublicURL = "http://" + c.Addr
+	all := settings(c, func(name string) (string, bool) { v, ok := environment[name]; return v, ok })
+	by := map[string]setting{}
+	for _, s := range all {
+		require.NotContains(t, s.Value, "hunter2", s.Env)
+		require.NotEmpty(t, s.Env)
+		require.NotEmpty(t, s.Help, s.Env)
+		by[s.Env] = s
+	}
+	require.Len(t, by, len(all))
+	tests := map[string][2]string{ // value, source
+		"VQA_ADDR":                   {"127.0.0.1:8080", "default"},
+		"VQA_PUBLIC_URL":             {"http://127.0.0.1:8080", "derived"},
+		"VQA_DATABASE_URL":           {"postgres://vqa:xxxxx@db/vqa", "environment"},
+		"VQA_INFERENCE_URL":          {"http://u:xxxxx@gpu:8000", "environment"},
+		"VQA_TRUSTED_PROXIES":        {"10.0.0.1,10.0.0.2", "environment"},
+		"VQA_MAX_VIDEO_DURATION":     {"4h0m0s", "default"},
+		"VQA_ALLOWED_PURCHASE_CENTS": {"1000,2500,5000,10000", "default"},
+		"VQA_BLOB_URL":               {"", "default"},
+	}
+	for name, want := range tests {
+		require.Equal(t, want, [2]string{by[name].Value, by[name].Source}, name)
+	}
+	var out bytes.Buffer
+	require.NoError(t, printSettings(&out, all, false))
+	require.NotContains(t, out.String(), "hunter2")
+	require.Contains(t, out.String(), "VQA_BLOB_URL")
+}
+
+func TestMasked(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		value  string
+		secret bool
+		want   string
+	}{
+		{"", true, ""},
+		{"host=db password=hunter2", true, "xxxxx"},
+		{"postgres://u:hunter2@db/x", true, "postgres://u:xxxxx@db/x"},
+		{"postgres://db/x?user=u&password=hunter2", true, "postgres://db/x?password=xxxxx&user=u"},
+		{"postgres://db/x", true, "postgres://db/x"},
+		{"/var/lib/vqa", false, "/var/lib/vqa"},
+		{"http://u:hunter2@gpu", false, "http://u:xxxxx@gpu"},
+	}
+	for _, tt := range tests {
+		require.Equal(t, tt.want, masked(tt.value, tt.secret), tt.value)
+	}
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func intOf(n int) *int { return &n }
+
+func result(answer string, count *int, clips ...[2]float64) *analysisResult {
+	r := &analysisResult{Answer: answer, DetectedCount: count, Confidence: .9}
+	for _, c := range clips {
+		r.Clips = append(r.Clips, struct {
+			StartS     float64 `json:"start_s"`
+			EndS       float64 `json:"end_s"`
+			Confidence float64 `json:"confidence"`
+		}{c[0], c[1], .9})
+	}
+	return r
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	iou := func(f float64) *float64 { return &f }
+	tests := map[string]struct {
+		truth   question
+		got     *analysisResult
+		right   bool
+		overlap *float64
+	}{
+		"yes":                    {question{Answer: "yes"}, result("yes", nil), true, nil},
+		"wrong":                  {question{Answer: "no"}, result("yes", nil), false, nil},
+		"undecided is not no":    {question{Answer: "no"}, result("indeterminate", nil), false, nil},
+		"right count":            {question{Answer: "yes", Count: intOf(2)}, result("yes", intOf(2)), true, nil},
+		"wrong count":            {question{Answer: "yes", Count: intOf(2)}, result("yes", intOf(1)), false, nil},
+		"no count":               {question{Answer: "yes", Count: intOf(2)}, result("yes", nil), false, nil},
+		"count that nobody asks": {question{Answer: "yes"}, result("yes", intOf(1)), true, nil},
+		"half the time":          {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{2, 4}), true, iou(.5)},
+		"elsewhere":              {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{5, 6}), true, iou(0)},
+		"no clips":               {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil), true, iou(0)},
+		"clips of a no":          {question{Answer: "no", Clips: [][2]float64{{0, 4}}}, result("no", nil), true, nil},
+		"missed, so no overlap":  {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("no", nil), false, nil},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := judge(tt.truth, tt.got)
+			require.Equal(t, tt.right, got.Right)
+			require.Empty(t, cmp.Diff(tt.overlap, got.Overlap))
+		})
+	}
+}
+
+func TestOverlap(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		a, b [][2]float64
+		want float64
+	}{
+		"equal":            {[][2]float64{{0, 2}, {3, 9}}, [][2]float64{{0, 2}, {3, 9}}, 1},
+		"a gap missed":     {[][2]float64{{0, 2}, {3, 5}}, [][2]float64{{0, 5}}, .8},
+		"apart":            {[][2]float64{{0, 1}}, [][2]float64{{2, 3}}, 0},
+		"touching":         {[][2]float64{{0, 1}}, [][2]float64{{1, 2}}, 0},
+		"out of order":     {[][2]float64{{3, 5}, {0, 2}}, [][2]float64{{0, 2}, {3, 5}}, 1},
+		"counted once":     {[][2]float64{{0, 4}, {1, 3}}, [][2]float64{{0, 4}}, 1},
+		"nothing":          {nil, nil, 0},
+		"an empty clip":    {[][2]float64{{1, 1}}, [][2]float64{{0, 4}}, 0},
+		"one within other": {[][2]float64{{0, 10}}, [][2]float64{{4, 5}}, .1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.InDelta(t, tt.want, overlap(tt.a, tt.b), 1e-9)
+			require.InDelta(t, tt.want, overlap(tt.b, tt.a), 1e-9)
+		})
+	}
+}
+
+func TestOverlapIsAShare(t *testing.T) {
+	t.Parallel()
+	clips := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) [2]float64 {
+		from := rapid.Float64Range(0, 100).Draw(t, "from")
+		return [2]float64{from, from + rapid.Float64Range(0, 20).Draw(t, "length")}
+	}), 0, 8)
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := clips.Draw(t, "a"), clips.Draw(t, "b")
+		if iou := overlap(a, b); iou < 0 || iou > 1+1e-9 {
+			t.Fatalf("overlap %f", iou)
+		}
+		if iou := overlap(a, a); length(merged(a)) > 0 && (iou < 1-1e-9 || iou > 1+1e-9) {
+			t.Fatalf("overlap with itself %f", iou)
+		}
+	})
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	half, whole := .5, 1.0
+	outcomes := []outcome{
+		{question: question{File: "a.mp4", Form: "action", Question: "Is he running?", Answer: "yes"}, Got: "indeterminate", Reason: "unsupported_action_term"},
+		{question: question{Form: "count", Answer: "yes", Count: intOf(2)}, Right: true},
+		{question: question{Form: "presence", Answer: "yes"}, Right: true, Overlap: &half},
+		{question: question{Form: "presence", Answer: "yes"}, Right: true, Overlap: &whole},
+		{question: question{File: "b.mp4", Form: "count", Question: "How many cups?", Answer: "yes", Count: intOf(3)}, Got: "yes", GotCount: intOf(1), Confidence: .8},
+		{question: question{File: "c.mp4", Form: "presence", Question: "Is there a cat?", Answer: "yes"}, Failure: "inference_error: no frame"},
+	}
+	r := report(outcomes)
+	mean := .75
+	require.Empty(t, cmp.Diff([]formScore{
+		{Form: "presence", Supported: true, Asked: 3, Right: 2, MeanOverlap: &mean},
+		{Form: "count", Supported: true, Asked: 2, Right: 1},
+		{Form: "action", Asked: 1},
+	}, r.Forms))
+	require.Empty(t, cmp.Diff(formScore{Form: "supported", Supported: true, Asked: 5, Right: 3, MeanOverlap: &mean}, r.Supported))
+	require.Empty(t, cmp.Diff(formScore{Form: "later", Asked: 1}, r.Later))
+
+	var out bytes.Buffer
+	require.NoError(t, printReport(&out, r, false))
+	require.Empty(t, cmp.Diff(`
+  FORM       RIGHT  OF  SHARE  OVERLAP
+  presence       2   3    67%     0.75
+  count          1   2    50%        -
+  supported      3   5    60%     0.75
+  action         0   1     0%        -
+  later          0   1     0%        -
+
+  Missed
+  FILE   QUESTION         TRUTH  ANSWERED
+  b.mp4  How many cups?   yes 3  yes 1 (0.80)
+  c.mp4  Is there a cat?  yes    inference_error: no frame
+
+  Later forms
+  FILE   QUESTION        TRUTH  ANSWERED
+  a.mp4  Is he running?  yes    indeterminate, unsupported_action_term
+`, out.String()))
+}
+
+func TestReadTruth(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ text, err string }{
+		"one":         {`[{"file":"a.mp4","form":"presence","question":"Is there a dog?","answer":"yes","count":null,"clips":[[0,2.5]]}]`, ""},
+		"none":        {`[]`, "no question"},
+		"malformed":   {`{`, "unexpected end"},
+		"no answer":   {`[{"file":"a.mp4","question":"Is there a dog?"}]`, "question 0"},
+		"file beyond": {`[{"file":"../a.mp4","question":"Is there a dog?","answer":"yes"}]`, "question 0"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "truth.json"), []byte(tt.text), 0o600))
+			got, err := readTruth(dir)
+			if tt.err != "" {
+				require.ErrorContains(t, err, tt.err)
+				return
+			}
+			require.NoError(t, err)
+			require.Equal(t, [][2]float64{{0, 2.5}}, got[0].Clips)
+		})
+	}
+	_, err := readTruth(t.TempDir())
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

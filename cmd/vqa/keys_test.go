@@ -1,0 +1,99 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+)
+
+// TestKeysAndCredits gives the orders of an operator to a real database. It is not
+// parallel because the commands read the environment.
+func TestKeysAndCredits(t *testing.T) {
+	c := toolConfig(t)
+	t.Setenv("VQA_DATABASE_URL", c.DatabaseURL)
+	t.Setenv("VQA_DATA_DIR", c.DataDir)
+	vqa := func(into any, args ...string) error {
+		t.Helper()
+		var out, complaint bytes.Buffer
+		root := rootCommand()
+		root.SetArgs(args)
+		root.SetOut(&out)
+		root.SetErr(&complaint)
+		if err := root.ExecuteContext(t.Context()); err != nil {
+			return err
+		}
+		require.NoError(t, json.Unmarshal(out.Bytes(), into), out.String())
+		return nil
+	}
+
+	var live, test issuedKey
+	require.NoError(t, vqa(&live, "keys", "create", "--mode", "live", "--grant-seconds", "6000", "--name", "camera", "--json"))
+	require.Regexp(t, `^svc_live_`, live.APIKey)
+	require.Equal(t, account.Live, live.Mode)
+	require.Equal(t, int64(6000), live.GrantSeconds)
+	require.Nil(t, live.ExpiresAt)
+	require.NoError(t, vqa(&test, "keys", "create", "--mode", "test", "--account", live.AccountID, "--expires-in", "1h", "--json"))
+	require.Regexp(t, `^svc_test_`, test.APIKey)
+	require.Equal(t, live.AccountID, test.AccountID)
+	require.WithinDuration(t, time.Now().Add(time.Hour), *test.ExpiresAt, time.Minute)
+	require.NotEmpty(t, test.FixtureVideoID)
+
+	var raw bytes.Buffer
+	root := rootCommand()
+	root.SetArgs([]string{"keys", "revoke", live.AccountID, live.KeyID})
+	root.SetOut(&raw)
+	require.NoError(t, root.ExecuteContext(t.Context()))
+	var keys []listedKey
+	require.NoError(t, vqa(&keys, "keys", "list", "--account", live.AccountID, "--json"))
+	require.Len(t, keys, 2)
+	require.Equal(t, []string{test.KeyID, "active"}, []string{keys[0].KeyID, keys[0].Status}, "newest first")
+	require.Equal(t, []string{live.KeyID, "revoked", "camera"}, []string{keys[1].KeyID, keys[1].Status, keys[1].Name})
+
+	var shown shownCredits
+	buy := []string{"credits", "purchase", live.AccountID, "500", "--reason", "invoice 7", "--idempotency-key", "i7", "--json"}
+	require.NoError(t, vqa(&shown, buy...))
+	require.NoError(t, vqa(&shown, buy...), "a repeated order is harmless")
+	require.Equal(t, int64(6500), shown.AvailableSeconds)
+	err := vqa(&shown, "credits", "purchase", live.AccountID, "501", "--reason", "invoice 7", "--idempotency-key", "i7", "--json")
+	require.True(t, fault.Has(err, fault.IdempotencyKeyReused), "%v", err)
+	require.NoError(t, vqa(&shown, "credits", "adjust", "--json", "--reason", "typo", "--idempotency-key", "i8", "--", live.AccountID, "-100"))
+	err = vqa(&shown, "credits", "adjust", "--json", "--reason", "typo", "--idempotency-key", "i9", "--", live.AccountID, "-10000")
+	require.True(t, fault.Has(err, fault.InsufficientCredits), "%v", err)
+	require.NoError(t, vqa(&shown, "credits", "show", live.AccountID, "--json"))
+	require.Equal(t, []int64{6400, 0, 6400}, []int64{shown.BalanceSeconds, shown.HeldSeconds, shown.AvailableSeconds})
+	var deltas []int64
+	for _, x := range shown.Transactions {
+		deltas = append(deltas, x.SecondsDelta)
+	}
+	require.Equal(t, []int64{-100, 500, 6000}, deltas, "newest first")
+
+	for _, args := range [][]string{
+		{"credits", "show", "acct_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"}, {"keys", "list", "--account", "acct_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"},
+		{"keys", "revoke", live.AccountID, "key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"},
+	} {
+		require.True(t, fault.Has(vqa(nil, args...), fault.ResourceNotFound), "%v", args)
+	}
+}
+
+func TestListKeys(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	past, future := now.Add(-time.Hour), now.Add(time.Hour)
+	s := account.State{ID: "acct_1", Keys: map[string]account.Key{
+		"a": {ID: "a", IssuedAt: past.Add(-3 * time.Hour), RevokedAt: &past},
+		"b": {ID: "b", IssuedAt: past.Add(-2 * time.Hour), ExpiresAt: &past},
+		"c": {ID: "c", IssuedAt: past, ExpiresAt: &future},
+	}}
+	var got [][2]string
+	for _, k := range listKeys(s, now) {
+		got = append(got, [2]string{k.KeyID, k.Status})
+	}
+	require.Empty(t, cmp.Diff([][2]string{{"c", "active"}, {"b", "expired"}, {"a", "revoked"}}, got))
+}
