@@ -22,7 +22,7 @@ import (
 // became of it. Whatever happens, the log keeps the laws.
 func TestLawsUnderChaos(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(12) {
+	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
 			// In a bubble the pauses between tries cost nothing.

@@ -113,7 +113,6 @@ func (b *bench) seed(command credit.Command) {
 	b.t.Helper()
 	histories, err := b.store.Load(context.Background(), credits.stream(acct))
 	require.NoError(b.t, err)
-	h := histories[credits.stream(acct)]
 	s := &session{store: b.store, loaded: histories, entries: map[eventstore.StreamID]entry{}, now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
 	_, err = credits.record(s, acct, command)
 	require.NoError(b.t, err)
@@ -121,7 +120,6 @@ func (b *bench) seed(command credit.Command) {
 	require.NoError(b.t, err)
 	_, err = b.store.Append(context.Background(), eventstore.Batch{Writes: batch})
 	require.NoError(b.t, err)
-	require.NotNil(b.t, h)
 }
 
 func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
@@ -192,6 +190,29 @@ func TestRefusedByWhatNeverHappened(t *testing.T) {
 		requireFault(t, loser.err, fault.IdempotencyUnavailable)
 		require.NoError(t, neighbour.err, "its credits were never taken")
 		require.Contains(t, b.balance().Holds, "an_2")
+	})
+}
+
+// TestSameKeyInOneGroup: the second of two requests with a key is refused without
+// spoiling the group.
+func TestSameKeyInOneGroup(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		keyed := func() intent {
+			in := lane()
+			in.receipt = &eventstore.Receipt{AccountID: acct, Key: "k"}
+			return in
+		}
+		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		refused := b.begin(context.Background(), keyed(), func(*session) error { return fault.New(fault.ModelNotFound, "") })
+		one := b.begin(context.Background(), keyed(), grantOf(1))
+		two := b.begin(context.Background(), keyed(), grantOf(2))
+		b.open()
+		require.NoError(t, first.err)
+		requireFault(t, refused.err, fault.ModelNotFound)
+		require.NoError(t, one.err, "a refused request does not take the key")
+		requireFault(t, two.err, fault.IdempotencyUnavailable)
+		require.Equal(t, 2, b.loads, "one for the command at the gate, one for the group, which was not taken apart")
+		require.Equal(t, int64(1), b.balance().PostedSeconds)
 	})
 }
 

@@ -120,7 +120,7 @@ func TestDeleteAgainstCreate(t *testing.T) {
 			all := nodes(t, count)
 			w := all[0]
 			caller := w.account(1_000_000)
-			for range 60 {
+			for range 25 {
 				videoID := w.readyVideo(caller)
 				errs := together(8, func(i int) error {
 					n := all[i%count]
@@ -162,7 +162,7 @@ func TestEndsOfAnAnalysis(t *testing.T) {
 			w := all[0]
 			caller := w.account(1_000_000)
 			videoID := w.readyVideo(caller)
-			for range 60 {
+			for range 25 {
 				r := w.claimed(caller, videoID)
 				errs := together(8, func(i int) error {
 					n := all[i%count]

@@ -123,6 +123,7 @@ func TestCancelAnalysis(t *testing.T) {
 			requireFault(t, err, fault.AnalysisNotCancelable)
 			err = w.CompleteAnalysis(t.Context(), r, yes(), 9, 1)
 			require.True(t, IsStale(err), "%v", err)
+			require.ErrorContains(t, err, "already canceled", "the analysis says no, not the ledger")
 			err = w.FailAnalysis(t.Context(), Run{AccountID: r.AccountID, AnalysisID: r.AnalysisID, VideoID: r.VideoID}, lost)
 			require.True(t, IsStale(err), "%v", err)
 			err = w.ReportProgress(t.Context(), r, analysis.Rendering, 99)
