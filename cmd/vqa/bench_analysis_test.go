@@ -1,0 +1,180 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"vqa/domain/analysis"
+	"vqa/domain/query"
+	"vqa/eventstore"
+	"vqa/gpu"
+	"vqa/gpu/frames"
+)
+
+const (
+	benchPrompt      = "Is there a dog?"
+	benchClipSeconds = 30
+	benchFPS         = 2 // as handlers/jobs samples
+)
+
+// bareBatch is the frames of one request of the bare pass. The worker spreads the
+// frames of all requests over its threads, so it is enough that some always wait.
+const bareBatch = 4
+
+// overhead compares an analysis with the bare time of the worker on the same frames.
+type overhead struct {
+	video   string
+	jpegs   [][]byte
+	classes []string
+	threads int
+	// decode and firstFrame are of ffmpeg alone, with nothing beside it.
+	decode, firstFrame time.Duration
+	rounds             []overheadRound
+}
+
+type overheadRound struct {
+	bare, full time.Duration
+	// The parts of full, from the log: until claimed, until ffmpeg is started, until
+	// the last frame was seen, until it is decided and settled, until answered.
+	claim, begin, look, settle, answer time.Duration
+}
+
+// prepare renders a clip that is real work to decode, uploads it and decodes it.
+func (o *overhead) prepare(b *testing.B, s *server, c *client) {
+	b.Helper()
+	clip := filepath.Join(b.TempDir(), "clip.mp4")
+	out, err := exec.CommandContext(benchContext(b), "ffmpeg", "-v", "error", "-f", "lavfi",
+		"-i", fmt.Sprintf("testsrc2=size=640x360:rate=30:duration=%d,noise=alls=12:allf=t", benchClipSeconds),
+		"-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", clip).CombinedOutput()
+	require.NoError(b, err, string(out))
+	o.video = readyVideo(b, c, clip)
+	o.classes = query.COCO().Classes(query.Compile(benchPrompt))
+	info, err := s.engine.Info(benchContext(b))
+	require.NoError(b, err)
+	o.threads = info.Concurrency
+	started := time.Now()
+	for f, err := range frames.Sample(benchContext(b), clip, frames.Options{FPS: benchFPS}) {
+		require.NoError(b, err)
+		if o.jpegs = append(o.jpegs, f.JPEG); len(o.jpegs) == 1 {
+			o.firstFrame = time.Since(started)
+		}
+	}
+	o.decode = time.Since(started)
+	require.Len(b, o.jpegs, benchClipSeconds*benchFPS)
+}
+
+func (o *overhead) round(b *testing.B, s *server, c *client) {
+	b.Helper()
+	r := overheadRound{bare: o.bare(b, s.engine, o.threads+1)}
+	started := time.Now()
+	a, err := c.createAnalysis(benchContext(b), map[string]any{"video_id": o.video, "prompt": benchPrompt}, newIdempotencyKey(), 2*time.Minute)
+	require.NoError(b, err)
+	r.full = time.Since(started)
+	require.Equal(b, "completed", a.Status)
+	r.divide(b, s, a.ID)
+	o.rounds = append(o.rounds, r)
+}
+
+// bare sends decoded frames straight to the engine, with some requests in flight.
+func (o *overhead) bare(b *testing.B, engine gpu.Engine, inFlight int) time.Duration {
+	b.Helper()
+	g, ctx := errgroup.WithContext(benchContext(b))
+	g.SetLimit(inFlight)
+	started := time.Now()
+	for i := 0; i < len(o.jpegs); i += bareBatch {
+		g.Go(func() error {
+			part := o.jpegs[i:min(i+bareBatch, len(o.jpegs))]
+			resp, err := engine.Detect(ctx, gpu.Request{Frames: part, Terms: o.classes})
+			if err == nil && len(resp.Frames) != len(part) {
+				err = fmt.Errorf("%d of %d frames were answered", len(resp.Frames), len(part))
+			}
+			return err
+		})
+	}
+	require.NoError(b, g.Wait())
+	return time.Since(started)
+}
+
+// divide tells where the time went, by the store's clock at each event.
+func (r *overheadRound) divide(b *testing.B, s *server, id string) {
+	b.Helper()
+	history, err := s.store.LoadAll(b.Context(), eventstore.StreamID{Category: "analysis", ID: id})
+	require.NoError(b, err)
+	last := history[0].RecordedAt
+	since := func(e eventstore.Recorded) time.Duration {
+		d := e.RecordedAt.Sub(last)
+		last = e.RecordedAt
+		return d
+	}
+	begun := false
+	for _, e := range history[1:] {
+		switch event := e.Event.(type) {
+		case analysis.Started:
+			r.claim = since(e)
+		case analysis.Progressed:
+			switch {
+			case event.Stage == analysis.Analyzing && !begun:
+				begun, r.begin = true, since(e)
+			case event.Stage == analysis.Rendering:
+				r.look = since(e)
+			}
+		case analysis.Completed:
+			r.settle = since(e)
+		}
+	}
+	require.Positive(b, r.settle, "the analysis has all its events")
+	r.answer = r.full - r.claim - r.begin - r.look - r.settle
+}
+
+func (o *overhead) median(of func(overheadRound) time.Duration) time.Duration {
+	all := make([]time.Duration, len(o.rounds))
+	for i, r := range o.rounds {
+		all[i] = of(r)
+	}
+	return quantile(all, 0.5)
+}
+
+// ratio returns least, median and most of full over bare, each ratio of one round.
+func (o *overhead) ratio() (least, median, most float64) {
+	all := make([]float64, len(o.rounds))
+	for i, r := range o.rounds {
+		all[i] = r.full.Seconds() / r.bare.Seconds()
+	}
+	slices.Sort(all)
+	return all[0], all[len(all)/2], all[len(all)-1]
+}
+
+func (o *overhead) report(b *testing.B) {
+	b.Helper()
+	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	b.ReportMetric(o.median(func(r overheadRound) time.Duration { return r.bare }).Seconds(), "bare-s")
+	b.ReportMetric(o.median(func(r overheadRound) time.Duration { return r.full }).Seconds(), "full-s")
+	_, ratio, _ := o.ratio()
+	b.ReportMetric(ratio, "full/bare")
+}
+
+func (o *overhead) print(w io.Writer) {
+	least, median, most := o.ratio()
+	seconds := func(of func(overheadRound) time.Duration) string {
+		return fmt.Sprintf("%.3f s", o.median(of).Seconds())
+	}
+	fmt.Fprintf(w, "\nAn analysis of %d s of 640x360, %d frames, from request to answer, against the worker alone on frames that were decoded before.\n\n"+
+		"| what | median |\n|---|--:|\n", benchClipSeconds, len(o.jpegs))
+	fmt.Fprintf(w, "| worker alone | %s |\n", seconds(func(r overheadRound) time.Duration { return r.bare }))
+	fmt.Fprintf(w, "| analysis | %s |\n", seconds(func(r overheadRound) time.Duration { return r.full }))
+	fmt.Fprintf(w, "| analysis / worker | **%.2f** (%.2f-%.2f) |\n", median, least, most)
+	fmt.Fprintf(w, "| of it: created to claimed (feed, River) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.claim }))
+	fmt.Fprintf(w, "| claimed to looking | %s |\n", seconds(func(r overheadRound) time.Duration { return r.begin }))
+	fmt.Fprintf(w, "| looking to last frame seen (decode, infer) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.look }))
+	fmt.Fprintf(w, "| seen to decided and settled | %s |\n", seconds(func(r overheadRound) time.Duration { return r.settle }))
+	fmt.Fprintf(w, "| the rest: request, wake-up, response | %s |\n", seconds(func(r overheadRound) time.Duration { return r.answer }))
+	fmt.Fprintf(w, "| beside it: decoding alone; its first frame | %.3f s; %.3f s |\n", o.decode.Seconds(), o.firstFrame.Seconds())
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/handlers/command"
+)
+
+// BenchmarkService measures the whole program: the real server with its own durable
+// Postgres and worker, asked through its public API. One iteration is one round.
+func BenchmarkService(b *testing.B) {
+	s := startBenchServer(b)
+	c := benchClient(b, s)
+	var o overhead
+	var l latencies
+	whole := b.Run("analysis", func(b *testing.B) {
+		o.prepare(b, s, c)
+		o.round(b, s, c) // warms the models, the plans and the connections
+		o.rounds = nil
+		for b.Loop() {
+			o.round(b, s, c)
+		}
+		o.report(b)
+	})
+	whole = b.Run("latency", func(b *testing.B) {
+		l.subscribe(b, s)
+		for b.Loop() {
+			l.feedRound(b, s, c)
+			l.requestRound(b, c)
+		}
+		l.report(b)
+	}) && whole
+	if whole && len(o.rounds) > 0 && len(l.read) > 0 {
+		fmt.Printf("\n### Service\n\n%d cores, embedded Postgres with fsync on, embedded worker with %d threads; medians of %d rounds.\n",
+			runtime.NumCPU(), o.threads, len(o.rounds))
+		o.print(os.Stdout)
+		l.print(os.Stdout)
+	}
+}
+
+// startBenchServer starts the service as "vqa serve" does, in a folder of its own.
+func startBenchServer(b *testing.B) *server {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "vqa-bench-") //nolint:usetesting // b.TempDir lies in a folder of mode 0700
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
+	require.NoError(b, os.Chmod(dir, 0o755))
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	require.NoError(b, free.Close())
+
+	c, err := loadConfig()
+	require.NoError(b, err)
+	c.Addr, c.DataDir = free.Addr().String(), filepath.Join(dir, "data")
+	c.PublicURL, c.DatabaseURL, c.InferenceURL, c.BlobURL = "http://"+c.Addr, "", "", ""
+	require.NoError(b, os.Mkdir(c.DataDir, 0o755))
+	s, err := startServer(b.Context(), c, slog.New(slog.DiscardHandler))
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, s.Close()) })
+	return s
+}
+
+// benchClient returns a client with a live key and credits for any number of rounds.
+func benchClient(b *testing.B, s *server) *client {
+	b.Helper()
+	key, err := s.commands.IssueKey(b.Context(), command.NewKey{
+		Mode: account.Live, Tier: account.Paid, Name: "bench", GrantSeconds: 1_000_000, Operator: "bench",
+	})
+	require.NoError(b, err)
+	c := newClient(s.baseURL())
+	c.key = key.Secret
+	return c
+}
+
+// readyVideo uploads a file and returns its video's id.
+func readyVideo(b *testing.B, c *client, path string) string {
+	b.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(b, err)
+	v, err := c.createVideo(b.Context(), map[string]any{"content_type": "video/mp4", "size_bytes": len(data)}, newIdempotencyKey())
+	require.NoError(b, err)
+	require.NoError(b, c.upload(b.Context(), v, bytes.NewReader(data), int64(len(data))))
+	v, err = c.completeVideo(b.Context(), v.ID)
+	require.NoError(b, err)
+	require.Equal(b, "ready", v.Status)
+	return v.ID
+}
+
+// benchContext bounds one step of a round.
+func benchContext(b *testing.B) context.Context {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)
+	b.Cleanup(cancel)
+	return ctx
+}
+
+// quantile returns the value below which a share of the sorted copy of all lies.
+func quantile(all []time.Duration, share float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(all))
+	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000) }
