@@ -11,6 +11,7 @@ GOLANGCI_VERSION := v2.12.2
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 BENCH ?= .
 BENCHTIME ?= 1s
+ROUNDS ?= 3
 
 # What setup fetched stands behind what the machine has.
 export PATH := $(PATH):$(TOOLS)/bin
@@ -50,8 +51,11 @@ $(GOLANGCI):
 	@GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
-bench: setup ## Run the benchmarks (BENCH=regexp BENCHTIME=1s)
-	go test ./... -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem
+bench: setup ## Run the benchmarks, about 5 minutes (BENCH=regexp ROUNDS=3)
+	@# Ratios: one iteration is a round of ceilings and measurements in turns.
+	go test ./handlers/command ./cmd/vqa -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 30m
+	@# Costs of single parts.
+	go test $$(go list ./... | grep -v -e '/handlers/command$$' -e '/cmd/vqa$$') -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m
 
 eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table
 	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }
