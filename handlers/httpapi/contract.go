@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -144,10 +145,7 @@ func (c *contract) match(method, path string) *operation {
 
 // published is the contract as this service serves it: with its own address.
 func (c *contract) published(publicURL string) ([]byte, error) {
-	document := map[string]any{}
-	for k, v := range c.document {
-		document[k] = v
-	}
+	document := maps.Clone(c.document)
 	document["servers"] = []any{map[string]any{"url": publicURL, "description": "This service."}}
 	raw, err := json.Marshal(document)
 	if err != nil {

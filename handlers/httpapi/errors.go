@@ -48,10 +48,10 @@ func writeEnvelope(w http.ResponseWriter, status int, f *fault.Fault, requestID 
 		body.Error.Errors = new(violations(f.Violations))
 	}
 	h := w.Header()
-	switch status {
-	case http.StatusUnauthorized:
+	if status == http.StatusUnauthorized {
 		h.Set("WWW-Authenticate", "Bearer")
-	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+	}
+	if f.RetryAfterS > 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.Itoa(max(f.RetryAfterS, 1)))
 	}
 	h.Set("Content-Type", "application/json")

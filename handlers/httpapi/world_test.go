@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,8 +21,6 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/account"
-	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/domain/model"
@@ -115,56 +110,8 @@ func (l *lockedBuffer) String() string {
 }
 
 // cable is a TCP connection to the database that can be pulled.
-type cable struct {
-	listener net.Listener
-
-	mu    sync.Mutex
-	conns []net.Conn
-}
-
 // plug lays a cable to a server.
-func plug(t *testing.T, server string) *cable {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	c := &cable{listener: listener}
-	var copies sync.WaitGroup
-	copies.Go(func() {
-		for {
-			near, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			far, err := net.Dial("tcp", server)
-			if err != nil {
-				_ = near.Close()
-				continue
-			}
-			c.mu.Lock()
-			c.conns = append(c.conns, near, far)
-			c.mu.Unlock()
-			for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
-				copies.Go(func() {
-					_, _ = io.Copy(pair[0], pair[1])
-					_ = pair[0].Close()
-				})
-			}
-		}
-	})
-	t.Cleanup(func() { c.pull(); copies.Wait() })
-	return c
-}
-
 // pull cuts every connection, and refuses new ones.
-func (c *cable) pull() {
-	_ = c.listener.Close()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, conn := range c.conns {
-		_ = conn.Close()
-	}
-}
-
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -280,169 +227,17 @@ func (w *world) newService(t *testing.T, log *slog.Logger, uploads command.Uploa
 }
 
 // client is one API key.
-type client struct {
-	w   *world
-	key command.IssuedKey
-}
-
 // customer opens a live account with credits.
-func (w *world) customer(grant int64) *client {
-	w.t.Helper()
-	key, err := w.service.IssueKey(w.t.Context(), command.NewKey{Mode: account.Live, Tier: account.Paid, Name: "test", GrantSeconds: grant, Operator: "test"})
-	require.NoError(w.t, err)
-	return &client{w, key}
-}
-
 // tester opens an account with a test key and a fixture video.
-func (w *world) tester() *client {
-	w.t.Helper()
-	key, err := w.service.IssueKey(w.t.Context(), command.NewKey{Mode: account.Test, Tier: account.Sandbox, Name: "test", Operator: "test"})
-	require.NoError(w.t, err)
-	return &client{w, key}
-}
-
 // response is a whole response with its JSON.
-type response struct {
-	*http.Response
-	raw  []byte
-	json map[string]any
-}
-
 // at reads a member by its dotted path; nil when there is none.
-func (r response) at(path string) any {
-	var v any = r.json
-	for name := range strings.SplitSeq(path, ".") {
-		o, _ := v.(map[string]any)
-		v = o[name]
-	}
-	return v
-}
-
 // do sends a request as this key and holds the response against the contract. headers
 // are names and values in turn.
-func (c *client) do(method, path, body string, headers ...string) response {
-	c.w.t.Helper()
-	return c.w.do(method, path, body, append([]string{"Authorization", "Bearer " + c.key.Secret}, headers...)...)
-}
-
-func (w *world) do(method, path, body string, headers ...string) response {
-	w.t.Helper()
-	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
-	require.NoError(w.t, err)
-	if body != "" {
-		r.Header.Set("Content-Type", "application/json")
-	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Set(headers[i], headers[i+1])
-	}
-	got, err := http.DefaultClient.Do(r)
-	require.NoError(w.t, err)
-	raw, err := io.ReadAll(got.Body)
-	require.NoError(w.t, err)
-	require.NoError(w.t, got.Body.Close())
-	out := response{Response: got, raw: raw}
-	if strings.HasPrefix(got.Header.Get("Content-Type"), "application/json") && len(raw) > 0 {
-		require.NoError(w.t, json.Unmarshal(raw, &out.json), string(raw))
-	}
-	w.check(r, out)
-	return out
-}
-
 // check holds a response against the contract: its status is described, its headers
 // and its body match.
-func (w *world) check(r *http.Request, got response) {
-	w.t.Helper()
-	require.Regexp(w.t, `^req_[0-9A-HJKMNP-TV-Z]{26}$`, got.Header.Get("X-Request-Id"))
-	if got.StatusCode >= 400 && r.Method != http.MethodHead {
-		require.Equal(w.t, got.Header.Get("X-Request-Id"), got.at("error.request_id"), string(got.raw))
-		require.EqualValues(w.t, got.StatusCode, got.at("error.status"))
-	}
-	described := r.Clone(w.t.Context())
-	if described.Method == http.MethodHead {
-		described.Method = http.MethodGet
-	}
-	route, params, err := w.contract.FindRoute(described)
-	if strings.HasPrefix(r.URL.Path, objects.Path) {
-		// A signed URL is opaque to its reader: what serves it is no part of the contract.
-		return
-	}
-	if err != nil {
-		require.Contains(w.t, []int{http.StatusNotFound, http.StatusMethodNotAllowed}, got.StatusCode, "%s is not in the contract", r.URL.Path)
-		return
-	}
-	input := &openapi3filter.ResponseValidationInput{
-		RequestValidationInput: &openapi3filter.RequestValidationInput{Request: described, PathParams: params, Route: route},
-		Status:                 got.StatusCode, Header: got.Header,
-		Options: &openapi3filter.Options{IncludeResponseStatus: true, MultiError: true, ExcludeResponseBody: r.Method == http.MethodHead},
-	}
-	input.SetBodyBytes(got.raw)
-	require.NoError(w.t, openapi3filter.ValidateResponse(w.t.Context(), input), "%s %s: %d %s", r.Method, r.URL.Path, got.StatusCode, got.raw)
-}
-
 // refused asserts an error's status, code and field.
-func (w *world) refused(got response, status int, code fault.Code, param string) {
-	w.t.Helper()
-	require.Equal(w.t, status, got.StatusCode, string(got.raw))
-	require.Equal(w.t, string(code), got.at("error.code"), string(got.raw))
-	if param != "" && got.at("error.param") == nil {
-		list, _ := got.at("error.errors").([]any)
-		require.Len(w.t, list, 1, string(got.raw))
-		require.Equal(w.t, param, list[0].(map[string]any)["param"])
-		return
-	}
-	if param != "" {
-		require.Equal(w.t, param, got.at("error.param"), string(got.raw))
-	}
-}
-
 // ready uploads the fixture as this customer's own video and completes it.
-func (c *client) ready() string {
-	c.w.t.Helper()
-	created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "filename": "ball.mp4"}`)
-	require.Equal(c.w.t, http.StatusCreated, created.StatusCode, string(created.raw))
-	c.upload(created, fixture.Bytes())
-	videoID := created.at("id").(string)
-	done := c.do(http.MethodPost, "/v1/videos/"+videoID+"/complete", "")
-	require.Equal(c.w.t, http.StatusOK, done.StatusCode, string(done.raw))
-	require.Equal(c.w.t, "ready", done.at("status"))
-	return videoID
-}
-
 // upload follows the upload instructions of a video.
-func (c *client) upload(video response, content []byte) {
-	c.w.t.Helper()
-	r, err := http.NewRequestWithContext(c.w.t.Context(), video.at("upload.method").(string), video.at("upload.url").(string), bytes.NewReader(content))
-	require.NoError(c.w.t, err)
-	for name, value := range video.at("upload.headers").(map[string]any) {
-		r.Header.Set(name, value.(string))
-	}
-	put, err := http.DefaultClient.Do(r)
-	require.NoError(c.w.t, err)
-	require.NoError(c.w.t, put.Body.Close())
-	require.Less(c.w.t, put.StatusCode, 300)
-}
-
 // ask creates an analysis and returns its id.
-func (c *client) ask(videoID, prompt string) string {
-	c.w.t.Helper()
-	got := c.do(http.MethodPost, "/v1/analyses", `{"video_id": "`+videoID+`", "prompt": "`+prompt+`"}`)
-	require.Equal(c.w.t, http.StatusAccepted, got.StatusCode, string(got.raw))
-	return got.at("id").(string)
-}
-
 // claim begins the work on an analysis as a worker would.
-func (c *client) claim(videoID, analysisID string) command.Run {
-	c.w.t.Helper()
-	run := command.Run{AccountID: c.key.AccountID, AnalysisID: analysisID, VideoID: videoID, Attempt: 1}
-	_, _, err := c.w.service.ClaimAnalysis(c.w.t.Context(), run, "test")
-	require.NoError(c.w.t, err)
-	return run
-}
-
 // balance reads the balance of an account.
-func (c *client) balance() credit.State {
-	c.w.t.Helper()
-	b, err := ledger.NewReader(c.w.pool).Balance(c.w.t.Context(), c.key.AccountID)
-	require.NoError(c.w.t, err)
-	return b
-}

@@ -1,0 +1,202 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/handlers/media/fixture"
+)
+
+func TestAnalysisFromQueueToBill(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	analysisID := c.ask(videoID, "Is there a dog?")
+	path := "/v1/analyses/" + analysisID
+	queued := c.do(http.MethodGet, path, "")
+	require.EqualValues(t, 1, queued.at("queue_position"))
+	require.Equal(t, "queued", queued.at("progress.stage"))
+	require.Nil(t, queued.at("usage"))
+	w.refused(c.do(http.MethodDelete, "/v1/videos/"+videoID, ""), 409, fault.ResourceConflict, "")
+	credits := c.do(http.MethodGet, "/v1/credits", "")
+	require.Len(t, credits.at("holds"), 1)
+	require.EqualValues(t, c.balance().AvailableSeconds(), credits.at("available_seconds"))
+
+	run := c.claim(videoID, analysisID)
+	require.NoError(t, w.service.ReportProgress(t.Context(), run, analysis.Analyzing, 40))
+	require.EqualValues(t, 40, c.do(http.MethodGet, path, "").at("progress.percent"))
+	result := fixture.Fixture{}.Answer(query.Compile("Is there a ball?"))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, result, 6, 12))
+	done := c.do(http.MethodGet, path, "")
+	require.Equal(t, "completed", done.at("status"))
+	require.Nil(t, done.at("progress"))
+	require.NotContains(t, done.json, "rerun_eligible")
+	require.NotContains(t, done.at("result"), "unsupported_action")
+	w.refused(c.do(http.MethodPost, path+"/cancel", ""), 409, fault.AnalysisNotCancelable, "")
+
+	credits = c.do(http.MethodGet, "/v1/credits?kind=analysis_debit", "")
+	require.Len(t, credits.at("transactions"), 1)
+	debit := credits.at("transactions").([]any)[0].(map[string]any)
+	require.Equal(t, analysisID, debit["source_id"])
+	require.Equal(t, done.at("usage.credit_balance_after"), debit["balance_after_seconds"])
+	require.EqualValues(t, 100-credits.at("used_seconds").(float64), credits.at("balance_seconds"))
+	require.EqualValues(t, 100, credits.at("grant_seconds"))
+}
+
+func TestFailedAnalysisSaysWhy(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	analysisID := c.ask(videoID, "Is there a dog?")
+	run := c.claim(videoID, analysisID)
+	require.NoError(t, w.service.FailAnalysis(t.Context(), run, analysis.Failure{Code: fault.InferenceError, Message: "The model failed."}))
+	got := c.do(http.MethodGet, "/v1/analyses/"+analysisID, "")
+	require.Equal(t, "inference_error", got.at("error.code"))
+	require.Equal(t, false, got.at("rerun_eligible"))
+	require.EqualValues(t, 0, got.at("usage.billed_seconds"))
+}
+
+func TestQuestionThatCannotBeAnsweredIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "What is the meaning of this film?"}`, videoID)
+	got := c.do(http.MethodPost, "/v1/analyses", body)
+	require.Equal(t, http.StatusAccepted, got.StatusCode)
+	require.Equal(t, "completed", got.at("status"))
+	require.Equal(t, "indeterminate", got.at("result.answer"))
+	require.Regexp(t, "^"+w.url+"/docs/questions#", got.at("result.unsupported_action.docs_url"))
+	require.EqualValues(t, 0, got.at("usage.billed_seconds"))
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=5").StatusCode)
+}
+
+func TestPreviewCreatesNothing(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "How many dogs are there?", "validate_only": true}`, videoID)
+	got := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "preview-1")
+	require.Equal(t, http.StatusOK, got.StatusCode)
+	require.Equal(t, "analysis_preview", got.at("object"))
+	seconds := got.at("estimated_seconds").(float64)
+	require.InDelta(t, seconds*0.005, got.at("estimated_cost_usd"), 1e-12)
+	require.Empty(t, c.do(http.MethodGet, "/v1/analyses", "").at("data"))
+	require.Zero(t, c.balance().HeldSeconds)
+	again := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "preview-1")
+	require.Empty(t, again.Header.Get("Idempotency-Replayed"), "a preview is not stored")
+}
+
+func TestRefusalsOfACreate(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1)
+	videoID := c.ready()
+	ask := func(fields string) response {
+		return c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, %s}`, videoID, fields))
+	}
+	poor := ask(`"prompt": "Is there a dog?"`)
+	w.refused(poor, 402, fault.InsufficientCredits, "")
+	require.Equal(t, "credit_seconds", poor.at("error.details.meter"))
+	w.refused(ask(`"prompt": "Is there a dog?", "model": "sight-9"`), 400, fault.ModelNotFound, "model")
+	w.refused(ask(`"prompt": ""`), 400, fault.PromptEmpty, "prompt")
+	unknown := `{"video_id": "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "prompt": "Is there a dog?"}`
+	w.refused(c.do(http.MethodPost, "/v1/analyses", unknown), 404, fault.ResourceNotFound, "")
+	w.refused(c.do(http.MethodPost, "/v1/analyses", `{"video_id": "nonsense", "prompt": "Is there a dog?"}`), 404, fault.ResourceNotFound, "")
+	w.refused(c.do(http.MethodPost, "/v1/analyses", unknown, "Prefer", "wait=121"), 400, fault.ValidationFailed, "Prefer")
+	w.engine.set(true)
+	down := ask(`"prompt": "Is there a dog?"`)
+	w.refused(down, 503, fault.InferenceUnavailable, "")
+	require.Equal(t, "3", down.Header.Get("Retry-After"))
+	w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.InferenceUnavailable, "")
+}
+
+func TestWaitEndsWithTheAnalysis(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, videoID)
+
+	late := c.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=1")
+	require.Equal(t, http.StatusAccepted, late.StatusCode)
+	require.Equal(t, "wait=1", late.Header.Get("Preference-Applied"))
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses/"+late.at("id").(string)+"/cancel", "").StatusCode)
+
+	answered := make(chan response, 1)
+	go func() { answered <- c.do(http.MethodPost, "/v1/analyses", body, "Prefer", "wait=60") }()
+	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	list := c.do(http.MethodGet, "/v1/analyses?status=queued", "").at("data").([]any)
+	require.Len(t, list, 1)
+	run := c.claim(videoID, list[0].(map[string]any)["id"].(string))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6, 12))
+	w.wake()
+	got := <-answered
+	require.Equal(t, http.StatusOK, got.StatusCode)
+	require.Equal(t, "completed", got.at("status"))
+	require.Zero(t, w.waiting(), "the subscription ended")
+}
+
+func TestEventsFollowAnAnalysis(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	analysisID := c.ask(videoID, "Is there a dog?")
+	follow := func(lastID string) (*http.Response, func() (string, map[string]any)) {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/analyses/"+analysisID+"/events", nil)
+		require.NoError(t, err)
+		r.Header.Set("Authorization", "Bearer "+c.key.Secret)
+		if lastID != "" {
+			r.Header.Set("Last-Event-ID", lastID)
+		}
+		got, err := http.DefaultClient.Do(r)
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = got.Body.Close() })
+		lines := bufio.NewScanner(got.Body)
+		return got, func() (name string, data map[string]any) {
+			for lines.Scan() {
+				field, value, _ := strings.Cut(lines.Text(), ": ")
+				switch {
+				case field == "id":
+					name = value
+				case field == "data":
+					require.NoError(t, json.Unmarshal([]byte(value), &data))
+				case lines.Text() == "" && data != nil:
+					return name, data
+				}
+			}
+			return "", nil
+		}
+	}
+	got, next := follow("")
+	require.Equal(t, "text/event-stream", got.Header.Get("Content-Type"))
+	seen, first := next()
+	require.Equal(t, "queued", first["status"])
+	_, later := follow(seen)
+	run := c.claim(videoID, analysisID)
+	w.wake()
+	_, second := next()
+	require.Equal(t, "preparing", second["status"])
+	_, resumed := later()
+	require.Equal(t, "preparing", resumed["status"], "what was seen is not told again")
+	require.NoError(t, w.service.FailAnalysis(t.Context(), run, analysis.Failure{Code: fault.InferenceError, Message: "m"}))
+	w.wake()
+	_, last := next()
+	require.Equal(t, "failed", last["status"])
+	_, over := next()
+	require.Nil(t, over, "the stream ends after the terminal state")
+}

@@ -1,0 +1,96 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/handlers/command"
+	"vqa/handlers/media/fixture"
+)
+
+func TestPublicSurfaces(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	index := w.do(http.MethodGet, "/", "")
+	require.Equal(t, http.StatusOK, index.StatusCode)
+	for name, link := range index.at("links").(map[string]any) {
+		if name == "sandbox" {
+			continue
+		}
+		got := w.do(http.MethodGet, strings.TrimPrefix(link.(string), w.url), "")
+		require.Equal(t, http.StatusOK, got.StatusCode, name)
+	}
+	for _, path := range []string{"/robots.txt", "/docs/questions", "/docs/errors", "/metrics"} {
+		require.Equal(t, http.StatusOK, w.do(http.MethodGet, path, "").StatusCode, path)
+	}
+
+	contract := w.do(http.MethodGet, "/v1/openapi.json", "")
+	require.Equal(t, w.url, contract.at("servers").([]any)[0].(map[string]any)["url"])
+	errs := w.do(http.MethodGet, "/v1/errors", "").at("data").([]any)
+	require.Len(t, errs, len(fault.Registry()))
+	page := string(w.do(http.MethodGet, "/docs/errors", "").raw)
+	for _, e := range errs {
+		code := e.(map[string]any)["code"].(string)
+		require.Equal(t, w.url+"/docs/errors#"+code, e.(map[string]any)["docs_url"])
+		require.Contains(t, page, `id="`+code+`"`)
+	}
+	pricing := w.do(http.MethodGet, "/v1/credit-pricing", "")
+	require.Contains(t, string(pricing.raw), `"price_per_second_cents":0.5`)
+}
+
+func TestEachFormOfQuestionHasAnAnchor(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	page := string(w.do(http.MethodGet, "/docs/questions", "").raw)
+	for _, intent := range []query.Intent{
+		query.Presence, query.Absence, query.Count, query.CountThreshold, query.Action, query.Attribute, query.Location,
+		query.State, query.Compound, query.Segment, query.OpenEnded,
+	} {
+		require.Contains(t, page, `id="`+string(intent)+`"`)
+	}
+}
+
+func TestFixtureVideoIsServed(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	described := w.do(http.MethodGet, "/v1/test-fixture", "")
+	require.Equal(t, fixture.SHA256(), described.at("sha256"))
+	path := strings.TrimPrefix(described.at("video_url").(string), w.url)
+	require.Equal(t, fixture.Bytes(), w.do(http.MethodGet, path, "").raw)
+	part := w.do(http.MethodGet, path, "", "Range", "bytes=4-7")
+	require.Equal(t, http.StatusPartialContent, part.StatusCode)
+	require.Equal(t, "ftyp", string(part.raw))
+}
+
+func TestSandboxKeyAnswersItsFixtureOnly(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	got := w.do(http.MethodPost, "/v1/sandbox", "")
+	require.Equal(t, http.StatusCreated, got.StatusCode)
+	require.Equal(t, "no-store", got.Header.Get("Cache-Control"))
+	c := &client{w, command.IssuedKey{Secret: got.at("api_key").(string)}}
+	ask := func(videoID, prompt string, headers ...string) response {
+		return c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": %q}`, videoID, prompt), headers...)
+	}
+	own := got.at("fixture_video_id").(string)
+	a := ask(own, got.at("fixture_prompt").(string))
+	require.Equal(t, http.StatusOK, a.StatusCode)
+	require.Equal(t, got.at("expected_answer"), a.at("result.answer"))
+	require.Equal(t, false, a.at("livemode"))
+	require.EqualValues(t, 0, a.at("usage.billed_seconds"))
+
+	w.refused(ask("video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "Is there a ball?"), 403, fault.TestKeyFixtureOnly, "")
+	w.refused(ask(w.customer(60).ready(), "Is there a ball?"), 403, fault.TestKeyFixtureOnly, "")
+	require.Nil(t, c.do(http.MethodGet, "/v1/videos/"+own, "").at("media"), "a fixture has no media")
+
+	for range 2 {
+		require.Equal(t, http.StatusCreated, w.do(http.MethodPost, "/v1/sandbox", "").StatusCode)
+	}
+	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 429, fault.SandboxLimitExceeded, "")
+}

@@ -1,0 +1,165 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/handlers/httpapi"
+)
+
+func TestIdempotentCreates(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	const body = `{"content_type": "video/mp4", "filename": "a.mp4"}`
+	first := c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-1")
+	require.Equal(t, http.StatusCreated, first.StatusCode)
+	again := c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-1")
+	require.Equal(t, http.StatusCreated, again.StatusCode)
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	require.Equal(t, string(first.raw), string(again.raw))
+	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/quicktime"}`, "Idempotency-Key", "k-1"), 409, fault.IdempotencyKeyReused, "")
+	w.refused(c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k-1"), 409, fault.IdempotencyKeyReused, "")
+	require.Len(t, c.do(http.MethodGet, "/v1/videos", "").at("data"), 1)
+
+	w.refused(c.do(http.MethodPost, "/v1/videos", `{}`, "Idempotency-Key", "k-2"), 400, fault.ValidationFailed, "content_type")
+	fixed := c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-2")
+	require.Equal(t, http.StatusCreated, fixed.StatusCode, "a refused request leaves the key free")
+
+	other := w.customer(0).do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-1")
+	require.Empty(t, other.Header.Get("Idempotency-Replayed"), "keys are those of an account")
+	for _, key := range []string{"", "with space", strings.Repeat("k", 256), "é"} {
+		w.refused(c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", key), 400, fault.ValidationFailed, "Idempotency-Key")
+	}
+	w.advance(25 * time.Hour)
+	after := c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-1")
+	require.NotEqual(t, first.at("id"), after.at("id"), "the window is 24 hours")
+}
+
+func TestReplayAfterACrashShowsTheResource(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	videoID := c.ready()
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, videoID)
+	first := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k-1")
+	// What a program leaves that stops between its commit and its response.
+	require.NoError(t, w.service.Store.SaveResponse(t.Context(), c.key.AccountID, "k-1", 0, nil))
+	again := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k-1")
+	require.Equal(t, http.StatusAccepted, again.StatusCode)
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	require.Equal(t, first.at("id"), again.at("id"))
+	require.Len(t, c.balance().Holds, 1)
+}
+
+func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	owner, stranger, tester := w.customer(100), w.customer(100), w.tester()
+	videoID := owner.ready()
+	analysisID := owner.ask(videoID, "Is there a dog?")
+	for _, tt := range []struct{ method, path string }{
+		{http.MethodGet, "/v1/videos/%s"}, {http.MethodDelete, "/v1/videos/%s"}, {http.MethodPost, "/v1/videos/%s/complete"},
+		{http.MethodGet, "/v1/videos/%s/analyses"}, {http.MethodGet, "/v1/analyses/%s"},
+		{http.MethodPost, "/v1/analyses/%s/cancel"}, {http.MethodGet, "/v1/analyses/%s/events"},
+	} {
+		own, prefix := videoID, "video"
+		if strings.HasPrefix(tt.path, "/v1/analyses") {
+			own, prefix = analysisID, "an"
+		}
+		unknown := id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(id.Prefix(prefix))
+		for _, c := range []*client{stranger, tester} {
+			foreign := c.do(tt.method, fmt.Sprintf(tt.path, own), "")
+			absent := c.do(tt.method, fmt.Sprintf(tt.path, unknown), "")
+			w.refused(foreign, 404, fault.ResourceNotFound, "")
+			w.refused(absent, 404, fault.ResourceNotFound, "")
+			require.Equal(t, foreign.at("error.message"), absent.at("error.message"))
+		}
+		for _, malformed := range []string{"x", "video_", "%00", "%ff", "..%2f", strings.Repeat("v", 300)} {
+			w.refused(owner.do(tt.method, fmt.Sprintf(tt.path, malformed), ""), 404, fault.ResourceNotFound, "")
+		}
+	}
+	require.Equal(t, "queued", owner.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("status"))
+}
+
+func TestKeysThatOpenNothing(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	get := func(header string) response {
+		return w.do(http.MethodGet, "/v1/videos", "", "Authorization", header)
+	}
+	w.refused(w.do(http.MethodGet, "/v1/videos", ""), 401, fault.InvalidAPIKey, "")
+	w.refused(get("Bearer svc_live_unknown"), 401, fault.InvalidAPIKey, "")
+	w.refused(get("Bearer "+c.key.Secret+"x"), 401, fault.InvalidAPIKey, "")
+	w.refused(get("Basic "+c.key.Secret), 401, fault.InvalidAPIKey, "")
+	// The key is judged before the request is.
+	w.refused(w.do(http.MethodPost, "/v1/videos?limit=x", `{`), 401, fault.InvalidAPIKey, "")
+	require.Equal(t, "Bearer", get("").Header.Get("WWW-Authenticate"))
+	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test"))
+	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 401, fault.KeyRevoked, "")
+
+	sandbox := w.do(http.MethodPost, "/v1/sandbox", "")
+	w.advance(7*24*time.Hour + time.Second)
+	w.refused(get("Bearer "+sandbox.at("api_key").(string)), 401, fault.KeyExpired, "")
+	require.NotContains(t, w.logged.String(), c.key.Secret)
+}
+
+func TestRoutesOutsideTheContract(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.refused(w.do(http.MethodGet, "/v1/nothing", ""), 404, fault.ResourceNotFound, "")
+	w.refused(w.do(http.MethodGet, "/v1/videos/", ""), 404, fault.ResourceNotFound, "")
+	got := w.do(http.MethodPut, "/v1/videos", "")
+	w.refused(got, 405, fault.ValidationFailed, "")
+	require.Equal(t, "GET, POST, HEAD", got.Header.Get("Allow"))
+	head := w.do(http.MethodHead, "/v1/errors", "")
+	require.Equal(t, http.StatusOK, head.StatusCode)
+	require.Empty(t, head.raw)
+	secret := w.do(http.MethodGet, "/objects/uploads/video_x?signature=hunter2", "")
+	require.Equal(t, http.StatusForbidden, secret.StatusCode)
+	require.NotContains(t, w.logged.String(), "hunter2")
+}
+
+func TestBodiesAtTheEdge(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type":`), 400, fault.ValidationFailed, "")
+	w.refused(c.do(http.MethodPost, "/v1/videos", ""), 400, fault.ValidationFailed, "")
+	w.refused(c.do(http.MethodPost, "/v1/videos", "a=b", "Content-Type", "application/x-www-form-urlencoded"), 415, fault.UnsupportedMediaType, "")
+	w.refused(c.do(http.MethodPost, "/v1/videos", strings.Repeat(" ", 1<<20+1)), 413, fault.PayloadTooLarge, "")
+	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "size_bytes": 2147483649}`), 400, fault.VideoTooLarge, "size_bytes")
+	w.refused(c.do(http.MethodPost, "/v1/videos", `{"url": "http://example.com/a.mp4"}`), 400, fault.URLForbidden, "url")
+	all := c.do(http.MethodPost, "/v1/videos", `{"extra": 1, "filename": 2, "content_type": "x"}`)
+	require.Len(t, all.at("error.errors"), 3)
+}
+
+func TestPanicIsAnInternalError(t *testing.T) {
+	t.Parallel()
+	w := open(t, func(o *httpapi.Options) {
+		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("hunter2") })
+	})
+	got := w.do(http.MethodGet, "/metrics", "")
+	w.refused(got, 500, fault.InternalError, "")
+	require.NotContains(t, string(got.raw), "hunter2")
+	require.Contains(t, w.logged.String(), "hunter2")
+	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode, "the service goes on")
+}
+
+func TestLostDatabaseIsUnavailable(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	w.database.pull()
+	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 503, fault.DBUnavailable, "")
+	w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.DBUnavailable, "")
+	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 503, fault.DBUnavailable, "")
+}

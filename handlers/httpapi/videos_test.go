@@ -1,0 +1,55 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/handlers/media/fixture"
+)
+
+func TestVideoFromUploadToDeletion(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "filename": "ball.mp4", "metadata": {"camera": "yard-1"}}`)
+	require.Equal(t, http.StatusCreated, created.StatusCode)
+	require.Equal(t, "awaiting_upload", created.at("status"))
+	require.Equal(t, map[string]any{"camera": "yard-1"}, created.at("metadata"))
+	path := "/v1/videos/" + created.at("id").(string)
+	w.refused(c.do(http.MethodPost, path+"/complete", ""), 400, fault.UploadIncomplete, "")
+	require.NotNil(t, c.do(http.MethodGet, path, "").at("upload"), "instructions are made on each read")
+
+	c.upload(created, fixture.Bytes())
+	done := c.do(http.MethodPost, path+"/complete", "")
+	require.Equal(t, http.StatusOK, done.StatusCode, string(done.raw))
+	require.Equal(t, "ready", done.at("status"))
+	require.Nil(t, done.at("upload"))
+	require.Nil(t, done.at("expires_at"))
+	require.EqualValues(t, len(fixture.Bytes()), done.at("size_bytes"))
+	media, err := http.Get(done.at("media.url").(string))
+	require.NoError(t, err)
+	require.NoError(t, media.Body.Close())
+	require.Equal(t, http.StatusOK, media.StatusCode)
+	require.Regexp(t, `^req_`, media.Header.Get("X-Request-Id"))
+
+	gone := c.do(http.MethodDelete, path, "")
+	require.Equal(t, true, gone.at("deleted"))
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		w.refused(c.do(method, path, ""), 404, fault.ResourceNotFound, "")
+	}
+}
+
+func TestVideoFromURLWaitsForItsFetch(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	got := w.customer(0).do(http.MethodPost, "/v1/videos", `{"url": "https://example.com/clip.MOV"}`)
+	require.Equal(t, http.StatusCreated, got.StatusCode)
+	require.Equal(t, "processing", got.at("status"))
+	require.Equal(t, "url", got.at("source"))
+	require.Equal(t, "video/quicktime", got.at("content_type"))
+	require.Nil(t, got.at("upload"))
+	require.Nil(t, got.at("expires_at"))
+}
