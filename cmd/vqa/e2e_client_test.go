@@ -47,6 +47,16 @@ func (s *service) newKey(t testing.TB, args ...string) issued {
 	return key
 }
 
+// newTestKey makes an account with a test key, beyond the cap of sandboxes.
+func (s *service) newTestKey(t testing.TB) string {
+	t.Helper()
+	var key issued
+	out := s.tool(t, "keys", "create", "--mode", "test", "--json")
+	require.NoError(t, json.Unmarshal(out, &key))
+	require.True(t, strings.HasPrefix(key.APIKey, "svc_test_"))
+	return key.APIKey
+}
+
 // answer is a response with its JSON body.
 type answer struct {
 	status int

@@ -3,6 +3,7 @@ package main_test
 import (
 	"context"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"image"
 	"io"
@@ -110,9 +111,13 @@ func newSite() (*site, error) {
 		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 	})
 	s.Server = httptest.NewTLSServer(mux)
-	s.caFile = filepath.Join(workshop, "ca.pem")
-	block := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
-	return s, os.WriteFile(s.caFile, block, 0o600)
+	file, err := os.CreateTemp(workshop, "ca-*.pem")
+	if err != nil {
+		return nil, err
+	}
+	s.caFile = file.Name()
+	err = pem.Encode(file, &pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+	return s, errors.Join(err, file.Close())
 }
 
 func (s *site) serveClip(w http.ResponseWriter, r *http.Request, slow bool) {

@@ -1,0 +1,239 @@
+package main_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The bounds of the killing: as many kills as fit, so that a slow machine ends in time.
+const (
+	killsFor  = 40 * time.Second
+	killsMost = 12
+	// recovery is how long all that was interrupted may take afterwards.
+	recovery = 2 * time.Minute
+)
+
+// TestCrashes kills the real process. The parts share one service, because making a
+// Postgres cluster takes longer than any of them; each has an account of its own.
+func TestCrashes(t *testing.T) {
+	origin, err := newSite()
+	require.NoError(t, err)
+	t.Cleanup(origin.Close)
+	s := ownService(t, append(origin.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64")...)
+
+	t.Run("in an analysis", func(t *testing.T) { killInAnalyses(t, s) })
+	t.Run("in an upload", func(t *testing.T) { killInUpload(t, s) })
+	t.Run("in a fetch", func(t *testing.T) { killInFetch(t, s, origin) })
+	t.Run("stopped in an analysis", func(t *testing.T) { stopInAnalysis(t, s) })
+	t.Run("Postgres", func(t *testing.T) { killPostgres(t, s) })
+	t.Run("read models", func(t *testing.T) { requireRebuiltEqual(t, s) })
+}
+
+// killInAnalyses kills at random moments of analyses. Afterwards each of them is
+// completed and billed once, or failed as lost and not billed, and nothing is held.
+func killInAnalyses(t *testing.T, s *service) {
+	const grant, seconds = 1000, longClipS
+	c := s.account(t, grant)
+	videoID := c.readyVideo(t, clip(t, longClip))
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(uint64(seed), 0)) //nolint:gosec // any seed will do
+	asked := map[string]string{}
+	var starts []time.Duration
+	for began := time.Now(); len(starts) < killsMost && time.Since(began) < killsFor; {
+		key := fmt.Sprint("question ", len(starts))
+		key = strings.ReplaceAll(key, " ", "-")
+		a := c.ask(t, videoID, "Is there a stop sign?", "Idempotency-Key", key)
+		require.Equal(t, http.StatusAccepted, a.status, "%s", a.raw)
+		asked[key] = a.text("id")
+		<-time.After(time.Duration(r.Int64N(int64(2500 * time.Millisecond))))
+		s.kill()
+		restarted := time.Now()
+		require.NoError(t, s.start())
+		starts = append(starts, time.Since(restarted))
+		replay := c.ask(t, videoID, "Is there a stop sign?", "Idempotency-Key", key)
+		require.Equal(t, a.text("id"), replay.text("id"), "%s", replay.raw)
+	}
+	t.Logf("killed %d times; ready again after %v", len(starts), starts)
+	require.NotEmpty(t, asked)
+
+	completed := 0.0
+	for _, id := range asked {
+		a := c.await(t, "/v1/analyses/"+id, recovery, answer.terminal)
+		if a.text("status") == "completed" {
+			completed++
+			require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
+			require.InDelta(t, seconds, a.number("usage.billed_seconds"), 0)
+			continue
+		}
+		require.Equal(t, "failed", a.text("status"), "%s", a.raw)
+		require.Equal(t, "stuck_timeout", a.text("error.code"))
+		require.Zero(t, a.number("usage.billed_seconds"))
+	}
+	t.Logf("%v of %d completed, the others were given up", completed, len(asked))
+	credits := c.credits(t)
+	require.InDelta(t, 0, credits.number("held_seconds"), 0)
+	require.InDelta(t, grant-completed*seconds, credits.number("balance_seconds"), 0)
+	debited := map[any]bool{}
+	for _, txn := range credits.at("transactions").([]any) {
+		x := txn.(map[string]any)
+		if x["kind"] == "analysis_debit" {
+			require.False(t, debited[x["source_id"]], "%v is billed twice", x["source_id"])
+			debited[x["source_id"]] = true
+		}
+	}
+	require.Len(t, debited, int(completed))
+	require.Len(t, c.call(t, http.MethodGet, "/v1/analyses?limit=100", nil).at("data"), len(asked), "no request was carried out twice")
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+videoID, nil).status, "nothing keeps the video open")
+}
+
+// killInUpload kills while bytes arrive: nothing partial counts, and the caller can
+// send them again.
+func killInUpload(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	data := clipBytes(t, signsClip)
+	v := c.call(t, http.MethodPost, "/v1/videos", map[string]any{"content_type": "video/mp4", "size_bytes": len(data)})
+	require.Equal(t, http.StatusCreated, v.status, "%s", v.raw)
+	body, half := io.Pipe()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPut, v.text("upload.url"), body)
+	require.NoError(t, err)
+	req.Header.Set("Content-Type", "video/mp4")
+	req.ContentLength = int64(len(data))
+	ended := make(chan error, 1)
+	go func() { _, err := exchange(req); ended <- err }()
+	_, err = half.Write(data[:len(data)/2])
+	require.NoError(t, err)
+	require.True(t, poll(time.Minute, func() bool { return partial(t, s) > 0 }), "bytes have arrived")
+	s.kill()
+	require.NoError(t, half.Close())
+	require.Error(t, <-ended)
+
+	require.NoError(t, s.start())
+	path := "/v1/videos/" + v.text("id")
+	refused := c.complete(t, v.text("id"))
+	require.Equal(t, "upload_incomplete", refused.code(), "%s", refused.raw)
+	v = c.call(t, http.MethodGet, path, nil)
+	require.Equal(t, "awaiting_upload", v.text("status"))
+	require.Equal(t, http.StatusOK, c.put(t, v, data).status)
+	require.Equal(t, "ready", c.complete(t, v.text("id")).text("status"))
+}
+
+// partial counts the unfinished files of the object store.
+func partial(t *testing.T, s *service) int {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.dir, "objects", "*", "*.tmp"))
+	require.NoError(t, err)
+	return len(found)
+}
+
+func killInFetch(t *testing.T, s *service, origin *site) {
+	c := s.account(t, 100)
+	v := c.call(t, http.MethodPost, "/v1/videos", map[string]any{"url": origin.URL + "/slow.mp4"})
+	require.Equal(t, http.StatusCreated, v.status, "%s", v.raw)
+	requireArrival(t, origin)
+	s.kill()
+	require.NoError(t, s.start())
+	requireArrival(t, origin)
+	close(origin.resume)
+	v = c.await(t, "/v1/videos/"+v.text("id"), recovery, func(a answer) bool { return a.text("status") != "processing" })
+	require.Equal(t, "ready", v.text("status"), "%s", v.raw)
+	require.InDelta(t, signsClipS, v.number("duration_s"), 0.01)
+}
+
+func requireArrival(t *testing.T, origin *site) {
+	t.Helper()
+	select {
+	case <-origin.arrived:
+	case <-time.After(recovery):
+		require.Fail(t, "the service did not fetch")
+	}
+}
+
+// stopInAnalysis stops the service in good order while it works.
+func stopInAnalysis(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	videoID := c.readyVideo(t, clip(t, longClip))
+	a := c.ask(t, videoID, "Is there a stop sign?")
+	path := "/v1/analyses/" + a.text("id")
+	before := c.await(t, path, recovery, func(a answer) bool { return a.text("status") == "analyzing" || a.terminal() })
+	require.False(t, before.terminal(), "%s", before.raw)
+	require.NoError(t, s.terminate())
+	require.NoError(t, s.start())
+	percent := before.number("progress.percent")
+	a = c.await(t, path, recovery, func(a answer) bool {
+		if !a.terminal() {
+			require.GreaterOrEqual(t, a.number("progress.percent"), percent, "progress never falls")
+			percent = a.number("progress.percent")
+		}
+		return a.terminal()
+	})
+	require.Equal(t, "completed", a.text("status"), "%s", a.raw)
+	require.Equal(t, "yes", a.text("result.answer"))
+	require.InDelta(t, longClipS, a.number("usage.billed_seconds"), 0)
+	require.InDelta(t, 100-longClipS, c.credits(t).number("balance_seconds"), 0)
+}
+
+// killPostgres takes the database away under the service.
+func killPostgres(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	videoID := c.readyVideo(t, clip(t, signsClip))
+	text, err := os.ReadFile(filepath.Join(s.dir, "postgres", "cluster", "data", "postmaster.pid"))
+	require.NoError(t, err)
+	first, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(first)
+	require.NoError(t, err)
+	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+
+	for _, request := range []func() answer{
+		func() answer { return c.call(t, http.MethodGet, "/v1/videos/"+videoID, nil) },
+		func() answer { return c.ask(t, videoID, "Is there a dog?") },
+		func() answer { return c.call(t, http.MethodPost, "/v1/sandbox", nil) },
+	} {
+		var a answer
+		// Its own processes notice the death of the postmaster with a delay.
+		require.True(t, poll(time.Minute, func() bool { a = request(); return a.status >= 500 }), "%s", a.raw)
+		require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.raw)
+		require.Equal(t, "db_unavailable", a.code())
+		requireRetryAfter(t, a)
+	}
+	require.Equal(t, http.StatusServiceUnavailable, (&apiClient{service: s}).call(t, http.MethodGet, "/readyz", nil).status)
+
+	s.kill()
+	require.NoError(t, s.start())
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodGet, "/v1/videos/"+videoID, nil).status)
+	a := c.ask(t, videoID, "Are there stop signs?", "Prefer", "wait=100")
+	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
+}
+
+// requireRebuiltEqual makes every read model anew from the log, beside the running
+// service.
+func requireRebuiltEqual(t *testing.T, s *service) {
+	t.Helper()
+	var verdict struct {
+		Equal  bool `json:"equal"`
+		Tables []struct {
+			Table string `json:"table"`
+			Rows  int    `json:"rows"`
+		} `json:"tables"`
+	}
+	out := s.tool(t, "projections", "rebuild", "--all", "--json")
+	require.NoError(t, json.Unmarshal(out, &verdict))
+	require.True(t, verdict.Equal, "%s", out)
+	require.NotEmpty(t, verdict.Tables)
+	for _, table := range verdict.Tables {
+		require.Positive(t, table.Rows, "%s", out)
+	}
+	require.Equal(t, http.StatusOK, s.account(t, 5).credits(t).status, "the new tables serve")
+}
