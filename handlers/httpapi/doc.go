@@ -4,12 +4,13 @@
 // # A request, read downwards
 //
 //	edge.go         request id, access log, panics, routing by the contract
+//	contract.go     the operation: its scope, its body, whether it is idempotent
 //	auth.go         who asks, and whether the operation is in the key's scopes
 //	idempotency.go  whether the request was carried out before
 //	json.go         the body as strict JSON
 //	body.go         the body against the contract, then the rules of its operation
-//	api             parameter binding
-//	analyses.go, …  the use case or reader of the operation
+//	api             parameter binding; parameters.go has the rules it lacks
+//	analyses.go, …  the use case or reader of the operation; follow.go waits for changes
 //	render.go       state -> resource
 //	errors.go       fault -> error envelope; nothing else writes an error
 //

@@ -1,14 +1,17 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/handlers/httpapi"
@@ -162,4 +165,59 @@ func TestLostDatabaseIsUnavailable(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 503, fault.DBUnavailable, "")
 	w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.DBUnavailable, "")
 	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 503, fault.DBUnavailable, "")
+}
+
+// narrowed gives every key the same few scopes.
+type narrowed struct {
+	httpapi.Resources
+	scopes []string
+}
+
+// Key implements httpapi.Resources.
+func (n narrowed) Key(ctx context.Context, hash string) (account.Key, bool, error) {
+	key, found, err := n.Resources.Key(ctx, hash)
+	key.Scopes = n.scopes
+	return key, found, err
+}
+
+func TestScopesBoundAKey(t *testing.T) {
+	t.Parallel()
+	w := open(t, func(o *httpapi.Options) { o.Resources = narrowed{o.Resources, []string{"videos:write"}} })
+	c := w.customer(0)
+	created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
+	require.Equal(t, http.StatusCreated, created.StatusCode)
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "write brings read")
+	for _, path := range []string{"/v1/credits", "/v1/analyses", "/v1/videos/" + created.at("id").(string) + "/analyses"} {
+		w.refused(c.do(http.MethodGet, path, ""), 403, fault.InsufficientScope, "")
+	}
+	w.refused(c.do(http.MethodPost, "/v1/analyses", `{`), 403, fault.InsufficientScope, "")
+}
+
+func TestOneOfManyEqualRequestsIsCarriedOut(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	const clients = 16
+	answers := make([]response, clients)
+	var all sync.WaitGroup
+	for i := range clients {
+		all.Go(func() {
+			answers[i] = c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, "Idempotency-Key", "k-1")
+		})
+	}
+	all.Wait()
+	first := 0
+	for _, a := range answers {
+		switch {
+		case a.StatusCode == http.StatusConflict:
+			require.Equal(t, string(fault.IdempotencyUnavailable), a.at("error.code"))
+		case a.Header.Get("Idempotency-Replayed") == "":
+			first++
+			fallthrough
+		default:
+			require.Equal(t, http.StatusCreated, a.StatusCode, string(a.raw))
+		}
+	}
+	require.Equal(t, 1, first)
+	require.Len(t, c.do(http.MethodGet, "/v1/videos", "").at("data"), 1)
 }
