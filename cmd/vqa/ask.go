@@ -87,12 +87,12 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	if err != nil {
 		return err
 	}
-	defer src.Close()
+	defer src.close()
 	s, err := connect(ctx, c, o.server, o.key, stderr)
 	if err != nil {
 		return err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // closing has deadlines of its own
 		// The answer was given; a server that stops badly must still be told of.
 		err = errors.Join(err, s.Close())
 	}()

@@ -65,8 +65,7 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 // try shows a key to the server.
 func (s *session) try(ctx context.Context, k storedKey) error {
 	s.key, s.accountID = k.APIKey, k.AccountID
-	_, err := s.balance(ctx)
-	return err
+	return s.checkKey(ctx)
 }
 
 func (s *session) makeKey(ctx context.Context) (storedKey, error) {
@@ -98,7 +97,7 @@ func readKey(path string) (*storedKey, error) {
 
 // writeKey replaces the key whole or not at all, readable by its owner only.
 func writeKey(path string, k storedKey) error {
-	raw, err := json.Marshal(k)
+	raw, err := json.Marshal(k) //nolint:gosec // keeping the key is what the file is for
 	if err != nil {
 		return err
 	}

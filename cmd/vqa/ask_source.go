@@ -38,12 +38,11 @@ func openSource(name string) (source, error) {
 	return source{file: f, size: info.Size()}, nil
 }
 
-// Close lets go of the file.
-func (s source) Close() error {
-	if s.file == nil {
-		return nil
+// close lets go of the file, which was only read: there is nothing to lose.
+func (s source) close() {
+	if s.file != nil {
+		_ = s.file.Close()
 	}
-	return s.file.Close()
 }
 
 // register brings the video to the server and returns it when it is ready.

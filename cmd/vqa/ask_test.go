@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -260,4 +262,32 @@ func TestUsageHasItsExitStatus(t *testing.T) {
 		require.ErrorIs(t, root.ExecuteContext(t.Context()), exitUsage, "%v", args)
 		require.Contains(t, complaint.String(), "vqa:")
 	}
+}
+
+// TestAskTellsOfAFailedAnalysis plays a server whose engine fails, because a real one
+// cannot be made to.
+func TestAskTellsOfAFailedAnalysis(t *testing.T) {
+	t.Parallel()
+	mux := http.NewServeMux()
+	server := httptest.NewServer(mux)
+	t.Cleanup(server.Close)
+	says := func(pattern, body string) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
+	}
+	says("GET /healthz", `{"status":"ok","checks":{}}`)
+	says("POST /v1/videos", `{"id":"video_1","status":"awaiting_upload","upload":{"method":"PUT","url":"`+server.URL+`/put","headers":{}}}`)
+	says("PUT /put", ``)
+	says("POST /v1/videos/video_1/complete", `{"id":"video_1","status":"ready"}`)
+	says("POST /v1/analyses", `{"id":"an_1","status":"analyzing","progress":{"stage":"analyzing","percent":40}}`)
+	says("GET /v1/analyses/an_1", `{"id":"an_1","status":"failed","error":{"code":"inference_error","message":"The model failed."}}`)
+	_, clip := fixtureFolder(t)
+	var out, notices buffer
+	o := askOptions{server: server.URL, key: "svc_live_x", wait: time.Minute}
+	require.ErrorIs(t, runAsk(t.Context(), config{}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
+	require.Empty(t, out.String())
+	require.Contains(t, notices.String(), "analyzing 25%\n")
+	require.Contains(t, notices.String(), "vqa: the analysis failed: inference_error: The model failed.\n")
+	o.json = true
+	require.ErrorIs(t, runAsk(t.Context(), config{}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
+	require.Contains(t, out.String(), `"status": "failed"`)
 }

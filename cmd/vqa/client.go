@@ -164,13 +164,9 @@ func (c *client) ready(ctx context.Context) bool {
 	return c.once(ctx, http.MethodGet, "/readyz", nil, nil, nil) == nil
 }
 
-// balance returns the seconds that new work may use.
-func (c *client) balance(ctx context.Context) (int64, error) {
-	var credits struct {
-		AvailableSeconds int64 `json:"available_seconds"`
-	}
-	err := c.call(ctx, http.MethodGet, "/v1/credits?limit=1", nil, nil, &credits)
-	return credits.AvailableSeconds, err
+// checkKey returns nil when the server accepts the key.
+func (c *client) checkKey(ctx context.Context) error {
+	return c.call(ctx, http.MethodGet, "/v1/credits?limit=1", nil, nil, nil)
 }
 
 func (c *client) createVideo(ctx context.Context, body map[string]any, idempotencyKey string) (videoResource, error) {

@@ -60,7 +60,7 @@ func TestCheckDataFolder(t *testing.T) {
 	require.Equal(t, broken, at(file).Verdict)
 
 	secret := filepath.Join(dir, "secret.key")
-	require.NoError(t, os.WriteFile(secret, nil, 0o644)) //nolint:gosec // that is what is to be found
+	require.NoError(t, os.WriteFile(secret, nil, 0o644)) // that is what is to be found
 	leak := at(dir)
 	require.Equal(t, broken, leak.Verdict)
 	require.Equal(t, "chmod 600 "+secret, leak.Fix)
@@ -68,7 +68,7 @@ func TestCheckDataFolder(t *testing.T) {
 
 func TestCheckAddress(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	x := &examination{config: config{Addr: listener.Addr().String()}}
 	taken := checkAddress(t.Context(), x)

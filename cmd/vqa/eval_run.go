@@ -93,7 +93,7 @@ func uploadClip(ctx context.Context, c *client, path string) (id string, err err
 	if err != nil {
 		return "", err
 	}
-	defer src.Close()
+	defer src.close()
 	v, err := src.register(ctx, c, func(int64, int64) {})
 	return v.ID, err
 }
