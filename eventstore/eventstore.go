@@ -121,7 +121,8 @@ type Store interface {
 	// Append records the batch atomically and returns its events in order of
 	// position. Errors: *ConflictError when a stream is not at its expected version
 	// (also after a deadlock or a serialization failure), *ReceiptError when a
-	// receipt's key is already taken within its window.
+	// receipt's key is already taken within its window, *UncertainError when the store
+	// was lost at the commit. After any other error nothing is recorded.
 	Append(ctx context.Context, batch Batch) ([]Recorded, error)
 
 	// Read returns up to limit events with a position greater than after, in order,
@@ -155,3 +156,14 @@ type ReceiptError struct{ AccountID, Key string }
 func (e *ReceiptError) Error() string {
 	return fmt.Sprintf("idempotency key of %s is taken", e.AccountID)
 }
+
+// UncertainError says that the connection was lost while a batch was committed: it is
+// recorded whole or not at all, and the store cannot tell which.
+type UncertainError struct{ Cause error }
+
+func (e *UncertainError) Error() string {
+	return "the outcome of an append is unknown: " + e.Cause.Error()
+}
+
+// Unwrap returns what the connection was lost to.
+func (e *UncertainError) Unwrap() error { return e.Cause }

@@ -67,9 +67,19 @@ func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []co
 		}
 	}
 	if err := tx.Commit(ctx); err != nil {
-		return nil, fmt.Errorf("append: commit: %w", err)
+		return nil, committing(err)
 	}
 	return recorded, nil
+}
+
+// committing tells a refused commit, which Postgres answers, from one whose answer
+// never came.
+func committing(err error) error {
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) || errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, pgx.ErrTxClosed) {
+		return fmt.Errorf("append: commit: %w", err)
+	}
+	return &eventstore.UncertainError{Cause: fmt.Errorf("append: commit: %w", err)}
 }
 
 // The errors of Postgres that mean that another writer was first.

@@ -54,7 +54,7 @@ func unreliable(seed uint64) *shim {
 		},
 		afterAppend: func(context.Context, eventstore.Batch) error {
 			if percent() < 8 {
-				return errBroken
+				return &eventstore.UncertainError{Cause: errBroken}
 			}
 			return nil
 		},

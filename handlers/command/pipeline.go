@@ -163,6 +163,7 @@ func (p *Pipeline) commit(ctx context.Context, group []*task) {
 		verdicts, err := p.attempt(ctx, group)
 		var conflict *eventstore.ConflictError
 		var taken *eventstore.ReceiptError
+		var uncertain *eventstore.UncertainError
 		switch {
 		case err == nil:
 			for i, t := range group {
@@ -173,6 +174,10 @@ func (p *Pipeline) commit(ctx context.Context, group []*task) {
 			group = refuseTaken(group, taken)
 		case errors.As(err, &conflict) && try < maxTries && ctx.Err() == nil:
 			backoff(ctx, try)
+		case errors.As(err, &uncertain):
+			// Deciding it anew could do it twice.
+			settle(group, fault.New(fault.DBUnavailable, "").WithRetryAfter(1).WithCause(err))
+			return
 		case len(group) > 1 && ctx.Err() == nil:
 			// One bad command must not fail its neighbours.
 			for _, t := range group {
@@ -267,7 +272,9 @@ func declared(group []*task) []eventstore.StreamID {
 func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.Write, error) {
 	changed := receipts
 	all := make([]eventstore.Write, 0, len(entries))
-	for id, e := range entries {
+	asked := func(a, b eventstore.StreamID) int { return entries[a].order - entries[b].order }
+	for _, id := range slices.SortedFunc(maps.Keys(entries), asked) {
+		e := entries[id]
 		if e.expected == 0 && len(e.pending) == 0 {
 			continue // nothing is there to assert
 		}

@@ -278,6 +278,52 @@ func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
 	})
 }
 
+// TestUncertainAppendIsNotRepeated: the connection is lost at the commit, and what may
+// have happened is not done again.
+func TestUncertainAppendIsNotRepeated(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.shim.afterAppend = func(context.Context, eventstore.Batch) error {
+			return &eventstore.UncertainError{Cause: errBroken}
+		}
+		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		one := b.begin(context.Background(), lane(), grantOf(1))
+		two := b.begin(context.Background(), lane(), grantOf(2))
+		b.open()
+		require.NoError(t, first.err)
+		for _, v := range []*verdict{one, two} {
+			require.True(t, fault.Has(v.err, fault.DBUnavailable), "%v", v.err)
+		}
+		require.Equal(t, int64(3), b.balance().PostedSeconds)
+	})
+}
+
+// TestStreamsAreWrittenInTheOrderTheyWereAskedFor: the log tells a story in one order.
+func TestStreamsAreWrittenInTheOrderTheyWereAskedFor(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var want []string
+		ordered := b.begin(context.Background(), lane(), func(s *session) error {
+			want = want[:0]
+			for i := range 20 {
+				id := fmt.Sprintf("acct_%d", 20-i)
+				want = append(want, id)
+				if _, err := credits.record(s, id, credit.Grant{AccountID: id, TransactionID: "txn_" + id, Kind: credit.Purchase, Seconds: 1}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		b.open()
+		require.NoError(t, ordered.err)
+		recorded, err := b.store.Read(context.Background(), 0, 100)
+		require.NoError(t, err)
+		var got []string
+		for _, r := range recorded {
+			got = append(got, r.Stream.ID)
+		}
+		require.Equal(t, want, got)
+	})
+}
+
 type unknownEvent struct{}
 
 func (unknownEvent) EventType() string { return "credit.unknown" }

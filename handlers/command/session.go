@@ -72,7 +72,8 @@ func (a aggregate[S, C, E]) record(s *session, id string, command C) (S, error) 
 		state = a.evolve(state, event)
 		pending = append(pending, eventstore.NewEvent{Event: event, Meta: s.meta})
 	}
-	s.entries[a.stream(id)] = entry{state: state, expected: e.expected, pending: pending, snapshots: a.snapshots}
+	e.state, e.pending, e.snapshots = state, pending, a.snapshots
+	s.entries[a.stream(id)] = e
 	return state, nil
 }
 
@@ -96,6 +97,8 @@ func (a aggregate[S, C, E]) fold(h eventstore.History) (any, error) {
 
 // entry is one aggregate within a session.
 type entry struct {
+	// order is when the group first asked for it; streams are written in that order.
+	order int
 	state any
 	// expected is the version that was loaded.
 	expected  int64
@@ -132,7 +135,7 @@ func (s *session) entry(id eventstore.StreamID, fold func(eventstore.History) (a
 	if err != nil {
 		return entry{}, err
 	}
-	e := entry{state: state, expected: h.Version}
+	e := entry{order: len(s.entries), state: state, expected: h.Version}
 	s.entries[id] = e
 	return e, nil
 }
