@@ -102,16 +102,17 @@ type Fetch struct {
 const fetcherActor = "fetcher"
 
 // FinishFetch makes a fetched video ready, or failed when it is too long. A video
-// that was removed meanwhile is left alone: stale is true, and its bytes are waste.
-func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (stale bool, err error) {
+// that moved on meanwhile is left alone. The bytes of a video that did not become
+// ready with them are waste.
+func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (waste bool, err error) {
 	if err := s.checkDuration(file); err != nil {
-		return false, s.FailVideo(ctx, f, err)
+		return true, s.FailVideo(ctx, f, err)
 	}
-	err = s.recordFetch(ctx, f, video.Finish{File: file})
-	if IsStale(err) {
-		return true, nil
+	v, err := s.recordFetch(ctx, f, video.Finish{File: file})
+	if err != nil && !IsStale(err) {
+		return false, err
 	}
-	return false, err
+	return v.File == nil || v.File.ObjectKey != file.ObjectKey, nil
 }
 
 // FailVideo ends a video with the fault that stopped it. A video that moved on
@@ -121,16 +122,19 @@ func (s *Service) FailVideo(ctx context.Context, f Fetch, why error) error {
 	if ft := fault.Of(why); ft != nil {
 		failure = video.Failure{Code: ft.Code, Message: ft.Message}
 	}
-	return ignoreStale(s.recordFetch(ctx, f, video.Fail{Error: failure}))
+	_, err := s.recordFetch(ctx, f, video.Fail{Error: failure})
+	return ignoreStale(err)
 }
 
-func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) error {
+// recordFetch returns the video as it is afterwards, also when it refused.
+func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) (v video.State, err error) {
 	in := intent{accountID: f.AccountID, meta: f.Cause.meta(f.AccountID, fetcherActor)}
 	in.streams = append(in.streams, videos.stream(f.VideoID))
-	return s.Pipeline.do(ctx, in, func(ss *session) error {
-		_, err := videos.record(ss, f.VideoID, c)
+	err = s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		v, err = videos.record(ss, f.VideoID, c)
 		return err
 	})
+	return v, err
 }
 
 // ownVideo reads the caller's video without changing it.

@@ -16,9 +16,9 @@ const fetchTimeout = 30 * time.Minute
 
 // Intake brings a video in from a URL.
 type Intake interface {
-	// FromURL fetches, stores and probes. Its faults are those of the contract for a
-	// failed video.
-	FromURL(ctx context.Context, videoID, url string) (video.File, error)
+	// FromURL fetches, stores and probes for one attempt. Its faults are those of the
+	// contract for a failed video.
+	FromURL(ctx context.Context, videoID string, attempt int, url string) (video.File, error)
 }
 
 // Remover deletes a stored object; an absent one is no error.
@@ -39,7 +39,7 @@ type Fetcher struct {
 func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	file, err := f.Intake.FromURL(ctx, fetch.VideoID, fetch.URL)
+	file, err := f.Intake.FromURL(ctx, fetch.VideoID, fetch.Attempt, fetch.URL)
 	switch {
 	case fault.Of(err) != nil:
 		f.Log.Info("video failed", "video_id", fetch.VideoID, "error", err)
@@ -47,13 +47,11 @@ func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
 	case err != nil:
 		return fmt.Errorf("fetching %s: %w", fetch.VideoID, err)
 	}
-	stale, err := f.Commands.FinishFetch(ctx, fetch, file)
-	if err != nil {
+	waste, err := f.Commands.FinishFetch(ctx, fetch, file)
+	if err != nil || !waste {
 		return err
 	}
-	if stale {
-		// The video was removed while its bytes came in.
-		return f.Objects.Delete(ctx, file.ObjectKey)
-	}
-	return nil
+	// The video was removed while its bytes came in, is longer than the plan allows, or
+	// another attempt was first.
+	return f.Objects.Delete(ctx, file.ObjectKey)
 }

@@ -55,8 +55,8 @@ func (in *Intake) Inspect(ctx context.Context, videoID, contentType string, decl
 	if info.SizeBytes > video.MaxBytes {
 		return video.File{}, "", fault.New(fault.VideoTooLarge, "")
 	}
-	f, err := in.probe(ctx, key, videoID, info.SizeBytes)
-	f.ContentType = contentType
+	f, err := in.probe(ctx, key, info.SizeBytes)
+	f.ObjectKey, f.ContentType = objects.VideoKey(videoID), contentType
 	return f, ticket, err
 }
 
@@ -72,9 +72,11 @@ func (in *Intake) Keep(ctx context.Context, videoID, ticket string) error {
 	return in.Objects.Freeze(ctx, upload)
 }
 
-// FromURL implements jobs.Intake. Nothing is kept of a video that is refused.
-func (in *Intake) FromURL(ctx context.Context, videoID, url string) (video.File, error) {
-	key := objects.VideoKey(videoID)
+// FromURL implements jobs.Intake. Nothing is kept of a video that is refused. Each
+// attempt has an object of its own, so that one that comes too late cannot touch the
+// bytes of the one that was first.
+func (in *Intake) FromURL(ctx context.Context, videoID string, attempt int, url string) (video.File, error) {
+	key := fmt.Sprintf("%s.%d", objects.VideoKey(videoID), attempt)
 	w, err := in.Objects.Writer(ctx, key, contentMP4, video.MaxBytes)
 	if err != nil {
 		return video.File{}, err
@@ -87,8 +89,9 @@ func (in *Intake) FromURL(ctx context.Context, videoID, url string) (video.File,
 	if err := w.Commit(); err != nil {
 		return video.File{}, err
 	}
-	f, err := in.probe(ctx, key, videoID, fetched.SizeBytes)
+	f, err := in.probe(ctx, key, fetched.SizeBytes)
 	if err == nil {
+		f.ObjectKey = key
 		f.ContentType, err = in.contentType(ctx, key)
 	}
 	if err != nil {
@@ -97,8 +100,8 @@ func (in *Intake) FromURL(ctx context.Context, videoID, url string) (video.File,
 	return f, nil
 }
 
-// probe examines a stored object that will be kept under the video's key.
-func (in *Intake) probe(ctx context.Context, key, videoID string, size int64) (video.File, error) {
+// probe examines a stored object.
+func (in *Intake) probe(ctx context.Context, key string, size int64) (video.File, error) {
 	source, err := in.Objects.Source(ctx, key)
 	if err != nil {
 		return video.File{}, err
@@ -107,9 +110,7 @@ func (in *Intake) probe(ctx context.Context, key, videoID string, size int64) (v
 	if err != nil {
 		return video.File{}, err
 	}
-	f := video.File{
-		ObjectKey: objects.VideoKey(videoID), SizeBytes: size, Width: found.Width, Height: found.Height, FPS: found.FPS,
-	}
+	f := video.File{SizeBytes: size, Width: found.Width, Height: found.Height, FPS: found.FPS}
 	if found.DurationS != nil {
 		// ffprobe prints microseconds, so rounding restores them exactly.
 		if micros := int64(math.Round(*found.DurationS * 1e6)); micros > 0 {

@@ -1,0 +1,197 @@
+package jobs_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/eventstore/postgres"
+	gpufixture "vqa/gpu/fixture"
+	"vqa/handlers/command"
+	"vqa/handlers/jobs"
+	"vqa/handlers/media/objects"
+)
+
+const (
+	aliveNode = "node-alive"
+	deadNode  = "node-dead"
+)
+
+// sweeper of a living node whose jobs are only enqueued unless its client is started.
+func (w *world) sweeper(t *testing.T) (*jobs.Sweeper, *jobs.Client) {
+	t.Helper()
+	client, err := jobs.New(jobs.Options{
+		Pool: w.pool, Node: aliveNode, Analyses: 2, Objects: w.objects, Log: w.log,
+		Analyzer: w.analyzer(&gpufixture.Engine{Detections: seen}),
+		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
+	})
+	require.NoError(t, err)
+	presence, err := postgres.Join(t.Context(), w.pool, aliveNode, w.log)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { presence.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+	return &jobs.Sweeper{Client: client, Commands: w.Service, Open: w.resources, Nodes: presence, Now: w.now, Log: w.log}, client
+}
+
+// attempts are the numbers of the jobs of a kind, oldest first.
+func (w *world) attempts(t *testing.T, kind string) []int {
+	t.Helper()
+	rows, err := w.pool.Query(t.Context(), "select args from river_job where kind = $1 order by id", kind)
+	require.NoError(t, err)
+	defer rows.Close()
+	numbers := []int{}
+	for rows.Next() {
+		var raw []byte
+		require.NoError(t, rows.Scan(&raw))
+		var args struct{ Attempt int }
+		require.NoError(t, json.Unmarshal(raw, &args))
+		numbers = append(numbers, args.Attempt)
+	}
+	require.NoError(t, rows.Err())
+	return numbers
+}
+
+// leave makes the waiting jobs look as a process leaves them that died at work.
+func (w *world) leave(t *testing.T, node string) {
+	t.Helper()
+	tag, err := w.pool.Exec(t.Context(), "update river_job set state = 'running', attempt = 1, attempted_at = now(), attempted_by = array[$1] where state = 'available'", node)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, tag.RowsAffected())
+}
+
+func TestLostAnalysisIsTakenUpOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.ask(t, w.readyVideo(t, shortClip))
+	sweeper, client := w.sweeper(t)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Empty(t, w.attempts(t, "analyze"), "the feed has a moment to enqueue it")
+
+	w.skip(11 * time.Second)
+	other := *sweeper
+	other.Client = client
+	for range 3 {
+		var both sync.WaitGroup
+		for _, s := range []*jobs.Sweeper{sweeper, &other} {
+			both.Go(func() {
+				if err := s.Sweep(t.Context()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		both.Wait()
+		require.Equal(t, []int{1}, w.attempts(t, "analyze"))
+	}
+	w.leave(t, aliveNode)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Equal(t, []int{1}, w.attempts(t, "analyze"), "a living node is at it")
+}
+
+func TestThreeAttemptsThenStuck(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	sweeper, client := w.sweeper(t)
+	require.NoError(t, client.Analyze(t.Context(), run))
+	require.NoError(t, client.Analyze(t.Context(), run), "a redelivered event adds nothing")
+	require.Equal(t, []int{1}, w.attempts(t, "analyze"))
+	for attempt := 1; attempt <= 3; attempt++ {
+		if attempt != 2 { // the second dies before its claim
+			claim := run
+			claim.Attempt = attempt
+			_, _, err := w.ClaimAnalysis(t.Context(), claim, deadNode)
+			require.NoError(t, err)
+		}
+		require.False(t, w.analysis(t, run).Status.Terminal())
+		w.leave(t, deadNode)
+		require.NoError(t, sweeper.Sweep(t.Context()))
+		require.NoError(t, sweeper.Sweep(t.Context()))
+	}
+	require.Equal(t, []int{1, 2, 3}, w.attempts(t, "analyze"))
+	a := w.analysis(t, run)
+	require.Equal(t, analysis.FailedStatus, a.Status)
+	require.Equal(t, fault.StuckTimeout, a.Error.Code)
+	w.requireBilled(t, 0)
+	require.NoError(t, sweeper.Sweep(t.Context()), "there is nothing left to do")
+}
+
+func TestLostFetch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url := "https://example.com/clip.mp4"
+	v, err := w.CreateVideo(t.Context(), w.caller, command.CreateVideo{URL: &url})
+	require.NoError(t, err)
+	sweeper, _ := w.sweeper(t)
+	w.skip(11 * time.Second)
+	for range 3 {
+		require.NoError(t, sweeper.Sweep(t.Context()))
+		require.Equal(t, video.Processing, w.video(t, v.ID).Status)
+		w.leave(t, deadNode)
+	}
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Equal(t, []int{1, 2, 3}, w.attempts(t, "fetch"))
+	v = w.video(t, v.ID)
+	require.Equal(t, video.FailedStatus, v.Status)
+	require.Equal(t, fault.URLFetchFailed, v.Error.Code)
+}
+
+func TestExpiredUpload(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	sweeper, _ := w.sweeper(t)
+	v, err := w.CreateVideo(t.Context(), w.caller, command.CreateVideo{ContentType: "video/mp4"})
+	require.NoError(t, err)
+	w.skip(video.UploadWindow - time.Minute)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Equal(t, video.AwaitingUpload, w.video(t, v.ID).Status)
+	w.skip(2 * time.Minute)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	v = w.video(t, v.ID)
+	require.Equal(t, video.FailedStatus, v.Status)
+	require.Equal(t, fault.UploadIncomplete, v.Error.Code)
+}
+
+// TestClientWorks lets River run the jobs: a question that was enqueued twice is
+// answered once, and an object is removed.
+func TestClientWorks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	_, client := w.sweeper(t)
+	w.put(t, "videos/waste", []byte("waste"))
+	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
+	var once sync.Once
+	stop := func() {
+		once.Do(func() {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+			defer cancel()
+			if err := client.Stop(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(stop)
+	for range 2 {
+		require.NoError(t, client.Analyze(t.Context(), run))
+		require.NoError(t, client.RemoveObject(t.Context(), "videos/waste"))
+	}
+	require.Eventually(t, func() bool {
+		_, err := w.objects.Stat(t.Context(), "videos/waste")
+		return fault.Has(err, fault.ResourceNotFound) && w.analysis(t, run).Status.Terminal()
+	}, patience, 20*time.Millisecond)
+	stop()
+	require.Equal(t, analysis.CompletedStatus, w.analysis(t, run).Status)
+	require.Equal(t, []int{1}, w.attempts(t, "analyze"))
+	w.requireBilled(t, shortS)
+	_, err := w.objects.Stat(t.Context(), objects.VideoKey(run.VideoID))
+	require.NoError(t, err)
+}

@@ -1,0 +1,238 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"image"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/credit"
+	"vqa/domain/id"
+	"vqa/domain/model"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/storetest"
+	"vqa/gpu"
+	gpufixture "vqa/gpu/fixture"
+	"vqa/handlers/command"
+	"vqa/handlers/jobs"
+	"vqa/handlers/media"
+	"vqa/handlers/media/egress"
+	"vqa/handlers/media/fixture"
+	"vqa/handlers/media/objects"
+	"vqa/handlers/media/probe"
+	"vqa/migrations"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+// patience bounds everything that a test waits for.
+const patience = time.Minute
+
+// world is all that jobs work with, real but for the engine and its own clock.
+type world struct {
+	*command.Service
+	pool      *pgxpool.Pool
+	store     *postgres.Store
+	objects   *objects.Store
+	intake    *media.Intake
+	resources *resources.Reader
+	ledger    *ledger.Reader
+	log       *slog.Logger
+	caller    command.Caller
+
+	mu    sync.Mutex
+	ahead time.Duration
+}
+
+// grant is what the caller's account starts with, in seconds.
+const grant = 1000
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	return newWorldBehind(t, egress.Options{})
+}
+
+func newWorldBehind(t *testing.T, outbound egress.Options) *world {
+	t.Helper()
+	w := &world{log: slog.New(slog.DiscardHandler)}
+	var err error
+	w.pool, err = postgres.Connect(t.Context(), storetest.Database(t, migrations.Up, migrations.Version()))
+	require.NoError(t, err)
+	t.Cleanup(w.pool.Close)
+	var inline []postgres.Projection
+	for _, p := range append(resources.Projections(), ledger.Projections()...) {
+		inline = append(inline, p)
+	}
+	w.store = postgres.New(w.pool, codec.Events(), postgres.WithProjections(inline...), postgres.WithLogger(w.log))
+	w.resources, w.ledger = resources.NewReader(w.pool), ledger.NewReader(w.pool)
+	w.objects, err = objects.Open(t.Context(), objects.Options{
+		Dir: t.TempDir(), PublicURL: "http://service.example", SigningKey: make([]byte, 32), Now: w.now,
+		WriteError: func(http.ResponseWriter, *http.Request, error) {}, Log: w.log,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.objects.Close()) })
+	client, err := egress.New(outbound)
+	require.NoError(t, err)
+	prober, err := probe.New()
+	require.NoError(t, err)
+	w.intake = &media.Intake{Objects: w.objects, Client: client, Prober: prober}
+
+	pipeline := command.NewPipeline(w.store, w.now, w.log)
+	w.Service = command.NewService(command.Dependencies{
+		Store: w.store, Pipeline: pipeline, IDs: id.NewSource(w.now, rand.Reader), Entropy: rand.Reader, Now: w.now,
+		Catalog: model.Catalog{{ID: "sight-1", Status: model.Stable, Default: true}},
+		Limits:  command.Limits{MaxVideoDuration: time.Minute, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 1000, SandboxPerIP: 3},
+		Uploads: w.intake, Fixture: fixture.Fixture{},
+		Capacity: &jobs.Capacity{Engine: &gpufixture.Engine{}, Queue: w.resources, Now: w.now},
+	})
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { pipeline.Run(ctx) })
+	t.Cleanup(func() { cancel(); running.Wait() })
+
+	key, err := w.IssueKey(t.Context(), command.NewKey{Mode: account.Live, Tier: account.Paid, GrantSeconds: grant, Operator: "test"})
+	require.NoError(t, err)
+	w.caller = command.Caller{AccountID: key.AccountID, KeyID: key.KeyID, Livemode: true, Tier: account.Paid}
+	return w
+}
+
+// now is the wall clock, moved ahead by skip.
+func (w *world) now() time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Add(w.ahead).UTC().Truncate(time.Microsecond)
+}
+
+func (w *world) skip(d time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.ahead += d
+}
+
+// The clips: pictures of a stop sign, two a second.
+var (
+	shortClip = sync.OnceValues(func() ([]byte, error) { return renderClip(shortS) })
+	longClip  = sync.OnceValues(func() ([]byte, error) { return renderClip(longS) })
+)
+
+const (
+	shortS = 3
+	longS  = 20
+	// framesPerS is how often the analyzer looks, framesPerBatch how many it sends.
+	framesPerS     = 2
+	framesPerBatch = 4
+)
+
+func renderClip(seconds int) ([]byte, error) {
+	dir, err := os.MkdirTemp("", "vqa-jobs-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	pictures := make([]*image.RGBA, seconds*framesPerS)
+	for i := range pictures {
+		pictures[i] = gpufixture.StopSign(image.Pt(100+5*i, 110))
+	}
+	path := filepath.Join(dir, "clip.mp4")
+	if err := gpufixture.WriteClip(context.Background(), path, framesPerS, pictures); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+}
+
+// store puts bytes where an upload would.
+func (w *world) put(t *testing.T, key string, data []byte) {
+	t.Helper()
+	out, err := w.objects.Writer(t.Context(), key, "video/mp4", video.MaxBytes)
+	require.NoError(t, err)
+	defer out.Abort()
+	_, err = bytes.NewReader(data).WriteTo(out)
+	require.NoError(t, err)
+	require.NoError(t, out.Commit())
+}
+
+// readyVideo uploads a clip.
+func (w *world) readyVideo(t *testing.T, clip func() ([]byte, error)) video.State {
+	t.Helper()
+	data, err := clip()
+	require.NoError(t, err)
+	v, err := w.CreateVideo(t.Context(), w.caller, command.CreateVideo{ContentType: "video/mp4"})
+	require.NoError(t, err)
+	w.put(t, objects.UploadKey(v.ID), data)
+	v, err = w.CompleteVideo(t.Context(), w.caller, v.ID)
+	require.NoError(t, err)
+	return v
+}
+
+// ask queues a question about a video and returns its first attempt.
+func (w *world) ask(t *testing.T, v video.State) command.Run {
+	t.Helper()
+	prompt := "Is there a stop sign?"
+	p, err := w.CreateAnalysis(t.Context(), w.caller, command.CreateAnalysis{VideoID: v.ID, Prompt: &prompt})
+	require.NoError(t, err)
+	return command.Run{AccountID: w.caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.ID, Attempt: 1}
+}
+
+func (w *world) analysis(t *testing.T, run command.Run) analysis.State {
+	t.Helper()
+	a, err := w.resources.Analysis(t.Context(), resources.Tenant{AccountID: run.AccountID, Livemode: true}, run.AnalysisID)
+	require.NoError(t, err)
+	return a.State
+}
+
+func (w *world) video(t *testing.T, videoID string) video.State {
+	t.Helper()
+	v, err := w.resources.Video(t.Context(), resources.Tenant{AccountID: w.caller.AccountID, Livemode: true}, videoID)
+	require.NoError(t, err)
+	return v
+}
+
+// requireBilled holds the balance against what was billed; nothing may stay held.
+func (w *world) requireBilled(t *testing.T, seconds int64) {
+	t.Helper()
+	b, err := w.ledger.Balance(t.Context(), w.caller.AccountID)
+	require.NoError(t, err)
+	require.Equal(t, credit.State{
+		AccountID: w.caller.AccountID, PostedSeconds: grant - seconds, SignupGrantSeconds: grant, UsedSeconds: seconds,
+	}, b)
+}
+
+// history is every event of an analysis.
+func (w *world) history(t *testing.T, run command.Run) []eventstore.Recorded {
+	t.Helper()
+	events, err := w.store.LoadAll(t.Context(), eventstore.StreamID{Category: "analysis", ID: run.AnalysisID})
+	require.NoError(t, err)
+	return events
+}
+
+func (w *world) analyzer(engine gpu.Engine) *jobs.Analyzer {
+	return &jobs.Analyzer{
+		Commands: w.Service, Sources: w.objects, Engine: engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
+		Node: "node", Log: w.log,
+	}
+}
+
+// seen is one stop sign in every frame.
+func seen(_ int, term string) []answer.Detection {
+	if term != "stop sign" {
+		return nil
+	}
+	return []answer.Detection{{Box: answer.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
+}
