@@ -37,6 +37,9 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	drainTimeout      = 10 * time.Second
+	// followTimeout is how long callers who wait for an analysis are still served: they
+	// would wait for work that the shutdown cuts off.
+	followTimeout = 2 * time.Second
 )
 
 // objectSweepAge is when an upload that nobody completed is removed: the upload
@@ -60,8 +63,10 @@ type server struct {
 	http     *http.Server
 	listener net.Listener
 
-	stopWork context.CancelFunc
-	running  sync.WaitGroup
+	// endRequests cuts off the requests that are still served.
+	endRequests context.CancelFunc
+	stopWork    context.CancelFunc
+	running     sync.WaitGroup
 	// failed receives the first error that ends the service.
 	failed chan error
 }
@@ -99,8 +104,11 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err != nil {
 		return s, err
 	}
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	s.endRequests = endRequests
 	s.http = &http.Server{
-		Handler: handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		BaseContext: func(net.Listener) context.Context { return requests },
+		Handler:     handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	return s, s.run(ctx)
@@ -252,11 +260,7 @@ func (s *server) stopJobs() error {
 func (s *server) Close() error {
 	var errs []error
 	if s.http != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-		if err := s.http.Shutdown(ctx); err != nil {
-			errs = append(errs, s.http.Close())
-		}
-		cancel()
+		errs = append(errs, s.drain())
 	}
 	if s.listener != nil && s.http == nil {
 		errs = append(errs, s.listener.Close())
@@ -276,6 +280,19 @@ func (s *server) Close() error {
 		errs = append(errs, s.app.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// drain lets running requests end, and cuts off those that do not.
+func (s *server) drain() error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	impatient := time.AfterFunc(followTimeout, s.endRequests)
+	defer impatient.Stop()
+	defer s.endRequests()
+	if err := s.http.Shutdown(ctx); err != nil {
+		return s.http.Close()
+	}
+	return nil
 }
 
 // baseURL is where this very server answers.

@@ -165,14 +165,19 @@ func (e *edge) recover(x *exchange, r *http.Request) {
 	WriteError(x.response, r, fmt.Errorf("panic: %v", v))
 }
 
-// log writes one line for each request. A path may hold ids, never a secret; a query
+// log writes one line for each request. A read that went well is for debugging: people
+// who follow their analysis ask several times a second. A path may hold ids, never a secret; a query
 // string may hold a signature, and is left out.
 func (e *edge) log(x *exchange, r *http.Request, start time.Time) {
 	name := ""
 	if x.operation != nil {
 		name = x.operation.id
 	}
-	e.Log.LogAttrs(r.Context(), slog.LevelInfo, "request",
+	level := slog.LevelInfo
+	if x.response.status < http.StatusBadRequest && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		level = slog.LevelDebug
+	}
+	e.Log.LogAttrs(r.Context(), level, "request",
 		slog.String("request_id", x.requestID), slog.String("method", r.Method), slog.String("path", r.URL.Path),
 		slog.String("operation", name), slog.Int("status", x.response.status), slog.Int64("bytes", x.response.sent),
 		slog.Duration("took", e.Service.Now().Sub(start)), slog.String("account_id", x.caller.AccountID),
