@@ -1,0 +1,126 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+)
+
+func TestConflictIsDecidedAnew(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
+		intruded := false
+		b.shim.beforeAppend = func(context.Context, eventstore.Batch) error {
+			if !intruded {
+				intruded = true
+				b.seed(credit.Hold{AccountID: acct, HoldID: "theirs", Seconds: 8, SourceType: credit.SourceAnalysis, SourceID: "an_0"})
+			}
+			return nil
+		}
+		big := b.begin(context.Background(), lane(), holdOf("an_1", 5))
+		b.open()
+		small := b.begin(context.Background(), lane(), holdOf("an_2", 2))
+		b.settle()
+		requireFault(t, big.err, fault.InsufficientCredits) // 8 of 10 are held meanwhile
+		require.NoError(t, small.err)
+		require.Equal(t, int64(0), b.balance().AvailableSeconds())
+	})
+}
+
+func TestConflictsAreBounded(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		tries := map[int]int{} // group size -> appends tried
+		b.shim.beforeAppend = func(_ context.Context, batch eventstore.Batch) error {
+			tries[len(batch.Writes[0].Events)]++
+			return &eventstore.ConflictError{Stream: batch.Writes[0].Stream, Actual: -1}
+		}
+		first := b.begin(context.Background(), lane(), grantOf(1))
+		second := b.begin(context.Background(), lane(), grantOf(1))
+		third := b.begin(context.Background(), lane(), grantOf(1))
+		b.open()
+		for _, v := range []*verdict{first, second, third} {
+			requireFault(t, v.err, fault.DBUnavailable)
+			require.GreaterOrEqual(t, fault.Of(v.err).RetryAfterS, 1)
+		}
+		require.Equal(t, map[int]int{1: 3 * maxTries, 2: maxTries}, tries)
+		require.Equal(t, int64(0), b.balance().PostedSeconds)
+	})
+}
+
+// TestOneBadCommandDoesNotFailItsNeighbours: the store refuses a group because of one.
+func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		bad := func(s *session) error {
+			s.entries[credits.stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
+			return nil
+		}
+		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		before := b.begin(context.Background(), lane(), grantOf(1))
+		wrong := b.begin(context.Background(), lane(), bad)
+		after := b.begin(context.Background(), lane(), grantOf(2))
+		b.open()
+		require.NoError(t, first.err)
+		require.NoError(t, before.err)
+		var unknown *codec.UnknownTypeError
+		require.ErrorAs(t, wrong.err, &unknown)
+		require.NoError(t, after.err)
+		require.Equal(t, int64(3), b.balance().PostedSeconds)
+	})
+}
+
+// TestUncertainAppendIsNotRepeated: the connection is lost at the commit, and what may
+// have happened is not done again.
+func TestUncertainAppendIsNotRepeated(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		b.shim.afterAppend = func(context.Context, eventstore.Batch) error {
+			return &eventstore.UncertainError{Cause: errBroken}
+		}
+		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		one := b.begin(context.Background(), lane(), grantOf(1))
+		two := b.begin(context.Background(), lane(), grantOf(2))
+		b.open()
+		require.NoError(t, first.err)
+		for _, v := range []*verdict{one, two} {
+			require.True(t, fault.Has(v.err, fault.DBUnavailable), "%v", v.err)
+		}
+		require.Equal(t, int64(3), b.balance().PostedSeconds)
+	})
+}
+
+// TestStreamsAreWrittenInTheOrderTheyWereAskedFor: the log tells a story in one order.
+func TestStreamsAreWrittenInTheOrderTheyWereAskedFor(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var want []string
+		ordered := b.begin(context.Background(), lane(), func(s *session) error {
+			want = want[:0]
+			for i := range 20 {
+				id := fmt.Sprintf("acct_%d", 20-i)
+				want = append(want, id)
+				if _, err := credits.record(s, id, credit.Grant{AccountID: id, TransactionID: "txn_" + id, Kind: credit.Purchase, Seconds: 1}); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		b.open()
+		require.NoError(t, ordered.err)
+		recorded, err := b.store.Read(context.Background(), 0, 100)
+		require.NoError(t, err)
+		var got []string
+		for _, r := range recorded {
+			got = append(got, r.Stream.ID)
+		}
+		require.Equal(t, want, got)
+	})
+}
+
+type unknownEvent struct{}
+
+func (unknownEvent) EventType() string { return "credit.unknown" }
