@@ -2,9 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 	cancelTimeout = 5 * time.Second
 )
 
-func newIdempotencyKey() string { return "cli-" + rand.Text() }
+func newIdempotencyKey() string { return uuid.NewString() }
 
 // follow reads an analysis until it is terminal and reports every reading. When ctx
 // ends first the analysis is canceled, so that work nobody waits for is not billed.
