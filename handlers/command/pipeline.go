@@ -199,9 +199,12 @@ func (p *Pipeline) commit(ctx context.Context, group []*task) {
 // one for each task, hold only when err is nil: a task may have been refused because of
 // what a neighbour was about to do, and then nothing of that came to be.
 func (p *Pipeline) attempt(ctx context.Context, group []*task) (verdicts []error, err error) {
-	loaded, err := p.store.Load(ctx, declared(group)...)
-	if err != nil {
-		return nil, err
+	loaded := map[eventstore.StreamID]eventstore.History{}
+	// A group that only creates needs nothing and saves the round trip.
+	if streams := declared(group); len(streams) > 0 {
+		if loaded, err = p.store.Load(ctx, streams...); err != nil {
+			return nil, err
+		}
 	}
 	entries := map[eventstore.StreamID]entry{}
 	receipts := map[receiptKey]bool{}
