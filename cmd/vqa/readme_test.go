@@ -1,0 +1,125 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+)
+
+// repository is the top folder as seen from this package's tests.
+const repository = "../.."
+
+func document(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(repository, path))
+	require.NoError(t, err)
+	return string(text)
+}
+
+// TestReadmeListsTheConfiguration: the table has each variable of config once, in the
+// order of its declaration, with its default and a meaning.
+func TestReadmeListsTheConfiguration(t *testing.T) {
+	t.Parallel()
+	row := regexp.MustCompile("(?m)^\\| `(VQA_[A-Z_]+)` \\| (?:`([^`]*)`)? ?\\| (.*) \\|$")
+	var listed [][2]string
+	for _, m := range row.FindAllStringSubmatch(document(t, "README.md"), -1) {
+		require.NotEmpty(t, m[3], "%s has no meaning", m[1])
+		listed = append(listed, [2]string{m[1], m[2]})
+	}
+	var declared [][2]string
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config]()) {
+		declared = append(declared, [2]string{f.Tag.Get("env"), f.Tag.Get("envDefault")})
+	}
+	if diff := cmp.Diff(declared, listed); diff != "" {
+		t.Errorf("variables and defaults of config and of the table in README.md (-config +README):\n%s", diff)
+	}
+}
+
+// TestDocumentsNameVariablesThatExist: a variable that was renamed or dropped must not
+// live on in a document.
+func TestDocumentsNameVariablesThatExist(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{ // those of tools and tests
+		"VQA_API_KEY": true, "VQA_POSTGRES_BIN": true, "VQA_TEST_DATABASE_URL": true,
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config]()) {
+		known[f.Tag.Get("env")] = true
+	}
+	for _, path := range documents(t) {
+		for _, name := range regexp.MustCompile(`VQA_[A-Z_]+`).FindAllString(document(t, path), -1) {
+			if !known[name] {
+				t.Errorf("%s names %s, which nothing reads", path, name)
+			}
+		}
+	}
+}
+
+func TestReadmeListsTheTargets(t *testing.T) {
+	t.Parallel()
+	var offered, listed []string
+	for _, m := range regexp.MustCompile(`(?m)^([a-z]+):.*## `).FindAllStringSubmatch(document(t, "Makefile"), -1) {
+		offered = append(offered, m[1])
+	}
+	for _, m := range regexp.MustCompile(`(?m)^  make ([a-z]+) +[A-Z]`).FindAllStringSubmatch(document(t, "README.md"), -1) {
+		listed = append(listed, m[1])
+	}
+	require.NotEmpty(t, offered)
+	if diff := cmp.Diff(offered, listed); diff != "" {
+		t.Errorf("targets of the Makefile and of README.md (-Makefile +README):\n%s", diff)
+	}
+}
+
+// TestLinksLeadSomewhere follows every relative link of the documents, and every
+// anchor into a document.
+func TestLinksLeadSomewhere(t *testing.T) {
+	t.Parallel()
+	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
+	for _, from := range documents(t) {
+		for _, m := range link.FindAllStringSubmatch(document(t, from), -1) {
+			target, anchor := m[1], m[2]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			path := from
+			if target != "" {
+				path = filepath.Join(filepath.Dir(from), target)
+			}
+			if _, err := os.Stat(filepath.Join(repository, path)); err != nil {
+				t.Errorf("%s links to %s: %v", from, target, err)
+				continue
+			}
+			if anchor != "" && !anchors(document(t, path))[anchor] {
+				t.Errorf("%s links to #%s, which %s does not have", from, anchor, path)
+			}
+		}
+	}
+}
+
+// documents are the README, the changelog and all of docs.
+func documents(t *testing.T) []string {
+	t.Helper()
+	all := []string{"README.md", "CHANGELOG.md"}
+	found, err := filepath.Glob(filepath.Join(repository, "docs", "*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	for _, path := range found {
+		all = append(all, filepath.Join("docs", filepath.Base(path)))
+	}
+	return all
+}
+
+// anchors are those that GitHub makes of headings.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(?m)^#+ +(.+)$`).FindAllStringSubmatch(text, -1) {
+		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
+		all[strings.ReplaceAll(name, " ", "-")] = true
+	}
+	return all
+}
