@@ -127,7 +127,7 @@ func (s *service) start() error {
 		_ = resp.Body.Close()
 		return resp.StatusCode == http.StatusOK
 	}
-	if !poll(startTimeout, func() bool { return ready() || !s.running() }) || !s.running() {
+	if !pollEvery(100*time.Millisecond, startTimeout, func() bool { return ready() || !s.running() }) || !s.running() {
 		return fmt.Errorf("the service did not become ready:\n%s", s.said)
 	}
 	return nil
@@ -247,9 +247,13 @@ func closeShared() error {
 
 // poll asks until ok, at most for a while.
 func poll(patience time.Duration, ok func() bool) bool {
+	return pollEvery(20*time.Millisecond, patience, ok)
+}
+
+func pollEvery(pause, patience time.Duration, ok func() bool) bool {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for !ok() {
 		select {

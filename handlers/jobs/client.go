@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -72,7 +73,7 @@ type Options struct {
 func New(o Options) (*Client, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[analyzeArgs]) error {
-		return o.Analyzer.Run(ctx, job.Args.Run)
+		return spent(o.Analyzer.Run(ctx, job.Args.Run))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
 		return o.Fetcher.Run(ctx, job.Args.Fetch)
@@ -97,6 +98,16 @@ func New(o Options) (*Client, error) {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	return &Client{river: client}, nil
+}
+
+// spent ends the job of an attempt that was cut off. River would run it again after
+// the next start, but an attempt claims its work once: the sweep enqueues the next.
+// The text alone is passed on, because River goes by the cause.
+func spent(err error) error {
+	if err == nil {
+		return nil
+	}
+	return river.JobCancel(errors.New(err.Error()))
 }
 
 // Start works jobs until Stop. Ending ctx cuts running jobs off.

@@ -36,7 +36,7 @@ func newOrigin(t *testing.T, serve http.HandlerFunc) (w *world, url string) {
 }
 
 // fetch registers a URL and runs the first attempt at it.
-func (w *world) fetch(t *testing.T, ctx context.Context, url string) (command.Fetch, error) { //nolint:revive // t first, as everywhere in tests
+func (w *world) fetch(t *testing.T, ctx context.Context, url string) (command.Fetch, error) {
 	t.Helper()
 	v, err := w.CreateVideo(t.Context(), w.caller, command.CreateVideo{URL: &url})
 	require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/eventstore/postgres"
+	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
@@ -27,9 +28,14 @@ const (
 // sweeper of a living node whose jobs are only enqueued unless its client is started.
 func (w *world) sweeper(t *testing.T) (*jobs.Sweeper, *jobs.Client) {
 	t.Helper()
+	return w.sweeperWith(t, &gpufixture.Engine{Detections: seen})
+}
+
+func (w *world) sweeperWith(t *testing.T, engine gpu.Engine) (*jobs.Sweeper, *jobs.Client) {
+	t.Helper()
 	client, err := jobs.New(jobs.Options{
 		Pool: w.pool, Node: aliveNode, Analyses: 2, Objects: w.objects, Log: w.log,
-		Analyzer: w.analyzer(&gpufixture.Engine{Detections: seen}),
+		Analyzer: w.analyzer(engine),
 		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)
@@ -194,4 +200,26 @@ func TestClientWorks(t *testing.T) {
 	w.requireBilled(t, shortS)
 	_, err := w.objects.Stat(t.Context(), objects.VideoKey(run.VideoID))
 	require.NoError(t, err)
+}
+
+// TestStopLeavesTheWorkToTheNextAttempt ends the client in the midst of an analysis:
+// the next sweep, of whatever node, takes it up without waiting.
+func TestStopLeavesTheWorkToTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	engine := &gpufixture.Engine{Detections: seen, Latency: patience}
+	sweeper, client := w.sweeperWith(t, engine)
+	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
+	require.NoError(t, client.Analyze(t.Context(), run))
+	require.Eventually(t, func() bool { return len(engine.Calls()) > 0 }, patience, 10*time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	require.NoError(t, client.Stop(ctx))
+	require.False(t, w.analysis(t, run).Status.Terminal())
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Equal(t, []int{1, 2}, w.attempts(t, "analyze"))
+	balance, err := w.ledger.Balance(t.Context(), w.caller.AccountID)
+	require.NoError(t, err)
+	require.EqualValues(t, shortS, balance.HeldSeconds, "the credits stay reserved")
 }
