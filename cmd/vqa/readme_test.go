@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -96,6 +97,37 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 			if anchor != "" && !anchors(document(t, path))[anchor] {
 				t.Errorf("%s links to #%s, which %s does not have", from, anchor, path)
+			}
+		}
+	}
+}
+
+// TestDocumentsNameTestsThatExist: a guarantee whose test was renamed or removed must
+// not stand there as shown.
+func TestDocumentsNameTestsThatExist(t *testing.T) {
+	t.Parallel()
+	written := map[string]bool{}
+	declaration := regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+	err := filepath.WalkDir(repository, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && path != repository && (strings.HasPrefix(d.Name(), ".") || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declaration.FindAllStringSubmatch(string(text), -1) {
+			written[m[1]] = true
+		}
+		return err
+	})
+	require.NoError(t, err)
+	for _, path := range documents(t) {
+		for _, m := range regexp.MustCompile("`((?:Test|Fuzz|Benchmark)\\w+)`").FindAllStringSubmatch(document(t, path), -1) {
+			if !written[m[1]] {
+				t.Errorf("%s names the test %s, which does not exist", path, m[1])
 			}
 		}
 	}
