@@ -32,7 +32,7 @@ with moved as (
            case when w.snapshot is null then 0 else w.version end
       from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]))
            as w(stream, expected, version, snapshot)
-     where w.expected = 0 or exists (select from streams s where s.stream = w.stream)
+     where w.expected = 0 or (select true from streams s where s.stream = w.stream limit 1)
      order by w.stream
     on conflict (stream) do update
        set version = excluded.version,
@@ -45,11 +45,10 @@ with moved as (
 
 	holdAndTakeSQL = `, held as (
     select 1
-      from streams s
-      join unnest((select $11::text[]), (select $12::bigint[])) as a(stream, expected) using (stream)
-     where s.version = a.expected
-     order by s.stream
-       for share of s
+      from (select * from unnest((select $11::text[]), (select $12::bigint[])) as a(stream, expected)
+             order by stream) as a
+     cross join lateral (select from streams s
+                          where s.stream = a.stream and s.version = a.expected for share) as s
 ), taken as (
     insert into receipts (account_id, key, request_hash, resource_id, status, body, created_at)
     select *
@@ -206,7 +205,7 @@ func headsOf(batch eventstore.Batch) heads {
 	for _, r := range batch.Receipts {
 		h.accounts, h.keys = append(h.accounts, r.AccountID), append(h.keys, r.Key)
 		h.hashes, h.resources = append(h.hashes, r.RequestHash[:]), append(h.resources, r.ResourceID)
-		h.statuses, h.bodies = append(h.statuses, int32(r.Status)), append(h.bodies, bodyOf(r.Body))
+		h.statuses, h.bodies = append(h.statuses, int32(r.Status)), append(h.bodies, bodyOf(r.Body)) //nolint:gosec // an HTTP status
 		h.createdAt = append(h.createdAt, r.CreatedAt)
 	}
 	return h

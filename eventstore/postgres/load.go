@@ -18,9 +18,9 @@ const loadSQL = `
 select s.stream, s.version, s.snapshot_version,
        case when e.version is null or e.version = s.snapshot_version + 1 then s.snapshot end,
        e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at
-  from streams s
-  left join events e on e.stream = s.stream and e.version > s.snapshot_version
- where s.stream = any((select $1::text[])::text[])
+  from unnest((select $1::text[])) as n(stream)
+ cross join lateral (select * from streams where stream = n.stream offset 0) as s
+  left join lateral (select * from events where stream = s.stream and version > s.snapshot_version offset 0) as e on true
  order by s.stream, e.version`
 
 // Load implements eventstore.Store with one statement, hence one snapshot.
