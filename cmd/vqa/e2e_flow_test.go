@@ -11,9 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// analysisTimeout is how long an analysis of a short clip may take on a busy machine.
-const analysisTimeout = 100 * time.Second
-
 // TestMainJob asks what is really in a video, and follows the bill.
 func TestMainJob(t *testing.T) {
 	t.Parallel()

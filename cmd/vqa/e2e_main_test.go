@@ -51,7 +51,7 @@ func run(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(workshop)) }()
-	if err := os.Chmod(workshop, 0o755); err != nil { //nolint:gosec // see workshop
+	if err := os.Chmod(workshop, 0o755); err != nil {
 		return 1, err
 	}
 	code = m.Run()
@@ -89,7 +89,7 @@ func newService(settings ...string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // see workshop
+	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
 	// The port must be known before the start: the public URL is made of it.
@@ -110,7 +110,7 @@ func newService(settings ...string) (*service, error) {
 
 // start runs the service until it is ready.
 func (s *service) start() error {
-	s.cmd = exec.Command(s.binary, "serve") //nolint:noctx // terminate and kill end it
+	s.cmd = exec.Command(s.binary, "serve")
 	s.cmd.Env = s.env
 	s.cmd.Stderr = s.said
 	if err := s.cmd.Start(); err != nil {
@@ -119,7 +119,7 @@ func (s *service) start() error {
 	s.exited = make(chan struct{})
 	go func() { defer close(s.exited); _ = s.cmd.Wait() }()
 	ready := func() bool {
-		resp, err := http.Get("http://" + s.addr + "/readyz") //nolint:noctx // bounded by poll's patience with a local server
+		resp, err := http.Get("http://" + s.addr + "/readyz")
 		if err != nil {
 			return false
 		}
