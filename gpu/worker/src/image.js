@@ -7,8 +7,8 @@
  * @property {Uint8Array} data RGB, 3 bytes a pixel, row by row
  */
 
-/** Gray of the border around a letterboxed frame, as the detector was trained. */
-const BORDER = 114;
+/** Gray of what lies outside a frame in a crop. */
+const OUTSIDE = 114;
 
 /**
  * Where a frame lies inside the square input of a model.
@@ -20,9 +20,11 @@ const BORDER = 114;
  */
 
 /**
- * Centres the frame in a square on gray, keeping its aspect ratio. A frame that is
- * larger than the square is shrunk first; a smaller one is not enlarged, since
- * enlarging costs accuracy.
+ * Puts the frame into the top left corner of a square on black, keeping its aspect
+ * ratio. Black, because the detector was trained so; the corner, because it keeps the
+ * frame on the grid of the network's strides, which a centred frame misses by half a
+ * cell. A frame that is larger than the square is shrunk first; a smaller one is not
+ * enlarged, since enlarging costs accuracy.
  * @param {Image} image
  * @param {number} side of the square, pixels
  * @param {Float32Array} out side*side*3, overwritten
@@ -31,15 +33,10 @@ const BORDER = 114;
 export function letterbox(image, side, out) {
   const fitted = shrink(image, side);
   const { width, height, data } = fitted;
-  const x = (side - width) >> 1;
-  const y = (side - height) >> 1;
-  out.fill(BORDER);
+  out.fill(0);
   const row = width * 3;
-  for (let r = 0; r < height; r++) {
-    let to = ((y + r) * side + x) * 3;
-    for (let from = r * row, end = from + row; from < end; from++, to++) out[to] = data[from];
-  }
-  return { x, y, width, height };
+  for (let r = 0; r < height; r++) out.set(data.subarray(r * row, (r + 1) * row), r * side * 3);
+  return { x: 0, y: 0, width, height };
 }
 
 /**
@@ -118,7 +115,7 @@ export function cropSquare(image, square, side, out) {
 function sampleInto(out, to, image, x, y) {
   const { width, height, data } = image;
   if (x < -0.5 || y < -0.5 || x > width - 0.5 || y > height - 0.5) {
-    out[to] = out[to + 1] = out[to + 2] = BORDER;
+    out[to] = out[to + 1] = out[to + 2] = OUTSIDE;
     return;
   }
   const x0 = Math.max(0, Math.floor(x)), y0 = Math.max(0, Math.floor(y));
