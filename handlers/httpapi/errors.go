@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strconv"
@@ -28,7 +29,11 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	x := exchangeOf(r.Context())
 	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
-		x.log.ErrorContext(r.Context(), "request failed", "request_id", x.requestID, "code", string(f.Code), "error", cause(err))
+		level := slog.LevelError
+		if entry.Status == http.StatusServiceUnavailable {
+			level = slog.LevelWarn // a state of the service, told to be tried again
+		}
+		x.log.Log(r.Context(), level, "request failed", "request_id", x.requestID, "code", string(f.Code), "error", cause(err))
 	}
 	writeEnvelope(w, entry.Status, f, x.requestID)
 }

@@ -82,7 +82,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 }
 
 func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
-	jobs, err := jobsOf(ctx, s.Client, alive, func(a analyzeArgs) (string, int) { return a.AnalysisID, a.Attempt })
+	jobs, err := jobsOf[analyzeArgs](ctx, s.Client, alive)
 	if err != nil {
 		return err
 	}
@@ -91,8 +91,8 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 		return err
 	}
 	for _, a := range open {
-		run := command.Run{AccountID: a.AccountID, AnalysisID: a.ID, VideoID: a.VideoID, Attempt: a.Attempt + 1}
 		known := jobs[a.ID]
+		run := command.Run{AccountID: a.AccountID, AnalysisID: a.ID, VideoID: a.VideoID, Attempt: a.Attempt + 1, Cause: known.cause}
 		if known.working(a.Attempt) || s.Now().Sub(a.CreatedAt) < grace && known.last == 0 {
 			continue
 		}
@@ -120,7 +120,7 @@ func (s *Sweeper) giveUp(ctx context.Context, run command.Run) error {
 }
 
 func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
-	jobs, err := jobsOf(ctx, s.Client, alive, func(a fetchArgs) (string, int) { return a.VideoID, a.Attempt })
+	jobs, err := jobsOf[fetchArgs](ctx, s.Client, alive)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 		if known.working(0) || s.Now().Sub(v.CreatedAt) < grace && known.last == 0 {
 			continue
 		}
-		fetch := command.Fetch{AccountID: v.AccountID, VideoID: v.ID, URL: v.URL, Attempt: known.last + 1}
+		fetch := command.Fetch{AccountID: v.AccountID, VideoID: v.ID, URL: v.URL, Attempt: known.last + 1, Cause: known.cause}
 		if fetch.Attempt > maxAttempts {
 			err = errors.Join(err, s.Commands.FailVideo(ctx, fetch, fault.New(fault.URLFetchFailed, "")))
 			continue
@@ -158,6 +158,8 @@ func (s *Sweeper) uploads(ctx context.Context) error {
 type known struct {
 	// last is the highest attempt that was ever enqueued, 0 for none.
 	last int
+	// cause is what led to the work, for the events of the next attempt.
+	cause command.Cause
 	// live are the attempts that wait or run on a living node.
 	live map[int]bool
 }
@@ -183,9 +185,23 @@ var unfinished = []rivertype.JobState{
 	rivertype.JobStateRunning, rivertype.JobStateDiscarded, rivertype.JobStateCancelled,
 }
 
+// attemptArgs are the arguments of a job that is one attempt at a piece of work.
+type attemptArgs interface {
+	river.JobArgs
+	attempt() (id string, number int, cause command.Cause)
+}
+
+func (a analyzeArgs) attempt() (id string, number int, cause command.Cause) {
+	return a.AnalysisID, a.Attempt, a.Cause
+}
+
+func (a fetchArgs) attempt() (id string, number int, cause command.Cause) {
+	return a.VideoID, a.Attempt, a.Cause
+}
+
 // jobsOf reads the jobs of one kind by the id of their work. The sweep asks for them
 // before it asks for open work, so that what ends in between is not taken for lost.
-func jobsOf[A river.JobArgs](ctx context.Context, c *Client, alive func(string) bool, name func(A) (string, int)) (map[string]known, error) {
+func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bool) (map[string]known, error) {
 	var args A
 	all := map[string]known{}
 	params := river.NewJobListParams().Kinds(args.Kind()).States(unfinished...).First(jobsPage)
@@ -199,9 +215,9 @@ func jobsOf[A river.JobArgs](ctx context.Context, c *Client, alive func(string) 
 			if err := json.Unmarshal(job.EncodedArgs, &a); err != nil {
 				return nil, fmt.Errorf("reading job %d: %w", job.ID, err)
 			}
-			id, attempt := name(a)
+			id, attempt, cause := a.attempt()
 			k := all[id]
-			k.last = max(k.last, attempt)
+			k.last, k.cause = max(k.last, attempt), cause
 			if isLive(job, alive) {
 				if k.live == nil {
 					k.live = map[int]bool{}

@@ -123,6 +123,10 @@ func TestThreeAttemptsThenStuck(t *testing.T) {
 		require.NoError(t, sweeper.Sweep(t.Context()))
 	}
 	require.Equal(t, []int{1, 2, 3}, w.attempts(t, "analyze"))
+	var causes int
+	require.NoError(t, w.pool.QueryRow(t.Context(),
+		"select count(distinct args->>'cause') from river_job where kind = 'analyze' and args->'cause'->>'request_id' = $1", run.Cause.RequestID).Scan(&causes))
+	require.Equal(t, 1, causes, "every attempt carries what led to the first")
 	a := w.analysis(t, run)
 	require.Equal(t, analysis.FailedStatus, a.Status)
 	require.Equal(t, fault.StuckTimeout, a.Error.Code)

@@ -187,7 +187,7 @@ func (w *world) ask(t *testing.T, v video.State) command.Run {
 	prompt := "Is there a stop sign?"
 	p, err := w.CreateAnalysis(t.Context(), w.caller, command.CreateAnalysis{VideoID: v.ID, Prompt: &prompt})
 	require.NoError(t, err)
-	return command.Run{AccountID: w.caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.ID, Attempt: 1}
+	return command.Run{AccountID: w.caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.ID, Attempt: 1, Cause: command.Cause{RequestID: "req_1", CausationID: "position:1"}}
 }
 
 func (w *world) analysis(t *testing.T, run command.Run) analysis.State {
