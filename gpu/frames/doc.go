@@ -12,7 +12,8 @@
 //   - A video with at least one decodable picture yields at least one frame: the fps
 //     filter of ffmpeg alone drops very short ones, then the first picture is taken.
 //   - Pictures are upright (rotation applied), square-pixelled, at most LongSide long,
-//     never enlarged, shrunk by averaging areas, JPEG at quality 3.
+//     never enlarged, shrunk by averaging areas, JPEG at quality 3 with the colours of
+//     the video.
 //   - Memory is bounded: one frame here, a pipe's buffer between, ffmpeg under a limit
 //     of address space; a slow consumer stalls ffmpeg instead of filling memory.
 //   - The process is gone when the iteration ends, however it ends.

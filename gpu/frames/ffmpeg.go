@@ -85,13 +85,14 @@ func inputName(source string) string {
 }
 
 // filters: the grid (rounding up gives each instant the last picture before it), the
-// time on descriptor 3, then the size.
+// time on descriptor 3, then the size. A JPEG is always read as full range BT.601,
+// whatever the video is coded in.
 func filters(opts Options, mode mode) string {
 	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", opts.LongSide)
 	chain := []string{
 		"metadata=mode=add:key=at:value=1",
 		`metadata=mode=print:key=at:direct=1:file='pipe\:3'`,
-		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc", scale, scale),
+		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc:out_color_matrix=bt601", scale, scale),
 		"setsar=1", "format=yuvj420p",
 	}
 	if mode == sampled {
@@ -121,7 +122,7 @@ func start(ctx context.Context, args []string) (*process, error) {
 		return nil, fmt.Errorf("frames: %w", err)
 	}
 	// The child has its own copy.
-	defer write.Close()
+	defer func() { _ = write.Close() }()
 	p := &process{cmd: exec.CommandContext(ctx, "ffmpeg", args...), times: bufio.NewReaderSize(read, 256), timesEnd: read}
 	p.cmd.ExtraFiles = []*os.File{write}
 	p.cmd.Stderr = &p.stderr
@@ -133,7 +134,7 @@ func start(ctx context.Context, args []string) (*process, error) {
 		err = p.cmd.Start()
 	}
 	if err != nil {
-		read.Close()
+		_ = read.Close()
 		return nil, fmt.Errorf("frames: start ffmpeg: %w", err)
 	}
 	limit := unix.Rlimit{Cur: maxAddressSpace, Max: maxAddressSpace}
@@ -170,7 +171,7 @@ func (p *process) frames(yield func(Frame) bool) error {
 
 // wait reaps the process and lets go of its pipes.
 func (p *process) wait() error {
-	defer p.timesEnd.Close()
+	defer func() { _ = p.timesEnd.Close() }()
 	return p.cmd.Wait()
 }
 

@@ -157,6 +157,29 @@ func TestSizes(t *testing.T) {
 	}
 }
 
+func TestColoursSurvive(t *testing.T) {
+	t.Parallel()
+	// The same red in three codings; read as another one it is off by 15 or more.
+	for name, args := range map[string][]string{
+		"BT.601":             {"-vf", "scale=out_color_matrix=bt601,format=yuv444p", "-colorspace", "bt470bg"},
+		"BT.709":             {"-vf", "scale=out_color_matrix=bt709,format=yuv444p", "-colorspace", "bt709"},
+		"BT.709, full range": {"-vf", "scale=out_color_matrix=bt709:out_range=pc,format=yuv444p", "-colorspace", "bt709", "-color_range", "pc"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			source := lavfi("color=0xC81428:s=64x48:r=10,format=rgb24", args...)
+			clip := render(t, "red.mp4", append(source, "-frames:v", "3", "-c:v", "libx264", "-qp", "1")...)
+			for f, err := range frames.Sample(t.Context(), clip, frames.Options{}) {
+				require.NoError(t, err)
+				img, err := jpeg.Decode(bytes.NewReader(f.JPEG))
+				require.NoError(t, err)
+				r, g, b, _ := img.At(32, 24).RGBA()
+				require.InDeltaSlice(t, []int{200, 20, 40}, []int{int(r >> 8), int(g >> 8), int(b >> 8)}, 6)
+			}
+		})
+	}
+}
+
 func TestRotationIsApplied(t *testing.T) {
 	t.Parallel()
 	plain := render(t, "plain.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
