@@ -109,7 +109,12 @@ func holds(quantity query.Quantity, n int, t tally) (yes bool, confidence float6
 	case query.AtMost:
 		yes, confidence = reach(v + 1)
 		return !yes, confidence
+	default:
+		return equals(v, n, t)
 	}
+}
+
+func equals(v, n int, t tally) (yes bool, confidence float64) {
 	switch {
 	case n == v:
 		return true, t.exactly(n)

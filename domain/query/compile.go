@@ -180,6 +180,7 @@ func (p *parser) settle(q *Query) {
 			q.Subjects[0].Quantity = opposite(q.Subjects[0].Quantity)
 			q.Negated = false
 		}
+	default: // the others carry it themselves
 	}
 }
 
@@ -196,6 +197,7 @@ func typeOf(q Query) Type {
 		return TypeOpenEnded
 	case Compound:
 		return TypeCompound
+	default: // its conditions decide
 	}
 	t := TypeObject
 	for _, c := range q.Conditions {
@@ -204,6 +206,7 @@ func typeOf(q Query) Type {
 			return TypeAction
 		case KindAttribute, KindState:
 			t = TypeAttribute
+		default: // place and time narrow any type
 		}
 	}
 	return t

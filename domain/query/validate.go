@@ -190,6 +190,7 @@ func checkIntent(q Query) error {
 			return invalid("subjects", "a segment needs a subject")
 		}
 		return nil
+	default: // has exactly one subject
 	}
 	if len(q.Subjects) != 1 {
 		return invalid("subjects", "prompt_intent %s needs exactly one subject", q.PromptIntent)
@@ -213,6 +214,7 @@ func checkSingle(q Query) error {
 		if !slices.ContainsFunc(q.Conditions, func(c Condition) bool { return string(c.Kind) == string(q.PromptIntent) }) {
 			return invalid("conditions", "prompt_intent %s needs a condition of that kind", q.PromptIntent)
 		}
+	default: // checkIntent has handled it
 	}
 	switch q.PromptIntent {
 	case Absence:
@@ -223,6 +225,7 @@ func checkSingle(q Query) error {
 		if q.Negated {
 			return invalid("negated", "must be false for prompt_intent %s", q.PromptIntent)
 		}
+	default: // may be asked either way
 	}
 	return nil
 }
