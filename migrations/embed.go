@@ -51,7 +51,7 @@ func Up(ctx context.Context, url string) error {
 		}
 		// The pool is closed at once, and the lock goes with its connection.
 		db := stdlib.OpenDBFromPool(pool)
-		defer db.Close()
+		defer func() { _ = db.Close() }() // the pool outlives it
 		if err := upOurs(ctx, db); err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}

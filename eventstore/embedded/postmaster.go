@@ -151,7 +151,7 @@ func freePort(ctx context.Context, wanted int) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port //nolint:forcetypeassert // the address of a TCP listener
+	port := l.Addr().(*net.TCPAddr).Port
 	if err := l.Close(); err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}

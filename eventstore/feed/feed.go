@@ -98,7 +98,7 @@ func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) err
 	wake := f.addWaker()
 	defer f.removeWaker(wake)
 	db := stdlib.OpenDBFromPool(f.pool)
-	defer db.Close()
+	defer func() { _ = db.Close() }() // the pool stays open
 
 	log := f.log.With("group", group)
 	logger := watermill.NewSlogLoggerWithLevelMapping(log, map[slog.Level]slog.Level{

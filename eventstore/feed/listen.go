@@ -28,7 +28,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		heard, err := f.listen(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // it was asked to end
 		}
 		if heard {
 			pause = reconnectMin

@@ -79,7 +79,7 @@ func TestReadWaitsForAnEarlierPosition(t *testing.T) {
 }
 
 // terminate ends a transaction as a crash of its client would.
-func terminate(ctx context.Context, tx pgx.Tx) error {
+func terminate(_ context.Context, tx pgx.Tx) error {
 	return tx.Conn().PgConn().Conn().Close()
 }
 

@@ -30,7 +30,7 @@ const (
 
 // held keeps the server of this process in reach: once the collector took it, the
 // finalizer of its lock file would let go of the server in the midst of a test.
-var held *embedded.Server
+var held *embedded.Server //nolint:unused // being written is its use
 
 // server is the one of this process. It is never closed: the kernel drops its
 // hold when the process ends, and the embedded server then ends by itself.
