@@ -133,7 +133,7 @@ func run(ctx context.Context, source string, opts Options, mode mode, yield func
 		return err
 	case ctx.Err() != nil:
 		return fmt.Errorf("frames: %w", context.Cause(ctx))
-	case context.Cause(bounded) == errStalled:
+	case errors.Is(context.Cause(bounded), errStalled):
 		return fmt.Errorf("frames: %w", errStalled)
 	case exit != nil:
 		return failure(source, exit, p.said())

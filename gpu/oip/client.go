@@ -183,7 +183,7 @@ func (c *Client) call(ctx context.Context, method, path string, header http.Head
 	if err != nil {
 		return reply{}, unavailable(ctx, limited, err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	content, err := io.ReadAll(io.LimitReader(res.Body, c.opts.MaxResponseBytes+1))
 	switch {
 	case err != nil:

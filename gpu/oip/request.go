@@ -102,7 +102,7 @@ func bytesSize(name string, elements [][]byte) (bytesTensor, error) {
 
 func (t bytesTensor) append(body []byte) []byte {
 	for _, element := range t.elements {
-		body = binary.LittleEndian.AppendUint32(body, uint32(len(element)))
+		body = binary.LittleEndian.AppendUint32(body, uint32(len(element))) //nolint:gosec // at most maxBytesElement
 		body = append(body, element...)
 	}
 	return body

@@ -162,7 +162,7 @@ func (t *tensor) readRaw(raw []byte, count int) error {
 	case "INT32":
 		t.ints = make([]int32, count)
 		for i := range t.ints {
-			t.ints[i] = int32(binary.LittleEndian.Uint32(raw[4*i:]))
+			t.ints[i] = int32(binary.LittleEndian.Uint32(raw[4*i:])) //nolint:gosec // two's complement on the wire
 		}
 	case "BOOL":
 		t.bools = make([]bool, count)

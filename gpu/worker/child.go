@@ -39,7 +39,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
-	defer stdin.Close()
+	defer func() { _ = stdin.Close() }()
 	announced := make(chan announcement, 1)
 	stdout := &lines{take: func(line []byte) { announce(line, announced) }}
 	stderr := &lines{take: func(line []byte) { w.opts.Log.Warn("inference worker", slog.String("said", string(line))) }}
