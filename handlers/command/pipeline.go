@@ -334,7 +334,7 @@ func idempotencyRunning() error {
 // backoff waits a random moment that grows with the number of tries.
 func backoff(ctx context.Context, try int) {
 	limit := min(time.Duration(1<<try)*time.Millisecond, 100*time.Millisecond)
-	timer := time.NewTimer(rand.N(limit))
+	timer := time.NewTimer(rand.N(limit)) //nolint:gosec // no secret
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -156,7 +156,7 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 	c := w.customer(100)
 	videoID := c.ready()
 	analysisID := c.ask(videoID, "Is there a dog?")
-	follow := func(lastID string) (*http.Response, func() (string, map[string]any)) {
+	follow := func(lastID string) (http.Header, func() (string, map[string]any)) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.url+"/v1/analyses/"+analysisID+"/events", nil)
 		require.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+c.key.Secret)
@@ -167,7 +167,7 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = got.Body.Close() })
 		lines := bufio.NewScanner(got.Body)
-		return got, func() (name string, data map[string]any) {
+		return got.Header, func() (name string, data map[string]any) {
 			for lines.Scan() {
 				field, value, _ := strings.Cut(lines.Text(), ": ")
 				switch {
@@ -182,8 +182,8 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 			return "", nil
 		}
 	}
-	got, next := follow("")
-	require.Equal(t, "text/event-stream", got.Header.Get("Content-Type"))
+	header, next := follow("")
+	require.Equal(t, "text/event-stream", header.Get("Content-Type"))
 	seen, first := next()
 	require.Equal(t, "queued", first["status"])
 	_, later := follow(seen)

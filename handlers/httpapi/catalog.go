@@ -189,7 +189,7 @@ func (d document) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
 
 // GetIndex answers GET /.
 func (s *server) GetIndex(context.Context, api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
-	paths := map[string]string{
+	paths := map[string]string{ //nolint:gosec // G101 takes a path for a credential
 		"openapi": "/v1/openapi.json", "errors": "/v1/errors", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",
 		"test_fixture": "/v1/test-fixture", "compiled_query_schema": "/v1/schemas/compiled-query.json",
 		"sandbox": "/v1/sandbox", "docs": "/docs", "health": "/healthz", "readiness": "/readyz",

@@ -64,7 +64,7 @@ func code(err error) fault.Code {
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	body := strings.Repeat("movie", 100_000)
-	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+	s := newSite(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "video/mp4")
 		w.Header().Set("Content-Length", fmt.Sprint(len(body)))
 		_, _ = io.WriteString(w, body)

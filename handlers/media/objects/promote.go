@@ -70,7 +70,7 @@ func (s *Store) link(from, to string) (bool, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, fault.NotFound().WithCause(err)
 		}
-		return false, nil //nolint:nilerr // no hard links here: the caller copies, and a real fault shows there
+		return false, nil // no hard links here: the caller copies, and a real fault shows there
 	}
 	// A rename between two names of one file does nothing and leaves both, so the
 	// temporary name is removed in any case.

@@ -15,7 +15,7 @@ import (
 type Writer struct {
 	store  *Store
 	key    string
-	ctx    context.Context //nolint:containedctx // blob binds a write to one context, and abort is its cancellation
+	ctx    context.Context // blob binds a write to one context, and abort is its cancellation
 	cancel context.CancelFunc
 	w      *blob.Writer
 	n      int64
