@@ -92,7 +92,7 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	if err != nil {
 		return err
 	}
-	defer func() { //nolint:contextcheck // closing has deadlines of its own
+	defer func() {
 		// The answer was given; a server that stops badly must still be told of.
 		err = errors.Join(err, s.Close())
 	}()

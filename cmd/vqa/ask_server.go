@@ -32,7 +32,7 @@ type session struct {
 // and gets a key. at and key are empty to look for them.
 func connect(ctx context.Context, c config, at, key string, notices io.Writer) (s *session, err error) {
 	s = &session{config: c, notices: notices}
-	defer func() { //nolint:contextcheck // closing has deadlines of its own
+	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
 			s = nil
@@ -127,7 +127,7 @@ func (s *session) commands(ctx context.Context, do func(*command.Service) error)
 	if err != nil {
 		return err
 	}
-	return errors.Join(do(a.commands), a.Close()) //nolint:contextcheck // closing has deadlines of its own
+	return errors.Join(do(a.commands), a.Close())
 }
 
 // sharesData reports whether the running server may keep its data where this program

@@ -86,7 +86,7 @@ func (s *server) metrics() http.Handler {
 	gauge("vqa_analyses_queued", "Live analyses that wait for a worker; -1 when unknown.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 		defer cancel()
-		n, err := s.app.resources.QueuedAnalyses(ctx)
+		n, err := s.resources.QueuedAnalyses(ctx)
 		if err != nil {
 			return -1
 		}

@@ -79,7 +79,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.listener, err = net.Listen("tcp", c.Addr); err != nil {
+	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Addr); err != nil {
 		return s, fmt.Errorf("listening on VQA_ADDR: %w", err)
 	}
 	key, err := secretKey(c)
@@ -96,7 +96,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: capacity}); err != nil {
 		return s, err
 	}
-	capacity.Queue = s.app.resources
+	capacity.Queue = s.resources
 	if err := s.openJobs(ctx); err != nil {
 		return s, err
 	}
@@ -158,7 +158,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.sweeper = &jobs.Sweeper{
-		Client: s.jobs, Commands: s.commands, Open: s.app.resources, Nodes: s.presence, Now: clock, Log: s.log,
+		Client: s.jobs, Commands: s.commands, Open: s.resources, Nodes: s.presence, Now: clock, Log: s.log,
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
 	return nil
@@ -171,7 +171,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		return nil, err
 	}
 	return httpapi.New(httpapi.Options{
-		Service: s.commands, Resources: s.app.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
+		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,
