@@ -46,8 +46,11 @@ const (
 // window, the life of a signed URL and an hour to spare.
 const objectSweepAge = 26 * time.Hour
 
-// objectSweepEvery is how often such uploads are looked for.
-const objectSweepEvery = time.Hour
+// housekeepingEvery is how often such uploads and expired receipts are looked for.
+const housekeepingEvery = time.Hour
+
+// receiptSweep is how many receipts one statement removes.
+const receiptSweep = 1000
 
 // server is the whole service in one process.
 type server struct {
@@ -55,6 +58,7 @@ type server struct {
 	objects  *objects.Store
 	intake   *media.Intake
 	engine   gpu.Engine
+	capacity *jobs.Capacity
 	closers  []func() error
 	jobs     *jobs.Client
 	feed     *feed.Feed
@@ -92,11 +96,11 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err := s.openEngine(ctx, c, log); err != nil {
 		return s, err
 	}
-	capacity := &jobs.Capacity{Engine: s.engine, Now: clock}
-	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: capacity}); err != nil {
+	s.capacity = &jobs.Capacity{Engine: s.engine, Now: clock}
+	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: s.capacity}); err != nil {
 		return s, err
 	}
-	capacity.Queue = s.resources
+	s.capacity.Queue = s.resources
 	if err := s.openJobs(ctx); err != nil {
 		return s, err
 	}
@@ -183,7 +187,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		SandboxAddress: httpapi.AddressHash(addressKey(key), proxies),
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping},
-			{Name: "inference", Check: s.engine.Ready},
+			{Name: "inference", Check: s.capacity.InferenceReady},
 		},
 	})
 }
@@ -209,7 +213,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
-	s.work("the object sweep", func() error { s.sweepObjects(working); return nil })
+	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	s.work("the HTTP server", func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -231,14 +235,22 @@ func (s *server) work(name string, part func() error) {
 	})
 }
 
-func (s *server) sweepObjects(ctx context.Context) {
-	ticker := time.NewTicker(objectSweepEvery)
+// keepHouse removes what nobody can ask for any more: abandoned uploads and receipts
+// past their replay window.
+func (s *server) keepHouse(ctx context.Context) {
+	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
 	for {
 		if n, err := s.objects.Sweep(ctx, objectSweepAge); err != nil && ctx.Err() == nil {
-			s.log.Error("sweeping abandoned uploads failed", "error", err)
+			s.log.Error("removing abandoned uploads failed", "error", err)
 		} else if n > 0 {
 			s.log.Info("removed abandoned uploads", "count", n)
+		}
+		for n := int64(receiptSweep); n == receiptSweep && ctx.Err() == nil; {
+			var err error
+			if n, err = s.store.DeleteExpiredReceipts(ctx, clock(), receiptSweep); err != nil && ctx.Err() == nil {
+				s.log.Error("removing expired receipts failed", "error", err)
+			}
 		}
 		select {
 		case <-ticker.C:
