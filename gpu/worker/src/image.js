@@ -20,11 +20,9 @@ const OUTSIDE = 114;
  */
 
 /**
- * Puts the frame into the top left corner of a square on black, keeping its aspect
- * ratio. Black, because the detector was trained so; the corner, because it keeps the
- * frame on the grid of the network's strides, which a centred frame misses by half a
- * cell. A frame that is larger than the square is shrunk first; a smaller one is not
- * enlarged, since enlarging costs accuracy.
+ * Centres the frame in a square on black, as the detector was trained, keeping its
+ * aspect ratio. A frame that is larger than the square is shrunk first; a smaller one
+ * is not enlarged, since enlarging costs accuracy.
  * @param {Image} image
  * @param {number} side of the square, pixels
  * @param {Float32Array} out side*side*3, overwritten
@@ -33,10 +31,12 @@ const OUTSIDE = 114;
 export function letterbox(image, side, out) {
   const fitted = shrink(image, side);
   const { width, height, data } = fitted;
+  const x = (side - width) >> 1;
+  const y = (side - height) >> 1;
   out.fill(0);
   const row = width * 3;
-  for (let r = 0; r < height; r++) out.set(data.subarray(r * row, (r + 1) * row), r * side * 3);
-  return { x: 0, y: 0, width, height };
+  for (let r = 0; r < height; r++) out.set(data.subarray(r * row, (r + 1) * row), ((y + r) * side + x) * 3);
+  return { x, y, width, height };
 }
 
 /**

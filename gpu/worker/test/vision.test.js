@@ -29,14 +29,14 @@ test('suppress keeps the order of equal scores', () => {
   assert.deepEqual(suppress([b, a]), [b, a]);
 });
 
-test('letterbox fills the corner of a black square and enlarges nothing', () => {
+test('letterbox centres on black and enlarges nothing', () => {
   const out = new Float32Array(8 * 8 * 3).fill(9);
-  assert.deepEqual(letterbox(plain(4, 2, [1, 2, 3]), 8, out), { x: 0, y: 0, width: 4, height: 2 });
+  assert.deepEqual(letterbox(plain(4, 2, [1, 2, 3]), 8, out), { x: 2, y: 3, width: 4, height: 2 });
   const at = (x, y) => [...out.subarray((y * 8 + x) * 3, (y * 8 + x) * 3 + 3)];
-  assert.deepEqual(at(0, 0), [1, 2, 3]);
-  assert.deepEqual(at(3, 1), [1, 2, 3]);
-  assert.deepEqual(at(4, 1), [0, 0, 0]);
-  assert.deepEqual(at(0, 2), [0, 0, 0]);
+  assert.deepEqual(at(2, 3), [1, 2, 3]);
+  assert.deepEqual(at(5, 4), [1, 2, 3]);
+  assert.deepEqual(at(6, 4), [0, 0, 0]);
+  assert.deepEqual(at(2, 2), [0, 0, 0]);
 });
 
 test('shrink averages all pixels and keeps the aspect ratio', () => {
