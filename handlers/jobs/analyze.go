@@ -64,9 +64,20 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case !final(err):
+		return fmt.Errorf("analyzing %s: %w", run.AnalysisID, err)
 	}
 	log.Warn("analysis failed", "error", err)
 	return z.fail(ctx, run, err)
+}
+
+// final reports whether an error lies in the video or the engine. Any other, such as a
+// database that was away for a moment, may be gone at the next attempt.
+func final(err error) bool {
+	var input *inputError
+	var refused *gpu.InferenceError
+	var away *gpu.UnavailableError
+	return errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
 }
 
 // look prepares the source and gathers the evidence for a question.

@@ -64,6 +64,34 @@ func TestEngineComesBack(t *testing.T) {
 	w.requireBilled(t, shortS)
 }
 
+// lostFor is a store that cannot be reached the first time it is asked.
+type lostFor struct {
+	jobs.Sources
+	asked int
+}
+
+func (l *lostFor) Source(ctx context.Context, key string) (string, error) {
+	l.asked++
+	if l.asked == 1 {
+		return "", errors.New("no route to the store")
+	}
+	return l.Sources.Source(ctx, key)
+}
+
+func TestPassingFailureIsLeftToTheNextAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	z := w.analyzer(&gpufixture.Engine{Detections: seen})
+	z.Sources = &lostFor{Sources: z.Sources}
+	require.ErrorContains(t, z.Run(t.Context(), run), "no route to the store")
+	require.Equal(t, analysis.Preparing, w.analysis(t, run).Status, "nothing is said against the video")
+	run.Attempt = 2
+	require.NoError(t, z.Run(t.Context(), run))
+	require.Equal(t, analysis.CompletedStatus, w.analysis(t, run).Status)
+	w.requireBilled(t, shortS)
+}
+
 func TestEngineFails(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
