@@ -39,14 +39,14 @@ func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) 
 	return t
 }
 
-// pairwise is the probability of k instances in the best two neighbours, or in the
-// only frame of the video.
+// pairwise is the probability of k instances, k > 1, in the best two neighbours, or in
+// the only frame of the video.
 func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
 	kth := func(s sample) float64 {
 		if len(s.scores) < k {
 			return cal.Probability(0)
 		}
-		return cal.Probability(s.scores[k-1])
+		return cal.Probability(s.scores[k-1] - cal.Further)
 	}
 	if single {
 		return kth(samples[0])

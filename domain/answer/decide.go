@@ -67,8 +67,8 @@ func sane(ev Evidence) Evidence {
 }
 
 // visibility is the probability that the subject is visible at all. Without a trusted
-// run it is that of the best single sight, cut by the vote where a rival class holds
-// the place.
+// run it is that of the best sight: cut by the vote where a rival class holds the place,
+// and just short of undecided for a flicker.
 func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	trusted, doubtful := 0.0, cal.Probability(0)
 	inRun := make([]bool, len(samples))
@@ -79,8 +79,10 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 			trusted = max(trusted, p)
 		case r.outvoted:
 			doubtful = max(doubtful, min(p*r.share, below(cal)))
-		case r.best < cal.Threshold && r.samples >= cal.Sustained:
-			doubtful = max(doubtful, below(cal))
+		case r.samples >= cal.Sustained:
+			doubtful = max(doubtful, p, cal.Probability(cal.Threshold))
+		case r.best < cal.Flash:
+			doubtful = max(doubtful, min(p, below(cal)))
 		default:
 			doubtful = max(doubtful, p)
 		}
@@ -99,8 +101,8 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	return doubtful
 }
 
-// below is a probability just under the threshold: an outvoted or a weak sight may make
-// a `no` doubtful, but not undecided.
+// below is a probability just under the threshold: an outvoted sight or a flicker may
+// make a `no` doubtful, but not undecided.
 func below(cal Calibration) float64 { return cal.Probability(cal.Threshold) - 0.01 }
 
 func trustedOf(runs []run) []run {

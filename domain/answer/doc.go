@@ -10,8 +10,8 @@
 //  1. The subject's classes are looked up; detections of several of its classes at
 //     one place are one object.
 //  2. Neighbouring samples that reach Keep form a run; one missed sample does not end
-//     it. A weak sight counts next to a strong one; alone it only makes a `no` less
-//     sure.
+//     it. A weak sight counts next to a strong one; alone it makes a `no` less sure,
+//     and undecided when it lasts for Sustained samples.
 //  3. A run is trusted when two neighbouring samples of it pass Threshold or one
 //     passes Peak, and when no other class outvotes the subject at the same place
 //     over the run: the weak "cat" on a dog is the dog.
@@ -24,7 +24,8 @@
 //	form not answered today                         indeterminate   unsupported_…
 //	no frames, or the model does not know the term  indeterminate   nothing_detected
 //	a trusted run                                   yes/no by form  -
-//	a score over Threshold, but no trusted run      indeterminate   low_confidence
+//	a lasting weak sight, or one over Flash         indeterminate   low_confidence
+//	that no neighbour supports and none outvotes
 //	nothing, and the classes do not cover the word  indeterminate   nothing_detected
 //	nothing                                         no (absence: yes)  -
 //
