@@ -47,13 +47,14 @@ type overheadRound struct {
 	claim, begin, look, settle, answer time.Duration
 }
 
-// prepare renders a clip that is real work to decode, uploads it and decodes it.
+// prepare renders a clip that is real work to decode, at the rate of a phone's video of
+// this size, uploads it and decodes it.
 func (o *overhead) prepare(b *testing.B, s *server, c *client) {
 	b.Helper()
 	clip := filepath.Join(b.TempDir(), "clip.mp4")
 	out, err := exec.CommandContext(benchContext(b), "ffmpeg", "-v", "error", "-f", "lavfi",
 		"-i", fmt.Sprintf("testsrc2=size=640x360:rate=30:duration=%d,noise=alls=12:allf=t", benchClipSeconds),
-		"-c:v", "libx264", "-preset", "veryfast", "-crf", "23", "-pix_fmt", "yuv420p", clip).CombinedOutput()
+		"-c:v", "libx264", "-preset", "veryfast", "-b:v", "1M", "-maxrate", "1M", "-bufsize", "2M", "-pix_fmt", "yuv420p", clip).CombinedOutput()
 	require.NoError(b, err, string(out))
 	o.video = readyVideo(b, c, clip)
 	o.classes = query.COCO().Classes(query.Compile(benchPrompt))
