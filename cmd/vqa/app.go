@@ -123,7 +123,9 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 func (a *app) openDatabase(ctx context.Context) error {
 	a.ownerURL = a.config.DatabaseURL
 	if a.ownerURL == "" {
-		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(a.config.DataDir, "postgres"), Log: a.log})
+		server, err := embedded.Start(ctx, embedded.Options{
+			Dir: filepath.Join(a.config.DataDir, "postgres"), BinDir: a.config.PostgresBin, Log: a.log,
+		})
 		if err != nil {
 			return fmt.Errorf("starting the embedded Postgres: %w", err)
 		}

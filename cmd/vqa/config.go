@@ -20,6 +20,7 @@ type config struct {
 	DataDir   string `env:"VQA_DATA_DIR" envDefault:".vqa" help:"folder of the embedded database and local objects"`
 
 	DatabaseURL string `env:"VQA_DATABASE_URL" secret:"true" help:"Postgres; embedded when empty"`
+	PostgresBin string `env:"VQA_POSTGRES_BIN" help:"folder of the embedded database's programs; found on this machine, or fetched, when empty"`
 	BlobURL     string `env:"VQA_BLOB_URL" help:"object store (Go CDK blob URL); a folder under the data folder when empty"`
 
 	InferenceURL     string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol server; the embedded worker when empty"`

@@ -134,7 +134,7 @@ func checkPostgres(ctx context.Context, x *examination) finding {
 	target, place := x.DatabaseURL, masked(x.DatabaseURL, true)
 	fix := "set VQA_DATABASE_URL to a database that answers, or unset it to use the embedded one"
 	if target == "" {
-		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(x.DataDir, "postgres")})
+		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(x.DataDir, "postgres"), BinDir: x.PostgresBin})
 		if err != nil {
 			return wrong(embeddedFix(err), "%v", err)
 		}

@@ -47,7 +47,7 @@ func TestReadmeListsTheConfiguration(t *testing.T) {
 func TestDocumentsNameVariablesThatExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{ // those of tools and tests
-		"VQA_API_KEY": true, "VQA_POSTGRES_BIN": true, "VQA_TEST_DATABASE_URL": true,
+		"VQA_API_KEY": true, "VQA_TEST_DATABASE_URL": true,
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[config]()) {
 		known[f.Tag.Get("env")] = true
