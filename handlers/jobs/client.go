@@ -73,7 +73,7 @@ type Options struct {
 func New(o Options) (*Client, error) {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[analyzeArgs]) error {
-		return spent(o.Analyzer.Run(ctx, job.Args.Run))
+		return cutOff(ctx, o.Analyzer.Run(ctx, job.Args.Run))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
 		return o.Fetcher.Run(ctx, job.Args.Fetch)
@@ -100,12 +100,13 @@ func New(o Options) (*Client, error) {
 	return &Client{river: client}, nil
 }
 
-// spent ends the job of an attempt that was cut off. River would run it again after
-// the next start, but an attempt claims its work once: the sweep enqueues the next.
-// The text alone is passed on, because River goes by the cause.
-func spent(err error) error {
-	if err == nil {
-		return nil
+// cutOff cancels the job of an attempt that Stop cut off. River would run it again
+// after the next start, but an attempt claims its work once: the sweep enqueues the
+// next. A canceled job says that nothing went wrong; one that failed by itself is
+// discarded, and counts. The text alone is passed on, because River goes by the cause.
+func cutOff(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() == nil {
+		return err
 	}
 	return river.JobCancel(errors.New(err.Error()))
 }

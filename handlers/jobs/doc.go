@@ -8,8 +8,9 @@
 // is to claim the work by appending an event at the version it expects; so a job that
 // runs twice, or too late, is refused. Every node holds a lock that lasts as long as
 // it lives. The sweep looks for unfinished work that no waiting job and no job of a
-// living node is about to do, and enqueues the next attempt, or, after three, gives
-// the work up: stuck_timeout for an analysis, url_fetch_failed for a video.
+// living node is about to do, and enqueues the next attempt, or, after three were
+// lost, gives the work up: stuck_timeout for an analysis, url_fetch_failed for a video.
+// An attempt that a clean stop cut off is not a lost one.
 //
 // It may import domain, handlers/command, handlers/react, the readers of projections,
 // the contract of gpu and River. It never sees SQL.

@@ -17,8 +17,8 @@ import (
 	"vqa/handlers/command"
 )
 
-// maxAttempts bounds how often lost work is taken up again.
-const maxAttempts = 3
+// maxLost is how many attempts at one piece of work may be lost before it is given up.
+const maxLost = 3
 
 // sweepEvery is the time between two sweeps.
 const sweepEvery = 5 * time.Second
@@ -96,9 +96,9 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 		if known.working(a.Attempt) || s.Now().Sub(a.CreatedAt) < grace && known.last == 0 {
 			continue
 		}
-		// An attempt that never got to its claim counts all the same.
+		// An attempt that never got to its claim has its number all the same.
 		run.Attempt = max(run.Attempt, known.last+1)
-		if run.Attempt > maxAttempts {
+		if known.lost >= maxLost {
 			err = errors.Join(err, s.giveUp(ctx, run))
 			continue
 		}
@@ -134,7 +134,7 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 			continue
 		}
 		fetch := command.Fetch{AccountID: v.AccountID, VideoID: v.ID, URL: v.URL, Attempt: known.last + 1, Cause: known.cause}
-		if fetch.Attempt > maxAttempts {
+		if known.lost >= maxLost {
 			err = errors.Join(err, s.Commands.FailVideo(ctx, fetch, fault.New(fault.URLFetchFailed, "")))
 			continue
 		}
@@ -158,6 +158,10 @@ func (s *Sweeper) uploads(ctx context.Context) error {
 type known struct {
 	// last is the highest attempt that was ever enqueued, 0 for none.
 	last int
+	// lost counts the attempts whose process died or that failed by themselves. One that
+	// a clean stop cut off is not among them: a service that is deployed often must not
+	// give up long work.
+	lost int
 	// cause is what led to the work, for the events of the next attempt.
 	cause command.Cause
 	// live are the attempts that wait or run on a living node.
@@ -218,11 +222,14 @@ func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bo
 			id, attempt, cause := a.attempt()
 			k := all[id]
 			k.last, k.cause = max(k.last, attempt), cause
-			if isLive(job, alive) {
+			switch {
+			case isLive(job, alive):
 				if k.live == nil {
 					k.live = map[int]bool{}
 				}
 				k.live[attempt] = true
+			case job.State != rivertype.JobStateCancelled:
+				k.lost++
 			}
 			all[id] = k
 		}

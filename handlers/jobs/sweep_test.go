@@ -134,6 +134,25 @@ func TestThreeAttemptsThenStuck(t *testing.T) {
 	require.NoError(t, sweeper.Sweep(t.Context()), "there is nothing left to do")
 }
 
+// TestCleanStopsAreNotCounted: a service that is deployed often finishes long work.
+func TestCleanStopsAreNotCounted(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	sweeper, client := w.sweeper(t)
+	require.NoError(t, client.Analyze(t.Context(), run))
+	for attempt := 1; attempt <= 5; attempt++ {
+		run.Attempt = attempt
+		_, _, err := w.ClaimAnalysis(t.Context(), run, deadNode)
+		require.NoError(t, err)
+		_, err = w.pool.Exec(t.Context(), "update river_job set state = 'cancelled', finalized_at = now() where state = 'available'")
+		require.NoError(t, err)
+		require.NoError(t, sweeper.Sweep(t.Context()))
+	}
+	require.Equal(t, []int{1, 2, 3, 4, 5, 6}, w.attempts(t, "analyze"))
+	require.False(t, w.analysis(t, run).Status.Terminal())
+}
+
 func TestLostFetch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
