@@ -2,9 +2,10 @@ package jobs
 
 import (
 	"context"
-	"errors"
-	"sync"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/singleflight"
 
 	"vqa/domain/fault"
 	"vqa/gpu"
@@ -25,28 +26,32 @@ type Capacity struct {
 	}
 	Now func() time.Time
 
-	mu      sync.Mutex
-	readyAt time.Time
+	checks  singleflight.Group
+	readyAt atomic.Int64 // Unix nanoseconds; 0 before the engine ever answered
 }
 
 // InferenceReady returns nil when the engine answers, else inference_unavailable.
 func (c *Capacity) InferenceReady(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.readyAt.IsZero() && c.Now().Sub(c.readyAt) < readyFor {
+	if at := c.readyAt.Load(); at != 0 && c.Now().Sub(time.Unix(0, at)) < readyFor {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
-	err := c.Engine.Ready(ctx)
-	if err == nil {
-		c.readyAt = c.Now()
-		return nil
-	}
-	if errors.Is(ctx.Err(), context.Canceled) {
+	// Callers that come together share one check: behind an engine that hangs they must
+	// not wait for each other's. It goes on when the one that began it leaves.
+	_, err, _ := c.checks.Do("", func() (any, error) { return nil, c.check(context.WithoutCancel(ctx)) })
+	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return fault.New(fault.InferenceUnavailable, "").WithRetryAfter(5).WithCause(err)
+	return err
+}
+
+func (c *Capacity) check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	if err := c.Engine.Ready(ctx); err != nil {
+		return fault.New(fault.InferenceUnavailable, "").WithRetryAfter(5).WithCause(err)
+	}
+	c.readyAt.Store(c.Now().UnixNano())
+	return nil
 }
 
 // QueuedAnalyses counts the live analyses that wait for a worker.
