@@ -102,7 +102,7 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		Catalog: catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
-			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, SignupGrantSeconds: c.SignupGrantSeconds,
+			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP,
 		},
 	})
 	// The pipeline ends with Close, not with the caller's context: what was accepted

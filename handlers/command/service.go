@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -26,8 +25,6 @@ type Limits struct {
 	AnalysisQueueCap int
 	// SandboxPerIP bounds the sandboxes of one address in 24 hours.
 	SandboxPerIP int
-	// SignupGrantSeconds is the grant of an upgraded account.
-	SignupGrantSeconds int64
 }
 
 // Uploads is what completing a video needs of the object store.
@@ -174,7 +171,7 @@ func asExhausted(err error, tier account.Tier) error {
 // ignoreStale drops the refusal that a report met because its analysis or video
 // moved on without it.
 func ignoreStale(err error) error {
-	if fault.Has(err, fault.ResourceConflict) || fault.Has(err, fault.ResourceNotFound) {
+	if IsStale(err) {
 		return nil
 	}
 	return err
@@ -183,6 +180,5 @@ func ignoreStale(err error) error {
 // IsStale reports whether a worker's command was refused because the work is no
 // longer its own: canceled, finished, or taken over by a later attempt.
 func IsStale(err error) bool {
-	var f *fault.Fault
-	return errors.As(err, &f) && (f.Code == fault.ResourceConflict || f.Code == fault.ResourceNotFound)
+	return fault.Has(err, fault.ResourceConflict) || fault.Has(err, fault.ResourceNotFound)
 }

@@ -194,7 +194,7 @@ func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 
 func pricing() httpapi.Pricing {
 	return httpapi.Pricing{
-		PricePerSecondCents: decimal.RequireFromString("0.5"), SignupGrantSeconds: 6000, CardGrantSeconds: 12000,
+		PricePerSecondCents: decimal.RequireFromString("0.5"), CardGrantSeconds: 12000,
 		AutoRefillThresholdSeconds: 600, AllowedPurchaseCents: []int64{1000, 2500, 5000, 10000}, CustomPurchaseEnabled: true,
 		MinPurchaseCents: 500, BatchDiscountPct: 50, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 	}
@@ -221,7 +221,7 @@ func (w *world) newService(t *testing.T, log *slog.Logger, uploads command.Uploa
 		}},
 		Fixture: fixture.Fixture{}, Uploads: uploads, Capacity: w.engine,
 		Limits: command.Limits{
-			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 10, AnalysisQueueCap: 1000, SandboxPerIP: 3, SignupGrantSeconds: 6000,
+			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 10, AnalysisQueueCap: 1000, SandboxPerIP: 3,
 		},
 	})
 }
