@@ -23,9 +23,6 @@ import (
 	"vqa/projections/resources"
 )
 
-// signedLife is how long signed URLs live (api-v1.md, "Limits").
-const signedLife = time.Hour
-
 // stamp is a time as the contract shows it: UTC, in milliseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
@@ -83,7 +80,7 @@ func (s *server) renderUpload(ctx context.Context, v video.State) (*api.UploadIn
 	if v.Status != video.AwaitingUpload || v.ExpiresAt == nil {
 		return nil, nil
 	}
-	life := min(signedLife, v.ExpiresAt.Sub(s.Service.Now()))
+	life := min(objects.SignedURLLife, v.ExpiresAt.Sub(s.Service.Now()))
 	if life <= 0 {
 		return nil, nil
 	}
@@ -105,7 +102,7 @@ func (s *server) renderMedia(ctx context.Context, v video.State) (*api.SignedMed
 	if v.Filename != nil {
 		name = *v.Filename
 	}
-	signed, err := s.Objects.DownloadURL(ctx, v.File.ObjectKey, name, v.File.ContentType, signedLife)
+	signed, err := s.Objects.DownloadURL(ctx, v.File.ObjectKey, name, v.File.ContentType, objects.SignedURLLife)
 	if err != nil {
 		return nil, err
 	}

@@ -22,9 +22,6 @@ import (
 	"vqa/domain/fault"
 )
 
-// MaxVideoBytes is the size limit of a video (api-v1.md, "Limits": 2 GiB).
-const MaxVideoBytes int64 = 2147483648
-
 // SignedURLLife is the life of every signed URL (api-v1.md, "Conventions").
 const SignedURLLife = time.Hour
 

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/domain/video"
 )
 
 // newS3 is a store on a server that speaks the S3 protocol.
@@ -132,9 +133,9 @@ func testWriter(t *testing.T, s *Store) {
 	w, err = write(10, "12345", "678901")
 	require.True(t, fault.Has(err, fault.PayloadTooLarge), "%v", err)
 	w.Abort()
-	w, err = write(MaxVideoBytes)
+	w, err = write(video.MaxBytes)
 	require.NoError(t, err)
-	w.n = MaxVideoBytes // as if 2 GiB had been written
+	w.n = video.MaxBytes // as if 2 GiB had been written
 	_, err = w.Write([]byte{0})
 	require.True(t, fault.Has(err, fault.VideoTooLarge), "%v", err)
 	w.Abort()

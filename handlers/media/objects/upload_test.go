@@ -14,6 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
+
+	"vqa/domain/video"
 )
 
 // chunked hides the length of a body, so that it is sent without Content-Length.
@@ -66,11 +68,11 @@ func TestUpload(t *testing.T) {
 // allows; the announcement alone is enough.
 func TestUploadOverTwoGiB(t *testing.T) {
 	t.Parallel()
-	for _, maxBytes := range []int64{MaxVideoBytes, 1000} {
+	for _, maxBytes := range []int64{video.MaxBytes, 1000} {
 		s := newSite(t)
 		conn := dial(t, s)
 		u := s.uploadURL(t, maxBytes)
-		startPut(t, conn, u, MaxVideoBytes+1)
+		startPut(t, conn, u, video.MaxBytes+1)
 		resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 		require.NoError(t, err)
 		raw, err := io.ReadAll(resp.Body)
@@ -194,7 +196,7 @@ func TestConcurrentUploadsNeverMix(t *testing.T) {
 func BenchmarkUpload(b *testing.B) {
 	s := newSite(b)
 	const size = 64 << 20
-	u, err := s.UploadURL(b.Context(), UploadKey(videoID), mp4, MaxVideoBytes, SignedURLLife)
+	u, err := s.UploadURL(b.Context(), UploadKey(videoID), mp4, video.MaxBytes, SignedURLLife)
 	require.NoError(b, err)
 	body := strings.Repeat("x", size)
 	b.SetBytes(size)

@@ -8,6 +8,7 @@ import (
 	"gocloud.dev/blob"
 
 	"vqa/domain/fault"
+	"vqa/domain/video"
 )
 
 // Writer gathers the bytes of one object. Nothing is to be seen under its key
@@ -88,7 +89,7 @@ func (w *Writer) Abort() {
 }
 
 func tooLarge(size, limit int64) error {
-	if limit >= MaxVideoBytes || size > MaxVideoBytes {
+	if limit >= video.MaxBytes || size > video.MaxBytes {
 		return fault.New(fault.VideoTooLarge, "")
 	}
 	return fault.Newf(fault.PayloadTooLarge, "The body is larger than %d bytes, the most that this URL accepts.", limit)
