@@ -33,21 +33,15 @@ func rebuildCommand() *cobra.Command {
 			if !all {
 				return errors.New("say --all: the read models are rebuilt together")
 			}
-			c, err := loadConfig()
-			if err != nil {
-				return err
-			}
-			a, err := openApp(cmd.Context(), c, newLogger(cmd.ErrOrStderr(), c), adapters{})
-			if err != nil {
-				return err
-			}
-			bar := newProgress(cmd.ErrOrStderr(), "rebuilding", "events")
-			differences, err := a.rebuild(cmd.Context(), bar.set)
-			bar.finish()
-			if err := errors.Join(err, a.Close()); err != nil {
-				return err
-			}
-			return printDifferences(cmd.OutOrStdout(), differences, asJSON)
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				bar := newProgress(cmd.ErrOrStderr(), "rebuilding", "events")
+				differences, err := a.rebuild(ctx, bar.set)
+				bar.finish()
+				if err != nil {
+					return err
+				}
+				return printDifferences(cmd.OutOrStdout(), differences, asJSON)
+			})
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "rebuild every read model")

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,9 +12,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 )
-
-// randomReader is the one source of randomness.
-var randomReader = rand.Reader
 
 func serveCommand() *cobra.Command {
 	return &cobra.Command{
@@ -68,6 +64,16 @@ func jobLog(log *slog.Logger) *slog.Logger {
 
 // quietHandler passes on warnings and errors only.
 type quietHandler struct{ slog.Handler }
+
+// WithAttrs implements slog.Handler.
+func (h quietHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return quietHandler{h.Handler.WithAttrs(attrs)}
+}
+
+// WithGroup implements slog.Handler.
+func (h quietHandler) WithGroup(name string) slog.Handler {
+	return quietHandler{h.Handler.WithGroup(name)}
+}
 
 // Enabled implements slog.Handler.
 func (h quietHandler) Enabled(ctx context.Context, l slog.Level) bool {

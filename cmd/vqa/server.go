@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -142,7 +143,7 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 
 // openJobs joins the log with the work that it calls for.
 func (s *server) openJobs(ctx context.Context) (err error) {
-	node := id.NewSource(clock, randomReader).New("node")
+	node := id.NewSource(clock, rand.Reader).New("node")
 	if s.presence, err = postgres.Join(ctx, s.pool, node, s.log); err != nil {
 		return err
 	}
