@@ -17,6 +17,8 @@ ROUNDS ?= 3
 export PATH := $(PATH):$(TOOLS)/bin
 # No stamp from git: it refuses to read a clone that belongs to another user.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+# A cache of this clone: a shared one reports the findings of another clone's files.
+export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 GIT := git -c safe.directory='*'
 
 help: ## Print this list
