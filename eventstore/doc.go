@@ -12,9 +12,11 @@
 //     commits late: a position is handed out only once every smaller one is either
 //     recorded or will never be.
 //   - Within one stream the order of positions is the order of versions.
+//   - Each stream is a hash chain: an event that is altered, removed or moved in the
+//     store no longer fits the chain that was recorded with it and after it.
 //
 // The packages below implement it: postgres (the real one), memory (the same suite,
-// for tests of other packages), feed (Watermill subscriptions on the log), codec
+// for tests of other packages), fold (what each category of streams folds to), feed (Watermill subscriptions on the log), codec
 // (stored names and payloads), embedded (a Postgres for one machine) and storetest
 // (the suite that every implementation passes).
 //

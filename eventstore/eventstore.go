@@ -2,6 +2,7 @@ package eventstore
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"time"
 )
@@ -42,18 +43,31 @@ type NewEvent struct {
 	Meta  Meta
 }
 
+// Chain is the hash of a stream up to one of its events: SHA-256 of the chain before
+// it and of the event as it is stored (codec.Link). The zero Chain is that of a stream
+// without events.
+type Chain [32]byte
+
+// String is the hexadecimal form.
+func (c Chain) String() string { return hex.EncodeToString(c[:]) }
+
 // Write appends events to one stream.
 type Write struct {
 	Stream StreamID
 	// Expected is the version the events were decided on; 0 means that the stream
 	// must not exist yet.
 	Expected int64
+	// Chain is that of the stream at Expected.
+	Chain Chain
 	// Events may be empty: then the write only asserts that the stream is still at
 	// Expected when the batch commits.
 	Events []NewEvent
 	// Snapshot is the folded state after the last of Events, in the aggregate's own
 	// JSON form, or nil for streams that are short enough to be folded whole.
 	Snapshot []byte
+	// State is the folded state after the last of Events, for the inline read models; nil
+	// when the store has none.
+	State any
 }
 
 // Batch is what one Append records, all or nothing. A stream stands in it at most
@@ -95,12 +109,16 @@ type Recorded struct {
 	Meta    Meta
 	// RecordedAt is the store's clock at the append.
 	RecordedAt time.Time
+	// Chain is that of the stream up to this event.
+	Chain Chain
 }
 
 // History is what Load knows of a stream.
 type History struct {
 	// Version is the stream's current version; 0 when it does not exist.
 	Version int64
+	// Chain is that of the stream at Version.
+	Chain Chain
 	// Snapshot is the folded state at SnapshotVersion, or nil.
 	Snapshot        []byte
 	SnapshotVersion int64
@@ -122,7 +140,7 @@ type Store interface {
 	// position. Errors: *ConflictError when a stream is not at its expected version
 	// (also after a deadlock or a serialization failure), *ReceiptError when a
 	// receipt's key is already taken within its window, *UncertainError when the store
-	// was lost at the commit. After any other error nothing is recorded.
+	// was lost before it answered. After any other error nothing is recorded.
 	Append(ctx context.Context, batch Batch) ([]Recorded, error)
 
 	// Read returns up to limit events with a position greater than after, in order,
@@ -157,7 +175,7 @@ func (e *ReceiptError) Error() string {
 	return fmt.Sprintf("idempotency key of %s is taken", e.AccountID)
 }
 
-// UncertainError says that the connection was lost while a batch was committed: it is
+// UncertainError says that the connection was lost while a batch was under way: it is
 // recorded whole or not at all, and the store cannot tell which.
 type UncertainError struct{ Cause error }
 

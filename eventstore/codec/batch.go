@@ -1,8 +1,10 @@
 package codec
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"vqa/eventstore"
@@ -18,12 +20,48 @@ type Encoded struct {
 	// AccountID stands beside Meta, which holds the rest.
 	AccountID string
 	Meta      []byte
+	// Chain is that of the stream up to this event.
+	Chain eventstore.Chain
+}
+
+// linkVersion is the first of the canonical bytes. It changes with their form.
+const linkVersion = "vqa-event-1"
+
+// Link returns the chain of a stream after one more event: the SHA-256 of the chain
+// before it and the event's canonical bytes. Those are netstrings (the length in
+// bytes, a colon, the bytes) of the form's version, the stream, the event's version,
+// its stored type, its account, its data and its meta, each exactly as it is stored.
+// e.Chain plays no part.
+func Link(before eventstore.Chain, e Encoded) eventstore.Chain {
+	b := make([]byte, 0, len(before)+len(e.Data)+len(e.Meta)+256)
+	b = append(b, before[:]...)
+	b = netstring(b, linkVersion)
+	b = netstring(b, e.Stream.Category, "/", e.Stream.ID)
+	b = netstring(b, strconv.FormatInt(e.Version, 10))
+	b = netstring(b, e.Type)
+	b = netstring(b, e.AccountID)
+	b = netstring(b, e.Data)
+	b = netstring(b, e.Meta)
+	return sha256.Sum256(b)
+}
+
+// netstring appends the netstring of the parts joined.
+func netstring[T string | []byte](to []byte, parts ...T) []byte {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	to = append(strconv.AppendInt(to, int64(n), 10), ':')
+	for _, p := range parts {
+		to = append(to, p...)
+	}
+	return to
 }
 
 // Encode checks a batch and returns its events in the order in which they are to
 // be recorded. It is the one place that says what a well-formed batch is: at least
 // one write; each stream at most once, with a category and an id; no expected
-// version below 0; a snapshot only with events; each receipt with account and key,
+// version below 0; a chain with events for a stream that exists, and only then; a snapshot only with events; each receipt with account and key,
 // and at most once.
 func (c *Codec) Encode(batch eventstore.Batch) ([]Encoded, error) {
 	if err := check(batch); err != nil {
@@ -31,6 +69,7 @@ func (c *Codec) Encode(batch eventstore.Batch) ([]Encoded, error) {
 	}
 	var encoded []Encoded
 	for _, w := range batch.Writes {
+		chain := w.Chain
 		for i, e := range w.Events {
 			name, data, err := c.Marshal(e.Event)
 			if err != nil {
@@ -40,10 +79,13 @@ func (c *Codec) Encode(batch eventstore.Batch) ([]Encoded, error) {
 			if err != nil {
 				return nil, err
 			}
-			encoded = append(encoded, Encoded{
+			next := Encoded{
 				Stream: w.Stream, Version: w.Expected + int64(i) + 1,
 				Type: name, Data: data, AccountID: e.Meta.AccountID, Meta: meta,
-			})
+			}
+			chain = Link(chain, next)
+			next.Chain = chain
+			encoded = append(encoded, next)
 		}
 	}
 	return encoded, nil
@@ -62,6 +104,8 @@ func check(batch eventstore.Batch) error {
 			return fmt.Errorf("stream %s stands in it twice", w.Stream)
 		case w.Expected < 0:
 			return fmt.Errorf("stream %s: expected version %d", w.Stream, w.Expected)
+		case len(w.Events) > 0 && (w.Expected == 0) != (w.Chain == eventstore.Chain{}):
+			return fmt.Errorf("stream %s: the chain %s does not go with version %d", w.Stream, w.Chain, w.Expected)
 		case len(w.Events) == 0 && w.Snapshot != nil:
 			return fmt.Errorf("stream %s: a snapshot without events", w.Stream)
 		case w.Snapshot != nil && !json.Valid(w.Snapshot):

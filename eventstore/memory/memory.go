@@ -141,7 +141,7 @@ func (s *Store) decode(e entry, position int64) (eventstore.Recorded, error) {
 	}
 	return eventstore.Recorded{
 		Position: position, Stream: e.Stream, Version: e.Version,
-		Event: event, Meta: meta, RecordedAt: e.recordedAt,
+		Event: event, Meta: meta, RecordedAt: e.recordedAt, Chain: e.Chain,
 	}, nil
 }
 
@@ -157,6 +157,7 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 		h := eventstore.History{Version: s.version(id)}
 		if h.Version > 0 {
 			head := s.streams[id]
+			h.Chain = s.log[head.positions[h.Version-1]-1].Chain
 			h.Snapshot, h.SnapshotVersion = slices.Clone(head.snapshot), head.snapshotVersion
 			for _, position := range head.positions[head.snapshotVersion:] {
 				e, err := s.at(position)
