@@ -83,7 +83,7 @@ func TestUpAsOrdinaryOwner(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = service.Close(context.Background()) }()
 	_, err = service.Exec(t.Context(), `set role vqa_service;
-		insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, 'x', '', '{}', '{}')`)
+		insert into events (stream, version, type, account_id, data, meta, chain) values ('a/b', 1, 'x', '', '{}', '{}', sha256(''))`)
 	require.NoError(t, err)
 	var settled int64
 	require.NoError(t, service.QueryRow(t.Context(), "select events_settled()").Scan(&settled))
@@ -111,14 +111,16 @@ func TestSchemaRefusesNonsense(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	for _, sql := range []string{
-		`insert into events (stream, version, type, account_id, data, meta) values ('a', 1, 'x', '', '{}', '{}')`,
-		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 0, 'x', '', '{}', '{}')`,
-		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, '', '', '{}', '{}')`,
-		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, 'x', '', '{', '{}')`,
-		`insert into events (position, stream, version, type, account_id, data, meta) values (1, 'a/b', 1, 'x', '', '{}', '{}')`,
-		`insert into streams (stream, version, prior_version) values ('a/b', 1, 2)`,
-		`insert into streams (stream, version, prior_version, snapshot_version) values ('a/b', 1, 0, 1)`,
-		`insert into streams (stream, version, prior_version, snapshot, snapshot_version) values ('a/b', 1, 0, '{}', 2)`,
+		`insert into events (stream, version, type, account_id, data, meta, chain) values ('a', 1, 'x', '', '{}', '{}', sha256(''))`,
+		`insert into events (stream, version, type, account_id, data, meta, chain) values ('a/b', 0, 'x', '', '{}', '{}', sha256(''))`,
+		`insert into events (stream, version, type, account_id, data, meta, chain) values ('a/b', 1, '', '', '{}', '{}', sha256(''))`,
+		`insert into events (stream, version, type, account_id, data, meta, chain) values ('a/b', 1, 'x', '', '{', '{}', sha256(''))`,
+		`insert into events (position, stream, version, type, account_id, data, meta, chain) values (1, 'a/b', 1, 'x', '', '{}', '{}', sha256(''))`,
+		`insert into events (stream, version, type, account_id, data, meta, chain) values ('a/b', 1, 'x', '', '{}', '{}', 'short')`,
+		`insert into events (stream, version, type, account_id, data, meta) values ('a/b', 1, 'x', '', '{}', '{}')`,
+		`insert into streams (chain, stream, version, prior_version) values (sha256(''), 'a/b', 1, 2)`,
+		`insert into streams (chain, stream, version, prior_version, snapshot_version) values (sha256(''), 'a/b', 1, 0, 1)`,
+		`insert into streams (chain, stream, version, prior_version, snapshot, snapshot_version) values (sha256(''), 'a/b', 1, 0, '{}', 2)`,
 		`insert into receipts values ('a', 'k', 'short', '', 0, '', now())`,
 		`insert into subscriptions (name, position) values ('a', -1)`,
 		`insert into parked values ('a', 1, '', 0)`,

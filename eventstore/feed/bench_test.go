@@ -52,7 +52,7 @@ func BenchmarkAppendToHandler(b *testing.B) {
 	stream := eventstore.StreamID{Category: "test", ID: "a"}
 	latencies := make([]time.Duration, 0, b.N)
 	appendOne := func(version int64) {
-		_, err := store.Append(ctx, eventstore.Batch{Writes: []eventstore.Write{{
+		_, err := storetest.Append(ctx, store, eventstore.Batch{Writes: []eventstore.Write{{
 			Stream: stream, Expected: version, Events: []eventstore.NewEvent{{Event: storetest.Noted{Text: "a"}}},
 		}}})
 		require.NoError(b, err)
@@ -80,7 +80,7 @@ func BenchmarkDelivery(b *testing.B) {
 	for range b.N {
 		w.Events = append(w.Events, eventstore.NewEvent{Event: storetest.Noted{Text: "a"}})
 	}
-	_, err := store.Append(b.Context(), eventstore.Batch{Writes: []eventstore.Write{w}})
+	_, err := storetest.Append(b.Context(), store, eventstore.Batch{Writes: []eventstore.Write{w}})
 	require.NoError(b, err)
 	ctx, cancel := context.WithCancel(b.Context())
 	b.ResetTimer()

@@ -75,7 +75,7 @@ func (f fixture) append(id string, expected int64, n int) []eventstore.Recorded 
 			Meta:  eventstore.Meta{AccountID: "acct_1", RequestID: "req_1", CorrelationID: "corr", Actor: "key_1"},
 		})
 	}
-	recorded, err := f.store.Append(f.Context(), eventstore.Batch{Writes: []eventstore.Write{w}})
+	recorded, err := storetest.Append(f.Context(), f.store, eventstore.Batch{Writes: []eventstore.Write{w}})
 	require.NoError(f, err)
 	return recorded
 }

@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"time"
@@ -18,6 +19,7 @@ type stored struct {
 	stream, kind, account string
 	data, meta            []byte
 	at                    time.Time
+	chain                 []byte
 }
 
 // The metadata of a message. The correlation id has Watermill's own key, so that its
@@ -30,6 +32,7 @@ const (
 	keyAccount     = "account_id"
 	keyMeta        = "meta"
 	keyRecordedAt  = "recorded_at"
+	keyChain       = "chain"
 	keyCorrelation = middleware.CorrelationIDMetadataKey
 )
 
@@ -45,6 +48,7 @@ func (r stored) message() *message.Message {
 		keyAccount:    r.account,
 		keyMeta:       string(r.meta),
 		keyRecordedAt: r.at.UTC().Format(time.RFC3339Nano),
+		keyChain:      hex.EncodeToString(r.chain),
 	}
 	if meta, err := codec.UnmarshalMeta(r.account, r.meta); err == nil {
 		msg.Metadata.Set(keyCorrelation, meta.CorrelationID)
@@ -69,6 +73,10 @@ func fromMessage(c *codec.Codec, msg *message.Message) (eventstore.Recorded, err
 	if err != nil {
 		return fail(err)
 	}
+	chain, err := hex.DecodeString(msg.Metadata.Get(keyChain))
+	if err != nil || len(chain) != len(eventstore.Chain{}) {
+		return fail(fmt.Errorf("%q is no chain: %w", msg.Metadata.Get(keyChain), err))
+	}
 	stream, err := codec.ParseStreamID(msg.Metadata.Get(keyStream))
 	if err != nil {
 		return fail(err)
@@ -83,5 +91,6 @@ func fromMessage(c *codec.Codec, msg *message.Message) (eventstore.Recorded, err
 	}
 	return eventstore.Recorded{
 		Position: position, Stream: stream, Version: version, Event: event, Meta: meta, RecordedAt: at,
+		Chain: eventstore.Chain(chain),
 	}, nil
 }

@@ -72,7 +72,7 @@ func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 func (s *source) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelReadCommitted }
 
 const selectSQL = `
-select position, stream, version, type, account_id, data::text, meta::text, recorded_at
+select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain
   from events
  where position > coalesce((select position from subscriptions where name = $1), 0)
    and position <= $2
@@ -88,7 +88,7 @@ func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) wat
 // cannot be decoded is to be parked, not to stop the group.
 func (s *source) UnmarshalMessage(row watermillsql.Scanner) (watermillsql.Row, error) {
 	var r stored
-	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at); err != nil {
+	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain); err != nil {
 		return watermillsql.Row{}, fmt.Errorf("scan an event: %w", err)
 	}
 	return watermillsql.Row{Offset: r.position, Msg: r.message()}, nil

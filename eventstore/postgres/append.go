@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,9 +12,6 @@ import (
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 )
-
-// rollbackTimeout bounds the rollback of an append whose own context has ended.
-const rollbackTimeout = 5 * time.Second
 
 // Append implements eventstore.Store. When both a receipt is taken and a stream has
 // moved on, the receipt is reported, because deciding anew would not help.
@@ -43,44 +40,49 @@ func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstor
 // errMoved says that a head or a receipt was not as the batch expects it.
 var errMoved = errors.New("the batch was decided on an older state")
 
-// record runs the transaction. It returns errMoved before any position is taken.
+// record makes the append's one round trip: its statement and those of the read models
+// share one transaction, which Postgres begins with the first and commits after the
+// last. Errors: errMoved, *eventstore.UncertainError.
 func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []codec.Encoded) ([]eventstore.Recorded, error) {
-	tx, err := s.pool.Begin(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("append: begin: %w", err)
-	}
-	defer func() {
-		// Without effect after a commit.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
-		defer cancel()
-		_ = tx.Rollback(ctx)
-	}()
-	recorded, err := insert(ctx, tx, batch, encoded)
-	if err != nil {
-		return nil, err
-	}
-	if len(recorded) > 0 {
+	trip := &pgx.Batch{}
+	recorded := queue(trip, batch, encoded)
+	if len(encoded) > 0 {
 		for _, p := range s.projections {
-			if err := p.Apply(ctx, tx, recorded); err != nil {
-				return nil, fmt.Errorf("append: read model %T: %w", p, err)
+			if err := p.Queue(trip, batch.Writes); err != nil {
+				return nil, fmt.Errorf("append: read model: %w", err)
 			}
 		}
 	}
-	if err := tx.Commit(ctx); err != nil {
-		return nil, committing(err)
+	conn, err := s.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("append: %w", err)
+	}
+	defer conn.Release()
+	if err := conn.SendBatch(ctx, trip).Close(); err != nil {
+		return nil, outcome(err)
 	}
 	return recorded, nil
 }
 
-// committing tells a refused commit, which Postgres answers, from one whose answer
-// never came.
-func committing(err error) error {
+// outcome tells a transaction that Postgres refused from one whose answer never came.
+func outcome(err error) error {
 	var refused *pgconn.PgError
-	if errors.As(err, &refused) || errors.Is(err, pgx.ErrTxCommitRollback) || errors.Is(err, pgx.ErrTxClosed) {
-		return fmt.Errorf("append: commit: %w", err)
+	switch {
+	case errors.As(err, &refused) && refused.Code == appendRefused:
+		return errMoved
+	case errors.As(err, &refused) && !strings.HasPrefix(refused.Code, operatorIntervention), pgconn.SafeToRetry(err):
+		return fmt.Errorf("append: %w", err)
+	default:
+		return &eventstore.UncertainError{Cause: fmt.Errorf("append: %w", err)}
 	}
-	return &eventstore.UncertainError{Cause: fmt.Errorf("append: commit: %w", err)}
 }
+
+// appendRefused is the error of the function append_refused.
+const appendRefused = "VQ409"
+
+// operatorIntervention begins the errors of a server that ends a connection: they may
+// come after a commit.
+const operatorIntervention = "57P"
 
 // The errors of Postgres that mean that another writer was first.
 const (

@@ -56,7 +56,7 @@ func BenchmarkAppendManyStreams(b *testing.B) {
 		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
 			clients(b, n, func(store *postgres.Store, client int, next func() bool) error {
 				for version := int64(0); next(); version++ {
-					if _, err := store.Append(b.Context(), one(fmt.Sprint(client), version)); err != nil {
+					if _, err := storetest.Append(b.Context(), store, one(fmt.Sprint(client), version)); err != nil {
 						return err
 					}
 				}
@@ -76,7 +76,7 @@ func BenchmarkAppendThreeStreams(b *testing.B) {
 					batch := one(fmt.Sprint(client), version)
 					batch.Writes = append(batch.Writes, one(fmt.Sprint(client, "-a-", version), 0).Writes...)
 					batch.Writes = append(batch.Writes, one(fmt.Sprint(client, "-b-", version), 0).Writes...)
-					if _, err := store.Append(b.Context(), batch); err != nil {
+					if _, err := storetest.Append(b.Context(), store, batch); err != nil {
 						return err
 					}
 				}
@@ -96,7 +96,7 @@ func BenchmarkAppendOneHotStream(b *testing.B) {
 				var version int64
 				for next() {
 					for {
-						_, err := store.Append(b.Context(), one("hot", version))
+						_, err := storetest.Append(b.Context(), store, one("hot", version))
 						var conflict *eventstore.ConflictError
 						if !errors.As(err, &conflict) {
 							if err != nil {
@@ -120,8 +120,8 @@ func BenchmarkAppendOneHotStream(b *testing.B) {
 func BenchmarkRead(b *testing.B) {
 	pool, _ := connect(b)
 	store := postgres.New(pool, storetest.Codec())
-	_, err := pool.Exec(b.Context(), `insert into events (stream, version, type, account_id, data, meta)
-		select 'test/' || n, 1, 'storetest.noted', 'acct_1', '{"text":"some text","number":1}', '{}'
+	_, err := pool.Exec(b.Context(), `insert into events (stream, version, type, account_id, data, meta, chain)
+		select 'test/' || n, 1, 'storetest.noted', 'acct_1', '{"text":"some text","number":1}', '{}', sha256('')
 		from generate_series(1, $1::int) n`, b.N)
 	require.NoError(b, err)
 	b.ResetTimer()

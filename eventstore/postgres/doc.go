@@ -2,12 +2,12 @@
 //
 // # Append
 //
-// One transaction, three round trips: begin; one statement for heads, receipts and
-// events; commit (and, before it, whatever the inline read models do). The heads of
-// all streams of a batch are checked and moved in the order of their names, so that
-// two batches do not lock each other out, and events are inserted only when all
-// heads were right, so that a conflict burns no position. Events are encoded before
-// the transaction begins.
+// One transaction in one round trip: the statement of heads, receipts and events, and
+// those of the inline read models, sent together and committed with the last. The heads
+// of all streams of a batch are checked and moved in the order of their names, so that
+// two batches do not lock each other out, and events are inserted only when all heads
+// were right, so that a conflict burns no position. Events are encoded and chained
+// before the transaction begins. No lock is held while this program thinks.
 //
 // # Reading in order
 //

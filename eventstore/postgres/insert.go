@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 
 // An append is one statement. It moves the heads of the streams written, holds those
 // of the streams only asserted, takes the receipts, and inserts the events only if
-// it got all of them: a conflict burns no position. The outer join makes the verdict
+// it got all of them; else it raises append_refused, before a position is taken. The outer join makes the verdict
 // come before the insert, hence before the fence of the insert's trigger, so that
 // waiting for a head does not hold back readers.
 //
@@ -27,15 +26,16 @@ import (
 const (
 	moveHeadsSQL = `
 with moved as (
-    insert into streams (stream, version, prior_version, snapshot, snapshot_version)
+    insert into streams (stream, version, prior_version, snapshot, snapshot_version, chain)
     select w.stream, w.version, w.expected, w.snapshot::json,
-           case when w.snapshot is null then 0 else w.version end
-      from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]))
-           as w(stream, expected, version, snapshot)
+           case when w.snapshot is null then 0 else w.version end, w.chain
+      from unnest((select $1::text[]), (select $2::bigint[]), (select $3::bigint[]), (select $4::text[]), (select $5::bytea[]))
+           as w(stream, expected, version, snapshot, chain)
      where w.expected = 0 or (select true from streams s where s.stream = w.stream limit 1)
      order by w.stream
     on conflict (stream) do update
        set version = excluded.version,
+           chain = excluded.chain,
            prior_version = excluded.prior_version,
            snapshot = coalesce(excluded.snapshot, streams.snapshot),
            snapshot_version = greatest(excluded.snapshot_version, streams.snapshot_version)
@@ -45,97 +45,92 @@ with moved as (
 
 	holdAndTakeSQL = `, held as (
     select 1
-      from (select * from unnest((select $11::text[]), (select $12::bigint[])) as a(stream, expected)
+      from (select * from unnest((select $13::text[]), (select $14::bigint[])) as a(stream, expected)
              order by stream) as a
      cross join lateral (select from streams s
                           where s.stream = a.stream and s.version = a.expected for share) as s
 ), taken as (
     insert into receipts (account_id, key, request_hash, resource_id, status, body, created_at)
     select *
-      from unnest((select $13::text[]), (select $14::text[]), (select $15::bytea[]), (select $16::text[]),
-                  (select $17::integer[]), (select $18::bytea[]), (select $19::timestamptz[]))
+      from unnest((select $15::text[]), (select $16::text[]), (select $17::bytea[]), (select $18::text[]),
+                  (select $19::integer[]), (select $20::bytea[]), (select $21::timestamptz[]))
         as r(account_id, key, request_hash, resource_id, status, body, created_at)
      order by account_id, key
     on conflict (account_id, key) do update
        set request_hash = excluded.request_hash, resource_id = excluded.resource_id,
            status = excluded.status, body = excluded.body, created_at = excluded.created_at
-     where receipts.created_at <= excluded.created_at - $20::interval
+     where receipts.created_at <= excluded.created_at - $22::interval
     returning 1
 )`
 
 	gotHeadsSQL = `(select count(*) from moved) = cardinality($1::text[])`
 
-	gotAllSQL = `(select count(*) from taken) = cardinality($13::text[])
-           and (select count(*) from held)  = cardinality($11::text[])
+	gotAllSQL = `(select count(*) from taken) = cardinality($15::text[])
+           and (select count(*) from held)  = cardinality($13::text[])
            and ` + gotHeadsSQL
 
 	insertEventsSQL = `, recorded as (
-    insert into events (stream, version, type, account_id, data, meta)
-    select e.stream, e.version, e.type, e.account_id, e.data::json, e.meta::json
-      from unnest((select $5::text[]), (select $6::bigint[]), (select $7::text[]), (select $8::text[]),
-                  (select $9::text[]), (select $10::text[]))
-           with ordinality as e(stream, version, type, account_id, data, meta, n)
+    insert into events (stream, version, type, account_id, data, meta, chain)
+    select e.stream, e.version, e.type, e.account_id, e.data::json, e.meta::json, e.chain
+      from unnest((select $6::text[]), (select $7::bigint[]), (select $8::text[]), (select $9::text[]),
+                  (select $10::text[]), (select $11::text[]), (select $12::bytea[]))
+           with ordinality as e(stream, version, type, account_id, data, meta, chain, n)
      where (select ok from verdict)
      order by e.n
     returning position, recorded_at
 )
-select v.ok, r.position, r.recorded_at
+select r.position, r.recorded_at
   from verdict v left join recorded r on true
+ where v.ok
  order by r.position`
 
 	// Most batches neither assert nor bring a receipt, and the full statement costs
 	// them a fifth more.
 	appendSQL = moveHeadsSQL +
-		`, verdict as materialized (select ` + gotHeadsSQL + ` as ok)` + insertEventsSQL
+		`, verdict as materialized (select case when ` + gotHeadsSQL + ` then true else append_refused() end as ok)` + insertEventsSQL
 	appendFullSQL = moveHeadsSQL + holdAndTakeSQL +
-		`, verdict as materialized (select ` + gotAllSQL + ` as ok)` + insertEventsSQL
+		`, verdict as materialized (select case when ` + gotAllSQL + ` then true else append_refused() end as ok)` + insertEventsSQL
 )
 
-// insert runs the statement of an append; the order of positions is the order given.
-// Error: errMoved.
-func insert(ctx context.Context, tx pgx.Tx, batch eventstore.Batch, encoded []codec.Encoded) ([]eventstore.Recorded, error) {
-	h := headsOf(batch)
+// queue adds the statement of an append to a round trip and returns the events that it
+// will place, in the order given: complete once the round trip has ended without error.
+func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded) []eventstore.Recorded {
+	h := headsOf(batch, encoded)
 	args := append(h.moveArgs(), eventArgs(encoded)...)
 	sql := appendSQL
 	if len(h.held) > 0 || len(h.accounts) > 0 {
 		sql = appendFullSQL
 		args = append(args, h.holdAndTakeArgs()...)
 	}
-	rows, err := tx.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, fmt.Errorf("append: %w", err)
-	}
-	recorded := unplaced(batch, len(encoded))
-	var ok bool
-	var position *int64
-	var at *time.Time
-	n := 0
-	_, err = pgx.ForEachRow(rows, []any{&ok, &position, &at}, func() error {
-		if position != nil && n < len(recorded) {
-			recorded[n].Position, recorded[n].RecordedAt = *position, at.UTC()
-			n++
+	recorded := unplaced(batch, encoded)
+	trip.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		var position *int64
+		var at *time.Time
+		n := 0
+		_, err := pgx.ForEachRow(rows, []any{&position, &at}, func() error {
+			if position != nil && n < len(recorded) {
+				recorded[n].Position, recorded[n].RecordedAt = *position, at.UTC()
+				n++
+			}
+			return nil
+		})
+		if err == nil && n != len(recorded) {
+			err = fmt.Errorf("%d of %d events were recorded", n, len(recorded))
 		}
-		return nil
+		return err
 	})
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("append: %w", err)
-	case !ok:
-		return nil, errMoved
-	case n != len(recorded):
-		return nil, fmt.Errorf("append: %d of %d events were recorded", n, len(recorded))
-	}
-	return recorded, nil
+	return recorded
 }
 
 // unplaced returns the events of a batch as they will be recorded, without their
 // positions and times.
-func unplaced(batch eventstore.Batch, n int) []eventstore.Recorded {
-	recorded := make([]eventstore.Recorded, 0, n)
+func unplaced(batch eventstore.Batch, encoded []codec.Encoded) []eventstore.Recorded {
+	recorded := make([]eventstore.Recorded, 0, len(encoded))
 	for _, w := range batch.Writes {
 		for i, e := range w.Events {
 			recorded = append(recorded, eventstore.Recorded{
 				Stream: w.Stream, Version: w.Expected + int64(i) + 1, Event: e.Event, Meta: e.Meta,
+				Chain: encoded[len(recorded)].Chain,
 			})
 		}
 	}
@@ -145,12 +140,13 @@ func unplaced(batch eventstore.Batch, n int) []eventstore.Recorded {
 func eventArgs(encoded []codec.Encoded) []any {
 	n := len(encoded)
 	streams, types, accounts := make([]string, n), make([]string, n), make([]string, n)
-	data, meta, versions := make([]string, n), make([]string, n), make([]int64, n)
+	data, meta, versions, chains := make([]string, n), make([]string, n), make([]int64, n), make([][]byte, n)
 	for i, e := range encoded {
+		chains[i] = encoded[i].Chain[:]
 		streams[i], versions[i], types[i], accounts[i] = e.Stream.String(), e.Version, e.Type, e.AccountID
 		data[i], meta[i] = string(e.Data), string(e.Meta)
 	}
-	return []any{streams, versions, types, accounts, data, meta}
+	return []any{streams, versions, types, accounts, data, meta, chains}
 }
 
 // heads are the heads and receipts of a batch, a column a slice. None may be nil:
@@ -159,6 +155,7 @@ type heads struct {
 	moved             []string
 	expected, version []int64
 	snapshot          []*string
+	chain             [][]byte
 	held              []string
 	heldAt            []int64
 	accounts, keys    []string
@@ -168,7 +165,7 @@ type heads struct {
 	createdAt         []time.Time
 }
 
-func (h heads) moveArgs() []any { return []any{h.moved, h.expected, h.version, h.snapshot} }
+func (h heads) moveArgs() []any { return []any{h.moved, h.expected, h.version, h.snapshot, h.chain} }
 
 func (h heads) holdAndTakeArgs() []any {
 	return []any{
@@ -177,14 +174,16 @@ func (h heads) holdAndTakeArgs() []any {
 	}
 }
 
-func headsOf(batch eventstore.Batch) heads {
+func headsOf(batch eventstore.Batch, encoded []codec.Encoded) heads {
 	h := heads{
-		moved: []string{}, expected: []int64{}, version: []int64{}, snapshot: []*string{},
+		moved: []string{}, expected: []int64{}, version: []int64{}, snapshot: []*string{}, chain: [][]byte{},
 		held: []string{}, heldAt: []int64{}, accounts: []string{}, keys: []string{},
 		hashes: [][]byte{}, bodies: [][]byte{}, resources: []string{}, statuses: []int32{},
 		createdAt: []time.Time{},
 	}
+	last := -1
 	for _, w := range batch.Writes {
+		last += len(w.Events)
 		// That a stream does not exist can only be held by a row of its own, at
 		// version 0; that it does exist, by a share of its row.
 		if len(w.Events) == 0 && w.Expected > 0 {
@@ -195,6 +194,11 @@ func headsOf(batch eventstore.Batch) heads {
 		h.moved = append(h.moved, w.Stream.String())
 		h.expected = append(h.expected, w.Expected)
 		h.version = append(h.version, w.Expected+int64(len(w.Events)))
+		chain := w.Chain
+		if len(w.Events) > 0 {
+			chain = encoded[last].Chain
+		}
+		h.chain = append(h.chain, chain[:])
 		var snapshot *string
 		if w.Snapshot != nil {
 			text := string(w.Snapshot)

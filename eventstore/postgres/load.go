@@ -15,9 +15,9 @@ import (
 // an event for a stream that has none after it. The snapshot is only in the first
 // row of its stream.
 const loadSQL = `
-select s.stream, s.version, s.snapshot_version,
+select s.stream, s.version, s.chain, s.snapshot_version,
        case when e.version is null or e.version = s.snapshot_version + 1 then s.snapshot end,
-       e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at
+       e.position, e.version, e.type, e.account_id, e.data, e.meta, e.recorded_at, e.chain
   from unnest((select $1::text[])) as n(stream)
  cross join lateral (select * from streams where stream = n.stream offset 0) as s
   left join lateral (select * from events where stream = s.stream and version > s.snapshot_version offset 0) as e on true
@@ -41,23 +41,23 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 	for rows.Next() {
 		var name string
 		var version, snapshotVersion int64
-		var snapshot []byte
+		var head, chain, snapshot []byte
 		var position, eventVersion *int64
 		var kind, account *string
 		var data, meta []byte
 		var at *time.Time
-		if err := rows.Scan(&name, &version, &snapshotVersion, &snapshot,
-			&position, &eventVersion, &kind, &account, &data, &meta, &at); err != nil {
+		if err := rows.Scan(&name, &version, &head, &snapshotVersion, &snapshot,
+			&position, &eventVersion, &kind, &account, &data, &meta, &at, &chain); err != nil {
 			return nil, fmt.Errorf("load: %w", err)
 		}
 		id := byName[name]
 		h := histories[id]
-		h.Version, h.SnapshotVersion = version, snapshotVersion
+		h.Version, h.Chain, h.SnapshotVersion = version, eventstore.Chain(head), snapshotVersion
 		if snapshot != nil {
 			h.Snapshot = snapshot
 		}
 		if position != nil {
-			e, err := decode(s.codec, row{*position, id, *eventVersion, *kind, *account, data, meta, *at})
+			e, err := decode(s.codec, row{*position, id, *eventVersion, *kind, *account, data, meta, *at, chain})
 			if err != nil {
 				return nil, err
 			}
@@ -72,7 +72,7 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 }
 
 // columns are those of a row, in its order.
-const columns = "position, stream, version, type, account_id, data, meta, recorded_at"
+const columns = "position, stream, version, type, account_id, data, meta, recorded_at, chain"
 
 // LoadAll implements eventstore.Store.
 func (s *Store) LoadAll(ctx context.Context, stream eventstore.StreamID) ([]eventstore.Recorded, error) {
@@ -88,6 +88,7 @@ type row struct {
 	account    string
 	data, meta []byte
 	at         time.Time
+	chain      []byte
 }
 
 func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
@@ -101,7 +102,7 @@ func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
 	}
 	return eventstore.Recorded{
 		Position: r.position, Stream: r.stream, Version: r.version,
-		Event: event, Meta: meta, RecordedAt: r.at.UTC(),
+		Event: event, Meta: meta, RecordedAt: r.at.UTC(), Chain: eventstore.Chain(r.chain),
 	}, nil
 }
 
@@ -114,7 +115,7 @@ func (s *Store) query(ctx context.Context, sql string, args ...any) ([]eventstor
 	recorded, err := pgx.CollectRows(rows, func(scanned pgx.CollectableRow) (eventstore.Recorded, error) {
 		var r row
 		var name string
-		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at); err != nil {
+		if err := scanned.Scan(&r.position, &name, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain); err != nil {
 			return eventstore.Recorded{}, err
 		}
 		var err error

@@ -22,8 +22,8 @@ import (
 )
 
 // insertSQL writes an event as any program could, psql included.
-const insertSQL = `insert into events (stream, version, type, account_id, data, meta)
-	values ($1, $2, 'storetest.noted', '', '{"text":"","number":0}', '{}') returning position`
+const insertSQL = `insert into events (stream, version, type, account_id, data, meta, chain)
+	values ($1, $2, 'storetest.noted', '', '{"text":"","number":0}', '{}', sha256('')) returning position`
 
 // open begins a transaction on a connection of its own and writes one event in it.
 func open(t *testing.T, pool *pgxpool.Pool, stream string) (tx pgx.Tx, position int64) {
@@ -132,7 +132,7 @@ func TestWaitingForAHeadHoldsNoReader(t *testing.T) {
 
 	appended := make(chan error, 1)
 	go func() {
-		_, err := store.Append(t.Context(), one("a", 1))
+		_, err := storetest.Append(t.Context(), store, one("a", 1))
 		appended <- err
 	}()
 	require.Eventually(t, func() bool {
@@ -318,7 +318,7 @@ func follow(ctx context.Context, store *postgres.Store, page int, done <-chan st
 
 func appendOne(t *testing.T, store *postgres.Store, id string, expected int64) eventstore.Recorded {
 	t.Helper()
-	recorded, err := store.Append(t.Context(), one(id, expected))
+	recorded, err := storetest.Append(t.Context(), store, one(id, expected))
 	require.NoError(t, err)
 	require.Len(t, recorded, 1)
 	return recorded[0]

@@ -20,7 +20,9 @@ const Channel = "vqa_log"
 // Projection is an inline read model: it is changed in the transaction of the
 // append, so that a read after a write is never stale. An error fails the append.
 type Projection interface {
-	Apply(ctx context.Context, tx pgx.Tx, events []eventstore.Recorded) error
+	// Queue adds the statements that bring the read model up to the writes of one
+	// append. What it needs it finds in the writes: their events and Write.State.
+	Queue(trip *pgx.Batch, writes []eventstore.Write) error
 }
 
 // Store is the log. It is safe for concurrent use.

@@ -29,7 +29,7 @@ func TestTheLogIsAppendOnly(t *testing.T) {
 		"delete from events",
 		"truncate events",
 		"truncate events cascade",
-		"insert into events (stream, version, type, account_id, data, meta) select stream, version, type, account_id, data, meta from events on conflict (stream, version) do update set data = '{}'",
+		"insert into events (stream, version, type, account_id, data, meta, chain) select stream, version, type, account_id, data, meta, chain from events on conflict (stream, version) do update set data = '{}'",
 	} {
 		for who, exec := range map[string]func(context.Context, string, ...any) (pgconn.CommandTag, error){
 			"service": pool.Exec, "owner": owner.Exec,
@@ -84,7 +84,7 @@ func TestAConflictBurnsNoPosition(t *testing.T) {
 	store := postgres.New(pool, storetest.Codec())
 	first := appendOne(t, store, "a", 0)
 	for range 5 {
-		_, err := store.Append(t.Context(), one("a", 0))
+		_, err := storetest.Append(t.Context(), store, one("a", 0))
 		var conflict *eventstore.ConflictError
 		require.ErrorAs(t, err, &conflict)
 	}
@@ -99,7 +99,7 @@ func TestAHeadThatLagsIsAConflict(t *testing.T) {
 	// second guard, the unique index, answers.
 	_, err := pool.Exec(t.Context(), insertSQL, "test/a", 1)
 	require.NoError(t, err)
-	_, err = store.Append(t.Context(), one("a", 0))
+	_, err = storetest.Append(t.Context(), store, one("a", 0))
 	var conflict *eventstore.ConflictError
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, int64(-1), conflict.Actual)
@@ -127,7 +127,7 @@ func TestADeadlockIsAConflict(t *testing.T) {
 	go func() {
 		b := one("a", 1)
 		b.Writes = append(b.Writes, one("b", 1).Writes...)
-		_, err := store.Append(t.Context(), b)
+		_, err := storetest.Append(t.Context(), store, b)
 		appended <- err
 	}()
 	// The append has a and waits for b; now this transaction wants a.
@@ -150,10 +150,10 @@ func TestADeadlockIsAConflict(t *testing.T) {
 // tally is a read model of one row.
 type tally struct{ fail error }
 
-func (p tally) Apply(ctx context.Context, tx pgx.Tx, events []eventstore.Recorded) error {
-	if _, err := tx.Exec(ctx, `insert into subscriptions (name, position) values ('tally', $1)
-		on conflict (name) do update set position = subscriptions.position + excluded.position`, len(events)); err != nil {
-		return err
+func (p tally) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
+	for _, w := range writes {
+		trip.Queue(`insert into subscriptions (name, position) values ('tally', $1)
+			on conflict (name) do update set position = subscriptions.position + excluded.position`, len(w.Events))
 	}
 	return p.fail
 }
@@ -172,7 +172,7 @@ func TestReadModelsCommitWithTheirEvents(t *testing.T) {
 
 	refuse := errors.New("refused")
 	failing := postgres.New(pool, storetest.Codec(), postgres.WithProjections(tally{}, tally{fail: refuse}))
-	_, err := failing.Append(t.Context(), one("a", 1))
+	_, err := storetest.Append(t.Context(), failing, one("a", 1))
 	require.ErrorIs(t, err, refuse)
 	require.Equal(t, int64(1), count())
 	require.Equal(t, []string{"a"}, streams(t, store, 0))
@@ -213,7 +213,7 @@ func TestDeleteExpiredReceipts(t *testing.T) {
 			AccountID: "acct_1", Key: key, CreatedAt: now.Add(-eventstore.ReceiptWindow).Add(time.Duration(i-1) * time.Second),
 		})
 	}
-	_, err := store.Append(t.Context(), b)
+	_, err := storetest.Append(t.Context(), store, b)
 	require.NoError(t, err)
 	for _, want := range []int64{1, 1, 0} {
 		n, err := store.DeleteExpiredReceipts(t.Context(), now, 1)

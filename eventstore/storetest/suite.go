@@ -61,13 +61,14 @@ func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 		"many writers of many streams lose nothing":         manyWriters,
 		"overlapping batches neither hang nor lose a write": overlappingBatches,
 		"random batches agree with a model":                 agreesWithModel,
+		"each stream is a hash chain":                       chains,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithTimeout(t.Context(), limit)
 			defer cancel()
-			test(t, ctx, open(t))
+			test(t, ctx, chaining{open(t)})
 		})
 	}
 }

@@ -19,8 +19,8 @@ func load(t *testing.T, ctx context.Context, s eventstore.Store) {
 	histories, err := s.Load(ctx, stream("b"), stream("absent"), stream("a"))
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(map[eventstore.StreamID]eventstore.History{
-		stream("a"):      {Version: 2, Events: a},
-		stream("b"):      {Version: 1, Events: b},
+		stream("a"):      {Version: 2, Chain: a[1].Chain, Events: a},
+		stream("b"):      {Version: 1, Chain: b[0].Chain, Events: b},
 		stream("absent"): {},
 	}, histories))
 
@@ -42,12 +42,12 @@ func snapshots(t *testing.T, ctx context.Context, s eventstore.Store) {
 		require.NoError(t, err)
 		return histories[stream("a")]
 	}
-	require.Empty(t, cmp.Diff(eventstore.History{Version: 2, Snapshot: first.Snapshot, SnapshotVersion: 2}, load()))
+	require.Empty(t, cmp.Diff(eventstore.History{Version: 2, Chain: events[1].Chain, Snapshot: first.Snapshot, SnapshotVersion: 2}, load()))
 
 	// An append without a snapshot keeps the old one and adds to what follows it.
 	later := mustAppend(t, ctx, s, batch(write("a", 2, note("a", 3), note("a", 4))))
 	require.Empty(t, cmp.Diff(eventstore.History{
-		Version: 4, Snapshot: first.Snapshot, SnapshotVersion: 2, Events: later,
+		Version: 4, Chain: later[1].Chain, Snapshot: first.Snapshot, SnapshotVersion: 2, Events: later,
 	}, load()))
 	// An assertion leaves it alone.
 	mustAppend(t, ctx, s, batch(write("a", 4)))
@@ -56,7 +56,7 @@ func snapshots(t *testing.T, ctx context.Context, s eventstore.Store) {
 	second := write("a", 4, note("a", 5))
 	second.Snapshot = []byte(`{"sum":15}`)
 	last := mustAppend(t, ctx, s, batch(second))
-	require.Empty(t, cmp.Diff(eventstore.History{Version: 5, Snapshot: second.Snapshot, SnapshotVersion: 5}, load()))
+	require.Empty(t, cmp.Diff(eventstore.History{Version: 5, Chain: last[0].Chain, Snapshot: second.Snapshot, SnapshotVersion: 5}, load()))
 
 	whole, err := s.LoadAll(ctx, stream("a"))
 	require.NoError(t, err)
