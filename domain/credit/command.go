@@ -1,5 +1,7 @@
 package credit
 
+import "time"
+
 // Command is a request to change a balance.
 type Command interface{ isCommand() }
 
@@ -26,6 +28,9 @@ type Hold struct {
 	SourceID string
 	// DiscountPct is 0 to 100, for the record.
 	DiscountPct int
+	// ExpiresAt is when Expire may end it. A time that is not after now makes it due at
+	// once.
+	ExpiresAt time.Time
 }
 
 // Settle ends a hold with a debit.
@@ -40,7 +45,35 @@ type Settle struct {
 // Release ends a hold without a debit.
 type Release struct{ SourceID string }
 
+// Expire releases a hold whose time is over, because whoever made it never ended it.
+type Expire struct{ SourceID string }
+
+// Refund undoes a transaction, wholly or in part: a debit gives seconds back, a grant
+// or a purchase takes seconds away.
+type Refund struct {
+	TransactionID string
+	// Original is the refunded transaction as the log tells it.
+	Original Original
+	// Seconds is >= 1 and at most what earlier refunds left of the original.
+	Seconds int64
+	// Reason is why an operator did it.
+	Reason string
+}
+
+// Original are the facts of a transaction that is refunded.
+type Original struct {
+	TransactionID string
+	Kind          Kind
+	// SourceType and SourceID are empty for a grant or a purchase.
+	SourceType SourceType
+	SourceID   string
+	// Seconds were moved by it, >= 0.
+	Seconds int64
+}
+
 func (Grant) isCommand()   {}
 func (Hold) isCommand()    {}
 func (Settle) isCommand()  {}
 func (Release) isCommand() {}
+func (Expire) isCommand()  {}
+func (Refund) isCommand()  {}

@@ -2,6 +2,7 @@ package credit_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,14 +15,25 @@ var aggregate = scenario.Aggregate[credit.State, credit.Command, credit.Event]{
 	Decide: credit.Decide, Evolve: credit.Evolve,
 }
 
+// later is when the holds of these tests expire.
+var later = scenario.Now.Add(24 * time.Hour)
+
 func granted(seconds int64) credit.Event {
 	return credit.Granted{AccountID: "acct_1", TransactionID: "txn_0", Kind: credit.SignupGrant, Seconds: seconds, BalanceAfter: seconds, At: scenario.Now}
 }
 
 func held(source string, seconds int64) credit.Event {
 	return credit.Held{
-		AccountID: "acct_1", HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source, At: scenario.Now,
+		AccountID: "acct_1", HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source,
+		ExpiresAt: later, At: scenario.Now,
 	}
+}
+
+// due is a hold whose time is over at the moment of the decision.
+func due(source string, seconds int64) credit.Event {
+	e := held(source, seconds).(credit.Held)
+	e.ExpiresAt = scenario.Now
+	return e
 }
 
 func settled(source string, heldSeconds, seconds, balance int64) credit.Settled {
@@ -33,7 +45,7 @@ func settled(source string, heldSeconds, seconds, balance int64) credit.Settled 
 }
 
 func hold(source string, seconds int64) credit.Hold {
-	return credit.Hold{AccountID: "acct_1", HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source}
+	return credit.Hold{AccountID: "acct_1", HoldID: "hold_" + source, Seconds: seconds, SourceType: credit.SourceAnalysis, SourceID: source, ExpiresAt: later}
 }
 
 func settle(source string, seconds int64) credit.Settle {
@@ -42,9 +54,18 @@ func settle(source string, seconds int64) credit.Settle {
 
 func released(source string, seconds int64) credit.Released {
 	return credit.Released{
-		AccountID: "acct_1", HoldID: "hold_" + source, SourceType: credit.SourceAnalysis, SourceID: source, Seconds: seconds, At: scenario.Now,
+		AccountID: "acct_1", HoldID: "hold_" + source, SourceType: credit.SourceAnalysis, SourceID: source, Seconds: seconds,
+		Reason: credit.ByCommand, At: scenario.Now,
 	}
 }
+
+func expired(source string, seconds int64) credit.Released {
+	e := released(source, seconds)
+	e.Reason = credit.ByExpiry
+	return e
+}
+
+func expire(source string) credit.Expire { return credit.Expire{SourceID: source} }
 
 func grant(kind credit.Kind, seconds int64) credit.Grant {
 	return credit.Grant{AccountID: "acct_1", TransactionID: "txn_0", Kind: kind, Seconds: seconds}
@@ -132,7 +153,8 @@ func TestSettleAndRelease(t *testing.T) {
 	t.Parallel()
 	open := events{granted(10), held("an_1", 6)}
 	stream := credit.Held{
-		AccountID: "acct_1", HoldID: "hold_st_1", Seconds: 4, SourceType: credit.SourceStream, SourceID: "st_1", DiscountPct: 50, At: scenario.Now,
+		AccountID: "acct_1", HoldID: "hold_st_1", Seconds: 4, SourceType: credit.SourceStream, SourceID: "st_1", DiscountPct: 50,
+		ExpiresAt: later, At: scenario.Now,
 	}
 	aggregate.Run(t, cases{
 		{Name: "what was held", Given: open, When: settle("an_1", 6), Then: events{settled("an_1", 6, 6, 4)}},
@@ -165,6 +187,17 @@ func TestSettleAndRelease(t *testing.T) {
 			When: credit.Release{SourceID: "an_1"}, Refused: fault.ResourceConflict,
 		},
 		{
+			Name: "settle after its time, before the sweep", Given: events{granted(10), due("an_1", 6)}, When: settle("an_1", 6),
+			Then: events{settled("an_1", 6, 6, 4)},
+		},
+		{
+			Name: "settle after the sweep", Given: events{granted(10), due("an_1", 6), expired("an_1", 6)}, When: settle("an_1", 6),
+			Refused: fault.ResourceConflict,
+		},
+		{Name: "expire", Given: events{granted(10), due("an_1", 6)}, When: expire("an_1"), Then: events{expired("an_1", 6)}},
+		{Name: "expire too early", Given: open, When: expire("an_1"), Refused: fault.ResourceConflict},
+		{Name: "expire another source", Given: open, When: expire("an_2"), Refused: fault.ResourceConflict},
+		{
 			Name: "settle after release", Given: append(open[:2:2], released("an_1", 6)), When: settle("an_1", 6),
 			Refused: fault.ResourceConflict,
 		},
@@ -174,29 +207,30 @@ func TestSettleAndRelease(t *testing.T) {
 func TestStateTable(t *testing.T) {
 	t.Parallel()
 	given := map[string]events{
-		"(none)": {granted(10)}, "open": {granted(10), held("an_1", 6)},
+		"(none)": {granted(10)}, "open": {granted(10), held("an_1", 6)}, "expired": {granted(10), due("an_1", 6)},
 		"settled":  {granted(10), held("an_1", 6), settled("an_1", 6, 6, 4)},
 		"released": {granted(10), held("an_1", 6), released("an_1", 6)},
+		"swept":    {granted(10), due("an_1", 6), expired("an_1", 6)},
 	}
 	when := map[string]credit.Command{
-		"Hold": hold("an_1", 2), "Settle": settle("an_1", 2), "Release": credit.Release{SourceID: "an_1"},
+		"Hold": hold("an_1", 2), "Settle": settle("an_1", 2), "Release": credit.Release{SourceID: "an_1"}, "Expire": expire("an_1"),
 	}
-	commands := []string{"Hold", "Settle", "Release"}
-	scenario.ReadTable(t, "hold").Check(t, []string{"(none)", "open"}, commands,
+	commands := []string{"Hold", "Settle", "Release", "Expire"}
+	scenario.ReadTable(t, "hold").Check(t, []string{"(none)", "open", "expired"}, commands,
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			decided, err := credit.Decide(s, when[command], scenario.Now)
-			_, open := aggregate.Step(t, s, decided...).Holds["an_1"]
+			_, open := aggregate.Step(t, s, decided...).Holds.Get("an_1")
 			next := state
 			switch {
-			case open:
+			case open && state == "(none)":
 				next = "open"
-			case state == "open":
+			case !open && state != "(none)":
 				next = "ended"
 			}
 			return next, scenario.Outcome(decided, err)
 		})
-	for _, ended := range []string{"settled", "released"} {
+	for _, ended := range []string{"settled", "released", "swept"} {
 		for _, command := range commands[1:] {
 			t.Run(ended+" --"+command+"--> "+ended, func(t *testing.T) {
 				_, err := credit.Decide(aggregate.Fold(given[ended]...), when[command], scenario.Now)

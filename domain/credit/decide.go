@@ -19,6 +19,10 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return decideSettle(s, c, now)
 	case Release:
 		return decideRelease(s, c, now)
+	case Expire:
+		return decideExpire(s, c, now)
+	case Refund:
+		return decideRefund(s, c, now)
 	default:
 		panic(fmt.Sprintf("credit: unknown command %T", command))
 	}
@@ -53,7 +57,7 @@ func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
 	if c.Seconds < 0 {
 		return nil, invalidSeconds("must not be negative")
 	}
-	if _, open := s.Holds[c.SourceID]; open {
+	if _, open := s.Holds.Get(c.SourceID); open {
 		return nil, nil
 	}
 	if c.Seconds > s.AvailableSeconds() {
@@ -61,7 +65,7 @@ func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
 	}
 	return []Event{Held{
 		AccountID: c.AccountID, HoldID: c.HoldID, Seconds: c.Seconds, SourceType: c.SourceType,
-		SourceID: c.SourceID, DiscountPct: c.DiscountPct, At: now,
+		SourceID: c.SourceID, DiscountPct: c.DiscountPct, ExpiresAt: c.ExpiresAt, At: now,
 	}}, nil
 }
 
@@ -86,14 +90,61 @@ func decideRelease(s State, c Release, now time.Time) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Event{Released{
-		AccountID: s.AccountID, HoldID: h.ID, SourceType: h.SourceType, SourceID: h.SourceID,
-		Seconds: h.Seconds, At: now,
+	return []Event{h.released(s.AccountID, ByCommand, now)}, nil
+}
+
+func decideExpire(s State, c Expire, now time.Time) ([]Event, error) {
+	h, err := s.openHold(c.SourceID)
+	if err != nil {
+		return nil, err
+	}
+	if now.Before(h.ExpiresAt) {
+		return nil, fault.Newf(fault.ResourceConflict, "The hold of %s has not expired.", c.SourceID)
+	}
+	return []Event{h.released(s.AccountID, ByExpiry, now)}, nil
+}
+
+func (h OpenHold) released(accountID string, why ReleaseReason, now time.Time) Released {
+	return Released{
+		AccountID: accountID, HoldID: h.ID, SourceType: h.SourceType, SourceID: h.SourceID,
+		Seconds: h.Seconds, Reason: why, At: now,
+	}
+}
+
+func decideRefund(s State, c Refund, now time.Time) ([]Event, error) {
+	var sign int64
+	switch c.Original.Kind {
+	case AnalysisDebit, StreamDebit:
+		sign = 1
+	case SignupGrant, CardGrant, Purchase:
+		sign = -1
+	default:
+		// An adjustment, which a refund is too, is corrected by another adjustment.
+		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "is not a kind that can be refunded"})
+	}
+	left := s.RefundableSeconds(c.Original)
+	switch {
+	case left <= 0:
+		return nil, fault.Newf(fault.ResourceConflict, "Nothing is left to refund of %s.", c.Original.TransactionID)
+	case c.Seconds < 1:
+		return nil, invalidSeconds("must be at least 1")
+	case c.Seconds > left:
+		return nil, invalidSeconds(fmt.Sprintf("is more than the %d that are left to refund", left))
+	case sign > 0 && c.Seconds > MaxSeconds-s.PostedSeconds:
+		return nil, invalidSeconds("is too large")
+	case sign < 0 && c.Seconds > s.AvailableSeconds():
+		return nil, insufficient(s, c.Seconds)
+	}
+	seconds := sign * c.Seconds
+	return []Event{Refunded{
+		AccountID: s.AccountID, TransactionID: c.TransactionID, Refunds: c.Original.TransactionID, Kind: c.Original.Kind,
+		SourceType: c.Original.SourceType, SourceID: c.Original.SourceID, Seconds: seconds,
+		BalanceAfter: s.PostedSeconds + seconds, Reason: c.Reason, At: now,
 	}}, nil
 }
 
 func (s State) openHold(sourceID string) (OpenHold, error) {
-	h, ok := s.Holds[sourceID]
+	h, ok := s.Holds.Get(sourceID)
 	if !ok {
 		return OpenHold{}, fault.Newf(fault.ResourceConflict, "%s has no open hold", sourceID)
 	}

@@ -53,6 +53,7 @@ type Held struct {
 	SourceType  SourceType `json:"source_type"`
 	SourceID    string     `json:"source_id"`
 	DiscountPct int        `json:"discount_pct,omitempty"`
+	ExpiresAt   time.Time  `json:"expires_at"`
 	At          time.Time  `json:"at"`
 }
 
@@ -72,6 +73,17 @@ type Settled struct {
 	At           time.Time `json:"at"`
 }
 
+// ReleaseReason is why a hold ended without a debit.
+type ReleaseReason string
+
+// The reasons of releases.
+const (
+	// ByCommand is the end that the holder asked for.
+	ByCommand ReleaseReason = "released"
+	// ByExpiry is the end of a hold that nobody ended in time.
+	ByExpiry ReleaseReason = "expired"
+)
+
 // Released says that a hold ended without a debit.
 type Released struct {
 	AccountID  string     `json:"account_id"`
@@ -79,8 +91,25 @@ type Released struct {
 	SourceType SourceType `json:"source_type"`
 	SourceID   string     `json:"source_id"`
 	// Seconds were reserved and are available again.
-	Seconds int64     `json:"seconds"`
-	At      time.Time `json:"at"`
+	Seconds int64         `json:"seconds"`
+	Reason  ReleaseReason `json:"reason"`
+	At      time.Time     `json:"at"`
+}
+
+// Refunded says that an earlier transaction was undone, wholly or in part.
+type Refunded struct {
+	AccountID     string `json:"account_id"`
+	TransactionID string `json:"transaction_id"`
+	// Refunds is the id of the transaction that was undone; what follows tells of it.
+	Refunds    string     `json:"refunds"`
+	Kind       Kind       `json:"kind"`
+	SourceType SourceType `json:"source_type,omitempty"`
+	SourceID   string     `json:"source_id,omitempty"`
+	// Seconds is > 0 when the account got seconds back, < 0 when it lost them.
+	Seconds      int64     `json:"seconds"`
+	BalanceAfter int64     `json:"balance_after"`
+	Reason       string    `json:"reason,omitempty"`
+	At           time.Time `json:"at"`
 }
 
 // EventType returns the stored name.
@@ -95,7 +124,11 @@ func (Settled) EventType() string { return "credit.settled" }
 // EventType returns the stored name.
 func (Released) EventType() string { return "credit.released" }
 
+// EventType returns the stored name.
+func (Refunded) EventType() string { return "credit.refunded" }
+
 func (Granted) isEvent()  {}
 func (Held) isEvent()     {}
 func (Settled) isEvent()  {}
 func (Released) isEvent() {}
+func (Refunded) isEvent() {}

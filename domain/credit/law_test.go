@@ -1,7 +1,10 @@
 package credit_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -17,10 +20,13 @@ import (
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		l := ledger{open: map[string]int64{}, ended: map[string]bool{}}
+		l := ledger{
+			accounts: map[credit.LedgerAccount]int64{}, open: map[string]int64{}, ended: map[string]bool{},
+			originals: map[string]credit.Original{}, refunded: map[string]int64{},
+		}
 		var s credit.State
 		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
-			c := command(t, i)
+			c := l.command(t, i)
 			decided, err := credit.Decide(s, c, scenario.Now.Add(time.Duration(i)*time.Second))
 			require.False(t, err != nil && len(decided) > 0, "a refused command leaves nothing behind")
 			for _, e := range decided {
@@ -33,10 +39,10 @@ func TestLaws(t *testing.T) {
 }
 
 // command draws a command; step makes the ids of what it creates unique.
-func command(t *rapid.T, step int) credit.Command {
+func (l *ledger) command(t *rapid.T, step int) credit.Command {
 	seconds := rapid.OneOf(rapid.Int64Range(-5, 40), rapid.SampledFrom([]int64{-1 << 63, 1<<63 - 1, credit.MaxSeconds, 0}))
 	source := rapid.SampledFrom([]string{"an_1", "an_2", "an_3", "an_4", "st_5"}).Draw(t, "source")
-	switch rapid.IntRange(0, 5).Draw(t, "command") {
+	switch rapid.IntRange(0, 8).Draw(t, "command") {
 	case 0:
 		kind := rapid.SampledFrom([]credit.Kind{
 			credit.SignupGrant, credit.CardGrant, credit.Purchase, credit.Adjustment, credit.Adjustment, credit.AnalysisDebit,
@@ -52,27 +58,43 @@ func command(t *rapid.T, step int) credit.Command {
 		return credit.Hold{
 			AccountID: "acct_1", HoldID: fmt.Sprintf("hold_%d", step), Seconds: seconds.Draw(t, "seconds"), SourceType: sourceType,
 			SourceID: source, DiscountPct: rapid.IntRange(0, 100).Draw(t, "discount"),
+			ExpiresAt: scenario.Now.Add(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, time.Hour}).Draw(t, "expiry")),
 		}
 	case 3, 4:
 		return credit.Settle{SourceID: source, TransactionID: fmt.Sprintf("txn_%d", step), Seconds: seconds.Draw(t, "seconds")}
-	default:
+	case 5:
 		return credit.Release{SourceID: source}
+	case 6:
+		return credit.Expire{SourceID: source}
+	default:
+		original := credit.Original{TransactionID: "txn_none", Kind: credit.Purchase}
+		if len(l.originals) > 0 {
+			id := rapid.SampledFrom(slices.Sorted(maps.Keys(l.originals))).Draw(t, "original")
+			original = l.originals[id]
+		}
+		return credit.Refund{TransactionID: fmt.Sprintf("txn_%d", step), Original: original, Seconds: seconds.Draw(t, "seconds")}
 	}
 }
 
-// ledger is the model: sums of postings, open holds by id, and which holds ended.
+// ledger is the model: what each account of the double entry holds, open holds by id,
+// which holds ended, and what was refunded of which transaction.
 type ledger struct {
-	posted, used int64
-	open         map[string]int64
-	ended        map[string]bool
+	accounts  map[credit.LedgerAccount]int64
+	open      map[string]int64
+	ended     map[string]bool
+	originals map[string]credit.Original
+	refunded  map[string]int64
 }
+
+func (l *ledger) balance() int64 { return l.accounts["acct_1:available"] + l.accounts["acct_1:held"] }
 
 // post books an event that was decided on the state before it.
 func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
+	l.book(t, event)
 	switch e := event.(type) {
 	case credit.Granted:
-		l.posted += e.Seconds
-		require.Equal(t, l.posted, e.BalanceAfter)
+		require.Equal(t, l.balance(), e.BalanceAfter)
+		l.originals[e.TransactionID] = credit.Original{TransactionID: e.TransactionID, Kind: e.Kind, Seconds: e.Seconds}
 	case credit.Held:
 		require.NotContains(t, l.open, e.HoldID)
 		require.False(t, l.ended[e.HoldID], "a hold began again")
@@ -82,14 +104,39 @@ func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 		require.GreaterOrEqual(t, e.Seconds, int64(0))
 		require.LessOrEqual(t, e.Seconds, l.open[e.HoldID]+before.AvailableSeconds(), "settled for more than held plus available")
 		require.Equal(t, l.open[e.HoldID], e.HeldSeconds)
-		l.posted -= e.Seconds
-		l.used += e.Seconds
-		require.Equal(t, l.posted, e.BalanceAfter)
+		require.Equal(t, l.balance(), e.BalanceAfter)
+		l.originals[e.TransactionID] = credit.Original{
+			TransactionID: e.TransactionID, Kind: e.Kind, SourceType: e.SourceType, SourceID: e.SourceID, Seconds: e.Seconds,
+		}
 		l.end(t, e.HoldID)
 	case credit.Released:
 		require.Equal(t, l.open[e.HoldID], e.Seconds)
+		if hold, _ := before.Holds.Get(e.SourceID); e.Reason == credit.ByExpiry {
+			require.False(t, e.At.Before(hold.ExpiresAt), "a hold expired before its time")
+		}
 		l.end(t, e.HoldID)
+	case credit.Refunded:
+		require.Equal(t, l.balance(), e.BalanceAfter)
+		l.refunded[e.Refunds] += max(e.Seconds, -e.Seconds)
+		require.LessOrEqual(t, l.refunded[e.Refunds], l.originals[e.Refunds].Seconds, "refunded more than the transaction")
+		gives := e.Kind == credit.AnalysisDebit || e.Kind == credit.StreamDebit
+		require.Equal(t, gives, e.Seconds > 0, "a refund of a %s moves %d", e.Kind, e.Seconds)
 	}
+}
+
+// book enters the postings of an event.
+func (l *ledger) book(t *rapid.T, event credit.Event) {
+	var sum int64
+	seen := map[credit.LedgerAccount]bool{}
+	for _, p := range credit.Postings(event) {
+		require.NotZero(t, p.Seconds)
+		require.NotEmpty(t, p.Account)
+		require.False(t, seen[p.Account], "%s stands twice in one entry", p.Account)
+		seen[p.Account] = true
+		sum += p.Seconds
+		l.accounts[p.Account] += p.Seconds
+	}
+	require.Zero(t, sum, "an entry does not balance")
 }
 
 func (l *ledger) end(t *rapid.T, holdID string) {
@@ -104,13 +151,74 @@ func (l *ledger) check(t *rapid.T, s credit.State) {
 	for _, seconds := range l.open {
 		heldSeconds += seconds
 	}
-	require.Equal(t, l.posted, s.PostedSeconds, "balance is the fold of the postings")
-	require.Equal(t, l.used, s.UsedSeconds)
 	require.Equal(t, heldSeconds, s.HeldSeconds)
-	require.Equal(t, l.posted-heldSeconds, s.AvailableSeconds())
+	require.Equal(t, l.accounts["acct_1:held"], s.HeldSeconds)
+	require.Equal(t, l.accounts["acct_1:available"], s.AvailableSeconds(), "balance is the fold of the postings")
 	require.GreaterOrEqual(t, s.AvailableSeconds(), int64(0), "available is never negative")
-	require.Len(t, s.Holds, len(l.open))
-	for _, h := range s.Holds {
+	require.Equal(t, credit.Totals{
+		Grants: -l.accounts[credit.PlatformGrants], CardGrants: -l.accounts[credit.PlatformCardGrants],
+		Sales: -l.accounts[credit.PlatformSales], Adjustments: -l.accounts[credit.PlatformAdjustments],
+		AnalysisUsage: l.accounts[credit.PlatformAnalysisUsage], StreamUsage: l.accounts[credit.PlatformStreamUsage],
+	}, s.Totals)
+	require.Equal(t, s.Totals.PostedSeconds(), s.PostedSeconds)
+	require.Equal(t, s.Totals.AnalysisUsage+s.Totals.StreamUsage, s.UsedSeconds)
+	require.Equal(t, len(l.open), s.Holds.Len())
+	for h := range s.Holds.All() {
 		require.Equal(t, l.open[h.ID], h.Seconds)
 	}
+	if len(l.refunded) > 0 {
+		require.Equal(t, l.refunded, s.Refunded)
+	}
+}
+
+// TestHolds holds the collection against a map, and every earlier value against what it
+// was: none ever changes.
+func TestHolds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		model, s := map[string]credit.OpenHold{}, aggregate.Fold(granted(1000))
+		type version struct {
+			state credit.State
+			json  string
+		}
+		var versions []version
+		for i := range rapid.IntRange(0, 40).Draw(t, "steps") {
+			source := rapid.StringMatching(`[a-e"é]`).Draw(t, "source")
+			if _, open := model[source]; open {
+				s = credit.Evolve(s, released(source, 1))
+				delete(model, source)
+			} else {
+				e := held(source, 1).(credit.Held)
+				e.ExpiresAt = scenario.Now.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "expiry")) * time.Second)
+				s = credit.Evolve(s, e)
+				model[source] = credit.OpenHold{
+					ID: "hold_" + source, Seconds: 1, SourceType: credit.SourceAnalysis, SourceID: source, CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
+				}
+			}
+			asMap, err := json.Marshal(model)
+			require.NoError(t, err)
+			own, err := json.Marshal(s.Holds)
+			require.NoError(t, err)
+			require.Equal(t, string(asMap), string(own), "step %d", i)
+			versions = append(versions, version{s, string(own)})
+		}
+		next := time.Time{}
+		for _, h := range model {
+			if next.IsZero() || h.ExpiresAt.Before(next) {
+				next = h.ExpiresAt
+			}
+		}
+		require.Equal(t, next, s.Holds.NextExpiry())
+		for _, v := range versions {
+			own, err := json.Marshal(v.state.Holds)
+			require.NoError(t, err)
+			require.Equal(t, v.json, string(own), "an earlier value changed")
+			var back credit.Holds
+			require.NoError(t, json.Unmarshal(own, &back))
+			require.True(t, back.Equal(v.state.Holds))
+		}
+	})
+	var h credit.Holds
+	require.Error(t, json.Unmarshal([]byte(`{"an_1":{"source_id":"an_2"}}`), &h))
+	require.Error(t, json.Unmarshal([]byte(`{"an_1":null}`), &h))
 }

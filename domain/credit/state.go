@@ -3,7 +3,6 @@ package credit
 import (
 	"fmt"
 	"maps"
-	"time"
 )
 
 // MaxSeconds is the largest balance: the largest whole number that every reader of
@@ -14,36 +13,72 @@ const MaxSeconds int64 = 1<<53 - 1
 // had a credit.
 type State struct {
 	AccountID string `json:"account_id"`
-	// PostedSeconds is the sum of grants less settled debits.
+	// PostedSeconds is the sum of grants less settled debits, refunds considered.
 	PostedSeconds int64 `json:"posted_seconds"`
 	// HeldSeconds is the sum of the open holds.
 	HeldSeconds int64 `json:"held_seconds"`
 	// SignupGrantSeconds is the original signup grant, 0 when there was none.
 	SignupGrantSeconds int64 `json:"signup_grant_seconds"`
-	// UsedSeconds is the sum of settled debits.
+	// UsedSeconds is the sum of settled debits less what was refunded of them.
 	UsedSeconds int64 `json:"used_seconds"`
-	// Holds are the open holds by the id of their source. It is never changed in
-	// place: folding an event makes a new map.
-	Holds map[string]OpenHold `json:"holds,omitempty"`
+	// Totals say where the posted balance came from and went.
+	Totals Totals `json:"totals"`
+	// Holds are the open holds.
+	Holds Holds `json:"holds,omitzero"`
+	// Refunded are the seconds given back or taken away so far, >= 1, by the id of the
+	// refunded transaction. It is never changed in place.
+	Refunded map[string]int64 `json:"refunded,omitempty"`
 }
 
-// OpenHold is a reservation that has not ended.
-type OpenHold struct {
-	ID          string     `json:"id"`
-	Seconds     int64      `json:"seconds"`
-	SourceType  SourceType `json:"source_type"`
-	SourceID    string     `json:"source_id"`
-	DiscountPct int        `json:"discount_pct,omitempty"`
-	CreatedAt   time.Time  `json:"created_at"`
+// Totals are the seconds that an account exchanged with each account of the platform,
+// refunds considered.
+type Totals struct {
+	Grants     int64 `json:"grants"`
+	CardGrants int64 `json:"card_grants"`
+	Sales      int64 `json:"sales"`
+	// Adjustments alone may be negative.
+	Adjustments   int64 `json:"adjustments"`
+	AnalysisUsage int64 `json:"analysis_usage"`
+	StreamUsage   int64 `json:"stream_usage"`
+}
+
+// PostedSeconds is the balance that the totals amount to.
+func (t Totals) PostedSeconds() int64 {
+	return t.Grants + t.CardGrants + t.Sales + t.Adjustments - t.AnalysisUsage - t.StreamUsage
+}
+
+// moved adds seconds that a transaction of a kind put into the account, or took from
+// it when they are negative.
+func (t Totals) moved(kind Kind, seconds int64) Totals {
+	switch kind {
+	case SignupGrant:
+		t.Grants += seconds
+	case CardGrant:
+		t.CardGrants += seconds
+	case Purchase:
+		t.Sales += seconds
+	case Adjustment:
+		t.Adjustments += seconds
+	case AnalysisDebit:
+		t.AnalysisUsage -= seconds
+	case StreamDebit:
+		t.StreamUsage -= seconds
+	default:
+		panic(fmt.Sprintf("credit: unknown kind %q", kind))
+	}
+	return t
 }
 
 // AvailableSeconds is what new work may still reserve.
 func (s State) AvailableSeconds() int64 { return s.PostedSeconds - s.HeldSeconds }
 
+// RefundableSeconds is what earlier refunds left of a transaction.
+func (s State) RefundableSeconds(of Original) int64 { return of.Seconds - s.Refunded[of.TransactionID] }
+
 // OpenHolds counts the open holds of a source type.
 func (s State) OpenHolds(of SourceType) int {
 	n := 0
-	for _, h := range s.Holds {
+	for h := range s.Holds.All() {
 		if h.SourceType == of {
 			n++
 		}
@@ -57,43 +92,41 @@ func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Granted:
 		s.AccountID = e.AccountID
-		s.PostedSeconds += e.Seconds
+		s = s.post(e.Kind, e.Seconds)
 		if e.Kind == SignupGrant {
 			s.SignupGrantSeconds += e.Seconds
 		}
 	case Held:
 		s.AccountID = e.AccountID
 		s.HeldSeconds += e.Seconds
-		s.Holds = withHold(s.Holds, OpenHold{
+		s.Holds = s.Holds.with(OpenHold{
 			ID: e.HoldID, Seconds: e.Seconds, SourceType: e.SourceType, SourceID: e.SourceID,
-			DiscountPct: e.DiscountPct, CreatedAt: e.At,
+			DiscountPct: e.DiscountPct, CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
 		})
 	case Settled:
-		s.PostedSeconds -= e.Seconds
-		s.UsedSeconds += e.Seconds
+		s = s.post(e.Kind, -e.Seconds)
 		s.HeldSeconds -= e.HeldSeconds
-		s.Holds = withoutHold(s.Holds, e.SourceID)
+		s.Holds = s.Holds.without(e.SourceID)
 	case Released:
 		s.HeldSeconds -= e.Seconds
-		s.Holds = withoutHold(s.Holds, e.SourceID)
+		s.Holds = s.Holds.without(e.SourceID)
+	case Refunded:
+		s = s.post(e.Kind, e.Seconds)
+		s.Refunded = maps.Clone(s.Refunded)
+		if s.Refunded == nil {
+			s.Refunded = map[string]int64{}
+		}
+		s.Refunded[e.Refunds] += max(e.Seconds, -e.Seconds)
 	default:
 		panic(fmt.Sprintf("credit: unknown event %T", event))
 	}
 	return s
 }
 
-func withHold(holds map[string]OpenHold, h OpenHold) map[string]OpenHold {
-	next := make(map[string]OpenHold, len(holds)+1)
-	maps.Copy(next, holds)
-	next[h.SourceID] = h
-	return next
-}
-
-func withoutHold(holds map[string]OpenHold, sourceID string) map[string]OpenHold {
-	next := maps.Clone(holds)
-	delete(next, sourceID)
-	if len(next) == 0 {
-		return nil
-	}
-	return next
+// post moves the posted balance and the totals together.
+func (s State) post(kind Kind, seconds int64) State {
+	s.PostedSeconds += seconds
+	s.Totals = s.Totals.moved(kind, seconds)
+	s.UsedSeconds = s.Totals.AnalysisUsage + s.Totals.StreamUsage
+	return s
 }

@@ -17,9 +17,12 @@ func Events() *Codec {
 		Register[account.SandboxIssued]("sandbox.issued"),
 
 		Register[credit.Granted]("credit.granted"),
-		Register[credit.Held]("credit.held"),
+		Register[credit.Held]("credit.held", holdsExpire),
 		Register[credit.Settled]("credit.settled"),
-		Register[credit.Released]("credit.released"),
+		Register[credit.Released]("credit.released", releasesHaveReasons),
+		Register[credit.Refunded]("credit.refunded"),
+		Register[credit.Sealed]("checkpoint.sealed"),
+		Register[credit.LedgerKeyAdded]("ledger.key_added"),
 
 		Register[video.Registered]("video.registered"),
 		Register[video.Ready]("video.ready"),

@@ -20,6 +20,9 @@ var (
 	Credit   = category("credit", credit.Evolve)
 	Video    = category("video", video.Evolve)
 	Analysis = category("analysis", analysis.Evolve)
+
+	Checkpoint = category("checkpoint", credit.EvolveCheckpoint)
+	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys)
 )
 
 // all are the categories by name.
@@ -29,9 +32,9 @@ var all = map[string]Aggregate{}
 type Aggregate interface {
 	// Category is the stored name.
 	Category() string
-	// Step folds one more event into a state of this category; nil is the state before
+	// FoldAny folds more events into a state of this category; nil is the state before
 	// the first.
-	Step(state any, r eventstore.Recorded) (any, error)
+	FoldAny(state any, events ...eventstore.Recorded) (any, error)
 }
 
 // Of is a category of streams whose events E fold to a state S.
@@ -90,11 +93,11 @@ func (c Of[S, E]) Restore(h eventstore.History) (S, error) {
 	return c.Fold(s, h.Events...)
 }
 
-// Step implements Aggregate.
-func (c Of[S, E]) Step(state any, r eventstore.Recorded) (any, error) {
+// FoldAny implements Aggregate.
+func (c Of[S, E]) FoldAny(state any, events ...eventstore.Recorded) (any, error) {
 	var s S
 	if state != nil {
 		s = state.(S)
 	}
-	return c.Fold(s, r)
+	return c.Fold(s, events...)
 }

@@ -215,8 +215,8 @@ func renderCredits(b credit.State, transactions []ledger.Transaction, more bool)
 }
 
 // renderHolds lists the open holds, newest first.
-func renderHolds(holds map[string]credit.OpenHold) []api.Hold {
-	open := slices.SortedFunc(maps.Values(holds), func(a, b credit.OpenHold) int { return strings.Compare(b.ID, a.ID) })
+func renderHolds(holds credit.Holds) []api.Hold {
+	open := slices.SortedFunc(holds.All(), func(a, b credit.OpenHold) int { return strings.Compare(b.ID, a.ID) })
 	out := make([]api.Hold, len(open))
 	for i, h := range open {
 		out[i] = api.Hold{

@@ -1,0 +1,152 @@
+package credit
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// OpenHold is a reservation that has not ended.
+type OpenHold struct {
+	ID          string     `json:"id"`
+	Seconds     int64      `json:"seconds"`
+	SourceType  SourceType `json:"source_type"`
+	SourceID    string     `json:"source_id"`
+	DiscountPct int        `json:"discount_pct,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	// ExpiresAt is when the hold may be ended although its source never asked.
+	ExpiresAt time.Time `json:"expires_at"`
+}
+
+// Holds are the open holds of an account, at most one a source. A value never
+// changes: adding and removing make a new one, which shares the holds themselves, so
+// that an account with hundreds of them still folds an event in about a microsecond.
+// In JSON they are an object by the id of their source.
+type Holds struct {
+	// sorted is ordered by SourceID; nil when there is none, so that equal values are
+	// deeply equal.
+	sorted []*OpenHold
+}
+
+// Get returns the open hold of a source.
+func (h Holds) Get(sourceID string) (OpenHold, bool) {
+	i, found := h.find(sourceID)
+	if !found {
+		return OpenHold{}, false
+	}
+	return *h.sorted[i], true
+}
+
+// Len is the number of open holds.
+func (h Holds) Len() int { return len(h.sorted) }
+
+// IsZero reports that no hold is open.
+func (h Holds) IsZero() bool { return len(h.sorted) == 0 }
+
+// All goes over the open holds in the order of their sources' ids.
+func (h Holds) All() iter.Seq[OpenHold] {
+	return func(yield func(OpenHold) bool) {
+		for _, hold := range h.sorted {
+			if !yield(*hold) {
+				return
+			}
+		}
+	}
+}
+
+// NextExpiry is when the first of the holds expires; the zero time when none is open.
+func (h Holds) NextExpiry() time.Time {
+	var next time.Time
+	for i, hold := range h.sorted {
+		if i == 0 || hold.ExpiresAt.Before(next) {
+			next = hold.ExpiresAt
+		}
+	}
+	return next
+}
+
+// Equal reports whether two collections hold the same.
+func (h Holds) Equal(other Holds) bool {
+	return slices.EqualFunc(h.sorted, other.sorted, func(a, b *OpenHold) bool {
+		x, y := *a, *b
+		sameTimes := x.CreatedAt.Equal(y.CreatedAt) && x.ExpiresAt.Equal(y.ExpiresAt)
+		x.CreatedAt, x.ExpiresAt = y.CreatedAt, y.ExpiresAt
+		return sameTimes && x == y
+	})
+}
+
+// MarshalJSON implements json.Marshaler.
+func (h Holds) MarshalJSON() ([]byte, error) {
+	var out bytes.Buffer
+	for i, hold := range h.sorted {
+		out.WriteByte("{,"[min(i, 1)])
+		key, err := json.Marshal(hold.SourceID)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(hold)
+		if err != nil {
+			return nil, err
+		}
+		out.Write(key)
+		out.WriteByte(':')
+		out.Write(value)
+	}
+	if out.Len() == 0 {
+		out.WriteByte('{')
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
+}
+
+// UnmarshalJSON implements json.Unmarshaler. Error: a hold stands under the id of
+// another source.
+func (h *Holds) UnmarshalJSON(data []byte) error {
+	var bySource map[string]*OpenHold
+	if err := json.Unmarshal(data, &bySource); err != nil {
+		return err
+	}
+	h.sorted = nil
+	for sourceID, hold := range bySource {
+		if hold == nil || hold.SourceID != sourceID {
+			return fmt.Errorf("the hold of %q is not its own", sourceID)
+		}
+		h.sorted = append(h.sorted, hold)
+	}
+	slices.SortFunc(h.sorted, func(a, b *OpenHold) int { return cmp.Compare(a.SourceID, b.SourceID) })
+	return nil
+}
+
+func (h Holds) find(sourceID string) (int, bool) {
+	return slices.BinarySearchFunc(h.sorted, sourceID, func(hold *OpenHold, id string) int {
+		return strings.Compare(hold.SourceID, id)
+	})
+}
+
+// with adds a hold. The clipped slice has no room, so the older value stays as it is.
+func (h Holds) with(hold OpenHold) Holds {
+	i, found := h.find(hold.SourceID)
+	if found {
+		next := slices.Clone(h.sorted)
+		next[i] = &hold
+		return Holds{next}
+	}
+	return Holds{slices.Insert(slices.Clip(h.sorted), i, &hold)}
+}
+
+// without removes the hold of a source, if there is one.
+func (h Holds) without(sourceID string) Holds {
+	i, found := h.find(sourceID)
+	if !found {
+		return h
+	}
+	if len(h.sorted) == 1 {
+		return Holds{}
+	}
+	return Holds{slices.Concat(h.sorted[:i], h.sorted[i+1:])}
+}

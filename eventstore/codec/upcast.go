@@ -1,0 +1,52 @@
+package codec
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"vqa/domain/credit"
+)
+
+// firstHoldLife is how long holds are taken to have been meant to live that were stored
+// before they had an expiry.
+const firstHoldLife = 24 * time.Hour
+
+// holdsExpire lifts credit.held to version 2.
+func holdsExpire(old json.RawMessage) (json.RawMessage, error) {
+	return withField(old, "expires_at", func(fields map[string]json.RawMessage) (any, error) {
+		var at time.Time
+		if err := json.Unmarshal(fields["at"], &at); err != nil {
+			return nil, fmt.Errorf("at: %w", err)
+		}
+		return at.Add(firstHoldLife), nil
+	})
+}
+
+// releasesHaveReasons lifts credit.released to version 2: nothing expired before.
+func releasesHaveReasons(old json.RawMessage) (json.RawMessage, error) {
+	return withField(old, "reason", func(map[string]json.RawMessage) (any, error) { return credit.ByCommand, nil })
+}
+
+// withField adds a field to a payload. Error: the payload is not an object, or has the
+// field already, which its version does not know.
+func withField(old json.RawMessage, name string, value func(map[string]json.RawMessage) (any, error)) (json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(old, &fields); err != nil {
+		return nil, err
+	}
+	if fields == nil {
+		return nil, fmt.Errorf("the payload is null")
+	}
+	if _, has := fields[name]; has {
+		return nil, fmt.Errorf("the payload has %q already", name)
+	}
+	v, err := value(fields)
+	if err != nil {
+		return nil, err
+	}
+	if fields[name], err = json.Marshal(v); err != nil {
+		return nil, err
+	}
+	return json.Marshal(fields)
+}
