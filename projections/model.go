@@ -1,7 +1,7 @@
 package projections
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -10,127 +10,192 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"vqa/eventstore"
+	"vqa/eventstore/fold"
 )
 
 // Projection is a table that follows from the log.
 type Projection interface {
 	// Table is its name, without a schema.
 	Table() string
-	// Apply folds events, in the order of the log, into the table of the schema that
-	// the transaction's search path finds first.
-	Apply(ctx context.Context, tx pgx.Tx, events []eventstore.Recorded) error
+	// Category is that of the streams its rows follow from.
+	Category() fold.Aggregate
+	// Shape names the form of its rows: a table made in another one is made anew.
+	Shape() string
+	// Account is the column that names the account a row belongs to.
+	Account() string
+	// All are its columns: the key, those to search by, doc.
+	All() []Column
+	// Rows returns the rows of a stream that follow from its state, each time whole.
+	Rows(id string, state any) ([]Row, error)
+	// Entry returns the row that follows from one event alone; false when none does.
+	Entry(r eventstore.Recorded) (Row, bool)
+	// Queue adds to an append the statement that brings the table up to it.
+	Queue(trip *pgx.Batch, writes []eventstore.Write) error
 }
 
-// Model is a projection whose rows are a key, some columns to search by, and the
-// folded state as a JSON document in the column doc.
-type Model[R any] struct {
+// Column is one column of a read model.
+type Column struct {
 	Name string
+	// Type is its type in SQL.
+	Type string
+}
+
+// Row is one row of a read model.
+type Row struct {
+	ID string
+	// Values are those of a Model's Columns.
+	Values []any
+	// Doc is kept as JSON in the column doc.
+	Doc any
+}
+
+// Model is a projection whose rows are a key, some columns to search by, and a JSON
+// document. They follow from the streams of one category: a row belongs to one stream
+// and is a pure function of its state (States) or of one of its events (Entries).
+// That makes a live row and a rebuilt one the same row, and lets an append write rows
+// without reading any.
+type Model[S any, E eventstore.Event] struct {
+	Name string
+	Of   fold.Of[S, E]
+	// Revision is raised when the same log would give other rows.
+	Revision int
+	// AccountColumn is "id" or one of Columns.
+	AccountColumn string
 	// Columns are those between the key ("id") and doc.
-	Columns []string
-	// Key names the row that an event changes; false when it changes none.
-	Key func(eventstore.Recorded) (string, bool)
-	// Fold changes the row; the first event of a row meets the zero R.
-	Fold func(R, eventstore.Recorded) R
-	// Values are those of Columns.
-	Values func(R) []any
-	// Born reports whether an event is the first of its row, so that no row need be
-	// looked for. When nil, an event of version 1 is.
-	Born func(eventstore.Recorded) bool
+	Columns []Column
+	// States returns all rows of a stream in this state; nil for a model of entries.
+	States func(id string, state S) []Row
+	// Entries returns the row of an event, which never changes again; nil for a model of
+	// states.
+	Entries func(version int64, event E) (Row, bool)
 }
 
 // Table implements Projection.
-func (m Model[R]) Table() string { return m.Name }
+func (m Model[S, E]) Table() string { return m.Name }
 
-// Apply implements Projection.
-func (m Model[R]) Apply(ctx context.Context, tx pgx.Tx, events []eventstore.Recorded) error {
-	keys, byKey := m.touched(events)
-	if len(keys) == 0 {
+// Category implements Projection.
+func (m Model[S, E]) Category() fold.Aggregate { return m.Of }
+
+// Account implements Projection.
+func (m Model[S, E]) Account() string { return m.AccountColumn }
+
+// All implements Projection.
+func (m Model[S, E]) All() []Column {
+	all := append([]Column{{"id", "text"}}, m.Columns...)
+	return append(all, Column{"doc", "json"})
+}
+
+// Shape implements Projection.
+func (m Model[S, E]) Shape() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d", m.Revision)
+	for _, c := range m.All() {
+		fmt.Fprintf(&s, ",%s %s", c.Name, c.Type)
+	}
+	return s.String()
+}
+
+// Rows implements Projection.
+func (m Model[S, E]) Rows(id string, state any) ([]Row, error) {
+	if m.States == nil {
+		return nil, nil
+	}
+	s, ok := state.(S)
+	if !ok {
+		return nil, fmt.Errorf("%s/%s is written with a state of type %T", m.Of.Category(), id, state)
+	}
+	return m.States(id, s), nil
+}
+
+// Entry implements Projection.
+func (m Model[S, E]) Entry(r eventstore.Recorded) (Row, bool) {
+	event, ok := r.Event.(E)
+	if m.Entries == nil || !ok {
+		return Row{}, false
+	}
+	return m.Entries(r.Version, event)
+}
+
+// Queue implements Projection.
+func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
+	var rows []Row
+	for _, w := range writes {
+		if w.Stream.Category != m.Of.Category() || len(w.Events) == 0 {
+			continue
+		}
+		if m.States != nil {
+			states, err := m.Rows(w.Stream.ID, w.State)
+			if err != nil {
+				return fmt.Errorf("%s: %w", m.Name, err)
+			}
+			rows = append(rows, states...)
+			continue
+		}
+		for i, e := range w.Events {
+			if row, ok := m.Entry(eventstore.Recorded{Version: w.Expected + int64(i) + 1, Event: e.Event}); ok {
+				rows = append(rows, row)
+			}
+		}
+	}
+	if len(rows) == 0 {
 		return nil
 	}
-	rows, err := m.load(ctx, tx, keys, byKey)
+	// Two appends lock rows in one order.
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
+	args, err := m.arrays(rows)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", m.Name, err)
+		return fmt.Errorf("%s: %w", m.Name, err)
 	}
-	batch := &pgx.Batch{}
-	upsert := m.upsert()
-	for _, key := range keys {
-		row := rows[key]
-		for _, e := range byKey[key] {
-			row = m.Fold(row, e)
-		}
-		doc, err := json.Marshal(row)
-		if err != nil {
-			return fmt.Errorf("writing %s %s: %w", m.Name, key, err)
-		}
-		args := append([]any{key}, m.Values(row)...)
-		batch.Queue(upsert, append(args, string(doc))...)
-	}
-	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("writing %s: %w", m.Name, err)
-	}
+	trip.Queue(m.write(), args...)
 	return nil
 }
 
-// touched groups the events by row. The keys are sorted, so that two transactions
-// lock rows in one order.
-func (m Model[R]) touched(events []eventstore.Recorded) ([]string, map[string][]eventstore.Recorded) {
-	byKey := map[string][]eventstore.Recorded{}
-	var keys []string
-	for _, e := range events {
-		key, ok := m.Key(e)
-		if !ok {
-			continue
-		}
-		if byKey[key] == nil {
-			keys = append(keys, key)
-		}
-		byKey[key] = append(byKey[key], e)
+// arrays turns rows into a slice for each column.
+func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
+	columns := make([][]any, len(m.Columns)+2)
+	for c := range columns {
+		columns[c] = make([]any, len(rows))
 	}
-	slices.Sort(keys)
-	return keys, byKey
+	for i, r := range rows {
+		doc, err := json.Marshal(r.Doc)
+		if err != nil {
+			return nil, fmt.Errorf("row %s: %w", r.ID, err)
+		}
+		columns[0][i] = r.ID
+		for c, v := range r.Values {
+			columns[c+1][i] = v
+		}
+		columns[len(columns)-1][i] = string(doc)
+	}
+	args := make([]any, len(columns))
+	for c := range columns {
+		args[c] = columns[c]
+	}
+	return args, nil
 }
 
-func (m Model[R]) load(ctx context.Context, tx pgx.Tx, keys []string, byKey map[string][]eventstore.Recorded) (map[string]R, error) {
-	var known []string
-	for _, key := range keys {
-		if first := byKey[key][0]; m.Born == nil && first.Version == 1 || m.Born != nil && m.Born(first) {
-			continue
+// write is the statement that writes rows. Names come from the program, values are
+// parameters. As in an append, arrays are hidden in subselects, so that the planner
+// keeps one plan.
+func (m Model[S, E]) write() string {
+	var names, arrays, reads, sets []string
+	for i, c := range m.All() {
+		kind, read := c.Type, "r."+c.Name
+		if kind == "json" {
+			kind, read = "text", read+"::json"
 		}
-		known = append(known, key)
-	}
-	rows := make(map[string]R, len(known))
-	if len(known) == 0 {
-		return rows, nil
-	}
-	found, err := tx.Query(ctx, "select id, doc from "+m.Name+" where id = any($1)", known)
-	if err != nil {
-		return nil, err
-	}
-	var key string
-	var doc []byte
-	_, err = pgx.ForEachRow(found, []any{&key, &doc}, func() error {
-		var row R
-		if err := json.Unmarshal(doc, &row); err != nil {
-			return fmt.Errorf("row %s: %w", key, err)
-		}
-		rows[key] = row
-		return nil
-	})
-	return rows, err
-}
-
-// upsert is the statement that writes one row. Names come from the program, values
-// are parameters.
-func (m Model[R]) upsert() string {
-	columns := append(slices.Clone(m.Columns), "doc")
-	var places, sets strings.Builder
-	for i, c := range columns {
-		fmt.Fprintf(&places, ", $%d", i+2)
+		names = append(names, c.Name)
+		arrays = append(arrays, fmt.Sprintf("(select $%d::%s[])", i+1, kind))
+		reads = append(reads, read)
 		if i > 0 {
-			sets.WriteString(", ")
+			sets = append(sets, c.Name+" = excluded."+c.Name)
 		}
-		fmt.Fprintf(&sets, "%s = excluded.%s", c, c)
 	}
-	return fmt.Sprintf("insert into %s (id, %s) values ($1%s) on conflict (id) do update set %s",
-		m.Name, strings.Join(columns, ", "), places.String(), sets.String())
+	list := strings.Join(names, ", ")
+	sql := fmt.Sprintf("insert into %s (%s) select %s from unnest(%s) as r(%s)",
+		m.Name, list, strings.Join(reads, ", "), strings.Join(arrays, ", "), list)
+	if m.States != nil {
+		sql += " on conflict (id) do update set " + strings.Join(sets, ", ")
+	}
+	return sql
 }

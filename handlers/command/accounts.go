@@ -39,10 +39,10 @@ func (s *Service) IssueSandbox(ctx context.Context, addressHash, requestID strin
 		// All sandboxes of an address go through one lane, where the cap is counted.
 		accountID: addressHash,
 		meta:      eventstore.Meta{AccountID: accountID, RequestID: requestID, CorrelationID: requestID, CausationID: requestID, Actor: "anonymous"},
-		streams:   []eventstore.StreamID{sandboxes.stream(addressHash)},
+		streams:   []eventstore.StreamID{sandboxes.Stream(addressHash)},
 	}
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
-		ss.fresh(accounts.stream(accountID), videos.stream(key.FixtureVideoID))
+		ss.fresh(accounts.Stream(accountID), videos.Stream(key.FixtureVideoID))
 		if _, err := sandboxes.record(ss, addressHash, account.OpenSandbox{
 			AddressHash: addressHash, AccountID: accountID, Limit: s.Limits.SandboxPerIP,
 		}); err != nil {
@@ -90,7 +90,7 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 		key.FixtureVideoID = s.IDs.New(id.Video)
 	}
 	in := operatorIntent(c.AccountID, c.Operator)
-	in.streams = append(in.streams, accounts.stream(c.AccountID), credits.stream(c.AccountID))
+	in.streams = append(in.streams, accounts.Stream(c.AccountID), credits.Stream(c.AccountID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		if opening {
 			if err := openAccount(ss, c.AccountID, c.Tier, issue); err != nil {
@@ -121,7 +121,7 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 // RevokeKey ends an API key at once. Errors: resource_not_found.
 func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator string) error {
 	in := operatorIntent(accountID, operator)
-	in.streams = append(in.streams, accounts.stream(accountID))
+	in.streams = append(in.streams, accounts.Stream(accountID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {
 		_, err := accounts.record(ss, accountID, account.RevokeKey{KeyID: keyID})
 		return err

@@ -12,7 +12,7 @@ import (
 // Errors: resource_not_found, analysis_not_cancelable.
 func (s *Service) CancelAnalysis(ctx context.Context, caller Caller, analysisID string) (analysis.State, error) {
 	var a analysis.State
-	err := s.Pipeline.do(ctx, caller.intent(analyses.stream(analysisID), credits.stream(caller.AccountID)), func(ss *session) (err error) {
+	err := s.Pipeline.do(ctx, caller.intent(analyses.Stream(analysisID), credits.Stream(caller.AccountID)), func(ss *session) (err error) {
 		if a, err = analyses.get(ss, analysisID); err != nil {
 			return err
 		}

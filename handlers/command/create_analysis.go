@@ -55,11 +55,11 @@ func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAna
 			return PlannedAnalysis{}, err
 		}
 	}
-	in := caller.intent(videos.stream(c.VideoID), credits.stream(caller.AccountID))
+	in := caller.intent(videos.Stream(c.VideoID), credits.Stream(caller.AccountID))
 	in.dryRun = c.ValidateOnly
 	var plan PlannedAnalysis
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
-		ss.fresh(analyses.stream(create.ID))
+		ss.fresh(analyses.Stream(create.ID))
 		in.created(create.ID)
 		plan, err = s.decideAnalysis(ss, caller, create, assessable)
 		return err

@@ -27,7 +27,7 @@ type GrantCredits struct {
 // idempotency_key_reused.
 func (s *Service) GrantCredits(ctx context.Context, c GrantCredits) (credit.State, error) {
 	in := operatorIntent(c.AccountID, c.Operator)
-	in.streams = append(in.streams, accounts.stream(c.AccountID), credits.stream(c.AccountID))
+	in.streams = append(in.streams, accounts.Stream(c.AccountID), credits.Stream(c.AccountID))
 	caller := Caller{AccountID: c.AccountID, Idempotency: c.Idempotency}
 	earlier, err := s.Replay(ctx, caller)
 	if err != nil {

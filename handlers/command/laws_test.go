@@ -120,7 +120,7 @@ func (b *books) join() {
 // snapshotOf is the balance as the pipeline would load it.
 func (w *world) snapshotOf(accountID string) credit.State {
 	w.t.Helper()
-	id := credits.stream(accountID)
+	id := credits.Stream(accountID)
 	histories, err := w.log.Load(w.t.Context(), id)
 	require.NoError(w.t, err)
 	state, err := credits.fold(histories[id])

@@ -2,12 +2,9 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"hash/fnv"
 	"log/slog"
-	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -28,6 +25,9 @@ const (
 	laneDepth = 512
 	// groupMax bounds the commands of one append.
 	groupMax = 128
+	// snapshotEvery is how many events are folded at most after a snapshot, plus those of
+	// one group.
+	snapshotEvery = 200
 	// maxTries bounds how often a group is decided anew after a conflict.
 	maxTries = 12
 )
@@ -50,14 +50,20 @@ type Pipeline struct {
 	store eventstore.Store
 	now   func() time.Time
 	log   *slog.Logger
-	lanes [laneCount]chan *task
+	lanes [laneCount]*lane
+}
+
+// lane commits the commands of some accounts, one group after the other.
+type lane struct {
+	queue  chan *task
+	memory *memory
 }
 
 // NewPipeline returns a pipeline on a store, reading time from now.
 func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger) *Pipeline {
 	p := &Pipeline{store: store, now: now, log: log}
 	for i := range p.lanes {
-		p.lanes[i] = make(chan *task, laneDepth)
+		p.lanes[i] = &lane{queue: make(chan *task, laneDepth), memory: newMemory()}
 	}
 	return p
 }
@@ -65,8 +71,8 @@ func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger)
 // Run works the lanes until ctx ends, then finishes what was accepted.
 func (p *Pipeline) Run(ctx context.Context) {
 	var wg sync.WaitGroup
-	for _, lane := range p.lanes {
-		wg.Go(func() { p.work(ctx, lane) })
+	for _, l := range p.lanes {
+		wg.Go(func() { p.work(ctx, l) })
 	}
 	wg.Wait()
 }
@@ -91,10 +97,10 @@ func (t *task) claim() bool { return t.claimed.CompareAndSwap(false, true) }
 // decide never runs when do has returned.
 func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) error) error {
 	t := &task{ctx: ctx, intent: in, decide: decide, done: make(chan error, 1)}
-	lane := fnv.New32a()
-	lane.Write([]byte(in.accountID))
+	hash := fnv.New32a()
+	hash.Write([]byte(in.accountID))
 	select {
-	case p.lanes[lane.Sum32()%laneCount] <- t:
+	case p.lanes[hash.Sum32()%laneCount].queue <- t:
 	case <-ctx.Done():
 		return ctx.Err()
 	default:
@@ -112,15 +118,15 @@ func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) erro
 }
 
 // work is the life of one lane.
-func (p *Pipeline) work(ctx context.Context, lane chan *task) {
+func (p *Pipeline) work(ctx context.Context, l *lane) {
 	for {
 		select {
-		case t := <-lane:
-			p.run(gather(t, lane))
+		case t := <-l.queue:
+			p.run(l, gather(t, l.queue))
 		case <-ctx.Done():
 			select {
-			case t := <-lane:
-				p.run(gather(t, lane))
+			case t := <-l.queue:
+				p.run(l, gather(t, l.queue))
 			default:
 				return
 			}
@@ -131,7 +137,7 @@ func (p *Pipeline) work(ctx context.Context, lane chan *task) {
 // gather takes what is waiting, without waiting for more: under load groups grow by
 // themselves, and an idle service adds no delay. Tasks that their callers gave up are
 // left out.
-func gather(first *task, lane chan *task) []*task {
+func gather(first *task, queue chan *task) []*task {
 	var group []*task
 	for t := first; ; {
 		if t.claim() {
@@ -141,7 +147,7 @@ func gather(first *task, lane chan *task) []*task {
 			return group
 		}
 		select {
-		case t = <-lane:
+		case t = <-queue:
 		default:
 			return group
 		}
@@ -153,17 +159,17 @@ func gather(first *task, lane chan *task) []*task {
 const commitTimeout = 30 * time.Second
 
 // run brings every task of a group to its verdict.
-func (p *Pipeline) run(group []*task) {
+func (p *Pipeline) run(l *lane, group []*task) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
-	p.commit(ctx, group)
+	p.commit(ctx, l, group)
 }
 
 // commit decides and appends a group, anew after a conflict, until it stands or the
 // tries are used up.
-func (p *Pipeline) commit(ctx context.Context, group []*task) {
+func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 	for try := 1; len(group) > 0; try++ {
-		verdicts, err := p.attempt(ctx, group)
+		verdicts, err := p.attempt(ctx, l, group)
 		var conflict *eventstore.ConflictError
 		var taken *eventstore.ReceiptError
 		var uncertain *eventstore.UncertainError
@@ -184,7 +190,7 @@ func (p *Pipeline) commit(ctx context.Context, group []*task) {
 		case len(group) > 1 && ctx.Err() == nil:
 			// One bad command must not fail its neighbours.
 			for _, t := range group {
-				p.commit(ctx, []*task{t})
+				p.commit(ctx, l, []*task{t})
 			}
 			return
 		case errors.As(err, &conflict):
@@ -196,109 +202,6 @@ func (p *Pipeline) commit(ctx context.Context, group []*task) {
 			return
 		}
 	}
-}
-
-// attempt decides every task of the group once and appends the outcome. The verdicts,
-// one for each task, hold only when err is nil: a task may have been refused because of
-// what a neighbour was about to do, and then nothing of that came to be.
-func (p *Pipeline) attempt(ctx context.Context, group []*task) (verdicts []error, err error) {
-	loaded := map[eventstore.StreamID]eventstore.History{}
-	// A group that only creates needs nothing and saves the round trip.
-	if streams := declared(group); len(streams) > 0 {
-		if loaded, err = p.store.Load(ctx, streams...); err != nil {
-			return nil, err
-		}
-	}
-	entries := map[eventstore.StreamID]entry{}
-	receipts := map[receiptKey]bool{}
-	var batch eventstore.Batch
-	verdicts = make([]error, len(group))
-	for i, t := range group {
-		s := &session{ctx: ctx, store: p.store, loaded: loaded, entries: maps.Clone(entries), now: p.now(), meta: t.intent.meta}
-		verdicts[i] = p.decideOne(t, s, receipts)
-		if verdicts[i] != nil || t.intent.dryRun {
-			continue
-		}
-		entries = s.entries
-		if r := t.intent.receipt; r != nil {
-			r.CreatedAt = s.now
-			batch.Receipts = append(batch.Receipts, *r)
-		}
-	}
-	if batch.Writes, err = writes(entries, len(batch.Receipts) > 0); err != nil {
-		return nil, err
-	}
-	if len(batch.Writes) == 0 && len(batch.Receipts) == 0 {
-		return verdicts, nil
-	}
-	_, err = p.store.Append(ctx, batch)
-	return verdicts, err
-}
-
-// receiptKey identifies a request within a group.
-type receiptKey struct{ accountID, key string }
-
-func (p *Pipeline) decideOne(t *task, s *session, receipts map[receiptKey]bool) (err error) {
-	if err := t.ctx.Err(); err != nil {
-		return err
-	}
-	if r := t.intent.receipt; r != nil && !t.intent.dryRun {
-		k := receiptKey{r.AccountID, r.Key}
-		if receipts[k] {
-			return idempotencyRunning()
-		}
-		defer func() { receipts[k] = receipts[k] || err == nil }()
-	}
-	defer func() {
-		if v := recover(); v != nil {
-			err = fmt.Errorf("deciding a command panicked: %v", v)
-		}
-	}()
-	return t.decide(s)
-}
-
-// declared are the streams that the group's commands said they would need.
-func declared(group []*task) []eventstore.StreamID {
-	seen := map[eventstore.StreamID]bool{}
-	var all []eventstore.StreamID
-	for _, t := range group {
-		for _, id := range t.intent.streams {
-			if !seen[id] {
-				seen[id] = true
-				all = append(all, id)
-			}
-		}
-	}
-	return all
-}
-
-// writes are the changes that the sessions left in the entries. An aggregate that
-// was only read is asserted by the store to be unchanged when something else is
-// written, be it a receipt, because the decision stands on it.
-func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.Write, error) {
-	changed := receipts
-	all := make([]eventstore.Write, 0, len(entries))
-	asked := func(a, b eventstore.StreamID) int { return entries[a].order - entries[b].order }
-	for _, id := range slices.SortedFunc(maps.Keys(entries), asked) {
-		e := entries[id]
-		if e.expected == 0 && len(e.pending) == 0 {
-			continue // nothing is there to assert
-		}
-		w := eventstore.Write{Stream: id, Expected: e.expected, Events: e.pending}
-		changed = changed || len(e.pending) > 0
-		if e.snapshots && len(e.pending) > 0 {
-			snapshot, err := json.Marshal(e.state)
-			if err != nil {
-				return nil, fmt.Errorf("writing the snapshot of %s: %w", id, err)
-			}
-			w.Snapshot = snapshot
-		}
-		all = append(all, w)
-	}
-	if !changed {
-		return nil, nil
-	}
-	return all, nil
 }
 
 func settle(group []*task, err error) {

@@ -58,7 +58,7 @@ func TestConflictsAreBounded(t *testing.T) {
 func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		bad := func(s *session) error {
-			s.entries[credits.stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
+			s.entries[credits.Stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
 			return nil
 		}
 		first := b.begin(context.Background(), lane(), func(*session) error { return nil })

@@ -78,7 +78,7 @@ func (b *bench) settle() {
 }
 
 func lane() intent {
-	return intent{accountID: acct, meta: eventstore.Meta{AccountID: acct}, streams: []eventstore.StreamID{credits.stream(acct)}}
+	return intent{accountID: acct, meta: eventstore.Meta{AccountID: acct}, streams: []eventstore.StreamID{credits.Stream(acct)}}
 }
 
 // grantOf adds seconds to the account.
@@ -101,9 +101,9 @@ func holdOf(source string, seconds int64) func(*session) error {
 
 func (b *bench) balance() credit.State {
 	b.t.Helper()
-	histories, err := b.store.Load(context.Background(), credits.stream(acct))
+	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 	require.NoError(b.t, err)
-	state, err := credits.fold(histories[credits.stream(acct)])
+	state, err := credits.fold(histories[credits.Stream(acct)])
 	require.NoError(b.t, err)
 	return state.(credit.State)
 }
@@ -111,14 +111,14 @@ func (b *bench) balance() credit.State {
 // seed records a command on the account directly, as another process would.
 func (b *bench) seed(command credit.Command) {
 	b.t.Helper()
-	histories, err := b.store.Load(context.Background(), credits.stream(acct))
+	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 	require.NoError(b.t, err)
 	s := &session{store: b.store, loaded: histories, entries: map[eventstore.StreamID]entry{}, now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
 	_, err = credits.record(s, acct, command)
 	require.NoError(b.t, err)
 	batch, err := writes(s.entries, false)
 	require.NoError(b.t, err)
-	_, err = b.store.Append(context.Background(), eventstore.Batch{Writes: batch})
+	_, err = storetest.Append(context.Background(), b.store, eventstore.Batch{Writes: batch})
 	require.NoError(b.t, err)
 }
 
@@ -175,8 +175,8 @@ func TestRefusedByWhatNeverHappened(t *testing.T) {
 		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
 		taken := lane()
 		taken.receipt = &eventstore.Receipt{AccountID: acct, Key: "k", RequestHash: [32]byte{1}}
-		_, err := b.store.Append(context.Background(), eventstore.Batch{
-			Writes:   []eventstore.Write{{Stream: credits.stream(acct), Expected: 1}},
+		_, err := storetest.Append(context.Background(), b.store, eventstore.Batch{
+			Writes:   []eventstore.Write{{Stream: credits.Stream(acct), Expected: 1}},
 			Receipts: []eventstore.Receipt{{AccountID: acct, Key: "k", CreatedAt: time.Now()}},
 		})
 		require.NoError(t, err)
@@ -374,12 +374,12 @@ func TestSnapshotContinuesTheHistory(t *testing.T) {
 			b.settle()
 			require.NoError(t, v.err)
 		}
-		histories, err := b.store.Load(context.Background(), credits.stream(acct))
+		histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 		require.NoError(t, err)
-		h := histories[credits.stream(acct)]
+		h := histories[credits.Stream(acct)]
 		require.Equal(t, int64(40), h.SnapshotVersion)
 		require.Empty(t, h.Events, "a snapshot is written with each change")
-		events, err := b.store.LoadAll(context.Background(), credits.stream(acct))
+		events, err := b.store.LoadAll(context.Background(), credits.Stream(acct))
 		require.NoError(t, err)
 		folded, err := credits.fold(eventstore.History{Events: events})
 		require.NoError(t, err)

@@ -32,7 +32,7 @@ func (r Run) intent() intent {
 // lock: of two workers one is refused, see IsStale.
 func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (analysis.State, video.State, error) {
 	in := r.intent()
-	in.streams = append(in.streams, analyses.stream(r.AnalysisID), videos.stream(r.VideoID))
+	in.streams = append(in.streams, analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID))
 	var a analysis.State
 	var v video.State
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
@@ -48,7 +48,7 @@ func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (anal
 // ReportProgress records how far the attempt is, in percent of the whole analysis.
 func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Status, percent int) error {
 	in := r.intent()
-	in.streams = append(in.streams, analyses.stream(r.AnalysisID))
+	in.streams = append(in.streams, analyses.Stream(r.AnalysisID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {
 		_, err := analyses.record(ss, r.AnalysisID, analysis.Progress{Attempt: r.Attempt, Stage: stage, Percent: percent})
 		return err
@@ -91,7 +91,7 @@ func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure)
 func (s *Service) finish(ctx context.Context, r Run, end func(*session, video.State) error) error {
 	in := r.intent()
 	in.streams = append(in.streams,
-		analyses.stream(r.AnalysisID), videos.stream(r.VideoID), credits.stream(r.AccountID))
+		analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID), credits.Stream(r.AccountID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {
 		a, err := analyses.get(ss, r.AnalysisID)
 		if err != nil {

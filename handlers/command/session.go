@@ -2,8 +2,6 @@ package command
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"vqa/domain/account"
@@ -11,43 +9,33 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/video"
 	"vqa/eventstore"
+	"vqa/eventstore/fold"
 )
 
-// aggregate joins a category of streams with the fold of its events.
+// aggregate joins the fold of a category of streams with the decisions on its state.
 type aggregate[S any, C any, E eventstore.Event] struct {
-	category string
-	evolve   func(S, E) S
-	decide   func(S, C, time.Time) ([]E, error)
+	fold.Of[S, E]
+	decide func(S, C, time.Time) ([]E, error)
 	// snapshots are kept for streams that grow without end.
 	snapshots bool
 }
 
 var (
-	accounts = aggregate[account.State, account.Command, account.Event]{
-		category: "account", evolve: account.Evolve, decide: account.Decide,
-	}
+	accounts = aggregate[account.State, account.Command, account.Event]{Of: fold.Account, decide: account.Decide}
+
 	sandboxes = aggregate[account.SandboxQuota, account.OpenSandbox, account.SandboxIssued]{
-		category: "sandbox", evolve: account.EvolveQuota, decide: account.DecideSandbox,
+		Of: fold.Sandbox, decide: account.DecideSandbox,
 	}
 	credits = aggregate[credit.State, credit.Command, credit.Event]{
-		category: "credit", evolve: credit.Evolve, decide: credit.Decide, snapshots: true,
+		Of: fold.Credit, decide: credit.Decide, snapshots: true,
 	}
-	videos = aggregate[video.State, video.Command, video.Event]{
-		category: "video", evolve: video.Evolve, decide: video.Decide,
-	}
-	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{
-		category: "analysis", evolve: analysis.Evolve, decide: analysis.Decide,
-	}
+	videos   = aggregate[video.State, video.Command, video.Event]{Of: fold.Video, decide: video.Decide}
+	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{Of: fold.Analysis, decide: analysis.Decide}
 )
-
-// stream names the history of the aggregate with an id.
-func (a aggregate[S, C, E]) stream(id string) eventstore.StreamID {
-	return eventstore.StreamID{Category: a.category, ID: id}
-}
 
 // get returns the state of an aggregate as this session sees it.
 func (a aggregate[S, C, E]) get(s *session, id string) (S, error) {
-	e, err := s.entry(a.stream(id), a.fold)
+	e, err := s.entry(a.Stream(id), a.restore)
 	if err != nil {
 		var zero S
 		return zero, err
@@ -66,78 +54,97 @@ func (a aggregate[S, C, E]) record(s *session, id string, command C) (S, error) 
 	if err != nil || len(events) == 0 {
 		return state, err
 	}
-	e := s.entries[a.stream(id)]
+	e, _ := s.known(a.Stream(id))
 	pending := e.pending[:len(e.pending):len(e.pending)]
 	for _, event := range events {
-		state = a.evolve(state, event)
+		state = a.Evolve(state, event)
 		pending = append(pending, eventstore.NewEvent{Event: event, Meta: s.meta})
 	}
 	e.state, e.pending, e.snapshots = state, pending, a.snapshots
-	s.entries[a.stream(id)] = e
+	s.own[a.Stream(id)] = e
 	return state, nil
 }
 
-// fold makes a state of a loaded history.
-func (a aggregate[S, C, E]) fold(h eventstore.History) (any, error) {
-	var state S
-	if h.Snapshot != nil {
-		if err := json.Unmarshal(h.Snapshot, &state); err != nil {
-			return nil, fmt.Errorf("reading the snapshot of a %s: %w", a.category, err)
-		}
-	}
-	for _, r := range h.Events {
-		e, ok := r.Event.(E)
-		if !ok {
-			return nil, fmt.Errorf("stream %s holds a foreign event %s", r.Stream, r.Event.EventType())
-		}
-		state = a.evolve(state, e)
-	}
-	return state, nil
-}
+// restore makes a state of a loaded history.
+func (a aggregate[S, C, E]) restore(h eventstore.History) (any, error) { return a.Restore(h) }
 
 // entry is one aggregate within a session.
 type entry struct {
+	aggregateState
 	// order is when the group first asked for it; streams are written in that order.
 	order int
-	state any
-	// expected is the version that was loaded.
-	expected  int64
-	pending   []eventstore.NewEvent
-	snapshots bool
+	// remembered is true when the state came from the lane's memory, not from the log.
+	remembered bool
+	pending    []eventstore.NewEvent
+	snapshots  bool
 }
 
-// session is what one decide function works on. Its entries are copied from the
-// group's and given back only when the decision stands.
+// aggregateState is what a lane knows of a stream.
+type aggregateState struct {
+	state any
+	// version and chain are those of the stream that state was folded from, before any
+	// pending event.
+	version int64
+	chain   eventstore.Chain
+	// snapshotVersion is that of the newest snapshot in the log.
+	snapshotVersion int64
+}
+
+// session is what one decide function works on. What it changes is its own until the
+// decision stands; then it becomes the group's.
 type session struct {
-	ctx     context.Context
-	store   eventstore.Store
-	loaded  map[eventstore.StreamID]eventstore.History
-	entries map[eventstore.StreamID]entry
-	now     time.Time
-	meta    eventstore.Meta
+	ctx    context.Context
+	store  eventstore.Store
+	memory *memory
+	loaded map[eventstore.StreamID]eventstore.History
+	// group are the entries that earlier decisions of the group left, own those of this
+	// one.
+	group, own map[eventstore.StreamID]entry
+	now        time.Time
+	meta       eventstore.Meta
+}
+
+// known returns the entry of a stream that the group or this session has asked for.
+func (s *session) known(id eventstore.StreamID) (entry, bool) {
+	if e, ok := s.own[id]; ok {
+		return e, true
+	}
+	e, ok := s.group[id]
+	return e, ok
 }
 
 // entry returns the aggregate of a stream, loading it when nobody has yet.
-func (s *session) entry(id eventstore.StreamID, fold func(eventstore.History) (any, error)) (entry, error) {
-	if e, ok := s.entries[id]; ok {
+func (s *session) entry(id eventstore.StreamID, restore func(eventstore.History) (any, error)) (entry, error) {
+	if e, ok := s.known(id); ok {
 		return e, nil
 	}
-	h, ok := s.loaded[id]
-	if !ok {
-		histories, err := s.store.Load(s.ctx, id)
+	e := entry{order: len(s.group) + len(s.own)}
+	if e.aggregateState, e.remembered = s.memory.get(id); !e.remembered {
+		h, err := s.load(id)
 		if err != nil {
 			return entry{}, err
 		}
-		h = histories[id]
-		s.loaded[id] = h
+		state, err := restore(h)
+		if err != nil {
+			return entry{}, err
+		}
+		e.aggregateState = aggregateState{state, h.Version, h.Chain, h.SnapshotVersion}
 	}
-	state, err := fold(h)
-	if err != nil {
-		return entry{}, err
-	}
-	e := entry{order: len(s.entries), state: state, expected: h.Version}
-	s.entries[id] = e
+	s.own[id] = e
 	return e, nil
+}
+
+func (s *session) load(id eventstore.StreamID) (eventstore.History, error) {
+	h, ok := s.loaded[id]
+	if ok {
+		return h, nil
+	}
+	histories, err := s.store.Load(s.ctx, id)
+	if err != nil {
+		return eventstore.History{}, err
+	}
+	s.loaded[id] = histories[id]
+	return histories[id], nil
 }
 
 // fresh declares streams that cannot exist yet, because their id was just made, so

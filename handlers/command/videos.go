@@ -27,7 +27,7 @@ func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo)
 	in := caller.intent()
 	var v video.State
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
-		ss.fresh(videos.stream(r.ID))
+		ss.fresh(videos.Stream(r.ID))
 		in.created(r.ID)
 		if c.URL != nil {
 			v, err = videos.record(ss, r.ID, video.RegisterURL{Registration: r, URL: *c.URL})
@@ -66,7 +66,7 @@ func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID stri
 	if err := s.Uploads.Keep(ctx, videoID, ticket); err != nil {
 		return v, err
 	}
-	err = s.Pipeline.do(ctx, caller.intent(videos.stream(videoID)), func(ss *session) (err error) {
+	err = s.Pipeline.do(ctx, caller.intent(videos.Stream(videoID)), func(ss *session) (err error) {
 		v, err = videos.record(ss, videoID, video.Finish{File: file})
 		return err
 	})
@@ -76,7 +76,7 @@ func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID stri
 // DeleteVideo removes a video. Errors: resource_not_found, resource_conflict while
 // an analysis of it is not terminal.
 func (s *Service) DeleteVideo(ctx context.Context, caller Caller, videoID string) error {
-	return s.Pipeline.do(ctx, caller.intent(videos.stream(videoID)), func(ss *session) error {
+	return s.Pipeline.do(ctx, caller.intent(videos.Stream(videoID)), func(ss *session) error {
 		v, err := videos.get(ss, videoID)
 		if err != nil {
 			return err
@@ -129,7 +129,7 @@ func (s *Service) FailVideo(ctx context.Context, f Fetch, why error) error {
 // recordFetch returns the video as it is afterwards, also when it refused.
 func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) (v video.State, err error) {
 	in := intent{accountID: f.AccountID, meta: f.Cause.meta(f.AccountID, fetcherActor)}
-	in.streams = append(in.streams, videos.stream(f.VideoID))
+	in.streams = append(in.streams, videos.Stream(f.VideoID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) (err error) {
 		v, err = videos.record(ss, f.VideoID, c)
 		return err
@@ -140,7 +140,7 @@ func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) (v 
 // ownVideo reads the caller's video without changing it.
 func (s *Service) ownVideo(ctx context.Context, caller Caller, videoID string) (video.State, error) {
 	var v video.State
-	in := caller.intent(videos.stream(videoID))
+	in := caller.intent(videos.Stream(videoID))
 	in.dryRun = true
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
 		if v, err = videos.get(ss, videoID); err == nil && !owns(caller, v) {

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"vqa/domain/credit"
-	"vqa/eventstore"
+	"vqa/eventstore/fold"
 	"vqa/projections"
 )
 
@@ -13,17 +13,29 @@ func Projections() []projections.Projection {
 	return []projections.Projection{balances, transactions}
 }
 
-var balances = projections.Model[credit.State]{
-	Name:    "credit_balances",
-	Columns: []string{"posted_seconds", "held_seconds"},
-	Key: func(r eventstore.Recorded) (string, bool) {
-		_, ok := r.Event.(credit.Event)
-		return r.Stream.ID, ok
+var balances = projections.Model[credit.State, credit.Event]{
+	Name: "credit_balances", Of: fold.Credit, Revision: 1, AccountColumn: "id",
+	Columns: []projections.Column{
+		{Name: "posted_seconds", Type: "bigint"}, {Name: "held_seconds", Type: "bigint"},
+		{Name: "grants_seconds", Type: "bigint"}, {Name: "card_grants_seconds", Type: "bigint"},
+		{Name: "sales_seconds", Type: "bigint"}, {Name: "adjustments_seconds", Type: "bigint"},
+		{Name: "analysis_usage_seconds", Type: "bigint"}, {Name: "stream_usage_seconds", Type: "bigint"},
+		{Name: "next_expiry", Type: "timestamptz"},
 	},
-	Fold: func(s credit.State, r eventstore.Recorded) credit.State {
-		return credit.Evolve(s, r.Event.(credit.Event))
+	States: func(id string, s credit.State) []projections.Row {
+		var nextExpiry *time.Time
+		if next := s.Holds.NextExpiry(); !next.IsZero() {
+			nextExpiry = &next
+		}
+		t := s.Totals
+		return []projections.Row{{
+			ID: id, Doc: s,
+			Values: []any{
+				s.PostedSeconds, s.HeldSeconds, t.Grants, t.CardGrants, t.Sales, t.Adjustments,
+				t.AnalysisUsage, t.StreamUsage, nextExpiry,
+			},
+		}}
 	},
-	Values: func(s credit.State) []any { return []any{s.PostedSeconds, s.HeldSeconds} },
 }
 
 // Transaction is one change of a posted balance (api-v1.md, "Usage meters and
@@ -38,45 +50,48 @@ type Transaction struct {
 	SourceType   *credit.SourceType `json:"source_type,omitempty"`
 	SourceID     *string            `json:"source_id,omitempty"`
 	DiscountPct  int                `json:"discount_pct,omitempty"`
-	CreatedAt    time.Time          `json:"created_at"`
-	// Position is that of the event in the log.
-	Position int64 `json:"position"`
+	// Refunds is the transaction that this one undoes, wholly or in part.
+	Refunds   *string   `json:"refunds,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+	// Version is that of the event in the account's credit stream.
+	Version int64 `json:"version"`
 }
 
-var transactions = projections.Model[Transaction]{
-	Name:    "credit_transactions",
-	Columns: []string{"account_id", "kind", "created_at", "position"},
-	Key: func(r eventstore.Recorded) (string, bool) {
-		switch e := r.Event.(type) {
-		case credit.Granted:
-			return e.TransactionID, true
-		case credit.Settled:
-			return e.TransactionID, true
-		}
-		return "", false
+var transactions = projections.Model[credit.State, credit.Event]{
+	Name: "credit_transactions", Of: fold.Credit, Revision: 1, AccountColumn: "account_id",
+	Columns: []projections.Column{
+		{Name: "account_id", Type: "text"}, {Name: "kind", Type: "text"},
+		{Name: "created_at", Type: "timestamptz"}, {Name: "version", Type: "bigint"},
 	},
-	Born: func(eventstore.Recorded) bool { return true },
-	Fold: func(_ Transaction, r eventstore.Recorded) Transaction { return posted(r) },
-	Values: func(t Transaction) []any {
-		return []any{t.AccountID, string(t.Kind), t.CreatedAt, t.Position}
+	Entries: func(version int64, event credit.Event) (projections.Row, bool) {
+		t, ok := posted(version, event)
+		return projections.Row{ID: t.ID, Values: []any{t.AccountID, string(t.Kind), t.CreatedAt, t.Version}, Doc: t}, ok
 	},
 }
 
-// posted is the transaction that an event records.
-func posted(r eventstore.Recorded) Transaction {
-	switch e := r.Event.(type) {
+// posted is the transaction that an event records; false when it records none.
+func posted(version int64, event credit.Event) (Transaction, bool) {
+	switch e := event.(type) {
 	case credit.Granted:
 		return Transaction{
 			ID: e.TransactionID, AccountID: e.AccountID, Kind: e.Kind, SecondsDelta: e.Seconds,
-			BalanceAfter: e.BalanceAfter, CreatedAt: e.At, Position: r.Position,
-		}
+			BalanceAfter: e.BalanceAfter, CreatedAt: e.At, Version: version,
+		}, true
 	case credit.Settled:
 		return Transaction{
 			ID: e.TransactionID, AccountID: e.AccountID, Kind: e.Kind, SecondsDelta: -e.Seconds,
 			BalanceAfter: e.BalanceAfter, SourceType: &e.SourceType, SourceID: &e.SourceID,
-			DiscountPct: e.DiscountPct, CreatedAt: e.At, Position: r.Position,
+			DiscountPct: e.DiscountPct, CreatedAt: e.At, Version: version,
+		}, true
+	case credit.Refunded:
+		t := Transaction{
+			ID: e.TransactionID, AccountID: e.AccountID, Kind: credit.Adjustment, SecondsDelta: e.Seconds,
+			BalanceAfter: e.BalanceAfter, Refunds: &e.Refunds, CreatedAt: e.At, Version: version,
 		}
-	default:
-		panic("ledger: " + r.Event.EventType() + " posts nothing")
+		if e.SourceID != "" {
+			t.SourceType, t.SourceID = &e.SourceType, &e.SourceID
+		}
+		return t, true
 	}
+	return Transaction{}, false
 }

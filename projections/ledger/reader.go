@@ -36,7 +36,7 @@ func (r *Reader) Balance(ctx context.Context, accountID string) (credit.State, e
 // Transactions lists an account's transactions, newest first, and whether there are
 // more. An empty kind is every kind.
 func (r *Reader) Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]Transaction, bool, error) {
-	q := projections.List("credit_transactions", accountID).OrderedBy("position")
+	q := projections.List("credit_transactions", accountID).OrderedBy("version")
 	if kind != "" {
 		q = q.Where("kind = ?", string(kind))
 	}

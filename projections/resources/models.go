@@ -1,10 +1,14 @@
 package resources
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/video"
-	"vqa/eventstore"
+	"vqa/eventstore/fold"
 	"vqa/projections"
 )
 
@@ -15,64 +19,49 @@ func Projections() []projections.Projection {
 
 // accounts leaves the keys out: they have a table of their own, and an account's row
 // must not grow with them.
-var accounts = projections.Model[account.State]{
-	Name: "accounts",
-	Key: func(r eventstore.Recorded) (string, bool) {
-		_, ok := r.Event.(account.Opened)
-		return r.Stream.ID, ok
+var accounts = projections.Model[account.State, account.Event]{
+	Name: "accounts", Of: fold.Account, Revision: 1, AccountColumn: "id",
+	States: func(id string, s account.State) []projections.Row {
+		s.Keys = nil
+		return []projections.Row{{ID: id, Doc: s}}
 	},
-	Fold: func(s account.State, r eventstore.Recorded) account.State {
-		return account.Evolve(s, r.Event.(account.Event))
-	},
-	Values: func(account.State) []any { return nil },
 }
 
-var keys = projections.Model[account.Key]{
-	Name:    "api_keys",
-	Columns: []string{"account_id", "secret_hash"},
-	Key: func(r eventstore.Recorded) (string, bool) {
-		switch e := r.Event.(type) {
-		case account.KeyIssued:
-			return e.KeyID, true
-		case account.KeyRevoked:
-			return e.KeyID, true
+var keys = projections.Model[account.State, account.Event]{
+	Name: "api_keys", Of: fold.Account, Revision: 1, AccountColumn: "account_id",
+	Columns: []projections.Column{{Name: "account_id", Type: "text"}, {Name: "secret_hash", Type: "text"}},
+	States: func(_ string, s account.State) []projections.Row {
+		byID := func(a, b account.Key) int { return cmp.Compare(a.ID, b.ID) }
+		rows := make([]projections.Row, 0, len(s.Keys))
+		for _, k := range slices.SortedFunc(maps.Values(s.Keys), byID) {
+			rows = append(rows, projections.Row{ID: k.ID, Values: []any{k.AccountID, k.SecretHash}, Doc: k})
 		}
-		return "", false
-	},
-	Born: func(r eventstore.Recorded) bool {
-		_, ok := r.Event.(account.KeyIssued)
-		return ok
-	},
-	Fold: func(k account.Key, r eventstore.Recorded) account.Key {
-		return account.EvolveKey(k, r.Event.(account.Event))
-	},
-	Values: func(k account.Key) []any { return []any{k.AccountID, k.SecretHash} },
-}
-
-var videos = projections.Model[video.State]{
-	Name:    "videos",
-	Columns: []string{"account_id", "livemode", "status", "expires_at", "created_at"},
-	Key: func(r eventstore.Recorded) (string, bool) {
-		_, ok := r.Event.(video.Event)
-		return r.Stream.ID, ok
-	},
-	Fold: func(s video.State, r eventstore.Recorded) video.State { return video.Evolve(s, r.Event.(video.Event)) },
-	Values: func(s video.State) []any {
-		return []any{s.AccountID, s.Livemode, string(s.Status), s.ExpiresAt, s.CreatedAt}
+		return rows
 	},
 }
 
-var analyses = projections.Model[analysis.State]{
-	Name:    "analyses",
-	Columns: []string{"account_id", "livemode", "video_id", "model", "status", "created_at"},
-	Key: func(r eventstore.Recorded) (string, bool) {
-		_, ok := r.Event.(analysis.Event)
-		return r.Stream.ID, ok
+var videos = projections.Model[video.State, video.Event]{
+	Name: "videos", Of: fold.Video, Revision: 1, AccountColumn: "account_id",
+	Columns: []projections.Column{
+		{Name: "account_id", Type: "text"}, {Name: "livemode", Type: "boolean"}, {Name: "status", Type: "text"},
+		{Name: "expires_at", Type: "timestamptz"}, {Name: "created_at", Type: "timestamptz"},
 	},
-	Fold: func(s analysis.State, r eventstore.Recorded) analysis.State {
-		return analysis.Evolve(s, r.Event.(analysis.Event))
+	States: func(id string, s video.State) []projections.Row {
+		return []projections.Row{{
+			ID: id, Values: []any{s.AccountID, s.Livemode, string(s.Status), s.ExpiresAt, s.CreatedAt}, Doc: s,
+		}}
 	},
-	Values: func(s analysis.State) []any {
-		return []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), s.CreatedAt}
+}
+
+var analyses = projections.Model[analysis.State, analysis.Event]{
+	Name: "analyses", Of: fold.Analysis, Revision: 1, AccountColumn: "account_id",
+	Columns: []projections.Column{
+		{Name: "account_id", Type: "text"}, {Name: "livemode", Type: "boolean"}, {Name: "video_id", Type: "text"},
+		{Name: "model", Type: "text"}, {Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"},
+	},
+	States: func(id string, s analysis.State) []projections.Row {
+		return []projections.Row{{
+			ID: id, Values: []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), s.CreatedAt}, Doc: s,
+		}}
 	},
 }
