@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"vqa/eventstore"
+	"vqa/eventstore/fold"
 )
 
 // shadow is the schema in which tables are made anew.
@@ -57,6 +58,25 @@ type Rebuilder struct {
 	// Role is the service's role, which may read and write the new tables.
 	Role        string
 	Projections []Projection
+
+	// states are those of the streams folded so far.
+	states map[eventstore.StreamID]any
+}
+
+// Stale returns the read models that were made in another shape than the program's.
+func (r *Rebuilder) Stale(ctx context.Context) ([]string, error) {
+	var stale []string
+	for _, p := range r.Projections {
+		var current bool
+		err := r.Owner.QueryRow(ctx, "select exists (select from read_models where name = $1 and shape = $2)", p.Table(), p.Shape()).Scan(&current)
+		if err != nil {
+			return nil, err
+		}
+		if !current {
+			stale = append(stale, p.Table())
+		}
+	}
+	return stale, nil
 }
 
 // Rebuild folds the whole log into shadow tables, compares them with the live ones,
@@ -73,6 +93,7 @@ func (r *Rebuilder) Rebuild(ctx context.Context, progress Progress) ([]Differenc
 		return nil, err
 	}
 	defer unlock(ctx, conn.Conn())
+	r.states = map[eventstore.StreamID]any{}
 	if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return r.prepare(ctx, tx) }); err != nil {
 		return nil, fmt.Errorf("preparing the shadow tables: %w", err)
 	}
@@ -179,15 +200,44 @@ func (r *Rebuilder) step(ctx context.Context, conn *pgx.Conn, after int64) (int6
 }
 
 func (r *Rebuilder) fold(ctx context.Context, tx pgx.Tx, events []eventstore.Recorded) error {
-	if _, err := tx.Exec(ctx, "set local search_path = "+shadow); err != nil {
+	writes, err := r.writes(events)
+	if err != nil {
 		return err
 	}
+	trip := &pgx.Batch{}
+	trip.Queue("set local search_path = " + shadow)
 	for _, p := range r.Projections {
-		if err := p.Apply(ctx, tx, events); err != nil {
+		if err := p.Queue(trip, writes); err != nil {
 			return err
 		}
 	}
-	return nil
+	return tx.SendBatch(ctx, trip).Close()
+}
+
+// writes are the events as their appends had them: with the state after them.
+func (r *Rebuilder) writes(events []eventstore.Recorded) ([]eventstore.Write, error) {
+	var writes []eventstore.Write
+	at := map[eventstore.StreamID]int{}
+	for _, e := range events {
+		category, ok := fold.Named(e.Stream.Category)
+		if !ok {
+			return nil, fmt.Errorf("stream %s is of no known category", e.Stream)
+		}
+		state, err := category.FoldAny(r.states[e.Stream], e)
+		if err != nil {
+			return nil, err
+		}
+		r.states[e.Stream] = state
+		i, ok := at[e.Stream]
+		if !ok {
+			i = len(writes)
+			at[e.Stream] = i
+			writes = append(writes, eventstore.Write{Stream: e.Stream, Expected: e.Version - 1})
+		}
+		writes[i].Events = append(writes[i].Events, eventstore.NewEvent{Event: e.Event, Meta: e.Meta})
+		writes[i].State = state
+	}
+	return writes, nil
 }
 
 func (r *Rebuilder) swap(ctx context.Context, conn *pgx.Conn, position int64) ([]Difference, error) {
@@ -217,6 +267,10 @@ func (r *Rebuilder) swap(ctx context.Context, conn *pgx.Conn, position int64) ([
 			differences = append(differences, d)
 			if _, err := tx.Exec(ctx, fmt.Sprintf("drop table public.%[2]s; alter table %[1]s.%[2]s set schema public", shadow, p.Table())); err != nil {
 				return fmt.Errorf("swapping %s: %w", p.Table(), err)
+			}
+			if _, err := tx.Exec(ctx, `insert into public.read_models (name, shape) values ($1, $2)
+				on conflict (name) do update set shape = excluded.shape, rebuilt_at = excluded.rebuilt_at`, p.Table(), p.Shape()); err != nil {
+				return err
 			}
 		}
 		_, err := tx.Exec(ctx, "drop schema "+shadow)

@@ -213,7 +213,7 @@ func TestCorruptionIsFoundAndMended(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 1, tag.RowsAffected(), sql)
 	}
-	exec(`update credit_balances set posted_seconds = 99 where id = $1`, c.AccountID)
+	exec(`update credit_balances set posted_seconds = 99, grants_seconds = 99 where id = $1`, c.AccountID)
 	exec(`update analyses set doc = replace(doc::text, 'dog', 'cat')::json where id = $1`, analysisID)
 	exec(`delete from videos where id = $1`, videoID)
 	exec(`insert into accounts values ('acct_ghost', '{}')`)
@@ -258,7 +258,7 @@ func TestBalanceChecks(t *testing.T) {
 	check()
 	balance, err := w.ledger.Balance(ctx, c.AccountID)
 	require.NoError(t, err)
-	require.Equal(t, credit.State{AccountID: c.AccountID, PostedSeconds: 100, SignupGrantSeconds: 100}, balance)
+	require.Equal(t, credit.State{AccountID: c.AccountID, PostedSeconds: 100, SignupGrantSeconds: 100, Totals: credit.Totals{Grants: 100}}, balance)
 }
 
 // TestPreparedStatementsSurviveTheSwap reads and writes through one connection, whose

@@ -95,6 +95,9 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		inline = append(inline, p)
 	}
 	a.store = postgres.New(a.pool, a.codec, postgres.WithProjections(inline...), postgres.WithLogger(log))
+	if err := a.refresh(ctx); err != nil {
+		return nil, err
+	}
 	a.resources, a.ledger = resources.NewReader(a.pool), ledger.NewReader(a.pool)
 	pipeline := command.NewPipeline(a.store, clock, log)
 	a.commands = command.NewService(command.Dependencies{

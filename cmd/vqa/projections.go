@@ -60,6 +60,24 @@ func (a *app) rebuild(ctx context.Context, progress projections.Progress) ([]pro
 	return r.Rebuild(ctx, progress)
 }
 
+// refresh makes the read models anew when the program's shape is not theirs.
+func (a *app) refresh(ctx context.Context) error {
+	owner, err := pgxpool.New(ctx, a.ownerURL)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	r := projections.Rebuilder{Owner: owner, Log: a.store, Role: postgres.Role, Projections: allProjections()}
+	stale, err := r.Stale(ctx)
+	if err != nil || len(stale) == 0 {
+		return err
+	}
+	if _, err := r.Rebuild(ctx, func(int64, int64) {}); err != nil {
+		return fmt.Errorf("making the read models anew: %w", err)
+	}
+	return nil
+}
+
 func printDifferences(out io.Writer, differences []projections.Difference, asJSON bool) error {
 	equal := true
 	for _, d := range differences {
