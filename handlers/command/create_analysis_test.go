@@ -40,7 +40,9 @@ func TestCreateAnalysis(t *testing.T) {
 	balance := stateOf(w, credits, caller.AccountID)
 	require.Equal(t, int64(25), balance.PostedSeconds)
 	require.Equal(t, int64(15), balance.AvailableSeconds())
-	require.Equal(t, credit.SourceAnalysis, balance.Holds[a.ID].SourceType)
+	hold, open := balance.Holds.Get(a.ID)
+	require.True(t, open)
+	require.Equal(t, credit.SourceAnalysis, hold.SourceType)
 	require.True(t, stateOf(w, videos, videoID).OpenAnalyses[a.ID])
 }
 
@@ -216,7 +218,7 @@ func TestTestMode(t *testing.T) {
 	require.Equal(t, answer.Yes, results[0].Answer)
 	require.Equal(t, results[0], results[1], "the same question has the same answer")
 	for _, r := range w.history()[before:] {
-		require.Equal(t, analyses.category, r.Stream.Category, "test mode touches nothing but the analysis")
+		require.Equal(t, analyses.Category(), r.Stream.Category, "test mode touches nothing but the analysis")
 	}
 	_, err := w.CancelAnalysis(t.Context(), caller, w.history()[before].Stream.ID)
 	requireFault(t, err, fault.AnalysisNotCancelable)

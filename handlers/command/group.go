@@ -17,7 +17,7 @@ import (
 // It decides on what the lane remembers. Where that would be the last word (a refusal,
 // a dry run, nothing to append) it decides once more on what is loaded.
 func (p *Pipeline) attempt(ctx context.Context, l *lane, group []*task) (verdicts []error, err error) {
-	d, err := p.decide(ctx, l.memory, group)
+	d, err := p.decide(ctx, l.cache, group)
 	if err == nil && !d.proven() {
 		d, err = p.decide(ctx, nil, group)
 	}
@@ -31,7 +31,7 @@ func (p *Pipeline) attempt(ctx context.Context, l *lane, group []*task) (verdict
 	if len(d.batch.Writes) > 0 || len(d.batch.Receipts) > 0 {
 		if recorded, err = p.store.Append(ctx, d.batch); err != nil {
 			for id := range d.entries {
-				l.memory.forget(id)
+				l.cache.forget(id)
 			}
 			return nil, err
 		}
@@ -69,10 +69,10 @@ func (d decision) proven() bool {
 }
 
 // decide decides every task of the group in turn, each on what those before it left.
-func (p *Pipeline) decide(ctx context.Context, m *memory, group []*task) (decision, error) {
+func (p *Pipeline) decide(ctx context.Context, c *cache, group []*task) (decision, error) {
 	loaded := map[eventstore.StreamID]eventstore.History{}
 	// A group that needs nothing, or nothing that is not remembered, saves the trip.
-	if streams := declared(group, m); len(streams) > 0 {
+	if streams := declared(group, c); len(streams) > 0 {
 		var err error
 		if loaded, err = p.store.Load(ctx, streams...); err != nil {
 			return decision{}, err
@@ -82,7 +82,7 @@ func (p *Pipeline) decide(ctx context.Context, m *memory, group []*task) (decisi
 	receipts := map[receiptKey]bool{}
 	for i, t := range group {
 		s := &session{
-			ctx: ctx, store: p.store, memory: m, loaded: loaded, group: d.entries, own: map[eventstore.StreamID]entry{},
+			ctx: ctx, store: p.store, cache: c, loaded: loaded, group: d.entries, own: map[eventstore.StreamID]entry{},
 			now: p.now(), meta: t.intent.meta,
 		}
 		d.verdicts[i] = p.decideOne(t, s, receipts)
@@ -107,7 +107,7 @@ func (p *Pipeline) decide(ctx context.Context, m *memory, group []*task) (decisi
 func (l *lane) remember(entries map[eventstore.StreamID]entry, written []eventstore.Write, recorded []eventstore.Recorded) {
 	for id, e := range entries {
 		if e.version > 0 && len(e.pending) == 0 {
-			l.memory.put(id, e.aggregateState)
+			l.cache.put(id, e.aggregateState)
 		}
 	}
 	last := -1
@@ -121,7 +121,7 @@ func (l *lane) remember(entries map[eventstore.StreamID]entry, written []eventst
 		if w.Snapshot != nil {
 			s.snapshotVersion = s.version
 		}
-		l.memory.put(w.Stream, s)
+		l.cache.put(w.Stream, s)
 	}
 }
 
@@ -149,7 +149,7 @@ func (p *Pipeline) decideOne(t *task, s *session, receipts map[receiptKey]bool) 
 
 // declared are the streams that the group's commands said they would need and that are
 // not remembered.
-func declared(group []*task, m *memory) []eventstore.StreamID {
+func declared(group []*task, c *cache) []eventstore.StreamID {
 	seen := map[eventstore.StreamID]bool{}
 	var all []eventstore.StreamID
 	for _, t := range group {
@@ -158,7 +158,7 @@ func declared(group []*task, m *memory) []eventstore.StreamID {
 				continue
 			}
 			seen[id] = true
-			if _, remembered := m.get(id); !remembered {
+			if _, remembered := c.get(id); !remembered {
 				all = append(all, id)
 			}
 		}

@@ -248,11 +248,11 @@ func yes() answer.Result {
 // stateOf folds the whole history of an aggregate, past any snapshot.
 func stateOf[S, C any, E eventstore.Event](w *world, a aggregate[S, C, E], streamID string) S {
 	w.t.Helper()
-	events, err := w.log.LoadAll(context.Background(), a.stream(streamID))
+	events, err := w.log.LoadAll(context.Background(), a.Stream(streamID))
 	require.NoError(w.t, err)
-	state, err := a.fold(eventstore.History{Events: events})
+	state, err := a.Restore(eventstore.History{Events: events})
 	require.NoError(w.t, err)
-	return state.(S)
+	return state
 }
 
 // history is the log as it is now, in order.

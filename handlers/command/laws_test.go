@@ -123,7 +123,7 @@ func (w *world) snapshotOf(accountID string) credit.State {
 	id := credits.Stream(accountID)
 	histories, err := w.log.Load(w.t.Context(), id)
 	require.NoError(w.t, err)
-	state, err := credits.fold(histories[id])
+	state, err := credits.Restore(histories[id])
 	require.NoError(w.t, err)
-	return state.(credit.State)
+	return state
 }

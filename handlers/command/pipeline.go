@@ -55,15 +55,15 @@ type Pipeline struct {
 
 // lane commits the commands of some accounts, one group after the other.
 type lane struct {
-	queue  chan *task
-	memory *memory
+	queue chan *task
+	cache *cache
 }
 
 // NewPipeline returns a pipeline on a store, reading time from now.
 func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger) *Pipeline {
 	p := &Pipeline{store: store, now: now, log: log}
 	for i := range p.lanes {
-		p.lanes[i] = &lane{queue: make(chan *task, laneDepth), memory: newMemory()}
+		p.lanes[i] = &lane{queue: make(chan *task, laneDepth), cache: newCache()}
 	}
 	return p
 }

@@ -24,9 +24,9 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 			}
 			return nil
 		}
-		big := b.begin(context.Background(), lane(), holdOf("an_1", 5))
+		big := b.begin(context.Background(), ofLane(), holdOf("an_1", 5))
 		b.open()
-		small := b.begin(context.Background(), lane(), holdOf("an_2", 2))
+		small := b.begin(context.Background(), ofLane(), holdOf("an_2", 2))
 		b.settle()
 		requireFault(t, big.err, fault.InsufficientCredits) // 8 of 10 are held meanwhile
 		require.NoError(t, small.err)
@@ -41,9 +41,9 @@ func TestConflictsAreBounded(t *testing.T) {
 			tries[len(batch.Writes[0].Events)]++
 			return &eventstore.ConflictError{Stream: batch.Writes[0].Stream, Actual: -1}
 		}
-		first := b.begin(context.Background(), lane(), grantOf(1))
-		second := b.begin(context.Background(), lane(), grantOf(1))
-		third := b.begin(context.Background(), lane(), grantOf(1))
+		first := b.begin(context.Background(), ofLane(), grantOf(1))
+		second := b.begin(context.Background(), ofLane(), grantOf(1))
+		third := b.begin(context.Background(), ofLane(), grantOf(1))
 		b.open()
 		for _, v := range []*verdict{first, second, third} {
 			requireFault(t, v.err, fault.DBUnavailable)
@@ -58,13 +58,13 @@ func TestConflictsAreBounded(t *testing.T) {
 func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		bad := func(s *session) error {
-			s.entries[credits.Stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
+			s.own[credits.Stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
 			return nil
 		}
-		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
-		before := b.begin(context.Background(), lane(), grantOf(1))
-		wrong := b.begin(context.Background(), lane(), bad)
-		after := b.begin(context.Background(), lane(), grantOf(2))
+		first := b.begin(context.Background(), ofLane(), func(*session) error { return nil })
+		before := b.begin(context.Background(), ofLane(), grantOf(1))
+		wrong := b.begin(context.Background(), ofLane(), bad)
+		after := b.begin(context.Background(), ofLane(), grantOf(2))
 		b.open()
 		require.NoError(t, first.err)
 		require.NoError(t, before.err)
@@ -82,9 +82,9 @@ func TestUncertainAppendIsNotRepeated(t *testing.T) {
 		b.shim.afterAppend = func(context.Context, eventstore.Batch) error {
 			return &eventstore.UncertainError{Cause: errBroken}
 		}
-		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
-		one := b.begin(context.Background(), lane(), grantOf(1))
-		two := b.begin(context.Background(), lane(), grantOf(2))
+		first := b.begin(context.Background(), ofLane(), func(*session) error { return nil })
+		one := b.begin(context.Background(), ofLane(), grantOf(1))
+		two := b.begin(context.Background(), ofLane(), grantOf(2))
 		b.open()
 		require.NoError(t, first.err)
 		for _, v := range []*verdict{one, two} {
@@ -98,7 +98,7 @@ func TestUncertainAppendIsNotRepeated(t *testing.T) {
 func TestStreamsAreWrittenInTheOrderTheyWereAskedFor(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var want []string
-		ordered := b.begin(context.Background(), lane(), func(s *session) error {
+		ordered := b.begin(context.Background(), ofLane(), func(s *session) error {
 			want = want[:0]
 			for i := range 20 {
 				id := fmt.Sprintf("acct_%d", 20-i)

@@ -77,7 +77,7 @@ func (b *bench) settle() {
 	synctest.Wait()
 }
 
-func lane() intent {
+func ofLane() intent {
 	return intent{accountID: acct, meta: eventstore.Meta{AccountID: acct}, streams: []eventstore.StreamID{credits.Stream(acct)}}
 }
 
@@ -103,9 +103,9 @@ func (b *bench) balance() credit.State {
 	b.t.Helper()
 	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 	require.NoError(b.t, err)
-	state, err := credits.fold(histories[credits.Stream(acct)])
+	state, err := credits.Restore(histories[credits.Stream(acct)])
 	require.NoError(b.t, err)
-	return state.(credit.State)
+	return state
 }
 
 // seed records a command on the account directly, as another process would.
@@ -113,12 +113,12 @@ func (b *bench) seed(command credit.Command) {
 	b.t.Helper()
 	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 	require.NoError(b.t, err)
-	s := &session{store: b.store, loaded: histories, entries: map[eventstore.StreamID]entry{}, now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
+	s := &session{store: b.store, loaded: histories, own: map[eventstore.StreamID]entry{}, now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
 	_, err = credits.record(s, acct, command)
 	require.NoError(b.t, err)
-	batch, err := writes(s.entries, false)
+	batch, err := writes(s.own, false)
 	require.NoError(b.t, err)
-	_, err = storetest.Append(context.Background(), b.store, eventstore.Batch{Writes: batch})
+	_, err = b.store.Append(context.Background(), eventstore.Batch{Writes: batch})
 	require.NoError(b.t, err)
 }
 
@@ -126,19 +126,19 @@ func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		ctx := context.Background()
 		canceled, cancel := context.WithCancel(ctx)
-		first := b.begin(ctx, lane(), grantOf(10))
-		hold7 := b.begin(ctx, lane(), holdOf("an_1", 7))
-		tooMuch := b.begin(ctx, lane(), holdOf("an_2", 4))
-		half := b.begin(ctx, lane(), func(s *session) error {
+		first := b.begin(ctx, ofLane(), grantOf(10))
+		hold7 := b.begin(ctx, ofLane(), holdOf("an_1", 7))
+		tooMuch := b.begin(ctx, ofLane(), holdOf("an_2", 4))
+		half := b.begin(ctx, ofLane(), func(s *session) error {
 			require.NoError(t, grantOf(1000)(s))
 			return fault.New(fault.ModelNotFound, "refused after half of its work")
 		})
-		panics := b.begin(ctx, lane(), func(s *session) error {
+		panics := b.begin(ctx, ofLane(), func(s *session) error {
 			require.NoError(t, grantOf(1000)(s))
 			panic("a bug")
 		})
-		gone := b.begin(canceled, lane(), grantOf(1000))
-		dry := lane()
+		gone := b.begin(canceled, ofLane(), grantOf(1000))
+		dry := ofLane()
 		dry.dryRun = true
 		var seen int64
 		dryRun := b.begin(ctx, dry, func(s *session) error {
@@ -146,7 +146,7 @@ func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
 			seen = state.AvailableSeconds()
 			return errors.Join(err, grantOf(1000)(s))
 		})
-		hold3 := b.begin(ctx, lane(), holdOf("an_3", 3))
+		hold3 := b.begin(ctx, ofLane(), holdOf("an_3", 3))
 		cancel()
 		b.open()
 
@@ -173,23 +173,24 @@ func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
 func TestRefusedByWhatNeverHappened(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
-		taken := lane()
+		taken := ofLane()
 		taken.receipt = &eventstore.Receipt{AccountID: acct, Key: "k", RequestHash: [32]byte{1}}
-		_, err := storetest.Append(context.Background(), b.store, eventstore.Batch{
+		_, err := b.store.Append(context.Background(), eventstore.Batch{
 			Writes:   []eventstore.Write{{Stream: credits.Stream(acct), Expected: 1}},
 			Receipts: []eventstore.Receipt{{AccountID: acct, Key: "k", CreatedAt: time.Now()}},
 		})
 		require.NoError(t, err)
 
-		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		first := b.begin(context.Background(), ofLane(), func(*session) error { return nil })
 		loser := b.begin(context.Background(), taken, holdOf("an_1", 10))
-		neighbour := b.begin(context.Background(), lane(), holdOf("an_2", 10))
+		neighbour := b.begin(context.Background(), ofLane(), holdOf("an_2", 10))
 		b.open()
 
 		require.NoError(t, first.err)
 		requireFault(t, loser.err, fault.IdempotencyUnavailable)
 		require.NoError(t, neighbour.err, "its credits were never taken")
-		require.Contains(t, b.balance().Holds, "an_2")
+		_, open := b.balance().Holds.Get("an_2")
+		require.True(t, open)
 	})
 }
 
@@ -198,11 +199,11 @@ func TestRefusedByWhatNeverHappened(t *testing.T) {
 func TestSameKeyInOneGroup(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		keyed := func() intent {
-			in := lane()
+			in := ofLane()
 			in.receipt = &eventstore.Receipt{AccountID: acct, Key: "k"}
 			return in
 		}
-		first := b.begin(context.Background(), lane(), func(*session) error { return nil })
+		first := b.begin(context.Background(), ofLane(), func(*session) error { return nil })
 		refused := b.begin(context.Background(), keyed(), func(*session) error { return fault.New(fault.ModelNotFound, "") })
 		one := b.begin(context.Background(), keyed(), grantOf(1))
 		two := b.begin(context.Background(), keyed(), grantOf(2))
@@ -219,9 +220,9 @@ func TestSameKeyInOneGroup(t *testing.T) {
 func TestCanceledBeforeItsTurn(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		ctx, cancel := context.WithCancel(context.Background())
-		first := b.begin(context.Background(), lane(), grantOf(1))
+		first := b.begin(context.Background(), ofLane(), grantOf(1))
 		ran := false
-		waiting := b.begin(ctx, lane(), func(s *session) error {
+		waiting := b.begin(ctx, ofLane(), func(s *session) error {
 			ran = true
 			return grantOf(1000)(s)
 		})
@@ -245,7 +246,7 @@ func TestCanceledDuringItsTurn(t *testing.T) {
 			<-atAppend
 			return nil
 		}
-		v := b.begin(ctx, lane(), grantOf(5))
+		v := b.begin(ctx, ofLane(), grantOf(5))
 		close(b.gate)
 		synctest.Wait()
 		cancel()
@@ -265,9 +266,9 @@ func TestHungStoreEndsAtTheDeadline(t *testing.T) {
 			return ctx.Err()
 		}
 		began := time.Now()
-		one := b.begin(context.Background(), lane(), grantOf(1))
-		two := b.begin(context.Background(), lane(), grantOf(1))
-		three := b.begin(context.Background(), lane(), grantOf(1))
+		one := b.begin(context.Background(), ofLane(), grantOf(1))
+		two := b.begin(context.Background(), ofLane(), grantOf(1))
+		three := b.begin(context.Background(), ofLane(), grantOf(1))
 		b.settle()
 		synctest.Wait()
 		for _, v := range []*verdict{one, two, three} {
@@ -279,11 +280,11 @@ func TestHungStoreEndsAtTheDeadline(t *testing.T) {
 
 func TestFullLaneRefuses(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		waiting := []*verdict{b.begin(context.Background(), lane(), grantOf(1))}
+		waiting := []*verdict{b.begin(context.Background(), ofLane(), grantOf(1))}
 		for range laneDepth {
-			waiting = append(waiting, b.begin(context.Background(), lane(), grantOf(1)))
+			waiting = append(waiting, b.begin(context.Background(), ofLane(), grantOf(1)))
 		}
-		refused := b.begin(context.Background(), lane(), grantOf(1))
+		refused := b.begin(context.Background(), ofLane(), grantOf(1))
 		requireFault(t, refused.err, fault.CapacityExhausted)
 		require.Equal(t, 1, fault.Of(refused.err).RetryAfterS)
 		b.open()
@@ -303,7 +304,7 @@ func TestStoppingFinishesWhatWasAccepted(t *testing.T) {
 		b := &bench{t: t, p: p, store: store}
 		var accepted []*verdict
 		for range 300 {
-			accepted = append(accepted, b.begin(context.Background(), lane(), grantOf(1)))
+			accepted = append(accepted, b.begin(context.Background(), ofLane(), grantOf(1)))
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
@@ -318,7 +319,7 @@ func TestStoppingFinishesWhatWasAccepted(t *testing.T) {
 
 func TestDryRunAppendsNothing(t *testing.T) {
 	inBubble(t, func(b *bench) {
-		in := lane()
+		in := ofLane()
 		in.dryRun = true
 		in.receipt = &eventstore.Receipt{AccountID: acct, Key: "k"}
 		v := b.begin(context.Background(), in, grantOf(5))
@@ -345,7 +346,7 @@ func TestReadsAreAsserted(t *testing.T) {
 			return nil
 		}
 		var read []int64
-		v := b.begin(context.Background(), lane(), func(s *session) error {
+		v := b.begin(context.Background(), ofLane(), func(s *session) error {
 			state, err := credits.get(s, acct)
 			if err != nil {
 				return err
@@ -361,27 +362,28 @@ func TestReadsAreAsserted(t *testing.T) {
 }
 
 // TestSnapshotContinuesTheHistory: the balance of many commands is that of the fold,
-// although each load starts from the snapshot of the one before.
+// although loads start from a snapshot that is written now and then.
 func TestSnapshotContinuesTheHistory(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		close(b.gate)
-		for i := range 20 {
-			v := b.begin(context.Background(), lane(), grantOf(int64(i+1)))
+		const pairs = snapshotEvery/2 + 5
+		for i := range pairs {
+			v := b.begin(context.Background(), ofLane(), grantOf(int64(i+1)))
 			b.settle()
 			require.NoError(t, v.err)
 			source := fmt.Sprintf("an_%d", i)
-			v = b.begin(context.Background(), lane(), holdOf(source, 1))
+			v = b.begin(context.Background(), ofLane(), holdOf(source, 1))
 			b.settle()
 			require.NoError(t, v.err)
 		}
 		histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 		require.NoError(t, err)
 		h := histories[credits.Stream(acct)]
-		require.Equal(t, int64(40), h.SnapshotVersion)
-		require.Empty(t, h.Events, "a snapshot is written with each change")
+		require.Equal(t, int64(snapshotEvery), h.SnapshotVersion)
+		require.Len(t, h.Events, 2*pairs-snapshotEvery)
 		events, err := b.store.LoadAll(context.Background(), credits.Stream(acct))
 		require.NoError(t, err)
-		folded, err := credits.fold(eventstore.History{Events: events})
+		folded, err := credits.Restore(eventstore.History{Events: events})
 		require.NoError(t, err)
 		require.Equal(t, folded, b.balance())
 	})

@@ -95,7 +95,7 @@ type aggregateState struct {
 type session struct {
 	ctx    context.Context
 	store  eventstore.Store
-	memory *memory
+	cache  *cache
 	loaded map[eventstore.StreamID]eventstore.History
 	// group are the entries that earlier decisions of the group left, own those of this
 	// one.
@@ -119,7 +119,7 @@ func (s *session) entry(id eventstore.StreamID, restore func(eventstore.History)
 		return e, nil
 	}
 	e := entry{order: len(s.group) + len(s.own)}
-	if e.aggregateState, e.remembered = s.memory.get(id); !e.remembered {
+	if e.aggregateState, e.remembered = s.cache.get(id); !e.remembered {
 		h, err := s.load(id)
 		if err != nil {
 			return entry{}, err

@@ -1,0 +1,46 @@
+package command
+
+import "vqa/eventstore"
+
+// cacheSize bounds the aggregates that a lane remembers.
+const cacheSize = 4096
+
+// cache keeps the state that a lane left an aggregate in, so that the next command
+// need not load it. It may be out of date, because other processes write too: events
+// decided on it are refused by the log then, and a refusal or an answer that nothing
+// was appended with is decided again on what is loaded. It belongs to one lane.
+//
+// Two generations make it a cache of those used last: what is used moves to the young
+// one, and when that is full it takes the old one's place.
+type cache struct {
+	young, old map[eventstore.StreamID]aggregateState
+}
+
+func newCache() *cache { return &cache{young: map[eventstore.StreamID]aggregateState{}} }
+
+// get returns what is remembered; a nil cache remembers nothing.
+func (c *cache) get(id eventstore.StreamID) (aggregateState, bool) {
+	if c == nil {
+		return aggregateState{}, false
+	}
+	s, ok := c.young[id]
+	if ok {
+		return s, true
+	}
+	if s, ok = c.old[id]; ok {
+		c.put(id, s)
+	}
+	return s, ok
+}
+
+func (c *cache) put(id eventstore.StreamID, s aggregateState) {
+	if len(c.young) >= cacheSize/2 {
+		c.old, c.young = c.young, make(map[eventstore.StreamID]aggregateState, cacheSize/2)
+	}
+	c.young[id] = s
+}
+
+func (c *cache) forget(id eventstore.StreamID) {
+	delete(c.young, id)
+	delete(c.old, id)
+}
