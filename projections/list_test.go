@@ -199,7 +199,9 @@ func TestTransactionsNewestFirst(t *testing.T) {
 	ctx := t.Context()
 	c := w.caller(ctx, t, 100)
 	for i := range int64(4) {
-		_, err := w.GrantCredits(ctx, command.GrantCredits{AccountID: c.AccountID, Kind: credit.Purchase, Seconds: i + 1, Reason: "test", Operator: "test"})
+		_, err := w.GrantCredits(ctx, command.GrantCredits{
+			CreditOrder: command.CreditOrder{AccountID: c.AccountID, Reason: "test", Operator: "test"}, Kind: credit.Purchase, Seconds: i + 1,
+		})
 		require.NoError(t, err)
 	}
 	balances := func(kind credit.Kind, p projections.Page) (after []int64, last string, more bool) {

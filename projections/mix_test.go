@@ -80,7 +80,7 @@ func (c *client) sandbox(ctx context.Context) error {
 
 func (c *client) revoke(ctx context.Context) error {
 	key := pick(c.rand, c.keys)
-	return c.RevokeKey(ctx, key.AccountID, key.KeyID, "test")
+	return c.RevokeKey(ctx, key.AccountID, key.KeyID, "test", "")
 }
 
 func (c *client) grant(ctx context.Context) error {
@@ -89,8 +89,11 @@ func (c *client) grant(ctx context.Context) error {
 		kind, seconds = credit.Adjustment, -seconds
 	}
 	_, err := c.GrantCredits(ctx, command.GrantCredits{
-		AccountID: pick(c.rand, c.callers).AccountID, Kind: kind, Seconds: seconds, Reason: "test", Operator: "test",
-		Idempotency: idempotency(fmt.Sprint(c.name, c.rand.IntN(20))),
+		CreditOrder: command.CreditOrder{
+			AccountID: pick(c.rand, c.callers).AccountID, Reason: "test", Operator: "test",
+			Idempotency: idempotency(fmt.Sprint(c.name, c.rand.IntN(20))),
+		},
+		Kind: kind, Seconds: seconds,
 	})
 	return err
 }

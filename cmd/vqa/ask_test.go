@@ -132,7 +132,7 @@ func TestAskBesideAServer(t *testing.T) {
 	t.Run("a refused key is replaced", func(t *testing.T) {
 		old, err := readKey(storedKeyPath(c))
 		require.NoError(t, err)
-		require.NoError(t, s.commands.RevokeKey(t.Context(), old.AccountID, old.KeyID, "test"))
+		require.NoError(t, s.commands.RevokeKey(t.Context(), old.AccountID, old.KeyID, "test", ""))
 		_, notices, err := ask(t.Context(), clip, "What is happening?", false)
 		require.NoError(t, err)
 		require.Contains(t, notices, "made a live key")

@@ -67,7 +67,7 @@ type Original struct {
 	// SourceType and SourceID are empty for a grant or a purchase.
 	SourceType SourceType
 	SourceID   string
-	// Seconds were moved by it, >= 0.
+	// Seconds were moved by it; negative only for an adjustment, which cannot be refunded.
 	Seconds int64
 }
 

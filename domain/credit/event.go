@@ -132,3 +132,22 @@ func (Held) isEvent()     {}
 func (Settled) isEvent()  {}
 func (Released) isEvent() {}
 func (Refunded) isEvent() {}
+
+// TransactionOf returns the transaction that an event records, in the form in which it
+// could be refunded; false when the event records none.
+func TransactionOf(event Event) (Original, bool) {
+	switch e := event.(type) {
+	case Granted:
+		return Original{TransactionID: e.TransactionID, Kind: e.Kind, Seconds: e.Seconds}, true
+	case Settled:
+		return Original{
+			TransactionID: e.TransactionID, Kind: e.Kind, SourceType: e.SourceType, SourceID: e.SourceID, Seconds: e.Seconds,
+		}, true
+	case Refunded:
+		// In the ledger a refund is an adjustment.
+		return Original{
+			TransactionID: e.TransactionID, Kind: Adjustment, SourceType: e.SourceType, SourceID: e.SourceID, Seconds: e.Seconds,
+		}, true
+	}
+	return Original{}, false
+}

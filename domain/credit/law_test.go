@@ -91,10 +91,12 @@ func (l *ledger) balance() int64 { return l.accounts["acct_1:available"] + l.acc
 // post books an event that was decided on the state before it.
 func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 	l.book(t, event)
+	if original, ok := credit.TransactionOf(event); ok {
+		l.originals[original.TransactionID] = original
+	}
 	switch e := event.(type) {
 	case credit.Granted:
 		require.Equal(t, l.balance(), e.BalanceAfter)
-		l.originals[e.TransactionID] = credit.Original{TransactionID: e.TransactionID, Kind: e.Kind, Seconds: e.Seconds}
 	case credit.Held:
 		require.NotContains(t, l.open, e.HoldID)
 		require.False(t, l.ended[e.HoldID], "a hold began again")
@@ -105,9 +107,6 @@ func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 		require.LessOrEqual(t, e.Seconds, l.open[e.HoldID]+before.AvailableSeconds(), "settled for more than held plus available")
 		require.Equal(t, l.open[e.HoldID], e.HeldSeconds)
 		require.Equal(t, l.balance(), e.BalanceAfter)
-		l.originals[e.TransactionID] = credit.Original{
-			TransactionID: e.TransactionID, Kind: e.Kind, SourceType: e.SourceType, SourceID: e.SourceID, Seconds: e.Seconds,
-		}
 		l.end(t, e.HoldID)
 	case credit.Released:
 		require.Equal(t, l.open[e.HoldID], e.Seconds)

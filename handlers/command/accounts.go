@@ -73,6 +73,8 @@ type NewKey struct {
 	ExpiresAt    *time.Time
 	// Operator is who ordered it.
 	Operator string
+	// RequestID names the order in the log; it gets one when this is empty.
+	RequestID string
 }
 
 // IssueKey hands out an API key by order of an operator, in a new account unless
@@ -89,7 +91,7 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 	if c.Mode == account.Test {
 		key.FixtureVideoID = s.IDs.New(id.Video)
 	}
-	in := operatorIntent(c.AccountID, c.Operator)
+	in := s.operatorIntent(c.AccountID, c.Operator, c.RequestID)
 	in.streams = append(in.streams, accounts.Stream(c.AccountID), credits.Stream(c.AccountID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		if opening {
@@ -118,9 +120,10 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 	return key, err
 }
 
-// RevokeKey ends an API key at once. Errors: resource_not_found.
-func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator string) error {
-	in := operatorIntent(accountID, operator)
+// RevokeKey ends an API key at once, by the order requestID of an operator. Errors:
+// resource_not_found.
+func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator, requestID string) error {
+	in := s.operatorIntent(accountID, operator, requestID)
 	in.streams = append(in.streams, accounts.Stream(accountID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {
 		_, err := accounts.record(ss, accountID, account.RevokeKey{KeyID: keyID})
@@ -147,9 +150,4 @@ func openAccount(ss *session, accountID string, tier account.Tier, key account.I
 	}
 	_, err := accounts.record(ss, accountID, key)
 	return err
-}
-
-// operatorIntent prepares the pipeline for an operator's order.
-func operatorIntent(accountID, operator string) intent {
-	return intent{accountID: accountID, meta: eventstore.Meta{AccountID: accountID, Actor: "operator:" + operator}}
 }

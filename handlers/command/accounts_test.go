@@ -104,11 +104,11 @@ func TestRevokeKey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller, other := w.account(0), w.account(0)
-	require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo"))
+	require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo", ""))
 	requireFault(t, stateOf(w, accounts, caller.AccountID).Keys[caller.KeyID].Check(w.Now()), fault.KeyRevoked)
 	w.requireUnchanged(func() {
-		require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo"), "revoking twice is harmless")
-		requireFault(t, w.RevokeKey(t.Context(), other.AccountID, caller.KeyID, "jo"), fault.ResourceNotFound)
-		requireFault(t, w.RevokeKey(t.Context(), "acct_01JNQ3ZC8A0123456789ABCDEF", caller.KeyID, "jo"), fault.ResourceNotFound)
+		require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo", ""), "revoking twice is harmless")
+		requireFault(t, w.RevokeKey(t.Context(), other.AccountID, caller.KeyID, "jo", ""), fault.ResourceNotFound)
+		requireFault(t, w.RevokeKey(t.Context(), "acct_01JNQ3ZC8A0123456789ABCDEF", caller.KeyID, "jo", ""), fault.ResourceNotFound)
 	})
 }

@@ -120,7 +120,7 @@ func (r *benchRig) holdAndSettle(ctx context.Context, accountID string) error {
 
 // credit runs one credit command through the pipeline as the use cases do.
 func (r *benchRig) credit(ctx context.Context, accountID string, c credit.Command) error {
-	in := operatorIntent(accountID, "bench")
+	in := r.service.operatorIntent(accountID, "bench", "")
 	in.streams = []eventstore.StreamID{credits.Stream(accountID)}
 	return r.service.Pipeline.do(ctx, in, func(ss *session) error {
 		_, err := credits.record(ss, accountID, c)

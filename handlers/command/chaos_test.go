@@ -118,7 +118,9 @@ func (m *monkeys) act(random *rand.Rand) error {
 	case what < 6:
 		return m.ask(n, caller, random)
 	case what == 6:
-		_, err := n.GrantCredits(ctx, GrantCredits{AccountID: caller.AccountID, Kind: credit.Adjustment, Seconds: int64(random.IntN(80) - 40)})
+		_, err := n.GrantCredits(ctx, GrantCredits{
+			CreditOrder: CreditOrder{AccountID: caller.AccountID, Operator: "chaos"}, Kind: credit.Adjustment, Seconds: int64(random.IntN(80) - 40),
+		})
 		if fault.Has(err, fault.ValidationFailed) { // 0 seconds
 			return nil
 		}

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"time"
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
@@ -15,6 +16,10 @@ import (
 // unknownDurationHoldS is held for a video of unknown duration (open-points.md,
 // "Credits").
 const unknownDurationHoldS = 60
+
+// holdLife is when the credits of an analysis are given back that nobody ended. It is
+// longer than all attempts at the longest analysis together.
+const holdLife = 24 * time.Hour
 
 // CreateAnalysis asks a question. Exactly one of Prompt and Query is set.
 type CreateAnalysis struct {
@@ -174,7 +179,7 @@ func (s *Service) enqueue(ss *session, c analysis.Create, estimate *int64) (anal
 	}
 	if _, err := credits.record(ss, c.AccountID, credit.Hold{
 		AccountID: c.AccountID, HoldID: s.IDs.New(id.Transaction), Seconds: c.HeldSeconds,
-		SourceType: credit.SourceAnalysis, SourceID: c.ID,
+		SourceType: credit.SourceAnalysis, SourceID: c.ID, ExpiresAt: ss.now.Add(holdLife),
 	}); err != nil {
 		return analysis.State{}, err
 	}

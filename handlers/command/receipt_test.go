@@ -104,7 +104,7 @@ func TestRefusedRequestLeavesNoReceipt(t *testing.T) {
 		_, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
 		requireFault(t, err, fault.InsufficientCredits)
 	})
-	_, err := w.GrantCredits(t.Context(), GrantCredits{AccountID: caller.AccountID, Kind: credit.Purchase, Seconds: 5})
+	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 5})
 	require.NoError(t, err)
 	plan, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
 	require.NoError(t, err, "the same key may try again")
@@ -157,16 +157,26 @@ func TestGrantIsIdempotent(t *testing.T) {
 	w := newWorld(t)
 	caller := w.account(100)
 	order := GrantCredits{
-		AccountID: caller.AccountID, Kind: credit.Purchase, Seconds: 50, Reason: "invoice 7", Operator: "op",
-		Idempotency: caller.keyed("invoice-7", "50").Idempotency,
+		CreditOrder: CreditOrder{
+			AccountID: caller.AccountID, Reason: "invoice 7", Operator: "op", Idempotency: caller.keyed("invoice-7", "50").Idempotency,
+		},
+		Kind: credit.Purchase, Seconds: 50,
 	}
+	first, err := w.GrantCredits(t.Context(), order)
+	require.NoError(t, err)
+	require.False(t, first.Repeated)
 	for range 3 {
-		balance, err := w.GrantCredits(t.Context(), order)
+		again, err := w.GrantCredits(t.Context(), order)
 		require.NoError(t, err)
-		require.Equal(t, int64(150), balance.PostedSeconds)
+		require.Equal(t, int64(150), again.Balance.PostedSeconds)
+		require.True(t, again.Repeated)
+		require.Equal(t, first.TransactionID, again.TransactionID)
 	}
+	// A caller of the API may use the same key for something else.
+	_, err = w.CreateVideo(t.Context(), caller.keyed("invoice-7", "a video"), CreateVideo{ContentType: "video/mp4"})
+	require.NoError(t, err)
 	order.Idempotency = caller.keyed("invoice-7", "60").Idempotency
-	_, err := w.GrantCredits(t.Context(), order)
+	_, err = w.GrantCredits(t.Context(), order)
 	requireFault(t, err, fault.IdempotencyKeyReused)
 
 	order.Idempotency = caller.keyed("invoice-8", "50").Idempotency

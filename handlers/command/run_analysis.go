@@ -24,14 +24,14 @@ type Run struct {
 // workerActor is who reports on a run.
 const workerActor = "worker"
 
-func (r Run) intent() intent {
-	return intent{accountID: r.AccountID, meta: r.Cause.meta(r.AccountID, workerActor)}
+func (s *Service) runIntent(r Run) intent {
+	return intent{accountID: r.AccountID, meta: s.systemMeta(r.Cause, r.AccountID, workerActor)}
 }
 
 // ClaimAnalysis takes the analysis for this attempt. Appending the claim is the
 // lock: of two workers one is refused, see IsStale.
 func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (analysis.State, video.State, error) {
-	in := r.intent()
+	in := s.runIntent(r)
 	in.streams = append(in.streams, analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID))
 	var a analysis.State
 	var v video.State
@@ -47,7 +47,7 @@ func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (anal
 
 // ReportProgress records how far the attempt is, in percent of the whole analysis.
 func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Status, percent int) error {
-	in := r.intent()
+	in := s.runIntent(r)
 	in.streams = append(in.streams, analyses.Stream(r.AnalysisID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {
 		_, err := analyses.record(ss, r.AnalysisID, analysis.Progress{Attempt: r.Attempt, Stage: stage, Percent: percent})
@@ -89,7 +89,7 @@ func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure)
 
 // finish is the frame of every end of a run: it frees the video for deletion.
 func (s *Service) finish(ctx context.Context, r Run, end func(*session, video.State) error) error {
-	in := r.intent()
+	in := s.runIntent(r)
 	in.streams = append(in.streams,
 		analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID), credits.Stream(r.AccountID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {

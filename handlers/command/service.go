@@ -93,25 +93,10 @@ type Idempotency struct {
 	Hash [32]byte
 }
 
-// Cause joins what the service does by itself to what led to it.
-type Cause struct {
-	RequestID     string `json:"request_id,omitempty"`
-	CorrelationID string `json:"correlation_id,omitempty"`
-	CausationID   string `json:"causation_id,omitempty"`
-}
-
 // meta is the metadata of events that a caller's request leads to.
 func (c Caller) meta() eventstore.Meta {
 	return eventstore.Meta{
 		AccountID: c.AccountID, RequestID: c.RequestID, CorrelationID: c.RequestID, CausationID: c.RequestID, Actor: c.KeyID,
-	}
-}
-
-// meta is the metadata of events that a part of the service leads to.
-func (c Cause) meta(accountID, actor string) eventstore.Meta {
-	return eventstore.Meta{
-		AccountID: accountID, RequestID: c.RequestID, CorrelationID: c.CorrelationID, CausationID: c.CausationID,
-		Actor: "system:" + actor,
 	}
 }
 

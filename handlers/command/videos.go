@@ -128,7 +128,7 @@ func (s *Service) FailVideo(ctx context.Context, f Fetch, why error) error {
 
 // recordFetch returns the video as it is afterwards, also when it refused.
 func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) (v video.State, err error) {
-	in := intent{accountID: f.AccountID, meta: f.Cause.meta(f.AccountID, fetcherActor)}
+	in := intent{accountID: f.AccountID, meta: s.systemMeta(f.Cause, f.AccountID, fetcherActor)}
 	in.streams = append(in.streams, videos.Stream(f.VideoID))
 	err = s.Pipeline.do(ctx, in, func(ss *session) (err error) {
 		v, err = videos.record(ss, f.VideoID, c)

@@ -106,7 +106,7 @@ func TestKeysThatOpenNothing(t *testing.T) {
 	// The key is judged before the request is.
 	w.refused(w.do(http.MethodPost, "/v1/videos?limit=x", `{`), 401, fault.InvalidAPIKey, "")
 	require.Equal(t, "Bearer", get("").Header.Get("WWW-Authenticate"))
-	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test"))
+	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test", ""))
 	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 401, fault.KeyRevoked, "")
 
 	sandbox := w.do(http.MethodPost, "/v1/sandbox", "")

@@ -2,7 +2,6 @@ package react
 
 import (
 	"context"
-	"strconv"
 
 	"vqa/domain/analysis"
 	"vqa/domain/video"
@@ -31,14 +30,14 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			return nil // answered when it was created
 		}
 		return r.Jobs.Analyze(ctx, command.Run{
-			AccountID: e.AccountID, AnalysisID: e.AnalysisID, VideoID: e.VideoID, Attempt: 1, Cause: causeOf(recorded),
+			AccountID: e.AccountID, AnalysisID: e.AnalysisID, VideoID: e.VideoID, Attempt: 1, Cause: command.CausedBy(recorded),
 		})
 	case video.Registered:
 		if e.Source != video.SourceURL {
 			return nil
 		}
 		return r.Jobs.Fetch(ctx, command.Fetch{
-			AccountID: e.AccountID, VideoID: e.VideoID, URL: e.URL, Attempt: 1, Cause: causeOf(recorded),
+			AccountID: e.AccountID, VideoID: e.VideoID, URL: e.URL, Attempt: 1, Cause: command.CausedBy(recorded),
 		})
 	case video.Deleted:
 		if e.ObjectKey == "" {
@@ -47,12 +46,4 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 		return r.Jobs.RemoveObject(ctx, e.ObjectKey)
 	}
 	return nil
-}
-
-// causeOf carries the chain of causes into a job.
-func causeOf(r eventstore.Recorded) command.Cause {
-	return command.Cause{
-		RequestID: r.Meta.RequestID, CorrelationID: r.Meta.CorrelationID,
-		CausationID: "position:" + strconv.FormatInt(r.Position, 10),
-	}
 }

@@ -1,0 +1,112 @@
+package command
+
+import (
+	"crypto/ed25519"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
+)
+
+// TestEveryEventSaysHowItCameToBe walks through every flow of the service and looks at
+// each event it left: who did it, by which request, and what led to it.
+func TestEveryEventSaysHowItCameToBe(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	everyFlow(t, w)
+	seen := map[string]bool{}
+	for _, r := range w.history() {
+		name, _, _ := strings.Cut(r.Event.EventType(), "@")
+		seen[name] = true
+		require.NotEmpty(t, r.Meta.Actor, name)
+		require.NotEmpty(t, r.Meta.AccountID, name)
+		require.NotEmpty(t, r.Meta.CorrelationID, name)
+		require.NotEmpty(t, r.Meta.CausationID, name)
+		require.True(t, r.Meta.RequestID == "req_1" || id.Valid(id.Request, r.Meta.RequestID), "%s: %q", name, r.Meta.RequestID)
+		require.Equal(t, r.Meta.RequestID, r.Meta.CorrelationID, name)
+	}
+	for _, stored := range codec.Events().Names() {
+		name, _, _ := strings.Cut(stored, "@")
+		require.True(t, seen[name], "no flow of this test leaves a %s", name)
+	}
+}
+
+// everyFlow leaves at least one event of every type.
+func everyFlow(t *testing.T, w *world) {
+	t.Helper()
+	ctx := t.Context()
+	ok := func(err error) {
+		t.Helper()
+		require.NoError(t, err)
+	}
+	testCaller, fixture := w.sandbox()
+	_, err := w.CreateAnalysis(ctx, testCaller, ask(fixture))
+	ok(err)
+	caller := w.account(1000)
+	spare, err := w.IssueKey(ctx, NewKey{AccountID: caller.AccountID, Mode: account.Live, Operator: "jo"})
+	ok(err)
+	ok(w.RevokeKey(ctx, caller.AccountID, spare.KeyID, "jo", ""))
+	posted, err := w.GrantCredits(ctx, GrantCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 9})
+	ok(err)
+	_, err = w.RefundCredits(ctx, RefundCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, TransactionID: posted.TransactionID})
+	ok(err)
+
+	videoID := w.readyVideo(caller)
+	_, err = w.CreateAnalysis(ctx, caller, CreateAnalysis{VideoID: videoID, Query: &query.Query{QueryType: query.TypeOpenEnded}})
+	ok(err)
+	// Work that nobody remembers the cause of, and work that somebody does.
+	run := w.claimed(caller, videoID)
+	ok(w.ReportProgress(ctx, run, analysis.Analyzing, 10))
+	run.Attempt, run.Cause = 2, CausedBy(w.history()[0])
+	_, _, err = w.ClaimAnalysis(ctx, run, "worker 2")
+	ok(err)
+	ok(w.CompleteAnalysis(ctx, run, yes(), 9.4, 3))
+	ok(w.FailAnalysis(ctx, w.claimed(caller, videoID), analysis.Failure{Code: fault.InferenceError}))
+	_, err = w.CancelAnalysis(ctx, caller, w.queued(caller, videoID).AnalysisID)
+	ok(err)
+	stuck := w.queued(caller, videoID)
+	w.clock.advance(holdLife)
+	ok(w.ExpireHold(ctx, caller.AccountID, stuck.AnalysisID))
+	ok(w.DeleteVideo(ctx, caller, videoID))
+
+	fetched := func() Fetch {
+		v, err := w.CreateVideo(ctx, caller, CreateVideo{URL: ptr("https://example.com/a.mp4")})
+		ok(err)
+		return Fetch{AccountID: caller.AccountID, VideoID: v.ID, Attempt: 1}
+	}
+	_, err = w.FinishFetch(ctx, fetched(), video.File{ObjectKey: "k", DurationMicros: micros(1)})
+	ok(err)
+	ok(w.FailVideo(ctx, fetched(), fault.New(fault.URLFetchFailed, "")))
+
+	ok(w.AddLedgerKey(ctx, ledgerKey.Public().(ed25519.PublicKey)))
+	n, err := w.SealLedgers(ctx, ledgerKey, caller.AccountID)
+	ok(err)
+	require.Equal(t, 1, n)
+}
+
+func TestCauseOfForgottenWorkIsItsFirstEvent(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(100)
+	run := w.queued(caller, w.readyVideo(caller))
+	w.clock.advance(time.Minute)
+	cause, err := w.CauseOf(t.Context(), fold.Analysis.Stream(run.AnalysisID))
+	require.NoError(t, err)
+	require.Equal(t, "req_1", cause.RequestID)
+	require.Equal(t, "req_1", cause.CorrelationID)
+	require.Regexp(t, `^position:[0-9]+$`, cause.CausationID)
+	none, err := w.CauseOf(t.Context(), fold.Analysis.Stream("an_none"))
+	require.NoError(t, err)
+	require.Equal(t, Cause{}, none)
+}

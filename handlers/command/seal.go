@@ -1,0 +1,118 @@
+package command
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
+)
+
+// sealerActor is who signs checkpoints.
+const sealerActor = "sealer"
+
+// LedgerKeys returns the public keys that checkpoints are signed with.
+func (s *Service) LedgerKeys(ctx context.Context) (credit.LedgerKeys, error) {
+	stream := fold.LedgerKeys.Stream(credit.LedgerKeysID)
+	histories, err := s.Store.Load(ctx, stream)
+	if err != nil {
+		return credit.LedgerKeys{}, err
+	}
+	return fold.LedgerKeys.Restore(histories[stream])
+}
+
+// AddLedgerKey makes a public key known; a second call adds nothing. Error:
+// *eventstore.ConflictError when another process added a key at the same moment.
+func (s *Service) AddLedgerKey(ctx context.Context, key ed25519.PublicKey) error {
+	stream := fold.LedgerKeys.Stream(credit.LedgerKeysID)
+	histories, err := s.Store.Load(ctx, stream)
+	if err != nil {
+		return err
+	}
+	keys, err := fold.LedgerKeys.Restore(histories[stream])
+	if err != nil {
+		return err
+	}
+	added, err := credit.DecideLedgerKey(keys, credit.AddLedgerKey{Key: key}, s.Now())
+	if err != nil || len(added) == 0 {
+		return err
+	}
+	// The keys are the platform's: no account stands behind them.
+	meta := s.systemMeta(Cause{}, credit.LedgerKeysID, sealerActor)
+	_, err = s.Store.Append(ctx, eventstore.Batch{Writes: []eventstore.Write{
+		writeOf(fold.LedgerKeys, stream, histories[stream], keys, meta, added),
+	}})
+	return err
+}
+
+// SealLedgers signs a checkpoint of each named account whose ledger moved since its last
+// one, in one append, and returns how many. It appends past the lanes: a checkpoint
+// vouches for what is in the log already, and no command is decided on one. An error
+// names each account that could not be sealed; the others are. A *ConflictError means
+// that another process seals too: nothing was sealed, and the next pass sees what is left.
+func (s *Service) SealLedgers(ctx context.Context, key ed25519.PrivateKey, accountIDs ...string) (int, error) {
+	streams := make([]eventstore.StreamID, 0, 2*len(accountIDs))
+	for _, id := range accountIDs {
+		streams = append(streams, fold.Credit.Stream(id), fold.Checkpoint.Stream(id))
+	}
+	histories, err := s.Store.Load(ctx, streams...)
+	if err != nil {
+		return 0, err
+	}
+	var batch eventstore.Batch
+	var refused error
+	for _, id := range accountIDs {
+		w, err := s.seal(key, id, histories)
+		if err != nil {
+			refused = errors.Join(refused, fmt.Errorf("sealing the ledger of %s: %w", id, err))
+		}
+		batch.Writes = append(batch.Writes, w...)
+	}
+	if len(batch.Writes) == 0 {
+		return 0, refused
+	}
+	if _, err := s.Store.Append(ctx, batch); err != nil {
+		return 0, errors.Join(refused, err)
+	}
+	return len(batch.Writes), refused
+}
+
+// seal is the checkpoint of one account, or nothing.
+func (s *Service) seal(key ed25519.PrivateKey, accountID string, histories map[eventstore.StreamID]eventstore.History) ([]eventstore.Write, error) {
+	entries, stream := histories[fold.Credit.Stream(accountID)], fold.Checkpoint.Stream(accountID)
+	balance, err := fold.Credit.Restore(entries)
+	if err != nil {
+		return nil, err
+	}
+	last, err := fold.Checkpoint.Restore(histories[stream])
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := credit.DecideSeal(last, credit.Seal{
+		Balance: balance, Version: entries.Version, Chain: entries.Chain, Key: key,
+	}, s.Now())
+	if err != nil || len(sealed) == 0 {
+		return nil, err
+	}
+	meta := s.systemMeta(Cause{}, accountID, sealerActor)
+	w := writeOf(fold.Checkpoint, stream, histories[stream], last, meta, sealed)
+	w.Snapshot, err = json.Marshal(w.State)
+	return []eventstore.Write{w}, err
+}
+
+// writeOf appends events to a stream that was just loaded.
+func writeOf[S any, E eventstore.Event](
+	category fold.Of[S, E], stream eventstore.StreamID, h eventstore.History, state S, meta eventstore.Meta, events []E,
+) eventstore.Write {
+	w := eventstore.Write{Stream: stream, Expected: h.Version, Chain: h.Chain}
+	for _, e := range events {
+		state = category.Evolve(state, e)
+		w.Events = append(w.Events, eventstore.NewEvent{Event: e, Meta: meta})
+	}
+	w.State = state
+	return w
+}
