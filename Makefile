@@ -63,10 +63,10 @@ eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table
 	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }
 	@exec bin/vqa eval "$(CLIPS)"
 
-generate: setup ## Write generated code anew
+generate: setup ## Write generated code and docs anew
 	go generate ./...
 
-verify: generate $(GOLANGCI) ## Fail when generated code, formatting or lint is not in order
+verify: generate $(GOLANGCI) ## Fail when stored events changed shape, or generated files, formatting or lint are not in order
 	@dirty="$$($(GIT) status --porcelain)"; [ -z "$$dirty" ] || { echo "the tree is not clean after make generate:"; echo "$$dirty"; exit 1; } >&2
 	@unformatted="$$($(GIT) ls-files -z '*.go' | xargs -0r gofmt -l)"; [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; } >&2
 	go vet ./...

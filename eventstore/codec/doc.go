@@ -17,6 +17,9 @@
 //     same mistakes.
 //   - The bytes of every shape ever stored are held in testdata/golden and compared
 //     on each test run.
+//   - A shape never changes under its stored name: each has a JSON Schema in
+//     docs/schemas/events that is written once, by catalog, and compared with the types
+//     by CheckSchemas.
 //
 // It may import domain and eventstore; nothing that touches a database.
 package codec

@@ -7,7 +7,9 @@
 // A schema that is there is never written again: it is the reference for what the log
 // holds. When an event would be stored in another shape, or one that has a schema is
 // not registered any more, catalog says so, writes nothing and exits with 1; with it
-// fail "make generate" and "make verify". The tests of codec check the same.
+// fail "make generate" and "make verify". The tests of codec check the same. Only while
+// a version has not left your machine may its schema and golden payload be removed by
+// hand and made anew.
 //
 // It may import eventstore, codec, fold and the domain; nothing that touches a
 // database.
