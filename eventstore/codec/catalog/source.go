@@ -152,7 +152,7 @@ func (s *source) collect(found map[string]meaning, path, comment string, t refle
 		return err
 	}
 	if path != "" {
-		if comment == "" && t.Kind() == reflect.Struct {
+		if comment == "" {
 			comment = meant(d.comment, t.Name(), storedNames(t))
 		}
 		found[path] = meaning{order: len(found) + 1, comment: comment, goType: t.String(), values: d.values}
