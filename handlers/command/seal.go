@@ -25,9 +25,21 @@ func (s *Service) LedgerKeys(ctx context.Context) (credit.LedgerKeys, error) {
 	return fold.LedgerKeys.Restore(histories[stream])
 }
 
-// AddLedgerKey makes a public key known; a second call adds nothing. Error:
-// *eventstore.ConflictError when another process added a key at the same moment.
-func (s *Service) AddLedgerKey(ctx context.Context, key ed25519.PublicKey) error {
+// keyTries bounds how often a key is added anew after another process added one.
+const keyTries = 5
+
+// AddLedgerKey makes a public key known; a second call adds nothing.
+func (s *Service) AddLedgerKey(ctx context.Context, key ed25519.PublicKey) (err error) {
+	var rival *eventstore.ConflictError
+	for range keyTries {
+		if err = s.addLedgerKey(ctx, key); !errors.As(err, &rival) {
+			return err
+		}
+	}
+	return err
+}
+
+func (s *Service) addLedgerKey(ctx context.Context, key ed25519.PublicKey) error {
 	stream := fold.LedgerKeys.Stream(credit.LedgerKeysID)
 	histories, err := s.Store.Load(ctx, stream)
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package jobs does what takes time, as River jobs: analyses, fetching videos from
-// URLs, removing objects, and the sweep that finds work whose worker was lost.
+// URLs, removing objects, the sweep that finds work whose worker was lost, and the sealer
+// that signs checkpoints of the ledger.
 //
 // # Attempts
 //
@@ -12,6 +13,15 @@
 // lost, gives the work up: stuck_timeout for an analysis, url_fetch_failed for a video.
 // An attempt that a clean stop cut off is not a lost one.
 //
-// It may import domain, handlers/command, handlers/react, the readers of projections,
-// the contract of gpu and River. It never sees SQL.
+// The sweep also ends what waited too long: uploads that never came, and holds of
+// credits that nobody settled or released in time.
+//
+// # Checkpoints
+//
+// Once a minute the sealer signs a checkpoint of every account whose ledger moved on.
+// Nodes may seal at the same time: each checkpoint names the one before and is appended
+// at the version it expects, so that one of two is refused and nothing forks.
+//
+// It may import domain, the contract of eventstore, handlers/command, handlers/react,
+// the readers of projections, the contract of gpu and River. It never sees SQL.
 package jobs

@@ -14,7 +14,10 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/video"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
 	"vqa/handlers/command"
+	"vqa/projections/ledger"
 )
 
 // maxLost is how many attempts at one piece of work may be lost before it is given up.
@@ -43,11 +46,17 @@ type Open interface {
 	ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error)
 }
 
+// Holds lists the open holds whose time is over.
+type Holds interface {
+	ExpiredHolds(ctx context.Context, now time.Time) ([]ledger.ExpiredHold, error)
+}
+
 // Sweeper takes up lost work and ends what waited too long.
 type Sweeper struct {
 	Client   *Client
 	Commands *command.Service
 	Open     Open
+	Holds    Holds
 	Nodes    Nodes
 	Now      func() time.Time
 	Log      *slog.Logger
@@ -78,7 +87,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("asking which nodes live: %w", err)
 	}
-	return errors.Join(s.analyses(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx))
+	return errors.Join(s.analyses(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx), s.holds(ctx))
 }
 
 func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
@@ -103,7 +112,11 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 			continue
 		}
 		s.Log.Warn("taking up a lost analysis", "analysis_id", a.ID, "attempt", run.Attempt, "worker", a.Worker)
-		err = errors.Join(err, s.Client.Analyze(ctx, run))
+		var lost error
+		if run.Cause, lost = s.cause(ctx, known, fold.Analysis.Stream(a.ID)); lost == nil {
+			lost = s.Client.Analyze(ctx, run)
+		}
+		err = errors.Join(err, lost)
 	}
 	return err
 }
@@ -139,7 +152,11 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 			continue
 		}
 		s.Log.Warn("taking up a lost fetch", "video_id", v.ID, "attempt", fetch.Attempt)
-		err = errors.Join(err, s.Client.Fetch(ctx, fetch))
+		var lost error
+		if fetch.Cause, lost = s.cause(ctx, known, fold.Video.Stream(v.ID)); lost == nil {
+			lost = s.Client.Fetch(ctx, fetch)
+		}
+		err = errors.Join(err, lost)
 	}
 	return err
 }
@@ -148,10 +165,33 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 func (s *Sweeper) uploads(ctx context.Context) error {
 	expired, err := s.Open.ExpiredUploads(ctx, s.Now())
 	for _, v := range expired {
-		err = errors.Join(err, s.Commands.FailVideo(ctx, command.Fetch{AccountID: v.AccountID, VideoID: v.ID},
-			fault.New(fault.UploadIncomplete, "Nothing was uploaded within 24 hours.")))
+		cause, lost := s.cause(ctx, known{}, fold.Video.Stream(v.ID))
+		if lost == nil {
+			lost = s.Commands.FailVideo(ctx, command.Fetch{AccountID: v.AccountID, VideoID: v.ID, Cause: cause},
+				fault.New(fault.UploadIncomplete, "Nothing was uploaded within 24 hours."))
+		}
+		err = errors.Join(err, lost)
 	}
 	return err
+}
+
+// holds gives back what nobody settled or released in time.
+func (s *Sweeper) holds(ctx context.Context) error {
+	expired, err := s.Holds.ExpiredHolds(ctx, s.Now())
+	for _, h := range expired {
+		s.Log.Warn("a hold expired", "account_id", h.AccountID, "source_id", h.SourceID, "seconds", h.Seconds)
+		err = errors.Join(err, s.Commands.ExpireHold(ctx, h.AccountID, h.SourceID))
+	}
+	return err
+}
+
+// cause is what led to a piece of work: what its last job says, or, when the job never
+// was or is long gone, the log.
+func (s *Sweeper) cause(ctx context.Context, k known, stream eventstore.StreamID) (command.Cause, error) {
+	if k.cause != (command.Cause{}) {
+		return k.cause, nil
+	}
+	return s.Commands.CauseOf(ctx, stream)
 }
 
 // known is what River knows of one piece of work.

@@ -45,7 +45,7 @@ func (w *world) sweeperWith(t *testing.T, engine gpu.Engine) (*jobs.Sweeper, *jo
 	var running sync.WaitGroup
 	running.Go(func() { presence.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
-	return &jobs.Sweeper{Client: client, Commands: w.Service, Open: w.resources, Nodes: presence, Now: w.now, Log: w.log}, client
+	return &jobs.Sweeper{Client: client, Commands: w.Service, Open: w.resources, Holds: w.ledger, Nodes: presence, Now: w.now, Log: w.log}, client
 }
 
 // attempts are the numbers of the jobs of a kind, oldest first.
@@ -245,4 +245,46 @@ func TestStopLeavesTheWorkToTheNextAttempt(t *testing.T) {
 	balance, err := w.ledger.Balance(t.Context(), w.caller.AccountID)
 	require.NoError(t, err)
 	require.EqualValues(t, shortS, balance.HeldSeconds, "the credits stay reserved")
+}
+
+// TestExpiredHoldsAreGivenBack leaves an analysis alone for longer than its hold lives.
+func TestExpiredHoldsAreGivenBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	_, _, err := w.ClaimAnalysis(t.Context(), run, aliveNode)
+	require.NoError(t, err)
+	sweeper, client := w.sweeper(t)
+	require.NoError(t, client.Analyze(t.Context(), run))
+	w.leave(t, aliveNode) // at work, and never done
+	w.skip(23 * time.Hour)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.False(t, w.analysis(t, run).Status.Terminal())
+
+	w.skip(time.Hour)
+	for range 2 {
+		require.NoError(t, sweeper.Sweep(t.Context()))
+		require.Equal(t, fault.StuckTimeout, w.analysis(t, run).Error.Code)
+		w.requireBilled(t, 0)
+	}
+}
+
+// TestForgottenWorkKeepsItsCause: the job of an analysis never came to be, and the next
+// attempt still says which request it serves.
+func TestForgottenWorkKeepsItsCause(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.caller.RequestID = "req_7"
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	sweeper, _ := w.sweeper(t)
+	w.skip(11 * time.Second)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	var raw []byte
+	require.NoError(t, w.pool.QueryRow(t.Context(), "select args from river_job where kind = 'analyze'").Scan(&raw))
+	var args command.Run
+	require.NoError(t, json.Unmarshal(raw, &args))
+	require.Equal(t, run.AnalysisID, args.AnalysisID)
+	require.Equal(t, "req_7", args.Cause.RequestID)
+	require.Equal(t, "req_7", args.Cause.CorrelationID)
+	require.Contains(t, args.Cause.CausationID, "position:")
 }

@@ -10,7 +10,7 @@ import (
 
 // Projections are the tables of this package.
 func Projections() []projections.Projection {
-	return []projections.Projection{balances, transactions}
+	return []projections.Projection{balances, transactions, checkpoints}
 }
 
 var balances = projections.Model[credit.State, credit.Event]{
