@@ -76,7 +76,9 @@ func TestUnmarshalRefuses(t *testing.T) {
 		var typed *codec.UnknownTypeError
 		require.Equal(t, isUnknown, errors.As(err, &typed), "%s: %v", stored, err)
 	}
-	for _, data := range []string{``, `{`, `[]`, `{"colors":"red"}`, `{"colors":[]} {}`, `{"colors":[]}x`} {
+	for _, data := range []string{``, `{`, `[]`, `{"colors":"red"}`, `{"colors":[]} {}`, `{"colors":[]}x`,
+		`{"colors":[],"colors":[]}`, `{"colors":[],"shape":1}`, `{"Colors":[]}`,
+	} {
 		_, err := c.Unmarshal("test.painted@3", []byte(data))
 		require.Error(t, err, data)
 	}

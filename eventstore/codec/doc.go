@@ -12,7 +12,7 @@
 // # Guarantees
 //
 //   - Nothing is dropped in silence: an unknown name, a version newer than this
-//     program, an unknown field, and trailing bytes are all errors.
+//     program, an unknown field, a name twice, and trailing bytes are all errors.
 //   - Encoding checks a batch as a whole (Encode), so that every store rejects the
 //     same mistakes.
 //   - The bytes of every shape ever stored are held in testdata/golden and compared
