@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
@@ -165,43 +164,3 @@ func (a *app) Close() error {
 	defer cancel()
 	return a.server.Close(ctx)
 }
-
-// secretKey reads the installation's own secret from the data folder; the first
-// start makes it. It signs object URLs and hides addresses, so it must stay the same.
-func secretKey(c config) ([]byte, error) {
-	path := filepath.Join(c.DataDir, "secret.key")
-	key, err := os.ReadFile(path)
-	if err == nil && len(key) == secretKeyBytes {
-		return key, nil
-	}
-	if err == nil {
-		return nil, fmt.Errorf("%s holds %d bytes, not %d", path, len(key), secretKeyBytes)
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	key = make([]byte, secretKeyBytes)
-	rand.Read(key)
-	if err := os.MkdirAll(c.DataDir, 0o755); err != nil { //nolint:gosec // Postgres runs as another user when we are root
-		return nil, err
-	}
-	temp, err := os.CreateTemp(c.DataDir, "secret.key.*")
-	if err != nil {
-		return nil, err
-	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // a key that is linked has another name
-	_, err = temp.Write(key)
-	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return nil, err
-	}
-	// A link fails when another process was first; then its key counts.
-	if err := os.Link(temp.Name(), path); err != nil {
-		if errors.Is(err, os.ErrExist) {
-			return secretKey(c)
-		}
-		return nil, err
-	}
-	return key, nil
-}
-
-const secretKeyBytes = 32

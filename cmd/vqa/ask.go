@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"os/user"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -59,16 +61,17 @@ Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis f
 }
 
 // strict makes wrong arguments and flags end with the exit status for usage.
-func strict(cmd *cobra.Command, args int) *cobra.Command {
+func strict(cmd *cobra.Command, args ...int) *cobra.Command {
 	misused := func(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
 		return exitUsage
 	}
 	cmd.Args = func(cmd *cobra.Command, given []string) error {
-		if len(given) == args {
+		if slices.Contains(args, len(given)) {
 			return nil
 		}
-		return misused(cmd, fmt.Errorf("%d arguments were given, %d are wanted", len(given), args))
+		wanted := strings.Trim(fmt.Sprint(args), "[]")
+		return misused(cmd, fmt.Errorf("%d arguments were given, %s are wanted", len(given), strings.ReplaceAll(wanted, " ", " or ")))
 	}
 	cmd.SetFlagErrorFunc(misused)
 	return cmd

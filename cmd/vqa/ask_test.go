@@ -252,6 +252,10 @@ func TestUsageHasItsExitStatus(t *testing.T) {
 		{"keys", "create"}, {"keys", "create", "--mode", "test", "--grant-seconds", "5"}, {"keys", "list"}, {"keys", "revoke", "a"},
 		{"credits", "grant", "acct", "ten", "--reason", "r", "--idempotency-key", "k"},
 		{"credits", "grant", "acct", "-5", "--reason", "r", "--idempotency-key", "k"},
+		{"credits", "grant", "acct", "5", "--kind", "purchase", "--reason", "r", "--idempotency-key", "k"},
+		{"credits", "refund", "acct", "txn", "0", "--reason", "r", "--idempotency-key", "k"},
+		{"credits", "refund", "acct", "txn", "x", "--reason", "r", "--idempotency-key", "k"},
+		{"credits", "refund", "acct", "txn"}, {"credits", "refund", "acct", "--reason", "r", "--idempotency-key", "k"},
 		{"credits", "grant", "acct", "5", "--reason", "r"}, {"credits", "grant", "acct", "5", "--idempotency-key", "k"},
 	} {
 		var complaint bytes.Buffer

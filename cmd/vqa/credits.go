@@ -27,12 +27,18 @@ func creditsCommand() *cobra.Command {
 		creditsChangeCommand("grant", "Give an account credit-seconds", credit.CardGrant),
 		creditsChangeCommand("purchase", "Record credit-seconds that were bought", credit.Purchase),
 		creditsChangeCommand("adjust", "Correct a balance, up or down (-- before a negative number)", credit.Adjustment),
+		creditsRefundCommand(),
 	)
 	return cmd
 }
 
-// shownCredits is a balance and its latest transactions.
+// shownCredits is a balance and its latest transactions, or the one that an order made.
 type shownCredits struct {
+	// RequestID and TransactionID name an order in the log and in the ledger; Repeated is
+	// true when an earlier order had made it.
+	RequestID        string               `json:"request_id,omitempty"`
+	TransactionID    string               `json:"transaction_id,omitempty"`
+	Repeated         bool                 `json:"repeated,omitempty"`
 	AccountID        string               `json:"account_id"`
 	BalanceSeconds   int64                `json:"balance_seconds"`
 	HeldSeconds      int64                `json:"held_seconds"`
@@ -75,54 +81,129 @@ func creditsShowCommand() *cobra.Command {
 	return strict(cmd, 1)
 }
 
-func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
-	var reason, idempotencyKey string
-	var asJSON bool
+// orderFlags are what every change of a balance is given with.
+type orderFlags struct {
+	reason, idempotencyKey string
+	asJSON                 bool
+}
+
+// placeOrder carries out an operator's order.
+type placeOrder func(context.Context, *command.Service) (command.Posted, error)
+
+// orderCommand makes the command of an order. read makes the order from the arguments;
+// its error is a misuse.
+func orderCommand(use, short string, flags *orderFlags, read func(args []string) (placeOrder, error)) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   name + " ACCOUNT SECONDS --reason TEXT --idempotency-key KEY",
+		Use:   use + " --reason TEXT --idempotency-key KEY",
 		Short: short,
-		Long:  short + ".\n\nA repeated order with the same --idempotency-key changes nothing.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			order, err := changeOrder(kind, args, reason, idempotencyKey)
-			if err != nil {
-				fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
-				return exitUsage
-			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				balance, err := a.commands.GrantCredits(ctx, order)
-				if err != nil {
-					return err
-				}
-				return printCredits(cmd.OutOrStdout(), showCredits(order.AccountID, balance), asJSON)
-			})
-		},
+		Long:  short + ".\n\nA repeated order with the same --idempotency-key changes nothing, for 24 hours.",
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the ledger")
-	cmd.Flags().StringVar(&idempotencyKey, "idempotency-key", "", "makes a repeated order harmless")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		place, err := read(args)
+		if err == nil {
+			err = flags.check()
+		}
+		if err != nil {
+			fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
+			return exitUsage
+		}
+		return withApp(cmd, func(ctx context.Context, a *app) error {
+			posted, err := place(ctx, a.commands)
+			if err != nil {
+				return err
+			}
+			shown := showCredits(args[0], posted.Balance)
+			shown.RequestID, shown.TransactionID, shown.Repeated = posted.RequestID, posted.TransactionID, posted.Repeated
+			return printCredits(cmd.OutOrStdout(), shown, flags.asJSON)
+		})
+	}
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "why, for the ledger")
+	cmd.Flags().StringVar(&flags.idempotencyKey, "idempotency-key", "", "makes a repeated order harmless")
+	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (f *orderFlags) check() error {
+	switch {
+	case f.reason == "":
+		return errors.New("--reason is required: the ledger keeps it")
+	case f.idempotencyKey == "":
+		return errors.New("--idempotency-key is required: a repeated order must be harmless")
+	}
+	return nil
+}
+
+// order is the part that all orders share; what tells this one from another goes into
+// its hash.
+func (f *orderFlags) order(accountID string, what ...any) command.CreditOrder {
+	hash := sha256.New()
+	for _, part := range append([]any{"operator", accountID, f.reason}, what...) {
+		fmt.Fprintf(hash, "%v\x00", part)
+	}
+	return command.CreditOrder{
+		AccountID: accountID, Reason: f.reason, Operator: operator(), RequestID: newRequestID(),
+		Idempotency: &command.Idempotency{Key: f.idempotencyKey, Hash: [sha256.Size]byte(hash.Sum(nil))},
+	}
+}
+
+// creditsChangeCommand adds to a balance, or corrects it.
+func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
+	var flags orderFlags
+	ordered := string(kind)
+	cmd := orderCommand(name+" ACCOUNT SECONDS", short, &flags, func(args []string) (placeOrder, error) {
+		seconds, err := wholeSeconds(args[1])
+		switch {
+		case err != nil:
+			return nil, err
+		case seconds == 0 || seconds < 0 && kind != credit.Adjustment:
+			return nil, errors.New("SECONDS must be greater than 0; only adjust takes away")
+		case kind == credit.CardGrant && ordered != string(credit.CardGrant) && ordered != string(credit.SignupGrant):
+			return nil, errors.New("--kind must be card_grant or signup_grant")
+		}
+		order := command.GrantCredits{CreditOrder: flags.order(args[0], ordered, seconds), Kind: credit.Kind(ordered), Seconds: seconds}
+		return func(ctx context.Context, s *command.Service) (command.Posted, error) {
+			return s.GrantCredits(ctx, order)
+		}, nil
+	})
+	if kind == credit.CardGrant {
+		cmd.Flags().StringVar(&ordered, "kind", ordered, "card_grant or signup_grant")
+	}
 	return strict(cmd, 2)
 }
 
-// changeOrder reads an operator's order.
-func changeOrder(kind credit.Kind, args []string, reason, idempotencyKey string) (command.GrantCredits, error) {
-	seconds, err := strconv.ParseInt(args[1], 10, 64)
-	switch {
-	case err != nil:
-		return command.GrantCredits{}, fmt.Errorf("SECONDS must be a whole number, not %q", args[1])
-	case seconds == 0 || seconds < 0 && kind != credit.Adjustment:
-		return command.GrantCredits{}, errors.New("SECONDS must be greater than 0; only adjust takes away")
-	case reason == "":
-		return command.GrantCredits{}, errors.New("--reason is required: the ledger keeps it")
-	case idempotencyKey == "":
-		return command.GrantCredits{}, errors.New("--idempotency-key is required: a repeated order must be harmless")
+func creditsRefundCommand() *cobra.Command {
+	var flags orderFlags
+	cmd := orderCommand("refund ACCOUNT TRANSACTION [SECONDS]", "Undo a transaction, or what is left of it", &flags,
+		func(args []string) (placeOrder, error) {
+			var seconds int64
+			if len(args) == 3 {
+				var err error
+				if seconds, err = wholeSeconds(args[2]); err != nil {
+					return nil, err
+				}
+				if seconds < 1 {
+					return nil, errors.New("SECONDS must be greater than 0")
+				}
+			}
+			order := command.RefundCredits{
+				CreditOrder: flags.order(args[0], "refund", args[1], seconds), TransactionID: args[1], Seconds: seconds,
+			}
+			return func(ctx context.Context, s *command.Service) (command.Posted, error) {
+				return s.RefundCredits(ctx, order)
+			}, nil
+		})
+	cmd.Long = "Gives the seconds of a debit back, or takes those of a grant or a purchase away.\n\n" +
+		"Without SECONDS, all that earlier refunds left. " +
+		"A repeated order with the same\n--idempotency-key changes nothing, for 24 hours."
+	return strict(cmd, 2, 3)
+}
+
+func wholeSeconds(arg string) (int64, error) {
+	seconds, err := strconv.ParseInt(arg, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("SECONDS must be a whole number, not %q", arg)
 	}
-	return command.GrantCredits{
-		AccountID: args[0], Kind: kind, Seconds: seconds, Reason: reason, Operator: operator(),
-		Idempotency: &command.Idempotency{
-			Key:  idempotencyKey,
-			Hash: sha256.Sum256(fmt.Appendf(nil, "operator\x00%s\x00%s\x00%d\x00%s", args[0], kind, seconds, reason)),
-		},
-	}, nil
+	return seconds, nil
 }
 
 func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
@@ -132,6 +213,12 @@ func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
 	s := newScreen(out)
 	fmt.Fprintf(s, "  %s  %s s available", c.AccountID, s.paint(bold, thousands(c.AvailableSeconds)))
 	fmt.Fprintf(s, "  (balance %s, held %s, used %s)\n", thousands(c.BalanceSeconds), thousands(c.HeldSeconds), thousands(c.UsedSeconds))
+	switch {
+	case c.Repeated:
+		fmt.Fprintf(s, "  %s was made by an earlier order: nothing changed\n", c.TransactionID)
+	case c.TransactionID != "":
+		fmt.Fprintf(s, "  %s by %s\n", c.TransactionID, c.RequestID)
+	}
 	if len(c.Transactions) == 0 {
 		return nil
 	}

@@ -55,7 +55,7 @@ func checkDataFolder(_ context.Context, x *examination) finding {
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return wrong("", "%v", err)
 	}
-	for _, name := range []string{"secret.key", filepath.Base(storedKeyPath(x.config))} {
+	for _, name := range []string{secretKeyFile, ledgerKeyFile, filepath.Base(storedKeyPath(x.config))} {
 		path := filepath.Join(x.DataDir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
 			return wrong("chmod 600 "+path, "%s can be read by others (mode %04o)", path, info.Mode().Perm())

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
+	"vqa/domain/id"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 )
@@ -23,6 +25,9 @@ func keysCommand() *cobra.Command {
 	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand())
 	return cmd
 }
+
+// newRequestID names an operator's order in the log, as the API names each request.
+func newRequestID() string { return id.NewSource(clock, rand.Reader).New(id.Request) }
 
 // withApp runs do on the service's data, beside a running server or without one.
 func withApp(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
@@ -46,6 +51,8 @@ type issuedKey struct {
 	GrantSeconds   int64        `json:"grant_seconds"`
 	ExpiresAt      *time.Time   `json:"expires_at,omitempty"`
 	FixtureVideoID string       `json:"fixture_video_id,omitempty"`
+	// RequestID names the order in the log.
+	RequestID string `json:"request_id"`
 }
 
 func keysCreateCommand() *cobra.Command {
@@ -60,6 +67,7 @@ func keysCreateCommand() *cobra.Command {
 		Short: "Hand out an API key, in a new account unless one is named",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			order.Mode, order.Tier, order.Operator = account.Mode(mode), account.Tier(tier), operator()
+			order.RequestID = newRequestID()
 			if err := checkOrder(order, expiresIn); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
 				return exitUsage
@@ -76,6 +84,7 @@ func keysCreateCommand() *cobra.Command {
 				return printIssuedKey(cmd.OutOrStdout(), issuedKey{
 					AccountID: k.AccountID, KeyID: k.KeyID, APIKey: k.Secret, Mode: k.Mode,
 					GrantSeconds: order.GrantSeconds, ExpiresAt: k.ExpiresAt, FixtureVideoID: k.FixtureVideoID,
+					RequestID: order.RequestID,
 				}, asJSON)
 			})
 		},
@@ -115,6 +124,7 @@ func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
 	rows := [][2]string{
 		{"account", k.AccountID}, {"key", k.KeyID}, {"mode", string(k.Mode)}, {"grant", thousands(k.GrantSeconds) + " s"},
 	}
+	rows = append(rows, [2]string{"request", k.RequestID})
 	if k.ExpiresAt != nil {
 		rows = append(rows, [2]string{"expires", k.ExpiresAt.Format(time.RFC3339)})
 	}
@@ -226,10 +236,11 @@ func keysRevokeCommand() *cobra.Command {
 		Short: "End an API key at once",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				if err := a.commands.RevokeKey(ctx, args[0], args[1], operator()); err != nil {
+				request := newRequestID()
+				if err := a.commands.RevokeKey(ctx, args[0], args[1], operator(), request); err != nil {
 					return err
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked.\n", args[1])
+				fmt.Fprintf(cmd.OutOrStdout(), "%s is revoked (%s).\n", args[1], request)
 				return nil
 			})
 		},

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/account"
+	"vqa/domain/credit"
 	"vqa/domain/fault"
 )
 
@@ -59,8 +60,13 @@ func TestKeysAndCredits(t *testing.T) {
 	var shown shownCredits
 	buy := []string{"credits", "purchase", live.AccountID, "500", "--reason", "invoice 7", "--idempotency-key", "i7", "--json"}
 	require.NoError(t, vqa(&shown, buy...))
+	require.Regexp(t, "^req_", shown.RequestID)
+	bought := shown.TransactionID
+	shown = shownCredits{}
 	require.NoError(t, vqa(&shown, buy...), "a repeated order is harmless")
-	require.Equal(t, int64(6500), shown.AvailableSeconds)
+	require.Equal(t, shownCredits{
+		AccountID: live.AccountID, BalanceSeconds: 6500, AvailableSeconds: 6500, TransactionID: bought, Repeated: true,
+	}, shown)
 	err := vqa(&shown, "credits", "purchase", live.AccountID, "501", "--reason", "invoice 7", "--idempotency-key", "i7", "--json")
 	require.True(t, fault.Has(err, fault.IdempotencyKeyReused), "%v", err)
 	require.NoError(t, vqa(&shown, "credits", "adjust", "--json", "--reason", "typo", "--idempotency-key", "i8", "--", live.AccountID, "-100"))
@@ -73,6 +79,29 @@ func TestKeysAndCredits(t *testing.T) {
 		deltas = append(deltas, x.SecondsDelta)
 	}
 	require.Equal(t, []int64{-100, 500, 6000}, deltas, "newest first")
+
+	require.NoError(t, vqa(&shown, "credits", "refund", live.AccountID, bought, "200", "--reason", "returned", "--idempotency-key", "i10", "--json"))
+	require.Equal(t, int64(6200), shown.BalanceSeconds)
+	require.NoError(t, vqa(&shown, "credits", "refund", live.AccountID, bought, "--reason", "returned", "--idempotency-key", "i11", "--json"))
+	require.Equal(t, int64(5900), shown.BalanceSeconds, "the rest of it")
+	err = vqa(&shown, "credits", "refund", live.AccountID, bought, "--reason", "returned", "--idempotency-key", "i12", "--json")
+	require.True(t, fault.Has(err, fault.ResourceConflict), "%v", err)
+	require.NoError(t, vqa(&shown, "credits", "grant", live.AccountID, "1", "--kind", "signup_grant", "--reason", "welcome", "--idempotency-key", "i13", "--json"))
+	require.NoError(t, vqa(&shown, "credits", "show", live.AccountID, "--json"))
+	require.Equal(t, credit.SignupGrant, shown.Transactions[0].Kind)
+	require.Equal(t, bought, *shown.Transactions[1].Refunds)
+
+	var sealed struct {
+		Checkpoints int
+		KeyID       string `json:"key_id"`
+	}
+	require.NoError(t, vqa(&sealed, "ledger", "checkpoint", "--json"))
+	require.Equal(t, 1, sealed.Checkpoints)
+	require.Regexp(t, "^lk_[0-9a-f]{16}$", sealed.KeyID)
+	keyID := sealed.KeyID
+	require.NoError(t, vqa(&sealed, "ledger", "checkpoint", "--json"))
+	require.Zero(t, sealed.Checkpoints, "nothing moved")
+	require.Equal(t, keyID, sealed.KeyID, "the key is kept")
 
 	for _, args := range [][]string{
 		{"credits", "show", "acct_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"}, {"keys", "list", "--account", "acct_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"},

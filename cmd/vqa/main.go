@@ -37,7 +37,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), projectionsCommand(),
+	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), ledgerCommand(), projectionsCommand(),
 		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
 	return root
 }

@@ -65,6 +65,7 @@ type server struct {
 	feed     *feed.Feed
 	presence *postgres.Presence
 	sweeper  *jobs.Sweeper
+	sealer   *jobs.Sealer
 	http     *http.Server
 	listener net.Listener
 
@@ -87,7 +88,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Addr); err != nil {
 		return s, fmt.Errorf("listening on VQA_ADDR: %w", err)
 	}
-	key, err := secretKey(c)
+	key, err := keyFile(c.DataDir, secretKeyFile)
 	if err != nil {
 		return s, fmt.Errorf("the installation's secret: %w", err)
 	}
@@ -163,7 +164,10 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.sweeper = &jobs.Sweeper{
-		Client: s.jobs, Commands: s.commands, Open: s.resources, Nodes: s.presence, Now: clock, Log: s.log,
+		Client: s.jobs, Commands: s.commands, Open: s.resources, Holds: s.ledger, Nodes: s.presence, Now: clock, Log: s.log,
+	}
+	if s.sealer, err = s.newSealer(); err != nil {
+		return err
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
 	return nil
@@ -214,6 +218,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
+	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	s.work("the HTTP server", func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

@@ -44,7 +44,9 @@ type RefundCredits struct {
 type Posted struct {
 	Balance       credit.State
 	TransactionID string
-	// Repeated is true when an earlier order with the same key made it.
+	// RequestID names the order in the log; empty when it was repeated.
+	RequestID string
+	// Repeated is true when an earlier order with the same key made the transaction.
 	Repeated bool
 }
 
@@ -119,7 +121,7 @@ func (s *Service) post(ctx context.Context, o CreditOrder, change func(balance c
 			out.TransactionID, out.Repeated = earlier.ResourceID, true
 			return nil
 		}
-		out.TransactionID = s.IDs.New(id.Transaction)
+		out.TransactionID, out.RequestID = s.IDs.New(id.Transaction), in.meta.RequestID
 		in.created(out.TransactionID)
 		out.Balance, err = credits.record(ss, o.AccountID, change(out.Balance, out.TransactionID))
 		return err

@@ -55,12 +55,15 @@ func (s *Sealer) Run(ctx context.Context) {
 	}
 }
 
+// PublicKey is what its checkpoints are checked with.
+func (s *Sealer) PublicKey() ed25519.PublicKey { return s.Key.Public().(ed25519.PublicKey) }
+
 // Seal makes one pass and returns how many checkpoints it signed. What another node
 // seals at the same moment is left to it.
 func (s *Sealer) Seal(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()
-	if err := s.Commands.AddLedgerKey(ctx, s.Key.Public().(ed25519.PublicKey)); err != nil {
+	if err := s.Commands.AddLedgerKey(ctx, s.PublicKey()); err != nil {
 		return 0, fmt.Errorf("publishing the key: %w", err)
 	}
 	total, after := 0, ""

@@ -1,0 +1,14 @@
+package main
+
+import "github.com/spf13/cobra"
+
+// ledgerCommands make the subcommands of `vqa ledger`, in the order of its help.
+var ledgerCommands = []func() *cobra.Command{}
+
+func ledgerCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "ledger", Short: "Prove and show the ledger of credit-seconds"}
+	for _, subcommand := range ledgerCommands {
+		cmd.AddCommand(subcommand())
+	}
+	return cmd
+}
