@@ -63,6 +63,19 @@ func (s *server) GetCredits(ctx context.Context, r api.GetCreditsRequestObject) 
 	return api.GetCredits200JSONResponse(renderCredits(balance, transactions, more)), nil
 }
 
+// GetLedgerKeys answers GET /.well-known/vqa-ledger-keys.json.
+func (s *server) GetLedgerKeys(ctx context.Context, _ api.GetLedgerKeysRequestObject) (api.GetLedgerKeysResponseObject, error) {
+	known, err := s.Service.LedgerKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := api.GetLedgerKeys200JSONResponse{Keys: make([]api.LedgerKey, len(known.Keys))}
+	for i, k := range known.Keys {
+		out.Keys[i] = api.LedgerKey{KeyId: k.KeyID, Algorithm: api.Ed25519, PublicKey: k.PublicKey, AddedAt: stamp(k.At)}
+	}
+	return out, nil
+}
+
 // GetCreditPricing answers GET /v1/credit-pricing.
 func (s *server) GetCreditPricing(context.Context, api.GetCreditPricingRequestObject) (api.GetCreditPricingResponseObject, error) {
 	p := s.Pricing
@@ -192,7 +205,7 @@ func (s *server) GetIndex(context.Context, api.GetIndexRequestObject) (api.GetIn
 	paths := map[string]string{ //nolint:gosec // G101 takes a path for a credential
 		"openapi": "/v1/openapi.json", "errors": "/v1/errors", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",
 		"test_fixture": "/v1/test-fixture", "compiled_query_schema": "/v1/schemas/compiled-query.json",
-		"sandbox": "/v1/sandbox", "docs": "/docs", "health": "/healthz", "readiness": "/readyz",
+		"sandbox": "/v1/sandbox", "ledger_keys": "/.well-known/vqa-ledger-keys.json", "docs": "/docs", "health": "/healthz", "readiness": "/readyz",
 	}
 	links := map[string]string{}
 	for name, path := range paths {

@@ -55,7 +55,7 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 	slices.Sort(idempotent)
 	require.Equal(t, []string{"createAnalysis", "createVideo"}, idempotent)
 	require.Equal(t, []string{
-		"createSandbox", "getContract", "getCreditPricing", "getDocs", "getErrorDocs", "getHealth", "getIndex", "getMetrics",
+		"createSandbox", "getContract", "getCreditPricing", "getDocs", "getErrorDocs", "getHealth", "getIndex", "getLedgerKeys", "getMetrics",
 		"getQuerySchema", "getQuestionDocs", "getReadiness", "getRobots", "getTestFixture", "getTestFixtureVideo", "listErrors", "listModels",
 	}, public)
 	require.Empty(t, cmp.Diff(map[string]string{

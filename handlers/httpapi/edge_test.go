@@ -59,7 +59,7 @@ func TestReplayAfterACrashShowsTheResource(t *testing.T) {
 	require.Equal(t, http.StatusAccepted, again.StatusCode)
 	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
 	require.Equal(t, first.at("id"), again.at("id"))
-	require.Len(t, c.balance().Holds, 1)
+	require.Equal(t, 1, c.balance().Holds.Len())
 }
 
 func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {

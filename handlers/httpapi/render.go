@@ -207,6 +207,7 @@ func renderCredits(b credit.State, transactions []ledger.Transaction, more bool)
 			Id: t.ID, Kind: api.TransactionKind(t.Kind), SecondsDelta: t.SecondsDelta, BalanceAfterSeconds: t.BalanceAfter,
 			SourceType: (*string)(t.SourceType), SourceId: t.SourceID, CreatedAt: stamp(t.CreatedAt),
 		}
+		out.Transactions[i].Refunds = t.Refunds
 		if t.DiscountPct > 0 {
 			out.Transactions[i].DiscountPct = &t.DiscountPct
 		}
@@ -221,7 +222,7 @@ func renderHolds(holds credit.Holds) []api.Hold {
 	for i, h := range open {
 		out[i] = api.Hold{
 			Id: h.ID, Seconds: h.Seconds, SourceType: string(h.SourceType), SourceId: h.SourceID, DiscountPct: h.DiscountPct,
-			CreatedAt: stamp(h.CreatedAt),
+			CreatedAt: stamp(h.CreatedAt), ExpiresAt: stamp(h.ExpiresAt),
 		}
 	}
 	return out

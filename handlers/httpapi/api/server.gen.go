@@ -292,6 +292,21 @@ func (e IndexObject) Valid() bool {
 	}
 }
 
+// Defines values for LedgerKeyAlgorithm.
+const (
+	Ed25519 LedgerKeyAlgorithm = "ed25519"
+)
+
+// Valid indicates whether the value is a known member of the LedgerKeyAlgorithm enum.
+func (e LedgerKeyAlgorithm) Valid() bool {
+	switch e {
+	case Ed25519:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for MeteringRule.
 const (
 	PerFrame  MeteringRule = "per_frame"
@@ -939,7 +954,7 @@ type Credits struct {
 	Holds        []Hold        `json:"holds"`
 	Transactions []Transaction `json:"transactions"`
 
-	// UsedSeconds The sum of settled debits.
+	// UsedSeconds The sum of settled debits less what was refunded of them.
 	UsedSeconds *int64 `json:"used_seconds"`
 }
 
@@ -1029,9 +1044,12 @@ type Hold struct {
 	Id          string    `json:"id"`
 	CreatedAt   time.Time `json:"created_at"`
 	DiscountPct int       `json:"discount_pct"`
-	Seconds     int64     `json:"seconds"`
-	SourceId    string    `json:"source_id"`
-	SourceType  string    `json:"source_type"`
+
+	// ExpiresAt When the reservation is given back if its work never ended.
+	ExpiresAt  time.Time `json:"expires_at"`
+	Seconds    int64     `json:"seconds"`
+	SourceId   string    `json:"source_id"`
+	SourceType string    `json:"source_type"`
 }
 
 // IndeterminateReason defines model for IndeterminateReason.
@@ -1054,6 +1072,26 @@ type IndexObject string
 
 // JSONDocument defines model for JSONDocument.
 type JSONDocument map[string]interface{}
+
+// LedgerKey defines model for LedgerKey.
+type LedgerKey struct {
+	AddedAt   time.Time          `json:"added_at"`
+	Algorithm LedgerKeyAlgorithm `json:"algorithm"`
+
+	// KeyId The first 16 hexadecimal digits of the SHA-256 of the key, after `lk_`.
+	KeyId string `json:"key_id"`
+
+	// PublicKey The 32 bytes of the key in base64.
+	PublicKey string `json:"public_key"`
+}
+
+// LedgerKeyAlgorithm defines model for LedgerKey.Algorithm.
+type LedgerKeyAlgorithm string
+
+// LedgerKeys defines model for LedgerKeys.
+type LedgerKeys struct {
+	Keys []LedgerKey `json:"keys"`
+}
 
 // Metadata The caller's own strings.
 type Metadata map[string]string
@@ -1229,11 +1267,14 @@ type Transaction struct {
 	DiscountPct *int            `json:"discount_pct,omitempty"`
 	Kind        TransactionKind `json:"kind"`
 
+	// Refunds Only on an adjustment that is a refund, the transaction that it undoes wholly or in part.
+	Refunds *string `json:"refunds,omitempty"`
+
 	// SecondsDelta Negative for debits.
 	SecondsDelta int64   `json:"seconds_delta"`
 	SourceId     *string `json:"source_id"`
 
-	// SourceType `analysis` or `stream`.
+	// SourceType `analysis` or `stream`; of a refund, that of the debit that it gives back.
 	SourceType *string `json:"source_type"`
 }
 
@@ -1643,6 +1684,9 @@ type ServerInterface interface {
 	// GetIndex Index of the machine-readable surfaces
 	// (GET /)
 	GetIndex(w http.ResponseWriter, r *http.Request)
+	// GetLedgerKeys The public keys of the ledger's checkpoints
+	// (GET /.well-known/vqa-ledger-keys.json)
+	GetLedgerKeys(w http.ResponseWriter, r *http.Request)
 	// GetDocs Where the documentation is
 	// (GET /docs)
 	GetDocs(w http.ResponseWriter, r *http.Request)
@@ -1733,6 +1777,12 @@ type Unimplemented struct{}
 // GetIndex Index of the machine-readable surfaces
 // (GET /)
 func (_ Unimplemented) GetIndex(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetLedgerKeys The public keys of the ledger's checkpoints
+// (GET /.well-known/vqa-ledger-keys.json)
+func (_ Unimplemented) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1912,6 +1962,20 @@ func (siw *ServerInterfaceWrapper) GetIndex(w http.ResponseWriter, r *http.Reque
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetIndex(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetLedgerKeys operation middleware
+func (siw *ServerInterfaceWrapper) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetLedgerKeys(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2969,6 +3033,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/", wrapper.GetIndex)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/.well-known/vqa-ledger-keys.json", wrapper.GetLedgerKeys)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/docs", wrapper.GetDocs)
 	})
 	r.Group(func(r chi.Router) {
@@ -3108,6 +3175,55 @@ func (response GetIndex500JSONResponse) VisitGetIndexResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerKeysRequestObject struct {
+}
+
+type GetLedgerKeysResponseObject interface {
+	VisitGetLedgerKeysResponse(w http.ResponseWriter) error
+}
+
+type GetLedgerKeys200JSONResponse LedgerKeys
+
+func (response GetLedgerKeys200JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerKeys500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetLedgerKeys500JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetLedgerKeys503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetLedgerKeys503JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -5335,6 +5451,9 @@ type StrictServerInterface interface {
 	// GetIndex Index of the machine-readable surfaces
 	// (GET /)
 	GetIndex(ctx context.Context, request GetIndexRequestObject) (GetIndexResponseObject, error)
+	// GetLedgerKeys The public keys of the ledger's checkpoints
+	// (GET /.well-known/vqa-ledger-keys.json)
+	GetLedgerKeys(ctx context.Context, request GetLedgerKeysRequestObject) (GetLedgerKeysResponseObject, error)
 	// GetDocs Where the documentation is
 	// (GET /docs)
 	GetDocs(ctx context.Context, request GetDocsRequestObject) (GetDocsResponseObject, error)
@@ -5474,6 +5593,30 @@ func (sh *strictHandler) GetIndex(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetIndexResponseObject); ok {
 		if err := validResponse.VisitGetIndexResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetLedgerKeys operation middleware
+func (sh *strictHandler) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
+	var request GetLedgerKeysRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetLedgerKeys(ctx, request.(GetLedgerKeysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetLedgerKeys")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetLedgerKeysResponseObject); ok {
+		if err := validResponse.VisitGetLedgerKeysResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
