@@ -21,10 +21,27 @@
 //	delivered ──────────────────────────────────▶ done
 //	    │ error, panic, time-out
 //	    ▼                     attempts used up, or not decodable
-//	  failed ───────────────────────────────────▶ parked
+//	  failed ───────────────────────────────────▶ parked ──▶ delivered, by a replay
 //	    │ attempts left
 //	    └──▶ delivered, after a pause
 //	any ── connection lost, shutdown ──▶ delivered anew, by whoever holds the group
+//
+// # Replays
+//
+// An operator's order (Replay) lets a group take a range of the log again. The
+// subscription itself works it off: it alone has the handler with all that the handler
+// needs, and under the group's lock a replay and a live delivery cannot run at once.
+// Batches of the replay and of the log take turns, so neither holds the other up, and
+// each keeps its own order. The group's position does not move; the order's own
+// position commits with its batch, so a crash repeats a batch at most. Handlers must be
+// idempotent anyway. Without a process that subscribes an order waits for one.
+//
+// # Parked events
+//
+// A parked event waits outside of the group's order: later events went on, those of its
+// own stream included, so when it is handled after all (by a replay) it comes after
+// them. A replay that succeeds takes it off the table; one that fails leaves it there,
+// with the newer error. It never blocks anything.
 //
 // # What it does about watermill-sql v3
 //

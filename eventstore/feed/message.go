@@ -33,6 +33,7 @@ const (
 	keyMeta        = "meta"
 	keyRecordedAt  = "recorded_at"
 	keyChain       = "chain"
+	keyReplay      = "replay" // the order by which it comes again
 	keyCorrelation = middleware.CorrelationIDMetadataKey
 )
 

@@ -68,6 +68,9 @@ func park(group string, limit int, log *slog.Logger) message.HandlerMiddleware {
 			if losses.id == msg.UUID && losses.count >= limit {
 				attempts, err = losses.count, losses.last
 			} else if _, err = next(msg); err == nil {
+				err = unpark(ctx, tx, group, msg)
+			}
+			if err == nil {
 				return nil, nil
 			}
 			var lost *lostError
@@ -106,7 +109,23 @@ func recordParked(ctx context.Context, tx *sql.Tx, group string, msg *message.Me
 		on conflict (subscription, position) do update
 		set error = excluded.error, attempts = parked.attempts + excluded.attempts, at = clock_timestamp()`,
 		group, msg.Metadata.Get(keyPosition), string(text[:min(len(text), maxParkedError)]), attempts)
+	if replay := msg.Metadata.Get(keyReplay); err == nil && replay != "" {
+		_, err = tx.ExecContext(ctx, "update replays set failed = failed + 1 where id = $1::bigint", replay)
+	}
 	return err
+}
+
+// unpark forgets that an event was parked, once it was handled after all.
+func unpark(ctx context.Context, tx *sql.Tx, group string, msg *message.Message) error {
+	if msg.Metadata.Get(keyReplay) == "" {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "delete from parked where subscription = $1 and position = $2::bigint",
+		group, msg.Metadata.Get(keyPosition))
+	if err != nil {
+		return &lostError{fmt.Errorf("after the handler: %w", err)}
+	}
+	return nil
 }
 
 // savepoint undoes what a failed attempt wrote, and only that.

@@ -1,0 +1,154 @@
+package feed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// ReplayOrder asks for a part of the log to be delivered to a group again.
+type ReplayOrder struct {
+	Subscriber string
+	// From and To are the first and the last position, both included.
+	From, To int64
+	// OnlyParked leaves out what is not parked.
+	OnlyParked bool
+	// By is who ordered it.
+	By string
+}
+
+// Replay is an order and how far it has come.
+type Replay struct {
+	ID         int64  `json:"id"`
+	Subscriber string `json:"subscriber"`
+	From       int64  `json:"from"`
+	To         int64  `json:"to"`
+	OnlyParked bool   `json:"only_parked"`
+	// Events were in the range when it was ordered, Delivered of them were delivered,
+	// and Failed of those failed and are parked.
+	Events     int64      `json:"events"`
+	Delivered  int64      `json:"delivered"`
+	Failed     int64      `json:"failed"`
+	OrderedBy  string     `json:"ordered_by"`
+	OrderedAt  time.Time  `json:"ordered_at"`
+	FinishedAt *time.Time `json:"finished_at"`
+	Canceled   bool       `json:"canceled"`
+}
+
+const replayColumns = `id, subscription, first_position, last_position, only_parked, events, delivered, failed,
+	ordered_by, ordered_at, finished_at, canceled`
+
+// inReplay are the events of an order's range; $1 is the group, $2 and $3 the range, $4
+// whether only parked ones count.
+const inReplay = ` from events e where e.position between $2::bigint and least($3::bigint, events_settled())
+	and (not $4::boolean or exists (select from parked p where p.subscription = $1::text and p.position = e.position))`
+
+// NothingToReplayError says that no event of the log fits an order.
+type NothingToReplayError struct{ ReplayOrder }
+
+func (e *NothingToReplayError) Error() string {
+	if e.OnlyParked {
+		return fmt.Sprintf("no event from %d to %d is parked for %s", e.From, e.To, e.Subscriber)
+	}
+	return fmt.Sprintf("the log has no event from %d to %d", e.From, e.To)
+}
+
+// Preview counts the events of an order by their stored type.
+func (f *Feed) Preview(ctx context.Context, o ReplayOrder) (map[string]int64, error) {
+	rows, err := f.pool.Query(ctx, "select e.type, count(*)"+inReplay+" group by e.type", o.Subscriber, o.From, o.To, o.OnlyParked)
+	if err != nil {
+		return nil, fmt.Errorf("preview a replay: %w", err)
+	}
+	counts := map[string]int64{}
+	var kind string
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&kind, &n}, func() error { counts[kind] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("preview a replay: %w", err)
+	}
+	if len(counts) == 0 {
+		return nil, &NothingToReplayError{o}
+	}
+	return counts, nil
+}
+
+// Replay records an order. The group's own subscription delivers it between its
+// batches, in order, without moving the group's position; an order waits for those
+// made before it, and for a process that subscribes. The end of the range is that of
+// the settled log at the latest. Error: *NothingToReplayError.
+func (f *Feed) Replay(ctx context.Context, o ReplayOrder) (Replay, error) {
+	if o.From < 1 || o.To < o.From {
+		return Replay{}, fmt.Errorf("order a replay: positions %d to %d are no range", o.From, o.To)
+	}
+	rows, err := f.pool.Query(ctx, `
+		insert into replays (subscription, first_position, last_position, only_parked, position, events, ordered_by)
+		select $1::text, $2::bigint, max(e.position), $4::boolean, $2::bigint - 1, count(*), $5::text`+inReplay+` having count(*) > 0
+		returning `+replayColumns, o.Subscriber, o.From, o.To, o.OnlyParked, o.By)
+	if err != nil {
+		return Replay{}, fmt.Errorf("order a replay: %w", err)
+	}
+	r, err := pgx.CollectExactlyOneRow(rows, scanReplay)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Replay{}, &NothingToReplayError{o}
+	}
+	if err != nil {
+		return Replay{}, fmt.Errorf("order a replay: %w", err)
+	}
+	return r, f.wakeSubscribers(ctx)
+}
+
+// ReplayProgress returns an order as it stands.
+func (f *Feed) ReplayProgress(ctx context.Context, id int64) (Replay, error) {
+	r, err := f.oneReplay(ctx, "select "+replayColumns+" from replays where id = $1", id)
+	if err == nil && r == nil {
+		err = fmt.Errorf("there is no replay %d", id)
+	}
+	if err != nil {
+		return Replay{}, err
+	}
+	return *r, nil
+}
+
+// CancelReplays ends the open orders of a group; a batch under way is still finished.
+func (f *Feed) CancelReplays(ctx context.Context, group string) ([]Replay, error) {
+	rows, err := f.pool.Query(ctx, `update replays set finished_at = clock_timestamp(), canceled = true
+		where subscription = $1 and finished_at is null returning `+replayColumns, group)
+	if err != nil {
+		return nil, fmt.Errorf("cancel the replays of %s: %w", group, err)
+	}
+	canceled, err := pgx.CollectRows(rows, scanReplay)
+	if err != nil {
+		return nil, fmt.Errorf("cancel the replays of %s: %w", group, err)
+	}
+	return canceled, nil
+}
+
+// openReplay is the order that a group is working off, or nil.
+func (f *Feed) openReplay(ctx context.Context, group string) (*Replay, error) {
+	return f.oneReplay(ctx, "select "+replayColumns+" from replays where subscription = $1 and finished_at is null order by id limit 1", group)
+}
+
+func (f *Feed) oneReplay(ctx context.Context, sql string, args ...any) (*Replay, error) {
+	rows, err := f.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read a replay: %w", err)
+	}
+	r, err := pgx.CollectOneRow(rows, scanReplay)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read a replay: %w", err)
+	}
+	return &r, nil
+}
+
+func scanReplay(row pgx.CollectableRow) (Replay, error) {
+	var r Replay
+	err := row.Scan(&r.ID, &r.Subscriber, &r.From, &r.To, &r.OnlyParked, &r.Events, &r.Delivered, &r.Failed,
+		&r.OrderedBy, &r.OrderedAt, &r.FinishedAt, &r.Canceled)
+	r.OrderedAt, r.FinishedAt = r.OrderedAt.UTC(), inUTC(r.FinishedAt)
+	return r, err
+}

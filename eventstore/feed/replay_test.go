@@ -1,0 +1,246 @@
+package feed_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore"
+	"vqa/eventstore/feed"
+)
+
+// order is a replay of g from the first to the last of some events.
+func order(events []eventstore.Recorded) feed.ReplayOrder {
+	return feed.ReplayOrder{Subscriber: "g", From: events[0].Position, To: events[len(events)-1].Position, By: "tester"}
+}
+
+// awaitReplay waits until an order is finished.
+func (f fixture) awaitReplay(id int64) (r feed.Replay) {
+	f.Helper()
+	require.Eventually(f, func() bool {
+		var err error
+		r, err = f.feed.ReplayProgress(f.Context(), id)
+		require.NoError(f, err)
+		return r.FinishedAt != nil
+	}, patience, 2*time.Millisecond)
+	return r
+}
+
+func TestAReplayDeliversAgainAndMovesNoPosition(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, feed.WithPollInterval(time.Hour)) // an order wakes the group
+	events := f.append("a", 0, 250)                      // more than two batches
+	got := make(chan eventstore.Recorded, 1000)
+	f.subscribe("g", into(got))
+	f.await(got, len(events))
+	f.awaitPosition("g", events[249].Position)
+
+	again := events[10:230]
+	counts, err := f.feed.Preview(t.Context(), order(again))
+	require.NoError(t, err)
+	require.Equal(t, map[string]int64{"storetest.noted": 220}, counts)
+	r, err := f.feed.Replay(t.Context(), order(again))
+	require.NoError(t, err)
+	require.Equal(t, []any{int64(220), "tester", (*time.Time)(nil)}, []any{r.Events, r.OrderedBy, r.FinishedAt})
+	require.Empty(t, cmp.Diff(again, f.await(got, len(again))))
+	r = f.awaitReplay(r.ID)
+	require.Equal(t, []int64{220, 220, 0}, []int64{r.Events, r.Delivered, r.Failed})
+	f.awaitPosition("g", events[249].Position)
+
+	// The group goes on as if nothing had been.
+	more := f.append("b", 0, 1)
+	require.Empty(t, cmp.Diff(more, f.await(got, 1)))
+	require.Empty(t, got)
+}
+
+func TestAReplayAndTheLogTakeTurns(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	old := f.append("old", 0, 300)
+	var first atomic.Bool
+	begun, goOn := make(chan struct{}), make(chan struct{})
+	seen := make(chan eventstore.Recorded, 2000)
+	f.subscribe("g", func(ctx context.Context, e eventstore.Recorded) error {
+		if e.Stream.ID == "gate" && first.CompareAndSwap(false, true) {
+			close(begun)
+			select {
+			case <-goOn:
+			case <-ctx.Done():
+			}
+		}
+		return into(seen)(ctx, e)
+	})
+	f.await(seen, len(old))
+	gate := f.append("gate", 0, 1)
+	<-begun
+	// Both a long replay and new events wait when the group goes on.
+	r, err := f.feed.Replay(t.Context(), order(old))
+	require.NoError(t, err)
+	fresh := f.append("new", 0, 150)
+	close(goOn)
+	f.await(seen, 1)
+	all := f.await(seen, len(old)+len(fresh))
+	f.awaitReplay(r.ID)
+	f.awaitPosition("g", fresh[149].Position)
+	var replayed, live []eventstore.Recorded
+	lastNew := 0
+	for i, e := range all {
+		if e.Stream.ID == "old" {
+			replayed = append(replayed, e)
+		} else {
+			live, lastNew = append(live, e), i
+		}
+	}
+	require.Empty(t, cmp.Diff(old, replayed))
+	require.Empty(t, cmp.Diff(fresh, live))
+	require.Less(t, lastNew, len(all)-1, "new events do not wait for the end of the replay")
+	require.Positive(t, gate[0].Position)
+}
+
+func TestAReplayGoesOnAfterACrash(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := f.append("a", 0, 200)
+	got := make(chan eventstore.Recorded, 1000)
+	stop := f.subscribe("g", into(got))
+	f.await(got, len(events))
+	f.awaitPosition("g", events[199].Position)
+	stop()
+
+	r, err := f.feed.Replay(t.Context(), order(events))
+	require.NoError(t, err)
+	inside := make(chan struct{})
+	stop = f.subscribe("g", func(ctx context.Context, e eventstore.Recorded) error {
+		if e.Version == 150 { // in the second batch
+			close(inside)
+			<-ctx.Done()
+		}
+		return nil
+	})
+	<-inside
+	stop()
+	r, err = f.feed.ReplayProgress(t.Context(), r.ID)
+	require.NoError(t, err)
+	require.Equal(t, int64(100), r.Delivered, "the first batch is done for good")
+	require.Nil(t, r.FinishedAt)
+	f.subscribe("g", into(got))
+	require.Empty(t, cmp.Diff(events[100:], f.await(got, 100)))
+	require.Equal(t, int64(200), f.awaitReplay(r.ID).Delivered)
+}
+
+func TestParkedEventsAreRetried(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	var cured atomic.Bool
+	done := make(chan int64, 100)
+	f.subscribe("g", func(_ context.Context, e eventstore.Recorded) error {
+		if e.Version == 2 && !cured.Load() || e.Version == 4 {
+			return errors.New("cannot yet")
+		}
+		done <- e.Version
+		return nil
+	})
+	events := f.append("a", 0, 5)
+	f.awaitPosition("g", events[4].Position)
+	parked, err := f.feed.ParkedEvents(t.Context(), "g", 0)
+	require.NoError(t, err)
+	require.Equal(t, []int64{events[1].Position, events[3].Position}, []int64{parked[0].Position, parked[1].Position})
+	require.Equal(t, feed.Parked{
+		Subscriber: "g", Position: events[1].Position, Type: "storetest.noted", Stream: "test/a", Version: 2,
+		Error: "cannot yet", Attempts: 3, At: parked[0].At, LaterInStream: 3,
+	}, parked[0])
+	for range 3 {
+		<-done
+	}
+
+	cured.Store(true)
+	retry := order(events)
+	retry.OnlyParked = true
+	r, err := f.feed.Replay(t.Context(), retry)
+	require.NoError(t, err)
+	r = f.awaitReplay(r.ID)
+	require.Equal(t, []int64{2, 2, 1}, []int64{r.Events, r.Delivered, r.Failed})
+	require.Equal(t, int64(2), <-done)
+	require.Empty(t, done, "only what was parked comes again")
+	parked, err = f.feed.ParkedEvents(t.Context(), "g", 0)
+	require.NoError(t, err)
+	require.Len(t, parked, 1)
+	require.Equal(t, []any{events[3].Position, 6}, []any{parked[0].Position, parked[0].Attempts})
+
+	dropped, err := f.feed.DropParked(t.Context(), "g", events[3].Position)
+	require.NoError(t, err)
+	require.Equal(t, int64(1), dropped)
+	_, err = f.feed.Replay(t.Context(), retry)
+	var nothing *feed.NothingToReplayError
+	require.ErrorAs(t, err, &nothing)
+}
+
+func TestAnOrderEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := f.append("a", 0, 2)
+	fail := func(context.Context, eventstore.Recorded) error { return errors.New("no") }
+	stop := f.subscribe("g", fail)
+	f.awaitPosition("g", events[1].Position)
+	stop()
+	retry := order(events)
+	retry.OnlyParked = true
+	r, err := f.feed.Replay(t.Context(), retry)
+	require.NoError(t, err)
+	_, err = f.feed.DropParked(t.Context(), "g", 0)
+	require.NoError(t, err)
+	got := make(chan eventstore.Recorded, 10)
+	f.subscribe("g", into(got))
+	require.Zero(t, f.awaitReplay(r.ID).Delivered)
+	more := f.append("b", 0, 1)
+	require.Empty(t, cmp.Diff(more, f.await(got, 1)))
+}
+
+func TestReplaysAreWorkedOffInTurnAndCanBeCanceled(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := f.append("a", 0, 3)
+	first, err := f.feed.Replay(t.Context(), order(events[:1]))
+	require.NoError(t, err)
+	second, err := f.feed.Replay(t.Context(), order(events[1:]))
+	require.NoError(t, err)
+	subscribers, err := f.feed.Subscribers(t.Context())
+	require.NoError(t, err)
+	require.Len(t, subscribers, 1)
+	require.Empty(t, cmp.Diff(&first, subscribers[0].Replay))
+	canceled, err := f.feed.CancelReplays(t.Context(), "g")
+	require.NoError(t, err)
+	require.Equal(t, []int64{first.ID, second.ID}, slices.Sorted(slices.Values([]int64{canceled[0].ID, canceled[1].ID})))
+	require.True(t, canceled[0].Canceled)
+	third, err := f.feed.Replay(t.Context(), order(events[1:2]))
+	require.NoError(t, err)
+	got := make(chan eventstore.Recorded, 10)
+	f.subscribe("g", into(got))
+	f.awaitReplay(third.ID)
+	f.awaitPosition("g", events[2].Position)
+	require.Len(t, got, 4, "the log once, and the order that stood")
+}
+
+func TestReplayRefusesNonsense(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := f.append("a", 0, 2)
+	last := events[1].Position
+	for _, o := range []feed.ReplayOrder{{From: 0, To: 1}, {From: 2, To: 1}, {From: last + 1, To: last + 9}} {
+		o.Subscriber = "g"
+		_, err := f.feed.Replay(t.Context(), o)
+		require.Error(t, err)
+	}
+	// The end is that of the log.
+	r, err := f.feed.Replay(t.Context(), feed.ReplayOrder{Subscriber: "g", From: last, To: last + 1000})
+	require.NoError(t, err)
+	require.Equal(t, last, r.To)
+	_, err = f.feed.ReplayProgress(t.Context(), r.ID+1)
+	require.Error(t, err)
+}
