@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"context"
+	"crypto/ed25519"
 	"fmt"
 	"math/rand/v2"
 
@@ -46,7 +47,7 @@ func (c *client) step(ctx context.Context) error {
 	}
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
-		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel,
+		c.remove, c.ask, c.ask, c.ask, c.ask, c.seal, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -95,6 +96,22 @@ func (c *client) grant(ctx context.Context) error {
 		},
 		Kind: kind, Seconds: seconds,
 	})
+	return err
+}
+
+// sealKey signs the checkpoints of every client.
+var sealKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+
+func (c *client) seal(ctx context.Context) error {
+	if err := c.AddLedgerKey(ctx, sealKey.Public().(ed25519.PublicKey)); err != nil {
+		return err
+	}
+	_, err := c.SealLedgers(ctx, sealKey, pick(c.rand, c.callers).AccountID)
+	return err
+}
+
+func (c *client) seal(ctx context.Context) error {
+	_, err := c.SealLedgers(ctx, c.key, pick(c.rand, c.callers).AccountID)
 	return err
 }
 

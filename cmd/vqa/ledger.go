@@ -3,7 +3,7 @@ package main
 import "github.com/spf13/cobra"
 
 // ledgerCommands make the subcommands of `vqa ledger`, in the order of its help.
-var ledgerCommands = []func() *cobra.Command{}
+var ledgerCommands = []func() *cobra.Command{ledgerCheckpointCommand}
 
 func ledgerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "ledger", Short: "Prove and show the ledger of credit-seconds"}
