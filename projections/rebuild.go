@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -11,118 +13,197 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"vqa/eventstore"
-	"vqa/eventstore/fold"
 )
 
-// shadow is the schema in which tables are made anew.
-const shadow = "rebuild"
-
-// rebuildBatch is how many events one transaction of a rebuild folds.
-const rebuildBatch = 2000
-
-// Log is the part of the event store that a rebuild reads.
-type Log interface {
-	Read(ctx context.Context, after int64, limit int) ([]eventstore.Recorded, error)
-	// Fence waits for every open append to end and holds back new ones until tx ends.
-	Fence(ctx context.Context, tx pgx.Tx) error
-	// Head is the position of the last event recorded so far.
-	Head(ctx context.Context) (int64, error)
-}
-
-// Progress is told how far a rebuild is: the last position folded of how many.
-type Progress func(done, total int64)
-
-// Difference is how a rebuilt table differs from the live one.
-type Difference struct {
-	Table string `json:"table"`
-	// Rows is the number of rows of the rebuilt table.
-	Rows int64 `json:"rows"`
-	// Missing rows stand only in the rebuilt table.
-	Missing int64 `json:"missing"`
-	// Surplus rows stand only in the live table.
-	Surplus int64 `json:"surplus"`
-	// Changed rows stand in both and are not the same.
-	Changed int64 `json:"changed"`
-	// Examples are the ids of differing rows, at most ten.
-	Examples []string `json:"examples,omitempty"`
-}
-
-// Equal is true when the rebuilt table is the live one, row for row.
-func (d Difference) Equal() bool { return d.Missing == 0 && d.Surplus == 0 && d.Changed == 0 }
-
-// Rebuilder makes read models anew from the log.
+// Rebuilder makes read models anew from the log, and proves them, while the service
+// runs. See the package documentation for how.
 type Rebuilder struct {
-	// Owner is a connection as the owner of the tables.
+	// Owner connects as the owner of the tables and of the log. At least four
+	// connections of it are used.
 	Owner *pgxpool.Pool
-	Log   Log
+	// Decode turns a stored event into one of the domain.
+	Decode func(stored string, data []byte) (eventstore.Event, error)
 	// Role is the service's role, which may read and write the new tables.
-	Role        string
+	Role string
+	// Projections are all read models.
 	Projections []Projection
-
-	// states are those of the streams folded so far.
-	states map[eventstore.StreamID]any
+	// Progress is told how far the work is; nil for nobody. It is called by several
+	// goroutines, one at a time.
+	Progress Progress
 }
 
-// Stale returns the read models that were made in another shape than the program's.
-func (r *Rebuilder) Stale(ctx context.Context) ([]string, error) {
+// Stage is a part of a rebuild.
+type Stage string
+
+// The stages, in their order.
+const (
+	Folding    Stage = "folding"
+	Indexing   Stage = "indexing"
+	Comparing  Stage = "comparing"
+	CatchingUp Stage = "catching up"
+	Swapping   Stage = "swapping"
+)
+
+// Progress is told how far a stage is: so many events or tables of how many.
+type Progress func(stage Stage, done, total int64)
+
+// ErrBusy says that another rebuild is running on the same database.
+var ErrBusy = errors.New("another rebuild is running")
+
+// Rebuild makes the named read models, or all, anew and swaps them in if they are
+// equal to the live ones, or in any case with accept. Rows that differ are no error:
+// the certificate tells them, and whether the tables were swapped. Errors: ErrBusy; an
+// unknown name; the log or the tables cannot be had. After an error the live tables
+// are as they were, and the next Rebuild goes on where this one stopped.
+func (r *Rebuilder) Rebuild(ctx context.Context, accept bool, names ...string) (Certificate, error) {
+	return r.exclusively(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
+		return r.run(ctx, conn, names, order{swap: true, accept: accept})
+	})
+}
+
+// Verify proves that the named read models, or all, are what the log gives. It makes
+// them anew as Rebuild does, and changes nothing.
+func (r *Rebuilder) Verify(ctx context.Context, names ...string) (Certificate, error) {
+	return r.exclusively(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
+		return r.run(ctx, conn, names, order{})
+	})
+}
+
+// Refresh makes the read models anew that were made in another shape than the
+// program's, and returns their names. When another process is about it, Refresh waits.
+func (r *Rebuilder) Refresh(ctx context.Context) ([]string, error) {
+	if stale, err := r.stale(ctx); err != nil || len(stale) == 0 {
+		return nil, err
+	}
+	var stale []string
+	_, err := r.exclusively(ctx, 0, func(conn *pgx.Conn) (_ Certificate, err error) {
+		if stale, err = r.stale(ctx); err != nil || len(stale) == 0 {
+			return Certificate{}, err
+		}
+		var empty bool
+		if err := conn.QueryRow(ctx, "select not exists (select from public.events)").Scan(&empty); err != nil {
+			return Certificate{}, err
+		}
+		if empty {
+			return Certificate{}, r.recordShapes(ctx, conn, stale)
+		}
+		return r.run(ctx, conn, stale, order{swap: true, accept: true})
+	})
+	return stale, err
+}
+
+// stale returns the read models that were made in another shape than the program's.
+func (r *Rebuilder) stale(ctx context.Context) ([]string, error) {
+	made, err := r.shapes(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var stale []string
 	for _, p := range r.Projections {
-		var current bool
-		err := r.Owner.QueryRow(ctx, "select exists (select from read_models where name = $1 and shape = $2)", p.Table(), p.Shape()).Scan(&current)
-		if err != nil {
-			return nil, err
-		}
-		if !current {
+		if made[p.Table()].Shape != p.Shape() {
 			stale = append(stale, p.Table())
 		}
 	}
 	return stale, nil
 }
 
-// Rebuild folds the whole log into shadow tables, compares them with the live ones,
-// and swaps them in, all while the service runs. Before the swap appends are held
-// back for as long as the last events and the comparison take. An interrupted
-// rebuild leaves the live tables as they were.
-func (r *Rebuilder) Rebuild(ctx context.Context, progress Progress) ([]Difference, error) {
+// order is what a run is to do beyond making and comparing.
+type order struct{ swap, accept bool }
+
+// maxRounds bounds how often a run goes after what was appended meanwhile: each
+// round has less to do than the one before, unless the log grows faster than it is
+// folded.
+const maxRounds = 40
+
+// run makes, compares and swaps. conn holds the lock of rebuilds.
+func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o order) (Certificate, error) {
+	models, err := r.named(names)
+	if err != nil {
+		return Certificate{}, err
+	}
+	w := &work{Rebuilder: r, conn: conn, models: models, begun: time.Now(), states: stateCache{of: map[string]stream{}}}
+	if err := w.plan(ctx); err != nil {
+		return Certificate{}, fmt.Errorf("planning: %w", err)
+	}
+	if err := w.fill(ctx); err != nil {
+		return Certificate{}, fmt.Errorf("filling the shadow tables: %w", err)
+	}
+	if err := w.index(ctx); err != nil {
+		return Certificate{}, fmt.Errorf("indexing the shadow tables: %w", err)
+	}
+	c, err := w.compareAll(ctx, o)
+	if err != nil {
+		return Certificate{}, err
+	}
+	if o.swap && (c.Equal || o.accept) {
+		if err := w.swapIn(ctx, &c, o); err != nil {
+			return Certificate{}, fmt.Errorf("swapping: %w", err)
+		}
+	}
+	if !c.Swapped {
+		if err := w.store(ctx, conn, &c, w.folded); err != nil {
+			return Certificate{}, err
+		}
+	}
+	_, err = conn.Exec(ctx, "drop schema if exists "+shadow+", "+retired+" cascade")
+	return c, err
+}
+
+// named returns the projections of some names, or all.
+func (r *Rebuilder) named(names []string) ([]Projection, error) {
+	if len(names) == 0 {
+		return r.Projections, nil
+	}
+	var models []Projection
+	for _, p := range r.Projections {
+		if slices.Contains(names, p.Table()) {
+			models = append(models, p)
+		}
+	}
+	for _, n := range names {
+		if !slices.ContainsFunc(models, func(p Projection) bool { return p.Table() == n }) {
+			return nil, fmt.Errorf("%q is not the name of a read model", n)
+		}
+	}
+	return models, nil
+}
+
+// workers is how many streams of work fold at once: while one waits for Postgres
+// another decodes.
+func (r *Rebuilder) workers() int {
+	return max(1, min(runtime.GOMAXPROCS(0)+1, int(r.Owner.Config().MaxConns)-1))
+}
+
+// busyTimeout is how long a rebuild waits for another one: Postgres may notice only
+// late that the process of an interrupted one is gone.
+const busyTimeout = 10 * time.Second
+
+// exclusively lets one rebuild run at a time. The lock is held by a connection, so it
+// goes with the process. wait bounds the wait for it, 0 does not.
+func (r *Rebuilder) exclusively(ctx context.Context, wait time.Duration, do func(*pgx.Conn) (Certificate, error)) (Certificate, error) {
 	conn, err := r.Owner.Acquire(ctx)
 	if err != nil {
-		return nil, err
+		return Certificate{}, err
 	}
 	defer conn.Release()
-	if err := lock(ctx, conn.Conn()); err != nil {
-		return nil, err
-	}
-	defer unlock(ctx, conn.Conn())
-	r.states = map[eventstore.StreamID]any{}
-	if err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return r.prepare(ctx, tx) }); err != nil {
-		return nil, fmt.Errorf("preparing the shadow tables: %w", err)
-	}
-	position, err := r.fill(ctx, conn.Conn(), progress)
-	if err != nil {
-		return nil, err
-	}
-	return r.swap(ctx, conn.Conn(), position)
-}
-
-// lockTimeout is how long a rebuild waits for another one: Postgres may notice only
-// late that the process of an interrupted one is gone.
-const lockTimeout = "10s"
-
-// lock lets one rebuild run at a time. It is held by the connection.
-func lock(ctx context.Context, conn *pgx.Conn) error {
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		_, err := tx.Exec(ctx, "set local lock_timeout = '"+lockTimeout+"'; select pg_advisory_lock(hashtext('vqa rebuild'))")
+	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, fmt.Sprintf("set local lock_timeout = %d; select pg_advisory_lock(hashtext('vqa rebuild'))", wait.Milliseconds()))
 		return err
 	})
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) && pg.Code == lockNotAvailable {
-		return errors.New("another rebuild is running")
+	if timedOut(err) {
+		return Certificate{}, ErrBusy
 	}
-	return err
+	if err != nil {
+		return Certificate{}, err
+	}
+	defer unlock(ctx, conn.Conn())
+	c, err := do(conn.Conn())
+	if err != nil && ctx.Err() != nil {
+		// A connection that was given up says only that it is closed.
+		err = fmt.Errorf("%w: %w", ctx.Err(), err)
+	}
+	return c, err
 }
-
-// lockNotAvailable is Postgres' error of a lock that was not to be had in time.
-const lockNotAvailable = "55P03"
 
 // unlock ends with the connection at the latest, so that a pool never keeps the lock.
 func unlock(ctx context.Context, conn *pgx.Conn) {
@@ -135,168 +216,14 @@ func unlock(ctx context.Context, conn *pgx.Conn) {
 
 const unlockTimeout = 5 * time.Second
 
-// prepare makes empty shadow tables in place of those that an interrupted rebuild
-// left behind.
-func (r *Rebuilder) prepare(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "drop schema if exists "+shadow+" cascade; create schema "+shadow); err != nil {
-		return err
-	}
-	for _, p := range r.Projections {
-		sql := fmt.Sprintf("create table %[1]s.%[2]s (like public.%[2]s including all); grant select, insert, update, delete on %[1]s.%[2]s to %[3]s",
-			shadow, p.Table(), pgx.Identifier{r.Role}.Sanitize())
-		if _, err := tx.Exec(ctx, sql); err != nil {
-			return err
-		}
-	}
-	return nil
+// timedOut reports that Postgres gave up to wait for a lock.
+func timedOut(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == lockNotAvailable || pg.Code == queryCanceled)
 }
 
-// fillRounds bounds how often fill goes after what was recorded meanwhile; the swap
-// folds the rest.
-const fillRounds = 5
-
-// fill folds everything that is recorded by now, and what is recorded meanwhile, until
-// little is left to the swap, which holds appends back.
-func (r *Rebuilder) fill(ctx context.Context, conn *pgx.Conn, progress Progress) (int64, error) {
-	var position int64
-	for range fillRounds {
-		total, err := r.Log.Head(ctx)
-		if err != nil {
-			return 0, err
-		}
-		behind := total - position
-		for position < total {
-			next, err := r.step(ctx, conn, position)
-			if err != nil {
-				return 0, err
-			}
-			if next == position {
-				break
-			}
-			position = next
-			progress(min(position, total), total)
-		}
-		if behind < rebuildBatch {
-			break
-		}
-	}
-	for _, p := range r.Projections {
-		// The planner must know the new tables from their first query on.
-		if _, err := conn.Exec(ctx, "analyze "+shadow+"."+p.Table()); err != nil {
-			return 0, err
-		}
-	}
-	return position, nil
-}
-
-// step folds the next batch in a transaction of its own.
-func (r *Rebuilder) step(ctx context.Context, conn *pgx.Conn, after int64) (int64, error) {
-	events, err := r.Log.Read(ctx, after, rebuildBatch)
-	if err != nil || len(events) == 0 {
-		return after, err
-	}
-	err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error { return r.fold(ctx, tx, events) })
-	return events[len(events)-1].Position, err
-}
-
-func (r *Rebuilder) fold(ctx context.Context, tx pgx.Tx, events []eventstore.Recorded) error {
-	writes, err := r.writes(events)
-	if err != nil {
-		return err
-	}
-	trip := &pgx.Batch{}
-	trip.Queue("set local search_path = " + shadow)
-	for _, p := range r.Projections {
-		if err := p.Queue(trip, writes); err != nil {
-			return err
-		}
-	}
-	return tx.SendBatch(ctx, trip).Close()
-}
-
-// writes are the events as their appends had them: with the state after them.
-func (r *Rebuilder) writes(events []eventstore.Recorded) ([]eventstore.Write, error) {
-	var writes []eventstore.Write
-	at := map[eventstore.StreamID]int{}
-	for _, e := range events {
-		category, ok := fold.Named(e.Stream.Category)
-		if !ok {
-			return nil, fmt.Errorf("stream %s is of no known category", e.Stream)
-		}
-		state, err := category.FoldAny(r.states[e.Stream], e)
-		if err != nil {
-			return nil, err
-		}
-		r.states[e.Stream] = state
-		i, ok := at[e.Stream]
-		if !ok {
-			i = len(writes)
-			at[e.Stream] = i
-			writes = append(writes, eventstore.Write{Stream: e.Stream, Expected: e.Version - 1})
-		}
-		writes[i].Events = append(writes[i].Events, eventstore.NewEvent{Event: e.Event, Meta: e.Meta})
-		writes[i].State = state
-	}
-	return writes, nil
-}
-
-func (r *Rebuilder) swap(ctx context.Context, conn *pgx.Conn, position int64) ([]Difference, error) {
-	var differences []Difference
-	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if err := r.Log.Fence(ctx, tx); err != nil {
-			return err
-		}
-		for {
-			events, err := r.Log.Read(ctx, position, rebuildBatch)
-			if err != nil {
-				return err
-			}
-			if len(events) == 0 {
-				break
-			}
-			if err := r.fold(ctx, tx, events); err != nil {
-				return err
-			}
-			position = events[len(events)-1].Position
-		}
-		for _, p := range r.Projections {
-			d, err := compare(ctx, tx, p.Table())
-			if err != nil {
-				return fmt.Errorf("comparing %s: %w", p.Table(), err)
-			}
-			differences = append(differences, d)
-			if _, err := tx.Exec(ctx, fmt.Sprintf("drop table public.%[2]s; alter table %[1]s.%[2]s set schema public", shadow, p.Table())); err != nil {
-				return fmt.Errorf("swapping %s: %w", p.Table(), err)
-			}
-			if _, err := tx.Exec(ctx, `insert into public.read_models (name, shape) values ($1, $2)
-				on conflict (name) do update set shape = excluded.shape, rebuilt_at = excluded.rebuilt_at`, p.Table(), p.Shape()); err != nil {
-				return err
-			}
-		}
-		_, err := tx.Exec(ctx, "drop schema "+shadow)
-		return err
-	})
-	return differences, err
-}
-
-// compare finds the rows that only one of the two tables has, or that differ. Rows
-// are compared as text, because json has no equality.
-func compare(ctx context.Context, tx pgx.Tx, table string) (Difference, error) {
-	d := Difference{Table: table}
-	pairs := fmt.Sprintf("from %[1]s.%[2]s fresh full join public.%[2]s live using (id)", shadow, table)
-	err := tx.QueryRow(ctx, `
-		select count(fresh.id),
-		       count(*) filter (where live.id is null),
-		       count(*) filter (where fresh.id is null),
-		       count(*) filter (where fresh.id = live.id and fresh::text <> live::text) `+pairs).
-		Scan(&d.Rows, &d.Missing, &d.Surplus, &d.Changed)
-	if err != nil || d.Equal() {
-		return d, err
-	}
-	rows, err := tx.Query(ctx, "select id "+pairs+" where fresh::text is distinct from live::text order by id limit 10")
-	if err != nil {
-		return d, err
-	}
-	d.Examples, err = pgx.CollectRows(rows, pgx.RowTo[string])
-	return d, err
-}
+// The errors of Postgres for a lock and for a statement that took too long.
+const (
+	lockNotAvailable = "55P03"
+	queryCanceled    = "57014"
+)

@@ -2,6 +2,7 @@ package projections_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
@@ -79,11 +81,9 @@ func TestRebuildBesideClients(t *testing.T) {
 	indexes := w.indexes(t)
 	for range 8 {
 		before := writes.Load()
-		differences, err := w.rebuilder().Rebuild(t.Context(), func(int64, int64) {})
+		c, err := w.rebuilder().Rebuild(t.Context(), false)
 		require.NoError(t, err)
-		for _, d := range differences {
-			require.True(t, d.Equal(), "%+v", d)
-		}
+		require.True(t, c.Equal && c.Swapped, "%+v", c)
 		// The next rebuild begins after more was written to the new tables.
 		require.Eventually(t, func() bool { return writes.Load() > before+20 || len(failed) > 0 }, 20*time.Second, time.Millisecond)
 	}
@@ -130,7 +130,7 @@ func TestInterruptedRebuildLeavesTheLiveTables(t *testing.T) {
 	interrupted := 0
 	for range 25 {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(r.Int64N(int64(60*time.Millisecond))))
-		_, err := w.rebuilder().Rebuild(ctx, func(int64, int64) {})
+		_, err := w.rebuilder().Rebuild(ctx, false)
 		if err != nil {
 			require.ErrorIs(t, err, context.DeadlineExceeded)
 			interrupted++
@@ -150,18 +150,29 @@ func TestProgressReachesTheEnd(t *testing.T) {
 	for range 100 {
 		require.NoError(t, c.step(t.Context()))
 	}
+	r := w.rebuilder()
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err := w.rebuilder().Rebuild(ctx, func(int64, int64) { cancel() })
+	r.Progress = func(projections.Stage, int64, int64) { cancel() }
+	_, err := r.Rebuild(ctx, false)
 	require.ErrorIs(t, err, context.Canceled)
 
+	var stages []projections.Stage
 	var last, total int64
-	_, err = w.rebuilder().Rebuild(t.Context(), func(done, of int64) {
-		require.GreaterOrEqual(t, done, last)
-		last, total = done, of
-	})
+	r.Progress = func(stage projections.Stage, done, of int64) {
+		if len(stages) == 0 || stages[len(stages)-1] != stage {
+			stages = append(stages, stage)
+		}
+		if stage == projections.Folding {
+			require.Greater(t, done, last)
+			last, total = done, of
+		}
+	}
+	_, err = r.Rebuild(t.Context(), false)
 	require.NoError(t, err)
 	require.Positive(t, total)
 	require.Equal(t, total, last)
+	require.Equal(t, projections.Folding, stages[0])
+	require.Equal(t, projections.Swapping, stages[len(stages)-1])
 }
 
 func TestOneRebuildAtATime(t *testing.T) {
@@ -173,14 +184,14 @@ func TestOneRebuildAtATime(t *testing.T) {
 	var first, second error
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		_, first = w.rebuilder().Rebuild(t.Context(), func(int64, int64) {
-			once.Do(func() { close(reached); <-release })
-		})
+		r := w.rebuilder()
+		r.Progress = func(projections.Stage, int64, int64) { once.Do(func() { close(reached); <-release }) }
+		_, first = r.Rebuild(t.Context(), false)
 	})
 	<-reached
 	ended := make(chan struct{})
 	wg.Go(func() {
-		_, second = w.rebuilder().Rebuild(t.Context(), func(int64, int64) {})
+		_, second = w.rebuilder().Rebuild(t.Context(), false)
 		close(ended)
 	})
 	// The second waits at the lock; it must not take the shadow tables away.
@@ -214,24 +225,46 @@ func TestCorruptionIsFoundAndMended(t *testing.T) {
 		require.EqualValues(t, 1, tag.RowsAffected(), sql)
 	}
 	exec(`update credit_balances set posted_seconds = 99, grants_seconds = 99 where id = $1`, c.AccountID)
-	exec(`update analyses set doc = replace(doc::text, 'dog', 'cat')::json where id = $1`, analysisID)
+	exec(`update analyses set doc = replace(doc::text, 'a dog', 'a cat')::json where id = $1`, analysisID)
 	exec(`delete from videos where id = $1`, videoID)
 	exec(`insert into accounts values ('acct_ghost', '{}')`)
 
-	differences, err := w.rebuilder().Rebuild(ctx, func(int64, int64) {})
+	damaged := w.dump(ctx, t)
+	c1, err := w.rebuilder().Rebuild(ctx, false)
 	require.NoError(t, err)
-	found := map[string]projections.Difference{}
-	for _, d := range differences {
-		if !d.Equal() {
-			found[d.Table] = d
+	require.False(t, c1.Equal || c1.Swapped || c1.Accepted)
+	require.Equal(t, damaged, w.dump(ctx, t), "a refused rebuild changes nothing")
+	found := map[string]projections.TableProof{}
+	for _, p := range c1.Tables {
+		if !p.Equal() {
+			require.NotEqual(t, p.DigestLive, p.DigestRebuilt)
+			p.DigestLive, p.DigestRebuilt = "", ""
+			found[p.Table] = p
 		}
 	}
-	require.Equal(t, map[string]projections.Difference{
-		"credit_balances": {Table: "credit_balances", Rows: 1, Changed: 1, Examples: []string{c.AccountID}},
-		"analyses":        {Table: "analyses", Rows: 1, Changed: 1, Examples: []string{analysisID}},
-		"videos":          {Table: "videos", Rows: 1, Missing: 1, Examples: []string{videoID}},
-		"accounts":        {Table: "accounts", Rows: 1, Surplus: 1, Examples: []string{"acct_ghost"}},
-	}, found)
+	raw := func(s string) json.RawMessage { return json.RawMessage(s) }
+	require.Empty(t, cmp.Diff(map[string]projections.TableProof{
+		"credit_balances": {Table: "credit_balances", Rows: 1, LiveRows: 1, Accounts: 1, AccountsDiffering: 1, Changed: 1, Examples: []projections.RowDifference{{
+			ID: c.AccountID, Account: c.AccountID, Kind: "changed", Fields: []projections.FieldDifference{
+				{Name: "grants_seconds", Live: raw("99"), Log: raw("100")}, {Name: "posted_seconds", Live: raw("99"), Log: raw("100")},
+			},
+		}}},
+		"analyses": {Table: "analyses", Rows: 1, LiveRows: 1, Accounts: 1, AccountsDiffering: 1, Changed: 1, Examples: []projections.RowDifference{{
+			ID: analysisID, Account: c.AccountID, Kind: "changed",
+			Fields: []projections.FieldDifference{
+				{Name: "doc.prompt", Live: raw(`"Is there a cat?"`), Log: raw(`"Is there a dog?"`)},
+				{Name: "doc.query.original_prompt", Live: raw(`"Is there a cat?"`), Log: raw(`"Is there a dog?"`)},
+			},
+		}}},
+		"videos": {Table: "videos", Rows: 1, Accounts: 1, AccountsDiffering: 1, Missing: 1,
+			Examples: []projections.RowDifference{{ID: videoID, Account: c.AccountID, Kind: "missing"}}},
+		"accounts": {Table: "accounts", Rows: 1, LiveRows: 2, Accounts: 2, AccountsDiffering: 1, Surplus: 1,
+			Examples: []projections.RowDifference{{ID: "acct_ghost", Account: "acct_ghost", Kind: "surplus"}}},
+	}, found))
+
+	c2, err := w.rebuilder().Rebuild(ctx, true)
+	require.NoError(t, err)
+	require.True(t, c2.Swapped && c2.Accepted && !c2.Equal)
 	require.Equal(t, before, w.dump(ctx, t))
 	w.rebuild(ctx, t)
 }

@@ -108,22 +108,25 @@ type ready struct{ *resources.Reader }
 func (ready) InferenceReady(context.Context) error { return nil }
 
 func (w *world) rebuilder() *projections.Rebuilder {
-	return &projections.Rebuilder{Owner: w.owner, Log: w.store, Role: postgres.Role, Projections: models()}
+	return &projections.Rebuilder{Owner: w.owner, Decode: codec.Events().Unmarshal, Role: postgres.Role, Projections: models()}
 }
 
 // rebuild makes everything anew and requires that the log gave nothing but what was
 // there, row for row, by the comparison of the rebuild and by one of our own.
-func (w *world) rebuild(ctx context.Context, t testing.TB) {
+func (w *world) rebuild(ctx context.Context, t testing.TB) projections.Certificate {
 	t.Helper()
 	before := w.dump(ctx, t)
-	differences, err := w.rebuilder().Rebuild(ctx, func(int64, int64) {})
+	c, err := w.rebuilder().Rebuild(ctx, false)
 	require.NoError(t, err)
-	require.Len(t, differences, len(models()))
-	for _, d := range differences {
-		require.True(t, d.Equal(), "%+v", d)
-		require.EqualValues(t, len(before[d.Table]), d.Rows, d.Table)
+	require.Len(t, c.Tables, len(models()))
+	require.True(t, c.Equal && c.Swapped && !c.Accepted, "%+v", c)
+	for _, p := range c.Tables {
+		require.True(t, p.Equal(), "%+v", p)
+		require.EqualValues(t, len(before[p.Table]), p.Rows, p.Table)
+		require.Equal(t, p.Rows, p.LiveRows, p.Table)
 	}
 	require.Equal(t, before, w.dump(ctx, t))
+	return c
 }
 
 // dump is every row of every read model, as the service's role sees it.

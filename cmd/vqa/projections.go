@@ -2,103 +2,151 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"vqa/eventstore/codec"
 	"vqa/eventstore/postgres"
 	"vqa/projections"
 )
 
 func projectionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "projections", Short: "Inspect and rebuild the read models"}
-	cmd.AddCommand(rebuildCommand())
+	cmd := &cobra.Command{Use: "projections", Short: "List, prove and rebuild the read models"}
+	cmd.AddCommand(projectionsListCommand(), projectionsVerifyCommand(), projectionsRebuildCommand())
 	return cmd
 }
 
-func rebuildCommand() *cobra.Command {
-	var all, asJSON bool
+func projectionsListCommand() *cobra.Command {
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "rebuild --all",
-		Short: "Make the read models anew from the log and compare them with the live ones",
-		Long: "Folds the whole log into shadow tables while the service runs, compares them row for row\n" +
-			"with the live ones and swaps them in. Exit status 1 when a table differed.",
-		Args: cobra.NoArgs,
+		Use:   "list",
+		Short: "List the read models with their last certificates",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !all {
-				return errors.New("say --all: the read models are rebuilt together")
-			}
-			return withApp(cmd, func(ctx context.Context, a *app) error {
-				bar := newProgress(cmd.ErrOrStderr(), "rebuilding", "events")
-				differences, err := a.rebuild(ctx, bar.set)
-				bar.finish()
+			return withRebuilder(cmd, func(ctx context.Context, r *projections.Rebuilder) error {
+				list, err := r.List(ctx)
 				if err != nil {
 					return err
 				}
-				return printDifferences(cmd.OutOrStdout(), differences, asJSON)
+				return printProjections(cmd.OutOrStdout(), list, asJSON)
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "rebuild every read model")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+func projectionsVerifyCommand() *cobra.Command {
+	return provingCommand(&cobra.Command{
+		Use:   "verify NAME|--all",
+		Short: "Prove that read models are what the log gives",
+		Long: "Folds the log into shadow tables while the service runs and compares every row with the\n" +
+			"live one. Changes nothing. Exit status 1 when a row differs.",
+	}, (*projections.Rebuilder).Verify)
+}
+
+func projectionsRebuildCommand() *cobra.Command {
+	var accept bool
+	cmd := provingCommand(&cobra.Command{
+		Use:   "rebuild NAME|--all",
+		Short: "Make read models anew from the log",
+		Long: "Folds the log into shadow tables while the service runs, compares every row with the live\n" +
+			"one, and swaps the tables in. When a row differs nothing is swapped and the exit status is\n" +
+			"1, unless --accept is given. An interrupted rebuild is gone on with by the next one.",
+	}, func(r *projections.Rebuilder, ctx context.Context, names ...string) (projections.Certificate, error) {
+		return r.Rebuild(ctx, accept, names...)
+	})
+	cmd.Flags().BoolVar(&accept, "accept", false, "swap although rows differ")
 	return cmd
 }
 
-// rebuild makes every read model anew.
-func (a *app) rebuild(ctx context.Context, progress projections.Progress) ([]projections.Difference, error) {
-	owner, err := pgxpool.New(ctx, a.ownerURL)
-	if err != nil {
-		return nil, err
-	}
-	defer owner.Close()
-	r := projections.Rebuilder{Owner: owner, Log: a.store, Role: postgres.Role, Projections: allProjections()}
-	return r.Rebuild(ctx, progress)
-}
-
-// refresh makes the read models anew when the program's shape is not theirs.
-func (a *app) refresh(ctx context.Context) error {
-	owner, err := pgxpool.New(ctx, a.ownerURL)
-	if err != nil {
-		return err
-	}
-	defer owner.Close()
-	r := projections.Rebuilder{Owner: owner, Log: a.store, Role: postgres.Role, Projections: allProjections()}
-	stale, err := r.Stale(ctx)
-	if err != nil || len(stale) == 0 {
-		return err
-	}
-	if _, err := r.Rebuild(ctx, func(int64, int64) {}); err != nil {
-		return fmt.Errorf("making the read models anew: %w", err)
-	}
-	return nil
-}
-
-func printDifferences(out io.Writer, differences []projections.Difference, asJSON bool) error {
-	equal := true
-	for _, d := range differences {
-		equal = equal && d.Equal()
-	}
-	if asJSON {
-		if err := json.NewEncoder(out).Encode(map[string]any{"equal": equal, "tables": differences}); err != nil {
-			return err
+// provingCommand completes a command that ends with a certificate.
+func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx context.Context, names ...string) (projections.Certificate, error)) *cobra.Command {
+	var all, asJSON bool
+	cmd.RunE = func(cmd *cobra.Command, names []string) error {
+		if all == (len(names) > 0) {
+			fmt.Fprintln(cmd.ErrOrStderr(), "vqa: say either the NAME of a read model or --all")
+			return exitUsage
 		}
-	} else {
-		for _, d := range differences {
-			verdict := "equal"
-			if !d.Equal() {
-				verdict = fmt.Sprintf("DIFFERED: %d missing, %d in error, %d changed (%s)",
-					d.Missing, d.Surplus, d.Changed, strings.Join(d.Examples, ", "))
+		return withRebuilder(cmd, func(ctx context.Context, r *projections.Rebuilder) error {
+			bar := newProgress(cmd.ErrOrStderr(), string(projections.Folding), "events")
+			r.Progress = func(stage projections.Stage, done, total int64) {
+				bar.stage(string(stage))
+				if stage == projections.Folding {
+					bar.set(done, total)
+				}
 			}
-			fmt.Fprintf(out, "%-20s %8d rows  %s\n", d.Table, d.Rows, verdict)
+			c, err := prove(r, ctx, names...)
+			bar.finish()
+			if err != nil {
+				return err
+			}
+			if err := printCertificate(cmd.OutOrStdout(), c, asJSON); err != nil {
+				return err
+			}
+			if !c.Equal && !c.Accepted {
+				return exitError(1)
+			}
+			return nil
+		})
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all read models")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0, 1)
+}
+
+// withRebuilder opens the data and does something with its read models.
+func withRebuilder(cmd *cobra.Command, do func(context.Context, *projections.Rebuilder) error) error {
+	return withApp(cmd, func(ctx context.Context, a *app) error {
+		return a.rebuilding(ctx, func(r *projections.Rebuilder) error { return do(ctx, r) })
+	})
+}
+
+// rebuilding does something with the read models as their owner.
+func (a *app) rebuilding(ctx context.Context, do func(*projections.Rebuilder) error) error {
+	owner, err := pgxpool.New(ctx, a.ownerURL)
+	if err != nil {
+		return err
+	}
+	defer owner.Close()
+	return do(&projections.Rebuilder{
+		Owner: owner, Decode: codec.Events().Unmarshal, Role: postgres.Role, Projections: allProjections(),
+	})
+}
+
+// refresh makes the read models anew whose shape is not the program's.
+func (a *app) refresh(ctx context.Context) error {
+	return a.rebuilding(ctx, func(r *projections.Rebuilder) error {
+		begun := time.Now()
+		stale, err := r.Refresh(ctx)
+		if err != nil {
+			return fmt.Errorf("making the read models anew: %w", err)
 		}
+		if len(stale) > 0 {
+			a.log.InfoContext(ctx, "read models were made anew", "tables", stale, "took", time.Since(begun))
+		}
+		return nil
+	})
+}
+
+func printProjections(out io.Writer, list []projections.Listed, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, map[string]any{"projections": list})
 	}
-	if !equal {
-		return exitError(1)
+	t := columns{{"TABLE", "STREAMS", "ROWS", "SHAPE", "MADE", "LAST CERTIFICATE"}}
+	for _, l := range list {
+		shape, last := "current", "none"
+		if !l.Current {
+			shape = "stale"
+		}
+		if c := l.Certificate; c != nil {
+			last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), thousands(c.Position), certified(*c))
+		}
+		t = append(t, []string{l.Table, l.Category, thousands(l.Rows), shape, l.RebuiltAt.Format(time.DateTime), last})
 	}
+	t.print(newScreen(out))
 	return nil
 }

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"time"
+
+	"vqa/projections"
+)
+
+// certified says in words what a certificate says.
+func certified(c projections.Certificate) string {
+	switch {
+	case c.Equal && c.Swapped:
+		return "equal, swapped"
+	case c.Equal:
+		return "equal"
+	case c.Accepted:
+		return "differed, accepted and swapped"
+	default:
+		return "DIFFERS, nothing was changed"
+	}
+}
+
+// printCertificate writes a certificate, and what differs.
+func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, c)
+	}
+	s := newScreen(out)
+	how := boldGreen
+	if !c.Equal {
+		how = boldRed
+	}
+	fmt.Fprintf(s, "  %s  (certificate %d, position %s, %s)\n\n", s.paint(how, certified(c)), c.ID, thousands(c.Position), c.At.Format(time.RFC3339))
+	t := columns{{"TABLE", "ROWS", "LIVE", "ACCOUNTS", "DIFFERING", "DIGEST", ""}}
+	for _, p := range c.Tables {
+		state := "equal"
+		if !p.Equal() {
+			state = fmt.Sprintf("%d missing, %d surplus, %d changed", p.Missing, p.Surplus, p.Changed)
+		}
+		t = append(t, []string{
+			p.Table, thousands(p.Rows), thousands(p.LiveRows), thousands(p.Accounts), thousands(p.AccountsDiffering), p.DigestRebuilt, state,
+		})
+	}
+	t.print(s)
+	printDifferences(s, c)
+	fmt.Fprintf(s, "\n  %s events in %.1f s, %s a second", thousands(c.Events), c.DurationSeconds, thousands(int64(c.EventsPerSecond)))
+	if c.Swapped {
+		fmt.Fprintf(s, "; the swap held writers back for %.1f ms", c.HeldSeconds*1000)
+	}
+	fmt.Fprintln(s)
+	return nil
+}
+
+// printDifferences writes some of the rows that differ, each value as it is and, in
+// parentheses, as the log has it.
+func printDifferences(s screen, c projections.Certificate) {
+	for _, p := range c.Tables {
+		for _, d := range p.Examples {
+			name := p.Table + " " + d.ID
+			if d.Account != d.ID {
+				name += " of " + d.Account
+			}
+			if d.Kind != "changed" {
+				fmt.Fprintf(s, "\n  %s: %s", name, d.Kind)
+				continue
+			}
+			fmt.Fprintf(s, "\n  %s:", name)
+			for i, f := range d.Fields {
+				if i > 0 {
+					fmt.Fprint(s, ",")
+				}
+				fmt.Fprintf(s, " %s %s (log: %s)", f.Name, brief(f.Live), brief(f.Log))
+			}
+		}
+		if len(p.Examples) > 0 {
+			fmt.Fprintln(s)
+		}
+	}
+}
+
+// briefBytes is how much of a value is shown.
+const briefBytes = 60
+
+// brief shortens a value.
+func brief(v []byte) []byte {
+	if len(v) <= briefBytes {
+		return v
+	}
+	return append(bytes.ToValidUTF8(v[:briefBytes:briefBytes], nil), "…"...)
+}

@@ -1,0 +1,212 @@
+package projections
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Certificate says what a run proved.
+type Certificate struct {
+	// ID is its place in the table of certificates, > 0.
+	ID int64 `json:"id"`
+	// Position is that of the log at which all rows were compared.
+	Position int64 `json:"position"`
+	// SwapPosition is that of the log at the swap: the rows that events between the two
+	// positions touched were compared one by one. 0 without a swap.
+	SwapPosition int64     `json:"swap_position,omitempty"`
+	At           time.Time `json:"at"`
+	// Equal is true when every live row was the one that the log gives.
+	Equal bool `json:"equal"`
+	// Accepted is true when tables were swapped although they differed.
+	Accepted bool         `json:"accepted"`
+	Swapped  bool         `json:"swapped"`
+	Tables   []TableProof `json:"tables"`
+	// Events is the number of events folded.
+	Events          int64   `json:"events"`
+	DurationSeconds float64 `json:"duration_seconds"`
+	EventsPerSecond float64 `json:"events_per_second"`
+	// HeldSeconds is for how long the swap held back writers and readers, at most.
+	HeldSeconds float64 `json:"held_seconds,omitempty"`
+}
+
+// TableProof compares a live table with the one made from the log.
+type TableProof struct {
+	Table string `json:"table"`
+	// Rows and LiveRows are the numbers of rows, made and live.
+	Rows     int64 `json:"rows"`
+	LiveRows int64 `json:"live_rows"`
+	// DigestRebuilt and DigestLive are 128 bits in hexadecimal, of all rows in whatever
+	// order.
+	DigestRebuilt string `json:"digest_rebuilt"`
+	DigestLive    string `json:"digest_live"`
+	// Accounts is the number of accounts that have rows, AccountsDiffering of those whose
+	// digests are not the same.
+	Accounts          int64 `json:"accounts"`
+	AccountsDiffering int64 `json:"accounts_differing"`
+	// Missing rows stand only in the log's table, Surplus rows only in the live one,
+	// Changed rows in both and are not the same.
+	Missing int64 `json:"missing"`
+	Surplus int64 `json:"surplus"`
+	Changed int64 `json:"changed"`
+	// Examples are some of the differing rows, at most ten.
+	Examples []RowDifference `json:"examples,omitempty"`
+}
+
+// Equal is true when the live table is the log's, row for row.
+func (p TableProof) Equal() bool {
+	return p.Missing == 0 && p.Surplus == 0 && p.Changed == 0 && p.AccountsDiffering == 0 && p.DigestLive == p.DigestRebuilt
+}
+
+// RowDifference is how one live row differs from what the log gives.
+type RowDifference struct {
+	ID      string `json:"id"`
+	Account string `json:"account"`
+	// Kind is missing, surplus or changed.
+	Kind string `json:"kind"`
+	// Fields are the columns, and the fields of the document, that differ in a changed
+	// row.
+	Fields []FieldDifference `json:"fields,omitempty"`
+}
+
+// FieldDifference is one value of a changed row; null where there is none.
+type FieldDifference struct {
+	Name string          `json:"name"`
+	Live json.RawMessage `json:"live"`
+	Log  json.RawMessage `json:"log"`
+}
+
+// table is the proof of a table.
+func (c *Certificate) table(name string) *TableProof {
+	for i := range c.Tables {
+		if c.Tables[i].Table == name {
+			return &c.Tables[i]
+		}
+	}
+	panic("no proof of " + name) // there is one for each model of the run
+}
+
+// store completes the certificate of a run that folded so many events, and records it.
+func (w *work) store(ctx context.Context, in executor, c *Certificate, events int64) error {
+	c.Accepted = c.Swapped && !c.Equal
+	c.Events = events
+	c.DurationSeconds = time.Since(w.begun).Seconds()
+	c.EventsPerSecond = float64(c.Events) / max(c.DurationSeconds, 1e-6)
+	doc, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	err = in.QueryRow(ctx, `
+		insert into public.rebuild_certificates (position, equal, accepted, doc)
+		values ($1, $2, $3, $4) returning id, at`, c.Position, c.Equal, c.Accepted, string(doc)).Scan(&c.ID, &c.At)
+	c.At = c.At.UTC()
+	return err
+}
+
+// Made is how a read model was last made.
+type Made struct {
+	Shape string
+	At    time.Time
+}
+
+// shapes returns how each read model was last made.
+func (r *Rebuilder) shapes(ctx context.Context) (map[string]Made, error) {
+	rows, err := r.Owner.Query(ctx, "select name, shape, rebuilt_at from public.read_models")
+	if err != nil {
+		return nil, err
+	}
+	made := map[string]Made{}
+	var name string
+	var m Made
+	_, err = pgx.ForEachRow(rows, []any{&name, &m.Shape, &m.At}, func() error {
+		made[name] = m
+		return nil
+	})
+	return made, err
+}
+
+// executor is a connection or a transaction.
+type executor interface {
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+}
+
+// recordShapes notes that some read models are now of the program's shapes.
+func (r *Rebuilder) recordShapes(ctx context.Context, in executor, names []string) error {
+	models, err := r.named(names)
+	if err != nil {
+		return err
+	}
+	trip := &pgx.Batch{}
+	for _, m := range models {
+		trip.Queue(`insert into public.read_models (name, shape) values ($1, $2)
+			on conflict (name) do update set shape = excluded.shape, rebuilt_at = clock_timestamp()`, m.Table(), m.Shape())
+	}
+	return in.SendBatch(ctx, trip).Close()
+}
+
+// Listed is a read model as the database has it.
+type Listed struct {
+	Table string `json:"table"`
+	// Category is that of the streams its rows follow from.
+	Category string `json:"category"`
+	Rows     int64  `json:"rows"`
+	// Shape is the program's, and Current true when the table was made in it.
+	Shape     string    `json:"shape"`
+	Current   bool      `json:"current"`
+	RebuiltAt time.Time `json:"rebuilt_at"`
+	// Certificate is the last one about this table, without the others.
+	Certificate *Certificate `json:"certificate,omitempty"`
+}
+
+// List returns all read models.
+func (r *Rebuilder) List(ctx context.Context) ([]Listed, error) {
+	made, err := r.shapes(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var list []Listed
+	for _, p := range r.Projections {
+		m := made[p.Table()]
+		l := Listed{
+			Table: p.Table(), Category: p.Category().Category(), Shape: p.Shape(),
+			Current: m.Shape == p.Shape(), RebuiltAt: m.At.UTC(),
+		}
+		if err := r.Owner.QueryRow(ctx, "select count(*) from public."+p.Table()).Scan(&l.Rows); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Table(), err)
+		}
+		if l.Certificate, err = r.lastCertificate(ctx, p.Table()); err != nil {
+			return nil, err
+		}
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// lastCertificate is the last one about a table; nil when there is none.
+func (r *Rebuilder) lastCertificate(ctx context.Context, table string) (*Certificate, error) {
+	var c Certificate
+	var doc []byte
+	var id int64
+	var at time.Time
+	err := r.Owner.QueryRow(ctx, `
+		select id, at, doc from public.rebuild_certificates
+		 where exists (select from json_array_elements(doc->'tables') as t where t->>'table' = $1)
+		 order by id desc limit 1`, table).Scan(&id, &at, &doc)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(doc, &c); err != nil {
+		return nil, err
+	}
+	c.ID, c.At = id, at.UTC()
+	c.Tables = []TableProof{*c.table(table)}
+	return &c, nil
+}

@@ -1,0 +1,170 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// manyAccounts is how many differing accounts are looked at one by one; beyond it the
+// tables are compared whole.
+const manyAccounts = 1000
+
+// compareAll folds what was appended during the fill and compares all rows, by digest
+// for each account, in one snapshot. Nobody waits for it.
+func (w *work) compareAll(ctx context.Context, o order) (Certificate, error) {
+	c := Certificate{}
+	// What is left is folded in the snapshot that is compared, so let it be little.
+	if err := w.keepUp(ctx, 10*fewEvents, nil); err != nil {
+		return c, fmt.Errorf("catching up: %w", err)
+	}
+	live, err := w.Owner.Acquire(ctx)
+	if err != nil {
+		return c, err
+	}
+	defer live.Release()
+	_, err = w.round(ctx, func(tx pgx.Tx, snapshot string, _ caught) error {
+		c = Certificate{Equal: true}
+		return pgx.BeginTxFunc(ctx, live, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(liveTx pgx.Tx) error {
+			if _, err := liveTx.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
+				return err
+			}
+			for i, m := range w.models {
+				p, err := w.prove(ctx, tx, liveTx, m)
+				if err != nil {
+					return fmt.Errorf("comparing %s: %w", m.Table(), err)
+				}
+				c.Tables = append(c.Tables, p)
+				c.Equal = c.Equal && p.Equal()
+				w.tell(Comparing, int64(i+1), int64(len(w.models)))
+			}
+			return nil
+		})
+	})
+	c.Position = w.position
+	return c, err
+}
+
+// prove compares one table. The shadow table is read in one connection, because it may
+// hold rows that are not committed yet, and the live one at the same time in another.
+func (w *work) prove(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, error) {
+	p := TableProof{Table: m.Table()}
+	mine, err := digests(ctx, made, shadow, m)
+	if err != nil {
+		return p, err
+	}
+	defer mine.Close()
+	theirs, err := digests(ctx, live, "public", m)
+	if err != nil {
+		return p, err
+	}
+	defer theirs.Close()
+	var differing []string
+	var rebuilt, lives digest
+	err = merge(mine, theirs, func(account string, a, b digest) {
+		rebuilt.add(a)
+		lives.add(b)
+		p.Accounts++
+		if a != b {
+			p.AccountsDiffering++
+			differing = append(differing, account)
+		}
+	})
+	if err != nil {
+		return p, err
+	}
+	p.Rows, p.LiveRows = rebuilt.rows, lives.rows
+	p.DigestRebuilt, p.DigestLive = rebuilt.String(), lives.String()
+	if len(differing) == 0 {
+		return p, nil
+	}
+	within := rowsOf{column: m.Account(), values: differing}
+	if len(differing) > manyAccounts {
+		within = rowsOf{}
+	}
+	return p, p.differences(ctx, made, m, within)
+}
+
+// digest is that of a set of rows, in whatever order: the number of rows and the sums
+// of two 64-bit halves of their hashes.
+type digest struct {
+	rows   int64
+	hi, lo uint64
+}
+
+func (d *digest) add(o digest) {
+	d.rows += o.rows
+	d.hi += o.hi
+	d.lo += o.lo
+}
+
+// String is the hexadecimal form.
+func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.hi, d.lo) }
+
+// digests reads the digest of each account in a table, ordered by account. The document
+// is hashed as it is stored, byte for byte, the other columns in their text form.
+func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.Rows, error) {
+	var columns []string
+	for _, c := range m.All() {
+		if c.Type != "json" {
+			columns = append(columns, c.Name)
+		}
+	}
+	if _, err := tx.Exec(ctx, "set local work_mem = '64MB'; set local jit = off"); err != nil {
+		return nil, err
+	}
+	return tx.Query(ctx, fmt.Sprintf(`
+		select account, count(*), sum(('x' || left(hash, 16))::bit(64)::bigint)::text, sum(('x' || right(hash, 16))::bit(64)::bigint)::text
+		  from (select %[1]s as account, md5(row(%[2]s)::text || doc::text) as hash from %[3]s.%[4]s) as hashed
+		 group by account order by account collate "C"`,
+		m.Account(), strings.Join(columns, ", "), schema, m.Table()))
+}
+
+// merge goes over the accounts of two results of digests; an account that stands in one
+// only has the zero digest in the other.
+func merge(a, b pgx.Rows, each func(account string, a, b digest)) error {
+	nameA, inA, errA := next(a)
+	nameB, inB, errB := next(b)
+	for errA == nil && errB == nil && (nameA != nil || nameB != nil) {
+		switch {
+		case nameB == nil || nameA != nil && *nameA < *nameB:
+			each(*nameA, inA, digest{})
+			nameA, inA, errA = next(a)
+		case nameA == nil || *nameB < *nameA:
+			each(*nameB, digest{}, inB)
+			nameB, inB, errB = next(b)
+		default:
+			each(*nameA, inA, inB)
+			nameA, inA, errA = next(a)
+			nameB, inB, errB = next(b)
+		}
+	}
+	return errors.Join(errA, errB)
+}
+
+// next reads one row of digests; a nil name is the end.
+func next(rows pgx.Rows) (*string, digest, error) {
+	if !rows.Next() {
+		return nil, digest{}, rows.Err()
+	}
+	var name, hi, lo string
+	var d digest
+	if err := rows.Scan(&name, &d.rows, &hi, &lo); err != nil {
+		return nil, d, err
+	}
+	d.hi, d.lo = low64(hi), low64(lo)
+	return &name, d, nil
+}
+
+// low64 are the last 64 bits of a whole number in decimal, in two's complement.
+func low64(decimal string) uint64 {
+	n, ok := new(big.Int).SetString(decimal, 10)
+	if !ok {
+		panic("not a whole number: " + decimal) // Postgres wrote it
+	}
+	return n.And(n, new(big.Int).SetUint64(1<<64-1)).Uint64()
+}

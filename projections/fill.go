@@ -1,0 +1,169 @@
+package projections
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"vqa/eventstore"
+)
+
+// pieceEvents is how many events are read at once: the bound on what a worker keeps in
+// memory, with one stream's state.
+const pieceEvents = chunkEvents
+
+// longStream is how many events a stream has at least whose state is kept until the
+// end, because folding it again would hold up a later round.
+const longStream = 1000
+
+// fill folds all chunks up to the run's position, several at once.
+func (w *work) fill(ctx context.Context) error {
+	// A long stream begun last would be worked on alone.
+	slices.SortStableFunc(w.chunks, func(a, b chunk) int { return cmp.Compare(b.events, a.events) })
+	queue := make(chan chunk, len(w.chunks))
+	for _, c := range w.chunks {
+		queue <- c
+	}
+	close(queue)
+	workers, ctx := errgroup.WithContext(ctx)
+	for range min(w.workers(), len(w.chunks)) {
+		workers.Go(func() error {
+			return w.Owner.AcquireFunc(ctx, func(conn *pgxpool.Conn) error {
+				f, err := w.newFiller(ctx, conn.Conn())
+				for c := range queue {
+					if err != nil {
+						return err
+					}
+					err = f.fill(ctx, c)
+				}
+				return err
+			})
+		})
+	}
+	return workers.Wait()
+}
+
+// filler folds chunks into the shadow tables. It is for one goroutine.
+type filler struct {
+	*work
+	conn *pgx.Conn
+	// copies are the rows of each model that wait to be written.
+	copies []*copying
+	reader reader
+}
+
+func (w *work) newFiller(ctx context.Context, conn *pgx.Conn) (*filler, error) {
+	f := &filler{work: w, conn: conn, reader: reader{decode: w.Decode}}
+	for _, m := range w.models {
+		c, err := newCopying(ctx, conn, m)
+		if err != nil {
+			return nil, err
+		}
+		f.copies = append(f.copies, c)
+	}
+	return f, nil
+}
+
+// fill folds a chunk in one transaction with the mark that it is done.
+func (f *filler) fill(ctx context.Context, c chunk) error {
+	return pgx.BeginFunc(ctx, f.conn, func(tx pgx.Tx) error {
+		// What is lost with the server is lost together with the mark.
+		if _, err := tx.Exec(ctx, "set local synchronous_commit = off"); err != nil {
+			return err
+		}
+		s := stream{name: c.lower}
+		for more := true; more; {
+			var err error
+			if s, more, err = f.piece(ctx, tx, c, s); err != nil {
+				return err
+			}
+			for _, rows := range f.copies {
+				if err := rows.flush(ctx); err != nil {
+					return err
+				}
+			}
+		}
+		_, err := tx.Exec(ctx, "update "+shadow+".chunks set done = true where n = $1", c.n)
+		return err
+	})
+}
+
+// piece folds the next events of a chunk after those of s, and returns the stream that
+// it ended in, and whether more may follow.
+func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (stream, bool, error) {
+	args := []any{s.name, s.version, f.position, pieceEvents}
+	below := ""
+	if c.upper != nil {
+		args, below = append(args, *c.upper), " and stream < $5"
+	}
+	n, err := f.reader.read(ctx, tx, `
+		select stream, version, type, data from public.events
+		 where (stream, version) > ($1, $2) and position <= $3`+below+" and "+f.ofCategories("stream")+`
+		 order by stream, version limit $4`, args, func(name []byte, events []eventstore.Recorded) error {
+		if s.name != string(name) {
+			if err := f.leave(s); err != nil {
+				return err
+			}
+			s = stream{name: string(name)}
+		}
+		if err := s.fold(events); err != nil {
+			return err
+		}
+		return f.entries(s, events)
+	})
+	if err != nil {
+		return s, false, err
+	}
+	f.tell(Folding, n, f.total)
+	if n == pieceEvents {
+		return s, true, nil
+	}
+	return s, false, f.leave(s)
+}
+
+// leave writes the rows of a stream that is folded to its end.
+func (f *filler) leave(s stream) error {
+	if s.state == nil {
+		return nil
+	}
+	if s.version >= longStream {
+		f.states.keep(s)
+	}
+	for i, m := range f.models {
+		if !s.feeds(m) {
+			continue
+		}
+		rows, err := m.Rows(s.id, s.state)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Table(), err)
+		}
+		for _, row := range rows {
+			if err := f.copies[i].add(row); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// entries writes the rows that follow from single events.
+func (f *filler) entries(s stream, events []eventstore.Recorded) error {
+	for i, m := range f.models {
+		if !s.feeds(m) {
+			continue
+		}
+		for _, e := range events {
+			if row, ok := m.Entry(e); ok {
+				if err := f.copies[i].add(row); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,160 @@
+package projections
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
+)
+
+// stream is the history of one aggregate, folded up to a version.
+type stream struct {
+	name, id string
+	category fold.Aggregate
+	version  int64
+	state    any
+}
+
+// fold folds the next events.
+func (s *stream) fold(events []eventstore.Recorded) (err error) {
+	if s.category == nil {
+		id, err := codec.ParseStreamID(s.name)
+		if err != nil {
+			return err
+		}
+		var known bool
+		if s.category, known = fold.Named(id.Category); !known {
+			return fmt.Errorf("stream %s is of no category that this program knows", s.name)
+		}
+		s.id = id.ID
+	}
+	for i, e := range events {
+		if e.Version != s.version+int64(i)+1 {
+			return fmt.Errorf("stream %s: version %d follows %d", s.name, e.Version, s.version+int64(i))
+		}
+	}
+	s.version += int64(len(events))
+	s.state, err = s.category.FoldAny(s.state, events...)
+	return err
+}
+
+// feeds reports that rows of a model follow from the stream.
+func (s *stream) feeds(p Projection) bool { return p.Category().Category() == s.category.Category() }
+
+// reader reads events grouped by their streams, and decodes of them what a fold needs.
+// It is for one goroutine.
+type reader struct {
+	decode func(string, []byte) (eventstore.Event, error)
+	// types are the stored names met so far: there are few, and many events.
+	types map[string]string
+	// name and events are the group being read.
+	name   []byte
+	events []eventstore.Recorded
+}
+
+// groupEvents is how many events a group has at most.
+const groupEvents = 256
+
+// read calls each with groups of events of one stream, in the order of the rows, which
+// have the columns stream, version, type and data. What each is given is valid until it
+// returns. It returns the number of events.
+func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, each func(name []byte, events []eventstore.Recorded) error) (int64, error) {
+	// Text is text in either format; the version is taken in binary.
+	formats := pgx.QueryResultFormats{pgx.TextFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode}
+	rows, err := tx.Query(ctx, sql, append([]any{formats}, args...)...)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	r.name, r.events = r.name[:0], r.events[:0]
+	var n int64
+	for rows.Next() {
+		raw := rows.RawValues()
+		if string(raw[0]) != string(r.name) || len(r.events) == groupEvents {
+			if err := r.pass(each); err != nil {
+				return n, err
+			}
+			r.name = append(r.name[:0], raw[0]...)
+		}
+		n++
+		event, err := r.decode(r.typeOf(raw[2]), raw[3])
+		version := int64(binary.BigEndian.Uint64(raw[1])) //nolint:gosec // that is how Postgres sends a bigint
+		if err != nil {
+			return n, fmt.Errorf("stream %s, version %d: %w", raw[0], version, err)
+		}
+		r.events = append(r.events, eventstore.Recorded{Version: version, Event: event})
+	}
+	if err := rows.Err(); err != nil {
+		return n, err
+	}
+	return n, r.pass(each)
+}
+
+// pass hands the group over and empties it.
+func (r *reader) pass(each func([]byte, []eventstore.Recorded) error) error {
+	if len(r.events) == 0 {
+		return nil
+	}
+	err := each(r.name, r.events)
+	clear(r.events)
+	r.events = r.events[:0]
+	return err
+}
+
+func (r *reader) typeOf(stored []byte) string {
+	if name, ok := r.types[string(stored)]; ok {
+		return name
+	}
+	if r.types == nil {
+		r.types = map[string]string{}
+	}
+	name := string(stored)
+	r.types[name] = name
+	return name
+}
+
+// stateCache remembers streams that a later round may have to go on with. It is safe for
+// concurrent use.
+type stateCache struct {
+	mu sync.Mutex
+	of map[string]stream
+}
+
+// cachedStreams bounds the short streams in a stateCache. Beside them it holds the long
+// ones, of which there is at most one for each longStream events of the log.
+const cachedStreams = 20_000
+
+// keep remembers a stream.
+func (c *stateCache) keep(s stream) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.of[s.name] = s
+}
+
+// get returns a stream that is remembered.
+func (c *stateCache) get(name string) (stream, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, ok := c.of[name]
+	return s, ok
+}
+
+// trim forgets the short streams when there are too many: they are soon folded again.
+func (c *stateCache) trim() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.of) < cachedStreams {
+		return
+	}
+	for name, s := range c.of {
+		if s.version < longStream {
+			delete(c.of, name)
+		}
+	}
+}
