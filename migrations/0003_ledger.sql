@@ -74,7 +74,7 @@ create table credit_balances (
     check (posted_seconds >= held_seconds),
     check (posted_seconds = grants_seconds + card_grants_seconds + sales_seconds + adjustments_seconds
                           - analysis_usage_seconds - stream_usage_seconds)
-) with (fillfactor = 70);
+) with (fillfactor = 70, toast_tuple_target = 8160); -- a row with 30 open holds stays in its page, uncompressed
 create index on credit_balances (next_expiry) where next_expiry is not null;
 
 create table credit_transactions (

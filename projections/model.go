@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -43,7 +44,8 @@ type Column struct {
 // Row is one row of a read model.
 type Row struct {
 	ID string
-	// Values are those of a Model's Columns.
+	// Values are those of a Model's Columns: a string for text, int64 for bigint, bool for
+	// boolean, *time.Time for timestamptz.
 	Values []any
 	// Doc is kept as JSON in the column doc.
 	Doc any
@@ -152,26 +154,53 @@ func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
 
 // arrays turns rows into a slice for each column.
 func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
-	columns := make([][]any, len(m.Columns)+2)
-	for c := range columns {
-		columns[c] = make([]any, len(rows))
-	}
+	ids, docs := make([]string, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
 		doc, err := json.Marshal(r.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("row %s: %w", r.ID, err)
 		}
-		columns[0][i] = r.ID
-		for c, v := range r.Values {
-			columns[c+1][i] = v
+		ids[i], docs[i] = r.ID, string(doc)
+	}
+	args := make([]any, 0, len(m.Columns)+2)
+	args = append(args, ids)
+	for c, column := range m.Columns {
+		values, err := array(column, rows, c)
+		if err != nil {
+			return nil, err
 		}
-		columns[len(columns)-1][i] = string(doc)
+		args = append(args, values)
 	}
-	args := make([]any, len(columns))
-	for c := range columns {
-		args[c] = columns[c]
+	return append(args, docs), nil
+}
+
+// array is a column of rows as a slice of its own type, which is sent without
+// reflection.
+func array(column Column, rows []Row, c int) (any, error) {
+	switch column.Type {
+	case "text":
+		return typed[string](column, rows, c)
+	case "bigint":
+		return typed[int64](column, rows, c)
+	case "boolean":
+		return typed[bool](column, rows, c)
+	case "timestamptz":
+		return typed[*time.Time](column, rows, c)
+	default:
+		return nil, fmt.Errorf("column %s has the unknown type %s", column.Name, column.Type)
 	}
-	return args, nil
+}
+
+func typed[T any](column Column, rows []Row, c int) ([]T, error) {
+	values := make([]T, len(rows))
+	for i, r := range rows {
+		v, ok := r.Values[c].(T)
+		if !ok {
+			return nil, fmt.Errorf("row %s: column %s holds a %T", r.ID, column.Name, r.Values[c])
+		}
+		values[i] = v
+	}
+	return values, nil
 }
 
 // write is the statement that writes rows. Names come from the program, values are

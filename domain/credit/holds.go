@@ -8,6 +8,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -28,9 +29,33 @@ type OpenHold struct {
 // that an account with hundreds of them still folds an event in about a microsecond.
 // In JSON they are an object by the id of their source.
 type Holds struct {
-	// sorted is ordered by SourceID; nil when there is none, so that equal values are
-	// deeply equal.
-	sorted []*OpenHold
+	// sorted is ordered by SourceID; nil when there is none.
+	sorted []*hold
+}
+
+// hold is an open hold with its JSON, which is written again and again while it is
+// open and so is made only once.
+type hold struct {
+	OpenHold
+	json atomic.Pointer[[]byte]
+}
+
+// member is the hold as a member of the JSON object.
+func (h *hold) member() ([]byte, error) {
+	if made := h.json.Load(); made != nil {
+		return *made, nil
+	}
+	key, err := json.Marshal(h.SourceID)
+	if err != nil {
+		return nil, err
+	}
+	value, err := json.Marshal(h.OpenHold)
+	if err != nil {
+		return nil, err
+	}
+	made := slices.Concat(key, []byte{':'}, value)
+	h.json.Store(&made)
+	return made, nil
 }
 
 // Get returns the open hold of a source.
@@ -39,7 +64,7 @@ func (h Holds) Get(sourceID string) (OpenHold, bool) {
 	if !found {
 		return OpenHold{}, false
 	}
-	return *h.sorted[i], true
+	return h.sorted[i].OpenHold, true
 }
 
 // Len is the number of open holds.
@@ -52,7 +77,7 @@ func (h Holds) IsZero() bool { return len(h.sorted) == 0 }
 func (h Holds) All() iter.Seq[OpenHold] {
 	return func(yield func(OpenHold) bool) {
 		for _, hold := range h.sorted {
-			if !yield(*hold) {
+			if !yield(hold.OpenHold) {
 				return
 			}
 		}
@@ -72,8 +97,8 @@ func (h Holds) NextExpiry() time.Time {
 
 // Equal reports whether two collections hold the same.
 func (h Holds) Equal(other Holds) bool {
-	return slices.EqualFunc(h.sorted, other.sorted, func(a, b *OpenHold) bool {
-		x, y := *a, *b
+	return slices.EqualFunc(h.sorted, other.sorted, func(a, b *hold) bool {
+		x, y := a.OpenHold, b.OpenHold
 		sameTimes := x.CreatedAt.Equal(y.CreatedAt) && x.ExpiresAt.Equal(y.ExpiresAt)
 		x.CreatedAt, x.ExpiresAt = y.CreatedAt, y.ExpiresAt
 		return sameTimes && x == y
@@ -84,18 +109,12 @@ func (h Holds) Equal(other Holds) bool {
 func (h Holds) MarshalJSON() ([]byte, error) {
 	var out bytes.Buffer
 	for i, hold := range h.sorted {
+		member, err := hold.member()
+		if err != nil {
+			return nil, err
+		}
 		out.WriteByte("{,"[min(i, 1)])
-		key, err := json.Marshal(hold.SourceID)
-		if err != nil {
-			return nil, err
-		}
-		value, err := json.Marshal(hold)
-		if err != nil {
-			return nil, err
-		}
-		out.Write(key)
-		out.WriteByte(':')
-		out.Write(value)
+		out.Write(member)
 	}
 	if out.Len() == 0 {
 		out.WriteByte('{')
@@ -112,31 +131,31 @@ func (h *Holds) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	h.sorted = nil
-	for sourceID, hold := range bySource {
-		if hold == nil || hold.SourceID != sourceID {
+	for sourceID, open := range bySource {
+		if open == nil || open.SourceID != sourceID {
 			return fmt.Errorf("the hold of %q is not its own", sourceID)
 		}
-		h.sorted = append(h.sorted, hold)
+		h.sorted = append(h.sorted, &hold{OpenHold: *open})
 	}
-	slices.SortFunc(h.sorted, func(a, b *OpenHold) int { return cmp.Compare(a.SourceID, b.SourceID) })
+	slices.SortFunc(h.sorted, func(a, b *hold) int { return cmp.Compare(a.SourceID, b.SourceID) })
 	return nil
 }
 
 func (h Holds) find(sourceID string) (int, bool) {
-	return slices.BinarySearchFunc(h.sorted, sourceID, func(hold *OpenHold, id string) int {
+	return slices.BinarySearchFunc(h.sorted, sourceID, func(hold *hold, id string) int {
 		return strings.Compare(hold.SourceID, id)
 	})
 }
 
 // with adds a hold. The clipped slice has no room, so the older value stays as it is.
-func (h Holds) with(hold OpenHold) Holds {
-	i, found := h.find(hold.SourceID)
+func (h Holds) with(open OpenHold) Holds {
+	i, found := h.find(open.SourceID)
 	if found {
 		next := slices.Clone(h.sorted)
-		next[i] = &hold
+		next[i] = &hold{OpenHold: open}
 		return Holds{next}
 	}
-	return Holds{slices.Insert(slices.Clip(h.sorted), i, &hold)}
+	return Holds{slices.Insert(slices.Clip(h.sorted), i, &hold{OpenHold: open})}
 }
 
 // without removes the hold of a source, if there is one.

@@ -12,9 +12,9 @@ import (
 
 // An append is one statement. It moves the heads of the streams written, holds those
 // of the streams only asserted, takes the receipts, and inserts the events only if
-// it got all of them; else it raises append_refused, before a position is taken. The outer join makes the verdict
-// come before the insert, hence before the fence of the insert's trigger, so that
-// waiting for a head does not hold back readers.
+// it got all of them; else it raises append_refused, before a position is taken. The outer
+// join makes the verdict come before the insert, hence before the fence of the insert's
+// trigger, so that waiting for a head does not hold back readers.
 //
 // A head is proposed together with the version it was decided on, so that the row
 // itself decides, under its lock. A stream that should exist but does not is not
@@ -79,10 +79,7 @@ with moved as (
      order by e.n
     returning position, recorded_at
 )
-select r.position, r.recorded_at
-  from verdict v left join recorded r on true
- where v.ok
- order by r.position`
+select r.position, r.recorded_at from verdict v left join recorded r on v.ok`
 
 	// Most batches neither assert nor bring a receipt, and the full statement costs
 	// them a fifth more.
@@ -108,10 +105,13 @@ func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded) []e
 		var at *time.Time
 		n := 0
 		_, err := pgx.ForEachRow(rows, []any{&position, &at}, func() error {
-			if position != nil && n < len(recorded) {
-				recorded[n].Position, recorded[n].RecordedAt = *position, at.UTC()
-				n++
+			if position == nil {
+				return nil // nothing was to be recorded
 			}
+			if n < len(recorded) {
+				recorded[n].Position, recorded[n].RecordedAt = *position, at.UTC()
+			}
+			n++
 			return nil
 		})
 		if err == nil && n != len(recorded) {

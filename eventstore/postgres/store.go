@@ -63,14 +63,18 @@ func New(pool *pgxpool.Pool, codec *codec.Codec, opts ...Option) *Store {
 	return s
 }
 
-// notifyTimeout bounds one NOTIFY; notifyPause is the wait after a failed one.
+// notifyTimeout bounds one NOTIFY; notifyInterval is the least time from one to the
+// next, so that a busy log spends its time on events; notifyPause is the wait after a
+// failed one.
 const (
-	notifyTimeout = 5 * time.Second
-	notifyPause   = 200 * time.Millisecond
+	notifyTimeout  = 5 * time.Second
+	notifyInterval = 2 * time.Millisecond
+	notifyPause    = 200 * time.Millisecond
 )
 
 // Run wakes the subscribers of the log after commits, until ctx ends; then it
-// returns nil. Commits that come while a NOTIFY is under way share the next one.
+// returns nil. Commits that come while a NOTIFY is under way, or too soon after it, share
+// the next one.
 func (s *Store) Run(ctx context.Context) error {
 	for {
 		select {
@@ -78,14 +82,16 @@ func (s *Store) Run(ctx context.Context) error {
 			return nil
 		case <-s.committed:
 		}
+		pause := notifyInterval
 		if err := s.notify(ctx); err != nil && ctx.Err() == nil {
 			s.log.WarnContext(ctx, "subscribers of the log were not woken", "error", err)
 			s.wake()
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-time.After(notifyPause):
-			}
+			pause = notifyPause
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
 		}
 	}
 }

@@ -48,7 +48,7 @@ var videos = projections.Model[video.State, video.Event]{
 	},
 	States: func(id string, s video.State) []projections.Row {
 		return []projections.Row{{
-			ID: id, Values: []any{s.AccountID, s.Livemode, string(s.Status), s.ExpiresAt, s.CreatedAt}, Doc: s,
+			ID: id, Values: []any{s.AccountID, s.Livemode, string(s.Status), s.ExpiresAt, &s.CreatedAt}, Doc: s,
 		}}
 	},
 }
@@ -61,7 +61,7 @@ var analyses = projections.Model[analysis.State, analysis.Event]{
 	},
 	States: func(id string, s analysis.State) []projections.Row {
 		return []projections.Row{{
-			ID: id, Values: []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), s.CreatedAt}, Doc: s,
+			ID: id, Values: []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), &s.CreatedAt}, Doc: s,
 		}}
 	},
 }
