@@ -17,16 +17,22 @@ type Opened struct {
 
 // KeyIssued says that an API key was handed out.
 type KeyIssued struct {
-	AccountID  string     `json:"account_id"`
-	KeyID      string     `json:"key_id"`
-	Mode       Mode       `json:"mode"`
-	Tier       Tier       `json:"tier"`
-	Name       string     `json:"name"`
-	SecretHash string     `json:"secret_hash"`
-	Hint       string     `json:"hint"`
-	Scopes     []string   `json:"scopes,omitempty"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
-	At         time.Time  `json:"at"`
+	AccountID string `json:"account_id"`
+	KeyID     string `json:"key_id"`
+	Mode      Mode   `json:"mode"`
+	Tier      Tier   `json:"tier"`
+	// Name is what the owner calls the key.
+	Name string `json:"name"`
+	// SecretHash is the SHA-256 of the secret in lower-case hexadecimal; the secret
+	// itself is stored nowhere.
+	SecretHash string `json:"secret_hash"`
+	// Hint is the last four characters of the secret.
+	Hint string `json:"hint"`
+	// Scopes is absent for all scopes.
+	Scopes []string `json:"scopes,omitempty"`
+	// ExpiresAt is absent when the key has no end.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	At        time.Time  `json:"at"`
 }
 
 // KeyRevoked says that a key was ended before its time.

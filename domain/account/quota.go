@@ -13,9 +13,11 @@ const SandboxWindow = 24 * time.Hour
 // SandboxIssued says that an address opened a sandbox. Its stream is named by a
 // keyed hash of the address, never by the address itself.
 type SandboxIssued struct {
-	AddressHash string    `json:"address_hash"`
-	AccountID   string    `json:"account_id"`
-	At          time.Time `json:"at"`
+	// AddressHash is the id of the stream.
+	AddressHash string `json:"address_hash"`
+	// AccountID is the account that was opened.
+	AccountID string    `json:"account_id"`
+	At        time.Time `json:"at"`
 }
 
 // EventType returns the stored name.

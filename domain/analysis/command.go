@@ -64,12 +64,14 @@ type Cancel struct{ Usage *Usage }
 
 // Failure is why an analysis failed.
 type Failure struct {
-	Code    fault.Code `json:"code"`
-	Message string     `json:"message"`
+	Code fault.Code `json:"code"`
+	// Message is for people.
+	Message string `json:"message"`
 }
 
 // Usage is what an analysis cost (api-v1.md, "Usage").
 type Usage struct {
+	// BilledSeconds is >= 0.
 	BilledSeconds int64 `json:"billed_seconds"`
 	// BalanceAfter is the posted balance right after settling, or nil.
 	BalanceAfter *int64 `json:"balance_after,omitempty"`

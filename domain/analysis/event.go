@@ -15,52 +15,64 @@ type Event interface {
 
 // Created says that a question was asked.
 type Created struct {
-	AnalysisID  string            `json:"analysis_id"`
-	AccountID   string            `json:"account_id"`
-	VideoID     string            `json:"video_id"`
-	Livemode    bool              `json:"livemode"`
-	Origin      Origin            `json:"origin"`
-	Prompt      *string           `json:"prompt,omitempty"`
-	Query       query.Query       `json:"query"`
-	ParseMode   ParseMode         `json:"parse_mode"`
-	Model       string            `json:"model"`
-	Narrative   bool              `json:"narrative,omitempty"`
-	Metadata    map[string]string `json:"metadata,omitempty"`
-	HeldSeconds int64             `json:"held_seconds"`
-	At          time.Time         `json:"at"`
+	AnalysisID string `json:"analysis_id"`
+	AccountID  string `json:"account_id"`
+	VideoID    string `json:"video_id"`
+	// Livemode is false for what a test key made.
+	Livemode bool   `json:"livemode"`
+	Origin   Origin `json:"origin"`
+	// Prompt is the question as it was asked; absent when a query came instead.
+	Prompt    *string     `json:"prompt,omitempty"`
+	Query     query.Query `json:"query"`
+	ParseMode ParseMode   `json:"parse_mode"`
+	// Model is the id of the model that answers.
+	Model string `json:"model"`
+	// Narrative is true when a text beside the answer was asked for.
+	Narrative bool `json:"narrative,omitempty"`
+	// Metadata is the caller's own.
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// HeldSeconds were reserved for it; 0 when nothing is billed.
+	HeldSeconds int64     `json:"held_seconds"`
+	At          time.Time `json:"at"`
 }
 
 // Started says that the first attempt has taken the work.
 type Started struct {
-	AnalysisID string    `json:"analysis_id"`
-	Attempt    int       `json:"attempt"`
-	Worker     string    `json:"worker"`
-	At         time.Time `json:"at"`
+	AnalysisID string `json:"analysis_id"`
+	// Attempt is the number of this run, from 1.
+	Attempt int `json:"attempt"`
+	// Worker names the process.
+	Worker string    `json:"worker"`
+	At     time.Time `json:"at"`
 }
 
 // Reclaimed says that a later attempt has taken over work whose worker was lost.
 type Reclaimed struct {
-	AnalysisID string    `json:"analysis_id"`
-	Attempt    int       `json:"attempt"`
-	Worker     string    `json:"worker"`
-	At         time.Time `json:"at"`
+	AnalysisID string `json:"analysis_id"`
+	// Attempt is the number of this run, higher than that of any before it.
+	Attempt int `json:"attempt"`
+	// Worker names the process.
+	Worker string    `json:"worker"`
+	At     time.Time `json:"at"`
 }
 
 // Progressed says how far the work has come.
 type Progressed struct {
-	AnalysisID string    `json:"analysis_id"`
-	Stage      Status    `json:"stage"`
-	Percent    int       `json:"percent"`
-	At         time.Time `json:"at"`
+	AnalysisID string `json:"analysis_id"`
+	Stage      Status `json:"stage"`
+	// Percent is of the whole analysis, 0 to 100; it never falls.
+	Percent int       `json:"percent"`
+	At      time.Time `json:"at"`
 }
 
 // Completed says what the answer is.
 type Completed struct {
-	AnalysisID string        `json:"analysis_id"`
-	Attempt    int           `json:"attempt"`
-	Result     answer.Result `json:"result"`
-	Usage      *Usage        `json:"usage,omitempty"`
-	At         time.Time     `json:"at"`
+	AnalysisID string `json:"analysis_id"`
+	// Attempt is the run that found the answer; 0 when none was needed.
+	Attempt int           `json:"attempt"`
+	Result  answer.Result `json:"result"`
+	Usage   *Usage        `json:"usage,omitempty"`
+	At      time.Time     `json:"at"`
 }
 
 // Failed says that there will be no answer.

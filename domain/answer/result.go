@@ -23,25 +23,30 @@ const (
 // Clip is a part of the video in which the answer applies: 0 <= StartS < EndS, in
 // seconds.
 type Clip struct {
-	StartS     float64            `json:"start_s"`
-	EndS       float64            `json:"end_s"`
-	Confidence float64            `json:"confidence"`
-	Terms      map[string]float64 `json:"terms"`
+	StartS float64 `json:"start_s"`
+	EndS   float64 `json:"end_s"`
+	// Confidence that the answer applies in this part, 0..1.
+	Confidence float64 `json:"confidence"`
+	// Terms is the probability that each term is visible in it, 0..1.
+	Terms map[string]float64 `json:"terms"`
 }
 
 // UnsupportedAction explains a refusal (result rule 7).
 type UnsupportedAction struct {
 	// Reason is one sentence for people.
-	Reason  string `json:"reason"`
+	Reason string `json:"reason"`
+	// DocsURL is the page that explains it, relative to the public base URL.
 	DocsURL string `json:"docs_url"`
 }
 
 // Result is the result of an analysis, as the contract shows it (api-v1.md,
 // "Result"). Clips and TermConfidences are never nil.
 type Result struct {
-	Answer     Answer  `json:"answer"`
+	Answer Answer `json:"answer"`
+	// Confidence in the answer, 0..1.
 	Confidence float64 `json:"confidence"`
-	Clips      []Clip  `json:"clips"`
+	// Clips are in order, at most MaxClips of them.
+	Clips []Clip `json:"clips"`
 	// TermConfidences is the probability that each term is visible at all, 0..1.
 	TermConfidences map[string]float64 `json:"term_confidences"`
 	QueryType       query.Type         `json:"query_type"`

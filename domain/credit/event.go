@@ -38,23 +38,29 @@ type Granted struct {
 	AccountID     string `json:"account_id"`
 	TransactionID string `json:"transaction_id"`
 	Kind          Kind   `json:"kind"`
-	Seconds       int64  `json:"seconds"`
+	// Seconds is > 0; of an adjustment it is not 0.
+	Seconds int64 `json:"seconds"`
 	// BalanceAfter is the posted balance after this event.
-	BalanceAfter int64     `json:"balance_after"`
-	Reason       string    `json:"reason,omitempty"`
-	At           time.Time `json:"at"`
+	BalanceAfter int64 `json:"balance_after"`
+	// Reason is why an operator did it; absent for grants of the service itself.
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // Held says that seconds were reserved.
 type Held struct {
-	AccountID   string     `json:"account_id"`
-	HoldID      string     `json:"hold_id"`
-	Seconds     int64      `json:"seconds"`
-	SourceType  SourceType `json:"source_type"`
-	SourceID    string     `json:"source_id"`
-	DiscountPct int        `json:"discount_pct,omitempty"`
-	ExpiresAt   time.Time  `json:"expires_at"`
-	At          time.Time  `json:"at"`
+	AccountID string `json:"account_id"`
+	HoldID    string `json:"hold_id"`
+	// Seconds is >= 0.
+	Seconds    int64      `json:"seconds"`
+	SourceType SourceType `json:"source_type"`
+	// SourceID is the analysis or stream; it has at most one hold, ever.
+	SourceID string `json:"source_id"`
+	// DiscountPct is 0 to 100, for the record.
+	DiscountPct int `json:"discount_pct,omitempty"`
+	// ExpiresAt is when the sweep may end the hold.
+	ExpiresAt time.Time `json:"expires_at"`
+	At        time.Time `json:"at"`
 }
 
 // Settled says that a hold ended with a debit.
@@ -66,9 +72,11 @@ type Settled struct {
 	SourceType    SourceType `json:"source_type"`
 	SourceID      string     `json:"source_id"`
 	// Seconds were billed; HeldSeconds were reserved before.
-	Seconds      int64     `json:"seconds"`
-	HeldSeconds  int64     `json:"held_seconds"`
-	DiscountPct  int       `json:"discount_pct,omitempty"`
+	Seconds     int64 `json:"seconds"`
+	HeldSeconds int64 `json:"held_seconds"`
+	// DiscountPct is 0 to 100, for the record.
+	DiscountPct int `json:"discount_pct,omitempty"`
+	// BalanceAfter is the posted balance after this event.
 	BalanceAfter int64     `json:"balance_after"`
 	At           time.Time `json:"at"`
 }
@@ -106,10 +114,12 @@ type Refunded struct {
 	SourceType SourceType `json:"source_type,omitempty"`
 	SourceID   string     `json:"source_id,omitempty"`
 	// Seconds is > 0 when the account got seconds back, < 0 when it lost them.
-	Seconds      int64     `json:"seconds"`
-	BalanceAfter int64     `json:"balance_after"`
-	Reason       string    `json:"reason,omitempty"`
-	At           time.Time `json:"at"`
+	Seconds int64 `json:"seconds"`
+	// BalanceAfter is the posted balance after this event.
+	BalanceAfter int64 `json:"balance_after"`
+	// Reason is why an operator did it.
+	Reason string    `json:"reason,omitempty"`
+	At     time.Time `json:"at"`
 }
 
 // EventType returns the stored name.

@@ -84,8 +84,10 @@ const (
 
 // Condition narrows a subject: what it is like, does, where or when it is.
 type Condition struct {
+	// Subject is the id of the subject.
 	Subject string `json:"subject"`
 	Kind    Kind   `json:"kind"`
+	// Value is in the words of the question.
 	Value   string `json:"value"`
 	Negated bool   `json:"negated"`
 }
@@ -119,7 +121,8 @@ type Unassessable struct {
 
 // Query is the compiled query; its JSON form is described by [Schema].
 type Query struct {
-	SchemaVersion  int         `json:"schema_version"`
+	SchemaVersion int `json:"schema_version"`
+	// OriginalPrompt is nil when the caller brought the query.
 	OriginalPrompt *string     `json:"original_prompt"`
 	PromptIntent   Intent      `json:"prompt_intent"`
 	QueryType      Type        `json:"query_type"`

@@ -14,38 +14,51 @@ type Event interface {
 
 // Registered says that a video was announced.
 type Registered struct {
-	VideoID       string            `json:"video_id"`
-	AccountID     string            `json:"account_id"`
-	Livemode      bool              `json:"livemode"`
-	Source        Source            `json:"source"`
-	URL           string            `json:"url,omitempty"`
-	Filename      *string           `json:"filename,omitempty"`
-	ContentType   string            `json:"content_type,omitempty"`
-	DeclaredBytes *int64            `json:"declared_bytes,omitempty"`
-	Fixture       bool              `json:"fixture,omitempty"`
-	Metadata      map[string]string `json:"metadata,omitempty"`
-	ExpiresAt     *time.Time        `json:"expires_at,omitempty"`
-	At            time.Time         `json:"at"`
+	VideoID   string `json:"video_id"`
+	AccountID string `json:"account_id"`
+	// Livemode is false for what a test key made.
+	Livemode bool   `json:"livemode"`
+	Source   Source `json:"source"`
+	// URL is where it is fetched from; absent for uploads.
+	URL string `json:"url,omitempty"`
+	// Filename is what the caller calls it.
+	Filename *string `json:"filename,omitempty"`
+	// ContentType is the media type that was declared.
+	ContentType string `json:"content_type,omitempty"`
+	// DeclaredBytes is the size that was declared, > 0.
+	DeclaredBytes *int64 `json:"declared_bytes,omitempty"`
+	// Fixture is true for a video of the service itself, which has no stored bytes.
+	Fixture bool `json:"fixture,omitempty"`
+	// Metadata is the caller's own.
+	Metadata map[string]string `json:"metadata,omitempty"`
+	// ExpiresAt ends the window for completing the upload; absent for other sources.
+	ExpiresAt *time.Time `json:"expires_at,omitempty"`
+	At        time.Time  `json:"at"`
 }
 
 // File is a stored video and what probing found; a nil field was not found.
 type File struct {
 	// ObjectKey names the stored bytes; empty for a fixture.
-	ObjectKey   string `json:"object_key,omitempty"`
+	ObjectKey string `json:"object_key,omitempty"`
+	// ContentType is the media type that probing found.
 	ContentType string `json:"content_type"`
-	SizeBytes   int64  `json:"size_bytes"`
+	// SizeBytes is >= 0.
+	SizeBytes int64 `json:"size_bytes"`
 	// DurationMicros is the length in microseconds, > 0: whole numbers, because the
 	// bill is made from it.
-	DurationMicros *int64   `json:"duration_micros,omitempty"`
-	Width          *int     `json:"width,omitempty"`
-	Height         *int     `json:"height,omitempty"`
-	FPS            *float64 `json:"fps,omitempty"`
+	DurationMicros *int64 `json:"duration_micros,omitempty"`
+	// Width and Height are in pixels as shown, after rotation.
+	Width  *int `json:"width,omitempty"`
+	Height *int `json:"height,omitempty"`
+	// FPS is frames a second, > 0.
+	FPS *float64 `json:"fps,omitempty"`
 }
 
 // Failure is why a video cannot be used.
 type Failure struct {
-	Code    fault.Code `json:"code"`
-	Message string     `json:"message"`
+	Code fault.Code `json:"code"`
+	// Message is for people.
+	Message string `json:"message"`
 }
 
 // Ready says that a video can be analyzed.
@@ -78,7 +91,9 @@ type AnalysisClosed struct {
 
 // Deleted says that the video is gone for its owner.
 type Deleted struct {
-	VideoID   string    `json:"video_id"`
+	VideoID string `json:"video_id"`
+	// ObjectKey names the stored bytes that may now be removed; absent when there are
+	// none.
 	ObjectKey string    `json:"object_key,omitempty"`
 	At        time.Time `json:"at"`
 }
