@@ -1,0 +1,127 @@
+package book
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/shopspring/decimal"
+
+	"vqa/domain/credit"
+)
+
+// Pricing is what work costs. Money is decimal, seconds are whole.
+type Pricing struct {
+	// PricePerSecondCents is the price of a credit-second in US cents, >= 0.
+	PricePerSecondCents decimal.Decimal `json:"price_per_second_cents"`
+	// BatchDiscountPct, 0 to 100, takes the place of the discount on what was
+	// discounted; nil leaves each discount as it was.
+	BatchDiscountPct *int `json:"batch_discount_pct"`
+	Analysis         Rule `json:"analysis"`
+	Stream           Rule `json:"stream"`
+}
+
+// Rule turns the length of some work into billed seconds.
+type Rule struct {
+	// Factor multiplies the seconds, 0 to 1000.
+	Factor decimal.Decimal `json:"factor"`
+	// MinimumSeconds are billed at least, 0 to 86400; what was free stays free.
+	MinimumSeconds int64 `json:"minimum_seconds"`
+	// RoundingSeconds is the step to which seconds are rounded up, 1 to 3600.
+	RoundingSeconds int64 `json:"rounding_seconds"`
+}
+
+// The bounds of a pricing.
+const (
+	maxFactor          = 1000
+	maxMinimumSeconds  = 86_400
+	maxRoundingSeconds = 3600
+	// maxPriceCents keeps the sums readable.
+	maxPriceCents = 1_000_000
+	// maxPlaces is how many decimal places a number of a pricing may have.
+	maxPlaces = 12
+)
+
+// Same is the pricing that bills what was billed, at a price.
+func Same(pricePerSecondCents decimal.Decimal) Pricing {
+	rule := Rule{Factor: decimal.NewFromInt(1), RoundingSeconds: 1}
+	return Pricing{PricePerSecondCents: pricePerSecondCents, Analysis: rule, Stream: rule}
+}
+
+// ParsePricing reads a pricing in JSON; what is left out is as in now. Errors say what is
+// wrong in the terms of the file: a field that does not exist, a value out of range.
+func ParsePricing(file []byte, now Pricing) (Pricing, error) {
+	p := now
+	d := json.NewDecoder(bytes.NewReader(file))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&p); err != nil {
+		if name, ok := strings.CutPrefix(err.Error(), "json: unknown field "); ok {
+			return Pricing{}, fmt.Errorf("there is no field %s; the fields are price_per_second_cents, batch_discount_pct, "+
+				"analysis and stream, the latter two with factor, minimum_seconds and rounding_seconds", name)
+		}
+		return Pricing{}, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return Pricing{}, errors.New("something follows the JSON object")
+	}
+	return p, p.check()
+}
+
+func (p Pricing) check() error {
+	within := func(name string, v decimal.Decimal, most int64) error {
+		// The exponent first: a huge one makes a comparison expensive.
+		if v.Exponent() < -maxPlaces || v.Exponent() > maxPlaces || v.IsNegative() || v.GreaterThan(decimal.NewFromInt(most)) {
+			return fmt.Errorf("%s must be 0 to %d with at most %d decimal places", name, most, maxPlaces)
+		}
+		return nil
+	}
+	err := within("price_per_second_cents", p.PricePerSecondCents, maxPriceCents)
+	if d := p.BatchDiscountPct; d != nil && (*d < 0 || *d > 100) {
+		err = errors.Join(err, errors.New("batch_discount_pct must be 0 to 100"))
+	}
+	for _, r := range []struct {
+		name string
+		Rule
+	}{{"analysis", p.Analysis}, {"stream", p.Stream}} {
+		err = errors.Join(err, within(r.name+".factor", r.Factor, maxFactor))
+		if r.MinimumSeconds < 0 || r.MinimumSeconds > maxMinimumSeconds {
+			err = errors.Join(err, fmt.Errorf("%s.minimum_seconds must be 0 to %d", r.name, maxMinimumSeconds))
+		}
+		if r.RoundingSeconds < 1 || r.RoundingSeconds > maxRoundingSeconds {
+			err = errors.Join(err, fmt.Errorf("%s.rounding_seconds must be 1 to %d", r.name, maxRoundingSeconds))
+		}
+	}
+	return err
+}
+
+// Seconds is what would have been billed, or held, for work that was billed or held at
+// seconds with a discount. The full length of discounted work is the longest that gives
+// these seconds.
+func (p Pricing) Seconds(of credit.SourceType, seconds int64, discountPct int) int64 {
+	if seconds <= 0 || discountPct >= 100 {
+		return seconds
+	}
+	rule := p.Analysis
+	if of == credit.SourceStream {
+		rule = p.Stream
+	}
+	length, discount := decimal.NewFromInt(seconds), discountPct
+	if discountPct > 0 {
+		length, _ = length.Shift(2).QuoRem(decimal.NewFromInt(int64(100-discountPct)), 0)
+		if p.BatchDiscountPct != nil {
+			discount = *p.BatchDiscountPct
+		}
+	}
+	// A shift divides by 100 exactly.
+	billed := length.Mul(decimal.NewFromInt(int64(100 - discount))).Shift(-2).Mul(rule.Factor).Ceil().IntPart()
+	billed = max(billed, rule.MinimumSeconds)
+	return (billed + rule.RoundingSeconds - 1) / rule.RoundingSeconds * rule.RoundingSeconds
+}
+
+// Cents is the price of seconds.
+func (p Pricing) Cents(seconds int64) decimal.Decimal {
+	return p.PricePerSecondCents.Mul(decimal.NewFromInt(seconds))
+}

@@ -1,0 +1,322 @@
+package export_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/projections/ledger/book"
+	"vqa/projections/ledger/export"
+	"vqa/projections/ledger/internal/history"
+)
+
+// memory is a bundle by file.
+type memory map[string]*bytes.Buffer
+
+func (m memory) Create(name string) (io.Writer, error) {
+	m[name] = &bytes.Buffer{}
+	return m[name], nil
+}
+
+func bundleOf(t *testing.T, w *history.World, accountID string) (memory, export.Manifest) {
+	t.Helper()
+	m := memory{}
+	manifest, err := export.WriteBundle(t.Context(), m, open(t, w), w.Codec, accountID, func() {})
+	require.NoError(t, err)
+	return m, manifest
+}
+
+// verdict is what the bundle's own program says of it.
+func (m memory) verdict(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range m {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content.Bytes(), 0o600))
+	}
+	python, err := exec.LookPath("python3")
+	require.NoError(t, err, "python3 is needed to run the verifier of a bundle: sudo apt-get install -y python3")
+	cmd := exec.CommandContext(t.Context(), python, append([]string{"-B", filepath.Join(dir, "verify.py")}, args...)...)
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil {
+		require.NoError(t, err)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// with is the bundle with another content of one file.
+func (m memory) with(name string, content []byte) memory {
+	out := maps.Clone(m)
+	out[name] = bytes.NewBuffer(content)
+	return out
+}
+
+// listed is the bundle with a manifest that fits its files, as a careful forger makes it.
+func (m memory) listed(t *testing.T) memory {
+	t.Helper()
+	var manifest export.Manifest
+	require.NoError(t, json.Unmarshal(m["manifest.json"].Bytes(), &manifest))
+	for name := range manifest.Files {
+		sum := sha256.Sum256(m[name].Bytes())
+		manifest.Files[name] = hex.EncodeToString(sum[:])
+	}
+	text, err := json.Marshal(manifest)
+	require.NoError(t, err)
+	return m.with("manifest.json", text)
+}
+
+func TestBundle(t *testing.T) {
+	t.Parallel()
+	w := history.New(t)
+	id := w.Live(t, 3, 1, 80)[0]
+	w.Seal(t, id, history.Start.AddDate(0, 2, 0))
+	genuine, manifest := bundleOf(t, w, id)
+	require.Greater(t, manifest.Checkpoints, int64(2))
+	require.Greater(t, manifest.Entries, int64(40))
+	require.Equal(t, manifest.Entries, manifest.Sealed)
+
+	t.Run("genuine", func(t *testing.T) {
+		t.Parallel()
+		out, code := genuine.verdict(t)
+		require.Zero(t, code, out)
+		require.Contains(t, out, "VERDICT   VALID: every entry, balance and signature holds\n")
+		b, err := open(t, w).Balances(t.Context(), id)
+		require.NoError(t, err)
+		require.Contains(t, out, id+": "+number(b.Accounts[0].PostedSeconds)+" seconds posted, "+number(b.Accounts[0].HeldSeconds)+" held")
+	})
+	t.Run("the same log gives the same bytes", func(t *testing.T) {
+		t.Parallel()
+		again, _ := bundleOf(t, w, id)
+		for name := range genuine {
+			require.Equal(t, genuine[name].String(), again[name].String(), name)
+		}
+	})
+	t.Run("published keys", func(t *testing.T) {
+		t.Parallel()
+		out, code := genuine.verdict(t, "--keys", file(t, "keys.json", genuine["keys.json"].String()))
+		require.Zero(t, code, out)
+		out, code = genuine.verdict(t, "--keys", file(t, "keys.json", `{"keys": []}`))
+		require.Equal(t, 1, code)
+		require.Contains(t, out, "is not among the published keys")
+	})
+	t.Run("one byte", func(t *testing.T) { testOneByte(t, genuine) })
+	t.Run("forged with care", func(t *testing.T) { testForged(t, genuine) })
+}
+
+// testOneByte alters a byte in each file and wants that file named.
+func testOneByte(t *testing.T, genuine memory) {
+	t.Parallel()
+	for _, name := range slices.Sorted(maps.Keys(genuine)) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			content := bytes.Clone(genuine[name].Bytes())
+			at := len(content) / 2
+			if name == "verify.py" {
+				at = bytes.Index(content, []byte("Checks a ledger bundle."))
+			}
+			content[at] ^= 1
+			out, code := genuine.with(name, content).verdict(t)
+			require.NotZero(t, code, out)
+			named := name
+			if name == "manifest.json" {
+				named = "manifest.json lists" // it no longer fits another file
+			}
+			require.Contains(t, out, named)
+			require.Contains(t, out, "NOT VALID")
+		})
+	}
+}
+
+// testForged alters what a bundle says and makes the list of files fit again.
+func testForged(t *testing.T, genuine memory) {
+	t.Parallel()
+	text := func(name string) string { return genuine[name].String() }
+	for _, tt := range []struct {
+		name string
+		file string
+		// forge returns the file's new content.
+		forge func(t *testing.T) string
+		want  []string
+	}{
+		{
+			"an amount", "entries.jsonl",
+			func(*testing.T) string {
+				return strings.Replace(text("entries.jsonl"), `\"seconds\":6000`, `\"seconds\":7000`, 1)
+			},
+			[]string{"entries.jsonl line 1: version 1 was altered", "the postings do not follow"},
+		},
+		{
+			"an amount, with the chain made anew", "entries.jsonl",
+			func(t *testing.T) string {
+				return chainedAnew(t, strings.ReplaceAll(strings.Replace(text("entries.jsonl"), `\"seconds\":6000`, `\"seconds\":7000`, 1),
+					`"seconds":6000`, `"seconds":7000`))
+			},
+			[]string{"checkpoints.jsonl line 1: checkpoint 1 vouches for other chain", "vouches for other posted seconds"},
+		},
+		{
+			"an entry left out", "entries.jsonl",
+			func(*testing.T) string { return without(text("entries.jsonl"), 2) },
+			[]string{"entries.jsonl line 2: is credit/"},
+		},
+		{
+			"the last entry left out", "entries.jsonl",
+			func(*testing.T) string {
+				return without(text("entries.jsonl"), strings.Count(text("entries.jsonl"), "\n"))
+			},
+			[]string{"which is not among the entries", "manifest.json: it counts other entries", "statement.json"},
+		},
+		{
+			"two entries swapped", "entries.jsonl",
+			func(*testing.T) string {
+				lines := strings.SplitAfter(text("entries.jsonl"), "\n")
+				lines[3], lines[4] = lines[4], lines[3]
+				return strings.Join(lines, "")
+			},
+			[]string{"entries.jsonl line 4: is credit/", "entries.jsonl line 5: is credit/"},
+		},
+		{
+			"a posting", "entries.jsonl",
+			func(*testing.T) string {
+				return strings.Replace(text("entries.jsonl"), `"seconds":-6000`, `"seconds":-6001`, 1)
+			},
+			[]string{"entries.jsonl line 1: the postings do not sum to zero"},
+		},
+		{
+			"a checkpoint, with the chain made anew", "checkpoints.jsonl",
+			func(t *testing.T) string {
+				return chainedAnew(t, strings.Replace(text("checkpoints.jsonl"), `\"posted_seconds\":`, `\"posted_seconds\":1`, 1))
+			},
+			[]string{"checkpoint 1 has a wrong signature", "checkpoint 2 of", "does not follow the one before"},
+		},
+		{
+			"a checkpoint left out", "checkpoints.jsonl",
+			func(t *testing.T) string { return chainedAnew(t, without(text("checkpoints.jsonl"), 1)) },
+			[]string{"does not follow the one before"},
+		},
+		{
+			"another key", "keys.json",
+			func(*testing.T) string {
+				return strings.Replace(text("keys.json"), `"public_key": "`, `"public_key": "AAAA`, 1)
+			},
+			[]string{"keys.json: ", "is signed with the unknown key"},
+		},
+		{
+			"a statement", "statement.json",
+			func(*testing.T) string {
+				return strings.Replace(text("statement.json"), `"seconds_delta": 6000`, `"seconds_delta": 6001`, 1)
+			},
+			[]string{"statement.json: the transactions do not add up"},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			content := tt.forge(t)
+			require.NotEqual(t, text(tt.file), content)
+			out, code := genuine.with(tt.file, []byte(content)).listed(t).verdict(t)
+			require.Equal(t, 1, code, out)
+			for _, want := range tt.want {
+				require.Contains(t, out, want)
+			}
+			require.NotContains(t, out, "is not the file that manifest.json lists")
+			require.NotContains(t, out, "cannot be read: Attr", "the program is in order")
+		})
+	}
+}
+
+// without leaves out a line, counted from 1.
+func without(text string, line int) string {
+	lines := strings.SplitAfter(text, "\n")
+	return strings.Join(slices.Delete(lines, line-1, line), "")
+}
+
+// chainedAnew gives each line the version and the hash that its place demands.
+func chainedAnew(t *testing.T, text string) string {
+	t.Helper()
+	var out strings.Builder
+	var chain eventstore.Chain
+	var version int64
+	for line := range strings.Lines(text) {
+		var row struct {
+			Position  int64            `json:"position"`
+			Stream    string           `json:"stream"`
+			Version   int64            `json:"version"`
+			Type      string           `json:"type"`
+			AccountID string           `json:"account_id"`
+			Data      string           `json:"data"`
+			Meta      string           `json:"meta"`
+			Chain     string           `json:"chain"`
+			Postings  []credit.Posting `json:"postings,omitzero"`
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &row))
+		version++
+		row.Version = version
+		stream, err := codec.ParseStreamID(row.Stream)
+		require.NoError(t, err)
+		chain = codec.Link(chain, codec.Encoded{
+			Stream: stream, Version: row.Version, Type: row.Type, Data: []byte(row.Data), AccountID: row.AccountID, Meta: []byte(row.Meta),
+		})
+		row.Chain = chain.String()
+		require.NoError(t, json.NewEncoder(&out).Encode(row))
+	}
+	return out.String()
+}
+
+// TestEmptyBundle: an account without an entry has a bundle too.
+func TestEmptyBundle(t *testing.T) {
+	t.Parallel()
+	w := history.New(t)
+	m, manifest := bundleOf(t, w, "acct_1")
+	require.Zero(t, manifest.Entries)
+	out, code := m.verdict(t)
+	require.Zero(t, code, out)
+	require.Contains(t, out, "no checkpoint is signed")
+}
+
+// TestStatementPage: what people wrote cannot become markup, and nothing is fetched.
+func TestStatementPage(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)
+	p, err := book.Month("2026-11")
+	require.NoError(t, err)
+	s := book.Statement{
+		AccountID: "acct_1", From: &p.From, To: &p.To,
+		Transactions: []book.Line{{
+			At: at, ID: "txn_1", Kind: "purchase", SecondsDelta: 12000, BalanceAfter: 12000, Reason: `<script>alert("x")</script>`,
+		}},
+		Closing: book.Account{PostedSeconds: 12000, AvailableSeconds: 11940, HeldSeconds: 60},
+		Holds:   []credit.OpenHold{{SourceType: credit.SourceAnalysis, SourceID: "an_1", Seconds: 60, CreatedAt: at, ExpiresAt: at.AddDate(0, 0, 1)}},
+	}
+	var out bytes.Buffer
+	require.NoError(t, export.StatementHTML(&out, s))
+	for _, want := range []string{"November 2026", "&#43;12,000", "11,940", "&lt;script&gt;", "an_1", "2026-11-02 10:00:00"} {
+		require.Contains(t, out.String(), want)
+	}
+	for _, never := range []string{"<script", "http://", "https://", "@import", "url("} {
+		require.NotContains(t, out.String(), never)
+	}
+	names := map[string]string{}
+	for name, s := range map[string]book.Statement{
+		"all": {}, "month": s, "open": {From: &p.From}, "until": {To: &p.To}, "odd": {From: &at, To: &p.To},
+	} {
+		names[name] = export.PeriodName(s)
+	}
+	require.Empty(t, cmp.Diff(map[string]string{
+		"all": "all entries", "month": "November 2026", "open": "from 2026-11-01 00:00:00",
+		"until": "until 2026-12-01 00:00:00", "odd": "from 2026-11-02 10:00:00 to 2026-12-01 00:00:00",
+	}, names))
+}

@@ -1,0 +1,191 @@
+package export
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+
+	"vqa/domain/credit"
+	"vqa/projections/ledger/book"
+)
+
+// Format is the name of a form.
+type Format string
+
+// The forms of Write.
+const (
+	HLedger   Format = "hledger"
+	Beancount Format = "beancount"
+	CSV       Format = "csv"
+	JSONL     Format = "jsonl"
+	Parquet   Format = "parquet"
+)
+
+// commodity is what the journals count in.
+const commodity = "SECS"
+
+// form writes one format.
+type form interface {
+	// open begins an account that was before when the period began at from; nothing came
+	// before it when from is zero.
+	open(accountID string, before credit.State, from time.Time) error
+	// entry writes an entry of the account that is open.
+	entry(book.Entry) error
+	// close ends an account that was after at last, the booked time of its last entry.
+	close(accountID string, after credit.State, last time.Time) error
+	// end finishes the whole.
+	end() error
+}
+
+// newForm is how each format begins.
+var newForm = map[Format]func(io.Writer) form{
+	HLedger: newHLedger, Beancount: newBeancount, CSV: newCSV, JSONL: newJSONL, Parquet: newParquet,
+}
+
+// Formats are the names of all formats.
+func Formats() []Format { return []Format{HLedger, Beancount, CSV, JSONL, Parquet} }
+
+// ParseFormat finds a format by its name. Error: there is none.
+func ParseFormat(name string) (Format, error) {
+	if f := Format(name); slices.Contains(Formats(), f) {
+		return f, nil
+	}
+	return "", fmt.Errorf("there is no format %q; there are %s", name, strings.Join(names(), ", "))
+}
+
+func names() []string {
+	var out []string
+	for _, f := range Formats() {
+		out = append(out, string(f))
+	}
+	return out
+}
+
+// Summary is what an export wrote.
+type Summary struct {
+	Accounts int64 `json:"accounts"`
+	Entries  int64 `json:"entries"`
+}
+
+// Write exports the entries of a period, which come account by account as
+// book.Snapshot.Entries gives them. Journals begin with what was there before the period.
+// progress is told after each entry read, written or not.
+func Write(out io.Writer, f Format, entries iter.Seq2[book.Entry, error], p book.Period, progress func()) (Summary, error) {
+	buffered := bufio.NewWriterSize(out, 1<<16)
+	w := writing{form: newForm[f](buffered), period: p}
+	for e, err := range entries {
+		if err == nil {
+			err = w.add(e)
+		}
+		if err != nil {
+			return w.sum, err
+		}
+		progress()
+	}
+	if err := w.closeAccount(); err != nil {
+		return w.sum, err
+	}
+	if err := w.form.end(); err != nil {
+		return w.sum, err
+	}
+	return w.sum, buffered.Flush()
+}
+
+// writing cuts the entries into accounts and periods.
+type writing struct {
+	form   form
+	period book.Period
+	sum    Summary
+	// account is the one whose entries come now, after its state.
+	account string
+	after   credit.State
+	last    time.Time
+	opened  bool
+}
+
+func (w *writing) add(e book.Entry) error {
+	if e.AccountID != w.account {
+		if err := w.closeAccount(); err != nil {
+			return err
+		}
+		w.account, w.after, w.last, w.opened = e.AccountID, credit.State{}, time.Time{}, false
+	}
+	switch w.period.Side(e.Booked) {
+	case -1:
+		w.after = e.After
+		return nil
+	case 1:
+		return nil
+	}
+	if err := w.openAccount(); err != nil {
+		return err
+	}
+	w.after, w.last = e.After, e.Booked
+	w.sum.Entries++
+	return w.form.entry(e)
+}
+
+func (w *writing) openAccount() error {
+	if w.opened {
+		return nil
+	}
+	w.opened, w.last = true, w.period.From
+	w.sum.Accounts++
+	return w.form.open(w.account, w.after, w.period.From)
+}
+
+// closeAccount ends the account, if there is one with something to tell.
+func (w *writing) closeAccount() error {
+	if w.account == "" || !w.opened && w.after.AccountID == "" {
+		return nil
+	}
+	if err := w.openAccount(); err != nil {
+		return err
+	}
+	return w.form.close(w.account, w.after, w.last)
+}
+
+// opening is what an account and the platform's accounts against it hold already.
+func opening(accountID string, s credit.State) []credit.Posting {
+	all := append(book.Counterparts(s.Totals),
+		credit.Posting{Account: credit.Available(accountID), Seconds: s.AvailableSeconds()},
+		credit.Posting{Account: credit.Reserved(accountID), Seconds: s.HeldSeconds})
+	return slices.DeleteFunc(all, func(p credit.Posting) bool { return p.Seconds == 0 })
+}
+
+// platform sums up the postings to the platform's accounts.
+type platform map[credit.LedgerAccount]int64
+
+func (p platform) add(postings []credit.Posting) {
+	for _, x := range postings {
+		if isPlatform(x.Account) {
+			p[x.Account] += x.Seconds
+		}
+	}
+}
+
+func isPlatform(a credit.LedgerAccount) bool { return strings.HasPrefix(string(a), "platform:") }
+
+// platformAccounts are the platform's accounts in their order.
+func platformAccounts() []credit.LedgerAccount {
+	var out []credit.LedgerAccount
+	for _, p := range book.Counterparts(credit.Totals{}) {
+		out = append(out, p.Account)
+	}
+	return out
+}
+
+// plain makes a person's words one line without the characters in not.
+func plain(text, not string) string {
+	text = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' || strings.ContainsRune(not, r) {
+			return ' '
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(text), " ")
+}

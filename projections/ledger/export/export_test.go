@@ -1,0 +1,307 @@
+package export_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/projections/ledger/book"
+	"vqa/projections/ledger/export"
+	"vqa/projections/ledger/internal/history"
+)
+
+// programTimeout bounds a program that reads an export.
+const programTimeout = time.Minute
+
+// program runs a program on what was exported; one that is missing fails the test with
+// what installs it.
+func program(t *testing.T, install, name string, args ...string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	require.NoError(t, err, "%s is needed to prove the exports: sudo apt-get install -y %s", name, install)
+	ctx, cancel := context.WithTimeout(t.Context(), programTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, args...)
+	// hledger reads UTF-8 only where the locale says so, Beancount would write a cache.
+	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "BEANCOUNT_DISABLE_LOAD_CACHE=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s %s:\n%s", name, strings.Join(args, " "), out)
+	return string(out)
+}
+
+// TestExports proves each format on the same log of three accounts, whole and for a period
+// that begins and ends in the midst of their lives.
+func TestExports(t *testing.T) {
+	t.Parallel()
+	w := history.New(t)
+	ids := w.Live(t, 7, 3, 150)
+	part := book.Period{From: time.Date(2026, 11, 3, 0, 0, 0, 0, time.UTC), To: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)}
+	t.Run("journals", func(t *testing.T) { testJournals(t, w, part) })
+	t.Run("assertions bite", func(t *testing.T) { testAssertionsBite(t, w) })
+	t.Run("csv", func(t *testing.T) { testCSV(t, w) })
+	t.Run("parquet", func(t *testing.T) { testParquet(t, w) })
+	t.Run("jsonl", func(t *testing.T) { testJSONL(t, w, len(ids), part) })
+}
+
+func open(t *testing.T, w *history.World) *book.Snapshot {
+	t.Helper()
+	s, err := book.Open(t.Context(), w.Pool, w.Codec)
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// written is an export of all accounts.
+func written(t *testing.T, w *history.World, f export.Format, p book.Period) string {
+	t.Helper()
+	s := open(t, w)
+	var out bytes.Buffer
+	n := 0
+	sum, err := export.Write(&out, f, s.Entries(t.Context(), ""), p, func() { n++ })
+	require.NoError(t, err)
+	require.EqualValues(t, 3, sum.Accounts)
+	require.Positive(t, n)
+	return out.String()
+}
+
+// balances are all balances of the ledger at the end of a period, as the books have them.
+func balances(t *testing.T, w *history.World, at *time.Time) map[credit.LedgerAccount]int64 {
+	t.Helper()
+	b, err := open(t, w).Fold(t.Context(), at, nil)
+	require.NoError(t, err)
+	out := map[credit.LedgerAccount]int64{}
+	for _, a := range b.Accounts {
+		out[credit.Available(a.AccountID)], out[credit.Reserved(a.AccountID)] = a.AvailableSeconds, a.HeldSeconds
+	}
+	for _, p := range b.Platform {
+		out[p.Account] = p.Seconds
+	}
+	return out
+}
+
+func file(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+// seconds reads an amount that another program wrote: whole, with or without commodity.
+func seconds(t *testing.T, text string) int64 {
+	t.Helper()
+	text, _, _ = strings.Cut(strings.TrimSpace(text), " ")
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	require.NoError(t, err, text)
+	return n
+}
+
+func testJournals(t *testing.T, w *history.World, part book.Period) {
+	t.Parallel()
+	before := part.To.Add(-time.Microsecond)
+	for _, tt := range []struct {
+		name   string
+		period book.Period
+		at     *time.Time
+	}{{"whole", book.Period{}, nil}, {"period", part, &before}} {
+		want := balances(t, w, tt.at)
+		require.Len(t, want, 12, "three customers and six accounts of the platform")
+		t.Run("hledger "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := hledgerBalances(t, written(t, w, export.HLedger, tt.period))
+			require.Empty(t, cmp.Diff(want, got))
+		})
+		t.Run("beancount "+tt.name, func(t *testing.T) {
+			t.Parallel()
+			got := beanBalances(t, want, written(t, w, export.Beancount, tt.period))
+			require.Empty(t, cmp.Diff(want, got))
+		})
+	}
+}
+
+// hledgerBalances has the real program check a journal, with every assertion in it, and
+// report all balances.
+func hledgerBalances(t *testing.T, journal string) map[credit.LedgerAccount]int64 {
+	t.Helper()
+	path := file(t, "x.journal", journal)
+	program(t, "hledger", "hledger", "-f", path, "check", "--strict")
+	report := program(t, "hledger", "hledger", "-f", path, "balance", "--flat", "--empty", "--declared", "--no-total", "-O", "csv")
+	rows, err := csv.NewReader(strings.NewReader(report)).ReadAll()
+	require.NoError(t, err)
+	got := map[credit.LedgerAccount]int64{}
+	for _, row := range rows[1:] {
+		got[credit.LedgerAccount(strings.TrimPrefix(row[0], "customers:"))] = seconds(t, row[1])
+	}
+	return got
+}
+
+// beanBalances has the real program check a file, with every assertion in it, and report
+// all balances.
+func beanBalances(t *testing.T, want map[credit.LedgerAccount]int64, journal string) map[credit.LedgerAccount]int64 {
+	t.Helper()
+	path := file(t, "x.beancount", journal)
+	require.Empty(t, program(t, "beancount", "bean-check", path))
+	report := program(t, "beancount", "bean-query", "--format", "csv", path, "select account, sum(number) as seconds group by account")
+	rows, err := csv.NewReader(strings.NewReader(report)).ReadAll()
+	require.NoError(t, err)
+	byName := map[string]int64{}
+	for _, row := range rows[1:] {
+		byName[strings.TrimSpace(row[0])] = seconds(t, row[1])
+	}
+	got := map[credit.LedgerAccount]int64{}
+	for account := range want {
+		name := beanName(account)
+		require.Contains(t, journal, " open "+name+" SECS\n")
+		got[account] = byName[name] // an account without a posting is not in the report
+		delete(byName, name)
+	}
+	require.Empty(t, byName, "accounts that the ledger does not have")
+	return got
+}
+
+func beanName(a credit.LedgerAccount) string {
+	switch a {
+	case credit.PlatformGrants:
+		return "Income:Platform:Grants"
+	case credit.PlatformCardGrants:
+		return "Income:Platform:Card-Grants"
+	case credit.PlatformSales:
+		return "Income:Platform:Sales"
+	case credit.PlatformAdjustments:
+		return "Equity:Platform:Adjustments"
+	case credit.PlatformAnalysisUsage:
+		return "Expenses:Platform:Analysis-Usage"
+	case credit.PlatformStreamUsage:
+		return "Expenses:Platform:Stream-Usage"
+	}
+	id, side, _ := strings.Cut(string(a), ":")
+	return "Assets:Customers:" + strings.ReplaceAll(strings.ToUpper(id), "_", "-") + ":" +
+		map[string]string{"available": "Available", "held": "Held"}[side]
+}
+
+// testAssertionsBite shows that the programs would have seen a wrong amount.
+func testAssertionsBite(t *testing.T, w *history.World) {
+	t.Parallel()
+	for _, tt := range []struct {
+		format  export.Format
+		program []string
+	}{
+		{export.HLedger, []string{"hledger", "check", "--strict", "-f"}},
+		{export.Beancount, []string{"bean-check"}},
+	} {
+		journal := written(t, w, tt.format, book.Period{})
+		forged := strings.Replace(strings.Replace(journal, "-6000 SECS", "-6001 SECS", 1), "6000 SECS", "6001 SECS", 1)
+		require.NotEqual(t, journal, forged)
+		path := file(t, "forged", forged)
+		require.Error(t, exec.CommandContext(t.Context(), tt.program[0], append(tt.program[1:], path)...).Run(), tt.format)
+	}
+}
+
+// testCSV loads the table into Postgres with COPY and sums in SQL.
+func testCSV(t *testing.T, w *history.World) {
+	t.Parallel()
+	text := written(t, w, export.CSV, book.Period{})
+	conn, err := pgx.Connect(t.Context(), w.URL)
+	require.NoError(t, err)
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // nothing is lost with it
+	_, err = conn.Exec(t.Context(), `create temporary table postings (position bigint, account_id text, version bigint,
+		at timestamptz, kind text, entry_id text, ledger_account text, seconds bigint, available_after_seconds bigint,
+		held_after_seconds bigint, source_type text, source_id text, discount_pct int, refunds text, reason text,
+		actor text, request_id text, chain text)`)
+	require.NoError(t, err)
+	_, err = conn.PgConn().CopyFrom(t.Context(), strings.NewReader(text), "copy postings from stdin with (format csv, header match)")
+	require.NoError(t, err)
+	rows, err := conn.Query(t.Context(), "select ledger_account, sum(seconds)::bigint from postings group by 1")
+	require.NoError(t, err)
+	got := map[credit.LedgerAccount]int64{}
+	var account string
+	var sum int64
+	_, err = pgx.ForEachRow(rows, []any{&account, &sum}, func() error { got[credit.LedgerAccount(account)] = sum; return nil })
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(balances(t, w, nil), got))
+
+	var unbalanced, wrong int
+	require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from (select position from postings group by position having sum(seconds) <> 0) x`).Scan(&unbalanced))
+	require.Zero(t, unbalanced, "each entry sums to zero")
+	require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from (
+		select available_after_seconds, sum(seconds) filter (where ledger_account = account_id || ':available') over (partition by account_id order by version) as available
+		from postings) x where available <> available_after_seconds`).Scan(&wrong))
+	require.Zero(t, wrong, "the balance after each entry is the running sum")
+}
+
+func testParquet(t *testing.T, w *history.World) {
+	t.Parallel()
+	table, err := csv.NewReader(strings.NewReader(written(t, w, export.CSV, book.Period{}))).ReadAll()
+	require.NoError(t, err)
+	path := file(t, "x.parquet", written(t, w, export.Parquet, book.Period{}))
+	rows, err := parquet.ReadFile[export.Row](path)
+	require.NoError(t, err)
+	require.Len(t, rows, len(table)-1)
+	for i, r := range rows {
+		got := []string{
+			number(r.Position), r.AccountID, number(r.Version), r.At.UTC().Format(time.RFC3339Nano), r.Kind, r.EntryID,
+			r.LedgerAccount, number(r.Seconds), number(r.AvailableAfter), number(r.HeldAfter), r.SourceType, r.SourceID,
+			number(int64(r.DiscountPct)), r.Refunds, r.Reason, r.Actor, r.RequestID, r.Chain,
+		}
+		require.Empty(t, cmp.Diff(table[i+1], got))
+	}
+}
+
+// testJSONL compares each line with the event in the log.
+func testJSONL(t *testing.T, w *history.World, accounts int, part book.Period) {
+	t.Parallel()
+	text := written(t, w, export.JSONL, part)
+	versions := map[string]int64{}
+	n := 0
+	for line := range strings.Lines(text) {
+		var e export.Line
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		require.Zero(t, part.Side(e.At))
+		if last := versions[e.AccountID]; last > 0 {
+			require.Equal(t, last+1, e.Version, "a period has no hole")
+		}
+		versions[e.AccountID] = e.Version
+		var kind, chain, at string
+		require.NoError(t, w.Pool.QueryRow(t.Context(), `select split_part(type, '@', 1), encode(chain, 'hex'), data->>'at' from events
+			where position = $1 and stream = $2 and version = $3`, e.Position, "credit/"+e.AccountID, e.Version).Scan(&kind, &chain, &at))
+		require.Equal(t, chain, e.Chain)
+		require.Equal(t, at, e.At.Format(time.RFC3339Nano))
+		var sum int64
+		for _, p := range e.Postings {
+			sum += p.Seconds
+		}
+		require.Zero(t, sum)
+		n++
+	}
+	require.Len(t, versions, accounts)
+	require.Greater(t, n, 30)
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func TestParseFormat(t *testing.T) {
+	t.Parallel()
+	for _, f := range export.Formats() {
+		got, err := export.ParseFormat(string(f))
+		require.NoError(t, err)
+		require.Equal(t, f, got)
+	}
+	_, err := export.ParseFormat("xlsx")
+	require.EqualError(t, err, `there is no format "xlsx"; there are hledger, beancount, csv, jsonl, parquet`)
+}

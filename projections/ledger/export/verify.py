@@ -1,0 +1,359 @@
+#!/usr/bin/env python3
+"""Checks a ledger bundle. It needs Python 3.8 and nothing else.
+
+    python3 verify.py [FOLDER] [--keys FILE]
+
+FOLDER is the unpacked bundle; without it, the folder of this program. FILE is the
+platform's published list of keys (/.well-known/vqa-ledger-keys.json), which you should
+fetch yourself: then a bundle that was forged together with its keys is found as well.
+
+Exit status: 0 everything holds, 1 something does not (each mismatch is named), 2 the
+bundle cannot be read.
+"""
+import argparse
+import base64
+import hashlib
+import json
+import os
+import sys
+
+# --- ed25519 (RFC 8032, verification only) ---------------------------------
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+SQRT_M1 = pow(2, (P - 1) // 4, P)
+
+
+def add(a, b):
+    """Adds two points in extended coordinates (X, Y, Z, T)."""
+    m = (a[1] - a[0]) * (b[1] - b[0]) % P
+    n = (a[1] + a[0]) * (b[1] + b[0]) % P
+    t = 2 * a[3] * b[3] * D % P
+    z = 2 * a[2] * b[2] % P
+    e, f, g, h = n - m, z - t, z + t, n + m
+    return e * f % P, g * h % P, f * g % P, e * h % P
+
+
+def decompress(data):
+    """Reads a point, or returns None when the bytes are not one."""
+    y = int.from_bytes(data, "little")
+    sign, y = y >> 255, y & ((1 << 255) - 1)
+    if y >= P:
+        return None
+    square = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(square, (P + 3) // 8, P)
+    if (x * x - square) % P != 0:
+        x = x * SQRT_M1 % P
+    if (x * x - square) % P != 0 or (x == 0 and sign == 1):
+        return None
+    if x & 1 != sign:
+        x = P - x
+    return x, y, 1, x * y % P
+
+
+def compress(point):
+    inverse = pow(point[2], P - 2, P)
+    x, y = point[0] * inverse % P, point[1] * inverse % P
+    return (y | (x & 1) << 255).to_bytes(32, "little")
+
+
+NEUTRAL = (0, 1, 1, 0)
+BASE = decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
+
+
+def signed_by(key, message, signature):
+    """Reports whether the holder of a public key signed a message."""
+    a = decompress(key) if len(key) == 32 else None
+    if a is None or len(signature) != 64:
+        return False
+    s = int.from_bytes(signature[32:], "little")
+    if s >= L:
+        return False
+    k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
+    # s*B - k*A must be R: both products are made in one pass over the bits.
+    minus_a = (P - a[0], a[1], 1, P - a[3])
+    table = (NEUTRAL, BASE, minus_a, add(BASE, minus_a))
+    point = NEUTRAL
+    for i in range(max(s.bit_length(), k.bit_length()) - 1, -1, -1):
+        point = add(point, point)
+        step = (s >> i & 1) | (k >> i & 1) << 1
+        if step:
+            point = add(point, table[step])
+    return compress(point) == signature[:32]
+
+
+# --- the ledger -------------------------------------------------------------
+
+PLATFORM = {
+    "signup_grant": ("platform:grants", "grants", 1),
+    "card_grant": ("platform:card_grants", "card_grants", 1),
+    "purchase": ("platform:sales", "sales", 1),
+    "adjustment": ("platform:adjustments", "adjustments", 1),
+    "analysis_debit": ("platform:analysis_usage", "analysis_usage", -1),
+    "stream_debit": ("platform:stream_usage", "stream_usage", -1),
+}
+TOTALS = ["grants", "card_grants", "sales", "adjustments", "analysis_usage", "stream_usage"]
+ZERO = bytes(32)
+
+
+def netstrings(*fields):
+    out = b""
+    for field in fields:
+        data = field if isinstance(field, bytes) else str(field).encode()
+        out += str(len(data)).encode() + b":" + data
+    return out
+
+
+def link(before, row):
+    """The chain after one more event: SHA-256 of the chain before and of the event."""
+    return hashlib.sha256(before + netstrings(
+        "vqa-event-1", row["stream"], row["version"], row["type"], row["account_id"], row["data"], row["meta"])).digest()
+
+
+class Ledger:
+    """The balance of the account, made from its entries alone."""
+
+    def __init__(self, account):
+        self.account = account
+        self.posted = self.held = 0
+        self.totals = dict.fromkeys(TOTALS, 0)
+        self.holds = {}
+        self.lines = []
+
+    def available(self):
+        return self.posted - self.held
+
+    def post(self, kind, seconds):
+        _, total, sign = PLATFORM[kind]
+        self.posted += seconds
+        self.totals[total] += sign * seconds
+
+    def entry(self, row, complain):
+        """Folds an entry; returns the postings that follow from it."""
+        event, kind = json.loads(row["data"]), row["type"].split("@")[0]
+        available, held = self.account + ":available", self.account + ":held"
+        if event["account_id"] != self.account:
+            complain("belongs to %s" % event["account_id"])
+        if kind in ("credit.granted", "credit.refunded"):
+            seconds = event["seconds"]
+            sides = [(PLATFORM[event["kind"]][0], -seconds), (available, seconds)]
+            self.post(event["kind"], seconds)
+        elif kind == "credit.held":
+            sides = [(available, -event["seconds"]), (held, event["seconds"])]
+            if event["source_id"] in self.holds:
+                complain("a second hold for %s" % event["source_id"])
+            self.holds[event["source_id"]] = event["seconds"]
+            self.held += event["seconds"]
+        elif kind in ("credit.settled", "credit.released"):
+            reserved = event["held_seconds" if kind == "credit.settled" else "seconds"]
+            if self.holds.pop(event["source_id"], None) != reserved:
+                complain("ends a hold of %d seconds for %s that is not open" % (reserved, event["source_id"]))
+            self.held -= reserved
+            sides = [(held, -reserved), (available, reserved)]
+            if kind == "credit.settled":
+                sides = [(held, -reserved), (PLATFORM[event["kind"]][0], event["seconds"]),
+                         (available, reserved - event["seconds"])]
+                self.post(event["kind"], -event["seconds"])
+        else:
+            raise ValueError("an entry of type %s is not known" % row["type"])
+        if event.get("balance_after", self.posted) != self.posted:
+            complain("tells a balance of %s seconds, the entries give %d" % (event["balance_after"], self.posted))
+        if self.available() < 0:
+            complain("leaves %d seconds available" % self.available())
+        if kind in ("credit.granted", "credit.settled", "credit.refunded"):
+            self.lines.append((row["version"], event["transaction_id"], self.posted))
+        return [{"account": a, "seconds": s} for a, s in sides if s != 0]
+
+
+def signed_bytes(c):
+    t = c["totals"]
+    return netstrings("vqa-checkpoint-1", c["account_id"], c["number"], c["version"], c["chain"],
+                      c["posted_seconds"], c["held_seconds"], c["available_seconds"],
+                      *[t[name] for name in TOTALS], c["previous"], c["at"], c["key_id"])
+
+
+# --- the bundle -------------------------------------------------------------
+
+# What a file that is not what it should be leads to.
+UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
+
+
+class Check:
+    def __init__(self, folder):
+        self.folder = folder
+        self.mismatches = 0
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def mismatch(self, where, what):
+        self.mismatches += 1
+        print("MISMATCH  %s: %s" % (where, what))
+
+    def json(self, name):
+        with open(self.path(name), encoding="utf-8") as f:
+            return json.load(f)
+
+    def rows(self, name):
+        """Reads the lines of a file; what is no row is a mismatch and left out."""
+        with open(self.path(name), "rb") as f:
+            for number, text in enumerate(f, 1):
+                try:
+                    row = json.loads(text.decode())
+                    chain = bytes.fromhex(row["chain"])
+                    if len(chain) != 32:
+                        raise ValueError("its chain is not 32 bytes long")
+                    yield number, row, chain
+                except UNREADABLE as e:
+                    self.mismatch(name, "line %d cannot be read: %s" % (number, e))
+
+    def chained(self, name, stream, visit):
+        """Shows each row of a stream to visit and checks its hash chain. After a break it
+        goes on with the chain that is written there, so that each altered row is named once."""
+        before, version = ZERO, 0
+        for number, row, chain in self.rows(name):
+            where = "%s line %d" % (name, number)
+            version += 1
+            try:
+                if row["stream"] != stream or row["version"] != version:
+                    self.mismatch(where, "is %s version %s, not %s version %d" % (row["stream"], row["version"], stream, version))
+                    version = int(row["version"])
+                if link(before, row) != chain:
+                    self.mismatch(where, "version %s was altered: its hash does not follow from its content" % row["version"])
+                visit(where, row, chain)
+            except UNREADABLE as e:
+                self.mismatch(where, "cannot be understood: %s: %s" % (type(e).__name__, e))
+            before = chain
+
+    def files(self):
+        manifest = self.json("manifest.json")
+        for name, digest in sorted(manifest["files"].items()):
+            try:
+                sha = hashlib.sha256()
+                with open(self.path(os.path.basename(name)), "rb") as f:
+                    for block in iter(lambda: f.read(1 << 20), b""):
+                        sha.update(block)
+                if sha.hexdigest() != digest:
+                    self.mismatch(name, "is not the file that manifest.json lists")
+            except OSError as e:
+                self.mismatch(name, e.strerror)
+        return manifest
+
+    def keys(self, published):
+        keys = {}
+        for k in self.json("keys.json")["keys"]:
+            try:
+                key = base64.b64decode(k["public_key"], validate=True)
+                if "lk_" + hashlib.sha256(key).hexdigest()[:16] != k["key_id"]:
+                    self.mismatch("keys.json", "%s is not the id of its key" % k["key_id"])
+                    continue
+                keys[k["key_id"]] = key
+            except UNREADABLE as e:
+                self.mismatch("keys.json", "a key cannot be read: %s" % e)
+        if published:
+            with open(published, encoding="utf-8") as f:
+                known = {k["key_id"]: k["public_key"] for k in json.load(f)["keys"]}
+            for key_id in sorted(keys):
+                if known.get(key_id) != base64.b64encode(keys[key_id]).decode():
+                    self.mismatch("keys.json", "%s is not among the published keys" % key_id)
+                    del keys[key_id]
+        return keys
+
+    def checkpoints(self, account, keys):
+        """Returns the checkpoints by the version that they vouch for."""
+        found, previous, number = {}, "", 0
+
+        def visit(where, row, _):
+            nonlocal previous, number
+            sealed = json.loads(row["data"])
+            c = sealed["checkpoint"]
+            number += 1
+            message = signed_bytes(c)
+            signature = base64.b64decode(sealed["signature"])
+            if c["key_id"] not in keys:
+                self.mismatch(where, "checkpoint %d is signed with the unknown key %s" % (number, c["key_id"]))
+            elif not signed_by(keys[c["key_id"]], message, signature):
+                self.mismatch(where, "checkpoint %d has a wrong signature" % number)
+            if c["account_id"] != account or c["number"] != number or c["previous"] != previous:
+                self.mismatch(where, "checkpoint %s of %s does not follow the one before" % (c["number"], c["account_id"]))
+            previous, number = hashlib.sha256(message).hexdigest(), c["number"]
+            found[c["version"]] = (where, c)
+
+        self.chained("checkpoints.jsonl", "checkpoint/" + account, visit)
+        return found
+
+    def entries(self, account, checkpoints):
+        ledger, count, last, chain = Ledger(account), 0, 0, ""
+
+        def visit(where, row, head):
+            nonlocal count, last, chain
+            count, last, chain = count + 1, row["version"], head.hex()
+            postings = ledger.entry(row, lambda what: self.mismatch(where, what))
+            if sum(p["seconds"] for p in row["postings"]) != 0:
+                self.mismatch(where, "the postings do not sum to zero")
+            if row["postings"] != postings:
+                self.mismatch(where, "the postings do not follow from the entry")
+            sealed_at, c = checkpoints.pop(row["version"], (None, None))
+            if c:
+                told = (c["chain"], c["posted_seconds"], c["held_seconds"], c["available_seconds"], c["totals"])
+                made = (chain, ledger.posted, ledger.held, ledger.available(), ledger.totals)
+                for what, a, b in zip(("chain", "posted seconds", "held seconds", "available seconds", "totals"), told, made):
+                    if a != b:
+                        self.mismatch(sealed_at, "checkpoint %d vouches for other %s at version %d: %s, the entries give %s"
+                                      % (c["number"], what, row["version"], a, b))
+
+        self.chained("entries.jsonl", "credit/" + account, visit)
+        for version, (where, c) in sorted(checkpoints.items()):
+            self.mismatch(where, "checkpoint %d vouches for version %d, which is not among the entries" % (c["number"], version))
+        return ledger, count, last, chain
+
+    def statement(self, ledger, last, chain):
+        s = self.json("statement.json")
+        closing = s["closing"]
+        if (closing["posted_seconds"], closing["held_seconds"], closing["available_seconds"], closing["totals"]) != (
+                ledger.posted, ledger.held, ledger.available(), ledger.totals):
+            self.mismatch("statement.json", "the closing balance is not that of the entries")
+        if (s["version"], s["chain"]) != (last, chain) or s["account_id"] != ledger.account:
+            self.mismatch("statement.json", "it does not end with the last entry")
+        if [(t["version"], t["id"], t["balance_after_seconds"]) for t in s["transactions"]] != ledger.lines:
+            self.mismatch("statement.json", "the transactions are not those of the entries")
+        if sum(t["seconds_delta"] for t in s["transactions"]) != ledger.posted:
+            self.mismatch("statement.json", "the transactions do not add up to the balance")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Checks a ledger bundle.")
+    parser.add_argument("folder", nargs="?", default=os.path.dirname(os.path.abspath(__file__)))
+    parser.add_argument("--keys", metavar="FILE", help="the platform's published keys")
+    given = parser.parse_args()
+    check = Check(given.folder)
+    try:
+        manifest = check.files()
+        account, keys = manifest["account_id"], check.keys(given.keys)
+        checkpoints = check.checkpoints(account, keys)
+        sealed, count = max(checkpoints, default=0), len(checkpoints)
+        ledger, entries, last, chain = check.entries(account, checkpoints)
+        if entries != manifest["entries"] or count != manifest["checkpoints"]:
+            check.mismatch("manifest.json", "it counts other entries or checkpoints than there are")
+        check.statement(ledger, last, chain)
+    except (OSError,) + UNREADABLE as e:
+        print("MISMATCH  the bundle cannot be read: %s: %s" % (type(e).__name__, e))
+        print("VERDICT   NOT VALID")
+        return 1 if check.mismatches else 2
+    print("account   %s: %d seconds posted, %d held, %d available" % (account, ledger.posted, ledger.held, ledger.available()))
+    print("entries   %d, each in double entry, in one hash chain" % entries)
+    print("sealed    up to version %d by %d checkpoints; %d later entries are chained, not sealed" % (sealed, count, max(last - sealed, 0)))
+    print("keys      %s%s" % (", ".join(sorted(keys)) or "none", "" if given.keys else " (compare them with the published ones, or use --keys)"))
+    if check.mismatches:
+        print("VERDICT   NOT VALID: %d mismatches" % check.mismatches)
+        return 1
+    if not count:
+        print("VERDICT   VALID, but no checkpoint is signed: nobody vouches for it yet")
+        return 0
+    print("VERDICT   VALID: every entry, balance and signature holds")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
