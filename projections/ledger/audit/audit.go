@@ -1,0 +1,272 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"sync/atomic"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sync/errgroup"
+
+	"vqa/domain/credit"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
+	"vqa/projections"
+)
+
+// The number of readers, unless one is given: one for each processor, within these.
+const (
+	fewestReaders = 2
+	mostReaders   = 8
+)
+
+// Auditor verifies ledgers.
+type Auditor struct {
+	// Pool needs one connection more than there are readers.
+	Pool *pgxpool.Pool
+	// Codec decodes the entries.
+	Codec *codec.Codec
+	// Models are the read models of the ledger (ledger.Projections).
+	Models []projections.Projection
+	// Readers is how many connections read side by side; 0 for one a processor, at least 2
+	// and at most 8.
+	Readers int
+}
+
+// Scope is what to verify.
+type Scope struct {
+	// Accounts are the ids of the accounts whose ledgers are verified; all if there is none.
+	Accounts []string
+	// AllStreams adds the chains of every other stream of the log.
+	AllStreams bool
+}
+
+// Progress is told how many events of how many were verified. It is called by several
+// goroutines at once.
+type Progress func(done, total int64)
+
+// NoLedgerError says that nothing in the database knows a ledger of an account.
+type NoLedgerError struct{ AccountID string }
+
+func (e *NoLedgerError) Error() string { return fmt.Sprintf("account %s has no ledger", e.AccountID) }
+
+// Verify replays the ledgers in scope and reports every mismatch. Errors: *NoLedgerError,
+// or the log could not be read; a mismatch is none.
+func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (report Report, err error) {
+	readers := a.Readers
+	if readers == 0 {
+		readers = min(max(runtime.GOMAXPROCS(0), fewestReaders), mostReaders)
+	}
+	snap, err := openSnapshot(ctx, a.Pool, min(readers, max(int(a.Pool.Config().MaxConns)-1, 1)))
+	if err != nil {
+		return Report{}, err
+	}
+	defer func() { err = errors.Join(err, snap.close(ctx)) }()
+	scope.Accounts = slices.Compact(slices.Sorted(slices.Values(scope.Accounts)))
+	r := &run{snapshot: snap, scope: scope}
+	for _, m := range a.Models {
+		r.tables = append(r.tables, newTable(m))
+	}
+	if r.total, err = r.size(ctx); err != nil {
+		return Report{}, err
+	}
+	var done atomic.Int64
+	for _, tx := range snap.readers {
+		r.readers = append(r.readers, &reader{
+			scanner: scanner{tx: tx, codec: a.Codec, types: map[string]string{}},
+			tables:  r.tables, report: newReport(),
+			done: func(n int64) { progress(done.Add(n), max(r.total, done.Load())) },
+		})
+	}
+	return r.report(ctx)
+}
+
+// run is one audit.
+type run struct {
+	*snapshot
+	scope   Scope
+	tables  []*table
+	readers []*reader
+	total   int64
+}
+
+// size is the number of events in scope, as the heads of the streams have it.
+func (r *run) size(ctx context.Context) (int64, error) {
+	var n int64
+	err := r.planner.QueryRow(ctx, `select coalesce(sum(version), 0)::bigint from streams
+		where $1 or case when $2::text[] is null then starts_with(stream, 'credit/') else stream = any($2) end`,
+		r.scope.AllStreams, r.ledgers()).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("measure the log: %w", err)
+	}
+	return n, nil
+}
+
+// ledgers are the streams of the accounts in scope; nil for all.
+func (r *run) ledgers() []string {
+	var names []string
+	for _, id := range r.scope.Accounts {
+		names = append(names, fold.Credit.Stream(id).String())
+	}
+	return names
+}
+
+// report verifies the keys, the ledgers and then the other streams.
+func (r *run) report(ctx context.Context) (Report, error) {
+	if err := r.verifyKeys(ctx); err != nil {
+		return Report{}, err
+	}
+	if err := r.verifyLedgers(ctx); err != nil {
+		return Report{}, err
+	}
+	if r.scope.AllStreams {
+		if err := r.verifyOthers(ctx); err != nil {
+			return Report{}, err
+		}
+	}
+	total := newReport()
+	for _, reader := range r.readers {
+		total.merge(reader.report)
+	}
+	total.finish()
+	if len(r.scope.Accounts) > 0 {
+		for _, reader := range r.readers {
+			for _, id := range reader.unknown {
+				return Report{}, &NoLedgerError{id}
+			}
+		}
+	}
+	return total, nil
+}
+
+// spread lets all readers work on the pieces of a plan.
+func (r *run) spread(ctx context.Context, work func(*reader, context.Context, piece) error, plan func(ctx context.Context, emit func(piece) error) error) error {
+	pieces := make(chan piece)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(pieces)
+		return plan(ctx, func(p piece) error {
+			select {
+			case pieces <- p:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		})
+	})
+	for _, reader := range r.readers {
+		group.Go(func() error {
+			for p := range pieces {
+				if err := work(reader, ctx, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// verifyKeys verifies and folds the stream of the keys that checkpoints are signed with.
+func (r *run) verifyKeys(ctx context.Context) error {
+	name := fold.LedgerKeys.Stream(credit.LedgerKeysID).String()
+	found, err := headsOf(ctx, r.planner, []string{name})
+	if err != nil {
+		return err
+	}
+	h := &history{head: found[0]}
+	var keys credit.LedgerKeys
+	h.apply = func(e stored) {
+		h.account = e.account
+		if key, ok := e.event.(credit.LedgerKeyAdded); ok {
+			keys = fold.LedgerKeys.Evolve(keys, key)
+		}
+	}
+	first := r.readers[0]
+	if err := first.scan(ctx, true, func(_ string, e stored) { h.take(e) }, streamsSQL, []string{name}); err != nil {
+		return err
+	}
+	h.end()
+	first.report.add(h.verdict()...)
+	first.stream(h)
+	for _, reader := range r.readers {
+		reader.keys = keys
+	}
+	return nil
+}
+
+// verifyLedgers verifies the ledgers in scope: first those that the log knows, then those
+// that are only known elsewhere.
+func (r *run) verifyLedgers(ctx context.Context) error {
+	if len(r.scope.Accounts) > 0 {
+		return r.verifyNamed(ctx, r.scope.Accounts)
+	}
+	err := r.spread(ctx, (*reader).verify, func(ctx context.Context, emit func(piece) error) error {
+		return planCategory(ctx, r.planner, fold.Credit.Category(), partRows, emit)
+	})
+	if err != nil {
+		return err
+	}
+	unknown, err := strangers(ctx, r.planner, r.tables)
+	if err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for _, reader := range r.readers {
+		for _, stream := range reader.strays {
+			unknown = append(unknown, accountOf(stream))
+		}
+	}
+	var rest []string
+	for _, id := range unknown {
+		if !seen[id] {
+			seen[id] = true
+			rest = append(rest, id)
+		}
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	return r.verifyNamed(ctx, rest)
+}
+
+// verifyNamed verifies the ledgers of some accounts.
+func (r *run) verifyNamed(ctx context.Context, accounts []string) error {
+	var names []string
+	for _, id := range accounts {
+		names = append(names, fold.Credit.Stream(id).String())
+	}
+	found, err := headsOf(ctx, r.planner, names)
+	if err != nil {
+		return err
+	}
+	return r.spread(ctx, (*reader).verify, func(_ context.Context, emit func(piece) error) error {
+		for _, h := range found {
+			if err := whole(h, emit); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// verifyOthers verifies the chains of all streams that are no ledgers.
+func (r *run) verifyOthers(ctx context.Context) error {
+	categories, err := otherCategories(ctx, r.planner)
+	if err != nil {
+		return err
+	}
+	for _, category := range categories {
+		err := r.spread(ctx, (*reader).chains, func(ctx context.Context, emit func(piece) error) error {
+			return planCategory(ctx, r.planner, category, math.MaxInt64, emit)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

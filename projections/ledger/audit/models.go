@@ -1,0 +1,314 @@
+package audit
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
+	"vqa/projections"
+)
+
+// table is a read model of the ledger and how it is read.
+type table struct {
+	model   projections.Projection
+	columns []projections.Column
+	sql     string
+	// category is that of the streams its rows follow from.
+	category string
+	// perEntry says that each row follows from one event instead of a state.
+	perEntry bool
+	// account and version are the places of those columns, if there are such.
+	account, version int
+}
+
+// versionColumn is the column of a model of entries that says which event a row follows
+// from.
+const versionColumn = "version"
+
+func newTable(model projections.Projection) *table {
+	t := &table{model: model, columns: model.All(), category: model.Category().Category()}
+	// A model of entries has no rows of a state, whatever that is.
+	_, err := model.Rows("", nil)
+	t.perEntry = err == nil
+	var names []string
+	for i, c := range t.columns {
+		names = append(names, c.Name)
+		switch c.Name {
+		case model.Account():
+			t.account = i
+		case versionColumn:
+			t.version = i
+		}
+	}
+	t.sql = fmt.Sprintf("select %s from %s where %s = any($1)", strings.Join(names, ", "), model.Table(), model.Account())
+	return t
+}
+
+// loaded are rows of the read models that are still to be explained by the log.
+type loaded struct {
+	tables []*table
+	// rows are by table and id.
+	rows []map[string]*modelRow
+	// scratch holds a row that the log makes.
+	scratch []byte
+}
+
+// modelRow is a row as it was read.
+type modelRow struct {
+	account string
+	version int64
+	// cells are its columns in their binary form, each after its length.
+	cells []byte
+}
+
+// load reads the rows of accounts. The rows that follow from one event each can be
+// limited to the versions from first, if it is not 0, to before end. Those that follow from
+// a state are read if states is set.
+func load(ctx context.Context, tx pgx.Tx, tables []*table, accounts []string, first, end int64, states bool) (*loaded, error) {
+	l := &loaded{tables: tables, rows: make([]map[string]*modelRow, len(tables))}
+	for i, t := range tables {
+		sql, args := t.sql, []any{pgx.QueryResultFormats{pgx.BinaryFormatCode}, accounts}
+		switch {
+		case !t.perEntry && !states:
+			continue
+		case t.perEntry && first > 0:
+			sql, args = sql+" and version >= $2", append(args, first)
+			if end < math.MaxInt64 {
+				sql, args = sql+" and version < $3", append(args, end)
+			}
+		}
+		rows, err := tx.Query(ctx, sql, args...)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.model.Table(), err)
+		}
+		l.rows[i] = map[string]*modelRow{}
+		for rows.Next() {
+			raw := rows.RawValues()
+			row := &modelRow{account: string(raw[t.account])}
+			if t.perEntry {
+				row.version = number(raw[t.version])
+			}
+			size := 0
+			for _, cell := range raw {
+				size += len(cell) + binary.MaxVarintLen32
+			}
+			row.cells = make([]byte, 0, size)
+			for _, cell := range raw {
+				row.cells = appendCell(row.cells, cell)
+			}
+			l.rows[i][string(raw[0])] = row
+		}
+		if err := rows.Err(); err != nil {
+			return nil, fmt.Errorf("read %s: %w", t.model.Table(), err)
+		}
+	}
+	return l, nil
+}
+
+// appendCell writes the length and the bytes of a cell; null is not the empty one.
+func appendCell(to, cell []byte) []byte {
+	if cell == nil {
+		return append(to, 0)
+	}
+	to = binary.AppendUvarint(to, uint64(len(cell))+1)
+	return append(to, cell...)
+}
+
+// cells splits a row.
+func cells(row []byte) [][]byte {
+	var all [][]byte
+	for len(row) > 0 {
+		size, n := binary.Uvarint(row)
+		row = row[n:]
+		if size == 0 {
+			all = append(all, nil)
+			continue
+		}
+		all, row = append(all, row[:size-1]), row[size-1:]
+	}
+	return all
+}
+
+// postgresEpoch is the zero of a timestamptz, which counts microseconds.
+var postgresEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// appendValue writes a value of a row of the log as Postgres would send it.
+func appendValue(to []byte, v any) ([]byte, error) {
+	eight := func(n int64) []byte {
+		return append(append(to, 9), binary.BigEndian.AppendUint64(nil, uint64(n))...) //nolint:gosec // as it is read
+	}
+	switch x := v.(type) {
+	case string:
+		return appendCell(to, []byte(x)), nil
+	case int64:
+		return eight(x), nil
+	case time.Time:
+		return eight(x.UnixMicro() - postgresEpoch.UnixMicro()), nil
+	case *time.Time:
+		if x == nil {
+			return append(to, 0), nil
+		}
+		return eight(x.UnixMicro() - postgresEpoch.UnixMicro()), nil
+	default:
+		return nil, fmt.Errorf("a read model has a column of type %T, which the audit cannot compare", v)
+	}
+}
+
+// entry explains the rows that follow from one event.
+func (l *loaded) entry(h *history, category string, r eventstore.Recorded) {
+	for i, t := range l.tables {
+		if !t.perEntry || t.category != category {
+			continue
+		}
+		if row, ok := t.model.Entry(r); ok {
+			l.compare(h, i, row, fromEntry, place{"", r.Version, r.Position})
+		}
+	}
+}
+
+// state explains the rows that follow from the state after the last event of a stream.
+func (l *loaded) state(h *history, category, id string, state any) error {
+	for i, t := range l.tables {
+		if t.perEntry || t.category != category || h.version == 0 {
+			continue
+		}
+		rows, err := t.model.Rows(id, state)
+		if err != nil {
+			return err
+		}
+		for _, row := range rows {
+			l.compare(h, i, row, fromFold, place{"", h.version, h.position})
+		}
+	}
+	return nil
+}
+
+// compare holds a row that the log makes against the one that was read.
+func (l *loaded) compare(h *history, i int, made projections.Row, from source, at place) {
+	name := l.tables[i].model.Table()
+	read, ok := l.rows[i][made.ID]
+	if !ok {
+		h.note(finding{Balance, from, at.version, at, fmt.Sprintf("%s has no row %s", name, made.ID)})
+		return
+	}
+	delete(l.rows[i], made.ID)
+	want, err := l.encode(made)
+	if err != nil {
+		h.note(finding{Balance, from, at.version, at, fmt.Sprintf("%s cannot be compared: %v", name, err)})
+		return
+	}
+	if bytes.Equal(want, read.cells) {
+		return
+	}
+	if names := l.differ(h, l.tables[i], cells(want), cells(read.cells)); len(names) > 0 {
+		h.note(finding{Balance, from, at.version, at, fmt.Sprintf("%s differs in %s of the row %s", name, strings.Join(names, ", "), made.ID)})
+	}
+}
+
+// encode writes a row as it would be read.
+func (l *loaded) encode(row projections.Row) ([]byte, error) {
+	out, err := appendValue(l.scratch[:0], row.ID)
+	for _, v := range row.Values {
+		if err == nil {
+			out, err = appendValue(out, v)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	doc, err := json.Marshal(row.Doc)
+	if err != nil {
+		return nil, err
+	}
+	l.scratch = appendCell(out, doc)
+	return l.scratch, nil
+}
+
+// differ names the columns in which a row differs. A document in other words that mean
+// the same does not count.
+func (l *loaded) differ(h *history, t *table, want, read [][]byte) []string {
+	var names []string
+	for c, column := range t.columns {
+		switch {
+		case bytes.Equal(want[c], read[c]):
+		case column.Type != "json":
+			names = append(names, column.Name)
+		case sameJSON(want[c], read[c]):
+		case len(names) == 0 && h.details != nil && h.details(want[c], read[c]):
+			// Named already, and more exactly.
+		default:
+			names = append(names, column.Name)
+		}
+	}
+	return names
+}
+
+// openHolds names the open holds in which two documents of a balance differ, and reports
+// whether they differ in nothing else.
+func (a *account) openHolds(log, doc []byte) bool {
+	var want, read credit.State
+	if json.Unmarshal(log, &want) != nil || json.Unmarshal(doc, &read) != nil {
+		return false
+	}
+	differ := func(other credit.Holds, h credit.OpenHold) bool {
+		o, open := other.Get(h.SourceID)
+		sameTimes := o.CreatedAt.Equal(h.CreatedAt) && o.ExpiresAt.Equal(h.ExpiresAt)
+		o.CreatedAt, o.ExpiresAt = h.CreatedAt, h.ExpiresAt
+		return !open || !sameTimes || o != h
+	}
+	for h := range want.Holds.All() {
+		if differ(read.Holds, h) {
+			a.note(finding{
+				Hold, fromFold, a.version, a.opened[h.SourceID],
+				fmt.Sprintf("the read model does not have the hold %s of %s as the log has it", h.ID, h.SourceID),
+			})
+		}
+	}
+	for h := range read.Holds.All() {
+		if _, open := want.Holds.Get(h.SourceID); !open {
+			a.find(Hold, fromFold, a.version, a.position, "the read model has a hold %s of %s that is not open", h.ID, h.SourceID)
+		}
+	}
+	read.Holds = want.Holds
+	same, err := json.Marshal(read)
+	return err == nil && bytes.Equal(same, log)
+}
+
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// surplus names the rows of the accounts that nothing in the log explains.
+func (l *loaded) surplus(accounts map[string]*account) {
+	for i, t := range l.tables {
+		for _, id := range slices.Sorted(maps.Keys(l.rows[i])) {
+			row := l.rows[i][id]
+			h := accounts[row.account].history
+			if t.category == fold.Checkpoint.Category() {
+				h = accounts[row.account].seals.history
+			}
+			f := finding{
+				Balance, fromFold, h.version, place{"", h.version, h.position},
+				fmt.Sprintf("%s has the row %s, which no event explains", t.model.Table(), id),
+			}
+			if t.perEntry {
+				f.source, f.version, f.at.version = fromEntry, row.version, row.version
+			}
+			h.note(f)
+		}
+	}
+}

@@ -1,0 +1,214 @@
+package audit
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
+)
+
+// The sizes of what a reader takes at once. Streams longer than partRows are read in
+// parts, shorter ones together.
+const (
+	rangeRows    = 4096
+	rangeStreams = 512
+	partRows     = 8192
+	planPage     = 2048
+)
+
+// head is what the table streams says of a stream.
+type head struct {
+	stream  string
+	version int64
+	chain   eventstore.Chain
+}
+
+// noHead is the version of the head of a stream that has none.
+const noHead = -1
+
+// piece is what one reader verifies at once: a range of short streams or a part of a
+// long one.
+type piece struct {
+	// The streams after from and before to, or up to it: all that are in between, also
+	// those without a head.
+	from, to  string
+	including bool
+	heads     []head
+
+	part *part
+}
+
+// part is a run of versions of one stream.
+type part struct {
+	head
+	// first is the first version, end that after the last; 0 for all that come.
+	first, end int64
+	// The verified ledger so far comes from the part before and goes to the next; nil at
+	// the ends of the stream. Each channel carries one value and has room for it.
+	before, after chan *account
+}
+
+// whole are the parts of one stream.
+func whole(h head, emit func(piece) error) error {
+	var before chan *account
+	for first := int64(1); ; first += partRows {
+		p := part{head: h, first: first, before: before}
+		if first+partRows <= h.version {
+			p.end, p.after = first+partRows, make(chan *account, 1)
+		}
+		if err := emit(piece{part: &p}); err != nil || p.end == 0 {
+			return err
+		}
+		before = p.after
+	}
+}
+
+// planCategory emits pieces that together hold every event of a category of streams,
+// in the order of the names. Streams longer than longest are read in parts.
+func planCategory(ctx context.Context, tx pgx.Tx, category string, longest int64, emit func(piece) error) error {
+	first, end := category+"/", category+"0" // '0' comes after '/'
+	next := piece{from: first}
+	var rows int64
+	flush := func(to string, including bool) error {
+		next.to, next.including = to, including
+		done := next
+		next, rows = piece{from: to}, 0
+		return emit(done)
+	}
+	last := first
+	for {
+		page, err := headsPage(ctx, tx, last, first)
+		if err != nil {
+			return err
+		}
+		for _, h := range page {
+			last = h.stream
+			if h.version > longest {
+				if err := flush(h.stream, false); err != nil {
+					return err
+				}
+				if err := whole(h, emit); err != nil {
+					return err
+				}
+				continue
+			}
+			next.heads, rows = append(next.heads, h), rows+h.version
+			if rows >= rangeRows || len(next.heads) >= rangeStreams {
+				if err := flush(h.stream, true); err != nil {
+					return err
+				}
+			}
+		}
+		if len(page) < planPage {
+			break
+		}
+	}
+	// Where a collation sorts '0' elsewhere, the streams known by their heads are read all
+	// the same.
+	if err := tx.QueryRow(ctx, "select greatest($1, $2::text)", last, end).Scan(&end); err != nil {
+		return fmt.Errorf("plan the audit: %w", err)
+	}
+	return flush(end, true)
+}
+
+const headColumns = "select stream, version, chain from streams where "
+
+func headsPage(ctx context.Context, tx pgx.Tx, after, prefix string) ([]head, error) {
+	return heads(ctx, tx, headColumns+"stream > $1 and starts_with(stream, $2) order by stream limit $3", after, prefix, planPage)
+}
+
+// headsOf returns the heads of named streams, in the order of the names given; one
+// without a head has the version noHead.
+func headsOf(ctx context.Context, tx pgx.Tx, names []string) ([]head, error) {
+	found, err := heads(ctx, tx, headColumns+"stream = any($1)", names)
+	if err != nil {
+		return nil, err
+	}
+	byName := make(map[string]head, len(found))
+	for _, h := range found {
+		byName[h.stream] = h
+	}
+	all := make([]head, len(names))
+	for i, name := range names {
+		all[i] = head{stream: name, version: noHead}
+		if h, ok := byName[name]; ok {
+			all[i] = h
+		}
+	}
+	return all, nil
+}
+
+func heads(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]head, error) {
+	rows, err := tx.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of streams: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (head, error) {
+		var h head
+		var chain []byte
+		err := row.Scan(&h.stream, &h.version, &chain)
+		if err == nil && len(chain) != len(h.chain) {
+			err = fmt.Errorf("the chain of %s has %d bytes", h.stream, len(chain))
+		}
+		copy(h.chain[:], chain)
+		return h, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the heads of streams: %w", err)
+	}
+	return found, nil
+}
+
+// strangersSQL finds the accounts that have no head of a credit stream but are known
+// elsewhere.
+const strangersSQL = `
+select substr(c.stream, length('checkpoint/') + 1) from streams c
+ where starts_with(c.stream, 'checkpoint/')
+   and not exists (select from streams s where s.stream = 'credit/' || substr(c.stream, length('checkpoint/') + 1))`
+
+// strangers returns the accounts that only checkpoints or read models know.
+func strangers(ctx context.Context, tx pgx.Tx, tables []*table) ([]string, error) {
+	sql := strangersSQL
+	for _, t := range tables {
+		sql += fmt.Sprintf("\nunion select m.%[2]s from %[1]s m where not exists (select from streams s where s.stream = 'credit/' || m.%[2]s)",
+			t.model.Table(), t.model.Account())
+	}
+	rows, err := tx.Query(ctx, sql)
+	if err != nil {
+		return nil, fmt.Errorf("look for accounts without a ledger: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("look for accounts without a ledger: %w", err)
+	}
+	return found, nil
+}
+
+// otherCategories are those of all streams that no ledger consists of.
+func otherCategories(ctx context.Context, tx pgx.Tx) ([]string, error) {
+	rows, err := tx.Query(ctx, `select distinct split_part(stream, '/', 1) from streams order by 1`)
+	if err != nil {
+		return nil, fmt.Errorf("list the categories of streams: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("list the categories of streams: %w", err)
+	}
+	var others []string
+	for _, c := range all {
+		if c != fold.Credit.Category() && c != fold.Checkpoint.Category() && c != fold.LedgerKeys.Category() {
+			others = append(others, c)
+		}
+	}
+	return others, nil
+}
+
+// accountOf is the account that a credit or checkpoint stream belongs to.
+func accountOf(stream string) string {
+	_, id, _ := strings.Cut(stream, "/")
+	return id
+}

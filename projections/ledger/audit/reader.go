@@ -1,0 +1,289 @@
+package audit
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"vqa/domain/credit"
+	"vqa/eventstore/fold"
+)
+
+// reader verifies pieces of the log through one connection.
+type reader struct {
+	scanner
+	tables []*table
+	keys   credit.LedgerKeys
+	report Report
+	// strays are streams without a head that it came across.
+	strays []string
+	// unknown are accounts of which nothing was found anywhere.
+	unknown []string
+	// done is told how many entries were verified.
+	done func(entries int64)
+}
+
+// verify takes a piece of the ledgers.
+func (r *reader) verify(ctx context.Context, p piece) error {
+	if p.part != nil {
+		return r.longLedger(ctx, p.part)
+	}
+	names := make([]string, len(p.heads))
+	for i, h := range p.heads {
+		names[i] = accountOf(h.stream)
+	}
+	rows, err := load(ctx, r.tx, r.tables, names, 0, 0, true)
+	if err != nil {
+		return err
+	}
+	checkpoints, err := r.checkpoints(ctx, names)
+	if err != nil {
+		return err
+	}
+	accounts := make(map[string]*account, len(p.heads))
+	byID := make(map[string]*account, len(p.heads))
+	for i, h := range p.heads {
+		a := newAccount(h, rows, checkpoints[i])
+		accounts[h.stream], byID[a.id] = a, a
+	}
+	var current *account
+	entries := int64(0)
+	err = r.between(ctx, p, true, func(stream string, e stored) {
+		if current == nil || current.head.stream != stream {
+			known := false
+			if current, known = accounts[stream]; !known {
+				r.stray(stream)
+				return
+			}
+		}
+		current.take(e)
+		entries++
+	})
+	if err != nil {
+		return err
+	}
+	r.done(entries)
+	return r.finish(rows, byID)
+}
+
+// between scans the streams of a range.
+func (r *reader) between(ctx context.Context, p piece, decode bool, take func(string, stored)) error {
+	sql := betweenSQL
+	if p.including {
+		sql = upToSQL
+	}
+	return r.scan(ctx, decode, take, sql, p.from, p.to)
+}
+
+func (r *reader) stray(stream string) {
+	if n := len(r.strays); n == 0 || r.strays[n-1] != stream {
+		r.strays = append(r.strays, stream)
+	}
+}
+
+// checkpoints reads those of accounts with short ledgers, which cannot have more of them
+// than entries.
+func (r *reader) checkpoints(ctx context.Context, accounts []string) ([]*seals, error) {
+	names := make([]string, len(accounts))
+	for i, id := range accounts {
+		names[i] = fold.Checkpoint.Stream(id).String()
+	}
+	found, err := headsOf(ctx, r.tx, names)
+	if err != nil {
+		return nil, err
+	}
+	all, byName := make([]*seals, len(names)), make(map[string]*seals, len(names))
+	for i, h := range found {
+		all[i] = newSeals(h, r.keys)
+		byName[h.stream] = all[i]
+	}
+	return all, r.scan(ctx, true, func(stream string, e stored) { byName[stream].take(e) }, streamsSQL, names)
+}
+
+// longLedger verifies a part of a long ledger. Its chain is checked and its events are
+// decoded at once; they are folded when the parts before have been.
+func (r *reader) longLedger(ctx context.Context, p *part) error {
+	end := int64(math.MaxInt64)
+	if p.end > 0 {
+		end = p.end
+	}
+	var a *account
+	for first, ended := p.first, false; !ended; {
+		events, err := r.part(ctx, p.stream, first, end)
+		if err != nil {
+			return err
+		}
+		if a == nil {
+			if a, err = r.receive(ctx, p); err != nil {
+				return err
+			}
+		}
+		next := end
+		if ended = p.end > 0 || len(events) < partRows; !ended {
+			next = events[len(events)-1].version + 1
+		}
+		if err := r.foldPart(ctx, a, events, first, next); err != nil {
+			return err
+		}
+		first = next
+	}
+	if p.after != nil {
+		p.after <- a
+		return nil
+	}
+	return r.finish(a.rows, map[string]*account{a.id: a})
+}
+
+// part reads up to partRows events of one stream, and the one before them, which the
+// first must follow from.
+func (r *reader) part(ctx context.Context, stream string, first, end int64) ([]stored, error) {
+	var events []stored
+	err := r.scan(ctx, true, func(_ string, e stored) {
+		if e.version >= first {
+			events = append(events, e)
+		}
+	}, partSQL, stream, first-1, end, partRows+1)
+	return events[:min(len(events), partRows)], err
+}
+
+// receive begins a ledger or waits for the reader of the part before.
+func (r *reader) receive(ctx context.Context, p *part) (*account, error) {
+	if p.before != nil {
+		select {
+		case a := <-p.before:
+			return a, nil
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	heads, err := headsOf(ctx, r.tx, []string{fold.Checkpoint.Stream(accountOf(p.stream)).String()})
+	if err != nil {
+		return nil, err
+	}
+	return newAccount(p.head, nil, newSeals(heads[0], r.keys)), nil
+}
+
+// foldPart folds the versions from first to before end.
+func (r *reader) foldPart(ctx context.Context, a *account, events []stored, first, end int64) error {
+	last := end == math.MaxInt64
+	var err error
+	if a.rows, err = load(ctx, r.tx, r.tables, []string{a.id}, first, end, last); err != nil {
+		return err
+	}
+	if err := r.checkpointsTo(ctx, a.seals, end); err != nil {
+		return err
+	}
+	for _, e := range events {
+		a.take(e)
+	}
+	r.done(int64(len(events)))
+	if !last {
+		a.rows.surplus(map[string]*account{a.id: a})
+	}
+	return nil
+}
+
+// checkpointPage is how many checkpoints of a long ledger are read at once.
+const checkpointPage = 512
+
+// checkpointsTo reads the checkpoints that a ledger reaches before a version.
+func (r *reader) checkpointsTo(ctx context.Context, s *seals, version int64) error {
+	for !s.all && s.last.Version < version {
+		seen, after := 0, s.version
+		err := r.scan(ctx, true, func(_ string, e stored) {
+			if seen++; e.version > after {
+				s.take(e)
+			}
+		}, partSQL, s.head.stream, after, int64(math.MaxInt64), checkpointPage)
+		if err != nil {
+			return err
+		}
+		s.all = seen < checkpointPage
+	}
+	return nil
+}
+
+// finish ends ledgers whose events have all been folded.
+func (r *reader) finish(rows *loaded, accounts map[string]*account) error {
+	for _, a := range accounts {
+		err := errors.Join(
+			rows.state(a.history, fold.Credit.Category(), a.id, a.state),
+			rows.state(a.seals.history, fold.Checkpoint.Category(), a.id, a.seals.state),
+		)
+		if err != nil {
+			return err
+		}
+	}
+	rows.surplus(accounts)
+	for _, a := range accounts {
+		a.end()
+		a.seals.end(a)
+		found := append(a.verdict(), a.seals.verdict()...)
+		r.report.add(found...)
+		if r.count(a); a.taken == 0 && len(found) == 0 {
+			r.unknown = append(r.unknown, a.id)
+		}
+	}
+	return nil
+}
+
+// count adds a ledger to the report.
+func (r *reader) count(a *account) {
+	if a.taken > 0 {
+		r.report.Accounts++
+	}
+	r.report.Entries += a.taken
+	r.report.Checkpoints += a.seals.taken
+	for _, h := range []*history{a.history, a.seals.history} {
+		r.stream(h)
+	}
+	for name, seconds := range a.posted {
+		switch name {
+		case credit.Available(a.id):
+			name = customersAvailable
+		case credit.Reserved(a.id):
+			name = customersHeld
+		}
+		r.report.LedgerAccounts[name] += seconds
+	}
+}
+
+func (r *reader) stream(h *history) {
+	if h.taken > 0 {
+		r.report.Streams++
+		r.report.Events += h.taken
+	}
+}
+
+// chains verifies the chain of each stream of a range and nothing else.
+func (r *reader) chains(ctx context.Context, p piece) error {
+	streams := make(map[string]*history, len(p.heads))
+	for _, h := range p.heads {
+		streams[h.stream] = &history{head: h}
+	}
+	var current *history
+	err := r.between(ctx, p, false, func(stream string, e stored) {
+		if current == nil || current.head.stream != stream {
+			known := false
+			if current, known = streams[stream]; !known {
+				current = &history{head: head{stream: stream, version: noHead}}
+				streams[stream] = current
+			}
+			current.account = e.account
+		}
+		current.take(e)
+		if current.taken%partRows == 0 {
+			r.done(partRows)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	for _, h := range streams {
+		h.end()
+		r.report.add(h.verdict()...)
+		r.stream(h)
+		r.done(h.taken % partRows)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package audit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// damage are the places of a stream at which its history cannot be trusted.
+type damage struct {
+	events map[int64]bool
+	gaps   []gap
+	// first is the first of them; 0 when there is none.
+	first int64
+}
+
+func (d *damage) at(version int64) {
+	if d.first == 0 || version < d.first {
+		d.first = version
+	}
+	d.events[version] = true
+}
+
+// covers reports whether an event is damaged or missing.
+func (d *damage) covers(version int64) bool {
+	return d.events[version] || slices.ContainsFunc(d.gaps, func(g gap) bool { return g.first <= version && version <= g.last })
+}
+
+// verdict turns what was found in a stream into mismatches, one for each place and kind,
+// and leaves out what only follows from another.
+func (h *history) verdict() []Mismatch {
+	d := damage{events: map[int64]bool{}, gaps: h.gaps}
+	var proven []finding
+	for _, g := range h.gaps {
+		d.at(g.first)
+		proven = append(proven, finding{Missing, fromChain, g.first, place{"", g.first, g.position}, g.String()})
+	}
+	for _, f := range h.findings {
+		if f.source == fromChain && f.kind != Missing {
+			d.at(f.version)
+		}
+	}
+	for i, c := range explain(h.links) {
+		l := h.links[i]
+		f := finding{kind: Altered, version: l.row.Version, at: place{"", l.row.Version, l.position}}
+		switch {
+		case c.innocent:
+			continue
+		case c.belongs > 0:
+			f.kind, f.detail = Reordered, fmt.Sprintf("this was recorded as version %d", c.belongs)
+		default:
+			f = h.blame(f, l)
+		}
+		d.at(f.version)
+		proven = append(proven, f)
+	}
+	for _, f := range h.findings {
+		switch {
+		case f.source == fromEntry && d.covers(f.version):
+		case f.source == fromFold && d.first > 0 && f.version >= d.first:
+		default:
+			proven = append(proven, f)
+		}
+	}
+	return h.name(proven)
+}
+
+// blame decides which end of a broken link was altered. Whoever alters an event and
+// makes its hash anew breaks the link of the next one, which is innocent: the event that
+// also contradicts something else is named.
+func (h *history) blame(f finding, l *brokenLink) finding {
+	f.detail = "its hash does not follow from it and the event before, or that one was altered and its hash made anew"
+	before := f.version - 1
+	var suspect *finding
+	for i := range h.findings {
+		switch other := &h.findings[i]; other.version {
+		case f.version:
+			return f
+		case before:
+			suspect = other
+		}
+	}
+	if suspect == nil || slices.ContainsFunc(h.links, func(other *brokenLink) bool { return other.row.Version == before }) {
+		return f
+	}
+	return finding{
+		Altered, fromChain, before, place{"", before, l.beforeAt},
+		"its hash was made anew, and the next event does not follow from it (" + suspect.detail + ")",
+	}
+}
+
+// name makes one mismatch of the findings of a kind at a place.
+func (h *history) name(proven []finding) []Mismatch {
+	slices.SortStableFunc(proven, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(a.at.stream, b.at.stream), cmp.Compare(a.at.version, b.at.version), cmp.Compare(a.kind, b.kind))
+	})
+	var named []Mismatch
+	for _, f := range proven {
+		m := Mismatch{
+			AccountID: h.account, Kind: cmp.Or(h.only, f.kind), Stream: cmp.Or(f.at.stream, h.head.stream),
+			Version: f.at.version, Position: f.at.position, Detail: f.detail,
+		}
+		if n := len(named) - 1; n >= 0 && named[n].Version == m.Version && named[n].Kind == m.Kind && named[n].Stream == m.Stream {
+			named[n].Detail += "; " + m.Detail
+			continue
+		}
+		named = append(named, m)
+	}
+	if h.uncounted > 0 {
+		named = append(named, Mismatch{
+			AccountID: h.account, Kind: cmp.Or(h.only, Altered), Stream: h.head.stream, Version: h.version, Position: h.position,
+			Detail: fmt.Sprintf("%d more mismatches of this stream are not listed", h.uncounted),
+		})
+	}
+	return named
+}
+
+func (g gap) String() string {
+	if g.first == g.last {
+		return fmt.Sprintf("version %d is missing", g.first)
+	}
+	return fmt.Sprintf("versions %d to %d are missing", g.first, g.last)
+}
