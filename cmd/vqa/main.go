@@ -38,6 +38,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), ledgerCommand(), projectionsCommand(),
+		eventsCommand(), showCommand(), whyCommand(),
 		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
 	return root
 }

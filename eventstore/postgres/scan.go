@@ -39,14 +39,21 @@ func (s Stored) ParsedMeta() eventstore.Meta {
 	return meta
 }
 
-// Follows computes the event's chain from the one before it and reports whether it is
-// the one that is stored. Error: a chain or the stream's name cannot be read.
-func (s Stored) Follows(before eventstore.Chain) (bool, error) {
+// Follows reports whether the stored chain is the one that follows from the event as it
+// is stored and the one before it in the stream, nil for the first. Error: a chain or
+// the stream's name cannot be read.
+func (s Stored) Follows(before *Stored) (bool, error) {
 	stream, err := codec.ParseStreamID(s.Stream)
 	if err != nil {
 		return false, err
 	}
-	link := codec.Link(before, codec.Encoded{
+	var link eventstore.Chain
+	if before != nil {
+		if n, err := hex.Decode(link[:], []byte(before.Chain)); err != nil || n != len(link) {
+			return false, fmt.Errorf("%q is no chain: %w", before.Chain, err)
+		}
+	}
+	link = codec.Link(link, codec.Encoded{
 		Stream: stream, Version: s.Version, Type: s.Type, Data: s.Data, AccountID: s.AccountID, Meta: s.Meta,
 	})
 	return link.String() == s.Chain, nil
@@ -70,6 +77,8 @@ type Filter struct {
 	Correlations []string
 	// RequestID is the request id or the correlation id.
 	RequestID string
+	// Mentions is text that stands somewhere in the payload, such as an id.
+	Mentions string
 }
 
 // conditions is the filter in SQL, beginning with "true", and its arguments.
@@ -123,6 +132,9 @@ func (f Filter) conditions() (sql string, args []any) {
 	}
 	if f.RequestID != "" {
 		add("$%[1]d in (meta->>'request_id', meta->>'correlation_id')", f.RequestID)
+	}
+	if f.Mentions != "" {
+		add("strpos(data::text, $%d) > 0", f.Mentions)
 	}
 	return b.String(), args
 }

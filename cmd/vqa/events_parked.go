@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"vqa/eventstore/feed"
+)
+
+const parkedHelp = `An event that a subscriber could not handle, after five attempts, is parked with its error,
+and the subscriber goes on without it. Later events of its own stream went on as well, so
+when a parked event is handled after all it comes after them: LATER says how many.`
+
+func parkedCommand() *cobra.Command {
+	list := parkedListCommand()
+	cmd := &cobra.Command{
+		Use:   "parked",
+		Short: "Show, retry or give up events that a subscriber could not handle",
+		Long:  parkedHelp,
+		RunE:  list.RunE,
+	}
+	cmd.Flags().AddFlagSet(list.Flags())
+	cmd.AddCommand(list, parkedShowCommand(), parkedRetryCommand(), parkedDropCommand())
+	return strict(cmd, 0)
+}
+
+func parkedListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list [SUBSCRIBER]",
+		Short: "List parked events",
+		Long:  parkedHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			group := ""
+			if len(args) > 0 {
+				group = args[0]
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				parked, err := a.subscriptions().ParkedEvents(ctx, group, 0)
+				if err != nil {
+					return err
+				}
+				return printParked(cmd.OutOrStdout(), parked, asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0, 1)
+}
+
+func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
+	if asJSON {
+		return printJSON(out, parked)
+	}
+	s := newScreen(out)
+	if len(parked) == 0 {
+		fmt.Fprintln(s, "Nothing is parked.")
+		return nil
+	}
+	t := columns{{"SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"}}
+	for _, p := range parked {
+		t = append(t, []string{
+			p.Subscriber, strconv.FormatInt(p.Position, 10), p.Type, p.Stream, strconv.Itoa(p.Attempts),
+			stamp(p.At), strconv.FormatInt(p.LaterInStream, 10), firstLine(p.Error, 60),
+		})
+	}
+	t.print(s)
+	return nil
+}
+
+// firstLine is the beginning of a text.
+func firstLine(text string, limit int) string {
+	line, rest, _ := strings.Cut(text, "\n")
+	if runes := []rune(line); len(runes) > limit {
+		return string(runes[:limit-1]) + "…"
+	}
+	if rest != "" {
+		return line + " …"
+	}
+	return line
+}
+
+// shownParked is a parked event with its payload.
+type shownParked struct {
+	feed.Parked
+	Event shownEvent `json:"event"`
+}
+
+func parkedShowCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show SUBSCRIBER POSITION",
+		Short: "Show a parked event with its whole error",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			position, err := onePosition(args)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				parked, err := a.parked(ctx, args[0], position)
+				if err != nil {
+					return err
+				}
+				shown := shownParked{Parked: parked[0]}
+				if shown.Event, err = a.event(ctx, position); err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), shown)
+				}
+				s := newScreen(cmd.OutOrStdout())
+				fmt.Fprintf(s, "parked for %s after %d attempts, %s UTC; %d later events of its stream went on\n%s\n\n",
+					s.paint(bold, shown.Subscriber), shown.Attempts, stamp(shown.At), shown.LaterInStream, s.paint(boldRed, shown.Error))
+				return printShownEvent(s, shown.Event)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 2)
+}
+
+// onePosition reads the second argument.
+func onePosition(args []string) (int64, error) {
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	if err != nil || n < 1 {
+		return 0, fmt.Errorf("%q is no position", args[1])
+	}
+	return n, nil
+}
+
+// positionOrAll reads the second argument, or 0 for all of them.
+func positionOrAll(args []string, all bool) (int64, error) {
+	switch {
+	case all && len(args) == 1:
+		return 0, nil
+	case all || len(args) == 1:
+		return 0, errors.New("say either a POSITION or --all")
+	}
+	return onePosition(args)
+}
+
+// parked returns the parked events of a subscriber at one position or at all (0); at
+// least one.
+func (a *app) parked(ctx context.Context, group string, position int64) ([]feed.Parked, error) {
+	f := a.subscriptions()
+	if err := f.MustKnow(ctx, group, subscriberNames()...); err != nil {
+		return nil, err
+	}
+	parked, err := f.ParkedEvents(ctx, group, position)
+	if err == nil && len(parked) == 0 {
+		err = fmt.Errorf("nothing is parked for %s", group)
+		if position > 0 {
+			err = fmt.Errorf("position %d is not parked for %s", position, group)
+		}
+	}
+	return parked, err
+}
+
+func parkedRetryCommand() *cobra.Command {
+	var o replayOptions
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "retry SUBSCRIBER POSITION | retry SUBSCRIBER --all",
+		Short: "Deliver parked events again; those that succeed are no longer parked",
+		Long: `Delivers one parked event, or all of a subscriber in order, again. Those that succeed are no
+longer parked; those that fail stay, with the newer error, and the exit status is 1.
+The running service delivers them, as it does a replay (vqa events replay --help).`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			position, err := positionOrAll(args, all)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				parked, err := a.parked(ctx, args[0], position)
+				if err != nil {
+					return err
+				}
+				return a.redeliver(ctx, cmd, feed.ReplayOrder{
+					Subscriber: args[0], From: parked[0].Position, To: parked[len(parked)-1].Position,
+					OnlyParked: true, By: operator(),
+				}, o)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.BoolVar(&all, "all", false, "every parked event of the subscriber")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only count what would be delivered")
+	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
+	return strict(cmd, 1, 2)
+}
+
+func parkedDropCommand() *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "drop SUBSCRIBER POSITION | drop SUBSCRIBER --all",
+		Short: "Give up parked events; they stay in the log",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			position, err := positionOrAll(args, all)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				if _, err := a.parked(ctx, args[0], position); err != nil {
+					return err
+				}
+				n, err := a.subscriptions().DropParked(ctx, args[0], position)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), map[string]any{"subscriber": args[0], "dropped": n})
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s gives up %d parked events.\n", args[0], n)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "every parked event of the subscriber")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 1, 2)
+}

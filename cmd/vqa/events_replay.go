@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/eventstore/feed"
+)
+
+func replayCommand() *cobra.Command {
+	var o replayOptions
+	cmd := &cobra.Command{
+		Use:   "replay SUBSCRIBER --from POSITION --to POSITION",
+		Short: "Deliver a part of the log to a subscriber again",
+		Long: `Delivers the events from one position to another, both included, to a subscriber again, in
+order and without moving its position. Handlers are idempotent: a job that an event called
+for is not enqueued twice while River still knows it (a finished one for a day), and work
+that is done is refused when it is claimed again.
+
+The running service delivers it, between the batches of new events: only there is the
+handler with all that it works with, and only under the subscriber's lock can a replay not
+run beside a live delivery. Without a running service the order waits for one. The command
+shows the progress; Ctrl-C ends the command, not the replay (--cancel does).
+An event that fails is parked (vqa events parked), and the replay goes on.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := o.check(); err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				if err := a.subscriptions().MustKnow(ctx, args[0], subscriberNames()...); err != nil {
+					return err
+				}
+				if o.cancel {
+					return a.cancelReplays(ctx, cmd.OutOrStdout(), args[0], o.json)
+				}
+				order := feed.ReplayOrder{Subscriber: args[0], From: o.from, To: o.to, By: operator()}
+				return a.redeliver(ctx, cmd, order, o)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.Int64Var(&o.from, "from", 0, "first position")
+	flags.Int64Var(&o.to, "to", 0, "last position")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only count what would be delivered")
+	flags.BoolVar(&o.cancel, "cancel", false, "end the open replays of the subscriber")
+	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
+	return strict(cmd, 1)
+}
+
+// replayOptions are the flags of what delivers again.
+type replayOptions struct {
+	from, to                     int64
+	dryRun, cancel, detach, json bool
+}
+
+func (o replayOptions) check() error {
+	switch {
+	case o.cancel && (o.from != 0 || o.to != 0 || o.dryRun):
+		return errors.New("--cancel stands alone")
+	case !o.cancel && (o.from < 1 || o.to < o.from):
+		return errors.New("--from and --to are required: the first and the last position, from 1")
+	}
+	return nil
+}
+
+// redeliver orders a replay and shows it to its end, unless nobody is there to deliver.
+func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.ReplayOrder, o replayOptions) error {
+	out := cmd.OutOrStdout()
+	if o.dryRun {
+		counts, err := a.subscriptions().Preview(ctx, order)
+		if err != nil {
+			return err
+		}
+		return printPreview(out, counts, o.json)
+	}
+	r, err := a.subscriptions().Replay(ctx, order)
+	if err != nil {
+		return err
+	}
+	running, err := a.store.Nodes(ctx)
+	if err != nil {
+		return err
+	}
+	if running > 0 && !o.detach {
+		if r, err = a.awaitReplay(ctx, cmd.ErrOrStderr(), r); err != nil {
+			return err
+		}
+	}
+	if o.json {
+		return errors.Join(printJSON(out, r), replayVerdict(r))
+	}
+	fmt.Fprintln(out, replayOutcome(r, running))
+	return replayVerdict(r)
+}
+
+// replayPoll is how often the progress of a replay is looked at.
+const replayPoll = 100 * time.Millisecond
+
+// awaitReplay shows a replay until it is finished or ctx ends.
+func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Replay) (feed.Replay, error) {
+	bar := newProgress(progressTo, "replaying", "events")
+	defer bar.finish()
+	tick := time.NewTicker(replayPoll)
+	defer tick.Stop()
+	for r.FinishedAt == nil {
+		select {
+		case <-ctx.Done():
+			return r, nil
+		case <-tick.C:
+		}
+		next, err := a.subscriptions().ReplayProgress(ctx, r.ID)
+		switch {
+		case ctx.Err() != nil:
+			return r, nil //nolint:nilerr // the command was asked to end, the replay was not
+		case err != nil:
+			return r, err
+		}
+		r = next
+		bar.set(r.Delivered, r.Events)
+	}
+	return r, nil
+}
+
+// replayVerdict is the exit status: 1 when something failed.
+func replayVerdict(r feed.Replay) error {
+	if r.Failed > 0 {
+		return exitError(1)
+	}
+	return nil
+}
+
+func replayOutcome(r feed.Replay, running int) string {
+	what := fmt.Sprintf("Replay %d to %s", r.ID, r.Subscriber)
+	switch {
+	case r.Canceled:
+		return fmt.Sprintf("%s was canceled after %d of %d events.", what, r.Delivered, r.Events)
+	case r.FinishedAt != nil && r.Failed > 0:
+		return fmt.Sprintf("%s: %d events were delivered; %d of them failed and are parked.", what, r.Delivered, r.Failed)
+	case r.FinishedAt != nil:
+		return fmt.Sprintf("%s: %d events were delivered.", what, r.Delivered)
+	case running == 0:
+		return fmt.Sprintf("%s: %d events wait for a service; none is running.", what, r.Events)
+	}
+	return fmt.Sprintf("%s: %d of %d events were delivered so far; it goes on (vqa events subscribers).", what, r.Delivered, r.Events)
+}
+
+func printPreview(out io.Writer, counts map[string]int64, asJSON bool) error {
+	var total int64
+	t := columns{{"TYPE", "EVENTS"}}
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		total += counts[kind]
+		t = append(t, []string{kind, thousands(counts[kind])})
+	}
+	if asJSON {
+		return printJSON(out, map[string]any{"events": total, "types": counts})
+	}
+	s := newScreen(out)
+	fmt.Fprintf(s, "  %s events would be delivered again\n\n", s.paint(bold, thousands(total)))
+	t.print(s)
+	return nil
+}
+
+func (a *app) cancelReplays(ctx context.Context, out io.Writer, group string, asJSON bool) error {
+	canceled, err := a.subscriptions().CancelReplays(ctx, group)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(out, canceled)
+	}
+	for _, r := range canceled {
+		fmt.Fprintln(out, replayOutcome(r, 0))
+	}
+	if len(canceled) == 0 {
+		fmt.Fprintf(out, "%s has no open replay.\n", group)
+	}
+	return nil
+}

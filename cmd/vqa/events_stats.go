@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/eventstore/postgres"
+)
+
+func eventsStatsCommand() *cobra.Command {
+	var f eventFilter
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "stats",
+		Short: "Count the events of the log by type, day and account",
+		Long: `Counts the events that fit, and the bytes of their payloads and metadata, in one pass over
+the log: by type, by day (UTC, the last 31 with events), and for the ten busiest accounts.
+
+` + filterHelp,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(); err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				filter, err := f.filter(ctx, a.history())
+				if err != nil {
+					return err
+				}
+				c, err := a.store.Census(ctx, filter)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), c)
+				}
+				printCensus(newScreen(cmd.OutOrStdout()), c)
+				return nil
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+func printCensus(s screen, c postgres.Census) {
+	fmt.Fprintf(s, "  %s events in %s streams, %s", s.paint(bold, thousands(c.Events)), thousands(c.Streams), byteSize(c.Bytes))
+	if c.Events == 0 {
+		fmt.Fprintln(s)
+		return
+	}
+	took := c.Last.Sub(*c.First)
+	fmt.Fprintf(s, "\n  from %s to %s UTC", stamp(*c.First), stamp(*c.Last))
+	if took > time.Second {
+		fmt.Fprintf(s, ", %.3g events/s", float64(c.Events)/took.Seconds())
+	}
+	fmt.Fprintln(s)
+	for _, list := range []struct {
+		head   string
+		rows   []postgres.Tally
+		shares bool
+	}{{"TYPE", c.Types, true}, {"DAY", c.Days, false}, {"ACCOUNT", c.Accounts, true}} {
+		t := columns{{list.head, "EVENTS", "SHARE", "BYTES", "BYTES EACH"}}
+		for _, row := range list.rows {
+			name := row.Name
+			if name == "" {
+				name = "(none)"
+			}
+			t = append(t, []string{
+				name, thousands(row.Events), fmt.Sprintf("%.1f%%", 100*float64(row.Events)/float64(c.Events)),
+				thousands(row.Bytes), thousands(row.Bytes / row.Events),
+			})
+		}
+		fmt.Fprintln(s)
+		t.print(s)
+	}
+}

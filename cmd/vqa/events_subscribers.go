@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/eventstore/feed"
+	"vqa/handlers/react"
+)
+
+// subscriberNames are the subscribers of this program.
+func subscriberNames() []string { return []string{react.Group} }
+
+// shownSubscribers is what vqa events subscribers prints.
+type shownSubscribers struct {
+	// Head is the position up to which the log is settled.
+	Head int64 `json:"head"`
+	// Processes counts the running services, each of which serves every subscriber.
+	Processes   int               `json:"processes"`
+	Subscribers []feed.Subscriber `json:"subscribers"`
+}
+
+func subscribersCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "subscribers",
+		Short: "Show how far each subscriber of the log is",
+		Long: `Shows each subscriber's position, how many events it is behind and how old the oldest of
+them is, how many events are parked, and whether a process is delivering to it at this
+moment (it holds the subscriber's lock). Between two polls nobody does; whether anybody
+will is told by the number of running processes.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				all, err := a.shownSubscribers(ctx)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), all)
+				}
+				printSubscribers(newScreen(cmd.OutOrStdout()), all)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+func (a *app) shownSubscribers(ctx context.Context) (s shownSubscribers, err error) {
+	if s.Head, err = a.store.Settled(ctx); err != nil {
+		return s, err
+	}
+	if s.Processes, err = a.store.Nodes(ctx); err != nil {
+		return s, err
+	}
+	s.Subscribers, err = a.subscriptions().Subscribers(ctx, subscriberNames()...)
+	return s, err
+}
+
+func printSubscribers(s screen, all shownSubscribers) {
+	running := "no service is running"
+	if all.Processes > 0 {
+		running = fmt.Sprintf("%d running", all.Processes)
+	}
+	fmt.Fprintf(s, "  the log ends at %s; %s\n\n", s.paint(bold, strconv.FormatInt(all.Head, 10)), running)
+	t := columns{{"SUBSCRIBER", "POSITION", "BEHIND", "BY", "PARKED", "STATE", "REPLAY"}}
+	for _, x := range all.Subscribers {
+		state, replay := "waiting", "-"
+		switch {
+		case x.Delivering:
+			state = "delivering"
+		case all.Processes == 0:
+			state = "nobody"
+		}
+		if x.Replay != nil {
+			replay = fmt.Sprintf("%d of %d", x.Replay.Delivered, x.Replay.Events)
+		}
+		t = append(t, []string{
+			x.Name, strconv.FormatInt(x.Position, 10), strconv.FormatInt(x.LagEvents, 10), lag(x.LagSeconds),
+			strconv.FormatInt(x.Parked, 10), state, replay,
+		})
+	}
+	t.print(s)
+}
+
+// lag is a time in seconds for people.
+func lag(s float64) string {
+	if s == 0 {
+		return "-"
+	}
+	return rough(time.Duration(s * float64(time.Second)))
+}
+
+// rough is a duration with about three digits.
+func rough(d time.Duration) string {
+	switch {
+	case d < time.Millisecond:
+		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < time.Second:
+		return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1e3)
+	case d < time.Minute:
+		return fmt.Sprintf("%.3g s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days", int(d.Hours()/24))
+}
+
+func resetCommand() *cobra.Command {
+	var to string
+	var dryRun, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "reset SUBSCRIBER --to POSITION|start|end",
+		Short: "Set the position of a subscriber",
+		Long: `Makes a subscriber go on with the event after POSITION: start delivers the whole log again,
+end skips everything that is recorded. Waits for the batch that is being delivered. Events
+that are skipped are never delivered, unless by vqa events replay.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			position, err := parsePosition(to)
+			if err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				m, err := a.reset(ctx, args[0], position, dryRun)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), m)
+				}
+				done, what := "goes", "nothing changes"
+				if dryRun {
+					done = "would go"
+				}
+				switch {
+				case m.Again > 0:
+					what = thousands(m.Again) + " events are delivered again"
+				case m.Skipped > 0:
+					what = thousands(m.Skipped) + " events are skipped"
+				}
+				fmt.Fprintf(cmd.OutOrStdout(), "%s %s from %d to %d: %s.\n", m.Subscriber, done, m.From, m.To, what)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&to, "to", "", "position that counts as done, start or end")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would happen")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 1)
+}
+
+// endOfLog is the position that "end" stands for until the log is asked.
+const endOfLog = -1
+
+func parsePosition(text string) (int64, error) {
+	switch text {
+	case "start":
+		return 0, nil
+	case "end":
+		return endOfLog, nil
+	case "":
+		return 0, errors.New("--to is required: a position, start or end")
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("--to must be a position, start or end, not %q", text)
+	}
+	return n, nil
+}
+
+func (a *app) reset(ctx context.Context, group string, to int64, dryRun bool) (feed.Move, error) {
+	f := a.subscriptions()
+	if err := f.MustKnow(ctx, group, subscriberNames()...); err != nil {
+		return feed.Move{}, err
+	}
+	if to == endOfLog {
+		settled, err := a.store.Settled(ctx)
+		if err != nil {
+			return feed.Move{}, err
+		}
+		to = settled
+	}
+	return f.Reset(ctx, group, to, dryRun)
+}

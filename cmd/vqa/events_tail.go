@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/eventstore/feed"
+	"vqa/eventstore/postgres"
+)
+
+// tailPage is how many events are read at a time, tailPoll how often the log is looked
+// at when no wake-up comes.
+const (
+	tailPage = 500
+	tailPoll = 2 * time.Second
+)
+
+func eventsTailCommand() *cobra.Command {
+	var f eventFilter
+	var from int64
+	var last int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "tail",
+		Short: "Follow the log until Ctrl-C",
+		Long: `Prints the last events that fit and then each new one as it is committed, in the order of
+the log and without a gap, until Ctrl-C. --from POSITION begins there instead: after an
+interruption, the position after the last one seen. With --json each is a line of its own.
+
+` + filterHelp,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := f.check()
+			if err == nil && (from < 0 || last < 0 || last > maxListed) {
+				err = fmt.Errorf("--from must not be negative, --last must be from 0 to %d", maxListed)
+			}
+			if err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				filter, err := f.filter(ctx, a.history())
+				if err != nil {
+					return err
+				}
+				t := tail{app: a, filter: filter, out: cmd.OutOrStdout(), json: asJSON, done: from - 1}
+				if from == 0 {
+					err = t.begin(ctx, last)
+				}
+				if err == nil {
+					err = t.follow(ctx)
+				}
+				if ctx.Err() != nil {
+					return nil // Ctrl-C is how it ends
+				}
+				return err
+			})
+		},
+	}
+	f.register(cmd)
+	flags := cmd.Flags()
+	flags.Int64Var(&from, "from", 0, "begin with this position")
+	flags.IntVar(&last, "last", 10, "how many of the last events to print first")
+	flags.BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
+	cmd.MarkFlagsMutuallyExclusive("from", "last")
+	return strict(cmd, 0)
+}
+
+// tail follows the log.
+type tail struct {
+	*app
+	filter postgres.Filter
+	out    io.Writer
+	json   bool
+	// done is the position up to which everything that fits was printed.
+	done int64
+}
+
+// begin prints the last events.
+func (t *tail) begin(ctx context.Context, last int) error {
+	settled, err := t.store.Settled(ctx)
+	if err != nil {
+		return err
+	}
+	t.done = settled
+	if last == 0 || settled == 0 {
+		return nil
+	}
+	f := t.filter
+	if f.Before == 0 || f.Before > settled {
+		f.Before = settled + 1
+	}
+	events, err := t.store.Scan(ctx, f, last, true)
+	if err != nil {
+		return err
+	}
+	return printEvents(t.out, events, t.json)
+}
+
+// follow prints what is committed until ctx ends, or the bound of the filter is passed.
+func (t *tail) follow(ctx context.Context) error {
+	listener := feed.New(t.pool, t.codec, t.log)
+	wake, stop := listener.Watch()
+	defer stop()
+	listening, end := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer end()
+	running.Go(func() {
+		// It reports a lost connection itself, and polling goes on without it.
+		_ = listener.Run(listening)
+	})
+	poll := time.NewTicker(tailPoll)
+	defer poll.Stop()
+	for {
+		if err := t.catchUp(ctx); err != nil {
+			return err
+		}
+		if t.filter.Before > 0 && t.done >= t.filter.Before-1 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-wake:
+		case <-poll.C:
+		}
+	}
+}
+
+// catchUp prints what fits up to where the log is settled.
+func (t *tail) catchUp(ctx context.Context) error {
+	settled, err := t.store.Settled(ctx)
+	if err != nil {
+		return err
+	}
+	for t.done < settled {
+		f := t.filter
+		f.After = max(f.After, t.done)
+		if f.Before == 0 || f.Before > settled {
+			f.Before = settled + 1
+		}
+		events, err := t.store.Scan(ctx, f, tailPage, false)
+		if err != nil {
+			return err
+		}
+		if err := printEvents(t.out, events, t.json); err != nil {
+			return err
+		}
+		if len(events) < tailPage {
+			t.done = settled
+			break
+		}
+		t.done = events[len(events)-1].Position
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/eventstore"
+	"vqa/eventstore/postgres"
+	"vqa/projections/history"
+)
+
+// showOptions are the flags of vqa show.
+type showOptions struct {
+	at, diff string
+	version  int64
+	events   bool
+	json     bool
+}
+
+func showCommand() *cobra.Command {
+	var o showOptions
+	cmd := &cobra.Command{
+		Use:   "show ID [--at TIME | --version N | --diff A..B]",
+		Short: "Show what something is, or was at any time, folded from its events",
+		Long: `Folds the events of a stream and prints the state, with its version, its time and the
+hash chain up to it. Nothing but the log is read: no snapshot, no read model.
+
+ID is a video_, an_ or acct_ id, a key_ (its part of the account), a txn_ (the account's
+credit as that transaction left it), or the name of a stream such as credit/acct_…. An
+account shows its streams account, credit and checkpoint.
+
+TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:00",
+2026-11-20), or how long ago (90m, 36h). --diff 3..7 shows field by field what versions
+4 to 7 changed; 0 is the state before the first event, and ..7 or 3.. leave an end open.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			moment, diff, err := o.parse(clock())
+			if err != nil {
+				return usage(cmd, err)
+			}
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				reader := a.history()
+				subject, err := reader.Resolve(ctx, args[0])
+				if err != nil {
+					return err
+				}
+				if diff != nil {
+					return showDiff(ctx, cmd, reader, subject, *diff, o.json)
+				}
+				shown, err := a.show(ctx, reader, subject, moment, o.events)
+				if err != nil {
+					return err
+				}
+				if o.json {
+					return printJSON(cmd.OutOrStdout(), shown)
+				}
+				return printShown(newScreen(cmd.OutOrStdout()), shown)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.at, "at", "", "the state as it was at this time")
+	flags.Int64Var(&o.version, "version", 0, "the state after this version of the stream")
+	flags.StringVar(&o.diff, "diff", "", "what changed between two versions, A..B")
+	flags.BoolVar(&o.events, "events", false, "list the events that were folded")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
+	cmd.MarkFlagsMutuallyExclusive("at", "version", "diff")
+	return strict(cmd, 1)
+}
+
+// usage prints what is wrong with the arguments.
+func usage(cmd *cobra.Command, err error) error {
+	fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
+	return exitUsage
+}
+
+// versions are the ends of a --diff; to is -1 for the newest.
+type versions struct{ from, to int64 }
+
+func (o showOptions) parse(now time.Time) (history.Moment, *versions, error) {
+	m := history.Moment{Version: o.version}
+	switch {
+	case o.version < 0:
+		return m, nil, errors.New("--version must be greater than 0")
+	case o.at != "":
+		at, err := parseMoment(o.at, now)
+		m.At = at
+		return m, nil, err
+	case o.diff != "":
+		v, err := parseVersions(o.diff)
+		return m, &v, err
+	}
+	return m, nil, nil
+}
+
+func parseVersions(text string) (versions, error) {
+	from, to, ok := strings.Cut(text, "..")
+	v := versions{to: -1}
+	for _, end := range []struct {
+		text string
+		into *int64
+	}{{from, &v.from}, {to, &v.to}} {
+		if end.text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(end.text, 10, 64)
+		if err != nil || n < 0 {
+			ok = false
+		}
+		*end.into = n
+	}
+	if !ok || v.to >= 0 && v.to <= v.from {
+		return v, fmt.Errorf("--diff must be two ascending versions, such as 3..7, not %q", text)
+	}
+	return v, nil
+}
+
+// momentForms are the times that a person may write, in UTC unless they say otherwise.
+var momentForms = []string{
+	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
+}
+
+// parseMoment reads a time, or how long ago it was.
+func parseMoment(text string, now time.Time) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return now.Add(-ago), nil
+	}
+	for _, form := range momentForms {
+		if at, err := time.Parse(form, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is no time: write 2026-11-20T12:00:00Z, 2026-11-20, or how long ago it was, such as 90m", text)
+}
+
+// shownStream is a state with the events that led to it.
+type shownStream struct {
+	history.State
+	Events []postgres.Stored `json:"events,omitempty"`
+}
+
+// shown is what vqa show prints.
+type shown struct {
+	ID      string        `json:"id"`
+	Streams []shownStream `json:"streams"`
+}
+
+// maxShownEvents bounds the list of --events; the last ones are shown.
+const maxShownEvents = 1000
+
+// show folds the streams of a subject.
+func (a *app) show(ctx context.Context, r *history.Reader, subject history.Subject, m history.Moment, events bool) (shown, error) {
+	out := shown{ID: subject.ID, Streams: []shownStream{}}
+	streams := subject.Streams
+	switch {
+	case len(streams) == 0:
+		return out, fmt.Errorf("%s has no state of its own; see vqa why %s", subject.ID, subject.ID)
+	case m.Version > 0:
+		streams = streams[:1]
+	case subject.Version > 0 && m.At.IsZero():
+		m.Version = subject.Version
+	}
+	existed := false
+	for _, stream := range streams {
+		s, err := r.StateAt(ctx, stream, m)
+		if err != nil {
+			return out, err
+		}
+		existed = existed || s.Latest > 0
+		if s.Version == 0 {
+			continue
+		}
+		s.State = subject.Narrow(s.State)
+		one := shownStream{State: s}
+		if events {
+			f := postgres.Filter{Streams: []string{s.Stream}, Before: s.Position + 1}
+			if one.Events, err = a.store.Scan(ctx, f, maxShownEvents, true); err != nil {
+				return out, err
+			}
+		}
+		out.Streams = append(out.Streams, one)
+	}
+	switch {
+	case !existed:
+		return out, &history.UnknownError{ID: subject.ID}
+	case len(out.Streams) == 0:
+		return out, fmt.Errorf("%s did not exist yet at %s", subject.ID, m.At.UTC().Format(time.RFC3339))
+	}
+	return out, nil
+}
+
+// shownDiff is what vqa show --diff prints.
+type shownDiff struct {
+	Stream  string           `json:"stream"`
+	From    int64            `json:"from_version"`
+	To      int64            `json:"to_version"`
+	Changes []history.Change `json:"changes"`
+}
+
+func showDiff(ctx context.Context, cmd *cobra.Command, r *history.Reader, subject history.Subject, v versions, asJSON bool) error {
+	if len(subject.Streams) == 0 {
+		return fmt.Errorf("%s has no state of its own; see vqa why %s", subject.ID, subject.ID)
+	}
+	stream := subject.Streams[0]
+	after, err := r.StateAt(ctx, stream, history.Moment{Version: max(v.to, 0)})
+	if err != nil {
+		return err
+	}
+	before, err := stateBefore(ctx, r, stream, v.from)
+	if err != nil {
+		return err
+	}
+	if after.Version == 0 {
+		return &history.UnknownError{ID: subject.ID}
+	}
+	d := shownDiff{Stream: stream.String(), From: before.Version, To: after.Version}
+	if d.Changes, err = history.Diff(subject.Narrow(before.State), subject.Narrow(after.State)); err != nil {
+		return err
+	}
+	if asJSON {
+		return printJSON(cmd.OutOrStdout(), d)
+	}
+	printDiff(newScreen(cmd.OutOrStdout()), d)
+	return nil
+}
+
+// stateBefore is the state at a version, of which 0 has none.
+func stateBefore(ctx context.Context, r *history.Reader, stream eventstore.StreamID, version int64) (history.State, error) {
+	if version == 0 {
+		return history.State{Stream: stream.String()}, nil
+	}
+	return r.StateAt(ctx, stream, history.Moment{Version: version})
+}

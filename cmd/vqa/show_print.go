@@ -1,0 +1,125 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// stampForm is a time to the millisecond, in UTC.
+const stampForm = "2006-01-02 15:04:05.000"
+
+func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
+
+// printShown prints each state under its stream's name.
+func printShown(s screen, all shown) error {
+	for i, one := range all.Streams {
+		if i > 0 {
+			fmt.Fprintln(s)
+		}
+		fmt.Fprintf(s, "%s  version %d", s.paint(bold, one.Stream), one.Version)
+		if one.Version < one.Latest {
+			fmt.Fprint(s, s.paint(boldYellow, fmt.Sprintf(" of %d", one.Latest)))
+		}
+		fmt.Fprintf(s, "  %s UTC\n", stamp(*one.RecordedAt))
+		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("position %d  chain %s", one.Position, one.Chain)))
+		if err := printDocument(s, one.State.State); err != nil {
+			return err
+		}
+		if len(one.Events) == 0 {
+			continue
+		}
+		fmt.Fprintln(s)
+		if first := one.Events[0].Version; first > 1 {
+			fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… %d earlier events", first-1)))
+		}
+		for _, e := range one.Events {
+			fmt.Fprintln(s, eventLine(s, e))
+		}
+	}
+	return nil
+}
+
+// jsonField is the name and the value of a line of indented JSON.
+var jsonField = regexp.MustCompile(`^(\s*)("(?:[^"\\]|\\.)*")(: )(.*?)(,?)$`)
+
+// printDocument prints a value as JSON, its values brighter than its names.
+func printDocument(s screen, value any) error {
+	var text bytes.Buffer
+	if err := printJSON(&text, value); err != nil {
+		return err
+	}
+	for line := range strings.Lines(text.String()) {
+		line = strings.TrimSuffix(line, "\n")
+		if m := jsonField.FindStringSubmatch(line); m != nil && s.colour {
+			line = m[1] + s.paint(dim, m[2]+m[3]) + paintValue(s, m[4]) + m[5]
+		}
+		fmt.Fprintln(s, line)
+	}
+	return nil
+}
+
+func paintValue(s screen, value string) string {
+	switch {
+	case strings.HasPrefix(value, `"`):
+		return s.paint(green, value)
+	case value == "{" || value == "[":
+		return value
+	}
+	return s.paint(bold, value)
+}
+
+// printDiff prints a line for each field that changed.
+func printDiff(s screen, d shownDiff) {
+	fmt.Fprintf(s, "%s  version %d to %d\n", s.paint(bold, d.Stream), d.From, d.To)
+	if len(d.Changes) == 0 {
+		fmt.Fprintln(s, "nothing changed")
+	}
+	for _, c := range d.Changes {
+		switch {
+		case c.Before == nil:
+			fmt.Fprintln(s, s.paint(green, fmt.Sprintf("+ %s: %s", c.Path, c.After)))
+		case c.After == nil:
+			fmt.Fprintln(s, s.paint(boldRed, fmt.Sprintf("- %s: %s", c.Path, c.Before)))
+		default:
+			fmt.Fprintf(s, "%s %s: %s → %s\n", s.paint(boldYellow, "~"), c.Path, c.Before, c.After)
+		}
+	}
+}
+
+// toldFields are those of a payload that tell its story in a line, in this order.
+var toldFields = []string{
+	"name", "mode", "tier", "source", "filename", "stage", "percent", "attempt", "kind", "seconds", "held_seconds",
+	"balance_after", "source_id", "reason", "object_key", "number", "key_id",
+}
+
+// gist is what a payload says, in short.
+func gist(data json.RawMessage) string {
+	var fields map[string]any
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	if decoder.Decode(&fields) != nil {
+		return ""
+	}
+	var told []string
+	for _, name := range toldFields {
+		switch v := fields[name].(type) {
+		case string:
+			if v != "" {
+				told = append(told, name+" "+v)
+			}
+		case json.Number:
+			told = append(told, name+" "+v.String())
+		}
+	}
+	if failure, ok := fields["error"].(map[string]any); ok {
+		told = append(told, fmt.Sprint("error ", failure["code"]))
+	}
+	if result, ok := fields["result"].(map[string]any); ok && result["answer"] != nil {
+		told = append(told, fmt.Sprint("answer ", result["answer"]))
+	}
+	return strings.Join(told, ", ")
+}

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"vqa/domain/credit"
+	"vqa/projections/history"
+)
+
+// gutterForm is the time of a step on the left of its tree.
+const gutterForm = "15:04:05.000"
+
+// printWhy draws the chains one after the other.
+func printWhy(s screen, x history.Explanation) {
+	if x.Earlier > 0 {
+		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… %d earlier requests (--limit %d shows them)", x.Earlier, x.Earlier+len(x.Chains))))
+	}
+	for i, c := range x.Chains {
+		if i > 0 || x.Earlier > 0 {
+			fmt.Fprintln(s)
+		}
+		request := c.RequestID
+		if request == "" {
+			request = "(no request)"
+		}
+		fmt.Fprintf(s, "%s  %s", s.paint(bold, request), s.paint(dim, stamp(c.BeganAt)+" UTC"))
+		if c.Actor != "" {
+			fmt.Fprintf(s, "  by %s", c.Actor)
+		}
+		fmt.Fprintf(s, "  %s in all\n", rough(c.EndedAt.Sub(c.BeganAt)))
+		branches{s, x.ID, c.Actor}.draw(c.Steps, "")
+	}
+}
+
+// branches draws the steps of one chain.
+type branches struct {
+	screen
+	// asked is what was asked about; actor is who made the request.
+	asked, actor string
+}
+
+// leastRun is how many like steps in a row are drawn as one.
+const leastRun = 3
+
+func (b branches) draw(steps []*history.Step, indent string) {
+	for i := 0; i < len(steps); i++ {
+		first, last := i, i
+		for last+1 < len(steps) && alike(steps[first], steps[last+1]) {
+			last++
+		}
+		if last-first+1 < leastRun {
+			last = first
+		}
+		i = last
+		branch, below := "├─ ", "│  "
+		if last == len(steps)-1 {
+			branch, below = "└─ ", "   "
+		}
+		step := steps[first]
+		text := b.step(step)
+		if last > first {
+			text = fmt.Sprintf("%s %s %s", b.paint(bold, step.Event.Type), b.paint(dim, fmt.Sprintf("×%d", last-first+1)),
+				b.paint(dim, gist(step.Event.Data)+" → "+gist(steps[last].Event.Data)))
+		}
+		b.line(steps[last], first == last, indent+branch, text)
+		if step.Job != nil {
+			for _, e := range step.Job.Errors {
+				fmt.Fprintf(b, "%24s%s %s\n", "", indent+below+"│ ", b.paint(boldRed, firstLine(e.Error, 200)))
+			}
+		}
+		b.draw(steps[last].Steps, indent+below)
+	}
+}
+
+// line prints one step behind its time. The time since the step before is left out for
+// a run of steps.
+func (b branches) line(s *history.Step, single bool, tree, text string) {
+	after := ""
+	if single {
+		after = "+" + rough(max(0, time.Duration(s.AfterSeconds*float64(time.Second))))
+	}
+	fmt.Fprintf(b, "%s %s  %s%s\n", b.paint(dim, s.At.UTC().Format(gutterForm)), b.paint(dim, fmt.Sprintf("%9s", after)), tree, text)
+}
+
+// alike are events of one type in a row that led to nothing.
+func alike(a, b *history.Step) bool {
+	return a.Event != nil && b.Event != nil && a.Event.Type == b.Event.Type && a.Event.Stream == b.Event.Stream &&
+		a.Event.Entry == nil && len(a.Steps) == 0 && len(b.Steps) == 0
+}
+
+func (b branches) step(s *history.Step) string {
+	if s.Job != nil {
+		return b.job(*s.Job)
+	}
+	e := s.Event
+	_, id, _ := strings.Cut(e.Stream, "/")
+	text := fmt.Sprintf("%s %s %s", b.paint(bold, e.Type), id, b.paint(dim, fmt.Sprintf("#%d", e.Position)))
+	if e.Entry != nil {
+		text += "  " + b.entry(*e.Entry)
+	} else if said := gist(e.Data); said != "" {
+		text += "  " + said
+	}
+	if m := e.ParsedMeta(); m.Actor != b.actor && m.Actor != "" {
+		text += b.paint(dim, "  by "+m.Actor)
+	}
+	if b.asked == fmt.Sprint(e.Position) || e.Entry != nil && b.asked == e.Entry.TransactionID {
+		text += b.paint(boldYellow, "  ◀")
+	}
+	return text
+}
+
+func (b branches) job(j history.Job) string {
+	how := green
+	switch j.State {
+	case "completed":
+	case "discarded", "cancelled", "retryable":
+		how = boldRed
+	default:
+		how = boldYellow
+	}
+	text := fmt.Sprintf("%s %s  %s  attempt %d", b.paint(bold, "job "+j.Kind), b.paint(dim, fmt.Sprintf("#%d", j.ID)), b.paint(how, j.State), j.Attempt)
+	if j.AttemptedAt == nil {
+		return text
+	}
+	text += ", waited " + rough(max(0, j.AttemptedAt.Sub(j.CreatedAt)))
+	if j.FinalizedAt != nil {
+		text += ", ran " + rough(max(0, j.FinalizedAt.Sub(*j.AttemptedAt)))
+	}
+	return text
+}
+
+// entry tells what was moved, in seconds.
+func (b branches) entry(e history.Entry) string {
+	var moved []string
+	for _, p := range e.Postings {
+		moved = append(moved, fmt.Sprintf("%s %+d", ledgerName(p.Account), p.Seconds))
+	}
+	text := strings.Join(moved, ", ")
+	if text == "" {
+		text = "nothing moved"
+	}
+	if e.BalanceAfter != nil {
+		text += fmt.Sprintf("; balance %s", b.paint(bold, thousands(*e.BalanceAfter)))
+	}
+	if e.TransactionID != "" {
+		text += "  " + b.paint(dim, string(e.Kind)+" "+e.TransactionID)
+	}
+	return text
+}
+
+// ledgerName is a ledger account without whose it is.
+func ledgerName(a credit.LedgerAccount) string {
+	_, name, _ := strings.Cut(string(a), ":")
+	return name
+}

@@ -1,0 +1,227 @@
+package history
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/oklog/ulid/v2"
+
+	"vqa/domain/credit"
+	"vqa/eventstore/postgres"
+)
+
+// Chain is all that one request led to.
+type Chain struct {
+	CorrelationID string `json:"correlation_id"`
+	RequestID     string `json:"request_id"`
+	// Actor is who made the request, as its first event says.
+	Actor string `json:"actor"`
+	// BeganAt is when the request came, as far as its id tells, or else its first event.
+	BeganAt         time.Time `json:"began_at"`
+	EndedAt         time.Time `json:"ended_at"`
+	DurationSeconds float64   `json:"duration_seconds"`
+	// Steps are what the request itself led to, each with what that led to.
+	Steps []*Step `json:"steps"`
+}
+
+// Step is one thing that happened. Exactly one of its kinds is set. A webhook's delivery
+// would be another kind, a step below the event that it delivers.
+type Step struct {
+	At time.Time `json:"at"`
+	// AfterSeconds is the time since the step before: its elder sibling, or else what it
+	// followed from.
+	AfterSeconds float64 `json:"after_seconds"`
+	Event        *Event  `json:"event,omitempty"`
+	Job          *Job    `json:"job,omitempty"`
+	Steps        []*Step `json:"steps,omitempty"`
+}
+
+// Event is an event of the log with the ledger entry that it is.
+type Event struct {
+	postgres.Stored
+	Entry *Entry `json:"ledger_entry,omitempty"`
+}
+
+// Entry is what an event of credit moved.
+type Entry struct {
+	TransactionID string           `json:"transaction_id,omitempty"`
+	Kind          credit.Kind      `json:"kind,omitempty"`
+	Postings      []credit.Posting `json:"postings"`
+	// BalanceAfter is the posted balance, where the event states it.
+	BalanceAfter *int64 `json:"balance_after,omitempty"`
+}
+
+// chain grows the tree of a chain from its events, in order, and its jobs.
+func (r *Reader) chain(correlation string, events []postgres.Stored, jobs []Job) Chain {
+	first := events[0].ParsedMeta()
+	c := Chain{CorrelationID: correlation, RequestID: first.RequestID, Actor: first.Actor}
+	c.BeganAt = began(first.RequestID, events[0].RecordedAt)
+	t := tree{
+		root: &Step{At: c.BeganAt}, events: map[string]*Step{}, work: map[string][]*Step{}, current: map[string]*Step{},
+		jobs: jobs, placed: make([]bool, len(jobs)),
+	}
+	for _, e := range events {
+		t.addEvent(e, r.entry(e))
+	}
+	t.addJobs("", "")
+	t.root.measure()
+	c.Steps = t.root.Steps
+	if c.Steps == nil {
+		c.Steps = []*Step{}
+	}
+	c.EndedAt = t.root.end()
+	c.DurationSeconds = seconds(c.EndedAt.Sub(c.BeganAt))
+	return c
+}
+
+// tree is a chain while it grows.
+type tree struct {
+	root *Step
+	// events are by their causation id, "position:N"; work are the jobs that an event
+	// called for, and current is the one whose reports are being added.
+	events  map[string]*Step
+	work    map[string][]*Step
+	current map[string]*Step
+	jobs    []Job
+	placed  []bool
+}
+
+func (t *tree) addEvent(e postgres.Stored, entry *Entry) {
+	step := &Step{At: e.RecordedAt, Event: &Event{Stored: e, Entry: entry}}
+	parent := t.parent(e)
+	parent.Steps = append(parent.Steps, step)
+	own := "position:" + strconv.FormatInt(e.Position, 10)
+	t.events[own] = step
+	t.addJobs(own, removedObject(e))
+}
+
+// addJobs hangs the jobs of a cause below its event; those that no event explains hang
+// below the request in the end.
+func (t *tree) addJobs(cause, object string) {
+	for i, j := range t.jobs {
+		mine := cause == "" || j.causation == cause || object != "" && j.object == object
+		if t.placed[i] || !mine {
+			continue
+		}
+		t.placed[i] = true
+		step := &Step{At: j.CreatedAt, Job: &t.jobs[i]}
+		below := t.root
+		if e := t.events[cause]; e != nil {
+			below = e
+		}
+		below.Steps = append(below.Steps, step)
+		t.work[cause] = append(t.work[cause], step)
+	}
+}
+
+// parent is what an event followed from: a job of its cause, the causing event itself,
+// or the request.
+func (t *tree) parent(e postgres.Stored) *Step {
+	cause := e.ParsedMeta().CausationID
+	below, known := t.events[cause]
+	if !known {
+		return t.root
+	}
+	if job := t.reporter(cause, e); job != nil {
+		t.current[cause] = job
+		return job
+	}
+	return below
+}
+
+// reporter is the job that an event reports about: the attempt that it names, else the
+// one that reported before, else the last that had begun.
+func (t *tree) reporter(cause string, e postgres.Stored) *Step {
+	var named struct {
+		Attempt int `json:"attempt"`
+	}
+	if err := json.Unmarshal(e.Data, &named); err == nil && named.Attempt > 0 {
+		for _, s := range t.work[cause] {
+			if s.Job.Attempt == named.Attempt {
+				return s
+			}
+		}
+	}
+	if s := t.current[cause]; s != nil {
+		return s
+	}
+	var last *Step
+	for _, s := range t.work[cause] {
+		if begun := s.Job.AttemptedAt; begun != nil && !begun.After(e.RecordedAt.Add(clockSkew)) {
+			last = s
+		}
+	}
+	return last
+}
+
+// clockSkew is how far the clocks of a worker and of the database may be apart.
+const clockSkew = time.Second
+
+// measure sets the time between steps, here and below.
+func (s *Step) measure() {
+	before := s.At
+	for _, next := range s.Steps {
+		next.AfterSeconds = seconds(next.At.Sub(before))
+		next.measure()
+		before = next.At
+	}
+}
+
+// end is the time of the last thing that happened here or below.
+func (s *Step) end() time.Time {
+	last := s.At
+	if s.Job != nil && s.Job.FinalizedAt != nil && s.Job.FinalizedAt.After(last) {
+		last = *s.Job.FinalizedAt
+	}
+	for _, below := range s.Steps {
+		if at := below.end(); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
+// seconds is a duration in whole microseconds, as Postgres keeps time.
+func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
+
+// longestRequest is how long before its first event a request can have come.
+const longestRequest = time.Hour
+
+// began reads the time of a request from its id, which is a ULID when the service made
+// it; a caller's own id tells nothing, and then the first event counts.
+func began(requestID string, first time.Time) time.Time {
+	_, rest, _ := strings.Cut(requestID, "_")
+	u, err := ulid.ParseStrict(rest)
+	if err != nil {
+		return first
+	}
+	at := ulid.Time(u.Time()).UTC()
+	if at.After(first) || first.Sub(at) > longestRequest {
+		return first
+	}
+	return at
+}
+
+// entry is the ledger entry of an event of credit; nil for others.
+func (r *Reader) entry(e postgres.Stored) *Entry {
+	decoded, err := r.codec.Unmarshal(e.Type, e.Data)
+	if err != nil {
+		return nil
+	}
+	event, ok := decoded.(credit.Event)
+	if !ok {
+		return nil
+	}
+	entry := &Entry{Postings: append([]credit.Posting{}, credit.Postings(event)...)}
+	switch c := event.(type) {
+	case credit.Granted:
+		entry.TransactionID, entry.Kind, entry.BalanceAfter = c.TransactionID, c.Kind, &c.BalanceAfter
+	case credit.Settled:
+		entry.TransactionID, entry.Kind, entry.BalanceAfter = c.TransactionID, c.Kind, &c.BalanceAfter
+	case credit.Refunded:
+		entry.TransactionID, entry.Kind, entry.BalanceAfter = c.TransactionID, credit.Adjustment, &c.BalanceAfter
+	}
+	return entry
+}

@@ -1,0 +1,110 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"vqa/domain/account"
+	"vqa/eventstore"
+	"vqa/eventstore/fold"
+)
+
+// Moment is a point of a stream's history; the zero Moment is now.
+type Moment struct {
+	// At, if set, ends the history with the last event recorded at or before it.
+	At time.Time
+	// Version, if > 0, ends it with that version.
+	Version int64
+}
+
+// State is an aggregate as it was.
+type State struct {
+	Stream string `json:"stream"`
+	// Version is that of the last event folded, 0 when there was none yet; Latest is
+	// that of the stream today.
+	Version int64 `json:"version"`
+	Latest  int64 `json:"latest_version"`
+	// Position, RecordedAt and Chain are those of the last event folded.
+	Position   int64      `json:"position"`
+	RecordedAt *time.Time `json:"recorded_at"`
+	Chain      string     `json:"chain"`
+	// State is the aggregate in its own JSON form; nil before its first event.
+	State any `json:"state"`
+}
+
+// foldPage is how many events of a stream are read at a time.
+const foldPage = 5_000
+
+// StateAt folds a stream up to a moment. A stream that does not exist, or did not yet,
+// has Version 0. Errors: the stream has fewer versions than the moment asks for, or an
+// event cannot be decoded.
+func (r *Reader) StateAt(ctx context.Context, stream eventstore.StreamID, m Moment) (State, error) {
+	s := State{Stream: stream.String()}
+	aggregate, known := fold.Named(stream.Category)
+	if !known {
+		return s, fmt.Errorf("%q is no category of streams; there are %v", stream.Category, fold.Names())
+	}
+	var err error
+	if s.Latest, err = r.latest(ctx, stream); err != nil {
+		return s, err
+	}
+	if m.Version > s.Latest {
+		return s, fmt.Errorf("%s has %d versions, not %d", stream, s.Latest, m.Version)
+	}
+	for {
+		page, err := r.log.LoadFrom(ctx, stream, s.Version, foldPage)
+		if err != nil {
+			return s, err
+		}
+		part := m.within(page)
+		if s.State, err = aggregate.FoldAny(s.State, part...); err != nil {
+			return s, err
+		}
+		if len(part) > 0 {
+			last := part[len(part)-1]
+			s.Version, s.Position, s.RecordedAt, s.Chain = last.Version, last.Position, &last.RecordedAt, last.Chain.String()
+		}
+		if len(part) < foldPage {
+			break
+		}
+	}
+	if s.Version == 0 {
+		s.State = nil
+	}
+	return s, nil
+}
+
+// within is the part of a page up to the moment.
+func (m Moment) within(page []eventstore.Recorded) []eventstore.Recorded {
+	for i, e := range page {
+		if m.Version > 0 && e.Version > m.Version || !m.At.IsZero() && e.RecordedAt.After(m.At) {
+			return page[:i]
+		}
+	}
+	return page
+}
+
+func (r *Reader) latest(ctx context.Context, stream eventstore.StreamID) (int64, error) {
+	var version int64
+	err := r.pool.QueryRow(ctx, "select version from events where stream = $1 order by version desc limit 1", stream.String()).Scan(&version)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return 0, fmt.Errorf("look for %s: %w", stream, err)
+	}
+	return version, nil
+}
+
+// Narrow is the part of a state that a subject is about: one key of an account, else
+// all of it.
+func (s Subject) Narrow(state any) any {
+	if a, ok := state.(account.State); ok && s.KeyID != "" {
+		if key, exists := a.Keys[s.KeyID]; exists {
+			return key
+		}
+		return nil
+	}
+	return state
+}

@@ -1,0 +1,156 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"vqa/domain/id"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
+	"vqa/eventstore/postgres"
+)
+
+// Reader explains the log of a database.
+type Reader struct {
+	pool  *pgxpool.Pool
+	log   *postgres.Store
+	codec *codec.Codec
+}
+
+// NewReader returns a reader of the log in a pool's database.
+func NewReader(pool *pgxpool.Pool, log *postgres.Store, c *codec.Codec) *Reader {
+	return &Reader{pool: pool, log: log, codec: c}
+}
+
+// Subject is what an id names.
+type Subject struct {
+	ID string
+	// Streams are its histories, the main one first; none for a request or a position.
+	Streams []eventstore.StreamID
+	// Version is that of the one event in the first stream that the id names, or 0.
+	Version int64
+	// KeyID is the API key within the account's stream, or empty.
+	KeyID string
+	// Position is that of the event that the id is, or 0.
+	Position int64
+}
+
+// UnknownError says that an id names nothing that is known.
+type UnknownError struct{ ID string }
+
+func (e *UnknownError) Error() string { return fmt.Sprintf("nothing is known of %q", e.ID) }
+
+// Resolve finds out what an id names: a stream by its name ("credit/acct_…"), a
+// position, or a prefixed id. It does not look whether the streams exist, except where
+// that is how they are found. Error: *UnknownError.
+func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
+	if strings.Contains(of, "/") {
+		stream, err := codec.ParseStreamID(of)
+		if err != nil {
+			return Subject{}, err
+		}
+		if _, known := fold.Named(stream.Category); !known {
+			return Subject{}, fmt.Errorf("%q is no category of streams; there are %v", stream.Category, fold.Names())
+		}
+		return Subject{ID: of, Streams: []eventstore.StreamID{stream}}, nil
+	}
+	if position, err := strconv.ParseInt(of, 10, 64); err == nil && position > 0 {
+		return Subject{ID: of, Position: position}, nil
+	}
+	prefix, _, _ := strings.Cut(of, "_")
+	switch id.Prefix(prefix) {
+	case id.Key:
+		return r.byRow(ctx, of, "select account_id, 0::bigint from api_keys where id = $1", func(account string, _ int64) Subject {
+			return Subject{ID: of, KeyID: of, Streams: []eventstore.StreamID{fold.Account.Stream(account)}}
+		})
+	case id.Transaction:
+		s, err := r.byRow(ctx, of, "select account_id, version from credit_transactions where id = $1", func(account string, version int64) Subject {
+			return Subject{ID: of, Version: version, Streams: []eventstore.StreamID{fold.Credit.Stream(account)}}
+		})
+		var unknown *UnknownError
+		if errors.As(err, &unknown) {
+			return r.mentioned(ctx, of) // the id of a hold
+		}
+		return s, err
+	case id.Request:
+		return Subject{ID: of}, nil
+	}
+	if streams := streamsOf(of); len(streams) > 0 {
+		return Subject{ID: of, Streams: streams}, nil
+	}
+	return Subject{}, &UnknownError{of}
+}
+
+// byRow resolves an id by a read model.
+func (r *Reader) byRow(ctx context.Context, of, sql string, subject func(account string, version int64) Subject) (Subject, error) {
+	var account string
+	var version int64
+	switch err := r.pool.QueryRow(ctx, sql, of).Scan(&account, &version); {
+	case errors.Is(err, pgx.ErrNoRows):
+		return Subject{}, &UnknownError{of}
+	case err != nil:
+		return Subject{}, fmt.Errorf("look for %s: %w", of, err)
+	}
+	return subject(account, version), nil
+}
+
+// mentioned resolves an id to the newest event that names it.
+func (r *Reader) mentioned(ctx context.Context, of string) (Subject, error) {
+	found, err := r.search(ctx, postgres.Filter{Mentions: of})
+	if err != nil {
+		return Subject{}, err
+	}
+	if len(found) == 0 {
+		return Subject{}, &UnknownError{of}
+	}
+	last := found[len(found)-1]
+	stream, err := codec.ParseStreamID(last.Stream)
+	if err != nil {
+		return Subject{}, err
+	}
+	return Subject{ID: of, Version: last.Version, Streams: []eventstore.StreamID{stream}}, nil
+}
+
+// searchPage is how many positions are looked at in one statement when no stream is
+// known.
+const searchPage = 20_000
+
+// search returns the fitting events of the newest page that has any.
+func (r *Reader) search(ctx context.Context, f postgres.Filter) ([]postgres.Stored, error) {
+	head, err := r.log.Head(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("search the log: %w", err)
+	}
+	for end := head; end > 0; end -= searchPage {
+		f.After, f.Before = max(0, end-searchPage), end+1
+		found, err := r.log.Scan(ctx, f, maxFound, true)
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	return nil, nil
+}
+
+// streamsOf are the streams that an id names by its prefix alone, the main one first.
+func streamsOf(of string) []eventstore.StreamID {
+	prefix, rest, ok := strings.Cut(of, "_")
+	if !ok || rest == "" {
+		return nil
+	}
+	switch id.Prefix(prefix) {
+	case id.Account:
+		return []eventstore.StreamID{fold.Account.Stream(of), fold.Credit.Stream(of), fold.Checkpoint.Stream(of)}
+	case id.Video:
+		return []eventstore.StreamID{fold.Video.Stream(of)}
+	case id.Analysis:
+		return []eventstore.StreamID{fold.Analysis.Stream(of)}
+	}
+	return nil
+}
