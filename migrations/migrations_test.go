@@ -124,6 +124,8 @@ func TestSchemaRefusesNonsense(t *testing.T) {
 		`insert into receipts values ('a', 'k', 'short', '', 0, '', now())`,
 		`insert into subscriptions (name, position) values ('a', -1)`,
 		`insert into parked values ('a', 1, '', 0)`,
+		`insert into ledger_checkpoints values ('a', 0, 1, '{}')`,
+		`insert into ledger_checkpoints values ('a', 1, 0, '{}')`,
 	} {
 		_, err := conn.Exec(t.Context(), sql)
 		require.Error(t, err, sql)

@@ -26,7 +26,7 @@ type OpenHold struct {
 
 // Holds are the open holds of an account, at most one a source. A value never
 // changes: adding and removing make a new one, which shares the holds themselves, so
-// that an account with hundreds of them still folds an event in about a microsecond.
+// that an account with hundreds of them still folds an event in a few microseconds.
 // In JSON they are an object by the id of their source.
 type Holds struct {
 	// sorted is ordered by SourceID; nil when there is none.

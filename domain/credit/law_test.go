@@ -188,10 +188,12 @@ func TestHolds(t *testing.T) {
 				delete(model, source)
 			} else {
 				e := held(source, 1).(credit.Held)
+				e.DiscountPct = rapid.IntRange(0, 2).Draw(t, "discount")
 				e.ExpiresAt = scenario.Now.Add(time.Duration(rapid.IntRange(0, 100).Draw(t, "expiry")) * time.Second)
 				s = credit.Evolve(s, e)
 				model[source] = credit.OpenHold{
-					ID: "hold_" + source, Seconds: 1, SourceType: credit.SourceAnalysis, SourceID: source, CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
+					ID: "hold_" + source, Seconds: 1, SourceType: credit.SourceAnalysis, SourceID: source, DiscountPct: e.DiscountPct,
+					CreatedAt: e.At, ExpiresAt: e.ExpiresAt,
 				}
 			}
 			asMap, err := json.Marshal(model)

@@ -14,6 +14,12 @@
 // A request with an Idempotency-Key leaves a receipt in the same append; a dry run
 // takes the same path and appends nothing.
 //
+// Every event says who did it, by which request, and what led to it. Work that nobody
+// asked for gets a request id of its own.
+//
+// Checkpoints of the ledger alone are appended past the lanes: they vouch for what is in
+// the log already, and nothing is decided on them.
+//
 // Deciding is repeatable: a decide function may run several times and must have no
 // effect but through its session.
 //

@@ -76,7 +76,10 @@ func (b *books) post(accountID string, event credit.Event) {
 		b.end(e.HoldID)
 	case credit.Released:
 		b.end(e.HoldID)
+	case credit.Refunded:
+		require.Equal(b.t, before.PostedSeconds+e.Seconds, e.BalanceAfter)
 	}
+	require.Equal(b.t, after.Totals.PostedSeconds(), after.PostedSeconds, "the balance of %s is not what its totals amount to", accountID)
 	b.balances[accountID] = after
 }
 

@@ -1,3 +1,3 @@
 // Package ledger is the read model of credits: each account's balance with its open
-// holds, and the transactions that made it.
+// holds, the transactions that made it, and the newest signed checkpoint.
 package ledger

@@ -1,0 +1,51 @@
+package credit_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"vqa/domain/credit"
+	"vqa/domain/internal/scenario"
+)
+
+// crowded is an account with 256 open holds.
+func crowded() credit.State {
+	s := aggregate.Fold(granted(1_000_000))
+	for i := range 256 {
+		s = credit.Evolve(s, held(fmt.Sprintf("an_%03d", i), 1))
+	}
+	return s
+}
+
+// BenchmarkHoldAndSettle decides and folds the life of one hold on an account that has
+// 256 others.
+func BenchmarkHoldAndSettle(b *testing.B) {
+	s := crowded()
+	step := func(c credit.Command) {
+		events, err := credit.Decide(s, c, scenario.Now)
+		if err != nil {
+			b.Fatal(err)
+		}
+		s = credit.Evolve(s, events[0])
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		step(hold("an_128b", 1))
+		step(settle("an_128b", 1))
+	}
+}
+
+// BenchmarkMarshal is what an append pays once for the snapshot and the read model of
+// such an account.
+func BenchmarkMarshal(b *testing.B) {
+	s := crowded()
+	b.ReportAllocs()
+	for b.Loop() {
+		data, err := json.Marshal(s)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.SetBytes(int64(len(data)))
+	}
+}
