@@ -3,7 +3,11 @@ package main
 import "github.com/spf13/cobra"
 
 // ledgerCommands make the subcommands of `vqa ledger`, in the order of its help.
-var ledgerCommands = []func() *cobra.Command{ledgerCheckpointCommand}
+var ledgerCommands = []func() *cobra.Command{
+	ledgerBalanceCommand, ledgerJournalCommand, ledgerHoldsCommand, ledgerStatementCommand,
+	ledgerExportCommand, ledgerBundleCommand, ledgerWhatIfCommand,
+	ledgerCheckpointCommand,
+}
 
 func ledgerCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "ledger", Short: "Prove and show the ledger of credit-seconds"}

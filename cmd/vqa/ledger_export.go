@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"vqa/projections/ledger/book"
+	"vqa/projections/ledger/export"
+)
+
+func ledgerExportCommand() *cobra.Command {
+	var period periodFlags
+	var format, accountID, path string
+	cmd := &cobra.Command{
+		Use:   "export --format hledger|beancount|csv|jsonl|parquet",
+		Short: "Export the ledger for other programs",
+		Long: `Exports the entries, account by account, to a file or to standard output. Amounts are whole
+credit-seconds, and the signs are those of the customers' books.
+
+  hledger    a journal with an assertion of the customer's balance at each posting
+  beancount  accounts, transactions and balance assertions
+  csv        one posting a row
+  jsonl      one entry a line, with its postings, version, position and hash chain
+  parquet    one posting a row, the columns of csv
+
+The journals of a period begin with the balances before it; the others hold the entries of the
+period alone.
+
+` + timeHelp,
+		Example: `  vqa ledger export --format hledger -o ledger.journal && hledger -f ledger.journal check --strict
+  vqa ledger export --format csv --from 2026-11-01 --to 2026-11-30 -o november.csv`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			f, err := export.ParseFormat(format)
+			p, wrong := period.period()
+			if err := errors.Join(err, wrong); err != nil {
+				return misuse(cmd, err)
+			}
+			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
+				if accountID != "" {
+					if err := s.Known(ctx, accountID); err != nil {
+						return err
+					}
+				}
+				return exportLedger(ctx, cmd, s, f, accountID, p, path)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&format, "format", "", "hledger, beancount, csv, jsonl or parquet")
+	cmd.Flags().StringVar(&accountID, "account", "", "the entries of this account alone")
+	cmd.Flags().StringVarP(&path, "output", "o", "", "file; standard output when empty")
+	period.register(cmd)
+	return strict(cmd, 0)
+}
+
+func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f export.Format, accountID string, p book.Period, path string) error {
+	step, finish, err := entryProgress(ctx, cmd, s, "exporting", accountID)
+	if err != nil {
+		return err
+	}
+	defer finish()
+	var sum export.Summary
+	write := func(out io.Writer) error {
+		var err error
+		sum, err = export.Write(out, f, s.Entries(ctx, accountID), p, step)
+		return err
+	}
+	if path == "" {
+		err = write(cmd.OutOrStdout())
+	} else {
+		err = writeFile(path, write)
+	}
+	finish()
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "exported %s entries of %s accounts\n", thousands(sum.Entries), thousands(sum.Accounts))
+	return nil
+}
+
+// writeFile makes a file that is whole or does not exist. It is for its owner alone, as
+// the ledger is.
+func writeFile(path string, write func(io.Writer) error) (err error) {
+	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(temp.Name()))
+		}
+	}()
+	if err := errors.Join(write(temp), temp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

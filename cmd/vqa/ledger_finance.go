@@ -1,0 +1,289 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/domain/credit"
+	"vqa/projections/ledger/book"
+)
+
+// progressEvery is after how many entries a bar is told.
+const progressEvery = 1000
+
+// withBook runs do on one snapshot of the ledger, beside a running server or without
+// one.
+func withBook(cmd *cobra.Command, do func(ctx context.Context, a *app, s *book.Snapshot) error) error {
+	return withApp(cmd, func(ctx context.Context, a *app) error {
+		s, err := book.Open(ctx, a.pool, a.codec)
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		return do(ctx, a, s)
+	})
+}
+
+// misuse says what is wrong with the arguments.
+func misuse(cmd *cobra.Command, err error) error {
+	fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
+	return exitUsage
+}
+
+// optional is the argument that need not be given.
+func optional(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// timeHelp says how times are given.
+const timeHelp = `Times are RFC 3339 ("2026-11-20T12:00:00Z") or dates ("2026-11-20") in UTC; a date is its beginning
+for --from, its end for --to and --at.`
+
+// beginning reads a time; a date is its first moment.
+func beginning(flag, text string) (time.Time, error) {
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at, nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("--%s: %q is neither a date such as 2026-11-20 nor a time such as 2026-11-20T12:00:00Z", flag, text)
+	}
+	return at.UTC(), nil
+}
+
+// end reads a time; a date is the first moment of the next one.
+func end(flag, text string) (time.Time, error) {
+	if at, err := time.Parse(time.DateOnly, text); err == nil {
+		return at.AddDate(0, 0, 1), nil
+	}
+	return beginning(flag, text)
+}
+
+// periodFlags are --from and --to.
+type periodFlags struct{ from, to string }
+
+func (f *periodFlags) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.from, "from", "", "entries at this time and later")
+	cmd.Flags().StringVar(&f.to, "to", "", "entries before this time; a date is included")
+}
+
+func (f *periodFlags) period() (book.Period, error) {
+	var p book.Period
+	var err error
+	if f.from != "" {
+		p.From, err = beginning("from", f.from)
+	}
+	if f.to != "" {
+		var wrong error
+		p.To, wrong = end("to", f.to)
+		err = errors.Join(err, wrong)
+	}
+	if err == nil && f.from != "" && f.to != "" && !p.From.Before(p.To) {
+		err = errors.New("--from must be before --to")
+	}
+	return p, err
+}
+
+// entryProgress shows how many entries were read of those of an account, or of all when
+// accountID is empty.
+func entryProgress(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, what, accountID string) (step, finish func(), err error) {
+	total, err := s.Count(ctx, accountID)
+	if err != nil {
+		return nil, nil, err
+	}
+	bar, done := newProgress(cmd.ErrOrStderr(), what, "entries"), int64(0)
+	return func() {
+		if done++; done%progressEvery == 0 {
+			bar.set(done, total)
+		}
+	}, bar.finish, nil
+}
+
+// proof compares the read model with the log.
+type proof struct {
+	Equal bool `json:"equal"`
+	// Entries were folded.
+	Entries     int64             `json:"entries"`
+	Differences []book.Difference `json:"differences"`
+}
+
+// shownBalances is what `vqa ledger balance` prints.
+type shownBalances struct {
+	book.Balances
+	Proof *proof `json:"proof,omitempty"`
+}
+
+func ledgerBalanceCommand() *cobra.Command {
+	var at string
+	var prove, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "balance [ACCOUNT…]",
+		Short: "Show the balance of every ledger account, now or at any time",
+		Long: `Shows what each customer may use and has reserved, and the other side of it: the accounts of the
+platform. The sum of all is 0, because every entry is in double entry. With accounts named, those of
+the platform show what they exchanged with these alone.
+
+Without --at the balances are those of the read model, and --prove folds the log and compares: exit
+status 1 when they differ. With --at they are folded from the log up to that time.
+
+` + timeHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var moment *time.Time
+			if at != "" {
+				t, err := end("at", at)
+				if err == nil && prove {
+					err = errors.New("--prove compares the balances of now; balances --at a time are folded from the log anyway")
+				}
+				if err != nil {
+					return misuse(cmd, err)
+				}
+				if _, err := time.Parse(time.DateOnly, at); err == nil {
+					t = t.Add(-time.Microsecond) // the last moment of the date
+				}
+				moment = &t
+			}
+			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
+				if err := s.Known(ctx, args...); err != nil {
+					return err
+				}
+				shown, err := balances(ctx, cmd, s, moment, prove, args)
+				if err != nil {
+					return err
+				}
+				if err := printBalances(newScreen(cmd.OutOrStdout()), shown, asJSON); err != nil {
+					return err
+				}
+				if shown.Proof != nil && !shown.Proof.Equal {
+					return exitError(1)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "balances after every entry up to this time, folded from the log")
+	cmd.Flags().BoolVar(&prove, "prove", false, "fold the log as well and compare")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	strict(cmd)
+	cmd.Args = cobra.ArbitraryArgs
+	return cmd
+}
+
+// balances reads the balances and, where that is asked for, folds them.
+func balances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, at *time.Time, prove bool, accounts []string) (shownBalances, error) {
+	var shown shownBalances
+	var err error
+	if at == nil {
+		if shown.Balances, err = s.Balances(ctx, accounts...); err != nil || !prove {
+			return shown, err
+		}
+	}
+	only := ""
+	if len(accounts) == 1 {
+		only = accounts[0]
+	}
+	step, finish, err := entryProgress(ctx, cmd, s, "folding", only)
+	if err != nil {
+		return shown, err
+	}
+	defer finish()
+	entries := int64(0)
+	folded, err := s.Fold(ctx, at, func() { entries++; step() }, accounts...)
+	if err != nil {
+		return shown, err
+	}
+	if at != nil {
+		shown.Balances = folded
+		return shown, nil
+	}
+	differences := book.Differences(shown.Balances, folded)
+	shown.Proof = &proof{Equal: len(differences) == 0, Entries: entries, Differences: differences}
+	return shown, nil
+}
+
+func printBalances(out screen, b shownBalances, asJSON bool) error {
+	if asJSON {
+		return printJSON(out.Writer, b)
+	}
+	t := columns{{"LEDGER ACCOUNT", "SECONDS"}}
+	add := func(a credit.LedgerAccount, seconds int64) { t = append(t, []string{string(a), thousands(seconds)}) }
+	for _, a := range b.Accounts {
+		add(credit.Available(a.AccountID), a.AvailableSeconds)
+		add(credit.Reserved(a.AccountID), a.HeldSeconds)
+	}
+	for _, p := range b.Platform {
+		add(p.Account, p.Seconds)
+	}
+	t = append(t, []string{"sum", thousands(b.SumSeconds)})
+	t.print(out)
+	if b.At != nil {
+		fmt.Fprintf(out, "\n  folded from the log up to %s\n", b.At.Format(time.RFC3339))
+	}
+	switch p := b.Proof; {
+	case p == nil:
+	case p.Equal:
+		fmt.Fprintf(out, "\n  %s: %s entries of the log give the same balances\n", out.paint(boldGreen, "proven"), thousands(p.Entries))
+	default:
+		fmt.Fprintf(out, "\n  %s: the log gives other balances for %d accounts\n", out.paint(boldRed, "NOT PROVEN"), len(p.Differences))
+		for _, d := range p.Differences {
+			fmt.Fprintf(out, "  %s  read model %s, log %s\n", d.AccountID, inWords(d.ReadModel), inWords(d.Log))
+		}
+	}
+	return nil
+}
+
+// inWords is one side of a difference.
+func inWords(a *book.Account) string {
+	if a == nil {
+		return "has none"
+	}
+	return fmt.Sprintf("posted %s held %s %+v", thousands(a.PostedSeconds), thousands(a.HeldSeconds), a.Totals)
+}
+
+func ledgerHoldsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "holds [ACCOUNT]",
+		Short: "List the open holds, the oldest first",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
+				if err := s.Known(ctx, args...); err != nil {
+					return err
+				}
+				holds, err := s.Holds(ctx, optional(args))
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), holds)
+				}
+				printHolds(newScreen(cmd.OutOrStdout()), holds, clock())
+				return nil
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0, 1)
+}
+
+func printHolds(out screen, holds []book.HeldBy, now time.Time) {
+	if len(holds) == 0 {
+		fmt.Fprintln(out, "  No hold is open.")
+		return
+	}
+	t := columns{{"HOLD", "ACCOUNT", "SECONDS", "SOURCE", "AGE", "EXPIRES"}}
+	for _, h := range holds {
+		expires := "in " + h.ExpiresAt.Sub(now).Truncate(time.Second).String()
+		if !h.ExpiresAt.After(now) {
+			expires = "expired"
+		}
+		t = append(t, []string{h.ID, h.AccountID, thousands(h.Seconds), h.SourceID, now.Sub(h.CreatedAt).Truncate(time.Second).String(), expires})
+	}
+	t.print(out)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"vqa/projections/ledger/book"
+)
+
+func ledgerJournalCommand() *cobra.Command {
+	var period periodFlags
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "journal [ACCOUNT]",
+		Short: "List the entries of the ledger with their postings, the oldest first",
+		Long: `Lists the entries of the ledger with both sides of each, what they were for, who made them and by
+which request. With --json each entry is one line.
+
+` + timeHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := period.period()
+			if err == nil && limit < 0 {
+				err = errors.New("--limit must not be negative")
+			}
+			if err != nil {
+				return misuse(cmd, err)
+			}
+			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
+				if err := s.Known(ctx, args...); err != nil {
+					return err
+				}
+				return printJournal(ctx, cmd.OutOrStdout(), s, optional(args), p, limit, asJSON)
+			})
+		},
+	}
+	period.register(cmd)
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many entries; 0 for all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a line of JSON")
+	return strict(cmd, 0, 1)
+}
+
+func printJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountID string, p book.Period, limit int, asJSON bool) error {
+	entries := s.InOrder(ctx)
+	if accountID != "" {
+		entries = s.Entries(ctx, accountID)
+	}
+	lines := json.NewEncoder(out)
+	lines.SetEscapeHTML(false)
+	terminal, n := newScreen(out), 0
+	for e, err := range entries {
+		if err != nil {
+			return err
+		}
+		if p.Side(e.Booked) != 0 {
+			continue
+		}
+		if asJSON {
+			err = lines.Encode(e)
+		} else {
+			err = printEntry(terminal, e, n == 0)
+		}
+		if err != nil {
+			return err
+		}
+		if n++; n == limit {
+			return nil
+		}
+	}
+	if n == 0 && !asJSON {
+		fmt.Fprintln(out, "  No entries.")
+	}
+	return nil
+}
+
+// printEntry writes an entry as a journal of double entry has it.
+func printEntry(out screen, e book.Entry, first bool) error {
+	var b strings.Builder
+	if !first {
+		b.WriteString("\n")
+	}
+	fmt.Fprintf(&b, "%s  %s  %s  %s\n", out.paint(dim, e.At.UTC().Format(time.DateTime)), out.paint(bold, string(e.Kind)), e.ID,
+		out.paint(dim, fmt.Sprintf("version %d, position %d", e.Version, e.Position)))
+	width := 0
+	for _, p := range e.Postings {
+		width = max(width, utf8.RuneCountInString(string(p.Account)))
+	}
+	for _, p := range e.Postings {
+		fmt.Fprintf(&b, "    %-*s  %14s\n", width, p.Account, signed(p.Seconds))
+	}
+	if len(e.Postings) == 0 {
+		fmt.Fprintf(&b, "    %s  moves nothing\n", e.AccountID)
+	}
+	var about []string
+	for _, fact := range [][2]string{
+		{"for", string(e.SourceType) + " " + e.SourceID}, {"refunds", e.Refunds}, {"reason:", e.Reason}, {"by", e.Actor}, {"request", e.RequestID},
+	} {
+		if value := strings.TrimSpace(fact[1]); value != "" {
+			about = append(about, fact[0]+" "+printable(value))
+		}
+	}
+	if e.DiscountPct > 0 {
+		about = append(about, fmt.Sprintf("discount %d %%", e.DiscountPct))
+	}
+	if len(about) > 0 {
+		fmt.Fprintf(&b, "    %s\n", out.paint(dim, strings.Join(about, " · ")))
+	}
+	_, err := io.WriteString(out, b.String())
+	return err
+}
+
+// printable keeps what people wrote from moving the cursor.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// signed writes a change.
+func signed(n int64) string {
+	if n > 0 {
+		return "+" + thousands(n)
+	}
+	return thousands(n)
+}

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/shopspring/decimal"
+	"github.com/spf13/cobra"
+
+	"vqa/projections/ledger/book"
+)
+
+// maxPricingBytes is far more than a pricing needs.
+const maxPricingBytes = 64 << 10
+
+func ledgerWhatIfCommand() *cobra.Command {
+	var path string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "whatif [ACCOUNT] --pricing FILE",
+		Short: "Show what the same work would have cost under other prices",
+		Long: `Folds the history of every account under other prices and compares what was billed with what would
+have been. Nothing is written: it reads in a read-only transaction.
+
+FILE is JSON. Each field may be left out, and then is as it is now; decimals may be strings:
+
+  {
+    "price_per_second_cents": "0.45",
+    "batch_discount_pct": 40,
+    "analysis": {"factor": "1", "minimum_seconds": 10, "rounding_seconds": 5},
+    "stream":   {"factor": "1.5", "minimum_seconds": 0, "rounding_seconds": 60}
+  }
+
+  price_per_second_cents  price of a credit-second; now it is VQA_PRICE_PER_SECOND_CENTS
+  batch_discount_pct      in place of the discount on whatever was discounted, 0 to 100
+  factor                  multiplies the seconds, 0 to 1000
+  minimum_seconds         what is billed at least, unless the work was free
+  rounding_seconds        seconds are rounded up to a multiple of it
+
+The seconds of some work are: its length, less the discount, times the factor, rounded up, at least
+the minimum, rounded up to the step. The length of discounted work follows from what was billed; of a
+bill that was cut because the credits ended, only the part that was billed is known. A refund gives
+back the same share. Grants and purchases stay what they were, in seconds.
+
+An account that "runs out" would have had less than nothing available: from then on its work would
+have been refused, or its bill cut.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if path == "" {
+				return misuse(cmd, errors.New("--pricing is required"))
+			}
+			file, err := readPricing(path)
+			if err != nil {
+				return err
+			}
+			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
+				now := book.Same(a.config.PricePerSecondCents)
+				then, err := book.ParsePricing(file, now)
+				if err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+				if err := s.Known(ctx, args...); err != nil {
+					return err
+				}
+				step, finish, err := entryProgress(ctx, cmd, s, "folding", optional(args))
+				if err != nil {
+					return err
+				}
+				defer finish()
+				result, err := s.WhatIf(ctx, now, then, optional(args), step)
+				finish()
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), result)
+				}
+				printWhatIf(newScreen(cmd.OutOrStdout()), result)
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&path, "pricing", "", "file with the other prices")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0, 1)
+}
+
+// readPricing reads a file that is not larger than a pricing can be.
+func readPricing(path string) ([]byte, error) {
+	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxPricingBytes+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if len(text) > maxPricingBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes: that is no pricing", path, maxPricingBytes)
+	}
+	return text, nil
+}
+
+func printWhatIf(out screen, w book.WhatIf) {
+	t := columns{{"ACCOUNT", "SECONDS", "THEN", "CHANGE", "CENTS", "THEN", "CHANGE", "NOTE"}}
+	row := func(name string, c book.Comparison, note string) {
+		t = append(t, []string{
+			name, thousands(c.Now.Seconds), thousands(c.Then.Seconds), signed(c.Difference.Seconds),
+			c.Now.Cents.String(), c.Then.Cents.String(), signedCents(c.Difference.Cents), note,
+		})
+	}
+	for _, a := range w.Accounts {
+		note := ""
+		if a.RanOutAt != nil {
+			note = "runs out " + a.RanOutAt.UTC().Format(time.DateTime)
+		}
+		row(a.AccountID, a.Comparison, note)
+	}
+	row("total", w.Total, "")
+	t.print(out)
+	if w.RanOut > 0 {
+		fmt.Fprintf(out, "\n  %s\n", out.paint(boldYellow, fmt.Sprintf("%d accounts would have run out of credits", w.RanOut)))
+	}
+	fmt.Fprintln(out, "\n  Nothing was written.")
+}
+
+func signedCents(d decimal.Decimal) string {
+	if d.IsPositive() {
+		return "+" + d.String()
+	}
+	return d.String()
+}
