@@ -1,0 +1,77 @@
+package projections_test
+
+import (
+	"crypto/ed25519"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestExpiredHolds tells the holds of one account apart by their times.
+func TestExpiredHolds(t *testing.T) {
+	t.Parallel()
+	ctx, now := t.Context(), clock()
+	w := newWorldAt(t, func() time.Time { return now })
+	c, other := w.caller(ctx, t, 100), w.caller(ctx, t, 100)
+	videoID := w.readyVideo(ctx, t, c)
+	begun := now
+	var sources []string
+	for range 2 {
+		source, err := w.ask(ctx, c, videoID, "Is there a dog?")
+		require.NoError(t, err)
+		sources = append(sources, source)
+		now = now.Add(time.Hour)
+	}
+	_, err := w.ask(ctx, other, w.readyVideo(ctx, t, other), "Is there a dog?")
+	require.NoError(t, err)
+	expired := func(at time.Duration) []string {
+		t.Helper()
+		holds, err := w.ledger.ExpiredHolds(ctx, begun.Add(at))
+		require.NoError(t, err)
+		var found []string
+		for _, h := range holds {
+			require.Equal(t, c.AccountID, h.AccountID)
+			require.EqualValues(t, 8, h.Seconds)
+			found = append(found, h.SourceID)
+		}
+		return found
+	}
+	require.Empty(t, expired(24*time.Hour-time.Microsecond))
+	require.Equal(t, sources[:1], expired(24*time.Hour))
+	require.ElementsMatch(t, sources, expired(25*time.Hour))
+	now = begun.Add(24 * time.Hour)
+	require.NoError(t, w.ExpireHold(ctx, c.AccountID, sources[0]))
+	require.Empty(t, expired(24*time.Hour), "its expiry is no longer the next")
+}
+
+// TestUnsealed pages through the accounts whose ledger moved on.
+func TestUnsealed(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	w := newWorld(t)
+	var accounts []string
+	for range 5 {
+		accounts = append(accounts, w.caller(ctx, t, 100).AccountID)
+	}
+	poor := w.caller(ctx, t, 0).AccountID
+	unsealed := func(limit int) []string {
+		t.Helper()
+		var all []string
+		for after := ""; ; after = all[len(all)-1] {
+			page, err := w.ledger.Unsealed(ctx, after, limit)
+			require.NoError(t, err)
+			require.LessOrEqual(t, len(page), limit)
+			if len(page) == 0 {
+				return all
+			}
+			all = append(all, page...)
+		}
+	}
+	require.ElementsMatch(t, accounts, unsealed(2))
+	require.NotContains(t, unsealed(10), poor)
+	key := ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+	_, err := w.SealLedgers(ctx, key, accounts[:4]...)
+	require.NoError(t, err)
+	require.Equal(t, accounts[4:], unsealed(2))
+}
