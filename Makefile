@@ -12,6 +12,7 @@ GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 BENCH ?= .
 BENCHTIME ?= 1s
 ROUNDS ?= 3
+SEEDS ?= 100000
 
 # What setup fetched stands behind what the machine has.
 export PATH := $(PATH):$(TOOLS)/bin
@@ -43,6 +44,11 @@ test: setup ## Run every check that a change must pass
 
 race: setup ## Run the Go tests under the race detector
 	go test -race -timeout 20m ./...
+
+soak: setup ## Simulate SEEDS=100000 more seeds of the command pipeline, from a random base
+	@mkdir -p .cache
+	@go test -c -o .cache/simulation.test ./handlers/command
+	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
 
 lint: $(GOLANGCI) ## Run the linters of .golangci.yml
 	$(GOLANGCI) run ./...

@@ -1,0 +1,154 @@
+package command
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"vqa/domain/video"
+	"vqa/eventstore"
+)
+
+// gate stands between a node and the log: each call waits there until the scheduler
+// draws it. The scheduler carries it out itself, so that nothing runs beside it.
+type gate struct {
+	eventstore.Store
+	node *node
+}
+
+// call is one call at the gate.
+type call struct {
+	node *node
+	what string
+	// by is the command that waits for it, or 0 when a lane does.
+	by int
+	do func(context.Context) error
+	// ctx is the node's own.
+	ctx    context.Context
+	answer chan error
+	// carried is true when it took effect and only the answer, err, is still under way.
+	carried bool
+	err     error
+	// size is the number of receipts or streams of an append.
+	writes int
+}
+
+type attemptKey struct{}
+
+// pass waits for the scheduler.
+func (n *node) pass(ctx context.Context, what string, writes int, do func(context.Context) error) error {
+	if n.dead.Load() {
+		return errDead
+	}
+	if n.sim.calm.Load() {
+		return do(ctx)
+	}
+	by, _ := ctx.Value(attemptKey{}).(int)
+	c := &call{node: n, what: what, by: by, do: do, ctx: ctx, answer: make(chan error, 1), writes: writes}
+	n.sim.mu.Lock()
+	n.sim.arrived = append(n.sim.arrived, c)
+	n.sim.mu.Unlock()
+	return <-c.answer
+}
+
+const (
+	loading   = "load"
+	appending = "append"
+	reading   = "read"
+	probing   = "probe"
+)
+
+// Load implements eventstore.Store.
+func (g *gate) Load(ctx context.Context, ids ...eventstore.StreamID) (h map[eventstore.StreamID]eventstore.History, err error) {
+	err = g.node.pass(ctx, loading, 0, func(ctx context.Context) (err error) {
+		h, err = g.Store.Load(ctx, ids...)
+		for _, one := range h {
+			if one.Snapshot != nil {
+				g.node.sim.met["snapshot loaded"]++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// LoadAll implements eventstore.Store.
+func (g *gate) LoadAll(ctx context.Context, stream eventstore.StreamID) (all []eventstore.Recorded, err error) {
+	err = g.node.pass(ctx, reading, 0, func(ctx context.Context) (err error) {
+		all, err = g.Store.LoadAll(ctx, stream)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// Append implements eventstore.Store.
+func (g *gate) Append(ctx context.Context, b eventstore.Batch) (recorded []eventstore.Recorded, err error) {
+	err = g.node.pass(ctx, appending, len(b.Writes), func(ctx context.Context) (err error) {
+		recorded, err = g.Store.Append(ctx, b)
+		if requests := requestsOf(b); len(requests) > 1 {
+			g.node.sim.met["group of several"]++
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return recorded, nil
+}
+
+// Receipt implements eventstore.Store.
+func (g *gate) Receipt(ctx context.Context, accountID, key string, now time.Time) (r eventstore.Receipt, found bool, err error) {
+	err = g.node.pass(ctx, reading, 0, func(ctx context.Context) (err error) {
+		r, found, err = g.Store.Receipt(ctx, accountID, key, now)
+		return err
+	})
+	if err != nil {
+		return eventstore.Receipt{}, false, err
+	}
+	return r, found, nil
+}
+
+// SaveResponse implements eventstore.Store.
+func (g *gate) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
+	return g.node.pass(ctx, reading, 0, func(ctx context.Context) error {
+		return g.Store.SaveResponse(ctx, accountID, key, status, body)
+	})
+}
+
+// gatedUploads is an object store behind the same gate.
+type gatedUploads struct{ *node }
+
+func (g *gatedUploads) Inspect(ctx context.Context, videoID, contentType string, _ *int64) (f video.File, ticket string, err error) {
+	err = g.pass(ctx, probing, 0, func(context.Context) error { return nil })
+	return fileOf(videoID, contentType), videoID, err
+}
+
+func (g *gatedUploads) Keep(context.Context, string, string) error { return nil }
+
+// requestsOf are the requests that have events in a batch.
+func requestsOf(b eventstore.Batch) map[string]bool {
+	requests := map[string]bool{}
+	for _, w := range b.Writes {
+		for _, e := range w.Events {
+			requests[e.Meta.RequestID] = true
+		}
+	}
+	return requests
+}
+
+func (c *call) String() string {
+	s := fmt.Sprintf("%s of %s", c.what, c.node.name)
+	if c.by > 0 {
+		s += fmt.Sprintf(" for %d", c.by)
+	}
+	if c.carried {
+		s += ", carried out"
+	}
+	return s
+}

@@ -1,0 +1,287 @@
+package command
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/eventstore/fold"
+)
+
+// sealKey signs the checkpoints of all runs.
+var sealKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
+
+// draw is what a client sends next: often an earlier request once more.
+func (s *sim) draw() operation {
+	if s.random.IntN(100) < 14 {
+		if o, ok := s.again(); ok {
+			return o
+		}
+	}
+	caller := s.callers[s.random.IntN(len(s.callers))]
+	switch p := s.random.IntN(100); {
+	case p < 30:
+		return s.askOperation(caller)
+	case p < 60:
+		return s.workOperation()
+	case p < 67:
+		return s.cancelOperation(caller)
+	case p < 77:
+		return s.videoOperation(caller)
+	case p < 88:
+		return s.moneyOperation(caller.AccountID)
+	case p < 92:
+		return s.expireOperation()
+	case p < 98:
+		return s.keyOperation(caller.AccountID)
+	default:
+		return s.sealOperation()
+	}
+}
+
+// again is a keyed order of before, sometimes with another body.
+func (s *sim) again() (operation, bool) {
+	for i := len(s.attempts) - 1; i >= 0 && i > len(s.attempts)-12; i-- {
+		a := s.attempts[i]
+		if a.key == nil || s.random.IntN(3) == 0 {
+			continue
+		}
+		o := a.operation
+		if s.random.IntN(6) == 0 {
+			other := *o.key
+			other.Hash = sha256.Sum256([]byte("another body"))
+			o.key = &other
+		}
+		return o, true
+	}
+	return operation{}, false
+}
+
+// newKey makes a third of the requests idempotent.
+func (s *sim) newKey() *Idempotency {
+	if s.random.IntN(3) > 0 {
+		return nil
+	}
+	key := fmt.Sprintf("key%d", len(s.attempts))
+	return &Idempotency{Key: key, Hash: sha256.Sum256([]byte(key))}
+}
+
+// asCaller is an order of a user of the API, as the API carries it out: a repeated
+// request is answered from its receipt, and a first one leaves its response there.
+func (s *sim) asCaller(o operation, caller Caller, do func(context.Context, *Service, Caller) (string, error)) operation {
+	o.key, o.scope = s.newKey(), caller.AccountID
+	o.run = func(ctx context.Context, svc *Service, request string, key *Idempotency) outcome {
+		caller := caller
+		caller.RequestID, caller.Idempotency = request, key
+		r, err := svc.Replay(ctx, caller)
+		if err != nil {
+			return outcome{err: err}
+		}
+		if r != nil {
+			return outcome{resource: r.ResourceID, replayed: true, body: string(r.Body)}
+		}
+		resource, err := do(ctx, svc, caller)
+		if err == nil && !o.dry {
+			_ = svc.SaveResponse(ctx, caller, 201, []byte(resource)) // without it the response is made anew
+		}
+		return outcome{resource: resource, err: err}
+	}
+	return o
+}
+
+// pickVideo is mostly a video of the account, sometimes another's, or none at all.
+func (s *sim) pickVideo(accountID string) string {
+	p := s.random.IntN(100)
+	if p < 8 {
+		accountID = s.callers[s.random.IntN(len(s.callers))].AccountID
+	}
+	own := s.oracle.videos[accountID]
+	if len(own) == 0 || p == 99 {
+		return "video_none"
+	}
+	return own[s.random.IntN(len(own))]
+}
+
+// pickRun is mostly an analysis that is open, else one of the newest.
+func (s *sim) pickRun() (Run, bool) {
+	all := s.oracle.analyses
+	if len(all) == 0 {
+		return Run{}, false
+	}
+	if open := s.oracle.openHolds(); len(open) > 0 && s.random.IntN(4) > 0 {
+		source := open[s.random.IntN(len(open))].source
+		return all[slices.IndexFunc(all, func(r Run) bool { return r.AnalysisID == source })], true
+	}
+	return all[max(0, len(all)-1-s.random.IntN(5))], true
+}
+
+func (s *sim) askOperation(caller Caller) operation {
+	c := ask(s.pickVideo(caller.AccountID))
+	assessable := s.random.IntN(10) > 0
+	if !assessable {
+		c.Prompt = ptr("What does this mean?")
+	}
+	c.ValidateOnly = s.random.IntN(7) == 0
+	billed := caller.Livemode && assessable
+	o := operation{name: "ask about " + c.VideoID, dry: c.ValidateOnly}
+	switch {
+	case c.ValidateOnly:
+		o.name += ", validate only"
+	case billed:
+		o.leaves = []string{leavesQueued}
+	default:
+		o.leaves = []string{leavesAnswered}
+	}
+	// videoThen looks for a moment of the caller's video together with one of the credits.
+	videoThen := func(m moments, is func(video.State) bool, balance func(int64, credit.State) bool) bool {
+		return sometime(m, fold.Video, c.VideoID, func(v video.State) bool {
+			cost := int64(unknownDurationHoldS)
+			if seconds, known := v.BilledSeconds(); known {
+				cost = seconds
+			}
+			return is(v) && sometime(m, fold.Credit, caller.AccountID, func(b credit.State) bool { return balance(cost, b) })
+		})
+	}
+	own := func(v video.State) bool { return owns(caller, v) && (caller.Livemode || v.Fixture) }
+	usable := func(v video.State) bool { return own(v) && ready(v) }
+	full := func(b credit.State) bool { return b.OpenHolds(credit.SourceAnalysis) >= s.maxActive }
+	o.refused = func(m moments, code fault.Code) bool {
+		any := func(int64, credit.State) bool { return true }
+		switch code {
+		case fault.ResourceNotFound, fault.TestKeyFixtureOnly:
+			return (code == fault.ResourceNotFound) == caller.Livemode && videoThen(m, func(v video.State) bool { return !own(v) }, any)
+		case fault.ResourceConflict:
+			return videoThen(m, func(v video.State) bool { return own(v) && !ready(v) }, any)
+		case fault.ConcurrencyLimitExceeded:
+			return billed && videoThen(m, usable, func(_ int64, b credit.State) bool { return full(b) })
+		case fault.InsufficientCredits, fault.GrantExhausted:
+			return billed && (code == fault.GrantExhausted) == (caller.Tier == account.FreeGrant) &&
+				videoThen(m, usable, func(cost int64, b credit.State) bool { return b.AvailableSeconds() < cost })
+		}
+		return false
+	}
+	if c.ValidateOnly {
+		o.idle = func(m moments) bool {
+			return videoThen(m, usable, func(cost int64, b credit.State) bool {
+				return !billed || b.AvailableSeconds() >= cost && !full(b)
+			})
+		}
+	}
+	return s.asCaller(o, caller, func(ctx context.Context, svc *Service, caller Caller) (string, error) {
+		plan, err := svc.CreateAnalysis(ctx, caller, c)
+		return plan.Analysis.ID, err
+	})
+}
+
+func (s *sim) cancelOperation(caller Caller) operation {
+	r, _ := s.pickRun()
+	o := operation{name: "cancel " + r.AnalysisID, leaves: []string{leavesCanceled}}
+	own := func(a analysis.State) bool {
+		return a.Exists() && a.AccountID == caller.AccountID && a.Livemode == caller.Livemode
+	}
+	o.refused = func(m moments, code fault.Code) bool {
+		return sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool {
+			return code == fault.ResourceNotFound && !own(a) || code == fault.AnalysisNotCancelable && own(a) && terminal(a)
+		})
+	}
+	return s.asCaller(o, caller, func(ctx context.Context, svc *Service, caller Caller) (string, error) {
+		_, err := svc.CancelAnalysis(ctx, caller, r.AnalysisID)
+		return "", err
+	})
+}
+
+// workOperation is a report of a worker, whose attempt may long be over.
+func (s *sim) workOperation() operation {
+	r, found := s.pickRun()
+	if !found {
+		return s.askOperation(s.callers[0])
+	}
+	now := latest(s.oracle, fold.Analysis, r.AnalysisID)
+	r.Attempt = max(1, now.Attempt+[]int{-1, 0, 0, 0, 1}[s.random.IntN(5)])
+	o := operation{}
+	var report func(context.Context, *Service, Run) error
+	stale := func(a analysis.State) bool { return terminal(a) || a.Attempt != r.Attempt }
+	p := s.random.IntN(10)
+	if now.Status == analysis.Queued && p < 8 {
+		p = 0
+	}
+	switch {
+	case p < 2:
+		o.name, o.leaves = "claim", []string{"analysis.started", "analysis.reclaimed"}
+		stale = func(a analysis.State) bool { return terminal(a) || a.Attempt >= r.Attempt }
+		report = func(ctx context.Context, svc *Service, r Run) error {
+			_, _, err := svc.ClaimAnalysis(ctx, r, "w")
+			return err
+		}
+	case p < 5:
+		stage := []analysis.Status{analysis.Preparing, analysis.Analyzing, analysis.Rendering}[s.random.IntN(3)]
+		percent := s.random.IntN(101)
+		o.name, o.leaves = "progress of", []string{"analysis.progressed"}
+		o.idle = func(m moments) bool {
+			return sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool { return !stale(a) && a.Percent >= percent })
+		}
+		report = func(ctx context.Context, svc *Service, r Run) error {
+			return svc.ReportProgress(ctx, r, stage, percent)
+		}
+	case p < 9:
+		o.name, o.leaves = "complete", []string{leavesCompleted}
+		report = func(ctx context.Context, svc *Service, r Run) error {
+			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19)
+		}
+	default:
+		o.name, o.leaves = "fail", []string{leavesFailed}
+		if s.random.IntN(2) == 0 {
+			r.Attempt, stale = 0, terminal
+		}
+		report = func(ctx context.Context, svc *Service, r Run) error { return svc.FailAnalysis(ctx, r, lost) }
+	}
+	o.name += fmt.Sprintf(" %s, attempt %d", r.AnalysisID, r.Attempt)
+	o.refused = func(m moments, code fault.Code) bool {
+		return code == fault.ResourceConflict && sometime(m, fold.Analysis, r.AnalysisID, stale)
+	}
+	o.run = func(ctx context.Context, svc *Service, request string, _ *Idempotency) outcome {
+		r := r
+		r.Cause = Cause{RequestID: request}
+		return outcome{err: report(ctx, svc, r)}
+	}
+	return o
+}
+
+// expireOperation is a sweep's, of a hold that may be open, ended or never made.
+func (s *sim) expireOperation() operation {
+	r, _ := s.pickRun()
+	return operation{
+		name: "expire " + r.AnalysisID,
+		idle: func(m moments) bool {
+			return sometime(m, fold.Credit, r.AccountID, func(b credit.State) bool {
+				h, open := b.Holds.Get(r.AnalysisID)
+				return !open || m.began.Before(h.ExpiresAt)
+			})
+		},
+		run: func(ctx context.Context, svc *Service, _ string, _ *Idempotency) outcome {
+			return outcome{err: svc.ExpireHold(ctx, r.AccountID, r.AnalysisID)}
+		},
+	}
+}
+
+// sealOperation signs the checkpoints of every account.
+func (s *sim) sealOperation() operation {
+	return operation{
+		name: "seal", idle: func(moments) bool { return true },
+		run: func(ctx context.Context, svc *Service, _ string, _ *Idempotency) outcome {
+			var ids []string
+			for _, c := range s.callers {
+				ids = append(ids, c.AccountID)
+			}
+			_, err := svc.SealLedgers(ctx, sealKey, ids...)
+			return outcome{err: err}
+		},
+	}
+}

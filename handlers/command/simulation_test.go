@@ -1,0 +1,157 @@
+package command
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore"
+)
+
+// The simulation: one to three nodes, each with its own pipeline and memory, work on one
+// log. Every call of a node to the log waits at a gate, and what happens next is drawn
+// from a seed: a call goes on, is answered late, fails, or takes effect and loses its
+// answer; a node crashes; a client sends another command, or one again, or gives up; time
+// passes. An oracle follows the log and knows the laws (simulation_oracle_test.go,
+// simulation_books_test.go), and every answer a client got must be true of it
+// (simulation_judge_test.go).
+//
+// A seed decides a run wholly, so that a failure can be had again.
+
+var (
+	simSeed = flag.Uint64("sim.seed", 0, "simulate only this seed, and print its steps")
+	simSoak = flag.Uint64("sim.soak", 0, "simulate so many seeds from a random base, with progress")
+)
+
+const (
+	// simSeeds are simulated in every test run.
+	simSeeds = 3000
+	// simSteps are the events that the scheduler draws before it lets a run come to rest.
+	simSteps = 80
+	// progressEvery is how often a soak says how far it is.
+	progressEvery = 5 * time.Second
+)
+
+func TestSimulation(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	runs, met, progress := uint64(0), map[string]int{}, soakProgress(*simSoak)
+	each := func(s *sim) {
+		mu.Lock()
+		defer mu.Unlock()
+		runs++
+		for what, n := range s.met {
+			met[what] += n
+		}
+		if *simSoak > 0 {
+			progress(runs)
+		}
+	}
+	switch {
+	case *simSeed != 0:
+		s, err := simulate(t, *simSeed, nil)
+		t.Logf("the steps of seed %d:\n%s", *simSeed, strings.Join(s.trace, "\n"))
+		require.NoError(t, err)
+	case *simSoak != 0:
+		base := rand.Uint64N(1 << 48)
+		fmt.Fprintf(os.Stderr, "simulating %d seeds from %d\n", *simSoak, base)
+		simulateAll(t, base, *simSoak, each)
+	default:
+		simulateAll(t, 1, simSeeds, each)
+		for _, what := range mustMeet {
+			// With -run only some of the seeds are simulated.
+			require.False(t, runs == simSeeds && met[what] == 0, "no run met %q, all of them met %v", what, met)
+		}
+	}
+}
+
+// simulateAll runs n seeds from a base and stops at the first that fails.
+func simulateAll(t *testing.T, base, n uint64, each func(*sim)) {
+	var next atomic.Uint64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < n && !t.Failed(); i = next.Add(1) - 1 {
+				t.Run(fmt.Sprintf("seed=%d", base+i), func(t *testing.T) { each(requireSeed(t, base+i)) })
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// requireSeed fails with all that is needed to see the failure again.
+func requireSeed(t *testing.T, seed uint64) *sim {
+	s, err := simulate(t, seed, nil)
+	if err == nil {
+		return s
+	}
+	tail := s.trace[max(0, len(s.trace)-25):]
+	t.Fatalf("seed %d breaks a law: %v\nits last steps:\n%s\nsee it again with\n"+
+		"  go test ./handlers/command -run '^TestSimulation$' -v -sim.seed=%d", seed, err, strings.Join(tail, "\n"), seed)
+	return nil
+}
+
+// soakProgress says now and then, and at the end, how far a soak of n seeds is.
+func soakProgress(n uint64) func(done uint64) {
+	start := time.Now()
+	last := start
+	return func(done uint64) {
+		now := time.Now()
+		if now.Sub(last) < progressEvery && done < n {
+			return
+		}
+		last = now
+		rate := float64(done) / now.Sub(start).Seconds()
+		left := time.Duration(float64(n-done) / rate * float64(time.Second)).Round(time.Second)
+		fmt.Fprintf(os.Stderr, "%d of %d seeds, %.0f a second, %s left\n", done, n, rate, left)
+	}
+}
+
+// simulate runs one seed to its end. flawed, if not nil, breaks the store that the nodes
+// work on.
+func simulate(t *testing.T, seed uint64, flawed func(eventstore.Store) eventstore.Store) (s *sim, err error) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		s = newSim(seed)
+		defer s.stop()
+		err = s.run(flawed)
+	})
+	return s, err
+}
+
+// TestSimulationRepeats: the same seed leads to the same steps and the same log.
+func TestSimulationRepeats(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(40) {
+		one, err := simulate(t, seed, nil)
+		require.NoError(t, err)
+		two, err := simulate(t, seed, nil)
+		require.NoError(t, err)
+		require.Equal(t, one.trace, two.trace, "seed %d", seed)
+		require.Equal(t, one.oracle.chains(), two.oracle.chains(), "seed %d", seed)
+	}
+}
+
+// mustMeet is what the runs of a test must have met: a simulation that never crashed a
+// node or never repeated a request would pass, too.
+var mustMeet = []string{
+	"crash", "clock", "deadline", "gave up", "late commit", "late answer", "broken", "in doubt, recorded", "in doubt, lost",
+	"conflict", "deadlock", "too many conflicts", "group of several", "snapshot loaded", "remembered", "replayed",
+	"unanswered but recorded", "ok", "insufficient_credits", "grant_exhausted", "concurrency_limit_exceeded",
+	"resource_conflict", "resource_not_found", "analysis_not_cancelable", "test_key_fixture_only",
+	"idempotency_unavailable", "idempotency_key_reused", "validation_failed", "db_unavailable",
+	"sandbox_limit_exceeded", "upload_incomplete", "video_too_long", "credit.granted", "credit.held",
+	"credit.settled", "credit.released", "credit.refunded", "checkpoint.sealed", "analysis.started",
+	"analysis.reclaimed", "analysis.progressed", "analysis.completed", "analysis.failed", "analysis.canceled",
+	"video.ready", "video.deleted", "video.failed", "account.key_revoked", "sandbox.issued",
+}

@@ -1,0 +1,270 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing/synctest"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/model"
+	"vqa/domain/video"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
+	"vqa/eventstore/memory"
+	"vqa/handlers/media/fixture"
+)
+
+// climate is what kind of run a seed leads to.
+type climate struct {
+	nodes, accounts, clients int
+	// broken, crashes and late are percentages: of calls that fail, of steps that crash a
+	// node, of calls that are answered later than they took effect.
+	broken, crashes, late int
+	// stormy is a database in which most appends meet a deadlock.
+	stormy bool
+	// maxActive is the concurrency limit of an account.
+	maxActive int
+	// aged accounts have so many entries that snapshots are taken.
+	aged bool
+}
+
+func newClimate(r *rand.Rand) climate {
+	pick := func(of ...int) int { return of[r.IntN(len(of))] }
+	c := climate{
+		nodes: pick(1, 2, 2, 3), accounts: pick(1, 1, 2, 3), clients: pick(2, 5, 9), broken: pick(0, 0, 6, 25),
+		crashes: pick(0, 2, 5), late: pick(0, 20, 40), maxActive: pick(2, 100, 100),
+		stormy: r.IntN(20) == 0, aged: r.IntN(25) == 0,
+	}
+	if c.stormy {
+		c.broken = 95
+	}
+	return c
+}
+
+// sandboxesMost may be opened from one address in 24 hours.
+const sandboxesMost = 2
+
+// sim is one run.
+type sim struct {
+	seed   uint64
+	random *rand.Rand
+	climate
+	clock *clock
+	log   *memory.Store
+	// store is the log as the nodes have it.
+	store  eventstore.Store
+	oracle *oracle
+	nodes  []*node
+	// calm lets every call through at once.
+	calm atomic.Bool
+
+	mu sync.Mutex
+	// arrived are the calls that came to the gate since the last step, waiting those that
+	// the scheduler knows.
+	arrived, waiting []*call
+	// adrift are appends whose node no longer listens.
+	adrift []*call
+
+	// attempts are all commands, open those without an answer.
+	attempts, open []*attempt
+	callers        []Caller
+	// checked are the remembered versions that were held to the log.
+	checked  map[memoryKey]int64
+	restarts int
+	trace    []string
+	met      map[string]int
+}
+
+// node is one process of the service.
+type node struct {
+	*Service
+	sim  *sim
+	name string
+	dead atomic.Bool
+	stop context.CancelFunc
+	work sync.WaitGroup
+}
+
+func newSim(seed uint64) *sim {
+	r := rand.New(rand.NewPCG(seed, 7))
+	s := &sim{seed: seed, random: r, climate: newClimate(r), clock: newClock(), met: map[string]int{}, checked: map[memoryKey]int64{}}
+	s.log = memory.New(codec.Events(), s.clock.Now)
+	s.store = s.log
+	s.oracle = newOracle(s.log, s.met)
+	return s
+}
+
+// newNode starts a process; its ids and secrets follow from the seed and salt.
+func (s *sim) newNode(name string, salt uint64) *node {
+	n := &node{sim: s, name: name}
+	entropy := func(what uint64) *rand.ChaCha8 {
+		var key [32]byte
+		for i, v := range []uint64{s.seed, salt, what} {
+			for b := range 8 {
+				key[8*i+b] = byte(v >> (8 * b))
+			}
+		}
+		return rand.NewChaCha8(key)
+	}
+	g := &gate{Store: s.store, node: n}
+	pipeline := NewPipeline(g, s.clock.Now, slog.New(slog.DiscardHandler))
+	n.Service = NewService(Dependencies{
+		Store: g, Pipeline: pipeline, IDs: id.NewSource(s.clock.Now, entropy(1)), Entropy: entropy(2), Now: s.clock.Now,
+		Catalog: model.Catalog{{ID: "main-2", Status: model.Stable, Default: true}},
+		Limits: Limits{
+			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: s.maxActive, AnalysisQueueCap: 1000, SandboxPerIP: sandboxesMost,
+		},
+		Uploads: &gatedUploads{n}, Capacity: &capacity{}, Fixture: fixture.Fixture{},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	n.stop = cancel
+	n.work.Go(func() { pipeline.Run(ctx) })
+	return n
+}
+
+// stop ends every node, so that nothing is left of the run.
+func (s *sim) stop() {
+	for _, n := range s.nodes {
+		s.abandon(n)
+	}
+	synctest.Wait()
+}
+
+// run is the life of a run: a beginning, the drawn steps, rest, and an end in which
+// everything that is open is ended. The error names the law that was broken.
+func (s *sim) run(flawed func(eventstore.Store) eventstore.Store) error {
+	if err := s.begin(); err != nil {
+		return fmt.Errorf("the beginning: %w", err)
+	}
+	if flawed != nil {
+		s.store = flawed(s.log)
+	}
+	for i := range s.climate.nodes {
+		s.nodes = append(s.nodes, s.newNode(fmt.Sprintf("n%d", i), uint64(i)))
+	}
+	for range simSteps {
+		if err := s.step(); err != nil {
+			return err
+		}
+	}
+	if err := s.rest(); err != nil {
+		return err
+	}
+	if err := s.judgeAll(); err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// begin opens the accounts and their videos without any disturbance. It has a node of its
+// own, whose memory goes with it.
+func (s *sim) begin() error {
+	s.calm.Store(true)
+	defer s.calm.Store(false)
+	ctx, n := context.Background(), s.newNode("begin", 98)
+	defer s.abandon(n)
+	for range s.accounts {
+		tier := []account.Tier{account.Paid, account.FreeGrant}[s.random.IntN(2)]
+		funds := []int64{0, 20, 60, 100, 1000}[s.random.IntN(5)]
+		key, err := n.IssueKey(ctx, NewKey{Mode: account.Live, Tier: tier, Name: "sim", GrantSeconds: funds, Operator: "sim"})
+		if err != nil {
+			return err
+		}
+		caller := Caller{AccountID: key.AccountID, KeyID: key.KeyID, Livemode: true, Tier: tier, RequestID: "req_0"}
+		s.callers = append(s.callers, caller)
+		for range 1 + s.random.IntN(2) {
+			v, err := n.CreateVideo(ctx, caller, CreateVideo{ContentType: "video/mp4"})
+			if err != nil {
+				return err
+			}
+			if _, err := n.CompleteVideo(ctx, caller, v.ID); err != nil && !fault.Has(err, fault.VideoTooLong) {
+				return err
+			}
+		}
+		if s.aged {
+			if err := s.age(key.AccountID); err != nil {
+				return err
+			}
+		}
+	}
+	key, err := n.IssueSandbox(ctx, "address", "req_0")
+	if err != nil {
+		return err
+	}
+	s.callers = append(s.callers, Caller{AccountID: key.AccountID, KeyID: key.KeyID, Tier: account.Sandbox, RequestID: "req_0"})
+	return s.oracle.follow()
+}
+
+// age gives an account a long history: the next entries bring it to its first snapshot.
+func (s *sim) age(accountID string) error {
+	ctx, stream := context.Background(), fold.Credit.Stream(accountID)
+	histories, err := s.log.Load(ctx, stream)
+	if err != nil {
+		return err
+	}
+	h := histories[stream]
+	w := eventstore.Write{Stream: stream, Expected: h.Version, Chain: h.Chain}
+	balance, err := fold.Credit.Restore(h)
+	if err != nil {
+		return err
+	}
+	for i := range snapshotEvery - 3 - int(h.Version) {
+		balance.PostedSeconds++
+		w.Events = append(w.Events, eventstore.NewEvent{
+			Event: credit.Granted{
+				AccountID: accountID, TransactionID: fmt.Sprintf("txn_old%d", i), Kind: credit.Purchase, Seconds: 1,
+				BalanceAfter: balance.PostedSeconds, At: s.clock.Now(),
+			},
+			Meta: eventstore.Meta{AccountID: accountID, RequestID: "req_0"},
+		})
+	}
+	_, err = s.log.Append(ctx, eventstore.Batch{Writes: []eventstore.Write{w}})
+	return err
+}
+
+// abandon ends a process in the midst of whatever it does: its calls never come back,
+// and what it says from now on reaches nobody.
+func (s *sim) abandon(n *node) {
+	n.dead.Store(true)
+	n.stop()
+	var others []*call
+	for _, c := range s.waiting {
+		if c.node == n {
+			c.answer <- errDead
+		} else {
+			others = append(others, c)
+		}
+	}
+	s.waiting = others
+}
+
+var (
+	errDead   = errors.New("the process is gone")
+	errUpload = fault.New(fault.UploadIncomplete, "Nothing was uploaded.")
+)
+
+// fileOf is what a probe finds of a video; its id decides.
+func fileOf(videoID, contentType string) video.File {
+	f := video.File{SizeBytes: 1000, ContentType: contentType, ObjectKey: "videos/" + videoID}
+	switch videoID[len(videoID)-1] % 8 {
+	case 0:
+		f.DurationMicros = micros(5 * 3600 * 1_000_000) // more than the plan allows
+	case 1:
+		// of unknown length
+	case 2, 3:
+		f.DurationMicros = micros(2_500_000)
+	default:
+		f.DurationMicros = micros(9_400_000)
+	}
+	return f
+}
