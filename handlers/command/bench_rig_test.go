@@ -87,6 +87,7 @@ func (r *benchRig) startPostgres(b *testing.B) {
 	require.NoError(b, os.Chmod(r.dir, 0o755))
 	server, err := embedded.Start(b.Context(), embedded.Options{
 		Dir: filepath.Join(r.dir, "postgres"), BinDir: os.Getenv("VQA_POSTGRES_BIN"),
+		Settings: map[string]string{"max_connections": "400"}, // for 256 clients of pgbench
 	})
 	require.NoError(b, err)
 	b.Cleanup(func() {

@@ -26,7 +26,7 @@ const (
 )
 
 // benchClients are the numbers of clients, each with one command under way.
-var benchClients = []int{1, 8, 32}
+var benchClients = []int{1, 8, 32, 256}
 
 // BenchmarkThroughput measures the log and the ledger on a durable Postgres, with
 // every inline read model, beside what the same server gives pgbench in the same
@@ -55,9 +55,9 @@ func BenchmarkThroughput(b *testing.B) {
 
 // benchRound holds figures per second, all of one round.
 type benchRound struct {
-	insert, hotUpdate      float64 // transactions of pgbench
-	append                 float64 // commands of one event
-	pairsMany, pairsOneHot float64 // a hold and its settlement
+	insert, hotUpdate, hotTransaction float64 // transactions of pgbench
+	append                            float64 // commands of one event
+	pairsMany, pairsOneHot            float64 // a hold and its settlement
 }
 
 func (r *benchRig) round(b *testing.B, clients int) benchRound {
@@ -71,6 +71,7 @@ func (r *benchRig) round(b *testing.B, clients int) benchRound {
 		return r.holdAndSettle(ctx, r.account(n))
 	})
 	out.hotUpdate = r.pgbench(b, clients, hotUpdateScript)
+	out.hotTransaction = r.pgbench(b, clients, hotTransactionScript)
 	out.pairsOneHot = r.drive(b, clients, &r.paired, func(ctx context.Context, _ int64) error {
 		return r.holdAndSettle(ctx, r.hot)
 	})
