@@ -49,9 +49,7 @@ func (m memory) verdict(t *testing.T, args ...string) (string, int) {
 	for name, content := range m {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), content.Bytes(), 0o600))
 	}
-	python, err := exec.LookPath("python3")
-	require.NoError(t, err, "python3 is needed to run the verifier of a bundle: sudo apt-get install -y python3")
-	cmd := exec.CommandContext(t.Context(), python, append([]string{"-B", filepath.Join(dir, "verify.py")}, args...)...)
+	cmd := exec.CommandContext(t.Context(), find(t, "python3", "python3"), append([]string{"-B", filepath.Join(dir, "verify.py")}, args...)...)
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		require.NoError(t, err)
