@@ -97,15 +97,19 @@ func lag(s float64) string {
 	return rough(time.Duration(s * float64(time.Second)))
 }
 
-// rough is a duration with about three digits.
+// rough is a duration in a few digits.
 func rough(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
 		return fmt.Sprintf("%d µs", d.Microseconds())
+	case d < 10*time.Millisecond:
+		return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1e3)
 	case d < time.Second:
-		return fmt.Sprintf("%.3g ms", float64(d.Microseconds())/1e3)
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return fmt.Sprintf("%.2f s", d.Seconds())
 	case d < time.Minute:
-		return fmt.Sprintf("%.3g s", d.Seconds())
+		return fmt.Sprintf("%.1f s", d.Seconds())
 	case d < time.Hour:
 		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
 	case d < 48*time.Hour:

@@ -30,7 +30,7 @@ func printWhy(s screen, x history.Explanation) {
 			fmt.Fprintf(s, "  by %s", c.Actor)
 		}
 		fmt.Fprintf(s, "  %s in all\n", rough(c.EndedAt.Sub(c.BeganAt)))
-		branches{s, x.ID, c.Actor}.draw(c.Steps, "")
+		branches{s, x.ID, c.Actor, map[string]bool{}}.draw(c.Steps, "")
 	}
 }
 
@@ -39,6 +39,8 @@ type branches struct {
 	screen
 	// asked is what was asked about; actor is who made the request.
 	asked, actor string
+	// named are the streams whose ids stand in the tree already.
+	named map[string]bool
 }
 
 // leastRun is how many like steps in a row are drawn as one.
@@ -95,8 +97,12 @@ func (b branches) step(s *history.Step) string {
 		return b.job(*s.Job)
 	}
 	e := s.Event
-	_, id, _ := strings.Cut(e.Stream, "/")
-	text := fmt.Sprintf("%s %s %s", b.paint(bold, e.Type), id, b.paint(dim, fmt.Sprintf("#%d", e.Position)))
+	text := b.paint(bold, e.Type) + b.paint(dim, fmt.Sprintf(" #%d", e.Position))
+	if !b.named[e.Stream] {
+		b.named[e.Stream] = true
+		_, id, _ := strings.Cut(e.Stream, "/")
+		text += "  " + id
+	}
 	if e.Entry != nil {
 		text += "  " + b.entry(*e.Entry)
 	} else if said := gist(e.Data); said != "" {
@@ -135,7 +141,7 @@ func (b branches) job(j history.Job) string {
 func (b branches) entry(e history.Entry) string {
 	var moved []string
 	for _, p := range e.Postings {
-		moved = append(moved, fmt.Sprintf("%s %+d", ledgerName(p.Account), p.Seconds))
+		moved = append(moved, ledgerName(p.Account)+" "+signed(p.Seconds))
 	}
 	text := strings.Join(moved, ", ")
 	if text == "" {
