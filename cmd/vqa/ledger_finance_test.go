@@ -91,7 +91,7 @@ func TestLedgerForFinance(t *testing.T) {
 		require.Contains(t, text, "invoice 7")
 		page := filepath.Join(dir, "page.html")
 		require.Empty(t, ledger("statement", id, "--html", page))
-		html, err := os.ReadFile(page) //nolint:gosec // the test's own
+		html, err := os.ReadFile(page)
 		require.NoError(t, err)
 		require.Contains(t, string(html), "invoice 7")
 		var s book.Statement
@@ -103,7 +103,7 @@ func TestLedgerForFinance(t *testing.T) {
 		for _, f := range export.Formats() {
 			path := filepath.Join(dir, "ledger."+string(f))
 			require.Empty(t, ledger("export", "--format", string(f), "-o", path, "--account", id))
-			written, err := os.ReadFile(path) //nolint:gosec // the test's own
+			written, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.NotEmpty(t, written)
 			require.Equal(t, string(written), ledger("export", "--format", string(f)), "the same bytes to standard output")
@@ -120,14 +120,14 @@ func TestLedgerForFinance(t *testing.T) {
 		require.EqualValues(t, 2, m.Sealed)
 		archive, err := zip.OpenReader(file)
 		require.NoError(t, err)
-		defer archive.Close() //nolint:errcheck // it is only read
+		defer archive.Close()
 		require.Len(t, archive.File, len(m.Files)+1)
 		for _, f := range archive.File {
 			in, err := f.Open()
 			require.NoError(t, err)
 			zipped, err := io.ReadAll(in)
 			require.NoError(t, err)
-			plain, err := os.ReadFile(filepath.Join(folder, f.Name)) //nolint:gosec // the test's own
+			plain, err := os.ReadFile(filepath.Join(folder, f.Name))
 			require.NoError(t, err)
 			require.Equal(t, string(plain), string(zipped), f.Name)
 		}

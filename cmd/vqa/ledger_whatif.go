@@ -90,7 +90,7 @@ have been refused, or its bill cut.`,
 
 // readPricing reads a file that is not larger than a pricing can be.
 func readPricing(path string) ([]byte, error) {
-	f, err := os.Open(path) //nolint:gosec // the operator names the file
+	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

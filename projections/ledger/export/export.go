@@ -181,11 +181,12 @@ func platformAccounts() []credit.LedgerAccount {
 
 // plain makes a person's words one line without the characters in not.
 func plain(text, not string) string {
-	text = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' || strings.ContainsRune(not, r) {
-			return ' '
-		}
-		return r
-	}, text)
-	return strings.Join(strings.Fields(text), " ")
+	unfit := func(r rune) bool {
+		return r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' || strings.ContainsRune(not, r)
+	}
+	// Nearly all text is ids, in which nothing is to be done.
+	if strings.IndexFunc(text, unfit) >= 0 {
+		text = strings.Join(strings.FieldsFunc(text, unfit), " ")
+	}
+	return strings.TrimSpace(text)
 }

@@ -234,7 +234,7 @@ func testCSV(t *testing.T, w *history.World) {
 	text := written(t, w, export.CSV, book.Period{})
 	conn, err := pgx.Connect(t.Context(), w.URL)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // nothing is lost with it
+	defer conn.Close(context.WithoutCancel(t.Context()))
 	_, err = conn.Exec(t.Context(), `create temporary table postings (position bigint, account_id text, version bigint,
 		at timestamptz, kind text, entry_id text, ledger_account text, seconds bigint, available_after_seconds bigint,
 		held_after_seconds bigint, source_type text, source_id text, discount_pct int, refunds text, reason text,

@@ -90,10 +90,9 @@ func (h *hledger) postings(sides []credit.Posting, after credit.State) {
 	h.totals.add(sides)
 	for _, p := range sides {
 		h.printf("    %s  %d %s", h.name(p.Account), p.Seconds, commodity)
-		switch p.Account {
-		case credit.Available(after.AccountID):
+		if p.Account == credit.Available(after.AccountID) {
 			h.printf(" = %d %s", after.AvailableSeconds(), commodity)
-		case credit.Reserved(after.AccountID):
+		} else if p.Account == credit.Reserved(after.AccountID) {
 			h.printf(" = %d %s", after.HeldSeconds, commodity)
 		}
 		h.printf("\n")
@@ -164,8 +163,10 @@ func (b *beancount) name(a credit.LedgerAccount) string {
 
 // quote writes a string as Beancount reads it.
 func (b *beancount) quote(text string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(plain(text, "")) + `"`
+	return `"` + beanEscapes.Replace(plain(text, "")) + `"`
 }
+
+var beanEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
 func (b *beancount) open(accountID string, before credit.State, from time.Time) error {
 	b.printf("\n%s open %s %s\n", firstDay, b.name(credit.Available(accountID)), commodity)
