@@ -136,6 +136,10 @@ type Store interface {
 	// snapshot there is.
 	LoadAll(ctx context.Context, stream StreamID) ([]Recorded, error)
 
+	// ReadStream returns up to limit events of one stream with a version greater than
+	// after, in order, for histories too long to be held whole.
+	ReadStream(ctx context.Context, stream StreamID, after int64, limit int) ([]Recorded, error)
+
 	// Append records the batch atomically and returns its events in order of
 	// position. Errors: *ConflictError when a stream is not at its expected version
 	// (also after a deadlock or a serialization failure), *ReceiptError when a

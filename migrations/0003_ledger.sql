@@ -68,7 +68,7 @@ create table credit_balances (
     adjustments_seconds    bigint not null,
     analysis_usage_seconds bigint not null,
     stream_usage_seconds   bigint not null,
-    -- When the first of the open holds expires; null when none is open.
+    -- The minute in which the first of the open holds expires; null when none is open.
     next_expiry            timestamptz,
     doc                    json not null,
     check (posted_seconds >= held_seconds),

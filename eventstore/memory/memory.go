@@ -3,6 +3,7 @@ package memory
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -174,13 +175,21 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 
 // LoadAll implements eventstore.Store.
 func (s *Store) LoadAll(ctx context.Context, id eventstore.StreamID) ([]eventstore.Recorded, error) {
+	return s.ReadStream(ctx, id, 0, math.MaxInt)
+}
+
+// ReadStream implements eventstore.Store.
+func (s *Store) ReadStream(ctx context.Context, id eventstore.StreamID, after int64, limit int) ([]eventstore.Recorded, error) {
+	if limit <= 0 {
+		return nil, fmt.Errorf("read stream %s: limit %d", id, limit)
+	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("load: %w", err)
 	}
 	var recorded []eventstore.Recorded
-	for version := range s.version(id) {
+	for version := max(after, 0); version < s.version(id) && len(recorded) < limit; version++ {
 		e, err := s.at(s.streams[id].positions[version])
 		if err != nil {
 			return nil, err

@@ -79,6 +79,15 @@ func (s *Store) LoadAll(ctx context.Context, stream eventstore.StreamID) ([]even
 	return s.query(ctx, "select "+columns+" from events where stream = $1 order by version", stream.String())
 }
 
+// ReadStream implements eventstore.Store.
+func (s *Store) ReadStream(ctx context.Context, stream eventstore.StreamID, after int64, limit int) ([]eventstore.Recorded, error) {
+	if limit <= 0 {
+		return nil, fmt.Errorf("read stream %s: limit %d", stream, limit)
+	}
+	return s.query(ctx, "select "+columns+" from events where stream = $1 and version > $2 order by version limit $3",
+		stream.String(), after, limit)
+}
+
 // row is an event as it is stored.
 type row struct {
 	position   int64

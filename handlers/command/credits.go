@@ -79,18 +79,26 @@ func (s *Service) RefundCredits(ctx context.Context, c RefundCredits) (Posted, e
 	})
 }
 
-// transaction finds a transaction in an account's own history.
+// historyPage is how many events of a long history are read at a time.
+const historyPage = 1000
+
+// transaction finds a transaction in an account's own history, however long.
 func (s *Service) transaction(ctx context.Context, accountID, txn string) (credit.Original, error) {
-	events, err := s.Store.LoadAll(ctx, fold.Credit.Stream(accountID))
-	if err != nil {
-		return credit.Original{}, err
-	}
-	for _, r := range events {
-		if original, ok := credit.TransactionOf(r.Event.(credit.Event)); ok && original.TransactionID == txn {
-			return original, nil
+	for version := int64(0); ; {
+		page, err := s.Store.ReadStream(ctx, fold.Credit.Stream(accountID), version, historyPage)
+		if err != nil {
+			return credit.Original{}, err
+		}
+		for _, r := range page {
+			if original, ok := credit.TransactionOf(r.Event.(credit.Event)); ok && original.TransactionID == txn {
+				return original, nil
+			}
+			version = r.Version
+		}
+		if len(page) < historyPage {
+			return credit.Original{}, fault.NotFound()
 		}
 	}
-	return credit.Original{}, fault.NotFound()
 }
 
 // post records an operator's change of a balance, once.

@@ -98,10 +98,10 @@ func (t *task) claim() bool { return t.claimed.CompareAndSwap(false, true) }
 // decide never runs when do has returned.
 func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) error) error {
 	t := &task{ctx: ctx, intent: in, decide: decide, done: make(chan error, 1)}
-	hash := fnv.New32a()
+	hash := fnv.New64a()
 	hash.Write([]byte(in.accountID))
 	select {
-	case p.lanes[int(hash.Sum32()%uint32(len(p.lanes)))].queue <- t:
+	case p.lanes[hash.Sum64()%uint64(len(p.lanes))].queue <- t:
 	case <-ctx.Done():
 		return ctx.Err()
 	default:

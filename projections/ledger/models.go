@@ -24,7 +24,8 @@ var balances = projections.Model[credit.State, credit.Event]{
 	},
 	States: func(id string, s credit.State) []projections.Row {
 		var nextExpiry *time.Time
-		if next := s.Holds.NextExpiry(); !next.IsZero() {
+		// To the minute, so that an update that leaves it as it is touches no index.
+		if next := s.Holds.NextExpiry().Truncate(time.Minute); !next.IsZero() {
 			nextExpiry = &next
 		}
 		t := s.Totals
