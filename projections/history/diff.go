@@ -13,9 +13,9 @@ import (
 type Change struct {
 	// Path leads to it through the JSON form: "holds.an_01….seconds".
 	Path string `json:"path"`
-	// Before and After are nil where the field is absent.
-	Before json.RawMessage `json:"before"`
-	After  json.RawMessage `json:"after"`
+	// Before and After are left out where the field is absent.
+	Before json.RawMessage `json:"before,omitempty"`
+	After  json.RawMessage `json:"after,omitempty"`
 }
 
 // Diff compares the JSON forms of two states field by field, in the order of their
