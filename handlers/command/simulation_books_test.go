@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"vqa/domain/account"
 	"vqa/domain/analysis"
@@ -33,6 +34,7 @@ type simBooks struct {
 type simHold struct {
 	id, account, source string
 	seconds             int64
+	expires             time.Time
 	ended               bool
 }
 
@@ -92,7 +94,7 @@ func (b *simBooks) credit(o *oracle, r eventstore.Recorded, event credit.Event, 
 		if _, held := b.holds[e.SourceID]; held {
 			return errors.New("law 2: a second hold of a source")
 		}
-		b.holds[e.SourceID] = simHold{id: e.HoldID, account: accountID, source: e.SourceID, seconds: e.Seconds}
+		b.holds[e.SourceID] = simHold{id: e.HoldID, account: accountID, source: e.SourceID, seconds: e.Seconds, expires: e.ExpiresAt}
 		b.touched[e.SourceID] = true
 	case credit.Settled:
 		h, err := b.end(e.SourceID, e.HoldID)
@@ -110,6 +112,9 @@ func (b *simBooks) credit(o *oracle, r eventstore.Recorded, event credit.Event, 
 		}
 		if e.Seconds != h.seconds {
 			return fmt.Errorf("law 2: releases %d of a hold of %d", e.Seconds, h.seconds)
+		}
+		if e.Reason == credit.ByExpiry && e.At.Before(h.expires) {
+			return fmt.Errorf("law 2: expires %s before its time", h.expires.Sub(e.At))
 		}
 	case credit.Refunded:
 		return b.refund(o, accountID, e)

@@ -29,14 +29,12 @@ type call struct {
 	// carried is true when it took effect and only the answer, err, is still under way.
 	carried bool
 	err     error
-	// size is the number of receipts or streams of an append.
-	writes int
 }
 
 type attemptKey struct{}
 
 // pass waits for the scheduler.
-func (n *node) pass(ctx context.Context, what string, writes int, do func(context.Context) error) error {
+func (n *node) pass(ctx context.Context, what string, do func(context.Context) error) error {
 	if n.dead.Load() {
 		return errDead
 	}
@@ -44,7 +42,7 @@ func (n *node) pass(ctx context.Context, what string, writes int, do func(contex
 		return do(ctx)
 	}
 	by, _ := ctx.Value(attemptKey{}).(int)
-	c := &call{node: n, what: what, by: by, do: do, ctx: ctx, answer: make(chan error, 1), writes: writes}
+	c := &call{node: n, what: what, by: by, do: do, ctx: ctx, answer: make(chan error, 1)}
 	n.sim.mu.Lock()
 	n.sim.arrived = append(n.sim.arrived, c)
 	n.sim.mu.Unlock()
@@ -60,7 +58,7 @@ const (
 
 // Load implements eventstore.Store.
 func (g *gate) Load(ctx context.Context, ids ...eventstore.StreamID) (h map[eventstore.StreamID]eventstore.History, err error) {
-	err = g.node.pass(ctx, loading, 0, func(ctx context.Context) (err error) {
+	err = g.node.pass(ctx, loading, func(ctx context.Context) (err error) {
 		h, err = g.Store.Load(ctx, ids...)
 		for _, one := range h {
 			if one.Snapshot != nil {
@@ -77,7 +75,7 @@ func (g *gate) Load(ctx context.Context, ids ...eventstore.StreamID) (h map[even
 
 // LoadAll implements eventstore.Store.
 func (g *gate) LoadAll(ctx context.Context, stream eventstore.StreamID) (all []eventstore.Recorded, err error) {
-	err = g.node.pass(ctx, reading, 0, func(ctx context.Context) (err error) {
+	err = g.node.pass(ctx, reading, func(ctx context.Context) (err error) {
 		all, err = g.Store.LoadAll(ctx, stream)
 		return err
 	})
@@ -89,8 +87,10 @@ func (g *gate) LoadAll(ctx context.Context, stream eventstore.StreamID) (all []e
 
 // Append implements eventstore.Store.
 func (g *gate) Append(ctx context.Context, b eventstore.Batch) (recorded []eventstore.Recorded, err error) {
-	err = g.node.pass(ctx, appending, len(b.Writes), func(ctx context.Context) (err error) {
-		recorded, err = g.Store.Append(ctx, b)
+	err = g.node.pass(ctx, appending, func(ctx context.Context) (err error) {
+		if recorded, err = g.Store.Append(ctx, b); err == nil {
+			g.node.sim.disturbances++
+		}
 		if requests := requestsOf(b); len(requests) > 1 {
 			g.node.sim.met["group of several"]++
 		}
@@ -104,7 +104,7 @@ func (g *gate) Append(ctx context.Context, b eventstore.Batch) (recorded []event
 
 // Receipt implements eventstore.Store.
 func (g *gate) Receipt(ctx context.Context, accountID, key string, now time.Time) (r eventstore.Receipt, found bool, err error) {
-	err = g.node.pass(ctx, reading, 0, func(ctx context.Context) (err error) {
+	err = g.node.pass(ctx, reading, func(ctx context.Context) (err error) {
 		r, found, err = g.Store.Receipt(ctx, accountID, key, now)
 		return err
 	})
@@ -116,7 +116,7 @@ func (g *gate) Receipt(ctx context.Context, accountID, key string, now time.Time
 
 // SaveResponse implements eventstore.Store.
 func (g *gate) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
-	return g.node.pass(ctx, reading, 0, func(ctx context.Context) error {
+	return g.node.pass(ctx, reading, func(ctx context.Context) error {
 		return g.Store.SaveResponse(ctx, accountID, key, status, body)
 	})
 }
@@ -125,7 +125,7 @@ func (g *gate) SaveResponse(ctx context.Context, accountID, key string, status i
 type gatedUploads struct{ *node }
 
 func (g *gatedUploads) Inspect(ctx context.Context, videoID, contentType string, _ *int64) (f video.File, ticket string, err error) {
-	err = g.pass(ctx, probing, 0, func(context.Context) error { return nil })
+	err = g.pass(ctx, probing, func(context.Context) error { return nil })
 	return fileOf(videoID, contentType), videoID, err
 }
 

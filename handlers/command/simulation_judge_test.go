@@ -63,10 +63,12 @@ type attempt struct {
 	request string
 	node    *node
 	moments moments
-	cancel  context.CancelFunc
-	result  chan outcome
-	outcome outcome
-	fate    fate
+	// disturbances is how many there had been when it began.
+	disturbances int
+	cancel       context.CancelFunc
+	result       chan outcome
+	outcome      outcome
+	fate         fate
 }
 
 func (a *attempt) String() string {
@@ -77,7 +79,8 @@ func (a *attempt) String() string {
 func (s *sim) start() {
 	a := &attempt{
 		operation: s.draw(), number: len(s.attempts) + 1, node: s.nodes[s.random.IntN(len(s.nodes))], result: make(chan outcome, 1),
-		moments: moments{oracle: s.oracle, from: s.oracle.position, began: s.clock.Now()},
+		moments:      moments{oracle: s.oracle, from: s.oracle.position, began: s.clock.Now()},
+		disturbances: s.disturbances,
 	}
 	a.request = fmt.Sprintf("req_sim%d", a.number)
 	ctx, cancel := context.WithCancel(context.WithValue(context.Background(), attemptKey{}, a.number))
@@ -122,14 +125,14 @@ func (s *sim) judge(a *attempt) error {
 	}
 	f := fault.Of(err)
 	if f == nil || f.Code == fault.DBUnavailable {
-		return s.judgeFailure(err)
+		return s.judgeFailure(a, err)
 	}
 	s.met[string(f.Code)]++
 	return s.judgeRefusal(a, f)
 }
 
 // judgeFailure accepts what the simulation itself let fail.
-func (s *sim) judgeFailure(err error) error {
+func (s *sim) judgeFailure(a *attempt, err error) error {
 	var conflict *eventstore.ConflictError
 	for _, known := range []error{errBroken, context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {
@@ -137,6 +140,9 @@ func (s *sim) judgeFailure(err error) error {
 		}
 	}
 	if errors.As(err, &conflict) {
+		if f := fault.Of(err); f != nil && s.disturbances-a.disturbances < maxTries {
+			return fmt.Errorf("gave up on conflicts, although only %d appends disturbed it", s.disturbances-a.disturbances)
+		}
 		s.met["too many conflicts"]++
 		return nil
 	}

@@ -30,6 +30,7 @@ func (s *sim) step() error {
 	case p == 97:
 		s.note("deadline", "the deadlines of all groups pass")
 		time.Sleep(commitTimeout)
+		s.disturbances += maxTries // no group under way has another try
 	case p == 96 && len(s.open) > 0:
 		a := s.open[s.random.IntN(len(s.open))]
 		s.note("gave up", "the client of %d gives up", a.number)
@@ -120,6 +121,9 @@ func (s *sim) answer(c *call, err error) {
 	var conflict *eventstore.ConflictError
 	if errors.As(err, &conflict) {
 		s.met["conflict"]++
+		if conflict.Actual < 0 {
+			s.disturbances++
+		}
 		synctest.Wait()
 		time.Sleep(backoffMost)
 	}

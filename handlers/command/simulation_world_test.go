@@ -81,8 +81,10 @@ type sim struct {
 	// checked are the remembered versions that were held to the log.
 	checked  map[memoryKey]int64
 	restarts int
-	trace    []string
-	met      map[string]int
+	// disturbances counts what can make a group decide anew: appends and deadlocks.
+	disturbances int
+	trace        []string
+	met          map[string]int
 }
 
 // node is one process of the service.
