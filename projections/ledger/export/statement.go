@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"strconv"
+	"strings"
 	"time"
 
 	"vqa/projections/ledger/book"
@@ -22,7 +23,8 @@ var page = template.Must(template.New("statement").Funcs(template.FuncMap{
 		}
 		return grouped(n)
 	},
-	"when": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
+	"words": func(k book.Kind) string { return strings.ReplaceAll(string(k), "_", " ") },
+	"when":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 }).Parse(statementPage))
 
 // StatementHTML writes a statement as a page to print.
