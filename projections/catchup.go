@@ -87,7 +87,11 @@ func (w *work) recall(ctx context.Context, tx pgx.Tx, c *caught, names []string,
 			c.streams[name] = s
 			continue
 		}
-		c.streams[name] = stream{name: name}
+		s, err := w.open(name)
+		if err != nil {
+			return err
+		}
+		c.streams[name] = s
 		unknown = append(unknown, name)
 	}
 	if len(unknown) == 0 {
@@ -141,10 +145,8 @@ func (w *work) upsert(ctx context.Context, tx pgx.Tx, c *caught, order []string,
 
 // touch notes which rows the events of a stream lead to.
 func (w *work) touch(c *caught, s stream, events []eventstore.Recorded) error {
-	for _, m := range w.models {
-		if !s.feeds(m) {
-			continue
-		}
+	for _, i := range s.models {
+		m := w.models[i]
 		rows, err := m.Rows(s.id, s.state)
 		if err != nil {
 			return err

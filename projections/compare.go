@@ -118,8 +118,9 @@ func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.R
 		return nil, err
 	}
 	return tx.Query(ctx, fmt.Sprintf(`
-		select account, count(*), sum(('x' || left(hash, 16))::bit(64)::bigint)::text, sum(('x' || right(hash, 16))::bit(64)::bigint)::text
-		  from (select %[1]s as account, md5(row(%[2]s)::text || doc::text) as hash from %[3]s.%[4]s) as hashed
+		select account, count(*), sum(hi)::text, sum(lo)::text
+		  from (select %[1]s as account, hashtextextended(doc::text, hashtextextended(concat_ws(chr(31), %[2]s), 0)) as hi,
+		          hashtextextended(doc::text, hashtextextended(concat_ws(chr(31), %[2]s), 1)) as lo from %[3]s.%[4]s) as hashed
 		 group by account order by account collate "C"`,
 		m.Account(), strings.Join(columns, ", "), schema, m.Table()))
 }

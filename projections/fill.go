@@ -105,11 +105,14 @@ func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (strea
 		select stream, version, type, data from public.events
 		 where (stream, version) > ($1, $2) and position <= $3`+below+" and "+f.ofCategories("stream")+`
 		 order by stream, version limit $4`, args, func(name []byte, events []eventstore.Recorded) error {
-		if s.name != string(name) {
+		if s.category == nil || s.name != string(name) {
 			if err := f.leave(s); err != nil {
 				return err
 			}
-			s = stream{name: string(name)}
+			var err error
+			if s, err = f.open(string(name)); err != nil {
+				return err
+			}
 		}
 		if err := s.fold(events); err != nil {
 			return err
@@ -134,10 +137,8 @@ func (f *filler) leave(s stream) error {
 	if s.version >= longStream {
 		f.states.keep(s)
 	}
-	for i, m := range f.models {
-		if !s.feeds(m) {
-			continue
-		}
+	for _, i := range s.models {
+		m := f.models[i]
 		rows, err := m.Rows(s.id, s.state)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.Table(), err)
@@ -153,10 +154,8 @@ func (f *filler) leave(s stream) error {
 
 // entries writes the rows that follow from single events.
 func (f *filler) entries(s stream, events []eventstore.Recorded) error {
-	for i, m := range f.models {
-		if !s.feeds(m) {
-			continue
-		}
+	for _, i := range s.models {
+		m := f.models[i]
 		for _, e := range events {
 			if row, ok := m.Entry(e); ok {
 				if err := f.copies[i].add(row); err != nil {

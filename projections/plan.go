@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -164,18 +165,17 @@ func (w *work) divide(ctx context.Context) error {
 }
 
 // ofCategories is the condition that a column names a stream which a read model of this
-// run follows from.
+// run follows from. A run of all models does without: it needs nearly every stream.
 func (w *work) ofCategories(column string) string {
-	condition := ""
-	for i, name := range w.categories() {
-		if i > 0 {
-			condition += " or "
-		}
-		// Categories are constants of the program, of letters and underscores; in a
-		// pattern an underscore must be meant as such.
-		condition += fmt.Sprintf("starts_with(%s, '%s/')", column, name)
+	if len(w.models) == len(w.Projections) {
+		return "true"
 	}
-	return "(" + condition + ")"
+	var conditions []string
+	for _, name := range w.categories() {
+		// Categories are constants of the program.
+		conditions = append(conditions, fmt.Sprintf("starts_with(%s, '%s/')", column, name))
+	}
+	return "(" + strings.Join(conditions, " or ") + ")"
 }
 
 // categories are the streams' that the models follow from.

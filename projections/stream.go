@@ -17,23 +17,33 @@ import (
 type stream struct {
 	name, id string
 	category fold.Aggregate
-	version  int64
-	state    any
+	// models are the indexes of the run's models that rows of the stream belong to.
+	models  []int
+	version int64
+	state   any
+}
+
+// open returns a stream of the run before its first event.
+func (w *work) open(name string) (stream, error) {
+	id, err := codec.ParseStreamID(name)
+	if err != nil {
+		return stream{}, err
+	}
+	category, known := fold.Named(id.Category)
+	if !known {
+		return stream{}, fmt.Errorf("stream %s is of no category that this program knows", name)
+	}
+	s := stream{name: name, id: id.ID, category: category}
+	for i, m := range w.models {
+		if m.Category().Category() == id.Category {
+			s.models = append(s.models, i)
+		}
+	}
+	return s, nil
 }
 
 // fold folds the next events.
 func (s *stream) fold(events []eventstore.Recorded) (err error) {
-	if s.category == nil {
-		id, err := codec.ParseStreamID(s.name)
-		if err != nil {
-			return err
-		}
-		var known bool
-		if s.category, known = fold.Named(id.Category); !known {
-			return fmt.Errorf("stream %s is of no category that this program knows", s.name)
-		}
-		s.id = id.ID
-	}
 	for i, e := range events {
 		if e.Version != s.version+int64(i)+1 {
 			return fmt.Errorf("stream %s: version %d follows %d", s.name, e.Version, s.version+int64(i))
@@ -43,9 +53,6 @@ func (s *stream) fold(events []eventstore.Recorded) (err error) {
 	s.state, err = s.category.FoldAny(s.state, events...)
 	return err
 }
-
-// feeds reports that rows of a model follow from the stream.
-func (s *stream) feeds(p Projection) bool { return p.Category().Category() == s.category.Category() }
 
 // reader reads events grouped by their streams, and decodes of them what a fold needs.
 // It is for one goroutine.
