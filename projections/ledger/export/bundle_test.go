@@ -2,6 +2,7 @@ package export_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/credit"
@@ -88,6 +90,9 @@ func TestBundle(t *testing.T) {
 	require.Greater(t, manifest.Entries, int64(40))
 	require.Equal(t, manifest.Entries, manifest.Sealed)
 
+	for name := range genuine {
+		require.Contains(t, genuine["README.txt"].String()+"README.txt", name)
+	}
 	t.Run("genuine", func(t *testing.T) {
 		t.Parallel()
 		out, code := genuine.verdict(t)
@@ -272,6 +277,34 @@ func chainedAnew(t *testing.T, text string) string {
 		require.NoError(t, json.NewEncoder(&out).Encode(row))
 	}
 	return out.String()
+}
+
+// TestOldShapes: a bundle holds what was stored, also what an older program stored, down
+// to the blanks.
+func TestOldShapes(t *testing.T) {
+	t.Parallel()
+	w := history.New(t)
+	conn, err := pgx.Connect(t.Context(), w.URL)
+	require.NoError(t, err)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	stream := eventstore.StreamID{Category: "credit", ID: "acct_1"}
+	var chain eventstore.Chain
+	for i, e := range [][2]string{
+		{"credit.granted", `{"account_id": "acct_1", "transaction_id":"txn_1","kind":"purchase","seconds":90,"balance_after":90,"at":"2026-02-03T04:05:06Z"}`},
+		{"credit.held", `{"account_id":"acct_1","hold_id":"hold_1","seconds":30,"source_type":"analysis","source_id":"an_1",  "at":"2026-02-03T04:05:07Z"}`},
+		{"credit.released", `{"account_id":"acct_1","hold_id":"hold_1","source_type":"analysis","source_id":"an_1","seconds":30,"at":"2026-02-03T04:05:08Z"}`},
+	} {
+		version := int64(i + 1)
+		chain = codec.Link(chain, codec.Encoded{Stream: stream, Version: version, Type: e[0], Data: []byte(e[1]), AccountID: "acct_1", Meta: []byte("{ }")})
+		_, err := conn.Exec(t.Context(), "insert into events (stream, version, type, account_id, data, meta, chain) values ($1, $2, $3, 'acct_1', $4::text::json, '{ }', $5)",
+			stream.String(), version, e[0], e[1], chain[:])
+		require.NoError(t, err)
+	}
+	m, manifest := bundleOf(t, w, "acct_1")
+	require.EqualValues(t, 3, manifest.Entries)
+	out, code := m.verdict(t)
+	require.Zero(t, code, out)
+	require.Contains(t, out, "acct_1: 90 seconds posted, 0 held, 90 available")
 }
 
 // TestEmptyBundle: an account without an entry has a bundle too.
