@@ -119,7 +119,7 @@ func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Repl
 		next, err := a.subscriptions().ReplayProgress(ctx, r.ID)
 		switch {
 		case ctx.Err() != nil:
-			return r, nil //nolint:nilerr // the command was asked to end, the replay was not
+			return r, nil // the command was asked to end, the replay was not
 		case err != nil:
 			return r, err
 		}

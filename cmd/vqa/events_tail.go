@@ -54,7 +54,7 @@ interruption, the position after the last one seen. With --json each is a line o
 					err = t.follow(ctx)
 				}
 				if ctx.Err() != nil {
-					return nil // Ctrl-C is how it ends
+					return nil //nolint:nilerr // Ctrl-C is how it ends
 				}
 				return err
 			})

@@ -81,11 +81,13 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 		return s, err
 	case id.Request:
 		return Subject{ID: of}, nil
-	}
-	if streams := streamsOf(of); len(streams) > 0 {
+	default:
+		streams := streamsOf(of)
+		if len(streams) == 0 {
+			return Subject{}, &UnknownError{of}
+		}
 		return Subject{ID: of, Streams: streams}, nil
 	}
-	return Subject{}, &UnknownError{of}
 }
 
 // byRow resolves an id by a read model.
@@ -151,6 +153,7 @@ func streamsOf(of string) []eventstore.StreamID {
 		return []eventstore.StreamID{fold.Video.Stream(of)}
 	case id.Analysis:
 		return []eventstore.StreamID{fold.Analysis.Stream(of)}
+	default:
+		return nil
 	}
-	return nil
 }
