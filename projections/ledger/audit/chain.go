@@ -2,6 +2,7 @@ package audit
 
 import (
 	"fmt"
+	"math"
 
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
@@ -112,11 +113,15 @@ type place struct {
 type finding struct {
 	kind   Kind
 	source source
-	// version is that of the event at which it was noticed, at the place to be named.
+	// version is that of the event at which it was noticed, or atEnd; at is the place to be
+	// named.
 	version int64
 	at      place
 	detail  string
 }
+
+// atEnd is the version of what was noticed after the last event.
+const atEnd = math.MaxInt64
 
 // maxFindings bounds the findings that are kept of one stream.
 const maxFindings = 1000

@@ -174,7 +174,7 @@ func (l *loaded) entry(h *history, category string, r eventstore.Recorded) {
 			continue
 		}
 		if row, ok := t.model.Entry(r); ok {
-			l.compare(h, i, row, fromEntry, place{"", r.Version, r.Position})
+			l.compare(h, i, row, fromEntry, r.Version, place{"", r.Version, r.Position})
 		}
 	}
 }
@@ -190,31 +190,31 @@ func (l *loaded) state(h *history, category, id string, state any) error {
 			return err
 		}
 		for _, row := range rows {
-			l.compare(h, i, row, fromFold, place{"", h.version, h.position})
+			l.compare(h, i, row, fromFold, atEnd, place{"", h.version, h.position})
 		}
 	}
 	return nil
 }
 
 // compare holds a row that the log makes against the one that was read.
-func (l *loaded) compare(h *history, i int, made projections.Row, from source, at place) {
+func (l *loaded) compare(h *history, i int, made projections.Row, from source, version int64, at place) {
 	name := l.tables[i].model.Table()
 	read, ok := l.rows[i][made.ID]
 	if !ok {
-		h.note(finding{Balance, from, at.version, at, fmt.Sprintf("%s has no row %s", name, made.ID)})
+		h.note(finding{Balance, from, version, at, fmt.Sprintf("%s has no row %s", name, made.ID)})
 		return
 	}
 	delete(l.rows[i], made.ID)
 	want, err := l.encode(made)
 	if err != nil {
-		h.note(finding{Balance, from, at.version, at, fmt.Sprintf("%s cannot be compared: %v", name, err)})
+		h.note(finding{Balance, from, version, at, fmt.Sprintf("%s cannot be compared: %v", name, err)})
 		return
 	}
 	if bytes.Equal(want, read.cells) {
 		return
 	}
 	if names := l.differ(h, l.tables[i], cells(want), cells(read.cells)); len(names) > 0 {
-		h.note(finding{Balance, from, at.version, at, fmt.Sprintf("%s differs in %s of the row %s", name, strings.Join(names, ", "), made.ID)})
+		h.note(finding{Balance, from, version, at, fmt.Sprintf("%s differs in %s of the row %s", name, strings.Join(names, ", "), made.ID)})
 	}
 }
 
@@ -272,14 +272,17 @@ func (a *account) openHolds(log, doc []byte) bool {
 	for h := range want.Holds.All() {
 		if differ(read.Holds, h) {
 			a.note(finding{
-				Hold, fromFold, a.version, a.opened[h.SourceID],
+				Hold, fromFold, atEnd, a.opened[h.SourceID],
 				fmt.Sprintf("the read model does not have the hold %s of %s as the log has it", h.ID, h.SourceID),
 			})
 		}
 	}
 	for h := range read.Holds.All() {
 		if _, open := want.Holds.Get(h.SourceID); !open {
-			a.find(Hold, fromFold, a.version, a.position, "the read model has a hold %s of %s that is not open", h.ID, h.SourceID)
+			a.note(finding{
+				Hold, fromFold, atEnd, place{"", a.version, a.position},
+				fmt.Sprintf("the read model has a hold %s of %s that is not open", h.ID, h.SourceID),
+			})
 		}
 	}
 	read.Holds = want.Holds
@@ -302,7 +305,7 @@ func (l *loaded) surplus(accounts map[string]*account) {
 				h = accounts[row.account].seals.history
 			}
 			f := finding{
-				Balance, fromFold, h.version, place{"", h.version, h.position},
+				Balance, fromFold, atEnd, place{"", h.version, h.position},
 				fmt.Sprintf("%s has the row %s, which no event explains", t.model.Table(), id),
 			}
 			if t.perEntry {

@@ -1,0 +1,125 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/projections/ledger"
+	"vqa/projections/ledger/audit"
+)
+
+// The log of the benchmark: holdings and debits of many accounts, in the order in which
+// the work came in, and of one account that works all the time.
+const (
+	benchAccounts = 10_000
+	benchEntries  = 1_000_000
+	benchHot      = 200_000
+)
+
+// BenchmarkVerify verifies a ledger of a million entries. It tells entries and events a
+// second and the peak of the resident memory of this process, without Postgres's.
+func BenchmarkVerify(b *testing.B) {
+	w := newWorld(b)
+	fill(b, w)
+	runtime.GC()
+	peak := watchMemory(b)
+	var report audit.Report
+	for b.Loop() {
+		a := audit.Auditor{Pool: w.pool, Codec: codec.Events(), Models: ledger.Projections()}
+		var err error
+		report, err = a.Verify(b.Context(), audit.Scope{}, func(int64, int64) {})
+		require.NoError(b, err)
+	}
+	require.Empty(b, report.Mismatches)
+	require.GreaterOrEqual(b, report.Entries, int64(benchEntries))
+	b.ReportMetric(float64(report.Entries)*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
+	b.ReportMetric(float64(report.Checkpoints), "checkpoints")
+	b.ReportMetric(peak(), "peak-MB")
+}
+
+// fill appends in rounds: in each, some accounts hold and settle, and the hot one often.
+func fill(b *testing.B, w *world) {
+	const rounds = 1000
+	const hot = benchHot / rounds / 2
+	const others = (benchEntries-benchHot)/rounds/2 + benchAccounts/2/rounds
+	next := 0
+	for round := range rounds {
+		a := w.account("acct_hot")
+		commands := []credit.Command{w.grant(a.id, 10_000)}
+		for n := range hot {
+			source := fmt.Sprintf("anl_%d_%d", round, n)
+			commands = append(commands, w.hold(a.id, source, 60), w.settle(source, 45))
+		}
+		writes := []eventstore.Write{w.decide(b, a, commands...)}
+		for range others {
+			a := w.account(fmt.Sprintf("acct_%06d", next%benchAccounts))
+			source := fmt.Sprintf("anl_%d", next)
+			commands := []credit.Command{w.hold(a.id, source, 60), w.settle(source, 45)}
+			if next < benchAccounts {
+				commands = append([]credit.Command{w.grant(a.id, 100_000)}, commands...)
+			}
+			writes = append(writes, w.decide(b, a, commands...))
+			next++
+		}
+		w.append(b.Context(), b, writes...)
+	}
+	writes := make([]eventstore.Write, 0, len(w.accounts))
+	for _, a := range w.accounts {
+		writes = append(writes, w.seal(b, a))
+		if len(writes) == 1000 {
+			w.append(b.Context(), b, writes...)
+			writes = writes[:0]
+		}
+	}
+	w.append(b.Context(), b, writes...)
+	for _, table := range []string{"events", "streams", "credit_balances", "credit_transactions"} {
+		_, err := w.owner.Exec(b.Context(), "vacuum (analyze) "+table)
+		require.NoError(b, err)
+	}
+}
+
+// watchMemory returns a function that tells the greatest resident memory since, in
+// megabytes.
+func watchMemory(b *testing.B) func() float64 {
+	ctx, stop := context.WithCancel(b.Context())
+	peak := make(chan float64, 1)
+	go func() {
+		most := 0.0
+		for ctx.Err() == nil {
+			most = max(most, residentMB(b))
+			select {
+			case <-ctx.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
+		}
+		peak <- most
+	}()
+	return func() float64 {
+		stop()
+		return <-peak
+	}
+}
+
+func residentMB(b *testing.B) float64 {
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		b.Error(err)
+		return 0
+	}
+	pages, err := strconv.Atoi(strings.Fields(string(text))[1])
+	if err != nil {
+		b.Error(err)
+	}
+	return float64(pages) * float64(os.Getpagesize()) / 1e6
+}

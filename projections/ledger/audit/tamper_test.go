@@ -1,0 +1,501 @@
+package audit_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/projections/ledger/audit"
+)
+
+// The streams of the account that is tampered with; acct_b beside it is never touched.
+const (
+	entries     = "credit/acct_a"
+	checkpoints = "checkpoint/acct_a"
+)
+
+// The entries of acct_a by version. Checkpoints 1 to 3 vouch for versions 3, 6 and 8.
+const (
+	firstGrant = iota + 1
+	firstHold
+	firstSettle
+	secondGrant
+	secondHold
+	secondRelease
+	openHold
+	thirdGrant
+	lastHold
+	lastSettle
+)
+
+// tampering is a log under attack.
+type tampering struct {
+	*world
+	*testing.T
+	// positions are those of the untouched log, by stream and version.
+	positions map[string]map[int64]int64
+}
+
+func newTampering(t *testing.T) *tampering {
+	w := newWorld(t)
+	for _, id := range []string{"acct_a", "acct_b"} {
+		w.do(t, id, w.grant(id, 1000), w.hold(id, "anl_1"+id, 100), w.settle("anl_1"+id, 60))
+		w.checkpoint(t, id)
+		w.do(t, id, w.grant(id, 500), w.hold(id, "anl_2"+id, 200), credit.Release{SourceID: "anl_2" + id})
+		w.checkpoint(t, id)
+		w.do(t, id, w.hold(id, "anl_3"+id, 50), w.grant(id, 20))
+		w.checkpoint(t, id)
+		w.do(t, id, w.hold(id, "anl_4"+id, 30), w.settle("anl_4"+id, 30))
+	}
+	x := &tampering{world: w, T: t, positions: map[string]map[int64]int64{}}
+	for _, e := range x.events(t.Context(), "true") {
+		if x.positions[e.stream] == nil {
+			x.positions[e.stream] = map[int64]int64{}
+		}
+		x.positions[e.stream][e.version] = e.position
+	}
+	return x
+}
+
+// event is a row of the log.
+type event struct {
+	position, version           int64
+	stream, kind, account, data string
+	meta                        string
+	chain                       []byte
+}
+
+func (x *tampering) events(ctx context.Context, where string) []event {
+	rows, err := x.owner.Query(ctx, `select position, version, stream, type, account_id, data::text, meta::text, chain
+		from events where `+where+` order by stream, version`)
+	require.NoError(x, err)
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e event, err error) {
+		err = row.Scan(&e.position, &e.version, &e.stream, &e.kind, &e.account, &e.data, &e.meta, &e.chain)
+		return e, err
+	})
+	require.NoError(x, err)
+	return all
+}
+
+// sql changes the log as its owner can, once the guard is lifted.
+func (x *tampering) sql(statement string, args ...any) {
+	x.Helper()
+	tx, err := x.owner.Begin(x.Context())
+	require.NoError(x, err)
+	defer tx.Rollback(context.WithoutCancel(x.Context())) //nolint:errcheck // nothing is left of it after a commit
+	_, err = tx.Exec(x.Context(), "alter table events disable trigger user")
+	require.NoError(x, err)
+	tag, err := tx.Exec(x.Context(), statement, args...)
+	require.NoError(x, err, statement)
+	require.Positive(x, tag.RowsAffected(), statement)
+	_, err = tx.Exec(x.Context(), "alter table events enable trigger user")
+	require.NoError(x, err)
+	require.NoError(x, tx.Commit(x.Context()))
+}
+
+// edit replaces text in the stored data of an entry.
+func (x *tampering) edit(version int64, old, replacement string) {
+	x.Helper()
+	x.sql(`update events set data = replace(data::text, $3, $4)::json
+		where stream = $1 and version = $2 and strpos(data::text, $3) > 0`, entries, version, old, replacement)
+}
+
+// rehash makes the hashes of entries anew, from first to last, and with head also that
+// of the head.
+func (x *tampering) rehash(first, last int64, head bool) {
+	x.Helper()
+	var chain eventstore.Chain
+	for _, e := range x.events(x.Context(), "stream = '"+entries+"'") {
+		if e.version < first || e.version > last {
+			copy(chain[:], e.chain)
+			continue
+		}
+		stream, err := codec.ParseStreamID(e.stream)
+		require.NoError(x, err)
+		chain = codec.Link(chain, codec.Encoded{
+			Stream: stream, Version: e.version, Type: e.kind, AccountID: e.account, Data: []byte(e.data), Meta: []byte(e.meta),
+		})
+		x.sql("update events set chain = $1 where position = $2", chain[:], e.position)
+	}
+	if head {
+		x.sql("update streams set chain = $1, version = $2 where stream = $3", chain[:], last, entries)
+	}
+}
+
+// behead takes the head of the entries back to a version.
+func (x *tampering) behead(version int64) {
+	x.Helper()
+	x.sql(`update streams set version = $1, prior_version = 0, chain = (select chain from events where stream = $2 and version = $1)
+		where stream = $2`, version, entries)
+}
+
+// at is a mismatch of acct_a at an event.
+func (x *tampering) at(kind audit.Kind, stream string, version int64) audit.Mismatch {
+	return audit.Mismatch{AccountID: "acct_a", Kind: kind, Stream: stream, Version: version, Position: x.positions[stream][version]}
+}
+
+// gone is a mismatch at missing versions of a stream, from the first on.
+func (x *tampering) gone(kind audit.Kind, stream string, first int64) audit.Mismatch {
+	m := x.at(kind, stream, first)
+	m.Position = x.positions[stream][first-1]
+	return m
+}
+
+func (x *tampering) requireFound(want ...audit.Mismatch) {
+	x.Helper()
+	report := x.audit(x, audit.Scope{})
+	if diff := cmp.Diff(want, report.Mismatches, cmpopts.IgnoreFields(audit.Mismatch{}, "Detail")); diff != "" {
+		for _, m := range report.Mismatches {
+			x.Log(m.Kind, m.Stream, m.Version, m.Detail)
+		}
+		x.Errorf("mismatches (-want +got):\n%s", diff)
+	}
+	require.Equal(x, len(want) == 0, report.Sound())
+}
+
+func TestTampering(t *testing.T) {
+	t.Parallel()
+	tests := []struct {
+		name   string
+		tamper func(x *tampering)
+		want   func(x *tampering) []audit.Mismatch
+	}{
+		{
+			"nothing", func(*tampering) {}, nil,
+		},
+		{
+			"the seconds of a grant", func(x *tampering) { x.edit(secondGrant, `"seconds":500`, `"seconds":900`) },
+			one(audit.Altered, entries, secondGrant),
+		},
+		{
+			"the seconds of a hold", func(x *tampering) { x.edit(secondHold, `"seconds":200`, `"seconds":2`) },
+			one(audit.Altered, entries, secondHold),
+		},
+		{
+			"the reason of a grant", func(x *tampering) { x.edit(firstGrant, "invoice", "present") },
+			one(audit.Altered, entries, firstGrant),
+		},
+		{
+			"the actor of the last event", func(x *tampering) {
+				x.sql(`update events set meta = replace(meta::text, 'key_test', 'key_else')::json where stream = $1 and version = $2`, entries, lastSettle)
+			},
+			one(audit.Altered, entries, lastSettle),
+		},
+		{
+			"the account column", func(x *tampering) {
+				x.sql(`update events set account_id = 'acct_b' where stream = $1 and version = $2`, entries, firstSettle)
+			},
+			one(audit.Altered, entries, firstSettle),
+		},
+		{
+			"the type of an event", func(x *tampering) {
+				x.sql(`update events set type = 'video.deleted' where stream = $1 and version = $2`, entries, firstSettle)
+			},
+			one(audit.Altered, entries, firstSettle),
+		},
+		{
+			"only the hash of an event", func(x *tampering) {
+				x.sql(`update events set chain = sha256('x') where stream = $1 and version = $2`, entries, secondHold)
+			},
+			one(audit.Altered, entries, secondHold),
+		},
+		{
+			"two events, far apart", func(x *tampering) {
+				x.edit(firstGrant, "invoice", "present")
+				x.edit(lastHold, `"seconds":30`, `"seconds":3`)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.at(audit.Altered, entries, firstGrant), x.at(audit.Altered, entries, lastHold)}
+			},
+		},
+		{
+			"two neighbours", func(x *tampering) {
+				x.edit(firstHold, `"seconds":100`, `"seconds":10`)
+				x.edit(firstSettle, `"seconds":60`, `"seconds":6`)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.at(audit.Altered, entries, firstHold), x.at(audit.Altered, entries, firstSettle)}
+			},
+		},
+		{
+			"a kind that does not exist", func(x *tampering) {
+				x.edit(secondGrant, `"kind":"purchase"`, `"kind":"present"`)
+				x.rehash(secondGrant, lastSettle, true)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.at(audit.Checkpoint, checkpoints, 2), x.at(audit.Altered, entries, secondGrant)}
+			},
+		},
+		{
+			"a middle event deleted", func(x *tampering) {
+				x.sql("delete from events where stream = $1 and version = $2", entries, secondGrant)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.gone(audit.Missing, entries, secondGrant)}
+			},
+		},
+		{
+			"the first event deleted", func(x *tampering) {
+				x.sql("delete from events where stream = $1 and version = 1", entries)
+			},
+			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.gone(audit.Missing, entries, 1)} },
+		},
+		{
+			"the last events deleted", func(x *tampering) {
+				x.sql("delete from events where stream = $1 and version >= $2", entries, thirdGrant)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.gone(audit.Missing, entries, thirdGrant)}
+			},
+		},
+		{
+			"the last events deleted, and the head taken back", func(x *tampering) {
+				x.sql("delete from events where stream = $1 and version >= $2", entries, thirdGrant)
+				x.behead(openHold)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.gone(audit.Missing, entries, thirdGrant)}
+			},
+		},
+		{
+			"events after the last checkpoint deleted, and the head taken back", func(x *tampering) {
+				x.sql("delete from events where stream = $1 and version > $2", entries, thirdGrant)
+				x.behead(thirdGrant)
+			},
+			func(x *tampering) []audit.Mismatch {
+				lost := x.at(audit.Balance, entries, lastSettle)
+				lost.Position = x.positions[entries][thirdGrant]
+				return []audit.Mismatch{x.at(audit.Balance, entries, thirdGrant), lost}
+			},
+		},
+		{
+			"all events deleted, and the head", func(x *tampering) {
+				x.sql("delete from events where stream = $1", entries)
+				x.sql("delete from streams where stream = $1", entries)
+			},
+			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.gone(audit.Missing, entries, 1)} },
+		},
+		{
+			"only the head deleted", func(x *tampering) { x.sql("delete from streams where stream = $1", entries) },
+			one(audit.Missing, entries, lastSettle),
+		},
+		{
+			"only the hash of the head", func(x *tampering) { x.sql("update streams set chain = sha256('x') where stream = $1", entries) },
+			one(audit.Altered, entries, lastSettle),
+		},
+		{
+			"two events swapped", swap(firstGrant, secondGrant),
+			func(x *tampering) []audit.Mismatch {
+				return x.swapped(firstGrant, secondGrant)
+			},
+		},
+		{
+			"two neighbours swapped", swap(secondHold, secondRelease),
+			func(x *tampering) []audit.Mismatch {
+				return x.swapped(secondHold, secondRelease)
+			},
+		},
+		{
+			"the last two swapped", swap(lastHold, lastSettle),
+			func(x *tampering) []audit.Mismatch {
+				return x.swapped(lastHold, lastSettle)
+			},
+		},
+		{
+			"the contents of two events swapped", func(x *tampering) {
+				x.sql(`update events e set data = o.data, meta = o.meta, type = o.type from events o
+					where e.stream = $1 and o.stream = $1 and (e.version, o.version) in (($2, $3), ($3, $2))`, entries, firstGrant, thirdGrant)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{x.at(audit.Reordered, entries, firstGrant), x.at(audit.Reordered, entries, thirdGrant)}
+			},
+		},
+		{
+			"a hash made anew for a grant only", func(x *tampering) {
+				x.edit(secondGrant, `"seconds":500`, `"seconds":900`)
+				x.rehash(secondGrant, secondGrant, false)
+			},
+			one(audit.Altered, entries, secondGrant),
+		},
+		{
+			"a hash made anew for the reason of a grant that a checkpoint ends with", func(x *tampering) {
+				x.edit(thirdGrant, "invoice", "present")
+				x.rehash(thirdGrant, thirdGrant, false)
+			},
+			one(audit.Altered, entries, thirdGrant),
+		},
+		{
+			"all hashes made anew after another reason", func(x *tampering) {
+				x.edit(secondGrant, "invoice", "present")
+				x.rehash(secondGrant, lastSettle, true)
+			},
+			one(audit.Checkpoint, checkpoints, 2),
+		},
+		{
+			"all hashes made anew after other seconds", func(x *tampering) {
+				x.edit(secondGrant, `"seconds":500`, `"seconds":900`)
+				x.rehash(secondGrant, lastSettle, true)
+			},
+			func(x *tampering) []audit.Mismatch {
+				return []audit.Mismatch{
+					x.at(audit.Checkpoint, checkpoints, 2),
+					x.at(audit.Balance, entries, secondGrant), x.at(audit.Balance, entries, lastSettle),
+				}
+			},
+		},
+		{
+			"a forged grant at the end", func(x *tampering) {
+				x.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
+					select stream, 11, type, account_id, data, meta, sha256('x') from events where stream = $1 and version = 1`, entries)
+			},
+			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.stray(lastSettle + 1)} },
+		},
+		{
+			"a forged grant at the end that fits the chain and the head", func(x *tampering) {
+				x.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
+					select stream, 11, type, account_id, replace(data::text, '"balance_after":1000', '"balance_after":2430')::json, meta, sha256('x')
+					from events where stream = $1 and version = 1`, entries)
+				x.rehash(11, 11, true)
+			},
+			func(x *tampering) []audit.Mismatch {
+				m := x.stray(lastSettle + 1)
+				m.Kind = audit.Balance
+				return []audit.Mismatch{m}
+			},
+		},
+		{
+			"a balance", func(x *tampering) {
+				x.sql("update credit_balances set posted_seconds = 5000, sales_seconds = 5000 + analysis_usage_seconds where id = 'acct_a'")
+			},
+			one(audit.Balance, entries, lastSettle),
+		},
+		{
+			"a balance deleted", func(x *tampering) { x.sql("delete from credit_balances where id = 'acct_a'") },
+			one(audit.Balance, entries, lastSettle),
+		},
+		{
+			"a transaction changed", func(x *tampering) {
+				x.sql(`update credit_transactions set doc = replace(doc::text, '500', '501')::json where account_id = 'acct_a' and version = $1`, secondGrant)
+			},
+			one(audit.Balance, entries, secondGrant),
+		},
+		{
+			"a transaction deleted", func(x *tampering) {
+				x.sql(`delete from credit_transactions where account_id = 'acct_a' and version = $1`, firstSettle)
+			},
+			one(audit.Balance, entries, firstSettle),
+		},
+		{
+			"an open hold removed", func(x *tampering) {
+				x.sql(`update credit_balances set doc = (doc::jsonb - 'holds')::json where id = 'acct_a'`)
+			},
+			one(audit.Hold, entries, openHold),
+		},
+		{
+			"the signature of a checkpoint", func(x *tampering) {
+				x.sql(`update events set data = json_build_object('checkpoint', data->'checkpoint', 'signature', 'AAAA') where stream = $1 and version = 2`, checkpoints)
+			},
+			one(audit.Checkpoint, checkpoints, 2),
+		},
+		{
+			"the number of a checkpoint", func(x *tampering) {
+				x.sql(`update events set data = replace(data::text, '"number":2', '"number":4')::json where stream = $1 and version = 2`, checkpoints)
+			},
+			one(audit.Checkpoint, checkpoints, 2),
+		},
+		{
+			"the values of a checkpoint", func(x *tampering) {
+				x.sql(`update events set data = replace(data::text, '"posted_seconds":1440', '"posted_seconds":1441')::json
+					where stream = $1 and version = 2 and strpos(data::text, '"posted_seconds":1440') > 0`, checkpoints)
+			},
+			one(audit.Checkpoint, checkpoints, 2),
+		},
+		{
+			"a checkpoint deleted", func(x *tampering) { x.sql("delete from events where stream = $1 and version = 2", checkpoints) },
+			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.gone(audit.Checkpoint, checkpoints, 2)} },
+		},
+		{
+			"the last checkpoint deleted, and the head taken back", func(x *tampering) {
+				x.sql("delete from events where stream = $1 and version = 3", checkpoints)
+				x.sql(`update streams set version = 2, prior_version = 1, snapshot_version = 0, snapshot = null,
+					chain = (select chain from events where stream = $1 and version = 2) where stream = $1`, checkpoints)
+			},
+			one(audit.Checkpoint, checkpoints, 2),
+		},
+		{
+			"the row of the newest checkpoint", func(x *tampering) {
+				x.sql("update ledger_checkpoints set version = 7 where id = 'acct_a'")
+			},
+			one(audit.Checkpoint, checkpoints, 3),
+		},
+		{
+			"rows of an account that never was", func(x *tampering) {
+				x.sql(`insert into credit_transactions select 'txn_ghost', 'acct_ghost', kind, created_at, version, doc
+					from credit_transactions where account_id = 'acct_a' and version = 1`)
+			},
+			func(*tampering) []audit.Mismatch {
+				return []audit.Mismatch{{AccountID: "acct_ghost", Kind: audit.Balance, Stream: "credit/acct_ghost", Version: 1}}
+			},
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			x := newTampering(t)
+			tt.tamper(x)
+			want := []audit.Mismatch{}
+			if tt.want != nil {
+				want = tt.want(x)
+			}
+			x.requireFound(want...)
+		})
+	}
+}
+
+// one is a single mismatch at an event.
+func one(kind audit.Kind, stream string, version int64) func(*tampering) []audit.Mismatch {
+	return func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.at(kind, stream, version)} }
+}
+
+// stray is an altered event that was not in the log before.
+func (x *tampering) stray(version int64) audit.Mismatch {
+	m := x.at(audit.Altered, entries, version)
+	require.NoError(x, x.owner.QueryRow(x.Context(), "select coalesce(max(position), 0) from events where stream = $1 and version = $2",
+		entries, version).Scan(&m.Position))
+	return m
+}
+
+// swap exchanges the versions of two events, with their hashes.
+func swap(a, b int64) func(*tampering) {
+	return func(x *tampering) {
+		x.Helper()
+		x.sql("update events set version = 1000 where stream = $1 and version = $2", entries, a)
+		x.sql("update events set version = $2 where stream = $1 and version = $3", entries, a, b)
+		x.sql("update events set version = $2 where stream = $1 and version = 1000", entries, b)
+	}
+}
+
+// swapped are the mismatches of two events that now stand at each other's version.
+func (x *tampering) swapped(a, b int64) []audit.Mismatch {
+	first, second := x.at(audit.Reordered, entries, a), x.at(audit.Reordered, entries, b)
+	first.Position, second.Position = second.Position, first.Position
+	return []audit.Mismatch{first, second}
+}
+
+func TestDamageElsewhereIsFound(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	x := &tampering{world: w, T: t}
+	x.sql("update events set meta = replace(meta::text, 'system:test', 'system:evil')::json where stream = 'ledger_keys/platform'")
+	want := []audit.Mismatch{{AccountID: credit.LedgerKeysID, Kind: audit.Altered, Stream: "ledger_keys/platform", Version: 1, Position: 1}}
+	diff := cmp.Diff(want, w.audit(t, audit.Scope{}).Mismatches, cmpopts.IgnoreFields(audit.Mismatch{}, "Detail"))
+	require.Empty(t, diff, fmt.Sprint("mismatches (-want +got):\n", diff))
+}
