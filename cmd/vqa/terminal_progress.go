@@ -31,6 +31,9 @@ type progress struct {
 	// said is the last percentage written as a line, or -1; saidAt is when.
 	said   int
 	saidAt time.Time
+	// begun is when the stage began to be counted, and first what was done by then.
+	begun time.Time
+	first int64
 }
 
 // bytesUnit makes a progress count in bytes and show a speed; percentUnit leaves
@@ -65,11 +68,15 @@ func progressOn(out screen, what, unit string) *progress {
 		options = append(options, progressbar.OptionShowBytes(true), progressbar.OptionShowCount(), progressbar.OptionUseIECUnits(true))
 	case percentUnit:
 	default:
-		options = append(options, progressbar.OptionShowCount(), progressbar.OptionSetItsString(unit))
+		options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(max(8, min(40, p.out.columns-countColumns))))
 	}
 	p.bar = progressbar.NewOptions64(100, options...)
 	return p
 }
+
+// countColumns is what count, rate and time left take beside a bar.
+const countColumns = 68
 
 func (p *progress) label() string { return fmt.Sprintf("  %-10s", p.what) }
 
@@ -80,7 +87,7 @@ func (p *progress) stage(what string) {
 	if p.done || what == p.what {
 		return
 	}
-	p.what, p.said = what, -1
+	p.what, p.said, p.begun = what, -1, time.Time{}
 	if p.bar != nil {
 		p.bar.Describe(p.label())
 	}
@@ -90,6 +97,9 @@ func (p *progress) stage(what string) {
 func (p *progress) set(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.begun.IsZero() {
+		p.begun, p.first = time.Now(), done
+	}
 	switch {
 	case p.done:
 	case p.bar != nil:
@@ -120,8 +130,23 @@ func (p *progress) say(done, total int64) {
 	case p.unit == percentUnit:
 		fmt.Fprintf(p.out, "%s %d%%\n", p.what, step)
 	default:
-		fmt.Fprintf(p.out, "%s %d%% of %d %s\n", p.what, step, total, p.unit)
+		fmt.Fprintf(p.out, "%s %d%% of %d %s%s\n", p.what, step, total, p.unit, p.pace(done, total))
 	}
+}
+
+// pace says how many a second there were so far, and how long the rest takes at that.
+func (p *progress) pace(done, total int64) string {
+	took := time.Since(p.begun)
+	if done <= p.first || took <= 0 {
+		return ""
+	}
+	rate := float64(done-p.first) / took.Seconds()
+	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
+	many := fmt.Sprintf("%.1f", rate)
+	if rate >= 10 {
+		many = thousands(int64(rate))
+	}
+	return fmt.Sprintf(", %s a second, %s left", many, left)
 }
 
 func (p *progress) draw(done, total int64) {

@@ -121,7 +121,12 @@ func TestProgressInLines(t *testing.T) {
 		p.set(31, 100)
 		p = progressOn(screen{Writer: &out}, "asking", "questions")
 		p.set(0, 8)
-		want := "uploading 4.0 KiB\nuploading 75% of 4.0 KiB\nqueued\nanalyzing 25%\nasking 0% of 8 questions\n"
+		time.Sleep(10 * time.Second)
+		p.set(5, 8)
+		p.stage("checking")
+		p.set(7, 8) // of which nobody knows how long they took
+		want := "uploading 4.0 KiB\nuploading 75% of 4.0 KiB\nqueued\nanalyzing 25%\nasking 0% of 8 questions\n" +
+			"asking 50% of 8 questions, 0.5 a second, 6s left\nchecking 75% of 8 questions\n"
 		require.Empty(t, cmp.Diff(want, out.String()))
 	})
 }
