@@ -31,7 +31,7 @@ func TestSimulationSees(t *testing.T) {
 			const most = 600
 			for seed := uint64(1); seed <= most; seed++ {
 				if _, err := simulate(t, seed, flawed); err != nil {
-					t.Logf("seed %d: %v", seed, err)
+					t.Logf("%s: seed %d: %v", name, seed, err)
 					return
 				}
 			}

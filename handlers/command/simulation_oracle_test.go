@@ -54,31 +54,33 @@ func newOracle(log eventstore.Store, met map[string]int) *oracle {
 	}
 }
 
-// follow reads what is new in the log. The error names the law that an event breaks.
+// follow reads what is new in the log, up to a moment at which no append is under way. The
+// error names the law that an event breaks.
 func (o *oracle) follow() error {
+	from := o.position
 	for {
-		from := o.position
 		page, err := o.log.Read(context.Background(), o.position, 1000)
 		if err != nil {
 			return err
-		}
-		if len(page) == 0 {
-			return nil
 		}
 		for _, r := range page {
 			if err := o.add(r); err != nil {
 				return fmt.Errorf("%s at version %d of %s: %w", r.Event.EventType(), r.Version, r.Stream, err)
 			}
 		}
-		// Several streams of one append may come in any order.
-		for _, ids := range o.videos {
-			slices.Sort(ids)
-		}
-		slices.SortFunc(o.analyses, func(a, b Run) int { return strings.Compare(a.AnalysisID, b.AnalysisID) })
-		if err := o.books.join(o, moments{oracle: o, from: from, to: o.position}); err != nil {
-			return err
+		if len(page) == 0 {
+			break
 		}
 	}
+	if o.position == from {
+		return nil
+	}
+	// Several streams of one append may come in any order.
+	for _, ids := range o.videos {
+		slices.Sort(ids)
+	}
+	slices.SortFunc(o.analyses, func(a, b Run) int { return strings.Compare(a.AnalysisID, b.AnalysisID) })
+	return o.books.join(o, moments{oracle: o, from: from, to: o.position})
 }
 
 // add takes one more event into its stream's history.

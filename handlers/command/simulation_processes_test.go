@@ -1,0 +1,251 @@
+package command
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/credit"
+	"vqa/eventstore"
+	"vqa/eventstore/codec"
+	"vqa/eventstore/fold"
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/storetest"
+	"vqa/migrations"
+	"vqa/projections"
+	"vqa/projections/ledger"
+	"vqa/projections/resources"
+)
+
+const (
+	processes = 3
+	// processKills is how often one of them is killed; between two kills it has had some
+	// hundred answers at most.
+	processKills = 4
+	// processAnswers are given before all of them end.
+	processAnswers = 1500
+	// processLimit is when the test gives up on a process that hangs.
+	processLimit = time.Minute
+)
+
+// TestThreeProcesses: three processes of the operating system, each with its own lanes and
+// memory, work on one account and on some others in one database. Now and then one is
+// killed and started again. Afterwards the laws hold, every acknowledged command is in the
+// log once, every other is there whole or not at all, and no refusal was wrong.
+func TestThreeProcesses(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), processLimit)
+	defer cancel()
+	url := storetest.Database(t, migrations.Up, migrations.Version())
+	pool, err := postgres.Connect(ctx, url)
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	w := newWorld(t, withStore(postgres.New(pool, codec.Events(), inlineModels())))
+	assignment := assignment{URL: url}
+	// The first account is the hot one, the last is short of credits.
+	for _, funds := range []int64{1_000_000, 1_000_000, 60} {
+		caller := w.account(funds)
+		assignment.Accounts = append(assignment.Accounts, workplace{Caller: caller, VideoID: w.readyVideo(caller)})
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	c := &crew{t: t, ctx: ctx, assignment: assignment, random: rand.New(rand.NewPCG(seed, 1)), said: make(chan saying)}
+	c.run()
+	w.settleDoubts(c.requests)
+	requireRequests(t, w, c.requests)
+	b := w.requireLaws()
+	tight := assignment.Accounts[2].Caller.AccountID
+	requireTrueRefusals(t, w, c.requests, tight)
+	for accountID, folded := range b.balances {
+		live, err := ledger.NewReader(pool).Balance(ctx, accountID)
+		require.NoError(t, err)
+		require.True(t, folded.Holds.Equal(live.Holds), "the read model of %s", accountID)
+		require.Equal(t, []any{folded.PostedSeconds, folded.HeldSeconds, folded.Totals}, []any{live.PostedSeconds, live.HeldSeconds, live.Totals})
+	}
+	counts := map[string]int{}
+	for _, r := range c.requests {
+		counts[r.Kind+" "+r.fate()]++
+	}
+	t.Log(counts)
+	for _, met := range []string{"hold ok", "hold insufficient_credits", "settle ok", "release ok", "grant ok"} {
+		require.Positive(t, counts[met], "%v", counts)
+	}
+}
+
+// inlineModels are the read models of the real service.
+func inlineModels() postgres.Option {
+	var all []postgres.Projection
+	for _, p := range slices.Concat[[]projections.Projection](resources.Projections(), ledger.Projections()) {
+		all = append(all, p)
+	}
+	return postgres.WithProjections(all...)
+}
+
+// settleDoubts sends each grant without an answer again, with its key: however it ended
+// the first time, it is there once now.
+func (w *world) settleDoubts(requests map[string]*request) {
+	w.t.Helper()
+	for _, r := range requests {
+		if r.Kind == grantKind && r.fate() != "ok" {
+			_, err := w.GrantCredits(w.t.Context(), purchaseOf(r.Account, r.Name))
+			require.NoError(w.t, err)
+			r.repeated = true
+		}
+	}
+}
+
+// requireRequests: what was acknowledged is in the log once, what was refused is not, what
+// was never answered is there whole or not at all.
+func requireRequests(t *testing.T, w *world, requests map[string]*request) {
+	t.Helper()
+	events, grants := map[string][]eventstore.Recorded{}, map[string]int{}
+	for _, r := range w.history() {
+		events[r.Meta.RequestID] = append(events[r.Meta.RequestID], r)
+		if g, ok := r.Event.(credit.Granted); ok {
+			grants[g.Reason]++
+		}
+	}
+	for _, r := range requests {
+		left := typesOf(events[r.Name])
+		switch whole := slices.Contains(leaves[r.Kind], left); {
+		case r.Kind == grantKind:
+			require.Equal(t, 1, grants[r.Name], "%+v", r)
+		case r.fate() == "ok":
+			require.True(t, whole, "%+v left %q", r, left)
+		case r.fate() == unanswered.String() || strings.HasPrefix(r.Code, "db_unavailable"):
+			require.True(t, whole || left == "", "%+v left %q", r, left)
+		default:
+			require.Empty(t, left, "%+v", r)
+		}
+	}
+}
+
+// leaves are the events of each kind of request.
+var leaves = map[string][]string{
+	"hold": {leavesQueued}, "settle": {leavesCompleted}, "release": {leavesCanceled}, grantKind: {"credit.granted"},
+	"claim": {"analysis.started", "analysis.reclaimed"},
+}
+
+// requireTrueRefusals: an account was short of credits at some moment of each request that
+// was refused for it, and somebody else had ended or taken the analysis of each request
+// that was refused for that.
+func requireTrueRefusals(t *testing.T, w *world, requests map[string]*request, tight string) {
+	t.Helper()
+	o := newOracle(w.log, map[string]int{})
+	require.NoError(t, o.follow())
+	for _, r := range requests {
+		switch r.Code {
+		case "", "ok", "db_unavailable":
+		case "insufficient_credits":
+			require.Equal(t, tight, r.Account)
+			states := o.streams[credits.Stream(r.Account)].states
+			require.True(t, slices.ContainsFunc(states[r.Before-1:r.After], func(s any) bool {
+				return s.(credit.State).AvailableSeconds() < 10
+			}), "%+v was not short", r)
+		case "resource_conflict", "analysis_not_cancelable":
+			a := latest(o, fold.Analysis, r.Subject)
+			require.True(t, a.Status.Terminal() || r.Kind != "release" && a.Attempt > 0, "%+v: the analysis is %s", r, a.Status)
+		default:
+			require.Fail(t, "nothing explains this refusal", "%+v", r)
+		}
+	}
+}
+
+// purchaseOf is a purchase whose reason and key are the request's name.
+func purchaseOf(accountID, name string) GrantCredits {
+	return GrantCredits{
+		CreditOrder: CreditOrder{
+			AccountID: accountID, Reason: name, Operator: "test", RequestID: name, Idempotency: Caller{}.keyed(name, name).Idempotency,
+		},
+		Kind: credit.Purchase, Seconds: 10,
+	}
+}
+
+const grantKind = "grant"
+
+// runOf is the first attempt at an analysis by order of a request.
+func (p workplace) runOf(analysisID, name string) Run {
+	return Run{
+		AccountID: p.Caller.AccountID, AnalysisID: analysisID, VideoID: p.VideoID, Attempt: 1, Cause: Cause{RequestID: name},
+	}
+}
+
+// act is one step of a client of a process: an analysis begins, goes on or ends, be it its
+// own or that of another process.
+func (p *process) act(ctx context.Context, random *rand.Rand) {
+	place := p.Accounts[[]int{0, 0, 0, 1, 2}[random.IntN(5)]]
+	caller := place.Caller
+	switch what := random.IntN(10); {
+	case what == 0:
+		p.request(grantKind, caller.AccountID, "", func(name string) error {
+			_, err := p.GrantCredits(ctx, purchaseOf(caller.AccountID, name))
+			return err
+		})
+		return
+	case what < 5:
+		p.request("hold", caller.AccountID, "", func(name string) error {
+			caller.RequestID = name
+			_, err := p.CreateAnalysis(ctx, caller, ask(place.VideoID))
+			return err
+		})
+		return
+	}
+	analysisID := p.openOne(ctx, caller.AccountID, random)
+	if analysisID == "" {
+		return
+	}
+	if random.IntN(3) == 0 {
+		p.request("release", caller.AccountID, analysisID, func(name string) error {
+			caller.RequestID = name
+			_, err := p.CancelAnalysis(ctx, caller, analysisID)
+			return err
+		})
+		return
+	}
+	p.request("claim", caller.AccountID, analysisID, func(name string) error {
+		_, _, err := p.ClaimAnalysis(ctx, place.runOf(analysisID, name), p.Name)
+		return err
+	})
+	if random.IntN(4) > 0 {
+		p.request("settle", caller.AccountID, analysisID, func(name string) error {
+			return p.CompleteAnalysis(ctx, place.runOf(analysisID, name), yes(), 9.4, 19)
+		})
+	}
+}
+
+// openOne is an analysis of the account that is not finished, as the log tells.
+func (p *process) openOne(ctx context.Context, accountID string, random *rand.Rand) string {
+	stream := credits.Stream(accountID)
+	h, err := p.Store.Load(ctx, stream)
+	if err != nil {
+		return ""
+	}
+	balance, err := fold.Credit.Restore(h[stream])
+	if err != nil || balance.Holds.Len() == 0 {
+		return ""
+	}
+	n := random.IntN(balance.Holds.Len())
+	for hold := range balance.Holds.All() {
+		if n--; n < 0 {
+			return hold.SourceID
+		}
+	}
+	return ""
+}
+
+// fate is the code of the answer, "ok", or that there was none.
+func (r *request) fate() string {
+	if !r.Done {
+		return unanswered.String()
+	}
+	return r.Code
+}
+
+func (f fate) String() string {
+	return [...]string{"pending", "acknowledged", "rejected", "doubtful", "unanswered"}[f]
+}
