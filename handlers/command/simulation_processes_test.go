@@ -26,9 +26,9 @@ const (
 	processes = 3
 	// processKills is how often one of them is killed; between two kills it has had some
 	// hundred answers at most.
-	processKills = 4
+	processKills = 3
 	// processAnswers are given before all of them end.
-	processAnswers = 1500
+	processAnswers = 1000
 	// processLimit is when the test gives up on a process that hangs.
 	processLimit = time.Minute
 )
