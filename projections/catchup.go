@@ -24,55 +24,66 @@ type caught struct {
 // roundEvents is how many events a round reads at once.
 const roundEvents = 5000
 
+// arrived are events of the log after a position, by stream.
+type arrived struct {
+	n int64
+	// last is the position of the last one.
+	last   int64
+	order  []string
+	events map[string][]eventstore.Recorded
+}
+
+// read reads the next events from one position, exclusive, to another, inclusive.
+func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (arrived, error) {
+	a := arrived{events: map[string][]eventstore.Recorded{}}
+	r := reader{decode: w.Decode, position: from}
+	var err error
+	a.n, err = r.read(ctx, tx, "select "+eventColumns+` from public.events
+		 where position > $1 and position <= $2 and `+w.ofCategories("stream")+" order by position limit $3",
+		[]any{from, to, limit}, func(name []byte, events []eventstore.Recorded) error {
+			if _, met := a.events[string(name)]; !met {
+				a.order = append(a.order, string(name))
+			}
+			a.events[string(name)] = append(a.events[string(name)], events...)
+			return nil
+		})
+	a.last = r.position
+	return a, err
+}
+
 // catchUp folds into the shadow tables what was appended after the run's position, up
 // to another one. Its work counts only when tx is committed: see caughtUp.
 func (w *work) catchUp(ctx context.Context, tx pgx.Tx, to int64) (caught, error) {
-	c := caught{touched: map[string][]string{}, streams: map[string]stream{}}
-	r := reader{decode: w.Decode}
+	c := newCaught()
 	for from := w.position; from < to; {
-		next, err := w.boundary(ctx, tx, from, to)
+		a, err := w.read(ctx, tx, from, to, roundEvents)
 		if err != nil {
 			return c, err
 		}
-		var order []string
-		groups := map[string][]eventstore.Recorded{}
-		n, err := r.read(ctx, tx, `
-			select stream, version, type, data from public.events
-			 where position > $1 and position <= $2 and `+w.ofCategories("stream")+` order by position`,
-			[]any{from, next}, func(name []byte, events []eventstore.Recorded) error {
-				if _, met := groups[string(name)]; !met {
-					order = append(order, string(name))
-				}
-				groups[string(name)] = append(groups[string(name)], events...)
-				return nil
-			})
-		if err != nil {
+		if err := w.absorb(ctx, tx, &c, a, from); err != nil {
 			return c, err
 		}
-		if err := w.recall(ctx, tx, &c, order, from); err != nil {
-			return c, err
+		if from = a.last; a.n < roundEvents {
+			break
 		}
-		if err := w.upsert(ctx, tx, &c, order, groups); err != nil {
-			return c, err
-		}
-		c.events += n
-		from = next
 	}
 	return c, nil
 }
 
-// boundary is the position after which the next part of a round begins.
-func (w *work) boundary(ctx context.Context, tx pgx.Tx, from, to int64) (int64, error) {
-	var next *int64
-	err := tx.QueryRow(ctx, "select position from public.events where position > $1 and position <= $2 order by position offset $3 limit 1",
-		from, to, roundEvents-1).Scan(&next)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return to, nil
+func newCaught() caught {
+	return caught{touched: map[string][]string{}, streams: map[string]stream{}}
+}
+
+// absorb folds events that follow a position.
+func (w *work) absorb(ctx context.Context, tx pgx.Tx, c *caught, a arrived, from int64) error {
+	if a.n == 0 {
+		return nil
 	}
-	if err != nil {
-		return 0, err
+	if err := w.recall(ctx, tx, c, a.order, from); err != nil {
+		return err
 	}
-	return *next, nil
+	c.events += a.n
+	return w.upsert(ctx, tx, c, a)
 }
 
 // recall finds the states of streams at a position: those of earlier rounds, or folded
@@ -100,7 +111,7 @@ func (w *work) recall(ctx context.Context, tx pgx.Tx, c *caught, names []string,
 	r := reader{decode: w.Decode}
 	// One stream after the other, by their index, however many there are.
 	_, err := r.read(ctx, tx, `
-		select e.stream, e.version, e.type, e.data
+		select e.stream, e.version, e.position, e.type, e.data
 		  from unnest($1::text[]) as n(stream)
 		 cross join lateral (select * from public.events where stream = n.stream and position <= $2 order by version offset 0) as e`,
 		[]any{unknown, at}, func(name []byte, events []eventstore.Recorded) error {
@@ -113,10 +124,10 @@ func (w *work) recall(ctx context.Context, tx pgx.Tx, c *caught, names []string,
 }
 
 // upsert folds events and writes the rows they lead to, as their appends did.
-func (w *work) upsert(ctx context.Context, tx pgx.Tx, c *caught, order []string, groups map[string][]eventstore.Recorded) error {
-	writes := make([]eventstore.Write, 0, len(order))
-	for _, name := range order {
-		s, events := c.streams[name], groups[name]
+func (w *work) upsert(ctx context.Context, tx pgx.Tx, c *caught, a arrived) error {
+	writes := make([]eventstore.Write, 0, len(a.order))
+	for _, name := range a.order {
+		s, events := c.streams[name], a.events[name]
 		before := s.version
 		if err := s.fold(events); err != nil {
 			return err
@@ -183,14 +194,9 @@ func (w *work) caughtUp(c caught, position int64) {
 // in one snapshot of the log and of the live tables, which agree in it because the
 // fence was held when it was taken. It returns the number of events.
 func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot string, c caught) error) (int64, error) {
-	conn, err := w.Owner.Acquire(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Release()
 	var c caught
 	var head int64
-	err = pgx.BeginTxFunc(ctx, conn, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, w.side, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		var snapshot string
 		err := w.fenced(ctx, func() error {
 			return tx.QueryRow(ctx, "select pg_export_snapshot(), (select coalesce(max(position), 0) from public.events)").Scan(&snapshot, &head)

@@ -34,9 +34,9 @@ func (w *work) compareAll(ctx context.Context, o order) (Certificate, error) {
 				return err
 			}
 			for i, m := range w.models {
-				p, err := w.prove(ctx, tx, liveTx, m)
+				p, err := proof(ctx, tx, liveTx, m)
 				if err != nil {
-					return fmt.Errorf("comparing %s: %w", m.Table(), err)
+					return fmt.Errorf("%s: %w", m.Table(), err)
 				}
 				c.Tables = append(c.Tables, p)
 				c.Equal = c.Equal && p.Equal()
@@ -49,9 +49,9 @@ func (w *work) compareAll(ctx context.Context, o order) (Certificate, error) {
 	return c, err
 }
 
-// prove compares one table. The shadow table is read in one connection, because it may
+// proof compares one table. The shadow table is read in one connection, because it may
 // hold rows that are not committed yet, and the live one at the same time in another.
-func (w *work) prove(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, error) {
+func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, error) {
 	p := TableProof{Table: m.Table()}
 	mine, err := digests(ctx, made, shadow, m)
 	if err != nil {

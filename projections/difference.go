@@ -27,18 +27,24 @@ const (
 // differing is the number of rows that differ.
 func (p *TableProof) differing() int64 { return p.Missing + p.Surplus + p.Changed }
 
-// differences adds what differs between some rows of the two tables, as tx sees them.
-func (p *TableProof) differences(ctx context.Context, tx pgx.Tx, m Projection, within rowsOf) error {
-	where, args := "", []any(nil)
+// pairs joins some rows of the shadow table with those of the live one, and leaves those
+// that differ.
+func pairs(m Projection, within rowsOf) (from string, args []any) {
+	where := ""
 	if within.column != "" {
 		where, args = " where "+within.column+" = any($1)", []any{within.values}
 	}
-	pairs := fmt.Sprintf(`from (select * from %[1]s.%[2]s%[3]s) as fresh full join (select * from public.%[2]s%[3]s) as live using (id)
-		where fresh.id is null or live.id is null or fresh::text <> live::text`, shadow, m.Table(), where)
+	return fmt.Sprintf(`from (select * from %[1]s.%[2]s%[3]s) as fresh full join (select * from public.%[2]s%[3]s) as live using (id)
+		where fresh.id is null or live.id is null or fresh::text <> live::text`, shadow, m.Table(), where), args
+}
+
+// differences adds what differs between some rows of the two tables, as tx sees them.
+func (p *TableProof) differences(ctx context.Context, tx pgx.Tx, m Projection, within rowsOf) error {
+	from, args := pairs(m, within)
 	var found TableProof
 	err := tx.QueryRow(ctx, `
 		select count(*) filter (where live.id is null), count(*) filter (where fresh.id is null),
-		       count(*) filter (where fresh.id = live.id) `+pairs, args...).Scan(&found.Missing, &found.Surplus, &found.Changed)
+		       count(*) filter (where fresh.id = live.id) `+from, args...).Scan(&found.Missing, &found.Surplus, &found.Changed)
 	if err != nil || found.differing() == 0 {
 		return err
 	}
@@ -46,7 +52,7 @@ func (p *TableProof) differences(ctx context.Context, tx pgx.Tx, m Projection, w
 	rows, err := tx.Query(ctx, fmt.Sprintf(`
 		select id, coalesce(fresh.%[1]s, live.%[1]s), case when fresh.id is not null then row_to_json(fresh) end,
 		       case when live.id is not null then row_to_json(live) end %[2]s order by id limit %[3]d`,
-		m.Account(), pairs, maxExamples-len(p.Examples)), args...)
+		m.Account(), from, maxExamples-len(p.Examples)), args...)
 	if err != nil {
 		return err
 	}

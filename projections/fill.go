@@ -102,7 +102,7 @@ func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (strea
 		args, below = append(args, *c.upper), " and stream < $5"
 	}
 	n, err := f.reader.read(ctx, tx, `
-		select stream, version, type, data from public.events
+		select `+eventColumns+` from public.events
 		 where (stream, version) > ($1, $2) and position <= $3`+below+" and "+f.ofCategories("stream")+`
 		 order by stream, version limit $4`, args, func(name []byte, events []eventstore.Recorded) error {
 		if s.category == nil || s.name != string(name) {

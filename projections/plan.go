@@ -25,7 +25,9 @@ const (
 type work struct {
 	*Rebuilder
 	// conn holds the lock of rebuilds.
-	conn   *pgx.Conn
+	conn *pgx.Conn
+	// side makes the rounds and the swap.
+	side   *pgx.Conn
 	models []Projection
 	begun  time.Time
 	// position is that of the last event in the shadow tables.

@@ -131,22 +131,34 @@ func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o o
 	if err := w.index(ctx); err != nil {
 		return Certificate{}, fmt.Errorf("indexing the shadow tables: %w", err)
 	}
-	c, err := w.compareAll(ctx, o)
+	var c Certificate
+	err = r.Owner.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
+		w.side = conn.Conn()
+		c, err = w.prove(ctx, o)
+		return err
+	})
 	if err != nil {
 		return Certificate{}, err
 	}
-	if o.swap && (c.Equal || o.accept) {
-		if err := w.swapIn(ctx, &c, o); err != nil {
-			return Certificate{}, fmt.Errorf("swapping: %w", err)
-		}
-	}
-	if !c.Swapped {
-		if err := w.store(ctx, conn, &c, w.folded); err != nil {
-			return Certificate{}, err
-		}
-	}
 	_, err = conn.Exec(ctx, "drop schema if exists "+shadow+", "+retired+" cascade")
 	return c, err
+}
+
+// prove compares the filled tables with the live ones, and swaps them if it may.
+func (w *work) prove(ctx context.Context, o order) (Certificate, error) {
+	c, err := w.compareAll(ctx, o)
+	if err != nil {
+		return c, fmt.Errorf("comparing: %w", err)
+	}
+	if o.swap && (c.Equal || o.accept) {
+		if err := w.swapIn(ctx, &c, o); err != nil {
+			return c, fmt.Errorf("swapping: %w", err)
+		}
+	}
+	if c.Swapped {
+		return c, nil // and recorded with the swap
+	}
+	return c, w.store(ctx, w.side, &c, w.folded)
 }
 
 // named returns the projections of some names, or all.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,57 +43,6 @@ func TestRebuiltEqualsLive(t *testing.T) {
 func TestRebuildOfAnEmptyLog(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.rebuild(t.Context(), t)
-}
-
-// TestRebuildBesideClients rebuilds again and again while clients write and read. They
-// must not notice.
-func TestRebuildBesideClients(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	ctx, stop := context.WithCancel(t.Context())
-	defer stop()
-	var busy sync.WaitGroup
-	failed := make(chan error, 8)
-	var writes, reads atomic.Int64
-	for n := range 3 {
-		c := w.client(fmt.Sprint("client ", n), uint64(100+n))
-		busy.Go(func() {
-			for ctx.Err() == nil {
-				if err := c.step(t.Context()); err != nil {
-					failed <- fmt.Errorf("%s, step %d: %w", c.name, c.steps, err)
-					return
-				}
-				writes.Add(1)
-			}
-		})
-	}
-	busy.Go(func() {
-		for ctx.Err() == nil {
-			if _, err := w.resources.OpenAnalyses(t.Context()); err != nil {
-				failed <- fmt.Errorf("reading: %w", err)
-				return
-			}
-			reads.Add(1)
-		}
-	})
-	indexes := w.indexes(t)
-	for range 8 {
-		before := writes.Load()
-		c, err := w.rebuilder().Rebuild(t.Context(), false)
-		require.NoError(t, err)
-		require.True(t, c.Equal && c.Swapped, "%+v", c)
-		// The next rebuild begins after more was written to the new tables.
-		require.Eventually(t, func() bool { return writes.Load() > before+20 || len(failed) > 0 }, 20*time.Second, time.Millisecond)
-	}
-	stop()
-	busy.Wait()
-	close(failed)
-	for err := range failed {
-		t.Error(err)
-	}
-	require.Positive(t, reads.Load())
-	require.Equal(t, indexes, w.indexes(t), "indexes keep their names and checks their tables")
 	w.rebuild(t.Context(), t)
 }
 

@@ -63,17 +63,22 @@ type reader struct {
 	// name and events are the group being read.
 	name   []byte
 	events []eventstore.Recorded
+	// position is that of the last event read.
+	position int64
 }
+
+// eventColumns are what a reader reads, in its order.
+const eventColumns = "stream, version, position, type, data"
 
 // groupEvents is how many events a group has at most.
 const groupEvents = 256
 
 // read calls each with groups of events of one stream, in the order of the rows, which
-// have the columns stream, version, type and data. What each is given is valid until it
-// returns. It returns the number of events.
+// have eventColumns. What each is given is valid until it returns. It returns the number
+// of events.
 func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, each func(name []byte, events []eventstore.Recorded) error) (int64, error) {
-	// Text is text in either format; the version is taken in binary.
-	formats := pgx.QueryResultFormats{pgx.TextFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode}
+	// Text is text in either format; numbers are taken in binary.
+	formats := pgx.QueryResultFormats{pgx.TextFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode}
 	rows, err := tx.Query(ctx, sql, append([]any{formats}, args...)...)
 	if err != nil {
 		return 0, err
@@ -90,8 +95,9 @@ func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, ea
 			r.name = append(r.name[:0], raw[0]...)
 		}
 		n++
-		event, err := r.decode(r.typeOf(raw[2]), raw[3])
-		version := int64(binary.BigEndian.Uint64(raw[1])) //nolint:gosec // that is how Postgres sends a bigint
+		event, err := r.decode(r.typeOf(raw[3]), raw[4])
+		version := bigint(raw[1])
+		r.position = bigint(raw[2])
 		if err != nil {
 			return n, fmt.Errorf("stream %s, version %d: %w", raw[0], version, err)
 		}
@@ -101,6 +107,10 @@ func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, ea
 		return n, err
 	}
 	return n, r.pass(each)
+}
+
+func bigint(raw []byte) int64 {
+	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // that is how Postgres sends it
 }
 
 // pass hands the group over and empties it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 // fewEvents is how many events the swap may fold while it holds appends back: some
 // milliseconds of work.
-const fewEvents = 300
+const fewEvents = 200
 
 // exclusiveTimeout bounds the wait for those who use the live tables. New ones wait
 // behind it.
@@ -51,58 +52,79 @@ func (w *work) compareTouched(ctx context.Context, tx pgx.Tx, c *Certificate, o 
 	if !c.Equal {
 		return nil // it is accepted, whatever else there is
 	}
-	for _, m := range w.models {
-		ids := done.touched[m.Table()]
-		if len(ids) == 0 {
-			continue
-		}
-		p := c.table(m.Table())
-		if err := p.differences(ctx, tx, m, rowsOf{column: "id", values: ids}); err != nil {
+	differing, err := w.differing(ctx, tx, done)
+	if err != nil {
+		return err
+	}
+	for _, m := range differing {
+		within := rowsOf{column: "id", values: done.touched[m.Table()]}
+		if err := c.table(m.Table()).differences(ctx, tx, m, within); err != nil {
 			return fmt.Errorf("comparing %s: %w", m.Table(), err)
 		}
-		if p.differing() > 0 {
-			c.Equal = false
-			if !o.accept {
-				return errDiffers
-			}
-		}
+		c.Equal = false
+	}
+	if !c.Equal && !o.accept {
+		return errDiffers
 	}
 	return nil
+}
+
+// differing returns the models of which a touched row differs. It asks for all in one
+// round trip, because the swap holds others back meanwhile.
+func (w *work) differing(ctx context.Context, tx pgx.Tx, done caught) ([]Projection, error) {
+	var differing []Projection
+	trip := &pgx.Batch{}
+	for _, m := range w.models {
+		if ids := done.touched[m.Table()]; len(ids) > 0 {
+			from, args := pairs(m, rowsOf{column: "id", values: ids})
+			trip.Queue("select exists (select "+from+")", args...).QueryRow(func(row pgx.Row) error {
+				var differs bool
+				err := row.Scan(&differs)
+				if differs {
+					differing = append(differing, m)
+				}
+				return err
+			})
+		}
+	}
+	if trip.Len() == 0 {
+		return nil, nil
+	}
+	return differing, tx.SendBatch(ctx, trip).Close()
 }
 
 // swap puts the shadow tables in the place of the live ones in one transaction, which
 // waits for no lock for long, or does nothing. From the fence on it holds appends back.
 func (w *work) swap(ctx context.Context, c *Certificate, o order) error {
-	conn, err := w.Owner.Acquire(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Release()
-	tx, err := conn.Begin(ctx)
+	tx, err := w.side.Begin(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing after a commit
 	live, made := w.tables("public"), w.tables(shadow)
-	// An automatic vacuum gives way to these, and nobody else meets them.
-	if _, err := tx.Exec(ctx, fmt.Sprintf(`set local lock_timeout = %d;
+	// An automatic vacuum gives way to these locks, and nobody else meets them. A swap
+	// that a crash loses was followed by no append that was told to be recorded.
+	if _, err := tx.Exec(ctx, fmt.Sprintf(`set local lock_timeout = %d; set local synchronous_commit = off;
 		lock table public.events, %s in share update exclusive mode; lock table %s in access exclusive mode`,
 		quietTimeout.Milliseconds(), live, made)); err != nil {
+		return err
+	}
+	if err := w.recordShapes(ctx, tx, w.names()); err != nil {
 		return err
 	}
 	begun := time.Now()
 	if err := fence(ctx, tx); err != nil {
 		return err
 	}
-	var head, behind int64
-	if err := tx.QueryRow(ctx, "select coalesce(max(position), $1), count(*) from public.events where position > $1", w.position).Scan(&head, &behind); err != nil {
+	a, err := w.read(ctx, tx, w.position, math.MaxInt64, fewEvents+1)
+	if err != nil {
 		return err
 	}
-	if behind > fewEvents {
+	if a.n > fewEvents {
 		return errBehind
 	}
-	done, err := w.catchUp(ctx, tx, head)
-	if err != nil {
+	done := newCaught()
+	if err := w.absorb(ctx, tx, &done, a, w.position); err != nil {
 		return err
 	}
 	if err := w.compareTouched(ctx, tx, c, o, done); err != nil {
@@ -112,22 +134,32 @@ func (w *work) swap(ctx context.Context, c *Certificate, o order) error {
 		return err
 	}
 	swapped := *c
-	swapped.Swapped, swapped.SwapPosition, swapped.HeldSeconds = true, head, time.Since(begun).Seconds()
+	swapped.Swapped, swapped.SwapPosition, swapped.HeldSeconds = true, max(a.last, w.position), time.Since(begun).Seconds()
 	if err := w.store(ctx, tx, &swapped, w.folded+done.events); err != nil {
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
+	swapped.HeldSeconds = time.Since(begun).Seconds()
 	*c = swapped
 	return nil
 }
 
-// tables lists the run's tables in a schema.
-func (w *work) tables(schema string) string {
+// names are the run's tables.
+func (w *work) names() []string {
 	names := make([]string, len(w.models))
 	for i, m := range w.models {
-		names[i] = schema + "." + m.Table()
+		names[i] = m.Table()
+	}
+	return names
+}
+
+// tables lists the run's tables in a schema.
+func (w *work) tables(schema string) string {
+	names := w.names()
+	for i := range names {
+		names[i] = schema + "." + names[i]
 	}
 	return strings.Join(names, ", ")
 }
@@ -142,12 +174,6 @@ func (w *work) exchange(ctx context.Context, tx pgx.Tx, live string) error {
 	}
 	// An interrupted run is not gone on with after its swap.
 	fmt.Fprintf(&sql, "delete from %s.run;", shadow)
-	if _, err := tx.Exec(ctx, sql.String()); err != nil {
-		return err
-	}
-	names := make([]string, len(w.models))
-	for i, m := range w.models {
-		names[i] = m.Table()
-	}
-	return w.recordShapes(ctx, tx, names)
+	_, err := tx.Exec(ctx, sql.String())
+	return err
 }

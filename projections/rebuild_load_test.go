@@ -1,0 +1,345 @@
+package projections_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"vqa/projections"
+)
+
+// traffic is clients that write and read through one world until it is stopped, and how
+// long each operation took.
+type traffic struct {
+	stop  context.CancelFunc
+	busy  sync.WaitGroup
+	mu    sync.Mutex
+	waits map[string][]wait
+	// failed are the errors that are no refusal.
+	failed []error
+}
+
+type wait struct {
+	begun time.Time
+	took  time.Duration
+}
+
+func (f *traffic) repeat(ctx context.Context, kind string, operation func() error) {
+	f.busy.Go(func() {
+		for ctx.Err() == nil {
+			begun := time.Now()
+			err := operation()
+			f.mu.Lock()
+			f.waits[kind] = append(f.waits[kind], wait{begun, time.Since(begun)})
+			if err != nil {
+				f.failed = append(f.failed, fmt.Errorf("%s: %w", kind, err))
+			}
+			f.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	})
+}
+
+func (f *traffic) count(kind string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.waits[kind]) + 1_000_000*len(f.failed) // a failure ends every wait for more
+}
+
+// longest is the longest operation of a kind that was under way at some time from begin
+// to end.
+func (f *traffic) longest(kind string, begin, end time.Time) (most time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, w := range f.waits[kind] {
+		if w.begun.Before(end) && w.begun.Add(w.took).After(begin) {
+			most = max(most, w.took)
+		}
+	}
+	return most
+}
+
+// drive starts writers and readers.
+func (w *world) drive(t *testing.T, writers, readers int) *traffic {
+	ctx, stop := context.WithCancel(context.Background())
+	f := &traffic{stop: stop, waits: map[string][]wait{}}
+	t.Cleanup(func() { stop(); f.busy.Wait() })
+	for n := range writers {
+		c := w.client(fmt.Sprint("client ", n), uint64(100+n))
+		f.repeat(ctx, "write", func() error { return c.step(t.Context()) })
+	}
+	for range readers {
+		f.repeat(ctx, "read", func() error { _, err := w.resources.OpenAnalyses(t.Context()); return err })
+	}
+	return f
+}
+
+func (f *traffic) end(t *testing.T) {
+	t.Helper()
+	f.stop()
+	f.busy.Wait()
+	require.NoError(t, errors.Join(f.failed...))
+}
+
+// TestRebuildBeside16Clients rebuilds again and again while clients write and read. They
+// must not notice: no error, no row lost or doubled. How long they waited is printed.
+func TestRebuildBeside16Clients(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	indexes := w.indexes(t)
+	f := w.drive(t, 16, 2)
+	for n := range 4 {
+		before := f.count("write")
+		r := w.rebuilder()
+		var swapping time.Time
+		r.Progress = func(stage projections.Stage, _, _ int64) {
+			if stage == projections.Swapping {
+				swapping = time.Now()
+			}
+		}
+		c, err := r.Rebuild(t.Context(), false)
+		require.NoError(t, err)
+		require.True(t, c.Equal && c.Swapped, "%+v", c)
+		swapped := time.Now()
+		// The next rebuild begins after more was written to the new tables.
+		require.Eventually(t, func() bool { return f.count("write") > before+50 }, 20*time.Second, time.Millisecond)
+		t.Logf("rebuild %d: %d events in %.2f s; the swap held appends back for %.1f ms; the longest write around it took %s, the longest read %s",
+			n, c.Events, c.DurationSeconds, c.HeldSeconds*1000, f.longest("write", swapping, swapped), f.longest("read", swapping, swapped))
+	}
+	v, err := w.rebuilder().Verify(t.Context())
+	require.NoError(t, err)
+	require.True(t, v.Equal && !v.Swapped, "%+v", v)
+	f.end(t)
+	require.NotEmpty(t, f.waits["read"])
+	require.Equal(t, indexes, w.indexes(t), "indexes keep their names and checks their tables")
+	w.rebuild(t.Context(), t)
+}
+
+// TestSwapGivesWay lets a reader hold a table for long. Others must get at it meanwhile,
+// and the swap must come in the end.
+func TestSwapGivesWay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.caller(ctx, t, 1000)
+	reader, err := w.pool.Begin(ctx)
+	require.NoError(t, err)
+	_, err = reader.Exec(ctx, "select from videos")
+	require.NoError(t, err)
+
+	tries := make(chan struct{}, 1000)
+	r := w.rebuilder()
+	r.Progress = func(stage projections.Stage, _, _ int64) {
+		if stage == projections.Swapping {
+			tries <- struct{}{}
+		}
+	}
+	var rebuilt projections.Certificate
+	var failed error
+	var running sync.WaitGroup
+	running.Go(func() { rebuilt, failed = r.Rebuild(ctx, false) })
+	for range 3 { // two tries were in vain
+		<-tries
+		w.readyVideo(ctx, t, c)
+	}
+	require.NoError(t, reader.Rollback(ctx))
+	running.Wait()
+	require.NoError(t, failed)
+	require.True(t, rebuilt.Swapped && rebuilt.Equal)
+	require.Positive(t, rebuilt.SwapPosition-rebuilt.Position, "videos were made after the comparison")
+	w.rebuild(ctx, t)
+}
+
+// TestInterruptedRebuildIsGoneOnWith interrupts at the end of each stage in turn, while
+// the log grows, and lets the next one finish the work.
+func TestInterruptedRebuildIsGoneOnWith(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.client("a", 9)
+	for range 200 {
+		require.NoError(t, c.step(t.Context()))
+	}
+	for _, at := range []projections.Stage{projections.Folding, projections.Indexing, projections.CatchingUp, projections.Comparing, projections.Swapping} {
+		ctx, cancel := context.WithCancel(t.Context())
+		r := w.rebuilder()
+		r.Progress = func(stage projections.Stage, done, total int64) {
+			if stage == at && done >= total {
+				cancel()
+			}
+			if stage == at && at == projections.Swapping {
+				cancel()
+			}
+		}
+		_, err := r.Rebuild(ctx, false)
+		require.ErrorIs(t, err, context.Canceled, "%s", at)
+		for range 30 {
+			require.NoError(t, c.step(t.Context()))
+		}
+		if at == projections.Folding {
+			continue // whether the last chunk was in time is a race
+		}
+		// The work that was done is not done again.
+		var left, indexed int
+		require.NoError(t, w.owner.QueryRow(t.Context(),
+			"select count(*) filter (where not done), (select count(*) from rebuild.indexed) from rebuild.chunks").Scan(&left, &indexed))
+		require.Zero(t, left, "%s", at)
+		if at != projections.Indexing {
+			require.Len(t, models(), indexed, "%s", at)
+		}
+	}
+	var stages []projections.Stage
+	r := w.rebuilder()
+	r.Progress = func(stage projections.Stage, _, _ int64) { stages = append(stages, stage) }
+	done, err := r.Rebuild(t.Context(), false)
+	require.NoError(t, err)
+	require.True(t, done.Equal && done.Swapped, "%+v", done)
+	require.NotContains(t, stages, projections.Folding)
+	w.rebuild(t.Context(), t)
+}
+
+// TestUnfitShadowTablesAreMadeAnew changes a live table between two runs.
+func TestUnfitShadowTablesAreMadeAnew(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.readyVideo(t.Context(), t, w.caller(t.Context(), t, 10))
+	ctx, cancel := context.WithCancel(t.Context())
+	r := w.rebuilder()
+	r.Progress = func(stage projections.Stage, _, _ int64) {
+		if stage == projections.Swapping {
+			cancel()
+		}
+	}
+	_, err := r.Rebuild(ctx, false)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = w.owner.Exec(t.Context(), "create index later on videos (status)")
+	require.NoError(t, err)
+	before := w.indexes(t)
+	w.rebuild(t.Context(), t)
+	require.Equal(t, before, w.indexes(t))
+}
+
+// TestOneTable rebuilds and proves one read model, whatever the others are like.
+func TestOneTable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.caller(ctx, t, 100)
+	w.readyVideo(ctx, t, c)
+	_, err := w.owner.Exec(ctx, "delete from accounts")
+	require.NoError(t, err)
+	done, err := w.rebuilder().Rebuild(ctx, false, "videos")
+	require.NoError(t, err)
+	require.True(t, done.Equal && done.Swapped)
+	require.Len(t, done.Tables, 1)
+	require.EqualValues(t, 2, done.Events, "only what videos follow from is folded")
+	v, err := w.rebuilder().Verify(ctx, "accounts")
+	require.NoError(t, err)
+	require.False(t, v.Equal || v.Swapped)
+	_, err = w.rebuilder().Verify(ctx, "video")
+	require.ErrorContains(t, err, `"video" is not the name of a read model`)
+
+	list, err := w.rebuilder().List(ctx)
+	require.NoError(t, err)
+	require.Len(t, list, len(models()))
+	at := func(table string) projections.Listed {
+		return list[slices.IndexFunc(list, func(l projections.Listed) bool { return l.Table == table })]
+	}
+	require.True(t, at("videos").Current && at("videos").Certificate.Equal)
+	require.Equal(t, done.ID, at("videos").Certificate.ID)
+	require.Equal(t, "video", at("videos").Category)
+	require.EqualValues(t, 1, at("videos").Rows)
+	require.False(t, at("accounts").Certificate.Equal)
+	require.Zero(t, at("accounts").Rows)
+	require.Nil(t, at("api_keys").Certificate)
+}
+
+// TestRefresh finds read models of another shape, as after a migration that emptied them.
+func TestRefresh(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	all, err := w.rebuilder().Refresh(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, len(models()), "an empty log: only the shapes are noted")
+	again, err := w.rebuilder().Refresh(ctx)
+	require.NoError(t, err)
+	require.Empty(t, again)
+
+	c := w.caller(ctx, t, 100)
+	w.readyVideo(ctx, t, c)
+	before := w.dump(ctx, t)
+	_, err = w.owner.Exec(ctx, "truncate videos; update read_models set shape = 'another' where name = 'videos'")
+	require.NoError(t, err)
+	// Two processes start at once; the second waits and finds nothing to do.
+	refreshed := make([][]string, 2)
+	failed := make([]error, 2)
+	var starting sync.WaitGroup
+	for i := range refreshed {
+		starting.Go(func() { refreshed[i], failed[i] = w.rebuilder().Refresh(ctx) })
+	}
+	starting.Wait()
+	require.NoError(t, errors.Join(failed...))
+	require.Equal(t, []string{"videos"}, slices.Concat(refreshed...))
+	require.Equal(t, before, w.dump(ctx, t))
+	var accepted bool
+	require.NoError(t, w.owner.QueryRow(ctx, "select accepted from rebuild_certificates").Scan(&accepted))
+	require.True(t, accepted, "rows were missing")
+}
+
+// TestLongStream has a stream that is read in pieces and more than once.
+func TestLongStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.caller(ctx, t, 1_000_000)
+	// Far more events than commands could write in a test: a copy of one grant, which the
+	// chain does not cover.
+	_, err := w.owner.Exec(ctx, `
+		insert into events (stream, version, type, account_id, data, meta, chain)
+		select e.stream, 1 + n, e.type, e.account_id,
+		       json_build_object('account_id', e.account_id, 'transaction_id', 'txn_' || n, 'kind', 'purchase', 'seconds', 1,
+		                         'balance_after', 1000000 + n, 'reason', 'test', 'at', e.data->'at'), e.meta, e.chain
+		  from events e, generate_series(1, 45000) as n where e.stream = 'credit/' || $1 order by n`, c.AccountID)
+	require.NoError(t, err)
+	_, err = w.owner.Exec(ctx, "update streams set version = 45001, prior_version = 45000 where stream = 'credit/' || $1", c.AccountID)
+	require.NoError(t, err)
+	made, err := w.rebuilder().Rebuild(ctx, true)
+	require.NoError(t, err)
+	require.True(t, made.Accepted)
+	balance, err := w.ledger.Balance(ctx, c.AccountID)
+	require.NoError(t, err)
+	require.EqualValues(t, 1_045_000, balance.PostedSeconds)
+	var entries, versions int64
+	require.NoError(t, w.owner.QueryRow(ctx, "select count(*), count(distinct version) from credit_transactions").Scan(&entries, &versions))
+	require.EqualValues(t, 45_001, entries)
+	require.EqualValues(t, 45_001, versions)
+	w.rebuild(ctx, t)
+}
+
+// TestGapInAStreamIsRefused removes an event: no state can follow from what is left.
+func TestGapInAStreamIsRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	videoID := w.readyVideo(ctx, t, w.caller(ctx, t, 10))
+	before := w.dump(ctx, t)
+	require.NoError(t, pgx.BeginFunc(ctx, w.owner, func(tx pgx.Tx) error {
+		_, err := tx.Exec(ctx, "alter table events disable trigger events_append_only")
+		if err == nil {
+			_, err = tx.Exec(ctx, "delete from events where stream = 'video/' || $1 and version = 1", videoID)
+		}
+		return err
+	}))
+	_, err := w.rebuilder().Rebuild(ctx, true)
+	require.ErrorContains(t, err, "video/"+videoID+": version 2 follows 0")
+	require.Equal(t, before, w.dump(ctx, t))
+}
