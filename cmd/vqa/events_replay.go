@@ -20,7 +20,8 @@ func replayCommand() *cobra.Command {
 		Use:   "replay SUBSCRIBER --from POSITION --to POSITION",
 		Short: "Deliver a part of the log to a subscriber again",
 		Long: `Delivers the events from one position to another, both included, to a subscriber again, in
-order and without moving its position. Handlers are idempotent: a job that an event called
+order and without moving its position. What it has yet to come to is left out: that will be
+delivered anyway. Handlers are idempotent: a job that an event called
 for is not enqueued twice while River still knows it (a finished one for a day), and work
 that is done is refused when it is claimed again.
 

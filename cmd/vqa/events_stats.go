@@ -55,7 +55,7 @@ func printCensus(s screen, c postgres.Census) {
 	took := c.Last.Sub(*c.First)
 	fmt.Fprintf(s, "\n  from %s to %s UTC", stamp(*c.First), stamp(*c.Last))
 	if took > time.Second {
-		fmt.Fprintf(s, ", %.3g events/s", float64(c.Events)/took.Seconds())
+		fmt.Fprintf(s, ", %s", perSecond(float64(c.Events)/took.Seconds()))
 	}
 	fmt.Fprintln(s)
 	for _, list := range []struct {
@@ -77,4 +77,12 @@ func printCensus(s screen, c postgres.Census) {
 		fmt.Fprintln(s)
 		t.print(s)
 	}
+}
+
+// perSecond is a rate with a fraction where that says something.
+func perSecond(rate float64) string {
+	if rate < 100 {
+		return fmt.Sprintf("%.2g events/s", rate)
+	}
+	return thousands(int64(rate)) + " events/s"
 }

@@ -193,7 +193,7 @@ func TestShowAndWhy(t *testing.T) {
 	} {
 		require.Contains(t, why, want)
 	}
-	require.Contains(t, b.text("why", acct, "--limit", "1"), "… 1 earlier requests (--limit 2 shows them)")
+	require.Contains(t, b.text("why", acct, "--limit", "1"), "… at least 1 earlier requests (--limit shows more)")
 	require.Contains(t, b.text("why", granted.TransactionID), "◀")
 	var x history.Explanation
 	b.json(&x, "why", credits[1].ParsedMeta().RequestID, "--json")

@@ -15,7 +15,7 @@ const gutterForm = "15:04:05.000"
 // printWhy draws the chains one after the other.
 func printWhy(s screen, x history.Explanation) {
 	if x.Earlier > 0 {
-		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… %d earlier requests (--limit %d shows them)", x.Earlier, x.Earlier+len(x.Chains))))
+		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… at least %d earlier requests (--limit shows more)", x.Earlier)))
 	}
 	for i, c := range x.Chains {
 		if i > 0 || x.Earlier > 0 {

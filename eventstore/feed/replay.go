@@ -42,18 +42,20 @@ const replayColumns = `id, subscription, first_position, last_position, only_par
 	ordered_by, ordered_at, finished_at, canceled`
 
 // inReplay are the events of an order's range; $1 is the group, $2 and $3 the range, $4
-// whether only parked ones count.
-const inReplay = ` from events e where e.position between $2::bigint and least($3::bigint, events_settled())
+// whether only parked ones count. What the group has yet to come to is not among them:
+// it will be delivered anyway, and in its order.
+const inReplay = ` from events e where e.position >= $2::bigint
+	and e.position <= least($3::bigint, coalesce((select position from subscriptions where name = $1::text), 0))
 	and (not $4::boolean or exists (select from parked p where p.subscription = $1::text and p.position = e.position))`
 
-// NothingToReplayError says that no event of the log fits an order.
+// NothingToReplayError says that no event that the group was delivered fits an order.
 type NothingToReplayError struct{ ReplayOrder }
 
 func (e *NothingToReplayError) Error() string {
 	if e.OnlyParked {
 		return fmt.Sprintf("no event from %d to %d is parked for %s", e.From, e.To, e.Subscriber)
 	}
-	return fmt.Sprintf("the log has no event from %d to %d", e.From, e.To)
+	return fmt.Sprintf("no event from %d to %d was delivered to %s yet", e.From, e.To, e.Subscriber)
 }
 
 // Preview counts the events of an order by their stored type.
@@ -76,8 +78,8 @@ func (f *Feed) Preview(ctx context.Context, o ReplayOrder) (map[string]int64, er
 
 // Replay records an order. The group's own subscription delivers it between its
 // batches, in order, without moving the group's position; an order waits for those
-// made before it, and for a process that subscribes. The end of the range is that of
-// the settled log at the latest. Error: *NothingToReplayError.
+// made before it, and for a process that subscribes. The range ends at the group's
+// position at the latest. Error: *NothingToReplayError.
 func (f *Feed) Replay(ctx context.Context, o ReplayOrder) (Replay, error) {
 	if o.From < 1 || o.To < o.From {
 		return Replay{}, fmt.Errorf("order a replay: positions %d to %d are no range", o.From, o.To)

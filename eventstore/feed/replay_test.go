@@ -202,10 +202,18 @@ func TestAnOrderEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
 	require.Empty(t, cmp.Diff(more, f.await(got, 1)))
 }
 
+// done makes a group that is done with some events.
+func (f fixture) done(group string, events []eventstore.Recorded) {
+	f.Helper()
+	_, err := f.feed.Reset(f.Context(), group, events[len(events)-1].Position, false)
+	require.NoError(f, err)
+}
+
 func TestReplaysAreWorkedOffInTurnAndCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	events := f.append("a", 0, 3)
+	f.done("g", events)
 	first, err := f.feed.Replay(t.Context(), order(events[:1]))
 	require.NoError(t, err)
 	second, err := f.feed.Replay(t.Context(), order(events[1:]))
@@ -216,31 +224,60 @@ func TestReplaysAreWorkedOffInTurnAndCanBeCanceled(t *testing.T) {
 	require.Empty(t, cmp.Diff(&first, subscribers[0].Replay))
 	canceled, err := f.feed.CancelReplays(t.Context(), "g")
 	require.NoError(t, err)
-	require.Equal(t, []int64{first.ID, second.ID}, slices.Sorted(slices.Values([]int64{canceled[0].ID, canceled[1].ID})))
+	require.ElementsMatch(t, []int64{first.ID, second.ID}, []int64{canceled[0].ID, canceled[1].ID})
 	require.True(t, canceled[0].Canceled)
-	third, err := f.feed.Replay(t.Context(), order(events[1:2]))
-	require.NoError(t, err)
+
+	var orders []int64
+	for _, e := range []int{2, 0, 1} {
+		r, err := f.feed.Replay(t.Context(), order(events[e:e+1]))
+		require.NoError(t, err)
+		orders = append(orders, r.ID)
+	}
 	got := make(chan eventstore.Recorded, 10)
 	f.subscribe("g", into(got))
-	f.awaitReplay(third.ID)
-	f.awaitPosition("g", events[2].Position)
-	require.Len(t, got, 4, "the log once, and the order that stood")
+	require.Empty(t, cmp.Diff([]eventstore.Recorded{events[2], events[0], events[1]}, f.await(got, 3)))
+	f.awaitReplay(orders[2])
+	require.Empty(t, got)
+}
+
+// TestSubscribersOfOneGroupShareAReplay: whoever holds the group takes the next batch.
+func TestSubscribersOfOneGroupShareAReplay(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, feed.WithPollInterval(time.Millisecond))
+	old := f.append("old", 0, 450)
+	f.done("g", old)
+	r, err := f.feed.Replay(t.Context(), order(old))
+	require.NoError(t, err)
+	got := make(chan eventstore.Recorded, 1000)
+	for range 3 {
+		f.subscribe("g", into(got))
+	}
+	fresh := f.append("new", 0, 150)
+	all := f.await(got, len(old)+len(fresh))
+	require.Equal(t, int64(450), f.awaitReplay(r.ID).Delivered)
+	isOld := func(e eventstore.Recorded) bool { return e.Stream.ID == "old" }
+	require.Empty(t, cmp.Diff(old, slices.DeleteFunc(slices.Clone(all), func(e eventstore.Recorded) bool { return !isOld(e) })))
+	require.Empty(t, cmp.Diff(fresh, slices.DeleteFunc(all, isOld)))
+	require.Empty(t, got, "nothing crashed, so each event came once")
 }
 
 func TestReplayRefusesNonsense(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	events := f.append("a", 0, 2)
+	events := f.append("a", 0, 3)
 	last := events[1].Position
+	f.done("g", events[:2])
 	for _, o := range []feed.ReplayOrder{{From: 0, To: 1}, {From: 2, To: 1}, {From: last + 1, To: last + 9}} {
 		o.Subscriber = "g"
 		_, err := f.feed.Replay(t.Context(), o)
 		require.Error(t, err)
 	}
-	// The end is that of the log.
+	_, err := f.feed.Preview(t.Context(), feed.ReplayOrder{Subscriber: "other", From: 1, To: last})
+	require.ErrorAs(t, err, new(*feed.NothingToReplayError), "it was delivered nothing")
+	// What is yet to come is not delivered again.
 	r, err := f.feed.Replay(t.Context(), feed.ReplayOrder{Subscriber: "g", From: last, To: last + 1000})
 	require.NoError(t, err)
-	require.Equal(t, last, r.To)
+	require.Equal(t, []int64{last, 1}, []int64{r.To, r.Events})
 	_, err = f.feed.ReplayProgress(t.Context(), r.ID+1)
 	require.Error(t, err)
 }

@@ -26,7 +26,8 @@ type Explanation struct {
 	ID string `json:"id"`
 	// Chains are what one request each led to, the oldest first.
 	Chains []Chain `json:"chains"`
-	// Earlier counts older chains that were left out.
+	// Earlier counts the older chains that were left out, as far as the last 5,000 events
+	// of a long stream tell.
 	Earlier int `json:"earlier_chains"`
 }
 
