@@ -14,10 +14,11 @@ import (
 )
 
 // tailPage is how many events are read at a time, tailPoll how often the log is looked
-// at when no wake-up comes.
+// at when no wake-up comes, and tailTries how often in a row it may fail to answer.
 const (
-	tailPage = 500
-	tailPoll = 2 * time.Second
+	tailPage  = 500
+	tailPoll  = 2 * time.Second
+	tailTries = 30
 )
 
 func eventsTailCommand() *cobra.Command {
@@ -30,7 +31,8 @@ func eventsTailCommand() *cobra.Command {
 		Short: "Follow the log until Ctrl-C",
 		Long: `Prints the last events that fit and then each new one as it is committed, in the order of
 the log and without a gap, until Ctrl-C. --from POSITION begins there instead: after an
-interruption, the position after the last one seen. With --json each is a line of its own.
+interruption, the position after the last one seen. When the database is lost for a while it
+goes on where it was. With --json each is a line of its own.
 
 ` + filterHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -115,9 +117,15 @@ func (t *tail) follow(ctx context.Context) error {
 	})
 	poll := time.NewTicker(tailPoll)
 	defer poll.Stop()
-	for {
-		if err := t.catchUp(ctx); err != nil {
+	for failures := 0; ; {
+		err := t.catchUp(ctx)
+		switch failures++; {
+		case err == nil:
+			failures = 0
+		case ctx.Err() != nil || failures == tailTries:
 			return err
+		default:
+			t.log.Warn("the log could not be read; trying again", "error", err)
 		}
 		if t.filter.Before > 0 && t.done >= t.filter.Before-1 {
 			return nil
