@@ -16,7 +16,7 @@ const manyAccounts = 1000
 
 // compareAll folds what was appended during the fill and compares all rows, by digest
 // for each account, in one snapshot. Nobody waits for it.
-func (w *work) compareAll(ctx context.Context, o order) (Certificate, error) {
+func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 	c := Certificate{}
 	// What is left is folded in the snapshot that is compared, so let it be little.
 	if err := w.keepUp(ctx, 10*fewEvents, nil); err != nil {

@@ -146,7 +146,7 @@ func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o o
 
 // prove compares the filled tables with the live ones, and swaps them if it may.
 func (w *work) prove(ctx context.Context, o order) (Certificate, error) {
-	c, err := w.compareAll(ctx, o)
+	c, err := w.compareAll(ctx)
 	if err != nil {
 		return c, fmt.Errorf("comparing: %w", err)
 	}

@@ -85,7 +85,7 @@ func damage(t *testing.T, url, accountID string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the database goes with the test
+	defer conn.Close(context.WithoutCancel(t.Context()))
 	tag, err := conn.Exec(t.Context(), "update credit_balances set posted_seconds = 99, grants_seconds = 99 where id = $1", accountID)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, tag.RowsAffected())
