@@ -84,14 +84,14 @@ func (s torn) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Reco
 	return nil, &eventstore.UncertainError{Cause: errBroken}
 }
 
-// forgetful answers each twentieth append without recording it.
+// forgetful answers each tenth append without recording it.
 type forgetful struct {
 	eventstore.Store
 	n int
 }
 
 func (s *forgetful) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
-	if s.n++; s.n%20 != 0 {
+	if s.n++; s.n%10 != 0 {
 		return s.Store.Append(ctx, b)
 	}
 	encoded, err := codec.Events().Encode(b)

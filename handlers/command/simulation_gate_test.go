@@ -114,9 +114,17 @@ func (g *gate) Receipt(ctx context.Context, accountID, key string, now time.Time
 	return r, found, nil
 }
 
+// saveTimeout is a deadline like that of the API: a response is not kept for hours, when
+// the key may belong to another request.
+const saveTimeout = 5 * time.Second
+
 // SaveResponse implements eventstore.Store.
 func (g *gate) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
+	deadline := g.node.sim.clock.Now().Add(saveTimeout)
 	return g.node.pass(ctx, reading, func(ctx context.Context) error {
+		if g.node.sim.clock.Now().After(deadline) {
+			return context.DeadlineExceeded
+		}
 		return g.Store.SaveResponse(ctx, accountID, key, status, body)
 	})
 }

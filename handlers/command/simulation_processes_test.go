@@ -30,7 +30,7 @@ const (
 	// processAnswers are given before all of them end.
 	processAnswers = 1000
 	// processLimit is when the test gives up on a process that hangs.
-	processLimit = time.Minute
+	processLimit = 2 * time.Minute
 )
 
 // TestThreeProcesses: three processes of the operating system, each with its own lanes and

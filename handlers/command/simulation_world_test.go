@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
-	"testing/synctest"
 	"time"
 
 	"vqa/domain/account"
@@ -90,11 +90,11 @@ type sim struct {
 // node is one process of the service.
 type node struct {
 	*Service
-	sim  *sim
-	name string
-	dead atomic.Bool
-	stop context.CancelFunc
-	work sync.WaitGroup
+	sim   *sim
+	name  string
+	dead  atomic.Bool
+	stop  context.CancelFunc
+	lanes sync.WaitGroup
 }
 
 func newSim(seed uint64) *sim {
@@ -130,16 +130,16 @@ func (s *sim) newNode(name string, salt uint64) *node {
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	n.stop = cancel
-	n.work.Go(func() { pipeline.Run(ctx) })
+	n.lanes.Go(func() { pipeline.Run(ctx) })
 	return n
 }
 
 // stop ends every node, so that nothing is left of the run.
 func (s *sim) stop() {
+	s.waiting = append(s.waiting, s.arrived...)
 	for _, n := range s.nodes {
 		s.abandon(n)
 	}
-	synctest.Wait()
 }
 
 // run is the life of a run: a beginning, the drawn steps, rest, and an end in which
@@ -239,15 +239,13 @@ func (s *sim) age(accountID string) error {
 func (s *sim) abandon(n *node) {
 	n.dead.Store(true)
 	n.stop()
-	var others []*call
-	for _, c := range s.waiting {
+	s.waiting = slices.DeleteFunc(s.waiting, func(c *call) bool {
 		if c.node == n {
 			c.answer <- errDead
-		} else {
-			others = append(others, c)
 		}
-	}
-	s.waiting = others
+		return c.node == n
+	})
+	n.lanes.Wait()
 }
 
 var (
