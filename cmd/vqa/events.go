@@ -267,7 +267,7 @@ func printShownEvent(s screen, e shownEvent) error {
 		{"account", m.AccountID}, {"actor", m.Actor}, {"request", m.RequestID}, {"correlation", m.CorrelationID}, {"causation", m.CausationID},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(s, "%s %s\n", s.paint(dim, fmt.Sprintf("%-11s", row[0])), row[1])
+			fmt.Fprintf(s, "%s %s\n", s.paint(dim, fmt.Sprintf("%-11s", row[0])), printable(row[1]))
 		}
 	}
 	return printDocument(s, e.Data)

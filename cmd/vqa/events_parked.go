@@ -77,6 +77,7 @@ func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
 // firstLine is the beginning of a text.
 func firstLine(text string, limit int) string {
 	line, rest, _ := strings.Cut(text, "\n")
+	line = printable(line)
 	if runes := []rune(line); len(runes) > limit {
 		return string(runes[:limit-1]) + "…"
 	}
@@ -115,14 +116,24 @@ func parkedShowCommand() *cobra.Command {
 					return printJSON(cmd.OutOrStdout(), shown)
 				}
 				s := newScreen(cmd.OutOrStdout())
-				fmt.Fprintf(s, "parked for %s after %d attempts, %s UTC; %d later events of its stream went on\n%s\n\n",
-					s.paint(bold, shown.Subscriber), shown.Attempts, stamp(shown.At), shown.LaterInStream, s.paint(boldRed, shown.Error))
+				fmt.Fprintf(s, "parked for %s after %s, %s UTC; %s of its stream went on\n%s\n\n",
+					s.paint(bold, shown.Subscriber), counted(int64(shown.Attempts), "attempt"), stamp(shown.At),
+					counted(shown.LaterInStream, "later event"), s.paint(boldRed, printableLines(shown.Error)))
 				return printShownEvent(s, shown.Event)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, 2)
+}
+
+// printableLines keeps the lines of a text.
+func printableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
 }
 
 // onePosition reads the second argument.
@@ -217,7 +228,7 @@ func parkedDropCommand() *cobra.Command {
 				if asJSON {
 					return printJSON(cmd.OutOrStdout(), map[string]any{"subscriber": args[0], "dropped": n})
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s gives up %d parked events.\n", args[0], n)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s gives up %s.\n", args[0], counted(n, "parked event"))
 				return nil
 			})
 		},

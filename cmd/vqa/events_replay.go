@@ -21,9 +21,9 @@ func replayCommand() *cobra.Command {
 		Short: "Deliver a part of the log to a subscriber again",
 		Long: `Delivers the events from one position to another, both included, to a subscriber again, in
 order and without moving its position. What it has yet to come to is left out: that will be
-delivered anyway. Handlers are idempotent: a job that an event called
-for is not enqueued twice while River still knows it (a finished one for a day), and work
-that is done is refused when it is claimed again.
+delivered anyway. Handlers are idempotent: a job that an event called for is not enqueued
+twice while River still knows it (a finished one for a day), and work that is done is
+refused when it is claimed again.
 
 The running service delivers it, between the batches of new events: only there is the
 handler with all that it works with, and only under the subscriber's lock can a replay not
@@ -142,15 +142,15 @@ func replayOutcome(r feed.Replay, running int) string {
 	what := fmt.Sprintf("Replay %d to %s", r.ID, r.Subscriber)
 	switch {
 	case r.Canceled:
-		return fmt.Sprintf("%s was canceled after %d of %d events.", what, r.Delivered, r.Events)
+		return fmt.Sprintf("%s was canceled after %d of %s.", what, r.Delivered, counted(r.Events, "event"))
 	case r.FinishedAt != nil && r.Failed > 0:
-		return fmt.Sprintf("%s: %d events were delivered; %d of them failed and are parked.", what, r.Delivered, r.Failed)
+		return fmt.Sprintf("%s delivered %s; %d failed and stayed parked.", what, counted(r.Delivered, "event"), r.Failed)
 	case r.FinishedAt != nil:
-		return fmt.Sprintf("%s: %d events were delivered.", what, r.Delivered)
+		return fmt.Sprintf("%s delivered %s.", what, counted(r.Delivered, "event"))
 	case running == 0:
-		return fmt.Sprintf("%s: %d events wait for a service; none is running.", what, r.Events)
+		return fmt.Sprintf("%s waits for a service with %s; none is running.", what, counted(r.Events, "event"))
 	}
-	return fmt.Sprintf("%s: %d of %d events were delivered so far; it goes on (vqa events subscribers).", what, r.Delivered, r.Events)
+	return fmt.Sprintf("%s delivered %d of %s so far; it goes on (vqa events subscribers).", what, r.Delivered, counted(r.Events, "event"))
 }
 
 func printPreview(out io.Writer, counts map[string]int64, asJSON bool) error {
@@ -164,7 +164,7 @@ func printPreview(out io.Writer, counts map[string]int64, asJSON bool) error {
 		return printJSON(out, map[string]any{"events": total, "types": counts})
 	}
 	s := newScreen(out)
-	fmt.Fprintf(s, "  %s events would be delivered again\n\n", s.paint(bold, thousands(total)))
+	fmt.Fprintf(s, "  %s to deliver again\n\n", s.paint(bold, counted(total, "event")))
 	t.print(s)
 	return nil
 }

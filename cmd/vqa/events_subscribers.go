@@ -89,6 +89,14 @@ func printSubscribers(s screen, all shownSubscribers) {
 	t.print(s)
 }
 
+// counted is a number of things.
+func counted(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return thousands(n) + " " + thing + "s"
+}
+
 // lag is a time in seconds for people.
 func lag(s float64) string {
 	if s == 0 {
@@ -146,11 +154,11 @@ that are skipped are never delivered, unless by vqa events replay.`,
 				}
 				switch {
 				case m.Again > 0:
-					what = thousands(m.Again) + " events are delivered again"
+					what = "to deliver again: " + counted(m.Again, "event")
 				case m.Skipped > 0:
-					what = thousands(m.Skipped) + " events are skipped"
+					what = "skipped: " + counted(m.Skipped, "event")
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %s from %d to %d: %s.\n", m.Subscriber, done, m.From, m.To, what)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s %s from %d to %d; %s.\n", m.Subscriber, done, m.From, m.To, what)
 				return nil
 			})
 		},

@@ -193,7 +193,7 @@ func TestShowAndWhy(t *testing.T) {
 	} {
 		require.Contains(t, why, want)
 	}
-	require.Contains(t, b.text("why", acct, "--limit", "1"), "… at least 1 earlier requests (--limit shows more)")
+	require.Contains(t, b.text("why", acct, "--limit", "1"), "… at least 1 earlier request (--limit shows more)")
 	require.Contains(t, b.text("why", granted.TransactionID), "◀")
 	var x history.Explanation
 	b.json(&x, "why", credits[1].ParsedMeta().RequestID, "--json")
@@ -249,7 +249,7 @@ func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	require.Equal(t, "Nothing is parked.\n", b.text("events", "parked"))
 	all := b.events("list", "--json")
 	last := all[len(all)-1].Position
-	require.Regexp(t, `^jobs would go from 0 to \d+: \d+ events are skipped\.\n$`, b.text("events", "reset", "jobs", "--to", "end", "--dry-run"))
+	require.Regexp(t, `^jobs would go from 0 to \d+; skipped: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "end", "--dry-run"))
 
 	cured := make(chan struct{})
 	seen := make(chan int64, 100)
@@ -279,7 +279,7 @@ func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	require.Contains(t, b.text("events", "parked", "retry", "jobs", at, "--dry-run"), "account.opened       1")
 	close(cured)
 	// No process has joined as a service, so the command does not wait for the delivery.
-	require.Contains(t, b.text("events", "parked", "retry", "jobs", "--all"), "1 events wait for a service; none is running.")
+	require.Contains(t, b.text("events", "parked", "retry", "jobs", "--all"), "waits for a service with 1 event; none is running.")
 	require.Equal(t, parked[0].Position, <-seen)
 	b.subscriber(func(s feed.Subscriber) bool { return s.Parked == 0 && s.Replay == nil })
 	_, _, err := b.run("events", "parked", "retry", "jobs", at)
@@ -298,7 +298,7 @@ func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	b.subscriber(func(s feed.Subscriber) bool { return s.Replay == nil })
 	require.Equal(t, "jobs has no open replay.\n", b.text("events", "replay", "jobs", "--cancel"))
 
-	require.Regexp(t, `^jobs goes from \d+ to 0: \d+ events are delivered again\.\n$`, b.text("events", "reset", "jobs", "--to", "start"))
+	require.Regexp(t, `^jobs goes from \d+ to 0; to deliver again: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "start"))
 	for _, e := range all {
 		require.Equal(t, e.Position, <-seen)
 	}

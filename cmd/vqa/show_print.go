@@ -121,5 +121,5 @@ func gist(data json.RawMessage) string {
 	if result, ok := fields["result"].(map[string]any); ok && result["answer"] != nil {
 		told = append(told, fmt.Sprint("answer ", result["answer"]))
 	}
-	return strings.Join(told, ", ")
+	return printable(strings.Join(told, ", "))
 }

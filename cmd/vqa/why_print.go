@@ -15,7 +15,7 @@ const gutterForm = "15:04:05.000"
 // printWhy draws the chains one after the other.
 func printWhy(s screen, x history.Explanation) {
 	if x.Earlier > 0 {
-		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… at least %d earlier requests (--limit shows more)", x.Earlier)))
+		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… at least %s (--limit shows more)", counted(int64(x.Earlier), "earlier request"))))
 	}
 	for i, c := range x.Chains {
 		if i > 0 || x.Earlier > 0 {
@@ -25,9 +25,9 @@ func printWhy(s screen, x history.Explanation) {
 		if request == "" {
 			request = "(no request)"
 		}
-		fmt.Fprintf(s, "%s  %s", s.paint(bold, request), s.paint(dim, stamp(c.BeganAt)+" UTC"))
+		fmt.Fprintf(s, "%s  %s", s.paint(bold, printable(request)), s.paint(dim, stamp(c.BeganAt)+" UTC"))
 		if c.Actor != "" {
-			fmt.Fprintf(s, "  by %s", c.Actor)
+			fmt.Fprintf(s, "  by %s", printable(c.Actor))
 		}
 		fmt.Fprintf(s, "  %s in all\n", rough(c.EndedAt.Sub(c.BeganAt)))
 		branches{s, x.ID, c.Actor, map[string]bool{}}.draw(c.Steps, "")
@@ -109,7 +109,7 @@ func (b branches) step(s *history.Step) string {
 		text += "  " + said
 	}
 	if m := e.ParsedMeta(); m.Actor != b.actor && m.Actor != "" {
-		text += b.paint(dim, "  by "+m.Actor)
+		text += b.paint(dim, "  by "+printable(m.Actor))
 	}
 	if b.asked == fmt.Sprint(e.Position) || e.Entry != nil && b.asked == e.Entry.TransactionID {
 		text += b.paint(boldYellow, "  ◀")
