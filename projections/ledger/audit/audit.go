@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,6 +36,9 @@ type Auditor struct {
 	// Readers is how many connections read side by side; 0 for one a processor, at least 2
 	// and at most 8.
 	Readers int
+
+	// sizes are the usual ones unless a test sets others.
+	sizes sizes
 }
 
 // Scope is what to verify.
@@ -67,7 +71,7 @@ func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (r
 	}
 	defer func() { err = errors.Join(err, snap.close(ctx)) }()
 	scope.Accounts = slices.Compact(slices.Sorted(slices.Values(scope.Accounts)))
-	r := &run{snapshot: snap, scope: scope}
+	r := &run{snapshot: snap, scope: scope, sizes: cmp.Or(a.sizes, usualSizes)}
 	for _, m := range a.Models {
 		r.tables = append(r.tables, newTable(m))
 	}
@@ -78,7 +82,7 @@ func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (r
 	for _, tx := range snap.readers {
 		r.readers = append(r.readers, &reader{
 			scanner: scanner{tx: tx, codec: a.Codec, types: map[string]string{}},
-			tables:  r.tables, report: newReport(),
+			sizes:   r.sizes, tables: r.tables, report: newReport(),
 			done: func(n int64) { progress(done.Add(n), max(r.total, done.Load())) },
 		})
 	}
@@ -88,6 +92,7 @@ func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (r
 // run is one audit.
 type run struct {
 	*snapshot
+	sizes
 	scope   Scope
 	tables  []*table
 	readers []*reader
@@ -206,7 +211,7 @@ func (r *run) verifyLedgers(ctx context.Context) error {
 		return r.verifyNamed(ctx, r.scope.Accounts)
 	}
 	err := r.spread(ctx, (*reader).verify, func(ctx context.Context, emit func(piece) error) error {
-		return planCategory(ctx, r.planner, fold.Credit.Category(), partRows, emit)
+		return r.category(ctx, r.planner, fold.Credit.Category(), r.part, emit)
 	})
 	if err != nil {
 		return err
@@ -246,7 +251,7 @@ func (r *run) verifyNamed(ctx context.Context, accounts []string) error {
 	}
 	return r.spread(ctx, (*reader).verify, func(_ context.Context, emit func(piece) error) error {
 		for _, h := range found {
-			if err := whole(h, emit); err != nil {
+			if err := r.whole(h, emit); err != nil {
 				return err
 			}
 		}
@@ -262,7 +267,7 @@ func (r *run) verifyOthers(ctx context.Context) error {
 	}
 	for _, category := range categories {
 		err := r.spread(ctx, (*reader).chains, func(ctx context.Context, emit func(piece) error) error {
-			return planCategory(ctx, r.planner, category, math.MaxInt64, emit)
+			return r.category(ctx, r.planner, category, math.MaxInt64, emit)
 		})
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -203,10 +204,15 @@ func (w *world) random(a *sim, r *rand.Rand) credit.Command {
 	}
 }
 
+// audit verifies twice, in pieces of the usual size and in small ones, which must not
+// matter.
 func (w *world) audit(t testing.TB, scope audit.Scope) audit.Report {
 	t.Helper()
 	a := audit.Auditor{Pool: w.pool, Codec: codec.Events(), Models: ledger.Projections(), Readers: 2}
 	report, err := a.Verify(t.Context(), scope, func(int64, int64) {})
 	require.NoError(t, err)
+	again, err := a.InSmallPieces().Verify(t.Context(), scope, func(int64, int64) {})
+	require.NoError(t, err)
+	require.Empty(t, cmp.Diff(report, again), "in large pieces and in small ones")
 	return report
 }

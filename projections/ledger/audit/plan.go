@@ -11,14 +11,17 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// The sizes of what a reader takes at once. Streams longer than partRows are read in
-// parts, shorter ones together.
-const (
-	rangeRows    = 4096
-	rangeStreams = 512
-	partRows     = 8192
-	planPage     = 2048
-)
+// sizes are those of what a reader takes at once.
+type sizes struct {
+	// A range of streams ends when it has so many events or streams.
+	rangeEvents, rangeStreams int64
+	// Ledgers with more events than part are read in parts of so many.
+	part int64
+	// page is how many heads or checkpoints are read in one statement.
+	page int
+}
+
+var usualSizes = sizes{rangeEvents: 4096, rangeStreams: 512, part: 8192, page: 1024}
 
 // head is what the table streams says of a stream.
 type head struct {
@@ -53,12 +56,12 @@ type part struct {
 }
 
 // whole are the parts of one stream.
-func whole(h head, emit func(piece) error) error {
+func (z sizes) whole(h head, emit func(piece) error) error {
 	var before chan *account
-	for first := int64(1); ; first += partRows {
+	for first := int64(1); ; first += z.part {
 		p := part{head: h, first: first, before: before}
-		if first+partRows <= h.version {
-			p.end, p.after = first+partRows, make(chan *account, 1)
+		if first+z.part <= h.version {
+			p.end, p.after = first+z.part, make(chan *account, 1)
 		}
 		if err := emit(piece{part: &p}); err != nil || p.end == 0 {
 			return err
@@ -67,9 +70,9 @@ func whole(h head, emit func(piece) error) error {
 	}
 }
 
-// planCategory emits pieces that together hold every event of a category of streams,
-// in the order of the names. Streams longer than longest are read in parts.
-func planCategory(ctx context.Context, tx pgx.Tx, category string, longest int64, emit func(piece) error) error {
+// category emits pieces that together hold every event of a category of streams, in the
+// order of the names. Streams longer than longest are read in parts.
+func (z sizes) category(ctx context.Context, tx pgx.Tx, category string, longest int64, emit func(piece) error) error {
 	first, end := category+"/", category+"0" // '0' comes after '/'
 	next := piece{from: first}
 	var rows int64
@@ -81,7 +84,7 @@ func planCategory(ctx context.Context, tx pgx.Tx, category string, longest int64
 	}
 	last := first
 	for {
-		page, err := headsPage(ctx, tx, last, first)
+		page, err := headsPage(ctx, tx, last, first, z.page)
 		if err != nil {
 			return err
 		}
@@ -91,19 +94,19 @@ func planCategory(ctx context.Context, tx pgx.Tx, category string, longest int64
 				if err := flush(h.stream, false); err != nil {
 					return err
 				}
-				if err := whole(h, emit); err != nil {
+				if err := z.whole(h, emit); err != nil {
 					return err
 				}
 				continue
 			}
 			next.heads, rows = append(next.heads, h), rows+h.version
-			if rows >= rangeRows || len(next.heads) >= rangeStreams {
+			if rows >= z.rangeEvents || int64(len(next.heads)) >= z.rangeStreams {
 				if err := flush(h.stream, true); err != nil {
 					return err
 				}
 			}
 		}
-		if len(page) < planPage {
+		if len(page) < z.page {
 			break
 		}
 	}
@@ -117,8 +120,8 @@ func planCategory(ctx context.Context, tx pgx.Tx, category string, longest int64
 
 const headColumns = "select stream, version, chain from streams where "
 
-func headsPage(ctx context.Context, tx pgx.Tx, after, prefix string) ([]head, error) {
-	return heads(ctx, tx, headColumns+"stream > $1 and starts_with(stream, $2) order by stream limit $3", after, prefix, planPage)
+func headsPage(ctx context.Context, tx pgx.Tx, after, prefix string, limit int) ([]head, error) {
+	return heads(ctx, tx, headColumns+"stream > $1 and starts_with(stream, $2) order by stream limit $3", after, prefix, limit)
 }
 
 // headsOf returns the heads of named streams, in the order of the names given; one

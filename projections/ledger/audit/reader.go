@@ -12,6 +12,7 @@ import (
 // reader verifies pieces of the log through one connection.
 type reader struct {
 	scanner
+	sizes
 	tables []*table
 	keys   credit.LedgerKeys
 	report Report
@@ -109,7 +110,7 @@ func (r *reader) longLedger(ctx context.Context, p *part) error {
 	}
 	var a *account
 	for first, ended := p.first, false; !ended; {
-		events, err := r.part(ctx, p.stream, first, end)
+		events, err := r.partOf(ctx, p.stream, first, end)
 		if err != nil {
 			return err
 		}
@@ -119,7 +120,7 @@ func (r *reader) longLedger(ctx context.Context, p *part) error {
 			}
 		}
 		next := end
-		if ended = p.end > 0 || len(events) < partRows; !ended {
+		if ended = p.end > 0 || int64(len(events)) < r.sizes.part; !ended {
 			next = events[len(events)-1].version + 1
 		}
 		if err := r.foldPart(ctx, a, events, first, next); err != nil {
@@ -134,16 +135,16 @@ func (r *reader) longLedger(ctx context.Context, p *part) error {
 	return r.finish(a.rows, map[string]*account{a.id: a})
 }
 
-// part reads up to partRows events of one stream, and the one before them, which the
-// first must follow from.
-func (r *reader) part(ctx context.Context, stream string, first, end int64) ([]stored, error) {
+// partOf reads a part of one stream, and the event before it, which the first must follow
+// from.
+func (r *reader) partOf(ctx context.Context, stream string, first, end int64) ([]stored, error) {
 	var events []stored
 	err := r.scan(ctx, true, func(_ string, e stored) {
 		if e.version >= first {
 			events = append(events, e)
 		}
-	}, partSQL, stream, first-1, end, partRows+1)
-	return events[:min(len(events), partRows)], err
+	}, partSQL, stream, first-1, end, r.sizes.part+1)
+	return events[:min(int64(len(events)), r.sizes.part)], err
 }
 
 // receive begins a ledger or waits for the reader of the part before.
@@ -183,22 +184,20 @@ func (r *reader) foldPart(ctx context.Context, a *account, events []stored, firs
 	return nil
 }
 
-// checkpointPage is how many checkpoints of a long ledger are read at once.
-const checkpointPage = 512
-
 // checkpointsTo reads the checkpoints that a ledger reaches before a version.
 func (r *reader) checkpointsTo(ctx context.Context, s *seals, version int64) error {
+	page := r.page + 1 // the first one is known
 	for !s.all && s.last.Version < version {
 		seen, after := 0, s.version
 		err := r.scan(ctx, true, func(_ string, e stored) {
 			if seen++; e.version > after {
 				s.take(e)
 			}
-		}, partSQL, s.head.stream, after, int64(math.MaxInt64), checkpointPage)
+		}, partSQL, s.head.stream, after, int64(math.MaxInt64), page)
 		if err != nil {
 			return err
 		}
-		s.all = seen < checkpointPage
+		s.all = seen < page
 	}
 	return nil
 }
@@ -272,8 +271,8 @@ func (r *reader) chains(ctx context.Context, p piece) error {
 			current.account = e.account
 		}
 		current.take(e)
-		if current.taken%partRows == 0 {
-			r.done(partRows)
+		if current.taken%r.sizes.part == 0 {
+			r.done(r.sizes.part)
 		}
 	})
 	if err != nil {
@@ -283,7 +282,7 @@ func (r *reader) chains(ctx context.Context, p piece) error {
 		h.end()
 		r.report.add(h.verdict()...)
 		r.stream(h)
-		r.done(h.taken % partRows)
+		r.done(h.taken % r.sizes.part)
 	}
 	return nil
 }
