@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -88,17 +89,24 @@ func (x *tampering) events(ctx context.Context, where string) []event {
 // sql changes the log as its owner can, once the guard is lifted.
 func (x *tampering) sql(statement string, args ...any) {
 	x.Helper()
-	tx, err := x.owner.Begin(x.Context())
-	require.NoError(x, err)
-	defer tx.Rollback(context.WithoutCancel(x.Context())) //nolint:errcheck // nothing is left of it after a commit
-	_, err = tx.Exec(x.Context(), "alter table events disable trigger user")
-	require.NoError(x, err)
-	tag, err := tx.Exec(x.Context(), statement, args...)
-	require.NoError(x, err, statement)
-	require.Positive(x, tag.RowsAffected(), statement)
-	_, err = tx.Exec(x.Context(), "alter table events enable trigger user")
-	require.NoError(x, err)
-	require.NoError(x, tx.Commit(x.Context()))
+	require.NoError(x, x.attempt(statement, args...), statement)
+}
+
+func (x *tampering) attempt(statement string, args ...any) error {
+	return pgx.BeginFunc(x.Context(), x.owner, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(x.Context(), "alter table events disable trigger user"); err != nil {
+			return err
+		}
+		tag, err := tx.Exec(x.Context(), statement, args...)
+		if err != nil {
+			return err
+		}
+		if tag.RowsAffected() == 0 {
+			return errors.New("it changed nothing")
+		}
+		_, err = tx.Exec(x.Context(), "alter table events enable trigger user")
+		return err
+	})
 }
 
 // edit replaces text in the stored data of an entry.
