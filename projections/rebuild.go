@@ -183,8 +183,11 @@ func (r *Rebuilder) named(names []string) ([]Projection, error) {
 // workers is how many streams of work fold at once: while one waits for Postgres
 // another decodes.
 func (r *Rebuilder) workers() int {
-	return max(1, min(runtime.GOMAXPROCS(0)+1, int(r.Owner.Config().MaxConns)-1))
+	return min(runtime.GOMAXPROCS(0)+1, int(r.Owner.Config().MaxConns)-1)
 }
+
+// leastConns are for the lock, for the rounds and for the live tables, and one more.
+const leastConns = 4
 
 // busyTimeout is how long a rebuild waits for another one: Postgres may notice only
 // late that the process of an interrupted one is gone.
@@ -193,6 +196,9 @@ const busyTimeout = 10 * time.Second
 // exclusively lets one rebuild run at a time. The lock is held by a connection, so it
 // goes with the process. wait bounds the wait for it, 0 does not.
 func (r *Rebuilder) exclusively(ctx context.Context, wait time.Duration, do func(*pgx.Conn) (Certificate, error)) (Certificate, error) {
+	if most := r.Owner.Config().MaxConns; most < leastConns {
+		return Certificate{}, fmt.Errorf("a rebuild needs %d connections, the pool has %d", leastConns, most)
+	}
 	conn, err := r.Owner.Acquire(ctx)
 	if err != nil {
 		return Certificate{}, err

@@ -69,7 +69,7 @@ func (f *traffic) longest(kind string, begin, end time.Time) (most time.Duration
 }
 
 // drive starts writers and readers.
-func (w *world) drive(t *testing.T, writers, readers int) *traffic {
+func (w *world) drive(t testing.TB, writers, readers int) *traffic {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &traffic{stop: stop, waits: map[string][]wait{}}
 	t.Cleanup(func() { stop(); f.busy.Wait() })
@@ -83,7 +83,7 @@ func (w *world) drive(t *testing.T, writers, readers int) *traffic {
 	return f
 }
 
-func (f *traffic) end(t *testing.T) {
+func (f *traffic) end(t testing.TB) {
 	t.Helper()
 	f.stop()
 	f.busy.Wait()
@@ -99,21 +99,11 @@ func TestRebuildBeside16Clients(t *testing.T) {
 	f := w.drive(t, 16, 2)
 	for n := range 4 {
 		before := f.count("write")
-		r := w.rebuilder()
-		var swapping time.Time
-		r.Progress = func(stage projections.Stage, _, _ int64) {
-			if stage == projections.Swapping {
-				swapping = time.Now()
-			}
-		}
-		c, err := r.Rebuild(t.Context(), false)
-		require.NoError(t, err)
-		require.True(t, c.Equal && c.Swapped, "%+v", c)
-		swapped := time.Now()
+		c, write, read := w.rebuildBeside(t, f)
 		// The next rebuild begins after more was written to the new tables.
 		require.Eventually(t, func() bool { return f.count("write") > before+50 }, 20*time.Second, time.Millisecond)
 		t.Logf("rebuild %d: %d events in %.2f s; the swap held appends back for %.1f ms; the longest write around it took %s, the longest read %s",
-			n, c.Events, c.DurationSeconds, c.HeldSeconds*1000, f.longest("write", swapping, swapped), f.longest("read", swapping, swapped))
+			n, c.Events, c.DurationSeconds, c.HeldSeconds*1000, write, read)
 	}
 	v, err := w.rebuilder().Verify(t.Context())
 	require.NoError(t, err)
@@ -122,6 +112,47 @@ func TestRebuildBeside16Clients(t *testing.T) {
 	require.NotEmpty(t, f.waits["read"])
 	require.Equal(t, indexes, w.indexes(t), "indexes keep their names and checks their tables")
 	w.rebuild(t.Context(), t)
+}
+
+// rebuildBeside rebuilds beside traffic, and returns the longest write and read that were
+// under way from the first try to swap to the end.
+func (w *world) rebuildBeside(t testing.TB, f *traffic) (c projections.Certificate, write, read time.Duration) {
+	t.Helper()
+	r := w.rebuilder()
+	var swapping time.Time
+	r.Progress = func(stage projections.Stage, _, _ int64) {
+		if stage == projections.Swapping && swapping.IsZero() {
+			swapping = time.Now()
+		}
+	}
+	c, err := r.Rebuild(t.Context(), false)
+	require.NoError(t, err)
+	require.True(t, c.Equal && c.Swapped, "%+v", c)
+	swapped := time.Now()
+	return c, f.longest("write", swapping, swapped), f.longest("read", swapping, swapped)
+}
+
+// BenchmarkSwapBeside16Clients measures how long a rebuild makes others wait at most: 16
+// clients write, two read, and one iteration is a rebuild. The wait to compare with is
+// the longest write of the 300 ms before it.
+func BenchmarkSwapBeside16Clients(b *testing.B) {
+	w := newWorld(b)
+	f := w.drive(b, 16, 2)
+	var held, write, read, usual time.Duration
+	for b.Loop() {
+		begun := time.Now()
+		time.Sleep(300 * time.Millisecond)
+		usual = max(usual, f.longest("write", begun, time.Now()))
+		c, longestWrite, longestRead := w.rebuildBeside(b, f)
+		held = max(held, time.Duration(c.HeldSeconds*float64(time.Second)))
+		write, read = max(write, longestWrite), max(read, longestRead)
+	}
+	f.end(b)
+	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+	b.ReportMetric(ms(held), "held-ms")
+	b.ReportMetric(ms(write), "longest-write-ms")
+	b.ReportMetric(ms(read), "longest-read-ms")
+	b.ReportMetric(ms(usual), "usual-longest-write-ms")
 }
 
 // TestSwapGivesWay lets a reader hold a table for long. Others must get at it meanwhile,

@@ -217,6 +217,39 @@ func TestCorruptionIsFoundAndMended(t *testing.T) {
 	w.rebuild(ctx, t)
 }
 
+// TestDamageOfEachTable takes a row away and changes one, table by table.
+func TestDamageOfEachTable(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx := t.Context()
+	c := w.client("a", 11)
+	for len(c.analyses) < 4 || c.steps < 300 {
+		require.NoError(t, c.step(ctx))
+	}
+	before := w.dump(ctx, t)
+	for _, m := range models() {
+		table := m.Table()
+		require.Greater(t, len(before[table]), 1, "the mix reaches too little of %s", table)
+		_, err := w.owner.Exec(ctx, "delete from "+table+" where id = (select min(id) from "+table+")")
+		require.NoError(t, err)
+		_, err = w.owner.Exec(ctx, "update "+table+` set doc = (doc::jsonb || '{"extra":7}')::json where id = (select max(id) from `+table+")")
+		require.NoError(t, err)
+		proof, err := w.rebuilder().Verify(ctx)
+		require.NoError(t, err)
+		for _, p := range proof.Tables {
+			require.Equal(t, p.Table != table, p.Equal(), "%+v", p)
+			if p.Table == table {
+				require.Equal(t, []int64{1, 0, 1}, []int64{p.Missing, p.Surplus, p.Changed}, "%+v", p)
+				require.Equal(t, "doc.extra", p.Examples[1].Fields[0].Name, "%+v", p)
+			}
+		}
+		mended, err := w.rebuilder().Rebuild(ctx, true, table)
+		require.NoError(t, err)
+		require.True(t, mended.Accepted)
+		require.Equal(t, before, w.dump(ctx, t))
+	}
+}
+
 func TestBalanceChecks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

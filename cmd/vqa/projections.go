@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -107,7 +108,13 @@ func withRebuilder(cmd *cobra.Command, do func(context.Context, *projections.Reb
 
 // rebuilding does something with the read models as their owner.
 func (a *app) rebuilding(ctx context.Context, do func(*projections.Rebuilder) error) error {
-	owner, err := pgxpool.New(ctx, a.ownerURL)
+	config, err := pgxpool.ParseConfig(a.ownerURL)
+	if err != nil {
+		return err
+	}
+	// Whatever the URL says of the service's own pool.
+	config.MaxConns = int32(runtime.GOMAXPROCS(0) + 4) //nolint:gosec // a number of processors
+	owner, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return err
 	}
