@@ -55,6 +55,11 @@ var importRules = append([]importRule{
 		why:   "it asserts, and nothing that is shipped may",
 	},
 	{
+		name: "made-up ledgers are for tests", in: []string{"vqa/..."}, except: []string{"vqa/projections/ledger/internal/history"},
+		never: []string{"vqa/projections/ledger/internal/history"},
+		why:   "it writes to a log past the commands",
+	},
+	{
 		name: "eventstore knows no rules and no readers", in: []string{"vqa/eventstore/..."},
 		never: []string{"vqa/projections/...", "vqa/handlers/...", "vqa/streaming/...", "vqa/gpu/...", "vqa/cmd/...", chi, pion},
 		why:   "the log outlives everything that reads it",

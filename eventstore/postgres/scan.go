@@ -185,13 +185,6 @@ func scanStored(row pgx.CollectableRow) (Stored, error) {
 	return s, err
 }
 
-// LoadFrom returns up to limit events of a stream after a version, in order: the way to
-// fold a long stream piece by piece.
-func (s *Store) LoadFrom(ctx context.Context, stream eventstore.StreamID, after int64, limit int) ([]eventstore.Recorded, error) {
-	return s.query(ctx, "select "+columns+" from events where stream = $1 and version > $2 order by version limit $3",
-		stream.String(), after, limit)
-}
-
 // unhurried runs do in one read-only snapshot of the log, with more time than a
 // statement of the service gets.
 func (s *Store) unhurried(ctx context.Context, do func(tx pgx.Tx) error) error {

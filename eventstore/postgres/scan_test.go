@@ -112,14 +112,6 @@ func TestStoredEventsFollowFromEachOther(t *testing.T) {
 	require.False(t, holds, "the one before is missing")
 }
 
-func TestLoadFrom(t *testing.T) {
-	t.Parallel()
-	store, all := scanned(t)
-	got, err := store.LoadFrom(t.Context(), eventstore.StreamID{Category: "test", ID: "a_1"}, 1, 1)
-	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(all[2:3], got))
-}
-
 func TestCensus(t *testing.T) {
 	t.Parallel()
 	store, all := scanned(t)

@@ -56,7 +56,7 @@ func (r *Reader) StateAt(ctx context.Context, stream eventstore.StreamID, m Mome
 		return s, fmt.Errorf("%s has %d versions, not %d", stream, s.Latest, m.Version)
 	}
 	for {
-		page, err := r.log.LoadFrom(ctx, stream, s.Version, foldPage)
+		page, err := r.log.ReadStream(ctx, stream, s.Version, foldPage)
 		if err != nil {
 			return s, err
 		}
