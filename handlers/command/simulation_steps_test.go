@@ -28,9 +28,7 @@ func (s *sim) step() error {
 	case p >= 98:
 		s.advance([]time.Duration{time.Second, time.Hour, 23 * time.Hour, 25 * time.Hour}[s.random.IntN(4)])
 	case p == 97:
-		s.note("deadline", "the deadlines of all groups pass")
-		time.Sleep(commitTimeout)
-		s.disturbances += maxTries // no group under way has another try
+		s.expire()
 	case p == 96 && len(s.open) > 0:
 		a := s.open[s.random.IntN(len(s.open))]
 		s.note("gave up", "the client of %d gives up", a.number)
@@ -69,6 +67,11 @@ func (s *sim) release(i int, disturbed bool) {
 			s.note("late answer", "%s", c)
 			s.waiting = append(s.waiting, c)
 			return
+		}
+	} else if err := c.ctx.Err(); err != nil && c.err == nil {
+		c.err = err // nobody waited any longer
+		if c.what == appending {
+			c.err = &eventstore.UncertainError{Cause: err}
 		}
 	}
 	s.answer(c, c.err)
@@ -153,9 +156,21 @@ func (s *sim) crash() {
 	s.note("crash", "%s crashes, %s starts", n.name, s.nodes[i].name)
 }
 
+// advance lets time pass. No append takes an hour: by then its connection is closed.
 func (s *sim) advance(d time.Duration) {
 	s.note("clock", "%s pass", d)
 	s.clock.advance(d)
+	if d > commitTimeout {
+		s.adrift = nil
+		s.expire()
+	}
+}
+
+// expire lets the deadlines of all groups pass.
+func (s *sim) expire() {
+	s.note("deadline", "the deadlines of all groups pass")
+	time.Sleep(commitTimeout)
+	s.disturbances += maxTries // no group under way has another try
 }
 
 func (s *sim) note(what, format string, args ...any) {
