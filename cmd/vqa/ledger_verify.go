@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -48,6 +49,7 @@ func ledgerVerifyCommand() *cobra.Command {
 		Long:  ledgerVerifyHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scope.Accounts = args
+			defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				bar := newProgress(cmd.ErrOrStderr(), "verifying", "events")
 				report, err := a.auditor().Verify(ctx, scope, bar.set)

@@ -25,6 +25,10 @@ const (
 	mostReaders   = 8
 )
 
+// GCPercent suits a process that does nothing but verify (debug.SetGCPercent): an audit
+// keeps little and throws away much.
+const GCPercent = 400
+
 // Auditor verifies ledgers.
 type Auditor struct {
 	// Pool needs one connection more than there are readers.

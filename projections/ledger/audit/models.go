@@ -95,27 +95,55 @@ func load(ctx context.Context, tx pgx.Tx, tables []*table, accounts []string, fi
 			return nil, fmt.Errorf("read %s: %w", t.model.Table(), err)
 		}
 		l.rows[i] = map[string]*modelRow{}
+		var s space
 		for rows.Next() {
 			raw := rows.RawValues()
-			row := &modelRow{account: string(raw[t.account])}
-			if t.perEntry {
-				row.version = number(raw[t.version])
-			}
-			size := 0
-			for _, cell := range raw {
-				size += len(cell) + binary.MaxVarintLen32
-			}
-			row.cells = make([]byte, 0, size)
-			for _, cell := range raw {
-				row.cells = appendCell(row.cells, cell)
-			}
-			l.rows[i][string(raw[0])] = row
+			l.rows[i][string(raw[0])] = s.row(t, raw)
 		}
 		if err := rows.Err(); err != nil {
 			return nil, fmt.Errorf("read %s: %w", t.model.Table(), err)
 		}
 	}
 	return l, nil
+}
+
+// space makes room for many rows at once.
+type space struct {
+	rows  []modelRow
+	bytes []byte
+	// account is that of the row before.
+	account string
+}
+
+const (
+	spaceRows  = 256
+	spaceBytes = 64 << 10
+)
+
+func (s *space) row(t *table, raw [][]byte) *modelRow {
+	size := 0
+	for _, cell := range raw {
+		size += len(cell) + binary.MaxVarintLen32
+	}
+	if cap(s.bytes)-len(s.bytes) < size {
+		s.bytes = make([]byte, 0, max(size, spaceBytes))
+	}
+	if len(s.rows) == cap(s.rows) {
+		s.rows = make([]modelRow, 0, spaceRows)
+	}
+	if string(raw[t.account]) != s.account {
+		s.account = string(raw[t.account])
+	}
+	begin := len(s.bytes)
+	for _, cell := range raw {
+		s.bytes = appendCell(s.bytes, cell)
+	}
+	row := modelRow{account: s.account, cells: s.bytes[begin:len(s.bytes):len(s.bytes)]}
+	if t.perEntry {
+		row.version = number(raw[t.version])
+	}
+	s.rows = append(s.rows, row)
+	return &s.rows[len(s.rows)-1]
 }
 
 // appendCell writes the length and the bytes of a cell; null is not the empty one.
