@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 )
 
 // manyAccounts is how many differing accounts are looked at one by one; beyond it the
@@ -53,16 +54,19 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 // hold rows that are not committed yet, and the live one at the same time in another.
 func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, error) {
 	p := TableProof{Table: m.Table()}
-	mine, err := digests(ctx, made, shadow, m)
+	var mine, theirs pgx.Rows
+	var reading errgroup.Group
+	reading.Go(func() (err error) { mine, err = digests(ctx, made, shadow, m); return err })
+	reading.Go(func() (err error) { theirs, err = digests(ctx, live, "public", m); return err })
+	err := reading.Wait()
+	for _, rows := range []pgx.Rows{mine, theirs} {
+		if rows != nil {
+			defer rows.Close()
+		}
+	}
 	if err != nil {
 		return p, err
 	}
-	defer mine.Close()
-	theirs, err := digests(ctx, live, "public", m)
-	if err != nil {
-		return p, err
-	}
-	defer theirs.Close()
 	var differing []string
 	var rebuilt, lives digest
 	err = merge(mine, theirs, func(account string, a, b digest) {
@@ -105,22 +109,21 @@ func (d *digest) add(o digest) {
 // String is the hexadecimal form.
 func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.hi, d.lo) }
 
-// digests reads the digest of each account in a table, ordered by account. The document
-// is hashed as it is stored, byte for byte, the other columns in their text form.
+// digests reads the digest of each account in a table, ordered by account. A row is
+// hashed as text: its columns, and the document byte for byte as it is stored, with
+// characters between them that none of them holds, one for null.
 func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.Rows, error) {
 	var columns []string
 	for _, c := range m.All() {
-		if c.Type != "json" {
-			columns = append(columns, c.Name)
-		}
+		columns = append(columns, "coalesce("+c.Name+"::text, chr(30))")
 	}
 	if _, err := tx.Exec(ctx, "set local work_mem = '64MB'; set local jit = off"); err != nil {
 		return nil, err
 	}
+	// offset 0: the text is made once for both hashes.
 	return tx.Query(ctx, fmt.Sprintf(`
-		select account, count(*), sum(hi)::text, sum(lo)::text
-		  from (select %[1]s as account, hashtextextended(doc::text, hashtextextended(concat_ws(chr(31), %[2]s), 0)) as hi,
-		          hashtextextended(doc::text, hashtextextended(concat_ws(chr(31), %[2]s), 1)) as lo from %[3]s.%[4]s) as hashed
+		select account, count(*), sum(hashtextextended(line, 0))::text, sum(hashtextextended(line, 1))::text
+		  from (select %[1]s as account, concat_ws(chr(31), %[2]s) as line from %[3]s.%[4]s offset 0) as lines
 		 group by account order by account collate "C"`,
 		m.Account(), strings.Join(columns, ", "), schema, m.Table()))
 }
