@@ -16,12 +16,16 @@ type account struct {
 	state credit.State
 	// posted are the seconds in each account of the double entry, by the postings alone.
 	posted map[credit.LedgerAccount]int64
-	// mended is set once the state had to be put right, so that one wrong event is named
-	// and not all that come after it.
-	mended bool
+	// postedFix and heldFix put the balances of state right after a wrong event, so that it
+	// is named and not all that come after it.
+	postedFix, heldFix int64
+	// unposted is set once the state was found to differ from the postings.
+	unposted bool
 
 	// opened are the events that the open holds began with, by their sources.
 	opened map[string]place
+	// refunds are the last refunds of transactions, by the ids of those.
+	refunds map[string]place
 
 	rows  *loaded
 	seals *seals
@@ -30,7 +34,7 @@ type account struct {
 func newAccount(h head, rows *loaded, s *seals) *account {
 	a := &account{
 		history: &history{head: h, account: accountOf(h.stream)}, id: accountOf(h.stream),
-		posted: map[credit.LedgerAccount]int64{}, opened: map[string]place{}, rows: rows, seals: s,
+		posted: map[credit.LedgerAccount]int64{}, opened: map[string]place{}, refunds: map[string]place{}, rows: rows, seals: s,
 	}
 	a.apply, a.details = a.entry, a.openHolds
 	return a
@@ -52,10 +56,12 @@ func (a *account) entry(e stored) {
 		return
 	}
 	a.book(e, event)
-	before := a.state
+	before, available := a.state, a.available()
 	a.state = fold.Credit.Evolve(a.state, event)
-	a.holds(e, before, event)
-	a.balance(e, before, event)
+	if !a.holds(e, before.Holds, available, event) {
+		a.overdrawn(e, available)
+	}
+	a.balance(e, event)
 	a.rows.entry(a.history, fold.Credit.Category(), a.recorded(e))
 	a.seals.compare(a, e)
 }
@@ -116,63 +122,77 @@ func (a *account) book(e stored, event credit.Event) {
 	}
 }
 
-// holds checks that a hold begins once and ends once, as it began.
-func (a *account) holds(e stored, before credit.State, event credit.Event) {
-	switch x := event.(type) {
-	case credit.Held:
-		if h, open := before.Holds.Get(x.SourceID); open {
-			a.find(Hold, fromFold, e.version, e.position, "%s has the open hold %s already", x.SourceID, h.ID)
-			a.state.HeldSeconds -= h.Seconds
-			a.mended = true
-		}
-		a.opened[x.SourceID] = place{"", e.version, e.position}
-	case credit.Settled:
-		h := a.ended(e, before, x.SourceID, x.HoldID, x.HeldSeconds)
-		if most := h + before.AvailableSeconds(); h >= 0 && x.Seconds > most {
-			a.find(Hold, fromFold, e.version, e.position, "%d s were billed, %d s were held and available", x.Seconds, most)
-		}
-	case credit.Released:
-		a.ended(e, before, x.SourceID, x.HoldID, x.Seconds)
-	}
+// available is what was left to reserve before the next event.
+func (a *account) available() int64 {
+	return a.state.AvailableSeconds() + a.postedFix - a.heldFix
 }
 
-// ended checks the end of a hold and returns what it held, or -1 when nothing was open.
-func (a *account) ended(e stored, before credit.State, sourceID, holdID string, seconds int64) int64 {
-	h, open := before.Holds.Get(sourceID)
+// holds checks that a hold begins once and ends once, as it began, and reports whether
+// one did not. It also notes what can be judged at the end only.
+func (a *account) holds(e stored, open credit.Holds, available int64, event credit.Event) (wrong bool) {
+	switch x := event.(type) {
+	case credit.Held:
+		h, twice := open.Get(x.SourceID)
+		if twice {
+			a.find(Hold, fromFold, e.version, e.position, "%s has the open hold %s already", x.SourceID, h.ID)
+			a.heldFix -= h.Seconds
+		}
+		a.opened[x.SourceID] = place{"", e.version, e.position}
+		return twice
+	case credit.Settled:
+		held, ok := a.ended(e, open, x.SourceID, x.HoldID, x.HeldSeconds)
+		if ok && x.Seconds > held+available {
+			a.find(Hold, fromFold, e.version, e.position, "%d s were billed, %d s were held and available", x.Seconds, held+available)
+			return true
+		}
+		return !ok
+	case credit.Released:
+		_, ok := a.ended(e, open, x.SourceID, x.HoldID, x.Seconds)
+		return !ok
+	case credit.Refunded:
+		a.refunds[x.Refunds] = place{"", e.version, e.position}
+	}
+	return false
+}
+
+// ended checks the end of a hold. It returns what it held, and false when it did not end
+// as it began.
+func (a *account) ended(e stored, open credit.Holds, sourceID, holdID string, seconds int64) (int64, bool) {
+	h, ok := open.Get(sourceID)
 	delete(a.opened, sourceID)
 	switch {
-	case !open:
+	case !ok:
 		a.find(Hold, fromFold, e.version, e.position, "the hold %s of %s is not open: it ended before, or never began", holdID, sourceID)
-		a.state.HeldSeconds += seconds
-		a.mended = true
-		return -1
 	case h.ID != holdID:
 		a.find(Hold, fromFold, e.version, e.position, "it ends the hold %s, but %s is open for %s", holdID, h.ID, sourceID)
 	case h.Seconds != seconds:
 		a.find(Hold, fromFold, e.version, e.position, "the hold %s ends with %d s, it began with %d s", holdID, seconds, h.Seconds)
-		a.state.HeldSeconds += seconds - h.Seconds
-		a.mended = true
+	default:
+		return h.Seconds, true
 	}
-	return h.Seconds
+	a.heldFix += seconds - h.Seconds
+	return h.Seconds, false
 }
 
-// balance checks the balances after an event.
-func (a *account) balance(e stored, before credit.State, event credit.Event) {
-	if said, ok := balanceAfter(event); ok && said != a.state.PostedSeconds {
-		a.find(Balance, fromFold, e.version, e.position, "it says a balance of %d s, the entries make %d s", said, a.state.PostedSeconds)
-		a.state.PostedSeconds = said
-		a.mended = true
-	}
-	if available := a.state.AvailableSeconds(); available < 0 && before.AvailableSeconds() >= 0 {
+// overdrawn checks that an event left nothing below zero.
+func (a *account) overdrawn(e stored, before int64) {
+	if available := a.available(); available < 0 && before >= 0 {
 		a.find(Balance, fromFold, e.version, e.position, "%d s are available", available)
 	}
-	if held := a.posted[credit.Reserved(a.id)]; !a.mended && held != a.state.HeldSeconds {
-		a.find(Balance, fromFold, e.version, e.position, "%d s are posted as held, the open holds make %d s", held, a.state.HeldSeconds)
-		a.mended = true
+}
+
+// balance checks the balance that an event states, and that postings and state say the
+// same.
+func (a *account) balance(e stored, event credit.Event) {
+	if said, ok := balanceAfter(event); ok && said != a.state.PostedSeconds+a.postedFix {
+		a.find(Balance, fromFold, e.version, e.position, "it says a balance of %d s, the entries make %d s", said, a.state.PostedSeconds+a.postedFix)
+		a.postedFix = said - a.state.PostedSeconds
 	}
-	if left := a.posted[credit.Available(a.id)]; !a.mended && left != a.state.AvailableSeconds() {
-		a.find(Balance, fromFold, e.version, e.position, "%d s are posted as available, the balance makes %d s", left, a.state.AvailableSeconds())
-		a.mended = true
+	held, available := a.posted[credit.Reserved(a.id)], a.posted[credit.Available(a.id)]
+	if same := held == a.state.HeldSeconds && available == a.state.AvailableSeconds(); !same && !a.unposted {
+		a.find(Balance, fromFold, e.version, e.position, "%d s held and %d s available are posted, the state has %d s and %d s",
+			held, available, a.state.HeldSeconds, a.state.AvailableSeconds())
+		a.unposted = true
 	}
 }
 

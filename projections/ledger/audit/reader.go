@@ -64,7 +64,7 @@ func (r *reader) verify(ctx context.Context, p piece) error {
 		return err
 	}
 	r.done(entries)
-	return r.finish(rows, byID)
+	return r.finish(ctx, rows, byID)
 }
 
 // between scans the streams of a range.
@@ -132,7 +132,7 @@ func (r *reader) longLedger(ctx context.Context, p *part) error {
 		p.after <- a
 		return nil
 	}
-	return r.finish(a.rows, map[string]*account{a.id: a})
+	return r.finish(ctx, a.rows, map[string]*account{a.id: a})
 }
 
 // partOf reads a part of one stream, and the event before it, which the first must follow
@@ -203,11 +203,12 @@ func (r *reader) checkpointsTo(ctx context.Context, s *seals, version int64) err
 }
 
 // finish ends ledgers whose events have all been folded.
-func (r *reader) finish(rows *loaded, accounts map[string]*account) error {
+func (r *reader) finish(ctx context.Context, rows *loaded, accounts map[string]*account) error {
 	for _, a := range accounts {
 		err := errors.Join(
 			rows.state(a.history, fold.Credit.Category(), a.id, a.state),
 			rows.state(a.seals.history, fold.Checkpoint.Category(), a.id, a.seals.state),
+			r.checkRefunds(ctx, a),
 		)
 		if err != nil {
 			return err
