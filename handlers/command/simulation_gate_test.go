@@ -73,16 +73,16 @@ func (g *gate) Load(ctx context.Context, ids ...eventstore.StreamID) (h map[even
 	return h, nil
 }
 
-// LoadAll implements eventstore.Store.
-func (g *gate) LoadAll(ctx context.Context, stream eventstore.StreamID) (all []eventstore.Recorded, err error) {
+// ReadStream implements eventstore.Store.
+func (g *gate) ReadStream(ctx context.Context, stream eventstore.StreamID, after int64, limit int) (page []eventstore.Recorded, err error) {
 	err = g.node.pass(ctx, reading, func(ctx context.Context) (err error) {
-		all, err = g.Store.LoadAll(ctx, stream)
+		page, err = g.Store.ReadStream(ctx, stream, after, limit)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return all, nil
+	return page, nil
 }
 
 // Append implements eventstore.Store.

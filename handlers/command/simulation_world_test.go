@@ -224,7 +224,7 @@ func (s *sim) age(accountID string) error {
 		balance.PostedSeconds++
 		w.Events = append(w.Events, eventstore.NewEvent{
 			Event: credit.Granted{
-				AccountID: accountID, TransactionID: fmt.Sprintf("txn_old%d", i), Kind: credit.Purchase, Seconds: 1,
+				AccountID: accountID, TransactionID: fmt.Sprintf("txn_old%d_%s", i, accountID), Kind: credit.Purchase, Seconds: 1,
 				BalanceAfter: balance.PostedSeconds, At: s.clock.Now(),
 			},
 			Meta: eventstore.Meta{AccountID: accountID, RequestID: "req_0"},
