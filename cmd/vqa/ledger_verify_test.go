@@ -49,7 +49,7 @@ func TestLedgerVerify(t *testing.T) {
 
 	conn, err := pgx.Connect(t.Context(), c.DatabaseURL)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the database goes with the test
+	defer conn.Close(context.WithoutCancel(t.Context()))
 	_, err = conn.Exec(t.Context(), `alter table events disable trigger user;
 		update events set data = replace(data::text, '6000', '6001')::json where type = 'credit.granted';
 		alter table events enable trigger user`)

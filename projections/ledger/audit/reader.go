@@ -120,7 +120,7 @@ func (r *reader) longLedger(ctx context.Context, p *part) error {
 			}
 		}
 		next := end
-		if ended = p.end > 0 || int64(len(events)) < r.sizes.part; !ended {
+		if ended = p.end > 0 || int64(len(events)) < r.part; !ended {
 			next = events[len(events)-1].version + 1
 		}
 		if err := r.foldPart(ctx, a, events, first, next); err != nil {
@@ -143,8 +143,8 @@ func (r *reader) partOf(ctx context.Context, stream string, first, end int64) ([
 		if e.version >= first {
 			events = append(events, e)
 		}
-	}, partSQL, stream, first-1, end, r.sizes.part+1)
-	return events[:min(int64(len(events)), r.sizes.part)], err
+	}, partSQL, stream, first-1, end, r.part+1)
+	return events[:min(int64(len(events)), r.part)], err
 }
 
 // receive begins a ledger or waits for the reader of the part before.
@@ -238,10 +238,9 @@ func (r *reader) count(a *account) {
 		r.stream(h)
 	}
 	for name, seconds := range a.posted {
-		switch name {
-		case credit.Available(a.id):
+		if name == credit.Available(a.id) {
 			name = customersAvailable
-		case credit.Reserved(a.id):
+		} else if name == credit.Reserved(a.id) {
 			name = customersHeld
 		}
 		r.report.LedgerAccounts[name] += seconds
@@ -272,8 +271,8 @@ func (r *reader) chains(ctx context.Context, p piece) error {
 			current.account = e.account
 		}
 		current.take(e)
-		if current.taken%r.sizes.part == 0 {
-			r.done(r.sizes.part)
+		if current.taken%r.part == 0 {
+			r.done(r.part)
 		}
 	})
 	if err != nil {
@@ -283,7 +282,7 @@ func (r *reader) chains(ctx context.Context, p piece) error {
 		h.end()
 		r.report.add(h.verdict()...)
 		r.stream(h)
-		r.done(h.taken % r.sizes.part)
+		r.done(h.taken % r.part)
 	}
 	return nil
 }
