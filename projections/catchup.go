@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"time"
 
@@ -190,13 +191,17 @@ func (w *work) caughtUp(c caught, position int64) {
 	w.tell(CatchingUp, c.events, 0)
 }
 
+// mostEvents bounds a round that compares nothing, and so the memory it takes.
+const mostEvents = 100_000
+
 // round folds what was appended since the last one and compares what compare likes, all
 // in one snapshot of the log and of the live tables, which agree in it because the
-// fence was held when it was taken. It returns the number of events.
-func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot string, c caught) error) (int64, error) {
+// fence was held when it was taken. Without compare it may stop before the end. It
+// returns the number of events, and how many positions it is still behind.
+func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot string, c caught) error) (n, behind int64, err error) {
 	var c caught
-	var head int64
-	err := pgx.BeginTxFunc(ctx, w.side, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
+	var to, head int64
+	err = pgx.BeginTxFunc(ctx, w.side, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		var snapshot string
 		err := w.fenced(ctx, func() error {
 			return tx.QueryRow(ctx, "select pg_export_snapshot(), (select coalesce(max(position), 0) from public.events)").Scan(&snapshot, &head)
@@ -207,7 +212,10 @@ func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot strin
 		if _, err := tx.Exec(ctx, "set local synchronous_commit = off"); err != nil {
 			return err
 		}
-		if c, err = w.catchUp(ctx, tx, head); err != nil {
+		if to = head; compare == nil {
+			to = min(head, w.position+mostEvents)
+		}
+		if c, err = w.catchUp(ctx, tx, to); err != nil {
 			return err
 		}
 		if compare != nil {
@@ -215,13 +223,13 @@ func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot strin
 				return err
 			}
 		}
-		return advance(ctx, tx, head)
+		return advance(ctx, tx, to)
 	})
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	w.caughtUp(c, head)
-	return c.events, nil
+	w.caughtUp(c, to)
+	return c.events, head - to, nil
 }
 
 // The fence waits for open appends and holds new ones back meanwhile, so it waits no
@@ -279,14 +287,23 @@ func persistently(ctx context.Context, try func() error) error {
 	}
 }
 
-// keepUp makes rounds until few events are left for the next. Error: the log grows
-// faster than it is folded.
+// keepUp makes rounds until few events are left for the next.
 func (w *work) keepUp(ctx context.Context, few int64, compare func(tx pgx.Tx, snapshot string, c caught) error) error {
-	for range maxRounds {
-		n, err := w.round(ctx, compare)
-		if err != nil || n <= few {
+	var rounds int
+	for last := int64(math.MaxInt64); rounds < maxRounds; {
+		n, behind, err := w.round(ctx, compare)
+		switch {
+		case err != nil:
 			return err
+		case behind == 0 && n <= few:
+			return nil
+		case behind == 0 || behind >= last:
+			rounds++ // a part of a long way does not count
 		}
+		last = behind
 	}
-	return fmt.Errorf("the log grows faster than it is folded: still more than %d events behind after %d rounds", few, maxRounds)
+	return errOutrun
 }
+
+// errOutrun says that nothing helps but a quieter hour.
+var errOutrun = fmt.Errorf("the log grows faster than it is folded: too much was left after %d rounds", maxRounds)

@@ -28,7 +28,7 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 		return c, err
 	}
 	defer live.Release()
-	_, err = w.round(ctx, func(tx pgx.Tx, snapshot string, _ caught) error {
+	_, _, err = w.round(ctx, func(tx pgx.Tx, snapshot string, _ caught) error {
 		c = Certificate{Equal: true}
 		return pgx.BeginTxFunc(ctx, live, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(liveTx pgx.Tx) error {
 			if _, err := liveTx.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
@@ -56,8 +56,8 @@ func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, er
 	p := TableProof{Table: m.Table()}
 	var mine, theirs pgx.Rows
 	var reading errgroup.Group
-	reading.Go(func() (err error) { mine, err = digests(ctx, made, shadow, m); return err })
-	reading.Go(func() (err error) { theirs, err = digests(ctx, live, "public", m); return err })
+	reading.Go(func() (err error) { mine, err = digests(ctx, made, shadow, m); return err })     //nolint:sqlclosecheck // below
+	reading.Go(func() (err error) { theirs, err = digests(ctx, live, "public", m); return err }) //nolint:sqlclosecheck // below
 	err := reading.Wait()
 	for _, rows := range []pgx.Rows{mine, theirs} {
 		if rows != nil {

@@ -23,7 +23,7 @@
 //     to it. One round compares all rows, by a digest for each account, the later ones
 //     those that they touched.
 //   - Swap. One transaction takes the fence, folds and compares the last events (at most
-//     200), and moves the tables. It gives up any lock that is not to be had within 40 ms
+//     500), and moves the tables. It gives up any lock that is not to be had within 40 ms
 //     and begins again, so that nobody waits behind it for longer.
 //   - A certificate is stored: position, rows and digests, what differed, time taken.
 //
@@ -34,9 +34,9 @@
 //     the chunks that are left. It begins anew when the read models, their shapes or the
 //     definitions of the live tables are others.
 //   - One run at a time, whatever the number of processes.
-//   - Memory: for each worker 20,000 events' rows and the state of one stream; for the
-//     rounds 5,000 events, the states of at most 20,000 short streams, and of those with
-//     1,000 events or more.
+//   - Memory: for each worker the rows of 20,000 events and the state of one stream; for
+//     the rounds 5,000 events, and the states of 20,000 short streams, of those that were
+//     written during the comparison, and of those with 1,000 events or more.
 //   - A digest is the sum, in two halves of 64 bits, of a hash of each row, so it does
 //     not depend on their order. It tells accidents, not an attacker who can choose rows:
 //     for that there is the hash chain of the log, from which the rows follow.

@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fewEvents is how many events the swap may fold while it holds appends back: some
-// milliseconds of work.
-const fewEvents = 200
+// fewEvents is how many events the swap may fold while it holds appends back: some 20
+// milliseconds of work, and more than are appended in that time.
+const fewEvents = 500
 
 // exclusiveTimeout bounds the wait for those who use the live tables. New ones wait
 // behind it.
@@ -30,7 +30,7 @@ var errDiffers = errors.New("rows differ")
 func (w *work) swapIn(ctx context.Context, c *Certificate, o order) error {
 	touched := func(tx pgx.Tx, _ string, done caught) error { return w.compareTouched(ctx, tx, c, o, done) }
 	err := persistently(ctx, func() error {
-		for {
+		for range maxRounds {
 			if err := w.keepUp(ctx, fewEvents, touched); err != nil {
 				return err
 			}
@@ -39,6 +39,7 @@ func (w *work) swapIn(ctx context.Context, c *Certificate, o order) error {
 				return err
 			}
 		}
+		return errOutrun
 	})
 	if errors.Is(err, errDiffers) {
 		return nil
