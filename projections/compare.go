@@ -34,6 +34,7 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 			if _, err := liveTx.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
 				return err
 			}
+			w.tell(Comparing, 0, int64(len(w.models)))
 			for i, m := range w.models {
 				p, err := proof(ctx, tx, liveTx, m)
 				if err != nil {

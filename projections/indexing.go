@@ -15,6 +15,7 @@ import (
 func (w *work) index(ctx context.Context) error {
 	total := int64(len(w.models))
 	var done int64
+	w.tell(Indexing, 0, total)
 	workers, ctx := errgroup.WithContext(ctx)
 	workers.SetLimit(w.workers())
 	for _, m := range w.models {

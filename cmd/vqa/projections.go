@@ -150,6 +150,9 @@ func printProjections(out io.Writer, list []projections.Listed, asJSON bool) err
 			shape = "stale"
 		}
 		if c := l.Certificate; c != nil {
+			// It may tell of other tables too.
+			c.Equal = c.Tables[0].Equal()
+			c.Accepted = c.Swapped && !c.Equal
 			last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), thousands(c.Position), certified(*c))
 		}
 		t = append(t, []string{l.Table, l.Category, thousands(l.Rows), shape, l.RebuiltAt.Format(time.DateTime), last})
