@@ -141,7 +141,9 @@ type history struct {
 	// version, position and chain are those of the last event, taken is how many there were.
 	version, position int64
 	taken             int64
-	chain             eventstore.Chain
+	// beyond is the position of the first event that the head does not know.
+	beyond int64
+	chain  eventstore.Chain
 
 	links    []*brokenLink
 	gaps     []gap
@@ -178,6 +180,9 @@ func (h *history) take(e stored) {
 			h.uncounted++
 		}
 	}
+	if h.head.version != noHead && e.version > h.head.version && h.version <= h.head.version {
+		h.beyond = e.position
+	}
 	h.version, h.position, h.chain = e.version, e.position, e.chain
 	h.taken++
 	if h.apply != nil {
@@ -207,7 +212,7 @@ func (h *history) end() {
 	case h.head.version > h.version:
 		h.knows(h.head.version)
 	case h.head.version < h.version:
-		h.find(Altered, fromChain, h.head.version+1, h.position, "the head of the stream stands at version %d and does not know it", h.head.version)
+		h.find(Altered, fromChain, h.head.version+1, h.beyond, "the head of the stream stands at version %d and does not know it", h.head.version)
 	case h.head.chain != h.chain && (last < 0 || h.links[last].row.Version != h.version):
 		h.find(Altered, fromChain, h.version, h.position, "the head of the stream carries another hash")
 	}

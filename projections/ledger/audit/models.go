@@ -338,6 +338,9 @@ func (l *loaded) surplus(accounts map[string]*account) {
 			}
 			if t.perEntry {
 				f.source, f.version, f.at.version = fromEntry, row.version, row.version
+				if row.version <= h.version {
+					f.at.position = 0 // there is an event, but not the row's
+				}
 			}
 			h.note(f)
 		}

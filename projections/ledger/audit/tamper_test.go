@@ -210,6 +210,17 @@ func TestTampering(t *testing.T) {
 			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.stray(lastSettle + 1)} },
 		},
 		{
+			"two forged events at the end that fit the chain", func(x *tampering) {
+				for n := range 2 {
+					x.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
+						select stream, $2, type, account_id, data, meta, sha256('x') from events where stream = $1 and version = $3`,
+						entries, lastSettle+1+n, firstGrant+n)
+				}
+				x.rehash(lastSettle+1, lastSettle+2, false)
+			},
+			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.stray(lastSettle + 1)} },
+		},
+		{
 			"a forged grant at the end that fits the chain and the head", func(x *tampering) {
 				x.sql(`insert into events (stream, version, type, account_id, data, meta, chain)
 					select stream, 11, type, account_id, replace(data::text, '"balance_after":1000', '"balance_after":2430')::json, meta, sha256('x')
