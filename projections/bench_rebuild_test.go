@@ -42,7 +42,7 @@ const (
 	eventsEnv   = "VQA_BENCH_EVENTS"
 	blockEvents = 50_000
 	// videosEach is how many videos an account of a block has, with an analysis each.
-	videosEach = 80
+	videosEach = 20
 )
 
 // BenchmarkRebuild makes all read models anew from a log of a million events, which the
