@@ -80,9 +80,10 @@ func (p *Pipeline) decide(ctx context.Context, c *cache, group []*task) (decisio
 	}
 	d := decision{entries: map[eventstore.StreamID]entry{}, verdicts: make([]error, len(group))}
 	receipts := map[receiptKey]bool{}
+	asked := 0
 	for i, t := range group {
 		s := &session{
-			ctx: ctx, store: p.store, cache: c, loaded: loaded, group: d.entries, own: map[eventstore.StreamID]entry{},
+			ctx: ctx, store: p.store, cache: c, loaded: loaded, group: d.entries, own: map[eventstore.StreamID]entry{}, asked: &asked,
 			now: p.now(), meta: t.intent.meta,
 		}
 		d.verdicts[i] = p.decideOne(t, s, receipts)

@@ -113,7 +113,7 @@ func (b *bench) seed(command credit.Command) {
 	b.t.Helper()
 	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
 	require.NoError(b.t, err)
-	s := &session{store: b.store, loaded: histories, own: map[eventstore.StreamID]entry{}, now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
+	s := &session{store: b.store, loaded: histories, own: map[eventstore.StreamID]entry{}, asked: new(int), now: time.Now(), meta: eventstore.Meta{AccountID: acct}}
 	_, err = credits.record(s, acct, command)
 	require.NoError(b.t, err)
 	batch, err := writes(s.own, false)

@@ -100,8 +100,10 @@ type session struct {
 	// group are the entries that earlier decisions of the group left, own those of this
 	// one.
 	group, own map[eventstore.StreamID]entry
-	now        time.Time
-	meta       eventstore.Meta
+	// asked counts the streams that the group asked for.
+	asked *int
+	now   time.Time
+	meta  eventstore.Meta
 }
 
 // known returns the entry of a stream that the group or this session has asked for.
@@ -118,7 +120,8 @@ func (s *session) entry(id eventstore.StreamID, restore func(eventstore.History)
 	if e, ok := s.known(id); ok {
 		return e, nil
 	}
-	e := entry{order: len(s.group) + len(s.own)}
+	*s.asked++
+	e := entry{order: *s.asked}
 	if e.aggregateState, e.remembered = s.cache.get(id); !e.remembered {
 		h, err := s.load(id)
 		if err != nil {
