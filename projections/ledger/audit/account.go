@@ -16,6 +16,8 @@ type account struct {
 	state credit.State
 	// posted are the seconds in each account of the double entry, by the postings alone.
 	posted map[credit.LedgerAccount]int64
+	// left and reserved are the account's own two in there.
+	left, reserved credit.LedgerAccount
 	// postedFix and heldFix put the balances of state right after a wrong event, so that it
 	// is named and not all that come after it.
 	postedFix, heldFix int64
@@ -34,6 +36,7 @@ type account struct {
 func newAccount(h head, rows *loaded, s *seals) *account {
 	a := &account{
 		history: &history{head: h, account: accountOf(h.stream)}, id: accountOf(h.stream),
+		left: credit.Available(accountOf(h.stream)), reserved: credit.Reserved(accountOf(h.stream)),
 		posted: map[credit.LedgerAccount]int64{}, opened: map[string]place{}, refunds: map[string]place{}, rows: rows, seals: s,
 	}
 	a.apply, a.details = a.entry, a.openHolds
@@ -62,7 +65,9 @@ func (a *account) entry(e stored) {
 		a.overdrawn(e, available)
 	}
 	a.balance(e, event)
-	a.rows.entry(a.history, fold.Credit.Category(), a.recorded(e))
+	if _, moves := credit.TransactionOf(event); moves { // nothing else has rows of its own
+		a.rows.entry(a.history, fold.Credit.Category(), a.recorded(e))
+	}
 	a.seals.compare(a, e)
 }
 
@@ -188,7 +193,7 @@ func (a *account) balance(e stored, event credit.Event) {
 		a.find(Balance, fromFold, e.version, e.position, "it says a balance of %d s, the entries make %d s", said, a.state.PostedSeconds+a.postedFix)
 		a.postedFix = said - a.state.PostedSeconds
 	}
-	held, available := a.posted[credit.Reserved(a.id)], a.posted[credit.Available(a.id)]
+	held, available := a.posted[a.reserved], a.posted[a.left]
 	if same := held == a.state.HeldSeconds && available == a.state.AvailableSeconds(); !same && !a.unposted {
 		a.find(Balance, fromFold, e.version, e.position, "%d s held and %d s available are posted, the state has %d s and %d s",
 			held, available, a.state.HeldSeconds, a.state.AvailableSeconds())

@@ -238,9 +238,9 @@ func (r *reader) count(a *account) {
 		r.stream(h)
 	}
 	for name, seconds := range a.posted {
-		if name == credit.Available(a.id) {
+		if name == a.left {
 			name = customersAvailable
-		} else if name == credit.Reserved(a.id) {
+		} else if name == a.reserved {
 			name = customersHeld
 		}
 		r.report.LedgerAccounts[name] += seconds
