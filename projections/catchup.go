@@ -235,7 +235,7 @@ func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot strin
 // The fence waits for open appends and holds new ones back meanwhile, so it waits no
 // longer than fenceTimeout, and tries again after a pause, until patience is at an end.
 const (
-	fenceTimeout = 40 * time.Millisecond
+	fenceTimeout = 30 * time.Millisecond
 	quietTimeout = 15 * time.Second
 	patience     = time.Minute
 	leastPause   = 20 * time.Millisecond

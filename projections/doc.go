@@ -23,7 +23,7 @@
 //     to it. One round compares all rows, by a digest for each account, the later ones
 //     those that they touched.
 //   - Swap. One transaction takes the fence, folds and compares the last events (at most
-//     500), and moves the tables. It gives up any lock that is not to be had within 40 ms
+//     300), and moves the tables. It gives up any lock that is not to be had within 30 ms
 //     and begins again, so that nobody waits behind it for longer.
 //   - A certificate is stored: position, rows and digests, what differed, time taken.
 //

@@ -11,13 +11,13 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fewEvents is how many events the swap may fold while it holds appends back: some 20
+// fewEvents is how many events the swap may fold while it holds appends back: some 15
 // milliseconds of work, and more than are appended in that time.
-const fewEvents = 500
+const fewEvents = 300
 
 // exclusiveTimeout bounds the wait for those who use the live tables. New ones wait
 // behind it.
-const exclusiveTimeout = 25 * time.Millisecond
+const exclusiveTimeout = 20 * time.Millisecond
 
 // errBehind says that too much was appended since the last round for a swap.
 var errBehind = errors.New("too many events for a swap")
