@@ -201,6 +201,17 @@ func (a *account) balance(e stored, event credit.Event) {
 	}
 }
 
+// together is the name under which a ledger account is reported.
+func (a *account) together(name credit.LedgerAccount) credit.LedgerAccount {
+	if name == a.left {
+		return customersAvailable
+	}
+	if name == a.reserved {
+		return customersHeld
+	}
+	return name
+}
+
 // balanceAfter is the posted balance that an event states.
 func balanceAfter(event credit.Event) (int64, bool) {
 	switch e := event.(type) {

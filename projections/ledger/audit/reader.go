@@ -238,12 +238,7 @@ func (r *reader) count(a *account) {
 		r.stream(h)
 	}
 	for name, seconds := range a.posted {
-		if name == a.left {
-			name = customersAvailable
-		} else if name == a.reserved {
-			name = customersHeld
-		}
-		r.report.LedgerAccounts[name] += seconds
+		r.report.LedgerAccounts[a.together(name)] += seconds
 	}
 }
 
