@@ -61,9 +61,9 @@ $(GOLANGCI):
 
 bench: setup ## Run the benchmarks, about 5 minutes (BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements in turns.
-	go test ./handlers/command ./cmd/vqa -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 30m
+	go test ./handlers/command ./projections ./cmd/vqa -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 30m
 	@# Costs of single parts.
-	go test $$(go list ./... | grep -v -e '/handlers/command$$' -e '/cmd/vqa$$') -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m
+	go test $$(go list ./... | grep -v -e '/handlers/command$$' -e '/projections$$' -e '/cmd/vqa$$') -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m
 
 eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table
 	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }

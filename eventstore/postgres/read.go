@@ -46,3 +46,10 @@ func (s *Store) Settled(ctx context.Context) (int64, error) {
 	}
 	return settled, nil
 }
+
+// Head is the position of the last event recorded so far, 0 for none.
+func (s *Store) Head(ctx context.Context) (int64, error) {
+	var head int64
+	err := s.pool.QueryRow(ctx, "select coalesce(max(position), 0) from events").Scan(&head)
+	return head, err
+}
