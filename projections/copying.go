@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -48,7 +47,7 @@ func (c *copying) add(row Row) error {
 	if c.rows.Len() == 0 {
 		c.rows.Write(copyHeader)
 	}
-	doc, err := json.Marshal(row.Doc)
+	doc, err := document(row.Doc)
 	if err != nil {
 		return fmt.Errorf("%s: row %s: %w", c.table, row.ID, err)
 	}

@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -120,25 +121,40 @@ func (m Model[S, E]) Entry(r eventstore.Recorded) (Row, bool) {
 
 // Queue implements Projection.
 func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
-	var rows []Row
+	// Rows of a stream that begins are new, and a plain insert costs less.
+	var begun, changed []Row
 	for _, w := range writes {
 		if w.Stream.Category != m.Of.Category() || len(w.Events) == 0 {
 			continue
 		}
-		if m.States != nil {
-			states, err := m.Rows(w.Stream.ID, w.State)
-			if err != nil {
-				return fmt.Errorf("%s: %w", m.Name, err)
-			}
-			rows = append(rows, states...)
-			continue
+		rows, err := m.written(w)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
 		}
-		for i, e := range w.Events {
-			if row, ok := m.Entry(eventstore.Recorded{Version: w.Expected + int64(i) + 1, Event: e.Event}); ok {
-				rows = append(rows, row)
-			}
+		if w.Expected == 0 || m.Entries != nil {
+			begun = append(begun, rows...)
+		} else {
+			changed = append(changed, rows...)
 		}
 	}
+	return errors.Join(m.queue(trip, begun, m.insert), m.queue(trip, changed, m.upsert))
+}
+
+// written are the rows that follow from one write.
+func (m Model[S, E]) written(w eventstore.Write) ([]Row, error) {
+	if m.States != nil {
+		return m.Rows(w.Stream.ID, w.State)
+	}
+	var rows []Row
+	for i, e := range w.Events {
+		if row, ok := m.Entry(eventstore.Recorded{Version: w.Expected + int64(i) + 1, Event: e.Event}); ok {
+			rows = append(rows, row)
+		}
+	}
+	return rows, nil
+}
+
+func (m Model[S, E]) queue(trip *pgx.Batch, rows []Row, sql func() string) error {
 	if len(rows) == 0 {
 		return nil
 	}
@@ -148,7 +164,7 @@ func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
-	trip.Queue(m.write(), args...)
+	trip.Queue(sql(), args...)
 	return nil
 }
 
@@ -156,7 +172,7 @@ func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
 func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
 	ids, docs := make([]string, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
-		doc, err := json.Marshal(r.Doc)
+		doc, err := document(r.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("row %s: %w", r.ID, err)
 		}
@@ -172,6 +188,15 @@ func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
 		args = append(args, values)
 	}
 	return append(args, docs), nil
+}
+
+// document is a row's document as JSON. A type that writes its own is taken at its
+// word: encoding/json would read all of it again, and the database does so in any case.
+func document(doc any) ([]byte, error) {
+	if own, ok := doc.(json.Marshaler); ok {
+		return own.MarshalJSON()
+	}
+	return json.Marshal(doc)
 }
 
 // array is a column of rows as a slice of its own type, which is sent without
@@ -203,11 +228,11 @@ func typed[T any](column Column, rows []Row, c int) ([]T, error) {
 	return values, nil
 }
 
-// write is the statement that writes rows. Names come from the program, values are
+// insert is the statement that adds rows. Names come from the program, values are
 // parameters. As in an append, arrays are hidden in subselects, so that the planner
 // keeps one plan.
-func (m Model[S, E]) write() string {
-	var names, arrays, reads, sets []string
+func (m Model[S, E]) insert() string {
+	var names, arrays, reads []string
 	for i, c := range m.All() {
 		kind, read := c.Type, "r."+c.Name
 		if kind == "json" {
@@ -216,15 +241,17 @@ func (m Model[S, E]) write() string {
 		names = append(names, c.Name)
 		arrays = append(arrays, fmt.Sprintf("(select $%d::%s[])", i+1, kind))
 		reads = append(reads, read)
-		if i > 0 {
-			sets = append(sets, c.Name+" = excluded."+c.Name)
-		}
 	}
 	list := strings.Join(names, ", ")
-	sql := fmt.Sprintf("insert into %s (%s) select %s from unnest(%s) as r(%s)",
+	return fmt.Sprintf("insert into %s (%s) select %s from unnest(%s) as r(%s)",
 		m.Name, list, strings.Join(reads, ", "), strings.Join(arrays, ", "), list)
-	if m.States != nil {
-		sql += " on conflict (id) do update set " + strings.Join(sets, ", ")
+}
+
+// upsert is the statement that adds rows and changes those that are there.
+func (m Model[S, E]) upsert() string {
+	var sets []string
+	for _, c := range m.All()[1:] {
+		sets = append(sets, c.Name+" = excluded."+c.Name)
 	}
-	return sql
+	return m.insert() + " on conflict (id) do update set " + strings.Join(sets, ", ")
 }

@@ -2,8 +2,9 @@ package command
 
 import "vqa/eventstore"
 
-// cacheSize bounds the aggregates that a lane remembers.
-const cacheSize = 4096
+// cacheSize bounds the aggregates that all lanes together remember, about a kilobyte
+// each.
+const cacheSize = 32768
 
 // cache keeps the state that a lane left an aggregate in, so that the next command
 // need not load it. It may be out of date, because other processes write too: events
@@ -13,10 +14,14 @@ const cacheSize = 4096
 // Two generations make it a cache of those used last: what is used moves to the young
 // one, and when that is full it takes the old one's place.
 type cache struct {
+	size       int
 	young, old map[eventstore.StreamID]aggregateState
 }
 
-func newCache() *cache { return &cache{young: map[eventstore.StreamID]aggregateState{}} }
+// newCache returns a cache of at most size aggregates.
+func newCache(size int) *cache {
+	return &cache{size: size, young: map[eventstore.StreamID]aggregateState{}}
+}
 
 // get returns what is remembered; a nil cache remembers nothing.
 func (c *cache) get(id eventstore.StreamID) (aggregateState, bool) {
@@ -34,8 +39,8 @@ func (c *cache) get(id eventstore.StreamID) (aggregateState, bool) {
 }
 
 func (c *cache) put(id eventstore.StreamID, s aggregateState) {
-	if len(c.young) >= cacheSize/2 {
-		c.old, c.young = c.young, make(map[eventstore.StreamID]aggregateState, cacheSize/2)
+	if len(c.young) >= c.size/2 {
+		c.old, c.young = c.young, make(map[eventstore.StreamID]aggregateState, c.size/2)
 	}
 	c.young[id] = s
 }

@@ -23,7 +23,7 @@ const (
 	groupMax = 128
 	// snapshotEvery is how many events are folded at most after a snapshot, plus those of
 	// one group.
-	snapshotEvery = 200
+	snapshotEvery = 50
 	// maxTries bounds how often a group is decided anew after a conflict.
 	maxTries = 12
 )
@@ -55,6 +55,8 @@ type lane struct {
 	cache *cache
 	// last is how many commands the group before had.
 	last int
+	// patience is how often the lane lets others run while it waits for as many again.
+	patience int
 }
 
 // NewPipeline returns a pipeline on a store, reading time from now. It has a lane for
@@ -63,8 +65,9 @@ type lane struct {
 // clients than 4 did.
 func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger) *Pipeline {
 	p := &Pipeline{store: store, now: now, log: log}
-	for range max(2, runtime.GOMAXPROCS(0)) {
-		p.lanes = append(p.lanes, &lane{queue: make(chan *task, laneDepth), cache: newCache()})
+	lanes := max(2, runtime.GOMAXPROCS(0))
+	for range lanes {
+		p.lanes = append(p.lanes, &lane{queue: make(chan *task, laneDepth), cache: newCache(cacheSize / lanes), patience: maxPatience})
 	}
 	return p
 }
@@ -135,17 +138,27 @@ func (p *Pipeline) work(ctx context.Context, l *lane) {
 	}
 }
 
-// gatherYields bounds how often a lane lets the callers of the group before run: some
-// ten microseconds when there is nobody to run.
-const gatherYields = 100
+// The bounds of a lane's patience; the greater is a tenth of a millisecond when there is
+// nobody to run.
+const (
+	minPatience = 10
+	maxPatience = 1000
+)
 
 // gather takes what is waiting. After a group of several it first lets their callers
-// run, who often come again at once: two half groups cost nearly two whole ones. An
-// idle service adds no delay. Tasks that their callers gave up are left out.
+// run, who often come again at once: two half groups cost nearly two whole ones. Where
+// that was in vain it waits less the next time. An idle service adds no delay. Tasks that
+// their callers gave up are left out.
 func (l *lane) gather(first *task) []*task {
 	if l.last > 1 {
-		for yields := 0; len(l.queue)+1 < l.last && yields < gatherYields; yields++ {
+		yields := 0
+		for ; len(l.queue)+1 < l.last && yields < l.patience; yields++ {
 			runtime.Gosched()
+		}
+		if yields < l.patience {
+			l.patience = min(2*l.patience, maxPatience)
+		} else {
+			l.patience = max(l.patience/2, minPatience)
 		}
 	}
 	var group []*task

@@ -44,7 +44,7 @@ func TestGroupIsASequence(t *testing.T) {
 		alone := newGrouping()
 		for _, d := range deeds {
 			alone.commit(d)
-			alone.lane.cache = newCache()
+			alone.lane.cache = newCache(cacheSize)
 		}
 		together := newGrouping()
 		for rest := deeds; len(rest) > 0; {
@@ -52,7 +52,7 @@ func TestGroupIsASequence(t *testing.T) {
 			together.commit(rest[:n]...)
 			rest = rest[n:]
 			if rapid.Bool().Draw(t, "forget") {
-				together.lane.cache = newCache()
+				together.lane.cache = newCache(cacheSize)
 			}
 		}
 		if diff := cmp.Diff(alone.verdicts, together.verdicts); diff != "" {

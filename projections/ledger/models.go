@@ -66,7 +66,10 @@ var transactions = projections.Model[credit.State, credit.Event]{
 	},
 	Entries: func(version int64, event credit.Event) (projections.Row, bool) {
 		t, ok := posted(version, event)
-		return projections.Row{ID: t.ID, Values: []any{t.AccountID, string(t.Kind), &t.CreatedAt, t.Version}, Doc: t}, ok
+		if !ok {
+			return projections.Row{}, false
+		}
+		return projections.Row{ID: t.ID, Values: []any{t.AccountID, string(t.Kind), &t.CreatedAt, t.Version}, Doc: t}, true
 	},
 }
 
