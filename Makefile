@@ -59,7 +59,7 @@ $(GOLANGCI):
 	@GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
-bench: setup ## Run the benchmarks, about 5 minutes (BENCH=regexp ROUNDS=3)
+bench: setup ## Run the benchmarks, about 12 minutes (BENCH=regexp ROUNDS=3)
 	@# Ratios: one iteration is a round of ceilings and measurements in turns.
 	go test ./handlers/command ./projections ./cmd/vqa -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 30m
 	@# Costs of single parts.

@@ -50,13 +50,24 @@ func clients(b *testing.B, n int, run func(store *postgres.Store, client int, ne
 
 var clientCounts = []int{1, 8, 32}
 
+// anyChain gives the writes a chain to go on from, not the stream's own: looking that up
+// would be what is measured.
+func anyChain(batch eventstore.Batch) eventstore.Batch {
+	for i := range batch.Writes {
+		if w := &batch.Writes[i]; w.Expected > 0 {
+			w.Chain = eventstore.Chain{1}
+		}
+	}
+	return batch
+}
+
 // BenchmarkAppendManyStreams appends one event to a stream of the client's own.
 func BenchmarkAppendManyStreams(b *testing.B) {
 	for _, n := range clientCounts {
 		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
 			clients(b, n, func(store *postgres.Store, client int, next func() bool) error {
 				for version := int64(0); next(); version++ {
-					if _, err := storetest.Append(b.Context(), store, one(fmt.Sprint(client), version)); err != nil {
+					if _, err := store.Append(b.Context(), anyChain(one(fmt.Sprint(client), version))); err != nil {
 						return err
 					}
 				}
@@ -76,7 +87,7 @@ func BenchmarkAppendThreeStreams(b *testing.B) {
 					batch := one(fmt.Sprint(client), version)
 					batch.Writes = append(batch.Writes, one(fmt.Sprint(client, "-a-", version), 0).Writes...)
 					batch.Writes = append(batch.Writes, one(fmt.Sprint(client, "-b-", version), 0).Writes...)
-					if _, err := storetest.Append(b.Context(), store, batch); err != nil {
+					if _, err := store.Append(b.Context(), anyChain(batch)); err != nil {
 						return err
 					}
 				}
@@ -96,7 +107,7 @@ func BenchmarkAppendOneHotStream(b *testing.B) {
 				var version int64
 				for next() {
 					for {
-						_, err := storetest.Append(b.Context(), store, one("hot", version))
+						_, err := store.Append(b.Context(), anyChain(one("hot", version)))
 						var conflict *eventstore.ConflictError
 						if !errors.As(err, &conflict) {
 							if err != nil {
