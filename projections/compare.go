@@ -115,7 +115,7 @@ func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.hi, d.lo) }
 // characters between them that none of them holds, one for null.
 func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.Rows, error) {
 	var columns []string
-	for _, c := range m.All() {
+	for _, c := range m.TableColumns() {
 		columns = append(columns, "coalesce("+c.Name+"::text, chr(30))")
 	}
 	if _, err := tx.Exec(ctx, "set local work_mem = '64MB'; set local jit = off"); err != nil {

@@ -28,7 +28,7 @@ var copyHeader = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...)
 func newCopying(ctx context.Context, conn *pgx.Conn, p Projection) (*copying, error) {
 	c := &copying{conn: conn, table: p.Table()}
 	var names []string
-	for _, column := range p.All() {
+	for _, column := range p.TableColumns() {
 		var oid uint32
 		err := conn.QueryRow(ctx, "select atttypid from pg_attribute where attrelid = $1::text::regclass and attname = $2",
 			shadow+"."+c.table, column.Name).Scan(&oid)

@@ -25,8 +25,8 @@ type Projection interface {
 	Shape() string
 	// Account is the column that names the account a row belongs to.
 	Account() string
-	// All are its columns: the key, those to search by, doc.
-	All() []Column
+	// TableColumns are its columns: the key, those to search by, doc.
+	TableColumns() []Column
 	// Rows returns the rows of a stream that follow from its state, each time whole.
 	Rows(id string, state any) ([]Row, error)
 	// Entry returns the row that follows from one event alone; false when none does.
@@ -82,8 +82,8 @@ func (m Model[S, E]) Category() fold.Aggregate { return m.Of }
 // Account implements Projection.
 func (m Model[S, E]) Account() string { return m.AccountColumn }
 
-// All implements Projection.
-func (m Model[S, E]) All() []Column {
+// TableColumns implements Projection.
+func (m Model[S, E]) TableColumns() []Column {
 	all := append([]Column{{"id", "text"}}, m.Columns...)
 	return append(all, Column{"doc", "json"})
 }
@@ -92,7 +92,7 @@ func (m Model[S, E]) All() []Column {
 func (m Model[S, E]) Shape() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%d", m.Revision)
-	for _, c := range m.All() {
+	for _, c := range m.TableColumns() {
 		fmt.Fprintf(&s, ",%s %s", c.Name, c.Type)
 	}
 	return s.String()
@@ -233,7 +233,7 @@ func typed[T any](column Column, rows []Row, c int) ([]T, error) {
 // keeps one plan.
 func (m Model[S, E]) insert() string {
 	var names, arrays, reads []string
-	for i, c := range m.All() {
+	for i, c := range m.TableColumns() {
 		kind, read := c.Type, "r."+c.Name
 		if kind == "json" {
 			kind, read = "text", read+"::json"
@@ -250,7 +250,7 @@ func (m Model[S, E]) insert() string {
 // upsert is the statement that adds rows and changes those that are there.
 func (m Model[S, E]) upsert() string {
 	var sets []string
-	for _, c := range m.All()[1:] {
+	for _, c := range m.TableColumns()[1:] {
 		sets = append(sets, c.Name+" = excluded."+c.Name)
 	}
 	return m.insert() + " on conflict (id) do update set " + strings.Join(sets, ", ")

@@ -39,7 +39,7 @@ type table struct {
 const versionColumn = "version"
 
 func newTable(model projections.Projection) *table {
-	t := &table{model: model, columns: model.All(), category: model.Category().Category()}
+	t := &table{model: model, columns: model.TableColumns(), category: model.Category().Category()}
 	// A model of entries has no rows of a state, whatever that is.
 	_, err := model.Rows("", nil)
 	t.perEntry = err == nil
