@@ -28,7 +28,7 @@ func CausedBy(r eventstore.Recorded) Cause {
 // CauseOf is the cause of work that begins with a stream, when nobody remembers it: the
 // stream's first event.
 func (s *Service) CauseOf(ctx context.Context, stream eventstore.StreamID) (Cause, error) {
-	events, err := s.Store.LoadAll(ctx, stream)
+	events, err := s.Store.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(events) == 0 {
 		return Cause{}, err
 	}
