@@ -1,0 +1,139 @@
+package account
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"vqa/domain/fault"
+)
+
+// clientTokenPrefix begins the secret of a client token (api-v1.md, "Naming note").
+const clientTokenPrefix = "svcct_"
+
+// The life of a client token (api-v1.md, "Client tokens").
+const (
+	MinClientTokenLife     = 60 * time.Second
+	MaxClientTokenLife     = 900 * time.Second
+	DefaultClientTokenLife = 900 * time.Second
+)
+
+// ClientTokenMinted says that an API key made a token for a browser. A token never
+// changes afterwards: it ends by time, or with its key.
+type ClientTokenMinted struct {
+	// TokenID is the id of the stream.
+	TokenID   string `json:"token_id"`
+	AccountID string `json:"account_id"`
+	// KeyID is the key that minted it, with whose mode it works.
+	KeyID string `json:"key_id"`
+	// SecretHash is the SHA-256 of the token in lower-case hexadecimal.
+	SecretHash string   `json:"secret_hash"`
+	Scopes     []string `json:"scopes"`
+	// VideoID or StreamID is the one resource that the token is bound to; both are
+	// absent for a token that is not bound.
+	VideoID   string    `json:"video_id,omitempty"`
+	StreamID  string    `json:"stream_id,omitempty"`
+	ExpiresAt time.Time `json:"expires_at"`
+	At        time.Time `json:"at"`
+}
+
+// EventType returns the stored name.
+func (ClientTokenMinted) EventType() string { return "client_token.minted" }
+
+// ClientToken is one client token, without its secret.
+type ClientToken struct {
+	ID         string    `json:"id"`
+	AccountID  string    `json:"account_id"`
+	KeyID      string    `json:"key_id"`
+	SecretHash string    `json:"secret_hash"`
+	Scopes     []string  `json:"scopes"`
+	VideoID    string    `json:"video_id,omitempty"`
+	StreamID   string    `json:"stream_id,omitempty"`
+	MintedAt   time.Time `json:"minted_at"`
+	ExpiresAt  time.Time `json:"expires_at"`
+}
+
+// EvolveClientToken folds the one event of a token.
+func EvolveClientToken(_ ClientToken, e ClientTokenMinted) ClientToken {
+	return ClientToken{
+		ID: e.TokenID, AccountID: e.AccountID, KeyID: e.KeyID, SecretHash: e.SecretHash, Scopes: e.Scopes,
+		VideoID: e.VideoID, StreamID: e.StreamID, MintedAt: e.At, ExpiresAt: e.ExpiresAt,
+	}
+}
+
+// Check refuses a token whose time is over with token_expired. Its key is checked
+// apart.
+func (t ClientToken) Check(now time.Time) error {
+	if !now.Before(t.ExpiresAt) {
+		return fault.New(fault.TokenExpired, "")
+	}
+	return nil
+}
+
+// MintClientToken asks for a client token.
+type MintClientToken struct {
+	TokenID, AccountID, KeyID string
+	// KeyScopes are those of the minting key; nil is every scope.
+	KeyScopes  []string
+	SecretHash string
+	Scopes     []string
+	Life       time.Duration
+	// VideoID and StreamID bind the token; at most one is set.
+	VideoID, StreamID string
+}
+
+// DecideClientToken mints a token, or refuses it: resource_conflict when it exists,
+// validation_failed for scopes, a life or a binding that no token has, and
+// insufficient_scope for a scope beyond the key's.
+func DecideClientToken(t ClientToken, c MintClientToken, now time.Time) ([]ClientTokenMinted, error) {
+	if t.ID != "" {
+		return nil, fault.New(fault.ResourceConflict, "The client token already exists.")
+	}
+	if violations := c.violations(); len(violations) > 0 {
+		return nil, fault.Invalid(violations...)
+	}
+	if scope := Exceeding(c.KeyScopes, c.Scopes); scope != "" {
+		return nil, fault.Newf(fault.InsufficientScope, "The key itself does not have the scope %s.", scope).WithParam("scopes")
+	}
+	return []ClientTokenMinted{{
+		TokenID: c.TokenID, AccountID: c.AccountID, KeyID: c.KeyID, SecretHash: c.SecretHash, Scopes: c.Scopes,
+		VideoID: c.VideoID, StreamID: c.StreamID, ExpiresAt: now.Add(c.Life), At: now,
+	}}, nil
+}
+
+func (c MintClientToken) violations() []fault.Violation {
+	var found []fault.Violation
+	add := func(param string, code fault.ViolationCode, message string) {
+		found = append(found, fault.Violation{Param: param, Code: code, Message: message})
+	}
+	if len(c.Scopes) == 0 {
+		add("scopes", fault.Length, "must have at least 1 items")
+	}
+	for i, scope := range c.Scopes {
+		if !slices.Contains(tokenScopes, scope) {
+			add(fmt.Sprintf("scopes.%d", i), fault.Enum, "must be one of "+strings.Join(tokenScopes, ", "))
+		}
+	}
+	if c.Life < MinClientTokenLife || c.Life > MaxClientTokenLife {
+		add("ttl_s", fault.Range, fmt.Sprintf("must be %.0f to %.0f", MinClientTokenLife.Seconds(), MaxClientTokenLife.Seconds()))
+	}
+	if c.VideoID != "" && c.StreamID != "" {
+		add("stream_id", fault.Exclusive, "cannot be given together with video_id")
+	}
+	return found
+}
+
+// NewClientTokenSecret makes the secret of a client token from 32 bytes of entropy.
+func NewClientTokenSecret(entropy io.Reader) (string, error) {
+	raw := make([]byte, secretBytes)
+	if _, err := io.ReadFull(entropy, raw); err != nil {
+		return "", fmt.Errorf("reading entropy for a client token: %w", err)
+	}
+	return clientTokenPrefix + base64.RawURLEncoding.EncodeToString(raw), nil
+}
+
+// LooksLikeClientToken reports whether s has the prefix of a client token.
+func LooksLikeClientToken(s string) bool { return strings.HasPrefix(s, clientTokenPrefix) }
