@@ -32,8 +32,11 @@ func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestOb
 		FixturePrompt: s.Fixture.Prompt, ExpectedAnswer: api.SandboxKeyExpectedAnswer(s.Service.Fixture.Answer(s.fixtureQuery).Answer),
 		DocsUrl: s.url("/docs"),
 		Note: "This test key answers questions about its fixture video with canned results and costs nothing. " +
-			"It is shown only now. For real videos ask the operator of this service for a live key.",
+			"It is shown only now.",
 	}
+	out.Upgrade.Method, out.Upgrade.Url = api.SandboxKeyUpgradeMethodPOST, s.url("/v1/keys/upgrade")
+	out.Upgrade.Instructions = "For answers about your own videos, send this request with the test key as bearer: " +
+		"it returns a live key with a free grant."
 	if key.ExpiresAt != nil {
 		out.ExpiresAt = stamp(*key.ExpiresAt)
 	}

@@ -21,13 +21,25 @@ var contractFile []byte
 // methods are those that the contract uses.
 var methods = []string{http.MethodGet, http.MethodPost, http.MethodDelete}
 
+// anyScope is what the contract says of an operation that needs a credential and no
+// particular scope.
+const anyScope = "any"
+
 // operation is what the edge needs to know of one operation of the contract.
 type operation struct {
 	id string
-	// public is true when no key is needed.
+	// public is true when no credential is looked at.
 	public bool
-	// scope that the key must have, or empty for any key.
+	// optional is true when the operation works with and without a credential.
+	optional bool
+	// product is true on the product plane, where client tokens are accepted.
+	product bool
+	// scope that the credential must have, or empty for any.
 	scope string
+	// rate is the window that a request counts in, where it is not that of its method.
+	rate string
+	// secretPath is true when the path holds a secret, which no log may see.
+	secretPath bool
 	// idempotent is true when the operation takes an Idempotency-Key.
 	idempotent bool
 	// waits is true when the caller may choose to wait.
@@ -100,8 +112,19 @@ func readOperation(compiler *jsonschema.Compiler, path, method string, described
 	op.scope, _ = described["x-scope"].(string)
 	security, overridden := described["security"].([]any)
 	op.public = overridden && len(security) == 0
-	if op.id == "" || (!op.public && op.scope == "") {
+	for _, s := range security {
+		way, _ := s.(map[string]any)
+		_, token := way["clientToken"]
+		op.product = op.product || token
+		op.optional = op.optional || len(way) == 0
+	}
+	op.rate, _ = described["x-rate"].(string)
+	op.secretPath, _ = described["x-secret-path"].(bool)
+	if op.id == "" || (!op.public && !op.optional && op.scope == "") {
 		return nil, fmt.Errorf("httpapi: contract: %s %s lacks an operationId or a scope", method, path)
+	}
+	if op.scope == anyScope {
+		op.scope = ""
 	}
 	parameters, _ := described["parameters"].([]any)
 	for _, p := range parameters {
@@ -111,6 +134,10 @@ func readOperation(compiler *jsonschema.Compiler, path, method string, described
 		op.streams = op.streams || parameter["name"] == "Last-Event-ID"
 	}
 	if _, ok := described["requestBody"]; ok {
+		content, _ := described["requestBody"].(map[string]any)["content"].(map[string]any)
+		if _, isJSON := content["application/json"]; !isJSON {
+			return op, nil // a form, which its operation reads
+		}
 		schema, err := compiler.Compile("contract.json#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + strings.ToLower(method) +
 			"/requestBody/content/application~1json/schema")
 		if err != nil {

@@ -39,30 +39,40 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 	t.Parallel()
 	c, err := loadContract()
 	require.NoError(t, err)
-	scopes, public, idempotent := map[string]string{}, []string{}, []string{}
+	scopes, public, optional, idempotent := map[string]string{}, []string{}, []string{}, []string{}
 	for _, op := range c.operations {
-		if op.public {
+		switch {
+		case op.public:
 			public = append(public, op.id)
-		} else {
+		case op.optional:
+			optional = append(optional, op.id)
+		default:
 			scopes[op.id] = op.scope
 		}
 		if op.idempotent {
 			idempotent = append(idempotent, op.id)
-			require.NotNil(t, op.body, op.id)
 		}
 	}
 	slices.Sort(public)
+	slices.Sort(optional)
 	slices.Sort(idempotent)
-	require.Equal(t, []string{"createAnalysis", "createVideo"}, idempotent)
+	require.Equal(t, []string{"createAnalysis", "createAnalysisBatch", "createVideo", "rerunAnalysis"}, idempotent)
+	require.Equal(t, []string{"parsePrompt", "requestDeviceCode"}, optional)
 	require.Equal(t, []string{
-		"createSandbox", "getContract", "getCreditPricing", "getDocs", "getErrorDocs", "getHealth", "getIndex", "getLedgerKeys", "getMetrics",
-		"getQuerySchema", "getQuestionDocs", "getReadiness", "getRobots", "getTestFixture", "getTestFixtureVideo", "listErrors", "listModels",
+		"createSandbox", "decideClaim", "getChangelogDocs", "getClaimPage", "getContract", "getCreditPricing", "getDemoThumbnail",
+		"getDemoVideoFile", "getDeviceCode", "getDocs", "getDocsAsset", "getErrorDocs", "getHealth", "getIndex", "getLedgerKeys",
+		"getMetrics", "getQuerySchema", "getQuestionDocs", "getQuickstart", "getReadiness", "getRobots", "getTestFixture",
+		"getTestFixtureVideo", "listChanges", "listDemoVideos", "listErrors", "listModels",
 	}, public)
 	require.Empty(t, cmp.Diff(map[string]string{
 		"listVideos": "videos:read", "createVideo": "videos:write", "getVideo": "videos:read", "deleteVideo": "videos:write",
 		"completeVideo": "videos:write", "listVideoAnalyses": "analyses:read", "listAnalyses": "analyses:read",
-		"createAnalysis": "analyses:write", "getAnalysis": "analyses:read", "cancelAnalysis": "analyses:write",
-		"streamAnalysis": "analyses:read", "getCredits": "usage:read",
+		"createAnalysis": "analyses:write", "createAnalysisBatch": "analyses:write", "getAnalysis": "analyses:read",
+		"cancelAnalysis": "analyses:write", "rerunAnalysis": "analyses:write", "streamAnalysis": "analyses:read",
+		"getCredits": "usage:read", "getUsage": "usage:read",
+		"listEvents": "webhooks:read", "getEvent": "webhooks:read", "streamEvents": "webhooks:read",
+		"upgradeKey": "keys:write", "listApiKeys": "keys:write", "createApiKey": "keys:write", "getApiKey": "keys:write",
+		"revokeApiKey": "keys:write", "rotateApiKey": "keys:write", "createClientToken": "",
 	}, scopes))
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 	"github.com/oapi-codegen/runtime"
+	openapi_types "github.com/oapi-codegen/runtime/types"
 )
 
 // Defines values for AnalysisObject.
@@ -49,6 +50,36 @@ func (e AnalysisOrigin) Valid() bool {
 	case Console:
 		return true
 	case System:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AnalysisBatchObject.
+const (
+	AnalysisBatchObjectAnalysisBatch AnalysisBatchObject = "analysis_batch"
+)
+
+// Valid indicates whether the value is a known member of the AnalysisBatchObject enum.
+func (e AnalysisBatchObject) Valid() bool {
+	switch e {
+	case AnalysisBatchObjectAnalysisBatch:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AnalysisBatchPreviewObject.
+const (
+	AnalysisBatchPreviewObjectAnalysisBatchPreview AnalysisBatchPreviewObject = "analysis_batch_preview"
+)
+
+// Valid indicates whether the value is a known member of the AnalysisBatchPreviewObject enum.
+func (e AnalysisBatchPreviewObject) Valid() bool {
+	switch e {
+	case AnalysisBatchPreviewObjectAnalysisBatchPreview:
 		return true
 	default:
 		return false
@@ -118,6 +149,96 @@ func (e AnalysisStatus) Valid() bool {
 	}
 }
 
+// Defines values for ApiKeyObject.
+const (
+	ApiKeyObjectApiKey ApiKeyObject = "api_key"
+)
+
+// Valid indicates whether the value is a known member of the ApiKeyObject enum.
+func (e ApiKeyObject) Valid() bool {
+	switch e {
+	case ApiKeyObjectApiKey:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApiKeyStatus.
+const (
+	ApiKeyStatusActive  ApiKeyStatus = "active"
+	ApiKeyStatusExpired ApiKeyStatus = "expired"
+	ApiKeyStatusRevoked ApiKeyStatus = "revoked"
+)
+
+// Valid indicates whether the value is a known member of the ApiKeyStatus enum.
+func (e ApiKeyStatus) Valid() bool {
+	switch e {
+	case ApiKeyStatusActive:
+		return true
+	case ApiKeyStatusExpired:
+		return true
+	case ApiKeyStatusRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApiKeyMode.
+const (
+	ApiKeyModeLive ApiKeyMode = "live"
+	ApiKeyModeTest ApiKeyMode = "test"
+)
+
+// Valid indicates whether the value is a known member of the ApiKeyMode enum.
+func (e ApiKeyMode) Valid() bool {
+	switch e {
+	case ApiKeyModeLive:
+		return true
+	case ApiKeyModeTest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApiKeyTier.
+const (
+	ApiKeyTierFreeGrant ApiKeyTier = "free_grant"
+	ApiKeyTierPaid      ApiKeyTier = "paid"
+	ApiKeyTierSandbox   ApiKeyTier = "sandbox"
+)
+
+// Valid indicates whether the value is a known member of the ApiKeyTier enum.
+func (e ApiKeyTier) Valid() bool {
+	switch e {
+	case ApiKeyTierFreeGrant:
+		return true
+	case ApiKeyTierPaid:
+		return true
+	case ApiKeyTierSandbox:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApiKeyListObject.
+const (
+	ApiKeyListObjectList ApiKeyListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the ApiKeyListObject enum.
+func (e ApiKeyListObject) Valid() bool {
+	switch e {
+	case ApiKeyListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CapabilitiesActions.
 const (
 	CapabilitiesActionsBeta   CapabilitiesActions = "beta"
@@ -133,6 +254,105 @@ func (e CapabilitiesActions) Valid() bool {
 	case CapabilitiesActionsNone:
 		return true
 	case CapabilitiesActionsStable:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChangeListObject.
+const (
+	ChangeListObjectList ChangeListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the ChangeListObject enum.
+func (e ChangeListObject) Valid() bool {
+	switch e {
+	case ChangeListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ChangeType.
+const (
+	Additive    ChangeType = "additive"
+	Breaking    ChangeType = "breaking"
+	Deprecation ChangeType = "deprecation"
+	Fix         ChangeType = "fix"
+)
+
+// Valid indicates whether the value is a known member of the ChangeType enum.
+func (e ChangeType) Valid() bool {
+	switch e {
+	case Additive:
+		return true
+	case Breaking:
+		return true
+	case Deprecation:
+		return true
+	case Fix:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClaimDecisionDecision.
+const (
+	Approve ClaimDecisionDecision = "approve"
+	Deny    ClaimDecisionDecision = "deny"
+)
+
+// Valid indicates whether the value is a known member of the ClaimDecisionDecision enum.
+func (e ClaimDecisionDecision) Valid() bool {
+	switch e {
+	case Approve:
+		return true
+	case Deny:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClientScope.
+const (
+	ClientScopeAnalysesRead  ClientScope = "analyses:read"
+	ClientScopeAnalysesWrite ClientScope = "analyses:write"
+	ClientScopeStreamsCreate ClientScope = "streams:create"
+	ClientScopeStreamsSignal ClientScope = "streams:signal"
+	ClientScopeVideosWrite   ClientScope = "videos:write"
+)
+
+// Valid indicates whether the value is a known member of the ClientScope enum.
+func (e ClientScope) Valid() bool {
+	switch e {
+	case ClientScopeAnalysesRead:
+		return true
+	case ClientScopeAnalysesWrite:
+		return true
+	case ClientScopeStreamsCreate:
+		return true
+	case ClientScopeStreamsSignal:
+		return true
+	case ClientScopeVideosWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ClientTokenObject.
+const (
+	ClientTokenObjectClientToken ClientTokenObject = "client_token"
+)
+
+// Valid indicates whether the value is a known member of the ClientTokenObject enum.
+func (e ClientTokenObject) Valid() bool {
+	switch e {
+	case ClientTokenObjectClientToken:
 		return true
 	default:
 		return false
@@ -187,6 +407,21 @@ func (e CreditsObject) Valid() bool {
 	}
 }
 
+// Defines values for DeletedApiKeyObject.
+const (
+	DeletedApiKeyObjectApiKey DeletedApiKeyObject = "api_key"
+)
+
+// Valid indicates whether the value is a known member of the DeletedApiKeyObject enum.
+func (e DeletedApiKeyObject) Valid() bool {
+	switch e {
+	case DeletedApiKeyObjectApiKey:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for DeletedVideoObject.
 const (
 	DeletedVideoObjectVideo DeletedVideoObject = "video"
@@ -196,6 +431,75 @@ const (
 func (e DeletedVideoObject) Valid() bool {
 	switch e {
 	case DeletedVideoObjectVideo:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DemoResultAnswer.
+const (
+	DemoResultAnswerIndeterminate DemoResultAnswer = "indeterminate"
+	DemoResultAnswerNo            DemoResultAnswer = "no"
+	DemoResultAnswerYes           DemoResultAnswer = "yes"
+)
+
+// Valid indicates whether the value is a known member of the DemoResultAnswer enum.
+func (e DemoResultAnswer) Valid() bool {
+	switch e {
+	case DemoResultAnswerIndeterminate:
+		return true
+	case DemoResultAnswerNo:
+		return true
+	case DemoResultAnswerYes:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeviceCodeRequestObject.
+const (
+	DeviceCodeRequestObjectDeviceCodeRequest DeviceCodeRequestObject = "device_code_request"
+)
+
+// Valid indicates whether the value is a known member of the DeviceCodeRequestObject enum.
+func (e DeviceCodeRequestObject) Valid() bool {
+	switch e {
+	case DeviceCodeRequestObjectDeviceCodeRequest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeviceCodeStatusObject.
+const (
+	DeviceCodeStatusObjectDeviceCodeRequest DeviceCodeStatusObject = "device_code_request"
+)
+
+// Valid indicates whether the value is a known member of the DeviceCodeStatusObject enum.
+func (e DeviceCodeStatusObject) Valid() bool {
+	switch e {
+	case DeviceCodeStatusObjectDeviceCodeRequest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for DeviceCodeStatusStatus.
+const (
+	DeviceCodeStatusStatusConsumed DeviceCodeStatusStatus = "consumed"
+	DeviceCodeStatusStatusPending  DeviceCodeStatusStatus = "pending"
+)
+
+// Valid indicates whether the value is a known member of the DeviceCodeStatusStatus enum.
+func (e DeviceCodeStatusStatus) Valid() bool {
+	switch e {
+	case DeviceCodeStatusStatusConsumed:
+		return true
+	case DeviceCodeStatusStatusPending:
 		return true
 	default:
 		return false
@@ -229,6 +533,66 @@ const (
 func (e ErrorEntryListObject) Valid() bool {
 	switch e {
 	case ErrorEntryListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventObject.
+const (
+	EventObjectEvent EventObject = "event"
+)
+
+// Valid indicates whether the value is a known member of the EventObject enum.
+func (e EventObject) Valid() bool {
+	switch e {
+	case EventObjectEvent:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventListObject.
+const (
+	EventListObjectList EventListObject = "list"
+)
+
+// Valid indicates whether the value is a known member of the EventListObject enum.
+func (e EventListObject) Valid() bool {
+	switch e {
+	case EventListObjectList:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for EventType.
+const (
+	AnalysisCanceled  EventType = "analysis.canceled"
+	AnalysisCompleted EventType = "analysis.completed"
+	AnalysisFailed    EventType = "analysis.failed"
+	StreamEnded       EventType = "stream.ended"
+	VideoFailed       EventType = "video.failed"
+	VideoReady        EventType = "video.ready"
+)
+
+// Valid indicates whether the value is a known member of the EventType enum.
+func (e EventType) Valid() bool {
+	switch e {
+	case AnalysisCanceled:
+		return true
+	case AnalysisCompleted:
+		return true
+	case AnalysisFailed:
+		return true
+	case StreamEnded:
+		return true
+	case VideoFailed:
+		return true
+	case VideoReady:
 		return true
 	default:
 		return false
@@ -286,6 +650,81 @@ const (
 func (e IndexObject) Valid() bool {
 	switch e {
 	case IndexObjectIndex:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for IssuedApiKeyObject.
+const (
+	IssuedApiKeyObjectApiKey IssuedApiKeyObject = "api_key"
+)
+
+// Valid indicates whether the value is a known member of the IssuedApiKeyObject enum.
+func (e IssuedApiKeyObject) Valid() bool {
+	switch e {
+	case IssuedApiKeyObjectApiKey:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for IssuedApiKeyStatus.
+const (
+	IssuedApiKeyStatusActive  IssuedApiKeyStatus = "active"
+	IssuedApiKeyStatusExpired IssuedApiKeyStatus = "expired"
+	IssuedApiKeyStatusRevoked IssuedApiKeyStatus = "revoked"
+)
+
+// Valid indicates whether the value is a known member of the IssuedApiKeyStatus enum.
+func (e IssuedApiKeyStatus) Valid() bool {
+	switch e {
+	case IssuedApiKeyStatusActive:
+		return true
+	case IssuedApiKeyStatusExpired:
+		return true
+	case IssuedApiKeyStatusRevoked:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for IssuedApiKeyMode.
+const (
+	IssuedApiKeyModeLive IssuedApiKeyMode = "live"
+	IssuedApiKeyModeTest IssuedApiKeyMode = "test"
+)
+
+// Valid indicates whether the value is a known member of the IssuedApiKeyMode enum.
+func (e IssuedApiKeyMode) Valid() bool {
+	switch e {
+	case IssuedApiKeyModeLive:
+		return true
+	case IssuedApiKeyModeTest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for IssuedApiKeyTier.
+const (
+	IssuedApiKeyTierFreeGrant IssuedApiKeyTier = "free_grant"
+	IssuedApiKeyTierPaid      IssuedApiKeyTier = "paid"
+	IssuedApiKeyTierSandbox   IssuedApiKeyTier = "sandbox"
+)
+
+// Valid indicates whether the value is a known member of the IssuedApiKeyTier enum.
+func (e IssuedApiKeyTier) Valid() bool {
+	switch e {
+	case IssuedApiKeyTierFreeGrant:
+		return true
+	case IssuedApiKeyTierPaid:
+		return true
+	case IssuedApiKeyTierSandbox:
 		return true
 	default:
 		return false
@@ -399,19 +838,37 @@ func (e NarrativeStatus) Valid() bool {
 
 // Defines values for ParseMode.
 const (
-	Client    ParseMode = "client"
-	Heuristic ParseMode = "heuristic"
-	Llm       ParseMode = "llm"
+	ParseModeClient    ParseMode = "client"
+	ParseModeHeuristic ParseMode = "heuristic"
+	ParseModeLlm       ParseMode = "llm"
 )
 
 // Valid indicates whether the value is a known member of the ParseMode enum.
 func (e ParseMode) Valid() bool {
 	switch e {
-	case Client:
+	case ParseModeClient:
 		return true
-	case Heuristic:
+	case ParseModeHeuristic:
 		return true
-	case Llm:
+	case ParseModeLlm:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ParsedPromptParseMode.
+const (
+	ParsedPromptParseModeHeuristic ParsedPromptParseMode = "heuristic"
+	ParsedPromptParseModeLlmParser ParsedPromptParseMode = "llm_parser"
+)
+
+// Valid indicates whether the value is a known member of the ParsedPromptParseMode enum.
+func (e ParsedPromptParseMode) Valid() bool {
+	switch e {
+	case ParsedPromptParseModeHeuristic:
+		return true
+	case ParsedPromptParseModeLlmParser:
 		return true
 	default:
 		return false
@@ -439,6 +896,30 @@ func (e QueryType) Valid() bool {
 	case Object:
 		return true
 	case OpenEnded:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RecordingStatus.
+const (
+	RecordingStatusAvailable RecordingStatus = "available"
+	RecordingStatusFailed    RecordingStatus = "failed"
+	RecordingStatusNone      RecordingStatus = "none"
+	RecordingStatusRecording RecordingStatus = "recording"
+)
+
+// Valid indicates whether the value is a known member of the RecordingStatus enum.
+func (e RecordingStatus) Valid() bool {
+	switch e {
+	case RecordingStatusAvailable:
+		return true
+	case RecordingStatusFailed:
+		return true
+	case RecordingStatusNone:
+		return true
+	case RecordingStatusRecording:
 		return true
 	default:
 		return false
@@ -504,13 +985,211 @@ func (e SandboxKeyExpectedAnswer) Valid() bool {
 
 // Defines values for SandboxKeyMode.
 const (
-	Test SandboxKeyMode = "test"
+	SandboxKeyModeTest SandboxKeyMode = "test"
 )
 
 // Valid indicates whether the value is a known member of the SandboxKeyMode enum.
 func (e SandboxKeyMode) Valid() bool {
 	switch e {
-	case Test:
+	case SandboxKeyModeTest:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SandboxKeyUpgradeMethod.
+const (
+	POST SandboxKeyUpgradeMethod = "POST"
+)
+
+// Valid indicates whether the value is a known member of the SandboxKeyUpgradeMethod enum.
+func (e SandboxKeyUpgradeMethod) Valid() bool {
+	switch e {
+	case POST:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for Scope.
+const (
+	ScopeAnalysesRead  Scope = "analyses:read"
+	ScopeAnalysesWrite Scope = "analyses:write"
+	ScopeKeysWrite     Scope = "keys:write"
+	ScopeStreamsCreate Scope = "streams:create"
+	ScopeStreamsRead   Scope = "streams:read"
+	ScopeStreamsSignal Scope = "streams:signal"
+	ScopeUsageRead     Scope = "usage:read"
+	ScopeVideosRead    Scope = "videos:read"
+	ScopeVideosWrite   Scope = "videos:write"
+	ScopeWebhooksRead  Scope = "webhooks:read"
+	ScopeWebhooksWrite Scope = "webhooks:write"
+)
+
+// Valid indicates whether the value is a known member of the Scope enum.
+func (e Scope) Valid() bool {
+	switch e {
+	case ScopeAnalysesRead:
+		return true
+	case ScopeAnalysesWrite:
+		return true
+	case ScopeKeysWrite:
+		return true
+	case ScopeStreamsCreate:
+		return true
+	case ScopeStreamsRead:
+		return true
+	case ScopeStreamsSignal:
+		return true
+	case ScopeUsageRead:
+		return true
+	case ScopeVideosRead:
+		return true
+	case ScopeVideosWrite:
+		return true
+	case ScopeWebhooksRead:
+		return true
+	case ScopeWebhooksWrite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamObject.
+const (
+	StreamObjectStream StreamObject = "stream"
+)
+
+// Valid indicates whether the value is a known member of the StreamObject enum.
+func (e StreamObject) Valid() bool {
+	switch e {
+	case StreamObjectStream:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamDetectionAnswer.
+const (
+	StreamDetectionAnswerIndeterminate StreamDetectionAnswer = "indeterminate"
+	StreamDetectionAnswerNo            StreamDetectionAnswer = "no"
+	StreamDetectionAnswerYes           StreamDetectionAnswer = "yes"
+)
+
+// Valid indicates whether the value is a known member of the StreamDetectionAnswer enum.
+func (e StreamDetectionAnswer) Valid() bool {
+	switch e {
+	case StreamDetectionAnswerIndeterminate:
+		return true
+	case StreamDetectionAnswerNo:
+		return true
+	case StreamDetectionAnswerYes:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamEndReason.
+const (
+	StreamEndReasonCanceled            StreamEndReason = "canceled"
+	StreamEndReasonCompleted           StreamEndReason = "completed"
+	StreamEndReasonError               StreamEndReason = "error"
+	StreamEndReasonIceFailed           StreamEndReason = "ice_failed"
+	StreamEndReasonInsufficientCredits StreamEndReason = "insufficient_credits"
+	StreamEndReasonMediaTimeout        StreamEndReason = "media_timeout"
+	StreamEndReasonTimeout             StreamEndReason = "timeout"
+)
+
+// Valid indicates whether the value is a known member of the StreamEndReason enum.
+func (e StreamEndReason) Valid() bool {
+	switch e {
+	case StreamEndReasonCanceled:
+		return true
+	case StreamEndReasonCompleted:
+		return true
+	case StreamEndReasonError:
+		return true
+	case StreamEndReasonIceFailed:
+		return true
+	case StreamEndReasonInsufficientCredits:
+		return true
+	case StreamEndReasonMediaTimeout:
+		return true
+	case StreamEndReasonTimeout:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamRecordingObject.
+const (
+	StreamRecordingObjectStreamRecording StreamRecordingObject = "stream_recording"
+)
+
+// Valid indicates whether the value is a known member of the StreamRecordingObject enum.
+func (e StreamRecordingObject) Valid() bool {
+	switch e {
+	case StreamRecordingObjectStreamRecording:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamRecordingContainer.
+const (
+	H264AnnexB StreamRecordingContainer = "h264-annex-b"
+)
+
+// Valid indicates whether the value is a known member of the StreamRecordingContainer enum.
+func (e StreamRecordingContainer) Valid() bool {
+	switch e {
+	case H264AnnexB:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamRecordingContentType.
+const (
+	Videoh264 StreamRecordingContentType = "video/h264"
+)
+
+// Valid indicates whether the value is a known member of the StreamRecordingContentType enum.
+func (e StreamRecordingContentType) Valid() bool {
+	switch e {
+	case Videoh264:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for StreamStatus.
+const (
+	StreamStatusEnded  StreamStatus = "ended"
+	StreamStatusLive   StreamStatus = "live"
+	StreamStatusQueued StreamStatus = "queued"
+	StreamStatusReady  StreamStatus = "ready"
+)
+
+// Valid indicates whether the value is a known member of the StreamStatus enum.
+func (e StreamStatus) Valid() bool {
+	switch e {
+	case StreamStatusEnded:
+		return true
+	case StreamStatusLive:
+		return true
+	case StreamStatusQueued:
+		return true
+	case StreamStatusReady:
 		return true
 	default:
 		return false
@@ -598,6 +1277,36 @@ func (e TransactionKind) Valid() bool {
 	}
 }
 
+// Defines values for UpgradedKeyObject.
+const (
+	UpgradedKeyObjectApiKey UpgradedKeyObject = "api_key"
+)
+
+// Valid indicates whether the value is a known member of the UpgradedKeyObject enum.
+func (e UpgradedKeyObject) Valid() bool {
+	switch e {
+	case UpgradedKeyObjectApiKey:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UpgradedKeyTier.
+const (
+	UpgradedKeyTierFreeGrant UpgradedKeyTier = "free_grant"
+)
+
+// Valid indicates whether the value is a known member of the UpgradedKeyTier enum.
+func (e UpgradedKeyTier) Valid() bool {
+	switch e {
+	case UpgradedKeyTierFreeGrant:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UploadInstructionsMethod.
 const (
 	PUT UploadInstructionsMethod = "PUT"
@@ -607,6 +1316,21 @@ const (
 func (e UploadInstructionsMethod) Valid() bool {
 	switch e {
 	case PUT:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageMetersObject.
+const (
+	UsageMetersObjectUsage UsageMetersObject = "usage"
+)
+
+// Valid indicates whether the value is a known member of the UsageMetersObject enum.
+func (e UsageMetersObject) Valid() bool {
+	switch e {
+	case UsageMetersObjectUsage:
 		return true
 	default:
 		return false
@@ -739,6 +1463,102 @@ func (e ViolationCode) Valid() bool {
 	}
 }
 
+// Defines values for WebhookDeliveryObject.
+const (
+	WebhookDeliveryObjectWebhookDelivery WebhookDeliveryObject = "webhook_delivery"
+)
+
+// Valid indicates whether the value is a known member of the WebhookDeliveryObject enum.
+func (e WebhookDeliveryObject) Valid() bool {
+	switch e {
+	case WebhookDeliveryObjectWebhookDelivery:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookDeliveryStatus.
+const (
+	WebhookDeliveryStatusDead       WebhookDeliveryStatus = "dead"
+	WebhookDeliveryStatusDelivered  WebhookDeliveryStatus = "delivered"
+	WebhookDeliveryStatusDelivering WebhookDeliveryStatus = "delivering"
+	WebhookDeliveryStatusFailed     WebhookDeliveryStatus = "failed"
+	WebhookDeliveryStatusPending    WebhookDeliveryStatus = "pending"
+)
+
+// Valid indicates whether the value is a known member of the WebhookDeliveryStatus enum.
+func (e WebhookDeliveryStatus) Valid() bool {
+	switch e {
+	case WebhookDeliveryStatusDead:
+		return true
+	case WebhookDeliveryStatusDelivered:
+		return true
+	case WebhookDeliveryStatusDelivering:
+		return true
+	case WebhookDeliveryStatusFailed:
+		return true
+	case WebhookDeliveryStatusPending:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookEndpointObject.
+const (
+	WebhookEndpointObjectWebhookEndpoint WebhookEndpointObject = "webhook_endpoint"
+)
+
+// Valid indicates whether the value is a known member of the WebhookEndpointObject enum.
+func (e WebhookEndpointObject) Valid() bool {
+	switch e {
+	case WebhookEndpointObjectWebhookEndpoint:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookEndpointStatus.
+const (
+	Disabled WebhookEndpointStatus = "disabled"
+	Enabled  WebhookEndpointStatus = "enabled"
+)
+
+// Valid indicates whether the value is a known member of the WebhookEndpointStatus enum.
+func (e WebhookEndpointStatus) Valid() bool {
+	switch e {
+	case Disabled:
+		return true
+	case Enabled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for WebhookEndpointDisabledReason.
+const (
+	AutoFailure WebhookEndpointDisabledReason = "auto_failure"
+	LessThannil WebhookEndpointDisabledReason = "<nil>"
+	User        WebhookEndpointDisabledReason = "user"
+)
+
+// Valid indicates whether the value is a known member of the WebhookEndpointDisabledReason enum.
+func (e WebhookEndpointDisabledReason) Valid() bool {
+	switch e {
+	case AutoFailure:
+		return true
+	case LessThannil:
+		return true
+	case User:
+		return true
+	default:
+		return false
+	}
+}
+
 // Analysis defines model for Analysis.
 type Analysis struct {
 	Id     AnalysisId     `json:"id"`
@@ -795,6 +1615,31 @@ type AnalysisObject string
 // AnalysisOrigin defines model for Analysis.Origin.
 type AnalysisOrigin string
 
+// AnalysisBatch defines model for AnalysisBatch.
+type AnalysisBatch struct {
+	Id     string              `json:"id"`
+	Object AnalysisBatchObject `json:"object"`
+
+	// Analyses In the order of the prompts.
+	Analyses []Analysis   `json:"analyses"`
+	Pricing  BatchPricing `json:"pricing"`
+	VideoId  VideoId      `json:"video_id"`
+}
+
+// AnalysisBatchObject defines model for AnalysisBatch.Object.
+type AnalysisBatchObject string
+
+// AnalysisBatchPreview defines model for AnalysisBatchPreview.
+type AnalysisBatchPreview struct {
+	Object  AnalysisBatchPreviewObject `json:"object"`
+	Pricing BatchPricing               `json:"pricing"`
+	Prompts []BatchPromptPreview       `json:"prompts"`
+	VideoId VideoId                    `json:"video_id"`
+}
+
+// AnalysisBatchPreviewObject defines model for AnalysisBatchPreview.Object.
+type AnalysisBatchPreviewObject string
+
 // AnalysisId defines model for AnalysisId.
 type AnalysisId = string
 
@@ -842,10 +1687,83 @@ type AnalysisPreviewObject string
 // AnalysisStatus defines model for AnalysisStatus.
 type AnalysisStatus string
 
+// ApiKey defines model for ApiKey.
+type ApiKey struct {
+	Id        KeyId        `json:"id"`
+	Object    ApiKeyObject `json:"object"`
+	Livemode  bool         `json:"livemode"`
+	Status    ApiKeyStatus `json:"status"`
+	CreatedAt time.Time    `json:"created_at"`
+	ExpiresAt *time.Time   `json:"expires_at"`
+
+	// Hint The last four characters of the secret.
+	Hint string `json:"hint"`
+
+	// LastUsedAt Exact to a day; only kept for keys that end when idle.
+	LastUsedAt *time.Time `json:"last_used_at"`
+
+	// Legacy True for a `pk_` key of the old form.
+	Legacy      bool       `json:"legacy"`
+	Mode        ApiKeyMode `json:"mode"`
+	Name        string     `json:"name"`
+	RevokedAt   *time.Time `json:"revoked_at"`
+	RotatedFrom *KeyId     `json:"rotated_from"`
+	Scopes      []Scope    `json:"scopes"`
+	Tier        ApiKeyTier `json:"tier"`
+}
+
+// ApiKeyObject defines model for ApiKey.Object.
+type ApiKeyObject string
+
+// ApiKeyStatus defines model for ApiKey.Status.
+type ApiKeyStatus string
+
+// ApiKeyMode defines model for ApiKey.Mode.
+type ApiKeyMode string
+
+// ApiKeyTier defines model for ApiKey.Tier.
+type ApiKeyTier string
+
+// ApiKeyList defines model for ApiKeyList.
+type ApiKeyList struct {
+	Object  ApiKeyListObject `json:"object"`
+	Data    []ApiKey         `json:"data"`
+	HasMore bool             `json:"has_more"`
+}
+
+// ApiKeyListObject defines model for ApiKeyList.Object.
+type ApiKeyListObject string
+
 // Artifacts defines model for Artifacts.
 type Artifacts struct {
 	AnnotatedVideoUrl string    `json:"annotated_video_url"`
 	ExpiresAt         time.Time `json:"expires_at"`
+}
+
+// BatchPricing defines model for BatchPricing.
+type BatchPricing struct {
+	DiscountPct           int          `json:"discount_pct"`
+	DiscountedPrompts     int          `json:"discounted_prompts"`
+	EstimatedTotalCostUsd *json.Number `json:"estimated_total_cost_usd"`
+	EstimatedTotalSeconds *int64       `json:"estimated_total_seconds"`
+	FullPricePrompts      int          `json:"full_price_prompts"`
+}
+
+// BatchPromptPreview defines model for BatchPromptPreview.
+type BatchPromptPreview struct {
+	Assessable bool `json:"assessable"`
+
+	// DiscountPct 0 for the first prompt.
+	DiscountPct      int          `json:"discount_pct"`
+	EstimatedCostUsd *json.Number `json:"estimated_cost_usd"`
+	EstimatedSeconds *int64       `json:"estimated_seconds"`
+	Index            int          `json:"index"`
+
+	// ParseMode How the compiled query came to be.
+	ParseMode ParseMode `json:"parse_mode"`
+
+	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	Query CompiledQuery `json:"query"`
 }
 
 // Capabilities defines model for Capabilities.
@@ -864,6 +1782,67 @@ type Capabilities struct {
 // CapabilitiesActions defines model for Capabilities.Actions.
 type CapabilitiesActions string
 
+// Change defines model for Change.
+type Change struct {
+	// Id A stable name of the entry.
+	Id          string             `json:"id"`
+	Date        openapi_types.Date `json:"date"`
+	Description string             `json:"description"`
+	DocsUrl     string             `json:"docs_url"`
+
+	// Migration What to do; on every `deprecation` and `breaking` entry.
+	Migration *string `json:"migration,omitempty"`
+
+	// SunsetAt When the deprecated thing goes away, if that is known.
+	SunsetAt *openapi_types.Date `json:"sunset_at,omitempty"`
+	Title    string              `json:"title"`
+	Type     ChangeType          `json:"type"`
+}
+
+// ChangeList defines model for ChangeList.
+type ChangeList struct {
+	Object  ChangeListObject `json:"object"`
+	Data    []Change         `json:"data"`
+	HasMore bool             `json:"has_more"`
+}
+
+// ChangeListObject defines model for ChangeList.Object.
+type ChangeListObject string
+
+// ChangeType defines model for ChangeType.
+type ChangeType string
+
+// ClaimDecision defines model for ClaimDecision.
+type ClaimDecision struct {
+	Decision ClaimDecisionDecision `json:"decision"`
+
+	// Token The page's own token.
+	Token string `json:"token"`
+	Code  string `json:"code"`
+}
+
+// ClaimDecisionDecision defines model for ClaimDecision.Decision.
+type ClaimDecisionDecision string
+
+// ClientScope A write scope brings its read scope.
+type ClientScope string
+
+// ClientToken defines model for ClientToken.
+type ClientToken struct {
+	Id        string            `json:"id"`
+	Object    ClientTokenObject `json:"object"`
+	ExpiresAt time.Time         `json:"expires_at"`
+	Scopes    []ClientScope     `json:"scopes"`
+	StreamId  *StreamId         `json:"stream_id,omitempty"`
+
+	// Token Shown once; safe in a browser.
+	Token   string   `json:"token"`
+	VideoId *VideoId `json:"video_id,omitempty"`
+}
+
+// ClientTokenObject defines model for ClientToken.Object.
+type ClientTokenObject string
+
 // Clip defines model for Clip.
 type Clip struct {
 	Confidence float64         `json:"confidence"`
@@ -877,6 +1856,26 @@ type CompiledQuery = query.Query
 
 // ContentType defines model for ContentType.
 type ContentType string
+
+// CreateAnalysisBatchRequest defines model for CreateAnalysisBatchRequest.
+type CreateAnalysisBatchRequest struct {
+	// Metadata The caller's own strings.
+	Metadata *Metadata `json:"metadata,omitempty"`
+
+	// Model A model id, an alias or `latest`; the default model when absent.
+	Model   *string `json:"model,omitempty"`
+	Options *struct {
+		Narrative *bool `json:"narrative,omitempty"`
+	} `json:"options,omitempty"`
+	Prompts []string `json:"prompts"`
+
+	// ValidateOnly Only check and estimate; create nothing.
+	ValidateOnly *bool  `json:"validate_only,omitempty"`
+	VideoId      string `json:"video_id"`
+
+	// Webhook Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
+	Webhook *WebhookOverride `json:"webhook,omitempty"`
+}
 
 // CreateAnalysisRequest defines model for CreateAnalysisRequest.
 type CreateAnalysisRequest struct {
@@ -898,6 +1897,51 @@ type CreateAnalysisRequest struct {
 	// ValidateOnly Only check and estimate; create nothing.
 	ValidateOnly *bool  `json:"validate_only,omitempty"`
 	VideoId      string `json:"video_id"`
+
+	// Webhook Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
+	Webhook *WebhookOverride `json:"webhook,omitempty"`
+}
+
+// CreateApiKeyRequest defines model for CreateApiKeyRequest.
+type CreateApiKeyRequest struct {
+	Name string `json:"name"`
+
+	// Scopes Every scope of the key that asks when absent.
+	Scopes *[]Scope `json:"scopes,omitempty"`
+}
+
+// CreateClientTokenRequest defines model for CreateClientTokenRequest.
+type CreateClientTokenRequest struct {
+	Scopes []ClientScope `json:"scopes"`
+
+	// StreamId Bind the token to one stream.
+	StreamId *string `json:"stream_id,omitempty"`
+
+	// TtlS Life in seconds.
+	TtlS *int `json:"ttl_s,omitempty"`
+
+	// VideoId Bind the token to one video; excludes `stream_id`.
+	VideoId *string `json:"video_id,omitempty"`
+}
+
+// CreateStreamRequest Exactly one of `prompt` and `query`.
+type CreateStreamRequest struct {
+	// Metadata The caller's own strings.
+	Metadata *Metadata `json:"metadata,omitempty"`
+	Model    *string   `json:"model,omitempty"`
+	Options  *struct {
+		Narrative *bool `json:"narrative,omitempty"`
+	} `json:"options,omitempty"`
+	Prompt *string `json:"prompt,omitempty"`
+
+	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	Query json.RawMessage `json:"query,omitempty"`
+
+	// Recording Keep the video of the stream.
+	Recording *bool `json:"recording,omitempty"`
+
+	// Webhook Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
+	Webhook *WebhookOverride `json:"webhook,omitempty"`
 }
 
 // CreateVideoRequest Presigned mode needs `content_type`; URL mode takes `url`, which excludes `filename`, `size_bytes` and `content_type`.
@@ -913,6 +1957,15 @@ type CreateVideoRequest struct {
 
 	// Url A public https URL on port 443.
 	Url *string `json:"url,omitempty"`
+}
+
+// CreateWebhookEndpointRequest defines model for CreateWebhookEndpointRequest.
+type CreateWebhookEndpointRequest struct {
+	Description *string     `json:"description,omitempty"`
+	Events      []EventType `json:"events"`
+
+	// Url A public https URL.
+	Url string `json:"url"`
 }
 
 // CreditPricing Values are configuration.
@@ -961,6 +2014,18 @@ type Credits struct {
 // CreditsObject defines model for Credits.Object.
 type CreditsObject string
 
+// DeletedApiKey defines model for DeletedApiKey.
+type DeletedApiKey struct {
+	Id     KeyId               `json:"id"`
+	Object DeletedApiKeyObject `json:"object"`
+
+	// Deleted Always true.
+	Deleted bool `json:"deleted"`
+}
+
+// DeletedApiKeyObject defines model for DeletedApiKey.Object.
+type DeletedApiKeyObject string
+
 // DeletedVideo defines model for DeletedVideo.
 type DeletedVideo struct {
 	Id     VideoId            `json:"id"`
@@ -972,6 +2037,70 @@ type DeletedVideo struct {
 
 // DeletedVideoObject defines model for DeletedVideo.Object.
 type DeletedVideoObject string
+
+// DemoResult defines model for DemoResult.
+type DemoResult struct {
+	Answer     DemoResultAnswer `json:"answer"`
+	ComputedAt time.Time        `json:"computed_at"`
+	Confidence float64          `json:"confidence"`
+	QueryType  QueryType        `json:"query_type"`
+	VideoUrl   string           `json:"video_url"`
+}
+
+// DemoResultAnswer defines model for DemoResult.Answer.
+type DemoResultAnswer string
+
+// DemoVideo defines model for DemoVideo.
+type DemoVideo struct {
+	Id              string  `json:"id"`
+	DisplayName     string  `json:"display_name"`
+	DurationSeconds float64 `json:"duration_seconds"`
+
+	// ResultsByPrompt By the text of the prompt.
+	ResultsByPrompt map[string]DemoResult `json:"results_by_prompt"`
+	ThumbnailUrl    string                `json:"thumbnail_url"`
+}
+
+// DemoVideoList defines model for DemoVideoList.
+type DemoVideoList struct {
+	Videos []DemoVideo `json:"videos"`
+}
+
+// DeviceCodeRequest defines model for DeviceCodeRequest.
+type DeviceCodeRequest struct {
+	Object DeviceCodeRequestObject `json:"object"`
+
+	// ClaimUrl Where the user approves.
+	ClaimUrl string `json:"claim_url"`
+
+	// DeviceCode Keep it to yourself; whoever has it receives the key.
+	DeviceCode string `json:"device_code"`
+
+	// ExpiresAt 15 minutes after the request.
+	ExpiresAt    time.Time `json:"expires_at"`
+	Instructions *string   `json:"instructions,omitempty"`
+
+	// PollInterval Seconds between polls.
+	PollInterval int `json:"poll_interval"`
+}
+
+// DeviceCodeRequestObject defines model for DeviceCodeRequest.Object.
+type DeviceCodeRequestObject string
+
+// DeviceCodeStatus defines model for DeviceCodeStatus.
+type DeviceCodeStatus struct {
+	Object DeviceCodeStatusObject `json:"object"`
+
+	// ApiKey Shown once, in the answer that says `consumed`.
+	ApiKey *string                `json:"api_key,omitempty"`
+	Status DeviceCodeStatusStatus `json:"status"`
+}
+
+// DeviceCodeStatusObject defines model for DeviceCodeStatus.Object.
+type DeviceCodeStatusObject string
+
+// DeviceCodeStatusStatus defines model for DeviceCodeStatus.Status.
+type DeviceCodeStatusStatus string
 
 // Error defines model for Error.
 type Error struct {
@@ -1029,6 +2158,49 @@ type ErrorEntryList struct {
 // ErrorEntryListObject defines model for ErrorEntryList.Object.
 type ErrorEntryListObject string
 
+// Event defines model for Event.
+type Event struct {
+	// Id The same in the feed and in every delivery.
+	Id        string      `json:"id"`
+	Object    EventObject `json:"object"`
+	Livemode  bool        `json:"livemode"`
+	CreatedAt time.Time   `json:"created_at"`
+
+	// Data The whole resource as it was right after the event.
+	Data Event_Data `json:"data"`
+
+	// Sequence Grows with every change of the resource; of two events about one resource the greater tells the later state.
+	Sequence int64     `json:"sequence"`
+	Type     EventType `json:"type"`
+}
+
+// EventObject defines model for Event.Object.
+type EventObject string
+
+// Event_Data The whole resource as it was right after the event.
+type Event_Data struct {
+	union json.RawMessage
+}
+
+// EventList defines model for EventList.
+type EventList struct {
+	Object  EventListObject `json:"object"`
+	Data    []Event         `json:"data"`
+	HasMore bool            `json:"has_more"`
+}
+
+// EventListObject defines model for EventList.Object.
+type EventListObject string
+
+// EventType defines model for EventType.
+type EventType string
+
+// FailureDiagnostic defines model for FailureDiagnostic.
+type FailureDiagnostic struct {
+	Hint            string   `json:"hint"`
+	LocalCandidates []string `json:"local_candidates"`
+}
+
 // Health defines model for Health.
 type Health struct {
 	// Checks The result of each check by name.
@@ -1052,6 +2224,14 @@ type Hold struct {
 	SourceType string    `json:"source_type"`
 }
 
+// IceServer defines model for IceServer.
+type IceServer struct {
+	// Credential Lives as long as the stream may be joined.
+	Credential *string  `json:"credential"`
+	Urls       []string `json:"urls"`
+	Username   *string  `json:"username"`
+}
+
 // IndeterminateReason defines model for IndeterminateReason.
 type IndeterminateReason string
 
@@ -1070,8 +2250,51 @@ type Index struct {
 // IndexObject defines model for Index.Object.
 type IndexObject string
 
+// IssuedApiKey An API key with the one showing of its secret.
+type IssuedApiKey struct {
+	Id       KeyId              `json:"id"`
+	Object   IssuedApiKeyObject `json:"object"`
+	Livemode bool               `json:"livemode"`
+	Status   IssuedApiKeyStatus `json:"status"`
+
+	// ApiKey Shown once.
+	ApiKey    string     `json:"api_key"`
+	CreatedAt time.Time  `json:"created_at"`
+	ExpiresAt *time.Time `json:"expires_at"`
+
+	// Hint The last four characters of the secret.
+	Hint string `json:"hint"`
+
+	// LastUsedAt Exact to a day; only kept for keys that end when idle.
+	LastUsedAt *time.Time `json:"last_used_at"`
+
+	// Legacy True for a `pk_` key of the old form.
+	Legacy      bool             `json:"legacy"`
+	Mode        IssuedApiKeyMode `json:"mode"`
+	Name        string           `json:"name"`
+	RevokedAt   *time.Time       `json:"revoked_at"`
+	RotatedFrom *KeyId           `json:"rotated_from"`
+	Scopes      []Scope          `json:"scopes"`
+	Tier        IssuedApiKeyTier `json:"tier"`
+}
+
+// IssuedApiKeyObject defines model for IssuedApiKey.Object.
+type IssuedApiKeyObject string
+
+// IssuedApiKeyStatus defines model for IssuedApiKey.Status.
+type IssuedApiKeyStatus string
+
+// IssuedApiKeyMode defines model for IssuedApiKey.Mode.
+type IssuedApiKeyMode string
+
+// IssuedApiKeyTier defines model for IssuedApiKey.Tier.
+type IssuedApiKeyTier string
+
 // JSONDocument defines model for JSONDocument.
 type JSONDocument map[string]interface{}
+
+// KeyId defines model for KeyId.
+type KeyId = string
 
 // LedgerKey defines model for LedgerKey.
 type LedgerKey struct {
@@ -1095,6 +2318,18 @@ type LedgerKeys struct {
 
 // Metadata The caller's own strings.
 type Metadata map[string]string
+
+// Meter A balance-shaped meter carries `balance`, a period-shaped one `used` and `resets_at`.
+type Meter struct {
+	Balance *float64 `json:"balance,omitempty"`
+
+	// Limit Null for unlimited or pay-as-you-go.
+	Limit    *float64   `json:"limit"`
+	Meter    string     `json:"meter"`
+	ResetsAt *time.Time `json:"resets_at,omitempty"`
+	Unit     string     `json:"unit"`
+	Used     *float64   `json:"used,omitempty"`
+}
 
 // MeteringRule defines model for MeteringRule.
 type MeteringRule string
@@ -1144,6 +2379,21 @@ type NarrativeStatus string
 // ParseMode How the compiled query came to be.
 type ParseMode string
 
+// ParseRequest defines model for ParseRequest.
+type ParseRequest struct {
+	Prompt string `json:"prompt"`
+}
+
+// ParsedPrompt defines model for ParsedPrompt.
+type ParsedPrompt struct {
+	// CompiledQuery The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	CompiledQuery CompiledQuery         `json:"compiled_query"`
+	ParseMode     ParsedPromptParseMode `json:"parse_mode"`
+}
+
+// ParsedPromptParseMode defines model for ParsedPrompt.ParseMode.
+type ParsedPromptParseMode string
+
 // Progress defines model for Progress.
 type Progress struct {
 	// Percent Never decreases.
@@ -1155,6 +2405,14 @@ type Progress struct {
 
 // QueryType defines model for QueryType.
 type QueryType string
+
+// Recording defines model for Recording.
+type Recording struct {
+	Status RecordingStatus `json:"status"`
+}
+
+// RecordingStatus defines model for Recording.Status.
+type RecordingStatus string
 
 // ResourceError defines model for ResourceError.
 type ResourceError struct {
@@ -1186,6 +2444,23 @@ type Result struct {
 // ResultAnswer defines model for Result.Answer.
 type ResultAnswer string
 
+// ResultsSummary defines model for ResultsSummary.
+type ResultsSummary struct {
+	// Frames The same as `result_frames`; goes away around 2026-08-28, use `result_frames`.
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	Frames         int               `json:"frames"`
+	LastDetections []StreamDetection `json:"last_detections"`
+
+	// ResultFrames Result events; they are sampled, not one for each source frame.
+	ResultFrames int `json:"result_frames"`
+}
+
+// RotateApiKeyRequest defines model for RotateApiKeyRequest.
+type RotateApiKeyRequest struct {
+	// RevokeOld End the old key at once instead of in 24 hours.
+	RevokeOld *bool `json:"revoke_old,omitempty"`
+}
+
 // SandboxKey defines model for SandboxKey.
 type SandboxKey struct {
 	Object SandboxKeyObject `json:"object"`
@@ -1210,8 +2485,15 @@ type SandboxKey struct {
 	FixtureVideoId *string        `json:"fixture_video_id"`
 	Mode           SandboxKeyMode `json:"mode"`
 
-	// Note What to do next and how to get a live key.
+	// Note What to do next.
 	Note string `json:"note"`
+
+	// Upgrade How to get a live key.
+	Upgrade struct {
+		Instructions string                  `json:"instructions"`
+		Method       SandboxKeyUpgradeMethod `json:"method"`
+		Url          string                  `json:"url"`
+	} `json:"upgrade"`
 }
 
 // SandboxKeyObject defines model for SandboxKey.Object.
@@ -1223,10 +2505,138 @@ type SandboxKeyExpectedAnswer string
 // SandboxKeyMode defines model for SandboxKey.Mode.
 type SandboxKeyMode string
 
+// SandboxKeyUpgradeMethod defines model for SandboxKey.Upgrade.Method.
+type SandboxKeyUpgradeMethod string
+
+// Scope A write scope brings its read scope.
+type Scope string
+
+// Signaling defines model for Signaling.
+type Signaling struct {
+	ExpiresAt time.Time `json:"expires_at"`
+
+	// Url The signaling WebSocket of the stream.
+	Url string `json:"url"`
+}
+
 // SignedMedia defines model for SignedMedia.
 type SignedMedia struct {
 	ExpiresAt time.Time `json:"expires_at"`
 	Url       string    `json:"url"`
+}
+
+// Stream defines model for Stream.
+type Stream struct {
+	Id        StreamId     `json:"id"`
+	Object    StreamObject `json:"object"`
+	Livemode  bool         `json:"livemode"`
+	Status    StreamStatus `json:"status"`
+	CreatedAt time.Time    `json:"created_at"`
+
+	// DurationS Live-clock seconds; only when ended.
+	DurationS         *int               `json:"duration_s"`
+	EndReason         *StreamEndReason   `json:"end_reason"`
+	EndedAt           *time.Time         `json:"ended_at"`
+	EstimatedStartS   *int               `json:"estimated_start_s"`
+	FailureDiagnostic *FailureDiagnostic `json:"failure_diagnostic"`
+	IceServers        *[]IceServer       `json:"ice_servers"`
+	Limits            *StreamLimits      `json:"limits"`
+	LiveStartedAt     *time.Time         `json:"live_started_at"`
+
+	// Metadata The caller's own strings.
+	Metadata Metadata `json:"metadata"`
+
+	// Model The canonical id.
+	Model string `json:"model"`
+
+	// Prompt As submitted.
+	Prompt        *string        `json:"prompt"`
+	Query         *CompiledQuery `json:"query"`
+	QueuePosition *int           `json:"queue_position"`
+
+	// Recording Null for streams that were not created with `recording`.
+	Recording *Recording `json:"recording"`
+
+	// ResultsSummary Only when ended.
+	ResultsSummary *ResultsSummary `json:"results_summary"`
+
+	// Signaling Where to join; null once ended.
+	Signaling *Signaling `json:"signaling"`
+
+	// Usage Only when ended.
+	Usage *StreamUsage `json:"usage"`
+}
+
+// StreamObject defines model for Stream.Object.
+type StreamObject string
+
+// StreamDetection defines model for StreamDetection.
+type StreamDetection struct {
+	Answer        StreamDetectionAnswer `json:"answer"`
+	Confidence    float64               `json:"confidence"`
+	DetectedCount *int                  `json:"detected_count"`
+	Detections    []struct {
+		// Box x, y, width, height as parts of the frame.
+		Box        []float64 `json:"box"`
+		Confidence float64   `json:"confidence"`
+		Term       string    `json:"term"`
+	} `json:"detections"`
+
+	// NarrativeUpdate Only when the narrative gained a sentence.
+	NarrativeUpdate *struct {
+		TS   float64 `json:"t_s"`
+		Text string  `json:"text"`
+	} `json:"narrative_update,omitempty"`
+	TS float64 `json:"t_s"`
+}
+
+// StreamDetectionAnswer defines model for StreamDetection.Answer.
+type StreamDetectionAnswer string
+
+// StreamEndReason `completed` only after having been live.
+type StreamEndReason string
+
+// StreamId defines model for StreamId.
+type StreamId = string
+
+// StreamLimits defines model for StreamLimits.
+type StreamLimits struct {
+	// MaxSessionS The session is cut off after so many seconds.
+	MaxSessionS int `json:"max_session_s"`
+
+	// WarnAtRemainingS The warning message comes when so many seconds are left.
+	WarnAtRemainingS int `json:"warn_at_remaining_s"`
+}
+
+// StreamRecording defines model for StreamRecording.
+type StreamRecording struct {
+	Object      StreamRecordingObject      `json:"object"`
+	Container   StreamRecordingContainer   `json:"container"`
+	ContentType StreamRecordingContentType `json:"content_type"`
+	ExpiresAt   time.Time                  `json:"expires_at"`
+	StreamId    StreamId                   `json:"stream_id"`
+
+	// Url Signed, for an hour.
+	Url string `json:"url"`
+}
+
+// StreamRecordingObject defines model for StreamRecording.Object.
+type StreamRecordingObject string
+
+// StreamRecordingContainer defines model for StreamRecording.Container.
+type StreamRecordingContainer string
+
+// StreamRecordingContentType defines model for StreamRecording.ContentType.
+type StreamRecordingContentType string
+
+// StreamStatus defines model for StreamStatus.
+type StreamStatus string
+
+// StreamUsage defines model for StreamUsage.
+type StreamUsage struct {
+	// BilledSeconds Live-clock seconds.
+	BilledSeconds      int64  `json:"billed_seconds"`
+	CreditBalanceAfter *int64 `json:"credit_balance_after"`
 }
 
 // TermConfidences defines model for TermConfidences.
@@ -1287,6 +2697,41 @@ type UnsupportedAction struct {
 	Reason  string `json:"reason"`
 }
 
+// UpgradeRequest defines model for UpgradeRequest.
+type UpgradeRequest struct {
+	// ForgeToken The token of the identity provider's device flow; verified and discarded.
+	ForgeToken *string `json:"forge_token,omitempty"`
+}
+
+// UpgradedKey defines model for UpgradedKey.
+type UpgradedKey struct {
+	Object UpgradedKeyObject `json:"object"`
+
+	// Livemode Always true.
+	Livemode bool `json:"livemode"`
+
+	// ApiKey Shown once.
+	ApiKey string `json:"api_key"`
+
+	// ClaimFlow How to get a billed key; only where first-party sessions are configured.
+	ClaimFlow *struct {
+		ClaimUrl     string `json:"claim_url"`
+		Instructions string `json:"instructions"`
+	} `json:"claim_flow,omitempty"`
+
+	// ExpiresAt The end of 30 idle days; every use moves it on.
+	ExpiresAt    time.Time       `json:"expires_at"`
+	GrantSeconds int64           `json:"grant_seconds"`
+	Note         *string         `json:"note,omitempty"`
+	Tier         UpgradedKeyTier `json:"tier"`
+}
+
+// UpgradedKeyObject defines model for UpgradedKey.Object.
+type UpgradedKeyObject string
+
+// UpgradedKeyTier defines model for UpgradedKey.Tier.
+type UpgradedKeyTier string
+
 // UploadInstructions defines model for UploadInstructions.
 type UploadInstructions struct {
 	ExpiresAt time.Time `json:"expires_at"`
@@ -1310,6 +2755,35 @@ type Usage struct {
 	Frames             *int          `json:"frames,omitempty"`
 	MeteringRule       *MeteringRule `json:"metering_rule,omitempty"`
 }
+
+// UsageMeters defines model for UsageMeters.
+type UsageMeters struct {
+	Object UsageMetersObject `json:"object"`
+
+	// AnalysesCount Use the meter `analyses.period`.
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	AnalysesCount *int64 `json:"analyses_count,omitempty"`
+
+	// CreditsRemaining Use the meter `credit_seconds`.
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	CreditsRemaining *int64 `json:"credits_remaining,omitempty"`
+
+	// CreditsUsed Use `used_seconds` of `GET /v1/credits`.
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	CreditsUsed *int64  `json:"credits_used,omitempty"`
+	Meters      []Meter `json:"meters"`
+
+	// PeriodEnd Use `resets_at` of a meter.
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	PeriodEnd *time.Time `json:"period_end,omitempty"`
+
+	// SecondsProcessed Use the meter `seconds_processed.period`.
+	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
+	SecondsProcessed *int64 `json:"seconds_processed,omitempty"`
+}
+
+// UsageMetersObject defines model for UsageMeters.Object.
+type UsageMetersObject string
 
 // Video defines model for Video.
 type Video struct {
@@ -1390,6 +2864,64 @@ type Violation struct {
 // ViolationCode defines model for Violation.Code.
 type ViolationCode string
 
+// WebhookDelivery defines model for WebhookDelivery.
+type WebhookDelivery struct {
+	Id           string                `json:"id"`
+	Object       WebhookDeliveryObject `json:"object"`
+	Status       WebhookDeliveryStatus `json:"status"`
+	AttemptCount int                   `json:"attempt_count"`
+	CreatedAt    time.Time             `json:"created_at"`
+	DeliveredAt  *time.Time            `json:"delivered_at"`
+
+	// EventId Stable across retries; dedupe on it.
+	EventId            string     `json:"event_id"`
+	EventType          EventType  `json:"event_type"`
+	LastAttemptAt      *time.Time `json:"last_attempt_at"`
+	LastError          *string    `json:"last_error"`
+	LastResponseStatus *int       `json:"last_response_status"`
+	NextAttemptAt      *time.Time `json:"next_attempt_at"`
+}
+
+// WebhookDeliveryObject defines model for WebhookDelivery.Object.
+type WebhookDeliveryObject string
+
+// WebhookDeliveryStatus defines model for WebhookDelivery.Status.
+type WebhookDeliveryStatus string
+
+// WebhookEndpoint defines model for WebhookEndpoint.
+type WebhookEndpoint struct {
+	Id             string                         `json:"id"`
+	Object         WebhookEndpointObject          `json:"object"`
+	Status         WebhookEndpointStatus          `json:"status"`
+	CreatedAt      time.Time                      `json:"created_at"`
+	Description    *string                        `json:"description"`
+	DisabledReason *WebhookEndpointDisabledReason `json:"disabled_reason"`
+	Events         []EventType                    `json:"events"`
+	LastSuccessAt  *time.Time                     `json:"last_success_at"`
+
+	// Secret Only in the answers that make one: on create and on rotation.
+	Secret *string `json:"secret,omitempty"`
+	Url    string  `json:"url"`
+}
+
+// WebhookEndpointObject defines model for WebhookEndpoint.Object.
+type WebhookEndpointObject string
+
+// WebhookEndpointStatus defines model for WebhookEndpoint.Status.
+type WebhookEndpointStatus string
+
+// WebhookEndpointDisabledReason defines model for WebhookEndpoint.DisabledReason.
+type WebhookEndpointDisabledReason string
+
+// WebhookOverride Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
+type WebhookOverride struct {
+	// Events Which events; all of the resource when absent.
+	Events *[]EventType `json:"events,omitempty"`
+
+	// Url A public https URL.
+	Url string `json:"url"`
+}
+
 // AnalysisIdPath defines model for AnalysisIdPath.
 type AnalysisIdPath = string
 
@@ -1420,6 +2952,9 @@ type StartingAfter = string
 // VideoIdPath defines model for VideoIdPath.
 type VideoIdPath = string
 
+// BadGateway defines model for BadGateway.
+type BadGateway = Error
+
 // BadRequest defines model for BadRequest.
 type BadRequest = Error
 
@@ -1428,6 +2963,9 @@ type Conflict = Error
 
 // Forbidden defines model for Forbidden.
 type Forbidden = Error
+
+// Gone defines model for Gone.
+type Gone = Error
 
 // InternalError defines model for InternalError.
 type InternalError = Error
@@ -1455,6 +2993,12 @@ type Unprocessable = Error
 
 // UnsupportedMediaType defines model for UnsupportedMediaType.
 type UnsupportedMediaType = Error
+
+// GetClaimPageParams defines parameters for GetClaimPage.
+type GetClaimPageParams struct {
+	// Code The code that the claim address carries.
+	Code *string `form:"code,omitempty" json:"code,omitempty"`
+}
 
 // ListAnalysesParams defines parameters for ListAnalyses.
 type ListAnalysesParams struct {
@@ -1493,10 +3037,48 @@ type CreateAnalysisParams struct {
 	Prefer *string `json:"Prefer,omitempty"`
 }
 
+// CreateAnalysisBatchParams defines parameters for CreateAnalysisBatch.
+type CreateAnalysisBatchParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // StreamAnalysisParams defines parameters for StreamAnalysis.
 type StreamAnalysisParams struct {
 	// LastEventID The id of the last event that was received.
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
+}
+
+// RerunAnalysisParams defines parameters for RerunAnalysis.
+type RerunAnalysisParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// ListApiKeysParams defines parameters for ListApiKeys.
+type ListApiKeysParams struct {
+	// Limit How many items a page has at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+
+	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+
+	// CreatedAfter Only what was created at or after this time.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only what was created at or before this time.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+}
+
+// ListChangesParams defines parameters for ListChanges.
+type ListChangesParams struct {
+	// Type Only changes of this type.
+	Type *ChangeType `form:"type,omitempty" json:"type,omitempty"`
 }
 
 // GetCreditsParams defines parameters for GetCredits.
@@ -1518,6 +3100,36 @@ type GetCreditsParams struct {
 
 	// CreatedBefore Only what was created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+}
+
+// ListEventsParams defines parameters for ListEvents.
+type ListEventsParams struct {
+	// Limit How many items a page has at most.
+	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+
+	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+
+	// Type Only events of this type.
+	Type *EventType `form:"type,omitempty" json:"type,omitempty"`
+
+	// ResourceId Only events of this video, analysis or stream.
+	ResourceId *string `form:"resource_id,omitempty" json:"resource_id,omitempty"`
+
+	// CreatedAfter Only what was created at or after this time.
+	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
+
+	// CreatedBefore Only what was created at or before this time.
+	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
+}
+
+// StreamEventsParams defines parameters for StreamEvents.
+type StreamEventsParams struct {
+	// LastEventID The id of the last event that was received.
+	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
 // ListVideosParams defines parameters for ListVideos.
@@ -1572,8 +3184,29 @@ type ListVideoAnalysesParams struct {
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
+// DecideClaimFormdataRequestBody defines body for DecideClaim for application/x-www-form-urlencoded ContentType.
+type DecideClaimFormdataRequestBody = ClaimDecision
+
 // CreateAnalysisJSONRequestBody defines body for CreateAnalysis for application/json ContentType.
 type CreateAnalysisJSONRequestBody = CreateAnalysisRequest
+
+// CreateAnalysisBatchJSONRequestBody defines body for CreateAnalysisBatch for application/json ContentType.
+type CreateAnalysisBatchJSONRequestBody = CreateAnalysisBatchRequest
+
+// CreateApiKeyJSONRequestBody defines body for CreateApiKey for application/json ContentType.
+type CreateApiKeyJSONRequestBody = CreateApiKeyRequest
+
+// RotateApiKeyJSONRequestBody defines body for RotateApiKey for application/json ContentType.
+type RotateApiKeyJSONRequestBody = RotateApiKeyRequest
+
+// CreateClientTokenJSONRequestBody defines body for CreateClientToken for application/json ContentType.
+type CreateClientTokenJSONRequestBody = CreateClientTokenRequest
+
+// UpgradeKeyJSONRequestBody defines body for UpgradeKey for application/json ContentType.
+type UpgradeKeyJSONRequestBody = UpgradeRequest
+
+// ParsePromptJSONRequestBody defines body for ParsePrompt for application/json ContentType.
+type ParsePromptJSONRequestBody = ParseRequest
 
 // CreateVideoJSONRequestBody defines body for CreateVideo for application/json ContentType.
 type CreateVideoJSONRequestBody = CreateVideoRequest
@@ -1679,6 +3312,143 @@ func (t *AnalysisOrPreview) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// AsVideo returns the union data inside the Event_Data as a Video
+func (t Event_Data) AsVideo() (Video, error) {
+	var body Video
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromVideo overwrites any union data inside the Event_Data as the provided Video
+func (t *Event_Data) FromVideo(v Video) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"object":"video"}`))
+	t.union = b
+	return err
+}
+
+// MergeVideo performs a merge with any union data inside the Event_Data, using the provided Video
+func (t *Event_Data) MergeVideo(v Video) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"object":"video"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsAnalysis returns the union data inside the Event_Data as a Analysis
+func (t Event_Data) AsAnalysis() (Analysis, error) {
+	var body Analysis
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromAnalysis overwrites any union data inside the Event_Data as the provided Analysis
+func (t *Event_Data) FromAnalysis(v Analysis) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"object":"analysis"}`))
+	t.union = b
+	return err
+}
+
+// MergeAnalysis performs a merge with any union data inside the Event_Data, using the provided Analysis
+func (t *Event_Data) MergeAnalysis(v Analysis) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"object":"analysis"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsStream returns the union data inside the Event_Data as a Stream
+func (t Event_Data) AsStream() (Stream, error) {
+	var body Stream
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromStream overwrites any union data inside the Event_Data as the provided Stream
+func (t *Event_Data) FromStream(v Stream) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"object":"stream"}`))
+	t.union = b
+	return err
+}
+
+// MergeStream performs a merge with any union data inside the Event_Data, using the provided Stream
+func (t *Event_Data) MergeStream(v Stream) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	b, err = runtime.JSONMerge(b, []byte(`{"object":"stream"}`))
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t Event_Data) Discriminator() (string, error) {
+	var discriminator struct {
+		Discriminator string `json:"object"`
+	}
+	err := json.Unmarshal(t.union, &discriminator)
+	return discriminator.Discriminator, err
+}
+
+func (t Event_Data) ValueByDiscriminator() (interface{}, error) {
+	discriminator, err := t.Discriminator()
+	if err != nil {
+		return nil, err
+	}
+	switch discriminator {
+	case "analysis":
+		return t.AsAnalysis()
+	case "stream":
+		return t.AsStream()
+	case "video":
+		return t.AsVideo()
+	default:
+		return nil, errors.New("unknown discriminator value: " + discriminator)
+	}
+}
+
+func (t Event_Data) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *Event_Data) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
+
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
 	// GetIndex Index of the machine-readable surfaces
@@ -1687,15 +3457,30 @@ type ServerInterface interface {
 	// GetLedgerKeys The public keys of the ledger's checkpoints
 	// (GET /.well-known/vqa-ledger-keys.json)
 	GetLedgerKeys(w http.ResponseWriter, r *http.Request)
+	// GetClaimPage The page on which a person approves a key
+	// (GET /claim)
+	GetClaimPage(w http.ResponseWriter, r *http.Request, params GetClaimPageParams)
+	// DecideClaim Approve or refuse a key
+	// (POST /claim)
+	DecideClaim(w http.ResponseWriter, r *http.Request)
 	// GetDocs Where the documentation is
 	// (GET /docs)
 	GetDocs(w http.ResponseWriter, r *http.Request)
+	// GetDocsAsset A file of the rendered reference
+	// (GET /docs/assets/{file})
+	GetDocsAsset(w http.ResponseWriter, r *http.Request, file string)
+	// GetChangelogDocs The changelog for people
+	// (GET /docs/changelog)
+	GetChangelogDocs(w http.ResponseWriter, r *http.Request)
 	// GetErrorDocs The error registry for people
 	// (GET /docs/errors)
 	GetErrorDocs(w http.ResponseWriter, r *http.Request)
 	// GetQuestionDocs Which questions are answered
 	// (GET /docs/questions)
 	GetQuestionDocs(w http.ResponseWriter, r *http.Request)
+	// GetQuickstart The main flow in curl, TypeScript and Python
+	// (GET /docs/quickstart)
+	GetQuickstart(w http.ResponseWriter, r *http.Request)
 	// GetHealth Whether the program runs
 	// (GET /healthz)
 	GetHealth(w http.ResponseWriter, r *http.Request)
@@ -1714,6 +3499,9 @@ type ServerInterface interface {
 	// CreateAnalysis Ask a question
 	// (POST /v1/analyses)
 	CreateAnalysis(w http.ResponseWriter, r *http.Request, params CreateAnalysisParams)
+	// CreateAnalysisBatch Ask several questions about one video
+	// (POST /v1/analyses/batch)
+	CreateAnalysisBatch(w http.ResponseWriter, r *http.Request, params CreateAnalysisBatchParams)
 	// GetAnalysis Read an analysis
 	// (GET /v1/analyses/{id})
 	GetAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath)
@@ -1723,21 +3511,75 @@ type ServerInterface interface {
 	// StreamAnalysis Follow an analysis
 	// (GET /v1/analyses/{id}/events)
 	StreamAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params StreamAnalysisParams)
+	// RerunAnalysis Run a failed analysis again, free of charge
+	// (POST /v1/analyses/{id}/rerun)
+	RerunAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params RerunAnalysisParams)
+	// ListApiKeys List API keys
+	// (GET /v1/api-keys)
+	ListApiKeys(w http.ResponseWriter, r *http.Request, params ListApiKeysParams)
+	// CreateApiKey Create an API key
+	// (POST /v1/api-keys)
+	CreateApiKey(w http.ResponseWriter, r *http.Request)
+	// RevokeApiKey Revoke an API key
+	// (DELETE /v1/api-keys/{id})
+	RevokeApiKey(w http.ResponseWriter, r *http.Request, id string)
+	// GetApiKey Read an API key
+	// (GET /v1/api-keys/{id})
+	GetApiKey(w http.ResponseWriter, r *http.Request, id string)
+	// RotateApiKey Replace an API key
+	// (POST /v1/api-keys/{id}/rotate)
+	RotateApiKey(w http.ResponseWriter, r *http.Request, id string)
+	// ListChanges What changed in the contract, and when
+	// (GET /v1/changelog)
+	ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams)
+	// CreateClientToken Mint a client token
+	// (POST /v1/client_tokens)
+	CreateClientToken(w http.ResponseWriter, r *http.Request)
 	// GetCreditPricing The prices
 	// (GET /v1/credit-pricing)
 	GetCreditPricing(w http.ResponseWriter, r *http.Request)
 	// GetCredits The balance and its ledger
 	// (GET /v1/credits)
 	GetCredits(w http.ResponseWriter, r *http.Request, params GetCreditsParams)
+	// ListDemoVideos Demo videos with computed answers
+	// (GET /v1/demo-videos)
+	ListDemoVideos(w http.ResponseWriter, r *http.Request)
+	// GetDemoThumbnail The thumbnail of a demo video
+	// (GET /v1/demo-videos/{id}/thumbnail.jpg)
+	GetDemoThumbnail(w http.ResponseWriter, r *http.Request, id string)
+	// GetDemoVideoFile The bytes of a demo video
+	// (GET /v1/demo-videos/{id}/video.mp4)
+	GetDemoVideoFile(w http.ResponseWriter, r *http.Request, id string)
 	// ListErrors The error registry
 	// (GET /v1/errors)
 	ListErrors(w http.ResponseWriter, r *http.Request)
+	// ListEvents List events
+	// (GET /v1/events)
+	ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams)
+	// StreamEvents Follow events
+	// (GET /v1/events/stream)
+	StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams)
+	// GetEvent Read an event
+	// (GET /v1/events/{id})
+	GetEvent(w http.ResponseWriter, r *http.Request, id string)
+	// RequestDeviceCode Ask for a billed live key
+	// (POST /v1/keys/request)
+	RequestDeviceCode(w http.ResponseWriter, r *http.Request)
+	// GetDeviceCode Poll a request for a billed live key
+	// (GET /v1/keys/request/{code})
+	GetDeviceCode(w http.ResponseWriter, r *http.Request, code string)
+	// UpgradeKey Turn a sandbox into a free live account
+	// (POST /v1/keys/upgrade)
+	UpgradeKey(w http.ResponseWriter, r *http.Request)
 	// ListModels The model catalog
 	// (GET /v1/models)
 	ListModels(w http.ResponseWriter, r *http.Request)
 	// GetContract This contract
 	// (GET /v1/openapi.json)
 	GetContract(w http.ResponseWriter, r *http.Request)
+	// ParsePrompt Compile a prompt
+	// (POST /v1/parse)
+	ParsePrompt(w http.ResponseWriter, r *http.Request)
 	// CreateSandbox Get a test key
 	// (POST /v1/sandbox)
 	CreateSandbox(w http.ResponseWriter, r *http.Request)
@@ -1750,6 +3592,9 @@ type ServerInterface interface {
 	// GetTestFixtureVideo The bytes of the fixture video
 	// (GET /v1/test-fixture/video.mp4)
 	GetTestFixtureVideo(w http.ResponseWriter, r *http.Request)
+	// GetUsage Usage meters
+	// (GET /v1/usage)
+	GetUsage(w http.ResponseWriter, r *http.Request)
 	// ListVideos List videos
 	// (GET /v1/videos)
 	ListVideos(w http.ResponseWriter, r *http.Request, params ListVideosParams)
@@ -1786,9 +3631,33 @@ func (_ Unimplemented) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// GetClaimPage The page on which a person approves a key
+// (GET /claim)
+func (_ Unimplemented) GetClaimPage(w http.ResponseWriter, r *http.Request, params GetClaimPageParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// DecideClaim Approve or refuse a key
+// (POST /claim)
+func (_ Unimplemented) DecideClaim(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // GetDocs Where the documentation is
 // (GET /docs)
 func (_ Unimplemented) GetDocs(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDocsAsset A file of the rendered reference
+// (GET /docs/assets/{file})
+func (_ Unimplemented) GetDocsAsset(w http.ResponseWriter, r *http.Request, file string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetChangelogDocs The changelog for people
+// (GET /docs/changelog)
+func (_ Unimplemented) GetChangelogDocs(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1801,6 +3670,12 @@ func (_ Unimplemented) GetErrorDocs(w http.ResponseWriter, r *http.Request) {
 // GetQuestionDocs Which questions are answered
 // (GET /docs/questions)
 func (_ Unimplemented) GetQuestionDocs(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetQuickstart The main flow in curl, TypeScript and Python
+// (GET /docs/quickstart)
+func (_ Unimplemented) GetQuickstart(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1840,6 +3715,12 @@ func (_ Unimplemented) CreateAnalysis(w http.ResponseWriter, r *http.Request, pa
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// CreateAnalysisBatch Ask several questions about one video
+// (POST /v1/analyses/batch)
+func (_ Unimplemented) CreateAnalysisBatch(w http.ResponseWriter, r *http.Request, params CreateAnalysisBatchParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // GetAnalysis Read an analysis
 // (GET /v1/analyses/{id})
 func (_ Unimplemented) GetAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath) {
@@ -1858,6 +3739,54 @@ func (_ Unimplemented) StreamAnalysis(w http.ResponseWriter, r *http.Request, id
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// RerunAnalysis Run a failed analysis again, free of charge
+// (POST /v1/analyses/{id}/rerun)
+func (_ Unimplemented) RerunAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params RerunAnalysisParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListApiKeys List API keys
+// (GET /v1/api-keys)
+func (_ Unimplemented) ListApiKeys(w http.ResponseWriter, r *http.Request, params ListApiKeysParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateApiKey Create an API key
+// (POST /v1/api-keys)
+func (_ Unimplemented) CreateApiKey(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RevokeApiKey Revoke an API key
+// (DELETE /v1/api-keys/{id})
+func (_ Unimplemented) RevokeApiKey(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetApiKey Read an API key
+// (GET /v1/api-keys/{id})
+func (_ Unimplemented) GetApiKey(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RotateApiKey Replace an API key
+// (POST /v1/api-keys/{id}/rotate)
+func (_ Unimplemented) RotateApiKey(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListChanges What changed in the contract, and when
+// (GET /v1/changelog)
+func (_ Unimplemented) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// CreateClientToken Mint a client token
+// (POST /v1/client_tokens)
+func (_ Unimplemented) CreateClientToken(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // GetCreditPricing The prices
 // (GET /v1/credit-pricing)
 func (_ Unimplemented) GetCreditPricing(w http.ResponseWriter, r *http.Request) {
@@ -1870,9 +3799,63 @@ func (_ Unimplemented) GetCredits(w http.ResponseWriter, r *http.Request, params
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
+// ListDemoVideos Demo videos with computed answers
+// (GET /v1/demo-videos)
+func (_ Unimplemented) ListDemoVideos(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDemoThumbnail The thumbnail of a demo video
+// (GET /v1/demo-videos/{id}/thumbnail.jpg)
+func (_ Unimplemented) GetDemoThumbnail(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDemoVideoFile The bytes of a demo video
+// (GET /v1/demo-videos/{id}/video.mp4)
+func (_ Unimplemented) GetDemoVideoFile(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
 // ListErrors The error registry
 // (GET /v1/errors)
 func (_ Unimplemented) ListErrors(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ListEvents List events
+// (GET /v1/events)
+func (_ Unimplemented) ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// StreamEvents Follow events
+// (GET /v1/events/stream)
+func (_ Unimplemented) StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetEvent Read an event
+// (GET /v1/events/{id})
+func (_ Unimplemented) GetEvent(w http.ResponseWriter, r *http.Request, id string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// RequestDeviceCode Ask for a billed live key
+// (POST /v1/keys/request)
+func (_ Unimplemented) RequestDeviceCode(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetDeviceCode Poll a request for a billed live key
+// (GET /v1/keys/request/{code})
+func (_ Unimplemented) GetDeviceCode(w http.ResponseWriter, r *http.Request, code string) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// UpgradeKey Turn a sandbox into a free live account
+// (POST /v1/keys/upgrade)
+func (_ Unimplemented) UpgradeKey(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1885,6 +3868,12 @@ func (_ Unimplemented) ListModels(w http.ResponseWriter, r *http.Request) {
 // GetContract This contract
 // (GET /v1/openapi.json)
 func (_ Unimplemented) GetContract(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// ParsePrompt Compile a prompt
+// (POST /v1/parse)
+func (_ Unimplemented) ParsePrompt(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1909,6 +3898,12 @@ func (_ Unimplemented) GetTestFixture(w http.ResponseWriter, r *http.Request) {
 // GetTestFixtureVideo The bytes of the fixture video
 // (GET /v1/test-fixture/video.mp4)
 func (_ Unimplemented) GetTestFixtureVideo(w http.ResponseWriter, r *http.Request) {
+	w.WriteHeader(http.StatusNotImplemented)
+}
+
+// GetUsage Usage meters
+// (GET /v1/usage)
+func (_ Unimplemented) GetUsage(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -1985,11 +3980,98 @@ func (siw *ServerInterfaceWrapper) GetLedgerKeys(w http.ResponseWriter, r *http.
 	handler.ServeHTTP(w, r)
 }
 
+// GetClaimPage operation middleware
+func (siw *ServerInterfaceWrapper) GetClaimPage(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params GetClaimPageParams
+
+	// ------------- Optional query parameter "code" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "code", r.URL.Query(), &params.Code, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "code"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetClaimPage(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// DecideClaim operation middleware
+func (siw *ServerInterfaceWrapper) DecideClaim(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.DecideClaim(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetDocs operation middleware
 func (siw *ServerInterfaceWrapper) GetDocs(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetDocs(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDocsAsset operation middleware
+func (siw *ServerInterfaceWrapper) GetDocsAsset(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "file" -------------
+	var file string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "file", chi.URLParam(r, "file"), &file, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "file", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDocsAsset(w, r, file)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetChangelogDocs operation middleware
+func (siw *ServerInterfaceWrapper) GetChangelogDocs(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetChangelogDocs(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2018,6 +4100,20 @@ func (siw *ServerInterfaceWrapper) GetQuestionDocs(w http.ResponseWriter, r *htt
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetQuestionDocs(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetQuickstart operation middleware
+func (siw *ServerInterfaceWrapper) GetQuickstart(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetQuickstart(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2267,6 +4363,47 @@ func (siw *ServerInterfaceWrapper) CreateAnalysis(w http.ResponseWriter, r *http
 	handler.ServeHTTP(w, r)
 }
 
+// CreateAnalysisBatch operation middleware
+func (siw *ServerInterfaceWrapper) CreateAnalysisBatch(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateAnalysisBatchParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateAnalysisBatch(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // GetAnalysis operation middleware
 func (siw *ServerInterfaceWrapper) GetAnalysis(w http.ResponseWriter, r *http.Request) {
 
@@ -2360,6 +4497,280 @@ func (siw *ServerInterfaceWrapper) StreamAnalysis(w http.ResponseWriter, r *http
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.StreamAnalysis(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RerunAnalysis operation middleware
+func (siw *ServerInterfaceWrapper) RerunAnalysis(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id AnalysisIdPath
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RerunAnalysisParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RerunAnalysis(w, r, id, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListApiKeys operation middleware
+func (siw *ServerInterfaceWrapper) ListApiKeys(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListApiKeysParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "starting_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "starting_after", r.URL.Query(), &params.StartingAfter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "starting_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "starting_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "ending_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ending_before", r.URL.Query(), &params.EndingBefore, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "ending_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "ending_before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_after", r.URL.Query(), &params.CreatedAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_before", r.URL.Query(), &params.CreatedBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_before", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListApiKeys(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateApiKey operation middleware
+func (siw *ServerInterfaceWrapper) CreateApiKey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateApiKey(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RevokeApiKey operation middleware
+func (siw *ServerInterfaceWrapper) RevokeApiKey(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RevokeApiKey(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetApiKey operation middleware
+func (siw *ServerInterfaceWrapper) GetApiKey(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetApiKey(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RotateApiKey operation middleware
+func (siw *ServerInterfaceWrapper) RotateApiKey(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RotateApiKey(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListChanges operation middleware
+func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListChangesParams
+
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", r.URL.Query(), &params.Type, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "type"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "type", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListChanges(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// CreateClientToken operation middleware
+func (siw *ServerInterfaceWrapper) CreateClientToken(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.CreateClientToken(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2481,11 +4892,309 @@ func (siw *ServerInterfaceWrapper) GetCredits(w http.ResponseWriter, r *http.Req
 	handler.ServeHTTP(w, r)
 }
 
+// ListDemoVideos operation middleware
+func (siw *ServerInterfaceWrapper) ListDemoVideos(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListDemoVideos(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDemoThumbnail operation middleware
+func (siw *ServerInterfaceWrapper) GetDemoThumbnail(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDemoThumbnail(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDemoVideoFile operation middleware
+func (siw *ServerInterfaceWrapper) GetDemoVideoFile(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDemoVideoFile(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
 // ListErrors operation middleware
 func (siw *ServerInterfaceWrapper) ListErrors(w http.ResponseWriter, r *http.Request) {
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.ListErrors(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ListEvents operation middleware
+func (siw *ServerInterfaceWrapper) ListEvents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params ListEventsParams
+
+	// ------------- Optional query parameter "limit" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "limit", r.URL.Query(), &params.Limit, runtime.BindQueryParameterOptions{Type: "integer", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "limit"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "limit", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "starting_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "starting_after", r.URL.Query(), &params.StartingAfter, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "starting_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "starting_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "ending_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "ending_before", r.URL.Query(), &params.EndingBefore, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "ending_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "ending_before", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "type" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "type", r.URL.Query(), &params.Type, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "type"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "type", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "resource_id" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "resource_id", r.URL.Query(), &params.ResourceId, runtime.BindQueryParameterOptions{Type: "string", Format: ""})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "resource_id"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "resource_id", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_after" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_after", r.URL.Query(), &params.CreatedAfter, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_after"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_after", Err: err})
+		}
+		return
+	}
+
+	// ------------- Optional query parameter "created_before" -------------
+
+	err = runtime.BindQueryParameterWithOptions("form", true, false, "created_before", r.URL.Query(), &params.CreatedBefore, runtime.BindQueryParameterOptions{Type: "string", Format: "date-time"})
+	if err != nil {
+		var requiredError *runtime.RequiredParameterError
+		if errors.As(err, &requiredError) {
+			siw.ErrorHandlerFunc(w, r, &RequiredParamError{ParamName: "created_before"})
+		} else {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "created_before", Err: err})
+		}
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ListEvents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// StreamEvents operation middleware
+func (siw *ServerInterfaceWrapper) StreamEvents(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params StreamEventsParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Last-Event-ID" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Last-Event-ID")]; found {
+		var LastEventID string
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Last-Event-ID", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Last-Event-ID", valueList[0], &LastEventID, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Last-Event-ID", Err: err})
+			return
+		}
+
+		params.LastEventID = &LastEventID
+
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.StreamEvents(w, r, params)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetEvent operation middleware
+func (siw *ServerInterfaceWrapper) GetEvent(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "id" -------------
+	var id string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "id", chi.URLParam(r, "id"), &id, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "id", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetEvent(w, r, id)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// RequestDeviceCode operation middleware
+func (siw *ServerInterfaceWrapper) RequestDeviceCode(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.RequestDeviceCode(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetDeviceCode operation middleware
+func (siw *ServerInterfaceWrapper) GetDeviceCode(w http.ResponseWriter, r *http.Request) {
+
+	var err error
+	_ = err
+
+	// ------------- Path parameter "code" -------------
+	var code string
+
+	err = runtime.BindStyledParameterWithOptions("simple", "code", chi.URLParam(r, "code"), &code, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationPath, Explode: false, Required: true, Type: "string", Format: "", ValueIsUnescaped: r.URL.RawPath == ""})
+	if err != nil {
+		siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "code", Err: err})
+		return
+	}
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetDeviceCode(w, r, code)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// UpgradeKey operation middleware
+func (siw *ServerInterfaceWrapper) UpgradeKey(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.UpgradeKey(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2514,6 +5223,20 @@ func (siw *ServerInterfaceWrapper) GetContract(w http.ResponseWriter, r *http.Re
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetContract(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// ParsePrompt operation middleware
+func (siw *ServerInterfaceWrapper) ParsePrompt(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.ParsePrompt(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -2570,6 +5293,20 @@ func (siw *ServerInterfaceWrapper) GetTestFixtureVideo(w http.ResponseWriter, r 
 
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		siw.Handler.GetTestFixtureVideo(w, r)
+	}))
+
+	for _, middleware := range siw.HandlerMiddlewares {
+		handler = middleware(handler)
+	}
+
+	handler.ServeHTTP(w, r)
+}
+
+// GetUsage operation middleware
+func (siw *ServerInterfaceWrapper) GetUsage(w http.ResponseWriter, r *http.Request) {
+
+	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		siw.Handler.GetUsage(w, r)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -3036,13 +5773,28 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/.well-known/vqa-ledger-keys.json", wrapper.GetLedgerKeys)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/claim", wrapper.GetClaimPage)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/claim", wrapper.DecideClaim)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/docs", wrapper.GetDocs)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/docs/assets/{file}", wrapper.GetDocsAsset)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/docs/changelog", wrapper.GetChangelogDocs)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/docs/errors", wrapper.GetErrorDocs)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/docs/questions", wrapper.GetQuestionDocs)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/docs/quickstart", wrapper.GetQuickstart)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/healthz", wrapper.GetHealth)
@@ -3072,19 +5824,76 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 		r.Get(options.BaseURL+"/v1/analyses/{id}/events", wrapper.StreamAnalysis)
 	})
 	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/analyses/{id}/rerun", wrapper.RerunAnalysis)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/analyses/batch", wrapper.CreateAnalysisBatch)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/api-keys", wrapper.ListApiKeys)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/api-keys", wrapper.CreateApiKey)
+	})
+	r.Group(func(r chi.Router) {
+		r.Delete(options.BaseURL+"/v1/api-keys/{id}", wrapper.RevokeApiKey)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/api-keys/{id}", wrapper.GetApiKey)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/api-keys/{id}/rotate", wrapper.RotateApiKey)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/changelog", wrapper.ListChanges)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/client_tokens", wrapper.CreateClientToken)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/credit-pricing", wrapper.GetCreditPricing)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/credits", wrapper.GetCredits)
 	})
 	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/demo-videos", wrapper.ListDemoVideos)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/demo-videos/{id}/thumbnail.jpg", wrapper.GetDemoThumbnail)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/demo-videos/{id}/video.mp4", wrapper.GetDemoVideoFile)
+	})
+	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/errors", wrapper.ListErrors)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/events", wrapper.ListEvents)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/events/{id}", wrapper.GetEvent)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/events/stream", wrapper.StreamEvents)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/keys/request", wrapper.RequestDeviceCode)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/keys/request/{code}", wrapper.GetDeviceCode)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/keys/upgrade", wrapper.UpgradeKey)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/models", wrapper.ListModels)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/openapi.json", wrapper.GetContract)
+	})
+	r.Group(func(r chi.Router) {
+		r.Post(options.BaseURL+"/v1/parse", wrapper.ParsePrompt)
 	})
 	r.Group(func(r chi.Router) {
 		r.Post(options.BaseURL+"/v1/sandbox", wrapper.CreateSandbox)
@@ -3097,6 +5906,9 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/test-fixture/video.mp4", wrapper.GetTestFixtureVideo)
+	})
+	r.Group(func(r chi.Router) {
+		r.Get(options.BaseURL+"/v1/usage", wrapper.GetUsage)
 	})
 	r.Group(func(r chi.Router) {
 		r.Get(options.BaseURL+"/v1/videos", wrapper.ListVideos)
@@ -3120,19 +5932,28 @@ func HandlerWithOptions(si ServerInterface, options ChiServerOptions) http.Handl
 	return r
 }
 
+type BadGatewayJSONResponse Error
+
 type BadRequestJSONResponse Error
 
 type ConflictJSONResponse Error
 
 type ForbiddenJSONResponse Error
 
+type GoneJSONResponse Error
+
 type InternalErrorJSONResponse Error
 
 type NotFoundJSONResponse Error
 
+type NotModifiedResponse struct {
+}
+
 type PayloadTooLargeJSONResponse Error
 
 type PaymentRequiredJSONResponse Error
+
+type RangeNotSatisfiableTextResponse string
 
 type TooManyRequestsJSONResponse Error
 
@@ -3161,6 +5982,27 @@ func (response GetIndex200JSONResponse) VisitGetIndexResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetIndex304Response = NotModifiedResponse
+
+func (response GetIndex304Response) VisitGetIndexResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetIndex429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetIndex429JSONResponse) VisitGetIndexResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -3200,6 +6042,27 @@ func (response GetLedgerKeys200JSONResponse) VisitGetLedgerKeysResponse(w http.R
 	return err
 }
 
+type GetLedgerKeys304Response = NotModifiedResponse
+
+func (response GetLedgerKeys304Response) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetLedgerKeys429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetLedgerKeys429JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetLedgerKeys500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetLedgerKeys500JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
@@ -3217,6 +6080,274 @@ func (response GetLedgerKeys500JSONResponse) VisitGetLedgerKeysResponse(w http.R
 type GetLedgerKeys503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetLedgerKeys503JSONResponse) VisitGetLedgerKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetClaimPageRequestObject struct {
+	Params GetClaimPageParams
+}
+
+type GetClaimPageResponseObject interface {
+	VisitGetClaimPageResponse(w http.ResponseWriter) error
+}
+
+type GetClaimPage200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetClaimPage200TexthtmlResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetClaimPage400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response GetClaimPage400JSONResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetClaimPage429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetClaimPage429JSONResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetClaimPage500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetClaimPage500JSONResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetClaimPage503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetClaimPage503JSONResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaimRequestObject struct {
+	Body *DecideClaimFormdataRequestBody
+}
+
+type DecideClaimResponseObject interface {
+	VisitDecideClaimResponse(w http.ResponseWriter) error
+}
+
+type DecideClaim200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response DecideClaim200TexthtmlResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type DecideClaim400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DecideClaim400JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response DecideClaim401JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response DecideClaim403JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response DecideClaim404JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim409JSONResponse struct{ ConflictJSONResponse }
+
+func (response DecideClaim409JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim410JSONResponse struct{ GoneJSONResponse }
+
+func (response DecideClaim410JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(410)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response DecideClaim413JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response DecideClaim415JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response DecideClaim429JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response DecideClaim500JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response DecideClaim503JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3255,9 +6386,215 @@ func (response GetDocs200TexthtmlResponse) VisitGetDocsResponse(w http.ResponseW
 	return err
 }
 
+type GetDocs429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetDocs429JSONResponse) VisitGetDocsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetDocs500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetDocs500JSONResponse) VisitGetDocsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDocsAssetRequestObject struct {
+	File string `json:"file"`
+}
+
+type GetDocsAssetResponseObject interface {
+	VisitGetDocsAssetResponse(w http.ResponseWriter) error
+}
+
+type GetDocsAsset200Fontwoff2Response struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDocsAsset200Fontwoff2Response) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "font/woff2")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDocsAsset200ImagesvgXmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDocsAsset200ImagesvgXmlResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "image/svg+xml")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDocsAsset200TextcssResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDocsAsset200TextcssResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/css")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDocsAsset200TextjavascriptResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDocsAsset200TextjavascriptResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/javascript")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDocsAsset304Response = NotModifiedResponse
+
+func (response GetDocsAsset304Response) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetDocsAsset404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetDocsAsset404JSONResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDocsAsset429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetDocsAsset429JSONResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDocsAsset500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetDocsAsset500JSONResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetChangelogDocsRequestObject struct {
+}
+
+type GetChangelogDocsResponseObject interface {
+	VisitGetChangelogDocsResponse(w http.ResponseWriter) error
+}
+
+type GetChangelogDocs200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetChangelogDocs200TexthtmlResponse) VisitGetChangelogDocsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetChangelogDocs429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetChangelogDocs429JSONResponse) VisitGetChangelogDocsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetChangelogDocs500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetChangelogDocs500JSONResponse) VisitGetChangelogDocsResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3293,6 +6630,20 @@ func (response GetErrorDocs200TexthtmlResponse) VisitGetErrorDocsResponse(w http
 		defer closer.Close()
 	}
 	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetErrorDocs429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetErrorDocs429JSONResponse) VisitGetErrorDocsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
 	return err
 }
 
@@ -3337,9 +6688,78 @@ func (response GetQuestionDocs200TexthtmlResponse) VisitGetQuestionDocsResponse(
 	return err
 }
 
+type GetQuestionDocs429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetQuestionDocs429JSONResponse) VisitGetQuestionDocsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetQuestionDocs500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetQuestionDocs500JSONResponse) VisitGetQuestionDocsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetQuickstartRequestObject struct {
+}
+
+type GetQuickstartResponseObject interface {
+	VisitGetQuickstartResponse(w http.ResponseWriter) error
+}
+
+type GetQuickstart200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetQuickstart200TexthtmlResponse) VisitGetQuickstartResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetQuickstart429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetQuickstart429JSONResponse) VisitGetQuickstartResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetQuickstart500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetQuickstart500JSONResponse) VisitGetQuickstartResponse(w http.ResponseWriter) error {
 
 	var buf bytes.Buffer
 	if err := json.NewEncoder(&buf).Encode(response); err != nil {
@@ -3482,6 +6902,20 @@ func (response GetRobots200TextResponse) VisitGetRobotsResponse(w http.ResponseW
 	w.WriteHeader(200)
 
 	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetRobots429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetRobots429JSONResponse) VisitGetRobotsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
 	return err
 }
 
@@ -3834,6 +7268,213 @@ func (response CreateAnalysis503JSONResponse) VisitCreateAnalysisResponse(w http
 	return err
 }
 
+type CreateAnalysisBatchRequestObject struct {
+	Params CreateAnalysisBatchParams
+	Body   *CreateAnalysisBatchJSONRequestBody
+}
+
+type CreateAnalysisBatchResponseObject interface {
+	VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error
+}
+
+type CreateAnalysisBatch200JSONResponse AnalysisBatchPreview
+
+func (response CreateAnalysisBatch200JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch202JSONResponse AnalysisBatch
+
+func (response CreateAnalysisBatch202JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateAnalysisBatch400JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CreateAnalysisBatch401JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch402JSONResponse struct{ PaymentRequiredJSONResponse }
+
+func (response CreateAnalysisBatch402JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(402)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreateAnalysisBatch403JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateAnalysisBatch404JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateAnalysisBatch409JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response CreateAnalysisBatch413JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response CreateAnalysisBatch415JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response CreateAnalysisBatch422JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response CreateAnalysisBatch429JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CreateAnalysisBatch500JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateAnalysisBatch503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CreateAnalysisBatch503JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetAnalysisRequestObject struct {
 	Id AnalysisIdPath `json:"id"`
 }
@@ -3854,6 +7495,13 @@ func (response GetAnalysis200JSONResponse) VisitGetAnalysisResponse(w http.Respo
 	w.WriteHeader(200)
 	_, err := buf.WriteTo(w)
 	return err
+}
+
+type GetAnalysis304Response = NotModifiedResponse
+
+func (response GetAnalysis304Response) VisitGetAnalysisResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
 }
 
 type GetAnalysis401JSONResponse struct{ UnauthorizedJSONResponse }
@@ -4210,6 +7858,1016 @@ func (response StreamAnalysis503JSONResponse) VisitStreamAnalysisResponse(w http
 	return err
 }
 
+type RerunAnalysisRequestObject struct {
+	Id     AnalysisIdPath `json:"id"`
+	Params RerunAnalysisParams
+}
+
+type RerunAnalysisResponseObject interface {
+	VisitRerunAnalysisResponse(w http.ResponseWriter) error
+}
+
+type RerunAnalysis202JSONResponse Analysis
+
+func (response RerunAnalysis202JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RerunAnalysis400JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response RerunAnalysis401JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response RerunAnalysis403JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RerunAnalysis404JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RerunAnalysis409JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response RerunAnalysis429JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response RerunAnalysis500JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RerunAnalysis503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response RerunAnalysis503JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeysRequestObject struct {
+	Params ListApiKeysParams
+}
+
+type ListApiKeysResponseObject interface {
+	VisitListApiKeysResponse(w http.ResponseWriter) error
+}
+
+type ListApiKeys200JSONResponse ApiKeyList
+
+func (response ListApiKeys200JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListApiKeys400JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListApiKeys401JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListApiKeys403JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListApiKeys404JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListApiKeys429JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListApiKeys500JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListApiKeys503JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKeyRequestObject struct {
+	Body *CreateApiKeyJSONRequestBody
+}
+
+type CreateApiKeyResponseObject interface {
+	VisitCreateApiKeyResponse(w http.ResponseWriter) error
+}
+
+type CreateApiKey201JSONResponse IssuedApiKey
+
+func (response CreateApiKey201JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateApiKey400JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CreateApiKey401JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreateApiKey403JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateApiKey409JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response CreateApiKey413JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response CreateApiKey415JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response CreateApiKey429JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CreateApiKey500JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateApiKey503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CreateApiKey503JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKeyRequestObject struct {
+	Id string `json:"id"`
+}
+
+type RevokeApiKeyResponseObject interface {
+	VisitRevokeApiKeyResponse(w http.ResponseWriter) error
+}
+
+type RevokeApiKey200JSONResponse DeletedApiKey
+
+func (response RevokeApiKey200JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response RevokeApiKey401JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response RevokeApiKey403JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RevokeApiKey404JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response RevokeApiKey429JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response RevokeApiKey500JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response RevokeApiKey503JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKeyRequestObject struct {
+	Id string `json:"id"`
+}
+
+type GetApiKeyResponseObject interface {
+	VisitGetApiKeyResponse(w http.ResponseWriter) error
+}
+
+type GetApiKey200JSONResponse ApiKey
+
+func (response GetApiKey200JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey304Response = NotModifiedResponse
+
+func (response GetApiKey304Response) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetApiKey401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetApiKey401JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetApiKey403JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetApiKey404JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetApiKey429JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetApiKey500JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetApiKey503JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKeyRequestObject struct {
+	Id   string `json:"id"`
+	Body *RotateApiKeyJSONRequestBody
+}
+
+type RotateApiKeyResponseObject interface {
+	VisitRotateApiKeyResponse(w http.ResponseWriter) error
+}
+
+type RotateApiKey201JSONResponse IssuedApiKey
+
+func (response RotateApiKey201JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RotateApiKey400JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response RotateApiKey401JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response RotateApiKey403JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response RotateApiKey404JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RotateApiKey409JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response RotateApiKey413JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response RotateApiKey415JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response RotateApiKey429JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response RotateApiKey500JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response RotateApiKey503JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChangesRequestObject struct {
+	Params ListChangesParams
+}
+
+type ListChangesResponseObject interface {
+	VisitListChangesResponse(w http.ResponseWriter) error
+}
+
+type ListChanges200JSONResponse ChangeList
+
+func (response ListChanges200JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChanges304Response = NotModifiedResponse
+
+func (response ListChanges304Response) VisitListChangesResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type ListChanges400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListChanges400JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChanges429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListChanges429JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListChanges500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListChanges500JSONResponse) VisitListChangesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientTokenRequestObject struct {
+	Body *CreateClientTokenJSONRequestBody
+}
+
+type CreateClientTokenResponseObject interface {
+	VisitCreateClientTokenResponse(w http.ResponseWriter) error
+}
+
+type CreateClientToken201JSONResponse ClientToken
+
+func (response CreateClientToken201JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateClientToken400JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response CreateClientToken401JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response CreateClientToken403JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response CreateClientToken404JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response CreateClientToken413JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response CreateClientToken415JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response CreateClientToken429JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response CreateClientToken500JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response CreateClientToken503JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetCreditPricingRequestObject struct {
 }
 
@@ -4227,6 +8885,27 @@ func (response GetCreditPricing200JSONResponse) VisitGetCreditPricingResponse(w 
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCreditPricing304Response = NotModifiedResponse
+
+func (response GetCreditPricing304Response) VisitGetCreditPricingResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetCreditPricing429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetCreditPricing429JSONResponse) VisitGetCreditPricingResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4365,6 +9044,282 @@ func (response GetCredits503JSONResponse) VisitGetCreditsResponse(w http.Respons
 	return err
 }
 
+type ListDemoVideosRequestObject struct {
+}
+
+type ListDemoVideosResponseObject interface {
+	VisitListDemoVideosResponse(w http.ResponseWriter) error
+}
+
+type ListDemoVideos200JSONResponse DemoVideoList
+
+func (response ListDemoVideos200JSONResponse) VisitListDemoVideosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDemoVideos429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListDemoVideos429JSONResponse) VisitListDemoVideosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDemoVideos500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListDemoVideos500JSONResponse) VisitListDemoVideosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListDemoVideos503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListDemoVideos503JSONResponse) VisitListDemoVideosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoThumbnailRequestObject struct {
+	Id string `json:"id"`
+}
+
+type GetDemoThumbnailResponseObject interface {
+	VisitGetDemoThumbnailResponse(w http.ResponseWriter) error
+}
+
+type GetDemoThumbnail200ImagejpegResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDemoThumbnail200ImagejpegResponse) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "image/jpeg")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDemoThumbnail304Response = NotModifiedResponse
+
+func (response GetDemoThumbnail304Response) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetDemoThumbnail404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetDemoThumbnail404JSONResponse) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoThumbnail429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetDemoThumbnail429JSONResponse) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoThumbnail500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetDemoThumbnail500JSONResponse) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoThumbnail503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetDemoThumbnail503JSONResponse) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoVideoFileRequestObject struct {
+	Id string `json:"id"`
+}
+
+type GetDemoVideoFileResponseObject interface {
+	VisitGetDemoVideoFileResponse(w http.ResponseWriter) error
+}
+
+type GetDemoVideoFile200Videomp4Response struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDemoVideoFile200Videomp4Response) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "video/mp4")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDemoVideoFile206Videomp4Response struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetDemoVideoFile206Videomp4Response) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "video/mp4")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(206)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
+type GetDemoVideoFile304Response = NotModifiedResponse
+
+func (response GetDemoVideoFile304Response) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetDemoVideoFile404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetDemoVideoFile404JSONResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoVideoFile416TextResponse RangeNotSatisfiableTextResponse
+
+func (response GetDemoVideoFile416TextResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(416)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetDemoVideoFile429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetDemoVideoFile429JSONResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoVideoFile500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetDemoVideoFile500JSONResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDemoVideoFile503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetDemoVideoFile503JSONResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListErrorsRequestObject struct {
 }
 
@@ -4386,6 +9341,27 @@ func (response ListErrors200JSONResponse) VisitListErrorsResponse(w http.Respons
 	return err
 }
 
+type ListErrors304Response = NotModifiedResponse
+
+func (response ListErrors304Response) VisitListErrorsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type ListErrors429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListErrors429JSONResponse) VisitListErrorsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListErrors500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response ListErrors500JSONResponse) VisitListErrorsResponse(w http.ResponseWriter) error {
@@ -4396,6 +9372,749 @@ func (response ListErrors500JSONResponse) VisitListErrorsResponse(w http.Respons
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEventsRequestObject struct {
+	Params ListEventsParams
+}
+
+type ListEventsResponseObject interface {
+	VisitListEventsResponse(w http.ResponseWriter) error
+}
+
+type ListEvents200JSONResponse EventList
+
+func (response ListEvents200JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ListEvents400JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ListEvents401JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ListEvents403JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response ListEvents404JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListEvents429JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ListEvents500JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListEvents503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ListEvents503JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEventsRequestObject struct {
+	Params StreamEventsParams
+}
+
+type StreamEventsResponseObject interface {
+	VisitStreamEventsResponse(w http.ResponseWriter) error
+}
+
+type StreamEvents200TexteventStreamResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response StreamEvents200TexteventStreamResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/event-stream")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	flusher, ok := w.(http.Flusher)
+	if !ok {
+		// If w doesn't support flushing, fall back to io.Copy.
+		_, err := io.Copy(w, response.Body)
+		return err
+	}
+	// text/event-stream messages are typically small; use a
+	// modest buffer and flush after each chunk so clients see
+	// events immediately instead of waiting on OS buffering.
+	buf := make([]byte, 4096)
+	for {
+		n, err := response.Body.Read(buf)
+		if n > 0 {
+			if _, writeErr := w.Write(buf[:n]); writeErr != nil {
+				return writeErr
+			}
+			flusher.Flush()
+		}
+		if err != nil {
+			if err == io.EOF {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+type StreamEvents400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response StreamEvents400JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEvents401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response StreamEvents401JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEvents403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response StreamEvents403JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEvents404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response StreamEvents404JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEvents429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response StreamEvents429JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEvents500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response StreamEvents500JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type StreamEvents503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response StreamEvents503JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEventRequestObject struct {
+	Id string `json:"id"`
+}
+
+type GetEventResponseObject interface {
+	VisitGetEventResponse(w http.ResponseWriter) error
+}
+
+type GetEvent200JSONResponse Event
+
+func (response GetEvent200JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvent304Response = NotModifiedResponse
+
+func (response GetEvent304Response) VisitGetEventResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetEvent401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetEvent401JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvent403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetEvent403JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvent404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetEvent404JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvent429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetEvent429JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvent500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetEvent500JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetEvent503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetEvent503JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCodeRequestObject struct {
+}
+
+type RequestDeviceCodeResponseObject interface {
+	VisitRequestDeviceCodeResponse(w http.ResponseWriter) error
+}
+
+type RequestDeviceCode202JSONResponse DeviceCodeRequest
+
+func (response RequestDeviceCode202JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(202)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RequestDeviceCode400JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response RequestDeviceCode401JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response RequestDeviceCode403JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response RequestDeviceCode429JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response RequestDeviceCode500JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response RequestDeviceCode503JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCodeRequestObject struct {
+	Code string `json:"code"`
+}
+
+type GetDeviceCodeResponseObject interface {
+	VisitGetDeviceCodeResponse(w http.ResponseWriter) error
+}
+
+type GetDeviceCode200JSONResponse DeviceCodeStatus
+
+func (response GetDeviceCode200JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCode404JSONResponse struct{ NotFoundJSONResponse }
+
+func (response GetDeviceCode404JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCode410JSONResponse struct{ GoneJSONResponse }
+
+func (response GetDeviceCode410JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(410)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCode429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetDeviceCode429JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCode500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetDeviceCode500JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCode503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetDeviceCode503JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKeyRequestObject struct {
+	Body *UpgradeKeyJSONRequestBody
+}
+
+type UpgradeKeyResponseObject interface {
+	VisitUpgradeKeyResponse(w http.ResponseWriter) error
+}
+
+type UpgradeKey201JSONResponse UpgradedKey
+
+func (response UpgradeKey201JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(201)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response UpgradeKey400JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response UpgradeKey401JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response UpgradeKey403JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey409JSONResponse struct{ ConflictJSONResponse }
+
+func (response UpgradeKey409JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response UpgradeKey413JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response UpgradeKey415JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response UpgradeKey429JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response UpgradeKey500JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response UpgradeKey502JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type UpgradeKey503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response UpgradeKey503JSONResponse) VisitUpgradeKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4417,6 +10136,27 @@ func (response ListModels200JSONResponse) VisitListModelsResponse(w http.Respons
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListModels304Response = NotModifiedResponse
+
+func (response ListModels304Response) VisitListModelsResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type ListModels429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ListModels429JSONResponse) VisitListModelsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4456,6 +10196,27 @@ func (response GetContract200JSONResponse) VisitGetContractResponse(w http.Respo
 	return err
 }
 
+type GetContract304Response = NotModifiedResponse
+
+func (response GetContract304Response) VisitGetContractResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetContract429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetContract429JSONResponse) VisitGetContractResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetContract500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetContract500JSONResponse) VisitGetContractResponse(w http.ResponseWriter) error {
@@ -4466,6 +10227,156 @@ func (response GetContract500JSONResponse) VisitGetContractResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePromptRequestObject struct {
+	Body *ParsePromptJSONRequestBody
+}
+
+type ParsePromptResponseObject interface {
+	VisitParsePromptResponse(w http.ResponseWriter) error
+}
+
+type ParsePrompt200JSONResponse ParsedPrompt
+
+func (response ParsePrompt200JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response ParsePrompt400JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response ParsePrompt401JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response ParsePrompt403JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt413JSONResponse struct{ PayloadTooLargeJSONResponse }
+
+func (response ParsePrompt413JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(413)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt415JSONResponse struct {
+	UnsupportedMediaTypeJSONResponse
+}
+
+func (response ParsePrompt415JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(415)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt422JSONResponse struct{ UnprocessableJSONResponse }
+
+func (response ParsePrompt422JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(422)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response ParsePrompt429JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response ParsePrompt500JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ParsePrompt503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response ParsePrompt503JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4554,6 +10465,27 @@ func (response GetQuerySchema200JSONResponse) VisitGetQuerySchemaResponse(w http
 	return err
 }
 
+type GetQuerySchema304Response = NotModifiedResponse
+
+func (response GetQuerySchema304Response) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetQuerySchema429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetQuerySchema429JSONResponse) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetQuerySchema500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetQuerySchema500JSONResponse) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
@@ -4585,6 +10517,27 @@ func (response GetTestFixture200JSONResponse) VisitGetTestFixtureResponse(w http
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetTestFixture304Response = NotModifiedResponse
+
+func (response GetTestFixture304Response) VisitGetTestFixtureResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetTestFixture429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetTestFixture429JSONResponse) VisitGetTestFixtureResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -4650,6 +10603,38 @@ func (response GetTestFixtureVideo206Videomp4Response) VisitGetTestFixtureVideoR
 	return err
 }
 
+type GetTestFixtureVideo304Response = NotModifiedResponse
+
+func (response GetTestFixtureVideo304Response) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
+type GetTestFixtureVideo416TextResponse RangeNotSatisfiableTextResponse
+
+func (response GetTestFixtureVideo416TextResponse) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/plain")
+	w.WriteHeader(416)
+
+	_, err := w.Write([]byte(fmt.Sprint(response)))
+	return err
+}
+
+type GetTestFixtureVideo429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetTestFixtureVideo429JSONResponse) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetTestFixtureVideo500JSONResponse struct{ InternalErrorJSONResponse }
 
 func (response GetTestFixtureVideo500JSONResponse) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
@@ -4660,6 +10645,97 @@ func (response GetTestFixtureVideo500JSONResponse) VisitGetTestFixtureVideoRespo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsageRequestObject struct {
+}
+
+type GetUsageResponseObject interface {
+	VisitGetUsageResponse(w http.ResponseWriter) error
+}
+
+type GetUsage200JSONResponse UsageMeters
+
+func (response GetUsage200JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsage401JSONResponse struct{ UnauthorizedJSONResponse }
+
+func (response GetUsage401JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(401)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsage403JSONResponse struct{ ForbiddenJSONResponse }
+
+func (response GetUsage403JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsage429JSONResponse struct{ TooManyRequestsJSONResponse }
+
+func (response GetUsage429JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(429)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsage500JSONResponse struct{ InternalErrorJSONResponse }
+
+func (response GetUsage500JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetUsage503JSONResponse struct{ UnavailableJSONResponse }
+
+func (response GetUsage503JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(503)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -5077,6 +11153,13 @@ func (response GetVideo200JSONResponse) VisitGetVideoResponse(w http.ResponseWri
 	return err
 }
 
+type GetVideo304Response = NotModifiedResponse
+
+func (response GetVideo304Response) VisitGetVideoResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
 type GetVideo401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response GetVideo401JSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
@@ -5454,15 +11537,30 @@ type StrictServerInterface interface {
 	// GetLedgerKeys The public keys of the ledger's checkpoints
 	// (GET /.well-known/vqa-ledger-keys.json)
 	GetLedgerKeys(ctx context.Context, request GetLedgerKeysRequestObject) (GetLedgerKeysResponseObject, error)
+	// GetClaimPage The page on which a person approves a key
+	// (GET /claim)
+	GetClaimPage(ctx context.Context, request GetClaimPageRequestObject) (GetClaimPageResponseObject, error)
+	// DecideClaim Approve or refuse a key
+	// (POST /claim)
+	DecideClaim(ctx context.Context, request DecideClaimRequestObject) (DecideClaimResponseObject, error)
 	// GetDocs Where the documentation is
 	// (GET /docs)
 	GetDocs(ctx context.Context, request GetDocsRequestObject) (GetDocsResponseObject, error)
+	// GetDocsAsset A file of the rendered reference
+	// (GET /docs/assets/{file})
+	GetDocsAsset(ctx context.Context, request GetDocsAssetRequestObject) (GetDocsAssetResponseObject, error)
+	// GetChangelogDocs The changelog for people
+	// (GET /docs/changelog)
+	GetChangelogDocs(ctx context.Context, request GetChangelogDocsRequestObject) (GetChangelogDocsResponseObject, error)
 	// GetErrorDocs The error registry for people
 	// (GET /docs/errors)
 	GetErrorDocs(ctx context.Context, request GetErrorDocsRequestObject) (GetErrorDocsResponseObject, error)
 	// GetQuestionDocs Which questions are answered
 	// (GET /docs/questions)
 	GetQuestionDocs(ctx context.Context, request GetQuestionDocsRequestObject) (GetQuestionDocsResponseObject, error)
+	// GetQuickstart The main flow in curl, TypeScript and Python
+	// (GET /docs/quickstart)
+	GetQuickstart(ctx context.Context, request GetQuickstartRequestObject) (GetQuickstartResponseObject, error)
 	// GetHealth Whether the program runs
 	// (GET /healthz)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
@@ -5481,6 +11579,9 @@ type StrictServerInterface interface {
 	// CreateAnalysis Ask a question
 	// (POST /v1/analyses)
 	CreateAnalysis(ctx context.Context, request CreateAnalysisRequestObject) (CreateAnalysisResponseObject, error)
+	// CreateAnalysisBatch Ask several questions about one video
+	// (POST /v1/analyses/batch)
+	CreateAnalysisBatch(ctx context.Context, request CreateAnalysisBatchRequestObject) (CreateAnalysisBatchResponseObject, error)
 	// GetAnalysis Read an analysis
 	// (GET /v1/analyses/{id})
 	GetAnalysis(ctx context.Context, request GetAnalysisRequestObject) (GetAnalysisResponseObject, error)
@@ -5490,21 +11591,75 @@ type StrictServerInterface interface {
 	// StreamAnalysis Follow an analysis
 	// (GET /v1/analyses/{id}/events)
 	StreamAnalysis(ctx context.Context, request StreamAnalysisRequestObject) (StreamAnalysisResponseObject, error)
+	// RerunAnalysis Run a failed analysis again, free of charge
+	// (POST /v1/analyses/{id}/rerun)
+	RerunAnalysis(ctx context.Context, request RerunAnalysisRequestObject) (RerunAnalysisResponseObject, error)
+	// ListApiKeys List API keys
+	// (GET /v1/api-keys)
+	ListApiKeys(ctx context.Context, request ListApiKeysRequestObject) (ListApiKeysResponseObject, error)
+	// CreateApiKey Create an API key
+	// (POST /v1/api-keys)
+	CreateApiKey(ctx context.Context, request CreateApiKeyRequestObject) (CreateApiKeyResponseObject, error)
+	// RevokeApiKey Revoke an API key
+	// (DELETE /v1/api-keys/{id})
+	RevokeApiKey(ctx context.Context, request RevokeApiKeyRequestObject) (RevokeApiKeyResponseObject, error)
+	// GetApiKey Read an API key
+	// (GET /v1/api-keys/{id})
+	GetApiKey(ctx context.Context, request GetApiKeyRequestObject) (GetApiKeyResponseObject, error)
+	// RotateApiKey Replace an API key
+	// (POST /v1/api-keys/{id}/rotate)
+	RotateApiKey(ctx context.Context, request RotateApiKeyRequestObject) (RotateApiKeyResponseObject, error)
+	// ListChanges What changed in the contract, and when
+	// (GET /v1/changelog)
+	ListChanges(ctx context.Context, request ListChangesRequestObject) (ListChangesResponseObject, error)
+	// CreateClientToken Mint a client token
+	// (POST /v1/client_tokens)
+	CreateClientToken(ctx context.Context, request CreateClientTokenRequestObject) (CreateClientTokenResponseObject, error)
 	// GetCreditPricing The prices
 	// (GET /v1/credit-pricing)
 	GetCreditPricing(ctx context.Context, request GetCreditPricingRequestObject) (GetCreditPricingResponseObject, error)
 	// GetCredits The balance and its ledger
 	// (GET /v1/credits)
 	GetCredits(ctx context.Context, request GetCreditsRequestObject) (GetCreditsResponseObject, error)
+	// ListDemoVideos Demo videos with computed answers
+	// (GET /v1/demo-videos)
+	ListDemoVideos(ctx context.Context, request ListDemoVideosRequestObject) (ListDemoVideosResponseObject, error)
+	// GetDemoThumbnail The thumbnail of a demo video
+	// (GET /v1/demo-videos/{id}/thumbnail.jpg)
+	GetDemoThumbnail(ctx context.Context, request GetDemoThumbnailRequestObject) (GetDemoThumbnailResponseObject, error)
+	// GetDemoVideoFile The bytes of a demo video
+	// (GET /v1/demo-videos/{id}/video.mp4)
+	GetDemoVideoFile(ctx context.Context, request GetDemoVideoFileRequestObject) (GetDemoVideoFileResponseObject, error)
 	// ListErrors The error registry
 	// (GET /v1/errors)
 	ListErrors(ctx context.Context, request ListErrorsRequestObject) (ListErrorsResponseObject, error)
+	// ListEvents List events
+	// (GET /v1/events)
+	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
+	// StreamEvents Follow events
+	// (GET /v1/events/stream)
+	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
+	// GetEvent Read an event
+	// (GET /v1/events/{id})
+	GetEvent(ctx context.Context, request GetEventRequestObject) (GetEventResponseObject, error)
+	// RequestDeviceCode Ask for a billed live key
+	// (POST /v1/keys/request)
+	RequestDeviceCode(ctx context.Context, request RequestDeviceCodeRequestObject) (RequestDeviceCodeResponseObject, error)
+	// GetDeviceCode Poll a request for a billed live key
+	// (GET /v1/keys/request/{code})
+	GetDeviceCode(ctx context.Context, request GetDeviceCodeRequestObject) (GetDeviceCodeResponseObject, error)
+	// UpgradeKey Turn a sandbox into a free live account
+	// (POST /v1/keys/upgrade)
+	UpgradeKey(ctx context.Context, request UpgradeKeyRequestObject) (UpgradeKeyResponseObject, error)
 	// ListModels The model catalog
 	// (GET /v1/models)
 	ListModels(ctx context.Context, request ListModelsRequestObject) (ListModelsResponseObject, error)
 	// GetContract This contract
 	// (GET /v1/openapi.json)
 	GetContract(ctx context.Context, request GetContractRequestObject) (GetContractResponseObject, error)
+	// ParsePrompt Compile a prompt
+	// (POST /v1/parse)
+	ParsePrompt(ctx context.Context, request ParsePromptRequestObject) (ParsePromptResponseObject, error)
 	// CreateSandbox Get a test key
 	// (POST /v1/sandbox)
 	CreateSandbox(ctx context.Context, request CreateSandboxRequestObject) (CreateSandboxResponseObject, error)
@@ -5517,6 +11672,9 @@ type StrictServerInterface interface {
 	// GetTestFixtureVideo The bytes of the fixture video
 	// (GET /v1/test-fixture/video.mp4)
 	GetTestFixtureVideo(ctx context.Context, request GetTestFixtureVideoRequestObject) (GetTestFixtureVideoResponseObject, error)
+	// GetUsage Usage meters
+	// (GET /v1/usage)
+	GetUsage(ctx context.Context, request GetUsageRequestObject) (GetUsageResponseObject, error)
 	// ListVideos List videos
 	// (GET /v1/videos)
 	ListVideos(ctx context.Context, request ListVideosRequestObject) (ListVideosResponseObject, error)
@@ -5624,6 +11782,67 @@ func (sh *strictHandler) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// GetClaimPage operation middleware
+func (sh *strictHandler) GetClaimPage(w http.ResponseWriter, r *http.Request, params GetClaimPageParams) {
+	var request GetClaimPageRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetClaimPage(ctx, request.(GetClaimPageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetClaimPage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetClaimPageResponseObject); ok {
+		if err := validResponse.VisitGetClaimPageResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// DecideClaim operation middleware
+func (sh *strictHandler) DecideClaim(w http.ResponseWriter, r *http.Request) {
+	var request DecideClaimRequestObject
+
+	if err := r.ParseForm(); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode formdata: %w", err))
+		return
+	}
+	var body DecideClaimFormdataRequestBody
+	if err := runtime.BindForm(&body, r.Form, nil, nil); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't bind formdata: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.DecideClaim(ctx, request.(DecideClaimRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "DecideClaim")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(DecideClaimResponseObject); ok {
+		if err := validResponse.VisitDecideClaimResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetDocs operation middleware
 func (sh *strictHandler) GetDocs(w http.ResponseWriter, r *http.Request) {
 	var request GetDocsRequestObject
@@ -5641,6 +11860,56 @@ func (sh *strictHandler) GetDocs(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetDocsResponseObject); ok {
 		if err := validResponse.VisitGetDocsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDocsAsset operation middleware
+func (sh *strictHandler) GetDocsAsset(w http.ResponseWriter, r *http.Request, file string) {
+	var request GetDocsAssetRequestObject
+
+	request.File = file
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDocsAsset(ctx, request.(GetDocsAssetRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDocsAsset")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDocsAssetResponseObject); ok {
+		if err := validResponse.VisitGetDocsAssetResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetChangelogDocs operation middleware
+func (sh *strictHandler) GetChangelogDocs(w http.ResponseWriter, r *http.Request) {
+	var request GetChangelogDocsRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetChangelogDocs(ctx, request.(GetChangelogDocsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetChangelogDocs")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetChangelogDocsResponseObject); ok {
+		if err := validResponse.VisitGetChangelogDocsResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -5689,6 +11958,30 @@ func (sh *strictHandler) GetQuestionDocs(w http.ResponseWriter, r *http.Request)
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetQuestionDocsResponseObject); ok {
 		if err := validResponse.VisitGetQuestionDocsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetQuickstart operation middleware
+func (sh *strictHandler) GetQuickstart(w http.ResponseWriter, r *http.Request) {
+	var request GetQuickstartRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetQuickstart(ctx, request.(GetQuickstartRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetQuickstart")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetQuickstartResponseObject); ok {
+		if err := validResponse.VisitGetQuickstartResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -5851,6 +12144,39 @@ func (sh *strictHandler) CreateAnalysis(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
+// CreateAnalysisBatch operation middleware
+func (sh *strictHandler) CreateAnalysisBatch(w http.ResponseWriter, r *http.Request, params CreateAnalysisBatchParams) {
+	var request CreateAnalysisBatchRequestObject
+
+	request.Params = params
+
+	var body CreateAnalysisBatchJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateAnalysisBatch(ctx, request.(CreateAnalysisBatchRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateAnalysisBatch")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateAnalysisBatchResponseObject); ok {
+		if err := validResponse.VisitCreateAnalysisBatchResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetAnalysis operation middleware
 func (sh *strictHandler) GetAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath) {
 	var request GetAnalysisRequestObject
@@ -5930,6 +12256,235 @@ func (sh *strictHandler) StreamAnalysis(w http.ResponseWriter, r *http.Request, 
 	}
 }
 
+// RerunAnalysis operation middleware
+func (sh *strictHandler) RerunAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params RerunAnalysisParams) {
+	var request RerunAnalysisRequestObject
+
+	request.Id = id
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RerunAnalysis(ctx, request.(RerunAnalysisRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RerunAnalysis")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RerunAnalysisResponseObject); ok {
+		if err := validResponse.VisitRerunAnalysisResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListApiKeys operation middleware
+func (sh *strictHandler) ListApiKeys(w http.ResponseWriter, r *http.Request, params ListApiKeysParams) {
+	var request ListApiKeysRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListApiKeys(ctx, request.(ListApiKeysRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListApiKeys")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListApiKeysResponseObject); ok {
+		if err := validResponse.VisitListApiKeysResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateApiKey operation middleware
+func (sh *strictHandler) CreateApiKey(w http.ResponseWriter, r *http.Request) {
+	var request CreateApiKeyRequestObject
+
+	var body CreateApiKeyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateApiKey(ctx, request.(CreateApiKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateApiKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateApiKeyResponseObject); ok {
+		if err := validResponse.VisitCreateApiKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RevokeApiKey operation middleware
+func (sh *strictHandler) RevokeApiKey(w http.ResponseWriter, r *http.Request, id string) {
+	var request RevokeApiKeyRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RevokeApiKey(ctx, request.(RevokeApiKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RevokeApiKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RevokeApiKeyResponseObject); ok {
+		if err := validResponse.VisitRevokeApiKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetApiKey operation middleware
+func (sh *strictHandler) GetApiKey(w http.ResponseWriter, r *http.Request, id string) {
+	var request GetApiKeyRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetApiKey(ctx, request.(GetApiKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetApiKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetApiKeyResponseObject); ok {
+		if err := validResponse.VisitGetApiKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RotateApiKey operation middleware
+func (sh *strictHandler) RotateApiKey(w http.ResponseWriter, r *http.Request, id string) {
+	var request RotateApiKeyRequestObject
+
+	request.Id = id
+
+	var body RotateApiKeyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RotateApiKey(ctx, request.(RotateApiKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RotateApiKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RotateApiKeyResponseObject); ok {
+		if err := validResponse.VisitRotateApiKeyResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListChanges operation middleware
+func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
+	var request ListChangesRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListChanges(ctx, request.(ListChangesRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListChanges")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListChangesResponseObject); ok {
+		if err := validResponse.VisitListChangesResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// CreateClientToken operation middleware
+func (sh *strictHandler) CreateClientToken(w http.ResponseWriter, r *http.Request) {
+	var request CreateClientTokenRequestObject
+
+	var body CreateClientTokenJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.CreateClientToken(ctx, request.(CreateClientTokenRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "CreateClientToken")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(CreateClientTokenResponseObject); ok {
+		if err := validResponse.VisitCreateClientTokenResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // GetCreditPricing operation middleware
 func (sh *strictHandler) GetCreditPricing(w http.ResponseWriter, r *http.Request) {
 	var request GetCreditPricingRequestObject
@@ -5980,6 +12535,82 @@ func (sh *strictHandler) GetCredits(w http.ResponseWriter, r *http.Request, para
 	}
 }
 
+// ListDemoVideos operation middleware
+func (sh *strictHandler) ListDemoVideos(w http.ResponseWriter, r *http.Request) {
+	var request ListDemoVideosRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListDemoVideos(ctx, request.(ListDemoVideosRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListDemoVideos")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListDemoVideosResponseObject); ok {
+		if err := validResponse.VisitListDemoVideosResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDemoThumbnail operation middleware
+func (sh *strictHandler) GetDemoThumbnail(w http.ResponseWriter, r *http.Request, id string) {
+	var request GetDemoThumbnailRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDemoThumbnail(ctx, request.(GetDemoThumbnailRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDemoThumbnail")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDemoThumbnailResponseObject); ok {
+		if err := validResponse.VisitGetDemoThumbnailResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDemoVideoFile operation middleware
+func (sh *strictHandler) GetDemoVideoFile(w http.ResponseWriter, r *http.Request, id string) {
+	var request GetDemoVideoFileRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDemoVideoFile(ctx, request.(GetDemoVideoFileRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDemoVideoFile")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDemoVideoFileResponseObject); ok {
+		if err := validResponse.VisitGetDemoVideoFileResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
 // ListErrors operation middleware
 func (sh *strictHandler) ListErrors(w http.ResponseWriter, r *http.Request) {
 	var request ListErrorsRequestObject
@@ -5997,6 +12628,168 @@ func (sh *strictHandler) ListErrors(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(ListErrorsResponseObject); ok {
 		if err := validResponse.VisitListErrorsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ListEvents operation middleware
+func (sh *strictHandler) ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams) {
+	var request ListEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ListEvents(ctx, request.(ListEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ListEvents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ListEventsResponseObject); ok {
+		if err := validResponse.VisitListEventsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// StreamEvents operation middleware
+func (sh *strictHandler) StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams) {
+	var request StreamEventsRequestObject
+
+	request.Params = params
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.StreamEvents(ctx, request.(StreamEventsRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "StreamEvents")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(StreamEventsResponseObject); ok {
+		if err := validResponse.VisitStreamEventsResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetEvent operation middleware
+func (sh *strictHandler) GetEvent(w http.ResponseWriter, r *http.Request, id string) {
+	var request GetEventRequestObject
+
+	request.Id = id
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetEvent(ctx, request.(GetEventRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetEvent")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetEventResponseObject); ok {
+		if err := validResponse.VisitGetEventResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// RequestDeviceCode operation middleware
+func (sh *strictHandler) RequestDeviceCode(w http.ResponseWriter, r *http.Request) {
+	var request RequestDeviceCodeRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.RequestDeviceCode(ctx, request.(RequestDeviceCodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "RequestDeviceCode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(RequestDeviceCodeResponseObject); ok {
+		if err := validResponse.VisitRequestDeviceCodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetDeviceCode operation middleware
+func (sh *strictHandler) GetDeviceCode(w http.ResponseWriter, r *http.Request, code string) {
+	var request GetDeviceCodeRequestObject
+
+	request.Code = code
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetDeviceCode(ctx, request.(GetDeviceCodeRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetDeviceCode")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetDeviceCodeResponseObject); ok {
+		if err := validResponse.VisitGetDeviceCodeResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// UpgradeKey operation middleware
+func (sh *strictHandler) UpgradeKey(w http.ResponseWriter, r *http.Request) {
+	var request UpgradeKeyRequestObject
+
+	var body UpgradeKeyJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		if !errors.Is(err, io.EOF) {
+			sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+			return
+		}
+	} else {
+		request.Body = &body
+	}
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.UpgradeKey(ctx, request.(UpgradeKeyRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "UpgradeKey")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(UpgradeKeyResponseObject); ok {
+		if err := validResponse.VisitUpgradeKeyResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -6045,6 +12838,37 @@ func (sh *strictHandler) GetContract(w http.ResponseWriter, r *http.Request) {
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetContractResponseObject); ok {
 		if err := validResponse.VisitGetContractResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// ParsePrompt operation middleware
+func (sh *strictHandler) ParsePrompt(w http.ResponseWriter, r *http.Request) {
+	var request ParsePromptRequestObject
+
+	var body ParsePromptJSONRequestBody
+	if err := runtime.BindJSONBody(r, &body); err != nil {
+		sh.options.RequestErrorHandlerFunc(w, r, fmt.Errorf("can't decode JSON body: %w", err))
+		return
+	}
+	request.Body = &body
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.ParsePrompt(ctx, request.(ParsePromptRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "ParsePrompt")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(ParsePromptResponseObject); ok {
+		if err := validResponse.VisitParsePromptResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {
@@ -6141,6 +12965,30 @@ func (sh *strictHandler) GetTestFixtureVideo(w http.ResponseWriter, r *http.Requ
 		sh.options.ResponseErrorHandlerFunc(w, r, err)
 	} else if validResponse, ok := response.(GetTestFixtureVideoResponseObject); ok {
 		if err := validResponse.VisitGetTestFixtureVideoResponse(w); err != nil {
+			sh.options.ResponseErrorHandlerFunc(w, r, err)
+		}
+	} else if response != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, fmt.Errorf("unexpected response type: %T", response))
+	}
+}
+
+// GetUsage operation middleware
+func (sh *strictHandler) GetUsage(w http.ResponseWriter, r *http.Request) {
+	var request GetUsageRequestObject
+
+	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
+		return sh.ssi.GetUsage(ctx, request.(GetUsageRequestObject))
+	}
+	for _, middleware := range sh.middlewares {
+		handler = middleware(handler, "GetUsage")
+	}
+
+	response, err := handler(r.Context(), w, r, request)
+
+	if err != nil {
+		sh.options.ResponseErrorHandlerFunc(w, r, err)
+	} else if validResponse, ok := response.(GetUsageResponseObject); ok {
+		if err := validResponse.VisitGetUsageResponse(w); err != nil {
 			sh.options.ResponseErrorHandlerFunc(w, r, err)
 		}
 	} else if response != nil {

@@ -1,0 +1,110 @@
+package httpapi
+
+import (
+	"context"
+
+	"vqa/domain/fault"
+	"vqa/handlers/httpapi/api"
+)
+
+// What the contract has and nobody has built yet; each goes away with its handler.
+
+func (s *server) GetClaimPage(context.Context, api.GetClaimPageRequestObject) (api.GetClaimPageResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) DecideClaim(context.Context, api.DecideClaimRequestObject) (api.DecideClaimResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetDocsAsset(context.Context, api.GetDocsAssetRequestObject) (api.GetDocsAssetResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetChangelogDocs(context.Context, api.GetChangelogDocsRequestObject) (api.GetChangelogDocsResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetQuickstart(context.Context, api.GetQuickstartRequestObject) (api.GetQuickstartResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) CreateAnalysisBatch(context.Context, api.CreateAnalysisBatchRequestObject) (api.CreateAnalysisBatchResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) RerunAnalysis(context.Context, api.RerunAnalysisRequestObject) (api.RerunAnalysisResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) ListApiKeys(context.Context, api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) CreateApiKey(context.Context, api.CreateApiKeyRequestObject) (api.CreateApiKeyResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) RevokeApiKey(context.Context, api.RevokeApiKeyRequestObject) (api.RevokeApiKeyResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetApiKey(context.Context, api.GetApiKeyRequestObject) (api.GetApiKeyResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) RotateApiKey(context.Context, api.RotateApiKeyRequestObject) (api.RotateApiKeyResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) ListChanges(context.Context, api.ListChangesRequestObject) (api.ListChangesResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) CreateClientToken(context.Context, api.CreateClientTokenRequestObject) (api.CreateClientTokenResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) ListDemoVideos(context.Context, api.ListDemoVideosRequestObject) (api.ListDemoVideosResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetDemoThumbnail(context.Context, api.GetDemoThumbnailRequestObject) (api.GetDemoThumbnailResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetDemoVideoFile(context.Context, api.GetDemoVideoFileRequestObject) (api.GetDemoVideoFileResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) ListEvents(context.Context, api.ListEventsRequestObject) (api.ListEventsResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) StreamEvents(context.Context, api.StreamEventsRequestObject) (api.StreamEventsResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetEvent(context.Context, api.GetEventRequestObject) (api.GetEventResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) RequestDeviceCode(context.Context, api.RequestDeviceCodeRequestObject) (api.RequestDeviceCodeResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetDeviceCode(context.Context, api.GetDeviceCodeRequestObject) (api.GetDeviceCodeResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) UpgradeKey(context.Context, api.UpgradeKeyRequestObject) (api.UpgradeKeyResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) ParsePrompt(context.Context, api.ParsePromptRequestObject) (api.ParsePromptResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
+
+func (s *server) GetUsage(context.Context, api.GetUsageRequestObject) (api.GetUsageResponseObject, error) {
+	return nil, fault.New(fault.InternalError, "")
+}
