@@ -34,7 +34,7 @@ func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestOb
 		Note: "This test key answers questions about its fixture video with canned results and costs nothing. " +
 			"It is shown only now.",
 	}
-	out.Upgrade.Method, out.Upgrade.Url = api.SandboxKeyUpgradeMethodPOST, s.url("/v1/keys/upgrade")
+	out.Upgrade.Method, out.Upgrade.Url = api.POST, s.url("/v1/keys/upgrade")
 	out.Upgrade.Instructions = "For answers about your own videos, send this request with the test key as bearer: " +
 		"it returns a live key with a free grant."
 	if key.ExpiresAt != nil {
