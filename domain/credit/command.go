@@ -21,24 +21,26 @@ type Grant struct {
 type Hold struct {
 	AccountID string
 	HoldID    string
-	// Seconds is >= 0.
+	// Seconds is >= 0, any discount taken off. Work that is never billed holds 0.
 	Seconds    int64
 	SourceType SourceType
 	// SourceID is the analysis or stream; it has at most one hold, ever.
 	SourceID string
-	// DiscountPct is 0 to 100, for the record.
+	// DiscountPct is 0 to 100: what settling takes off the price.
 	DiscountPct int
 	// ExpiresAt is when Expire may end it. A time that is not after now makes it due at
 	// once.
 	ExpiresAt time.Time
+	// QuotaSeconds is the most that may be settled in a month; 0 is no quota.
+	QuotaSeconds int64
 }
 
 // Settle ends a hold with a debit.
 type Settle struct {
 	SourceID      string
 	TransactionID string
-	// Seconds to bill, >= 0. What exceeds the hold plus the available balance is not
-	// billed.
+	// Seconds of work, >= 0, before the hold's discount. What exceeds the hold plus the
+	// available balance is not billed.
 	Seconds int64
 }
 

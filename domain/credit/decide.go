@@ -8,7 +8,7 @@ import (
 )
 
 // Decide returns the events that a command leads to, or the fault that refuses it:
-// insufficient_credits, validation_failed or resource_conflict.
+// insufficient_credits, quota_exceeded, validation_failed or resource_conflict.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	switch c := command.(type) {
 	case Grant:
@@ -63,6 +63,9 @@ func decideHold(s State, c Hold, now time.Time) ([]Event, error) {
 	if c.Seconds > s.AvailableSeconds() {
 		return nil, insufficient(s, c.Seconds)
 	}
+	if err := checkQuota(s, c, now); err != nil {
+		return nil, err
+	}
 	return []Event{Held{
 		AccountID: c.AccountID, HoldID: c.HoldID, Seconds: c.Seconds, SourceType: c.SourceType,
 		SourceID: c.SourceID, DiscountPct: c.DiscountPct, ExpiresAt: c.ExpiresAt, At: now,
@@ -77,7 +80,7 @@ func decideSettle(s State, c Settle, now time.Time) ([]Event, error) {
 	if c.Seconds < 0 {
 		return nil, invalidSeconds("must not be negative")
 	}
-	billed := min(c.Seconds, h.Seconds+s.AvailableSeconds())
+	billed := min(Discounted(c.Seconds, h.DiscountPct), h.Seconds+s.AvailableSeconds())
 	return []Event{Settled{
 		AccountID: s.AccountID, HoldID: h.ID, TransactionID: c.TransactionID, Kind: debitKind[h.SourceType],
 		SourceType: h.SourceType, SourceID: h.SourceID, Seconds: billed, HeldSeconds: h.Seconds,

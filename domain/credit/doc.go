@@ -15,6 +15,8 @@
 //   - A hold ends exactly once; it never settles for more than was held plus what
 //     is available.
 //   - The refunds of a transaction never exceed it.
+//   - Where a hold has a quota, what was settled in its month and all open holds
+//     together are within it at that moment.
 //
 // # A hold
 //
@@ -28,7 +30,9 @@
 //
 // The first row that fits holds. A hold is expired, but not ended, when its time is
 // over: until the sweep expires it, whoever made it may still settle it. A Hold of more
-// than is available is refused with insufficient_credits. Ended holds are forgotten, so
+// than is available is refused with insufficient_credits, and one beyond the quota of the
+// month with quota_exceeded. A hold of 0 seconds reserves nothing: it makes work that is
+// never billed end like any other, and count as active. Ended holds are forgotten, so
 // that the state stays small: a source asks for its hold only in the step that creates
 // it, which happens once.
 //

@@ -56,7 +56,7 @@ type Held struct {
 	SourceType SourceType `json:"source_type"`
 	// SourceID is the analysis or stream; it has at most one hold, ever.
 	SourceID string `json:"source_id"`
-	// DiscountPct is 0 to 100, for the record.
+	// DiscountPct is 0 to 100: what settling takes off the price.
 	DiscountPct int `json:"discount_pct,omitempty"`
 	// ExpiresAt is when the sweep may end the hold.
 	ExpiresAt time.Time `json:"expires_at"`
@@ -74,7 +74,7 @@ type Settled struct {
 	// Seconds were billed; HeldSeconds were reserved before.
 	Seconds     int64 `json:"seconds"`
 	HeldSeconds int64 `json:"held_seconds"`
-	// DiscountPct is 0 to 100, for the record.
+	// DiscountPct is 0 to 100, and was taken off Seconds.
 	DiscountPct int `json:"discount_pct,omitempty"`
 	// BalanceAfter is the posted balance after this event.
 	BalanceAfter int64     `json:"balance_after"`

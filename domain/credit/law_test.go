@@ -22,13 +22,15 @@ func TestLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := ledger{
 			accounts: map[credit.LedgerAccount]int64{}, open: map[string]int64{}, ended: map[string]bool{},
-			originals: map[string]credit.Original{}, refunded: map[string]int64{},
+			originals: map[string]credit.Original{}, refunded: map[string]int64{}, worked: map[credit.Period]int64{},
 		}
+		step := rapid.SampledFrom([]time.Duration{time.Second, 36 * time.Hour}).Draw(t, "step")
 		var s credit.State
 		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
 			c := l.command(t, i)
-			decided, err := credit.Decide(s, c, scenario.Now.Add(time.Duration(i)*time.Second))
+			decided, err := credit.Decide(s, c, scenario.Now.Add(time.Duration(i)*step))
 			require.False(t, err != nil && len(decided) > 0, "a refused command leaves nothing behind")
+			l.checkQuota(t, c, decided)
 			for _, e := range decided {
 				l.post(t, s, e)
 			}
@@ -58,7 +60,8 @@ func (l *ledger) command(t *rapid.T, step int) credit.Command {
 		return credit.Hold{
 			AccountID: "acct_1", HoldID: fmt.Sprintf("hold_%d", step), Seconds: seconds.Draw(t, "seconds"), SourceType: sourceType,
 			SourceID: source, DiscountPct: rapid.IntRange(0, 100).Draw(t, "discount"),
-			ExpiresAt: scenario.Now.Add(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, time.Hour}).Draw(t, "expiry")),
+			ExpiresAt:    scenario.Now.Add(rapid.SampledFrom([]time.Duration{0, 10 * time.Second, time.Hour}).Draw(t, "expiry")),
+			QuotaSeconds: rapid.SampledFrom([]int64{0, 0, 30, 60}).Draw(t, "quota"),
 		}
 	case 3, 4:
 		return credit.Settle{SourceID: source, TransactionID: fmt.Sprintf("txn_%d", step), Seconds: seconds.Draw(t, "seconds")}
@@ -84,6 +87,18 @@ type ledger struct {
 	ended     map[string]bool
 	originals map[string]credit.Original
 	refunded  map[string]int64
+	// worked are the seconds that were settled in each month.
+	worked map[credit.Period]int64
+}
+
+// checkQuota holds an accepted hold against its quota, before it is booked.
+func (l *ledger) checkQuota(t *rapid.T, c credit.Command, decided []credit.Event) {
+	h, isHold := c.(credit.Hold)
+	if !isHold || h.QuotaSeconds == 0 || h.Seconds == 0 || len(decided) == 0 {
+		return
+	}
+	at := decided[0].(credit.Held).At
+	require.LessOrEqual(t, l.worked[credit.PeriodOf(at)]+l.accounts["acct_1:held"]+h.Seconds, h.QuotaSeconds, "held beyond the quota")
 }
 
 func (l *ledger) balance() int64 { return l.accounts["acct_1:available"] + l.accounts["acct_1:held"] }
@@ -107,6 +122,7 @@ func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 		require.LessOrEqual(t, e.Seconds, l.open[e.HoldID]+before.AvailableSeconds(), "settled for more than held plus available")
 		require.Equal(t, l.open[e.HoldID], e.HeldSeconds)
 		require.Equal(t, l.balance(), e.BalanceAfter)
+		l.worked[credit.PeriodOf(e.At)] += e.Seconds
 		l.end(t, e.HoldID)
 	case credit.Released:
 		require.Equal(t, l.open[e.HoldID], e.Seconds)
@@ -164,6 +180,12 @@ func (l *ledger) check(t *rapid.T, s credit.State) {
 	require.Equal(t, len(l.open), s.Holds.Len())
 	for h := range s.Holds.All() {
 		require.Equal(t, l.open[h.ID], h.Seconds)
+	}
+	for period, seconds := range l.worked {
+		if period == s.Period {
+			require.Equal(t, seconds, s.UsedIn(period))
+		}
+		require.LessOrEqual(t, period, s.Period)
 	}
 	if len(l.refunded) > 0 {
 		require.Equal(t, l.refunded, s.Refunded)

@@ -23,6 +23,10 @@ type State struct {
 	SignupGrantSeconds int64 `json:"signup_grant_seconds"`
 	// UsedSeconds is the sum of settled debits less what was refunded of them.
 	UsedSeconds int64 `json:"used_seconds"`
+	// Period is the month of the latest debit and PeriodSeconds what was settled in it;
+	// refunds leave it as it is, because a quota is on what was worked.
+	Period        Period `json:"period,omitempty"`
+	PeriodSeconds int64  `json:"period_seconds,omitempty"`
 	// Totals say where the posted balance came from and went.
 	Totals Totals `json:"totals"`
 	// Refunded are the seconds given back or taken away so far, >= 1, by the id of the
@@ -124,6 +128,8 @@ func Evolve(s State, event Event) State {
 		})
 	case Settled:
 		s = s.post(e.Kind, -e.Seconds)
+		s.PeriodSeconds = s.UsedIn(PeriodOf(e.At)) + e.Seconds
+		s.Period = PeriodOf(e.At)
 		s.HeldSeconds -= e.HeldSeconds
 		s.Holds = s.Holds.without(e.SourceID)
 	case Released:

@@ -1,0 +1,90 @@
+package credit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/credit"
+	"vqa/domain/fault"
+	"vqa/domain/internal/scenario"
+)
+
+// within is a hold under a quota.
+func within(quota int64, source string, seconds int64) credit.Hold {
+	h := hold(source, seconds)
+	h.QuotaSeconds = quota
+	return h
+}
+
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	// 6 seconds were settled this month, and 3 are held.
+	used := events{granted(100), held("an_1", 6), settled("an_1", 6, 6, 94), held("an_2", 3)}
+	before := settled("an_1", 6, 6, 94)
+	before.At = scenario.Now.AddDate(0, 0, -1) // in February
+	lastMonth := events{granted(100), held("an_1", 6), before, held("an_2", 3)}
+	aggregate.Run(t, cases{
+		{Name: "up to the quota", Given: used, When: within(10, "an_3", 1), Then: events{held("an_3", 1)}},
+		{Name: "beyond the quota", Given: used, When: within(10, "an_3", 2), Refused: fault.QuotaExceeded},
+		{Name: "no quota", Given: used, When: within(0, "an_3", 50), Then: events{held("an_3", 50)}},
+		{Name: "work that is not billed", Given: used, When: within(5, "an_3", 0), Then: events{held("an_3", 0)}},
+		{Name: "the month is over", Given: lastMonth, When: within(10, "an_3", 7), Then: events{held("an_3", 7)}},
+		{Name: "what is open counts", Given: lastMonth, When: within(10, "an_3", 8), Refused: fault.QuotaExceeded},
+		{Name: "credits come first", Given: used, When: within(10, "an_3", 500), Refused: fault.InsufficientCredits},
+	})
+
+	_, err := credit.Decide(aggregate.Fold(used...), within(10, "an_3", 2), scenario.Now)
+	f := fault.Of(err)
+	require.Equal(t, "seconds_processed.period", f.Details["meter"])
+	require.Equal(t, int(credit.PeriodEnd(scenario.Now).Sub(scenario.Now)/time.Second), f.RetryAfterS)
+}
+
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	east := time.FixedZone("east", 3*60*60)
+	tests := map[string]struct {
+		at         time.Time
+		period     credit.Period
+		start, end time.Time
+	}{
+		"the first moment": {
+			time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), "2026-12",
+			time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC),
+		},
+		"the last moment": {
+			time.Date(2026, 1, 31, 23, 59, 59, 999, time.UTC), "2026-01",
+			time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+		},
+		"in another zone": {
+			time.Date(2026, 3, 1, 2, 0, 0, 0, east), "2026-02",
+			time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC),
+		},
+	}
+	for name, tt := range tests {
+		require.Equal(t, tt.period, credit.PeriodOf(tt.at), name)
+		require.Equal(t, tt.start, credit.PeriodStart(tt.at), name)
+		require.Equal(t, tt.end, credit.PeriodEnd(tt.at), name)
+	}
+}
+
+func TestDiscounted(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		seconds int64
+		pct     int
+		want    int64
+	}{
+		{10, 0, 10}, {10, 50, 5}, {11, 50, 6}, {1, 50, 1}, {1, 99, 1}, {1, 100, 0}, {0, 50, 0}, {101, 33, 68}, {credit.MaxSeconds, 50, 1 << 52},
+	} {
+		require.Equal(t, tt.want, credit.Discounted(tt.seconds, tt.pct), "%d s less %d %%", tt.seconds, tt.pct)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		seconds, pct := rapid.Int64Range(0, 1<<40).Draw(t, "seconds"), rapid.IntRange(0, 100).Draw(t, "pct")
+		got := credit.Discounted(seconds, pct)
+		exact := seconds * int64(100-pct)
+		require.True(t, got*100 >= exact && (got-1)*100 < exact, "%d is not %d/100 rounded up", got, exact)
+	})
+}
