@@ -44,6 +44,8 @@ var (
 	reclaimed = analysis.Reclaimed{AnalysisID: "an_1", Attempt: 3, Worker: "w2", At: now}
 	completed = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, At: now}
 	failed    = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, At: now}
+	unlucky   = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, IncidentID: "inc_1", At: now}
+	repeated  = analysis.Repeated{AnalysisID: "an_1", RerunID: "an_2", At: now}
 	canceled  = analysis.Canceled{AnalysisID: "an_1", Usage: unpaid, At: now}
 )
 
@@ -85,6 +87,33 @@ func TestDecide(t *testing.T) {
 		{Name: "canceled in the queue", Given: events{created}, When: analysis.Cancel{Usage: unpaid}, Then: events{canceled}},
 		{Name: "canceled at work", Given: events{created, started}, When: analysis.Cancel{Usage: unpaid}, Then: events{canceled}},
 	})
+}
+
+func TestRerun(t *testing.T) {
+	t.Parallel()
+	repeat := analysis.Repeat{RerunID: "an_2"}
+	fail := func(code fault.Code) analysis.Fail {
+		return analysis.Fail{Attempt: 1, Error: analysis.Failure{Code: code}, Usage: unpaid, IncidentID: "inc_1"}
+	}
+	failedBy := func(code fault.Code, incident string) events {
+		return events{analysis.Failed{AnalysisID: "an_1", Error: analysis.Failure{Code: code}, Usage: unpaid, IncidentID: incident, At: now}}
+	}
+	running := events{created, started}
+	aggregate.Run(t, cases{
+		{Name: "an incident fails the model", Given: running, When: fail(fault.InferenceError), Then: failedBy(fault.InferenceError, "inc_1")},
+		{Name: "an incident loses the job", Given: running, When: fail(fault.StuckTimeout), Then: failedBy(fault.StuckTimeout, "inc_1")},
+		{Name: "a bad video is no incident", Given: running, When: fail(fault.VideoUnreadable), Then: failedBy(fault.VideoUnreadable, "")},
+		{Name: "failed in an incident", Given: events{created, started, unlucky}, When: repeat, Then: events{repeated}},
+		{Name: "repeated once", Given: events{created, started, unlucky, repeated}, When: repeat, Refused: fault.RerunNotEligible},
+		{Name: "failed by itself", Given: events{created, started, failed}, When: repeat, Refused: fault.RerunNotEligible},
+		{Name: "completed", Given: events{created, started, completed}, When: repeat, Refused: fault.RerunNotEligible},
+		{Name: "of nothing", When: repeat, Refused: fault.ResourceNotFound},
+	})
+
+	s := aggregate.Fold(created, started, unlucky, repeated)
+	require.True(t, s.RerunEligible(), "the original stays as it was")
+	require.Equal(t, "an_2", s.RerunID)
+	require.False(t, aggregate.Fold(created, started, failed).RerunEligible())
 }
 
 func TestAttempts(t *testing.T) {
@@ -150,10 +179,13 @@ func TestStateTable(t *testing.T) {
 		"analyzing": {created, started, progressed(analysis.Analyzing, 20)},
 		"rendering": {created, started, progressed(analysis.Rendering, 80)},
 		"completed": {created, started, completed}, "failed": {created, started, failed}, "canceled": {created, canceled},
+		"failed in an incident": {created, started, unlucky}, "repeated": {created, started, unlucky, repeated},
 	}
 	scenario.ReadTable(t, "state").Check(t,
-		[]string{"(none)", "queued", "preparing", "analyzing", "rendering", "completed", "failed", "canceled"},
-		[]string{"Create", "Claim", "Progress", "Complete", "Fail", "Cancel"},
+		[]string{
+			"(none)", "queued", "preparing", "analyzing", "rendering", "completed", "failed", "failed in an incident", "repeated", "canceled",
+		},
+		[]string{"Create", "Claim", "Progress", "Complete", "Fail", "Cancel", "Repeat"},
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			require.Equal(t, state, stateOf(s))
@@ -162,6 +194,7 @@ func TestStateTable(t *testing.T) {
 				"Progress": progress(s.Attempt, analysis.Rendering, 90),
 				"Complete": analysis.Complete{Attempt: s.Attempt, Result: result},
 				"Fail":     analysis.Fail{Attempt: s.Attempt, Error: failure}, "Cancel": analysis.Cancel{},
+				"Repeat": analysis.Repeat{RerunID: "an_2"},
 			}
 			decided, err := analysis.Decide(s, when[command], now)
 			return stateOf(aggregate.Step(t, s, decided...)), scenario.Outcome(decided, err)
@@ -170,8 +203,13 @@ func TestStateTable(t *testing.T) {
 
 // stateOf is what the table calls a state.
 func stateOf(s analysis.State) string {
-	if !s.Exists() {
+	switch {
+	case !s.Exists():
 		return "(none)"
+	case s.RerunID != "":
+		return "repeated"
+	case s.RerunEligible():
+		return "failed in an incident"
 	}
 	return string(s.Status)
 }

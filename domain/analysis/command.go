@@ -24,6 +24,14 @@ type Create struct {
 	Metadata  map[string]string
 	// HeldSeconds were reserved for it; 0 when nothing is billed.
 	HeldSeconds int64
+	// BatchID is the batch that it was created in, or empty; BatchIndex is its place
+	// there, from 0.
+	BatchID    string
+	BatchIndex int
+	// RerunOf is the failed analysis that this one repeats for free, or empty.
+	RerunOf string
+	// Webhook is where this analysis alone is to be told about, or nil.
+	Webhook *Webhook
 }
 
 // Claim takes the work for one attempt of one worker.
@@ -57,10 +65,28 @@ type Fail struct {
 	Attempt int
 	Error   Failure
 	Usage   *Usage
+	// IncidentID is the platform incident that is open now, or empty.
+	IncidentID string
 }
 
 // Cancel ends the analysis at the caller's wish.
 type Cancel struct{ Usage *Usage }
+
+// Repeat uses up the free re-run of a failed analysis (api-v1.md, "Analyses": one per
+// failed analysis).
+type Repeat struct {
+	// RerunID is the analysis that repeats it.
+	RerunID string
+}
+
+// Webhook is a per-request override of where events are delivered (open-points.md,
+// "Fields and envelopes"). It is never shown again.
+type Webhook struct {
+	// URL was https and no internal target when it was given.
+	URL string `json:"url"`
+	// Events are those to deliver; empty is all of them.
+	Events []string `json:"events,omitempty"`
+}
 
 // Failure is why an analysis failed.
 type Failure struct {
@@ -85,3 +111,4 @@ func (Progress) isCommand() {}
 func (Complete) isCommand() {}
 func (Fail) isCommand()     {}
 func (Cancel) isCommand()   {}
+func (Repeat) isCommand()   {}

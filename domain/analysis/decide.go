@@ -8,13 +8,16 @@ import (
 )
 
 // Decide returns the events that a command leads to, or the fault that refuses it:
-// resource_not_found, resource_conflict or analysis_not_cancelable.
+// resource_not_found, resource_conflict, analysis_not_cancelable or rerun_not_eligible.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	if c, ok := command.(Create); ok {
 		return decideCreate(s, c, now)
 	}
 	if !s.Exists() {
 		return nil, fault.NotFound()
+	}
+	if c, ok := command.(Repeat); ok {
+		return decideRepeat(s, c, now)
 	}
 	if s.Status.Terminal() {
 		return nil, refuseTerminal(s, command)
@@ -33,7 +36,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		if c.Attempt != 0 && c.Attempt != s.Attempt {
 			return nil, staleAttempt(s, c.Attempt)
 		}
-		return []Event{Failed{AnalysisID: s.ID, Error: c.Error, Usage: c.Usage, At: now}}, nil
+		return []Event{decideFail(s, c, now)}, nil
 	case Cancel:
 		return []Event{Canceled{AnalysisID: s.ID, Usage: c.Usage, At: now}}, nil
 	default:
@@ -48,8 +51,31 @@ func decideCreate(s State, c Create, now time.Time) ([]Event, error) {
 	return []Event{Created{
 		AnalysisID: c.ID, AccountID: c.AccountID, VideoID: c.VideoID, Livemode: c.Livemode, Origin: c.Origin,
 		Prompt: c.Prompt, Query: c.Query, ParseMode: c.ParseMode, Model: c.Model, Narrative: c.Narrative,
-		Metadata: c.Metadata, HeldSeconds: c.HeldSeconds, At: now,
+		Metadata: c.Metadata, HeldSeconds: c.HeldSeconds, BatchID: c.BatchID,
+		BatchIndex: c.BatchIndex, RerunOf: c.RerunOf, Webhook: c.Webhook, At: now,
 	}}, nil
+}
+
+// decideFail blames an open incident for what went wrong inside the service, and for
+// nothing else.
+func decideFail(s State, c Fail, now time.Time) Failed {
+	e := Failed{AnalysisID: s.ID, Error: c.Error, Usage: c.Usage, At: now}
+	if c.Error.Code == fault.InferenceError || c.Error.Code == fault.StuckTimeout {
+		e.IncidentID = c.IncidentID
+	}
+	return e
+}
+
+// decideRepeat uses up the re-run of a failed analysis. A re-run that fails in an
+// incident itself has one of its own.
+func decideRepeat(s State, c Repeat, now time.Time) ([]Event, error) {
+	switch {
+	case !s.RerunEligible():
+		return nil, fault.New(fault.RerunNotEligible, "")
+	case s.RerunID != "":
+		return nil, fault.Newf(fault.RerunNotEligible, "The free re-run was used: it is %s.", s.RerunID)
+	}
+	return []Event{Repeated{AnalysisID: s.ID, RerunID: c.RerunID, At: now}}, nil
 }
 
 func decideClaim(s State, c Claim, now time.Time) ([]Event, error) {

@@ -2,23 +2,27 @@
 //
 // # States (api-v1.md, "States and transitions: Analysis")
 //
-//	state                           | command  | next      | event
-//	(none)                          | Create   | queued    | analysis.created
-//	(none)                          | any      | unchanged | refused with resource_not_found
-//	any                             | Create   | unchanged | refused with resource_conflict
-//	completed, failed, canceled     | Cancel   | unchanged | refused with analysis_not_cancelable
-//	completed, failed, canceled     | any      | unchanged | refused with resource_conflict
-//	queued                          | Claim    | preparing | analysis.started
-//	preparing, analyzing, rendering | Claim    | unchanged | analysis.reclaimed
-//	queued                          | Progress | unchanged | refused with resource_conflict
-//	preparing, analyzing, rendering | Progress | rendering | analysis.progressed
-//	any                             | Complete | completed | analysis.completed
-//	any                             | Fail     | failed    | analysis.failed
-//	any                             | Cancel   | canceled  | analysis.canceled
+//	state                                                        | command  | next      | event
+//	(none)                                                       | Create   | queued    | analysis.created
+//	(none)                                                       | any      | unchanged | refused with resource_not_found
+//	any                                                          | Create   | unchanged | refused with resource_conflict
+//	failed in an incident                                        | Repeat   | repeated  | analysis.rerun
+//	any                                                          | Repeat   | unchanged | refused with rerun_not_eligible
+//	completed, failed, failed in an incident, repeated, canceled | Cancel   | unchanged | refused with analysis_not_cancelable
+//	completed, failed, failed in an incident, repeated, canceled | any      | unchanged | refused with resource_conflict
+//	queued                                                       | Claim    | preparing | analysis.started
+//	preparing, analyzing, rendering                              | Claim    | unchanged | analysis.reclaimed
+//	queued                                                       | Progress | unchanged | refused with resource_conflict
+//	preparing, analyzing, rendering                              | Progress | rendering | analysis.progressed
+//	any                                                          | Complete | completed | analysis.completed
+//	any                                                          | Fail     | failed    | analysis.failed
+//	any                                                          | Cancel   | canceled  | analysis.canceled
 //
 // The first row that fits holds; the Progress of the table has reached rendering, and
 // one that says nothing new leads to no event. Queued work completes only with an
-// answer that was known at once.
+// answer that was known at once. The status of the last two but one is failed: one
+// failed while a platform incident was open, which earns it one free re-run, and one has
+// used that. The event changes nothing else of an analysis that has ended.
 //
 // Each run of the work is an attempt with a number: a claim must be higher than the
 // latest, and reports of an earlier attempt are refused, so a worker that was

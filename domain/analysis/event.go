@@ -32,8 +32,15 @@ type Created struct {
 	// Metadata is the caller's own.
 	Metadata map[string]string `json:"metadata,omitempty"`
 	// HeldSeconds were reserved for it; 0 when nothing is billed.
-	HeldSeconds int64     `json:"held_seconds"`
-	At          time.Time `json:"at"`
+	HeldSeconds int64 `json:"held_seconds"`
+	// BatchID is the batch that it was created in; BatchIndex is its place there, from 0.
+	BatchID    string `json:"batch_id,omitempty"`
+	BatchIndex int    `json:"batch_index,omitempty"`
+	// RerunOf is the failed analysis that this one repeats for free.
+	RerunOf string `json:"rerun_of,omitempty"`
+	// Webhook is where this analysis alone is to be told about.
+	Webhook *Webhook  `json:"webhook,omitempty"`
+	At      time.Time `json:"at"`
 }
 
 // Started says that the first attempt has taken the work.
@@ -77,10 +84,20 @@ type Completed struct {
 
 // Failed says that there will be no answer.
 type Failed struct {
-	AnalysisID string    `json:"analysis_id"`
-	Error      Failure   `json:"error"`
-	Usage      *Usage    `json:"usage,omitempty"`
+	AnalysisID string  `json:"analysis_id"`
+	Error      Failure `json:"error"`
+	Usage      *Usage  `json:"usage,omitempty"`
+	// IncidentID is the platform incident that it failed in, which earns it a free re-run.
+	IncidentID string    `json:"incident_id,omitempty"`
 	At         time.Time `json:"at"`
+}
+
+// Repeated says that the free re-run of a failed analysis was used.
+type Repeated struct {
+	AnalysisID string `json:"analysis_id"`
+	// RerunID is the analysis that repeats it.
+	RerunID string    `json:"rerun_id"`
+	At      time.Time `json:"at"`
 }
 
 // Canceled says that the caller no longer wants an answer.
@@ -111,6 +128,9 @@ func (Failed) EventType() string { return "analysis.failed" }
 // EventType returns the stored name.
 func (Canceled) EventType() string { return "analysis.canceled" }
 
+// EventType returns the stored name.
+func (Repeated) EventType() string { return "analysis.rerun" }
+
 func (Created) isEvent()    {}
 func (Started) isEvent()    {}
 func (Reclaimed) isEvent()  {}
@@ -118,3 +138,4 @@ func (Progressed) isEvent() {}
 func (Completed) isEvent()  {}
 func (Failed) isEvent()     {}
 func (Canceled) isEvent()   {}
+func (Repeated) isEvent()   {}

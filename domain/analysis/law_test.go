@@ -31,7 +31,11 @@ func TestLaws(t *testing.T) {
 			s = aggregate.Step(t, s, decided...)
 
 			if before.Status.Terminal() {
-				require.Empty(t, decided)
+				if len(decided) > 0 {
+					require.IsType(t, analysis.Repeated{}, decided[0])
+					require.True(t, before.RerunEligible() && before.RerunID == "", "repeated without a right to it, or twice")
+					before.RerunID = s.RerunID
+				}
 				require.Empty(t, cmp.Diff(before, s, cmpopts.EquateEmpty()), "a terminal state changed")
 			}
 			require.GreaterOrEqual(t, s.Percent, before.Percent, "percent fell")
@@ -50,7 +54,7 @@ func TestLaws(t *testing.T) {
 
 func command(t *rapid.T) analysis.Command {
 	attempt := rapid.IntRange(0, 4).Draw(t, "attempt")
-	switch rapid.IntRange(0, 11).Draw(t, "command") {
+	switch rapid.IntRange(0, 13).Draw(t, "command") {
 	case 0, 1:
 		return create
 	case 2, 3:
@@ -58,9 +62,12 @@ func command(t *rapid.T) analysis.Command {
 	case 4:
 		return analysis.Complete{Attempt: attempt, Result: result, Usage: usage}
 	case 5:
-		return analysis.Fail{Attempt: attempt, Error: failure, Usage: unpaid}
+		incident := rapid.SampledFrom([]string{"", "inc_1"}).Draw(t, "incident")
+		return analysis.Fail{Attempt: attempt, Error: failure, Usage: unpaid, IncidentID: incident}
 	case 6:
 		return analysis.Cancel{Usage: unpaid}
+	case 7, 8:
+		return analysis.Repeat{RerunID: "an_2"}
 	default:
 		stage := rapid.SampledFrom(append(analysis.Statuses(), "dreaming")).Draw(t, "stage")
 		return analysis.Progress{Attempt: attempt, Stage: stage, Percent: rapid.IntRange(-20, 130).Draw(t, "percent")}

@@ -74,18 +74,33 @@ type State struct {
 	Narrative   bool              `json:"narrative,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	HeldSeconds int64             `json:"held_seconds"`
+	// BatchID is the batch that it was created in, or empty; BatchIndex is its place
+	// there, from 0.
+	BatchID    string `json:"batch_id,omitempty"`
+	BatchIndex int    `json:"batch_index,omitempty"`
+	// RerunOf is the failed analysis that this one repeats for free, or empty.
+	RerunOf string   `json:"rerun_of,omitempty"`
+	Webhook *Webhook `json:"webhook,omitempty"`
 	// Percent of the work that is done, 0 to 100; it never falls.
 	Percent int `json:"percent"`
 	// Attempt is the number of the latest run, 0 before the first.
-	Attempt     int            `json:"attempt"`
-	Worker      string         `json:"worker,omitempty"`
-	Result      *answer.Result `json:"result,omitempty"`
-	Error       *Failure       `json:"error,omitempty"`
-	Usage       *Usage         `json:"usage,omitempty"`
-	CreatedAt   time.Time      `json:"created_at"`
-	StartedAt   *time.Time     `json:"started_at,omitempty"`
-	CompletedAt *time.Time     `json:"completed_at,omitempty"`
+	Attempt int            `json:"attempt"`
+	Worker  string         `json:"worker,omitempty"`
+	Result  *answer.Result `json:"result,omitempty"`
+	Error   *Failure       `json:"error,omitempty"`
+	Usage   *Usage         `json:"usage,omitempty"`
+	// IncidentID is the platform incident that it failed in, or empty.
+	IncidentID string `json:"incident_id,omitempty"`
+	// RerunID is the analysis that repeats it, or empty.
+	RerunID     string     `json:"rerun_id,omitempty"`
+	CreatedAt   time.Time  `json:"created_at"`
+	StartedAt   *time.Time `json:"started_at,omitempty"`
+	CompletedAt *time.Time `json:"completed_at,omitempty"`
 }
+
+// RerunEligible is true for an analysis that failed in a platform incident, also when
+// its free re-run was used (api-v1.md, "States and transitions: Analysis").
+func (s State) RerunEligible() bool { return s.Status == FailedStatus && s.IncidentID != "" }
 
 // Exists is true once the analysis was created.
 func (s State) Exists() bool { return s.Status != "" }
@@ -97,7 +112,9 @@ func Evolve(s State, event Event) State {
 		s = State{
 			ID: e.AnalysisID, AccountID: e.AccountID, VideoID: e.VideoID, Livemode: e.Livemode, Origin: e.Origin,
 			Status: Queued, Prompt: e.Prompt, Query: e.Query, ParseMode: e.ParseMode, Model: e.Model,
-			Narrative: e.Narrative, Metadata: e.Metadata, HeldSeconds: e.HeldSeconds, CreatedAt: e.At,
+			Narrative: e.Narrative, Metadata: e.Metadata, HeldSeconds: e.HeldSeconds, BatchID: e.BatchID,
+			BatchIndex: e.BatchIndex,
+			RerunOf:    e.RerunOf, Webhook: e.Webhook, CreatedAt: e.At,
 		}
 	case Started:
 		s.Status, s.Attempt, s.Worker, s.StartedAt = Preparing, e.Attempt, e.Worker, &e.At
@@ -109,8 +126,11 @@ func Evolve(s State, event Event) State {
 		s.Status, s.Percent, s.Result, s.Usage, s.CompletedAt = CompletedStatus, 100, &e.Result, e.Usage, &e.At
 	case Failed:
 		s.Status, s.Error, s.Usage, s.CompletedAt = FailedStatus, &e.Error, e.Usage, &e.At
+		s.IncidentID = e.IncidentID
 	case Canceled:
 		s.Status, s.Usage, s.CompletedAt = CanceledStatus, e.Usage, &e.At
+	case Repeated:
+		s.RerunID = e.RerunID
 	default:
 		panic(fmt.Sprintf("analysis: unknown event %T", event))
 	}

@@ -1,0 +1,32 @@
+package incident
+
+import "time"
+
+// Event is a fact about an incident.
+type Event interface {
+	EventType() string
+	isEvent()
+}
+
+// Opened says that an incident began.
+type Opened struct {
+	IncidentID string `json:"incident_id"`
+	// Title says what is wrong.
+	Title string    `json:"title"`
+	At    time.Time `json:"at"`
+}
+
+// Closed says that an incident is over.
+type Closed struct {
+	IncidentID string    `json:"incident_id"`
+	At         time.Time `json:"at"`
+}
+
+// EventType returns the stored name.
+func (Opened) EventType() string { return "incident.opened" }
+
+// EventType returns the stored name.
+func (Closed) EventType() string { return "incident.closed" }
+
+func (Opened) isEvent() {}
+func (Closed) isEvent() {}
