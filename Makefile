@@ -4,11 +4,14 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test race lint bench eval generate verify clean
+.PHONY: help setup build run test race soak lint bench eval generate contract verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 GOLANGCI_VERSION := v2.12.2
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
+OASDIFF_VERSION := v1.33.0
+OASDIFF := $(TOOLS)/oasdiff-$(OASDIFF_VERSION)
+CONTRACT_LINT := handlers/httpapi/lint
 BENCH ?= .
 BENCHTIME ?= 1s
 ROUNDS ?= 3
@@ -23,7 +26,7 @@ export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 GIT := git -c safe.directory='*'
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what this machine lacks; quick when it lacks nothing
 	@.ci/setup
@@ -72,11 +75,27 @@ eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table
 generate: setup ## Write generated code and docs anew
 	go generate ./...
 
-verify: generate $(GOLANGCI) ## Fail when stored events changed shape, or generated files, formatting or lint are not in order
+contract: $(OASDIFF) $(CONTRACT_LINT)/node_modules/.package-lock.json ## Lint the API's contract, and fail when it breaks clients of the last release
+	@npm run --silent --prefix $(CONTRACT_LINT) lint
+	@OASDIFF=$(OASDIFF) handlers/httpapi/released/prove
+	@OASDIFF=$(OASDIFF) handlers/httpapi/released/check
+
+$(OASDIFF):
+	@echo "compiling oasdiff $(OASDIFF_VERSION), once, about 30 s"
+	@mkdir -p $(TOOLS)
+	@GOBIN=$(TOOLS) go install github.com/oasdiff/oasdiff@$(OASDIFF_VERSION)
+	@mv $(TOOLS)/oasdiff $@
+
+$(CONTRACT_LINT)/node_modules/.package-lock.json: $(CONTRACT_LINT)/package-lock.json
+	@npm ci --prefix $(CONTRACT_LINT) --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
+	@[ "$$(id -u)" != 0 ] || chown -R --reference=. $(CONTRACT_LINT)/node_modules
+
+verify: generate contract $(GOLANGCI) ## Fail when stored events changed shape, the contract breaks, or generated files, formatting or lint are not in order
 	@dirty="$$($(GIT) status --porcelain)"; [ -z "$$dirty" ] || { echo "the tree is not clean after make generate:"; echo "$$dirty"; exit 1; } >&2
 	@unformatted="$$($(GIT) ls-files -z '*.go' | xargs -0r gofmt -l)"; [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; } >&2
 	go vet ./...
 	$(GOLANGCI) run ./...
 
 clean: ## Remove what was built and fetched; data stays
-	rm -rf bin .cache gpu/worker/node_modules
+	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules
