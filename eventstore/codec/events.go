@@ -4,6 +4,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/incident"
 	"vqa/domain/video"
 )
 
@@ -12,9 +13,25 @@ import (
 func Events() *Codec {
 	return New(
 		Register[account.Opened]("account.opened"),
-		Register[account.KeyIssued]("account.key_issued"),
+		Register[account.SignedUp]("account.signed_up"),
+		Register[account.KeyIssued]("account.key_issued", optionalField),
+		Register[account.KeyReplaced]("account.key_replaced"),
+		Register[account.KeyUsed]("account.key_used"),
 		Register[account.KeyRevoked]("account.key_revoked"),
+		Register[account.Upgraded]("account.upgraded"),
+		Register[account.Restricted]("account.restricted"),
+		Register[account.Unrestricted]("account.unrestricted"),
 		Register[account.SandboxIssued]("sandbox.issued"),
+		Register[account.UpgradeGranted]("upgrade.granted"),
+		Register[account.UpgradeCounted]("upgrade_day.counted"),
+		Register[account.IdentityClaimed]("identity.claimed"),
+		Register[account.ClientTokenMinted]("client_token.minted"),
+		Register[account.DeviceCodeRequested]("device_code.requested"),
+		Register[account.DeviceCodeApproved]("device_code.approved"),
+		Register[account.DeviceCodeDenied]("device_code.denied"),
+		Register[account.DeviceCodeConsumed]("device_code.consumed"),
+		Register[account.ClaimRequested]("claim_address.requested"),
+		Register[account.UserCodeMissed]("claim_guesses.missed"),
 
 		Register[credit.Granted]("credit.granted"),
 		Register[credit.Held]("credit.held", holdsExpire),
@@ -31,12 +48,16 @@ func Events() *Codec {
 		Register[video.AnalysisClosed]("video.analysis_closed"),
 		Register[video.Deleted]("video.deleted"),
 
-		Register[analysis.Created]("analysis.created"),
+		Register[analysis.Created]("analysis.created", optionalField),
 		Register[analysis.Started]("analysis.started"),
 		Register[analysis.Reclaimed]("analysis.reclaimed"),
 		Register[analysis.Progressed]("analysis.progressed"),
 		Register[analysis.Completed]("analysis.completed"),
-		Register[analysis.Failed]("analysis.failed"),
+		Register[analysis.Failed]("analysis.failed", optionalField),
 		Register[analysis.Canceled]("analysis.canceled"),
+		Register[analysis.Repeated]("analysis.rerun"),
+
+		Register[incident.Opened]("incident.opened"),
+		Register[incident.Closed]("incident.closed"),
 	)
 }

@@ -9,17 +9,28 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/incident"
 	"vqa/domain/video"
 	"vqa/eventstore"
 )
 
 // The categories of streams.
 var (
-	Account  = category("account", account.Evolve)
-	Sandbox  = category("sandbox", account.EvolveQuota)
-	Credit   = category("credit", credit.Evolve)
-	Video    = category("video", video.Evolve)
-	Analysis = category("analysis", analysis.Evolve)
+	Account     = category("account", account.Evolve)
+	Sandbox     = category("sandbox", account.EvolveQuota)
+	ClientToken = category("client_token", account.EvolveClientToken)
+	DeviceCode  = category("device_code", account.EvolveDeviceCode)
+	Credit      = category("credit", credit.Evolve)
+	Video       = category("video", video.Evolve)
+	Analysis    = category("analysis", analysis.Evolve)
+	Incident    = category("incident", incident.Evolve)
+
+	Upgrade       = category("upgrade", account.EvolveUpgradeQuota)
+	UpgradeDay    = category("upgrade_day", account.EvolveUpgradeDay)
+	IdentityClaim = category("identity_claim", account.EvolveIdentityClaim)
+
+	ClaimAddress = category("claim_address", account.EvolveClaimAddress)
+	ClaimGuesses = category("claim_guesses", account.EvolveGuesses)
 
 	Checkpoint = category("checkpoint", credit.EvolveCheckpoint)
 	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys)

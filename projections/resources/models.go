@@ -14,7 +14,7 @@ import (
 
 // Projections are the tables of this package.
 func Projections() []projections.Projection {
-	return []projections.Projection{accounts, keys, videos, analyses}
+	return []projections.Projection{accounts, keys, clientTokens, deviceCodes, videos, analyses, incidents}
 }
 
 // accounts leaves the keys out: they have a table of their own, and an account's row
@@ -54,14 +54,15 @@ var videos = projections.Model[video.State, video.Event]{
 }
 
 var analyses = projections.Model[analysis.State, analysis.Event]{
-	Name: "analyses", Of: fold.Analysis, Revision: 1, AccountColumn: "account_id",
+	Name: "analyses", Of: fold.Analysis, Revision: 2, AccountColumn: "account_id",
 	Columns: []projections.Column{
 		{Name: "account_id", Type: "text"}, {Name: "livemode", Type: "boolean"}, {Name: "video_id", Type: "text"},
-		{Name: "model", Type: "text"}, {Name: "status", Type: "text"}, {Name: "created_at", Type: "timestamptz"},
+		{Name: "model", Type: "text"}, {Name: "status", Type: "text"}, {Name: "batch_id", Type: "text"},
+		{Name: "created_at", Type: "timestamptz"},
 	},
 	States: func(id string, s analysis.State) []projections.Row {
 		return []projections.Row{{
-			ID: id, Values: []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), &s.CreatedAt}, Doc: s,
+			ID: id, Values: []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), s.BatchID, &s.CreatedAt}, Doc: s,
 		}}
 	},
 }

@@ -1,0 +1,41 @@
+package account_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/internal/scenario"
+)
+
+func TestOwnedAccount(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, account.OwnedID("https://a", "b"), account.OwnedID("https://a", "b"), "the same at every sign-in")
+	require.NotEqual(t, account.OwnedID("https://a", "b"), account.OwnedID("https://", "ab"), "issuer and subject do not run together")
+	require.NotEqual(t, account.OwnerHash("https://a", "b"), account.OwnerHash("https://", "ab"))
+	rapid.Check(t, func(t *rapid.T) {
+		owned := account.OwnedID(rapid.String().Draw(t, "issuer"), rapid.String().Draw(t, "subject"))
+		require.True(t, id.Valid(id.Account, owned), owned)
+		require.LessOrEqual(t, owned[len("acct_")], byte('7'), "a ULID begins with at most 7")
+	})
+}
+
+func TestSignUp(t *testing.T) {
+	t.Parallel()
+	first := []account.Event{
+		account.Opened{AccountID: "acct_1", Tier: account.Paid, At: scenario.Now},
+		account.SignedUp{AccountID: "acct_1", Owner: "hash", At: scenario.Now},
+	}
+	again := account.SignUp{AccountID: "acct_1", Owner: "hash"}
+	aggregate.Run(t, cases{
+		{Name: "the first sign-in", When: again, Then: first},
+		{Name: "a later one", Given: first, When: again},
+		{Name: "by another", Given: first, When: account.SignUp{AccountID: "acct_1", Owner: "other"}, Refused: fault.ResourceConflict},
+		{Name: "an operator's account", Given: []account.Event{opened}, When: again, Refused: fault.ResourceConflict},
+	})
+	require.Equal(t, "hash", aggregate.Fold(first...).Owner)
+}
