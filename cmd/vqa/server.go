@@ -30,6 +30,7 @@ import (
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 	"vqa/handlers/react"
+	"vqa/projections/public"
 )
 
 // The bounds of the HTTP server. Writing has none of its own: a video may take long
@@ -181,6 +182,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
+		Events:   public.NewReader(s.store),
 		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,

@@ -83,6 +83,7 @@ type Options struct {
 	Resources Resources
 	Ledger    Ledger
 	Objects   Objects
+	Events    Events
 	// ObjectHandler serves the signed URLs below objects.Path; nil when another
 	// server does.
 	ObjectHandler http.Handler
@@ -112,7 +113,7 @@ const defaultRequestTimeout = 60 * time.Second
 
 func (o *Options) check() error {
 	required := map[string]bool{
-		"Service": o.Service != nil, "Resources": o.Resources != nil, "Ledger": o.Ledger != nil, "Objects": o.Objects != nil,
+		"Service": o.Service != nil, "Resources": o.Resources != nil, "Ledger": o.Ledger != nil, "Objects": o.Objects != nil, "Events": o.Events != nil,
 		"CheckURL": o.CheckURL != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
 		"Wake": o.Wake != nil, "PublicURL": o.PublicURL != "", "Metrics": o.Metrics != nil,
 		"SandboxAddress": o.SandboxAddress != nil, "Log": o.Log != nil,

@@ -77,18 +77,6 @@ func (s *server) GetDemoVideoFile(context.Context, api.GetDemoVideoFileRequestOb
 	return nil, fault.New(fault.InternalError, "")
 }
 
-func (s *server) ListEvents(context.Context, api.ListEventsRequestObject) (api.ListEventsResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) StreamEvents(context.Context, api.StreamEventsRequestObject) (api.StreamEventsResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) GetEvent(context.Context, api.GetEventRequestObject) (api.GetEventResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) RequestDeviceCode(context.Context, api.RequestDeviceCodeRequestObject) (api.RequestDeviceCodeResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }

@@ -20,6 +20,7 @@ type server struct {
 	// fixtureDurationS is the length of the fixture in seconds.
 	fixtureDurationS float64
 	fixtureQuery     query.Query
+	streams          openStreams
 }
 
 var _ api.StrictServerInterface = (*server)(nil)

@@ -36,6 +36,7 @@ import (
 	"vqa/handlers/media/probe"
 	"vqa/migrations"
 	"vqa/projections/ledger"
+	"vqa/projections/public"
 	"vqa/projections/resources"
 )
 
@@ -175,6 +176,7 @@ func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 
 	o := httpapi.Options{
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
+		Events:        public.NewReader(postgres.New(w.pool, codec.Events())),
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
 		Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Metrics: http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/handlers/httpapi/api"
+	"vqa/projections"
+	"vqa/projections/public"
+	"vqa/projections/resources"
+)
+
+// Events reads the account's own feed. Only final events are read: whoever goes on from
+// the last one misses none. Errors: resource_not_found for an id that is not the tenant's.
+type Events interface {
+	Event(ctx context.Context, t resources.Tenant, eventID string) (public.Event, error)
+	// Events lists newest first.
+	Events(ctx context.Context, t resources.Tenant, f public.Filter, p projections.Page) ([]public.Event, bool, error)
+	// Since returns at most limit events after a position, in their order, and the position
+	// to go on from.
+	Since(ctx context.Context, t resources.Tenant, f public.Filter, after int64, limit int) ([]public.Event, int64, error)
+	// Latest is the id of the newest event, and a position that all later ones are after.
+	Latest(ctx context.Context, t resources.Tenant) (string, int64, error)
+	// Position is that of the event with an id.
+	Position(ctx context.Context, t resources.Tenant, eventID string) (int64, error)
+}
+
+// ListEvents answers GET /v1/events.
+func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) (api.ListEventsResponseObject, error) {
+	p, v := r.Params, &verdict{}
+	filter := public.Filter{Type: public.Type(enumerated("type", p.Type, v)), ResourceID: resourceID(p.ResourceId, v)}
+	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Event, v)
+	if err := v.err(); err != nil {
+		return nil, err
+	}
+	list, more, err := s.Events.Events(ctx, exchangeOf(ctx).tenant(), filter, page)
+	if err != nil {
+		return nil, err
+	}
+	out := api.ListEvents200JSONResponse{Object: api.EventListObjectList, Data: make([]api.Event, len(list)), HasMore: more}
+	for i, e := range list {
+		if out.Data[i], err = s.renderEvent(ctx, e); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// resourceID checks the id of whatever events are about.
+func resourceID(given *string, v *verdict) string {
+	if given == nil {
+		return ""
+	}
+	for _, prefix := range []id.Prefix{id.Video, id.Analysis, id.Stream} {
+		if id.Valid(prefix, *given) {
+			return *given
+		}
+	}
+	v.add("resource_id", fault.Format, "must be the id of a video, an analysis or a stream")
+	return ""
+}
+
+// GetEvent answers GET /v1/events/{id}.
+func (s *server) GetEvent(ctx context.Context, r api.GetEventRequestObject) (api.GetEventResponseObject, error) {
+	e, err := s.Events.Event(ctx, exchangeOf(ctx).tenant(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.renderEvent(ctx, e)
+	return api.GetEvent200JSONResponse(out), err
+}
+
+// renderEvent makes the resource of an event. Its data is what a read of the resource
+// would have shown right after it, with URLs signed now.
+func (s *server) renderEvent(ctx context.Context, e public.Event) (api.Event, error) {
+	out := api.Event{
+		Id: e.ID, Object: api.EventObjectEvent, Type: api.EventType(e.Type), CreatedAt: stamp(e.At), Livemode: e.Livemode,
+		Sequence: e.Sequence,
+	}
+	var resource any
+	switch {
+	case e.Video != nil:
+		v, err := s.renderVideo(ctx, *e.Video)
+		if err != nil {
+			return out, err
+		}
+		resource = v
+	case e.Analysis != nil:
+		resource = s.renderAnalysis(resources.Analysis{State: *e.Analysis})
+	default:
+		return out, fmt.Errorf("event %s has no resource", e.ID)
+	}
+	raw, err := json.Marshal(resource)
+	if err != nil {
+		return out, fmt.Errorf("event %s: %w", e.ID, err)
+	}
+	return out, out.Data.UnmarshalJSON(raw)
+}
