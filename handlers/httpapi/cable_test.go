@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -11,6 +12,8 @@ import (
 
 type cable struct {
 	listener net.Listener
+	// asked counts the bytes that went to the server.
+	asked atomic.Int64
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -36,12 +39,14 @@ func plug(t *testing.T, server string) *cable {
 			c.mu.Lock()
 			c.conns = append(c.conns, near, far)
 			c.mu.Unlock()
-			for _, pair := range [][2]net.Conn{{near, far}, {far, near}} {
-				copies.Go(func() {
-					_, _ = io.Copy(pair[0], pair[1])
-					_ = pair[0].Close()
-				})
-			}
+			copies.Go(func() {
+				_, _ = io.Copy(near, far)
+				_ = near.Close()
+			})
+			copies.Go(func() {
+				_, _ = io.Copy(far, counted{near, &c.asked})
+				_ = far.Close()
+			})
 		}
 	})
 	t.Cleanup(func() { c.pull(); copies.Wait() })
@@ -55,4 +60,17 @@ func (c *cable) pull() {
 	for _, conn := range c.conns {
 		_ = conn.Close()
 	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+	n *atomic.Int64
+}
+
+// Read implements io.Reader.
+func (c counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.n.Add(int64(n))
+	return n, err
 }
