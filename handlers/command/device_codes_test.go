@@ -1,0 +1,213 @@
+package command
+
+import (
+	"encoding/json"
+	"sync"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+)
+
+var anonymous = Caller{RequestID: "req_1"}
+
+// claimOf asks for a device code and returns it with its hash.
+func (w *world) claimOf(addressHash string) (RequestedCodes, string) {
+	w.t.Helper()
+	requested, err := w.RequestDeviceCode(w.t.Context(), anonymous, addressHash)
+	require.NoError(w.t, err)
+	return requested, account.HashSecret(requested.DeviceCode)
+}
+
+func TestClaimOfAKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	approver, requester := w.account(0), w.account(0)
+	before := len(w.history())
+
+	requested, err := w.RequestDeviceCode(t.Context(), requester, "address")
+	require.NoError(t, err)
+	require.Equal(t, w.Now().Add(15*time.Minute), requested.ExpiresAt)
+	hash := account.HashSecret(requested.DeviceCode)
+	d := stateOf(w, deviceCodes, hash)
+	require.Equal(t, account.HashSecret(requested.UserCode), d.UserCodeHash)
+	require.Equal(t, requester.KeyID, d.RequesterKeyID)
+
+	w.requireUnchanged(func() {
+		_, err = w.CollectKey(t.Context(), hash, approver.AccountID, "req_1")
+		require.ErrorContains(t, err, "was not approved")
+		requireFault(t, w.ApproveDeviceCode(t.Context(), approver, account.HashSecret("another")), fault.ResourceNotFound)
+	})
+	require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash))
+	w.requireUnchanged(func() {
+		require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash), "approving twice is harmless")
+		requireFault(t, w.ApproveDeviceCode(t.Context(), requester, hash), fault.ResourceConflict)
+		requireFault(t, w.DenyDeviceCode(t.Context(), requester, hash), fault.ResourceConflict)
+		_, err = w.CollectKey(t.Context(), hash, requester.AccountID, "req_1")
+		require.ErrorContains(t, err, "was not approved", "the key is of the account that approved, and of no other")
+	})
+
+	key, err := w.CollectKey(t.Context(), hash, approver.AccountID, "req_2")
+	require.NoError(t, err)
+	require.Regexp(t, `^svc_live_`, key.Secret)
+	k := stateOf(w, accounts, approver.AccountID).Keys[key.KeyID]
+	require.Equal(t, account.HashSecret(key.Secret), k.SecretHash)
+	require.Equal(t, account.Paid, k.Tier)
+	require.True(t, k.Livemode())
+	require.Nil(t, k.ExpiresAt)
+	require.Equal(t, key.KeyID, stateOf(w, deviceCodes, hash).KeyID)
+	w.requireUnchanged(func() {
+		_, err = w.CollectKey(t.Context(), hash, approver.AccountID, "req_3")
+		requireFault(t, err, fault.DeviceCodeExpired)
+	})
+
+	recorded := w.history()[before:]
+	require.Equal(t, []string{
+		"account.key_issued", "claim_address.requested", "device_code.approved", "device_code.consumed", "device_code.requested",
+	}, types(recorded))
+	data, err := json.Marshal(recorded)
+	require.NoError(t, err)
+	for _, secret := range []string{requested.DeviceCode, requested.UserCode, account.FormatUserCode(requested.UserCode), key.Secret} {
+		require.NotContains(t, string(data), secret, "the log keeps no secret")
+	}
+}
+
+// TestAnApprovedKeyIsCollectedOnce: many polls at the same moment, and a service that
+// sees the others' events late, as another node does.
+func TestAnApprovedKeyIsCollectedOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	other := newWorld(t, withStore(w.log))
+	approver := w.account(0)
+	for range 10 {
+		_, hash := w.claimOf("address")
+		require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash))
+		var mu sync.Mutex
+		var handedOut []IssuedKey
+		errs := together(20, func(i int) error {
+			service := w.Service
+			if i%2 == 1 {
+				service = other.Service
+			}
+			key, err := service.CollectKey(t.Context(), hash, approver.AccountID, "req_1")
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				handedOut = append(handedOut, key)
+			}
+			return err
+		})
+		require.Equal(t, map[string]int{"ok": 1, "device_code_expired": 19}, tally(errs))
+		require.Contains(t, stateOf(w, accounts, approver.AccountID).Keys, handedOut[0].KeyID)
+		require.Equal(t, handedOut[0].KeyID, stateOf(w, deviceCodes, hash).KeyID)
+	}
+	require.Len(t, stateOf(w, accounts, approver.AccountID).Keys, 11, "one key for each code, and the first")
+}
+
+// TestOneDecisionStands: approval and denial at the same moment, by two people.
+func TestOneDecisionStands(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	one, two := w.account(0), w.account(0)
+	for range 20 {
+		_, hash := w.claimOf("address")
+		errs := together(2, func(i int) error {
+			if i == 0 {
+				return w.ApproveDeviceCode(t.Context(), one, hash)
+			}
+			return w.DenyDeviceCode(t.Context(), two, hash)
+		})
+		d := stateOf(w, deviceCodes, hash)
+		if d.Status == account.DeviceApproved {
+			require.NoError(t, errs[0])
+			requireFault(t, errs[1], fault.ResourceConflict)
+			_, err := w.CollectKey(t.Context(), hash, one.AccountID, "req_1")
+			require.NoError(t, err)
+			continue
+		}
+		require.Equal(t, account.DeviceDenied, d.Status)
+		require.NoError(t, errs[1])
+		requireFault(t, errs[0], fault.DeviceCodeExpired)
+	}
+}
+
+func TestDeviceCodesExpire(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(0)
+	_, pending := w.claimOf("address")
+	_, approved := w.claimOf("address")
+	require.NoError(t, w.ApproveDeviceCode(t.Context(), caller, approved))
+	w.clock.advance(account.DeviceCodeLife)
+	w.requireUnchanged(func() {
+		requireFault(t, w.ApproveDeviceCode(t.Context(), caller, pending), fault.DeviceCodeExpired)
+		requireFault(t, w.DenyDeviceCode(t.Context(), caller, pending), fault.DeviceCodeExpired)
+		_, err := w.CollectKey(t.Context(), approved, caller.AccountID, "req_1")
+		requireFault(t, err, fault.DeviceCodeExpired)
+	})
+}
+
+func TestOpenClaimsOfAnAddress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller := w.account(0)
+	var mu sync.Mutex
+	var hashes []string
+	request := func(int) error {
+		requested, err := w.RequestDeviceCode(t.Context(), anonymous, "address")
+		if err == nil {
+			mu.Lock()
+			defer mu.Unlock()
+			hashes = append(hashes, account.HashSecret(requested.DeviceCode))
+		}
+		return err
+	}
+	require.Equal(t, map[string]int{"ok": 10, "rate_limit_exceeded": 5}, tally(together(15, request)))
+	_, err := w.RequestDeviceCode(t.Context(), anonymous, "another address")
+	require.NoError(t, err)
+
+	// A denied code and a collected one make room, an approved one that waits does not.
+	require.NoError(t, w.ApproveDeviceCode(t.Context(), caller, hashes[0]))
+	requireFault(t, request(0), fault.RateLimitExceeded)
+	_, err = w.CollectKey(t.Context(), hashes[0], caller.AccountID, "req_1")
+	require.NoError(t, err)
+	require.NoError(t, w.DenyDeviceCode(t.Context(), caller, hashes[1]))
+	require.NoError(t, request(0))
+	require.NoError(t, request(0))
+	w.requireUnchanged(func() {
+		err := request(0)
+		requireFault(t, err, fault.RateLimitExceeded)
+		require.Equal(t, 15*60, fault.Of(err).RetryAfterS)
+	})
+	w.clock.advance(account.DeviceCodeLife)
+	require.NoError(t, request(0))
+}
+
+func TestWrongUserCodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	caller, other := w.account(0), w.account(0)
+	require.NoError(t, w.EnterUserCode(t.Context(), caller, true))
+	errs := together(15, func(int) error { return w.EnterUserCode(t.Context(), caller, false) })
+	require.Equal(t, map[string]int{"ok": 10, "rate_limit_exceeded": 5}, tally(errs))
+	w.requireUnchanged(func() {
+		requireFault(t, w.EnterUserCode(t.Context(), caller, true), fault.RateLimitExceeded)
+		require.NoError(t, w.EnterUserCode(t.Context(), other, true))
+	})
+	w.clock.advance(account.MissedCodesWindow)
+	require.NoError(t, w.EnterUserCode(t.Context(), caller, true))
+}
+
+func TestCodesNeedEntropy(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Entropy = iotest.ErrReader(iotest.ErrTimeout)
+	w.requireUnchanged(func() {
+		_, err := w.RequestDeviceCode(t.Context(), anonymous, "address")
+		require.ErrorIs(t, err, iotest.ErrTimeout)
+	})
+}
