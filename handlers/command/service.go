@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"time"
@@ -23,6 +24,9 @@ type Limits struct {
 	MaxConcurrentAnalyses int
 	// AnalysisQueueCap bounds the queued analyses of the whole service.
 	AnalysisQueueCap int
+	// QuotaSecondsPerMonth bounds what an account settles in a calendar month; 0 is no
+	// quota.
+	QuotaSecondsPerMonth int64
 	// SandboxPerIP bounds the sandboxes of one address in 24 hours.
 	SandboxPerIP int
 }
@@ -66,22 +70,34 @@ type Dependencies struct {
 	Uploads  Uploads
 	Capacity Capacity
 	Fixture  Fixture
+	// Incidents is nil where no platform incident is ever open.
+	Incidents Incidents
 }
 
 // Service carries out the use cases.
 type Service struct{ Dependencies }
 
-// NewService returns a service on its dependencies, all of which are required.
+// NewService returns a service on its dependencies, all of which are required but those
+// that say so.
 func NewService(d Dependencies) *Service { return &Service{d} }
 
 // Caller is who asks, as authentication found out.
 type Caller struct {
 	AccountID string
-	// KeyID is the API key that was shown.
-	KeyID     string
-	Livemode  bool
-	Tier      account.Tier
-	RequestID string
+	// KeyID is the API key that was shown, or the one that minted the client token that
+	// was shown. It is empty for a person with a session, and for a caller who shows
+	// nothing.
+	KeyID string
+	// TokenID is the client token that was shown, or empty.
+	TokenID  string
+	Livemode bool
+	Tier     account.Tier
+	// Scopes bound what the caller may do; nil is every scope.
+	Scopes []string
+	// VideoID and StreamID are the one resource that a client token is bound to; at most
+	// one is set.
+	VideoID, StreamID string
+	RequestID         string
 	// Idempotency is nil when the request carried no Idempotency-Key.
 	Idempotency *Idempotency
 }
@@ -96,9 +112,12 @@ type Idempotency struct {
 // meta is the metadata of events that a caller's request leads to.
 func (c Caller) meta() eventstore.Meta {
 	return eventstore.Meta{
-		AccountID: c.AccountID, RequestID: c.RequestID, CorrelationID: c.RequestID, CausationID: c.RequestID, Actor: c.KeyID,
+		AccountID: c.AccountID, RequestID: c.RequestID, CorrelationID: c.RequestID, CausationID: c.RequestID, Actor: c.actor(),
 	}
 }
+
+// actor is how the log names the caller: a person is known by the account alone.
+func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, "session") }
 
 // intent prepares the pipeline for a caller's request.
 func (c Caller) intent(streams ...eventstore.StreamID) intent {

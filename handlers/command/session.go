@@ -7,6 +7,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/incident"
 	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/eventstore/fold"
@@ -26,11 +27,16 @@ var (
 	sandboxes = aggregate[account.SandboxQuota, account.OpenSandbox, account.SandboxIssued]{
 		Of: fold.Sandbox, decide: account.DecideSandbox,
 	}
+	clientTokens = aggregate[account.ClientToken, account.MintClientToken, account.ClientTokenMinted]{
+		Of: fold.ClientToken, decide: account.DecideClientToken,
+	}
 	credits = aggregate[credit.State, credit.Command, credit.Event]{
 		Of: fold.Credit, decide: credit.Decide, snapshots: true,
 	}
 	videos   = aggregate[video.State, video.Command, video.Event]{Of: fold.Video, decide: video.Decide}
 	analyses = aggregate[analysis.State, analysis.Command, analysis.Event]{Of: fold.Analysis, decide: analysis.Decide}
+
+	incidents = aggregate[incident.State, incident.Command, incident.Event]{Of: fold.Incident, decide: incident.Decide}
 )
 
 // get returns the state of an aggregate as this session sees it.

@@ -1,0 +1,74 @@
+package command
+
+import (
+	"context"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/eventstore"
+)
+
+// MintClientToken asks for a token that a browser may hold.
+type MintClientToken struct {
+	Scopes []string
+	// Life is 60 s to 900 s.
+	Life time.Duration
+	// VideoID and StreamID bind the token; at most one is set.
+	VideoID, StreamID string
+}
+
+// MintedClientToken is a new client token with the one showing of its secret.
+type MintedClientToken struct {
+	account.ClientToken
+	// Secret is never readable again.
+	Secret string
+}
+
+// MintClientToken carries out the use case. Errors: insufficient_scope when the caller
+// shows no API key or the key lacks a scope, validation_failed, resource_not_found for a
+// video that is not the caller's.
+func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClientToken) (MintedClientToken, error) {
+	if caller.KeyID == "" || caller.TokenID != "" {
+		return MintedClientToken{}, fault.New(fault.InsufficientScope, "Only an API key mints client tokens.")
+	}
+	secret, err := account.NewClientTokenSecret(s.Entropy)
+	if err != nil {
+		return MintedClientToken{}, err
+	}
+	order := account.MintClientToken{
+		TokenID: s.IDs.New(id.ClientToken), AccountID: caller.AccountID, KeyID: caller.KeyID, KeyScopes: caller.Scopes,
+		SecretHash: account.HashSecret(secret), Scopes: c.Scopes, Life: c.Life, VideoID: c.VideoID, StreamID: c.StreamID,
+	}
+	var touched []eventstore.StreamID
+	if c.VideoID != "" {
+		touched = append(touched, videos.Stream(c.VideoID))
+	}
+	minted := MintedClientToken{Secret: secret}
+	err = s.Pipeline.do(ctx, caller.intent(touched...), func(ss *session) error {
+		ss.fresh(clientTokens.Stream(order.TokenID))
+		minted.ClientToken, err = clientTokens.record(ss, order.TokenID, order)
+		if err != nil || c.VideoID == "" {
+			return err
+		}
+		v, err := videos.get(ss, c.VideoID)
+		if err == nil && !owns(caller, v) {
+			err = fault.NotFound()
+		}
+		return err
+	})
+	return minted, err
+}
+
+// SignIn opens the account of a person at the first sign-in with a session of an
+// issuer; at a later one it changes nothing. It returns the account's id.
+func (s *Service) SignIn(ctx context.Context, issuer, subject, requestID string) (string, error) {
+	accountID := account.OwnedID(issuer, subject)
+	caller := Caller{AccountID: accountID, RequestID: requestID}
+	err := s.Pipeline.do(ctx, caller.intent(accounts.Stream(accountID)), func(ss *session) error {
+		_, err := accounts.record(ss, accountID, account.SignUp{AccountID: accountID, Owner: account.OwnerHash(issuer, subject)})
+		return err
+	})
+	return accountID, err
+}
