@@ -33,5 +33,10 @@
 // would serialize all of them. Losing one costs a subscriber no more than its poll
 // interval.
 //
-// It may import eventstore, eventstore/codec and pgx.
+// # Beside the log
+//
+// Windows and Locks are what the nodes tell each other about requests that come in. Both
+// are short-lived, in tables that are not logged, and no rule of the domain hangs on them.
+//
+// It may import eventstore, eventstore/codec, domain/rate and pgx.
 package postgres

@@ -11,29 +11,44 @@ import (
 	"vqa/eventstore"
 )
 
+const receiptSQL = `select request_hash, resource_id, status, body, created_at from receipts
+	where account_id = $1 and key = $2 and created_at > $3`
+
 // Receipt implements eventstore.Store.
 func (s *Store) Receipt(ctx context.Context, accountID, key string, now time.Time) (eventstore.Receipt, bool, error) {
-	r := eventstore.Receipt{AccountID: accountID, Key: key}
-	var hash []byte
-	err := s.pool.QueryRow(ctx, `select request_hash, resource_id, status, body, created_at from receipts
-		where account_id = $1 and key = $2 and created_at > $3`,
-		accountID, key, now.Add(-eventstore.ReceiptWindow)).
-		Scan(&hash, &r.ResourceID, &r.Status, &r.Body, &r.CreatedAt)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return eventstore.Receipt{}, false, nil
-	}
+	r, err := scanReceipt(s.pool.QueryRow(ctx, receiptSQL, accountID, key, now.Add(-eventstore.ReceiptWindow)), accountID, key)
 	if err != nil {
 		return eventstore.Receipt{}, false, fmt.Errorf("receipt: %w", err)
 	}
-	copy(r.RequestHash[:], hash)
-	r.CreatedAt = r.CreatedAt.UTC()
-	return r, true, nil
+	if r == nil {
+		return eventstore.Receipt{}, false, nil
+	}
+	return *r, true, nil
 }
 
-// SaveResponse implements eventstore.Store. A receipt that does not exist is an
-// error: only Append makes one.
+// scanReceipt reads the answer to receiptSQL; nil when there is no receipt.
+func scanReceipt(row pgx.Row, accountID, key string) (*eventstore.Receipt, error) {
+	r := eventstore.Receipt{AccountID: accountID, Key: key}
+	var hash []byte
+	err := row.Scan(&hash, &r.ResourceID, &r.Status, &r.Body, &r.CreatedAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	copy(r.RequestHash[:], hash)
+	r.CreatedAt = r.CreatedAt.UTC()
+	return &r, nil
+}
+
+// SaveResponse implements eventstore.Store. It gives the lock of the key back as well,
+// because from now on the receipt answers. A receipt that does not exist is an error: only
+// Append makes one.
 func (s *Store) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
-	tag, err := s.pool.Exec(ctx, "update receipts set status = $3, body = $4 where account_id = $1 and key = $2",
+	tag, err := s.pool.Exec(ctx, `
+		with unlocked as (delete from idempotency_locks where account_id = $1 and key = $2)
+		update receipts set status = $3, body = $4 where account_id = $1 and key = $2`,
 		accountID, key, status, bodyOf(body))
 	if err != nil {
 		return fmt.Errorf("save response: %w", err)

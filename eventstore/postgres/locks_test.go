@@ -1,0 +1,133 @@
+package postgres_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"vqa/eventstore"
+	"vqa/eventstore/postgres"
+	"vqa/eventstore/storetest"
+)
+
+// node joins a living node and returns its locks; leave lets it die.
+func node(t *testing.T, pool *pgxpool.Pool, name string) (locks *postgres.Locks, leave func()) {
+	t.Helper()
+	present, err := postgres.Join(t.Context(), pool, name, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	living, die := context.WithCancel(context.Background())
+	var life sync.WaitGroup
+	life.Go(func() { present.Run(living) })
+	leave = func() { die(); life.Wait() }
+	t.Cleanup(leave)
+	return postgres.NewLocks(pool, present), leave
+}
+
+func claim(request, body string) eventstore.Claim {
+	c := eventstore.Claim{AccountID: "acct_1", Key: "k", RequestID: request, Until: minute.Add(time.Minute)}
+	copy(c.RequestHash[:], body)
+	return c
+}
+
+func acquire(t *testing.T, l *postgres.Locks, c eventstore.Claim, now time.Time) eventstore.Claimed {
+	t.Helper()
+	claimed, err := l.Acquire(t.Context(), c, now)
+	require.NoError(t, err)
+	return claimed
+}
+
+func TestOneClaimStandsAtATime(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	here, _ := node(t, pool, "here")
+	there, leave := node(t, pool, "there")
+
+	first := acquire(t, there, claim("req_1", "body"), minute)
+	require.Equal(t, eventstore.Claimed{Held: true, RequestHash: claim("", "body").RequestHash}, first)
+	require.False(t, acquire(t, there, claim("req_2", "body"), minute).Held, "on the same node")
+	second := acquire(t, here, claim("req_2", "another"), minute)
+	require.Equal(t, eventstore.Claimed{RequestHash: claim("", "body").RequestHash}, second, "it says what runs")
+	other := claim("req_2", "body")
+	other.AccountID = "acct_2"
+	require.True(t, acquire(t, here, other, minute).Held, "keys are those of an account")
+
+	require.NoError(t, here.Release(t.Context(), claim("req_2", "body")))
+	require.False(t, acquire(t, here, claim("req_2", "body"), minute).Held, "only the holder gives it back")
+	require.NoError(t, there.Release(t.Context(), claim("req_1", "body")))
+	require.True(t, acquire(t, there, claim("req_3", "body"), minute).Held)
+
+	leave()
+	require.Eventually(t, func() bool { return acquire(t, here, claim("req_4", "body"), minute).Held },
+		10*time.Second, time.Millisecond, "its node is gone")
+	require.False(t, acquire(t, here, claim("req_5", "body"), minute.Add(59*time.Second)).Held)
+	require.True(t, acquire(t, here, claim("req_5", "body"), minute.Add(time.Minute)).Held, "its time is up")
+}
+
+func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	locks, _ := node(t, pool, "here")
+	store := postgres.New(pool, storetest.Codec())
+	c := claim("req_1", "body")
+	require.True(t, acquire(t, locks, c, minute).Held)
+	receipt := eventstore.Receipt{AccountID: c.AccountID, Key: c.Key, RequestHash: c.RequestHash, ResourceID: "video_1", CreatedAt: minute}
+	request := one("a", 0)
+	request.Receipts = []eventstore.Receipt{receipt}
+	_, err := store.Append(t.Context(), request)
+	require.NoError(t, err)
+
+	running := acquire(t, locks, claim("req_2", "body"), minute)
+	require.False(t, running.Held, "its response is still on the way")
+	require.Equal(t, "video_1", running.Receipt.ResourceID)
+	require.NoError(t, locks.Release(t.Context(), c))
+	abandoned := acquire(t, locks, claim("req_2", "another"), minute)
+	require.True(t, abandoned.Held, "whoever makes the response anew holds the key")
+	require.Equal(t, c.RequestHash, abandoned.RequestHash)
+	require.Zero(t, abandoned.Receipt.Status)
+
+	require.NoError(t, store.SaveResponse(t.Context(), c.AccountID, c.Key, 201, []byte("{}")))
+	answered := acquire(t, locks, claim("req_3", "body"), minute)
+	require.False(t, answered.Held)
+	require.Equal(t, 201, answered.Receipt.Status)
+	n, err := locks.DeleteExpired(t.Context(), minute.Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Zero(t, n, "a kept response gave the lock back")
+
+	later := claim("req_4", "body")
+	later.Until = minute.Add(26 * time.Hour)
+	again := acquire(t, locks, later, minute.Add(25*time.Hour))
+	require.True(t, again.Held, "the window has passed")
+	require.Nil(t, again.Receipt)
+}
+
+func TestOfManyClaimsAtOnceOneStands(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	here, _ := node(t, pool, "here")
+	there, _ := node(t, pool, "there")
+	var held atomic.Int64
+	var all sync.WaitGroup
+	for i := range 20 {
+		all.Go(func() {
+			claimed, err := []*postgres.Locks{here, there}[i%2].Acquire(t.Context(), claim(fmt.Sprint("req_", i), "body"), minute)
+			if err != nil {
+				t.Error(err)
+			}
+			if claimed.Held {
+				held.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	require.EqualValues(t, 1, held.Load())
+	n, err := here.DeleteExpired(t.Context(), minute.Add(time.Minute), 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+}

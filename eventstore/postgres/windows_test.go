@@ -1,0 +1,150 @@
+package postgres_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/rate"
+	"vqa/eventstore/postgres"
+)
+
+var minute = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
+
+// TestWindowsCountAsTheDomainDoes holds the SQL against rate.Count over random histories,
+// clocks that lag among them.
+func TestWindowsCountAsTheDomainDoes(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	w := postgres.NewWindows(pool)
+	for seed := range uint64(8) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		subject, limit, now := fmt.Sprint("s", seed), 1+random.IntN(12), minute
+		var want rate.Count
+		for step := range 60 {
+			now = now.Add(time.Duration(random.Int64N(int64(20*time.Second))) - 4*time.Second).Truncate(time.Microsecond)
+			var granted int
+			want, granted = want.Take(1, limit, now)
+			got, ok, err := w.Take(t.Context(), subject, limit, now)
+			require.NoError(t, err)
+			require.Equal(t, granted == 1, ok, "seed %d, step %d", seed, step)
+			require.Empty(t, cmp.Diff(want, got), "seed %d, step %d", seed, step)
+		}
+	}
+}
+
+// TestWindowsAreSharedByAllNodes asks for more than there is, from two nodes at once and
+// for subjects in any order.
+func TestWindowsAreSharedByAllNodes(t *testing.T) {
+	t.Parallel()
+	const limit, callers, subjects = 20, 16, 5
+	pool, _ := connect(t)
+	nodes := []*postgres.Windows{postgres.NewWindows(pool), postgres.NewWindows(pool)}
+	var granted [subjects]atomic.Int64
+	var all sync.WaitGroup
+	for caller := range callers {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(caller), 1))
+			for range 20 {
+				s := random.IntN(subjects)
+				_, ok, err := nodes[caller%2].Take(t.Context(), fmt.Sprint("s", s), limit, minute)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					granted[s].Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	for s := range granted {
+		require.EqualValues(t, limit, granted[s].Load(), "subject %d", s)
+	}
+}
+
+func TestOnceInAWhile(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	w := postgres.NewWindows(pool)
+	for _, step := range []struct{ at, wait time.Duration }{
+		{0, 0}, {0, 5 * time.Second}, {time.Second, 4 * time.Second}, {4999 * time.Millisecond, time.Millisecond},
+		{5 * time.Second, 0}, {6 * time.Second, 4 * time.Second}, {time.Minute, 0},
+	} {
+		wait, err := w.Allow(t.Context(), "poll", 5*time.Second, minute.Add(step.at))
+		require.NoError(t, err)
+		require.Equal(t, step.wait, wait, "at %s", step.at)
+	}
+	wait, err := w.Allow(t.Context(), "another", 5*time.Second, minute)
+	require.NoError(t, err)
+	require.Zero(t, wait)
+}
+
+func TestIdleSubjectsAreForgotten(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	w := postgres.NewWindows(pool)
+	for i, subject := range []string{"a", "b", "c", "d"} {
+		_, _, err := w.Take(t.Context(), subject, 5, minute.Add(time.Duration(i)*30*time.Minute))
+		require.NoError(t, err)
+	}
+	now := minute.Add(91 * time.Minute)
+	n, err := w.DeleteIdle(t.Context(), now, 1)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	n, err = w.DeleteIdle(t.Context(), now, 10)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	count, _, err := w.Take(t.Context(), "d", 5, now)
+	require.NoError(t, err)
+	require.Equal(t, 2, count.Current+count.Previous, "%+v", count)
+}
+
+func TestWithoutADatabaseNothingIsCounted(t *testing.T) {
+	t.Parallel()
+	pool, _ := connect(t)
+	w := postgres.NewWindows(pool)
+	pool.Close()
+	var all sync.WaitGroup
+	for range 10 {
+		all.Go(func() {
+			_, granted, err := w.Take(t.Context(), "s", 5, minute)
+			if err == nil || granted {
+				t.Errorf("granted %v without a database", granted)
+			}
+		})
+	}
+	all.Wait()
+	_, err := w.Allow(t.Context(), "s", time.Second, minute)
+	require.Error(t, err)
+}
+
+// BenchmarkWindows is what counting costs a request, alone and among others.
+func BenchmarkWindows(b *testing.B) {
+	pool, _ := connect(b)
+	for _, callers := range []int{1, 8, 64} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			w := postgres.NewWindows(pool)
+			var left atomic.Int64
+			left.Store(int64(b.N))
+			var all sync.WaitGroup
+			for caller := range callers {
+				subject := fmt.Sprintf("reads/key_%d", caller%10)
+				all.Go(func() {
+					for left.Add(-1) >= 0 {
+						if _, _, err := w.Take(b.Context(), subject, 600, time.Now()); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			all.Wait()
+		})
+	}
+}
