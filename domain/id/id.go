@@ -20,6 +20,7 @@ const (
 	Batch       Prefix = "batch"
 	ClientToken Prefix = "ct"
 	Event       Prefix = "evt"
+	Incident    Prefix = "inc"
 	Key         Prefix = "key"
 	Request     Prefix = "req"
 	Stream      Prefix = "st"

@@ -14,7 +14,7 @@ func Projections() []projections.Projection {
 }
 
 var balances = projections.Model[credit.State, credit.Event]{
-	Name: "credit_balances", Of: fold.Credit, Revision: 1, AccountColumn: "id",
+	Name: "credit_balances", Of: fold.Credit, Revision: 2, AccountColumn: "id",
 	Columns: []projections.Column{
 		{Name: "posted_seconds", Type: "bigint"}, {Name: "held_seconds", Type: "bigint"},
 		{Name: "grants_seconds", Type: "bigint"}, {Name: "card_grants_seconds", Type: "bigint"},
