@@ -24,11 +24,65 @@ type IssueKey struct {
 	Scopes []string
 	// ExpiresAt is nil for a key that does not expire.
 	ExpiresAt *time.Time
+	// IdleS is how many seconds without use end the key; 0 for no such end.
+	IdleS int64
+	// Legacy is true for a key of the form that was handed out before this API.
+	Legacy bool
+}
+
+// MintKey adds an API key by order of another key of the account, whose mode, tier and
+// end it takes over.
+type MintKey struct {
+	// By is the key that orders it; empty for the owner in person.
+	By string
+	// Mode is that of the order.
+	Mode             Mode
+	KeyID, Name      string
+	SecretHash, Hint string
+	// Scopes is nil for those of the ordering key.
+	Scopes []string
+}
+
+// RotateKey replaces a key by a new one with the same name, scopes, mode and tier.
+type RotateKey struct {
+	// By is the key that orders it; empty for the owner in person.
+	By string
+	// Mode is that of the order: a key of the other mode is not found.
+	Mode Mode
+	// KeyID is the old key.
+	KeyID            string
+	NewKeyID         string
+	SecretHash, Hint string
+	// RevokeOld ends the old key at once instead of RotationOverlap later.
+	RevokeOld bool
 }
 
 // RevokeKey ends a key at once.
-type RevokeKey struct{ KeyID string }
+type RevokeKey struct {
+	KeyID string
+	// Mode is that of the order: a key of the other mode is not found. Empty for an
+	// operator, who may end any key.
+	Mode Mode
+}
 
-func (Open) isCommand()      {}
-func (IssueKey) isCommand()  {}
-func (RevokeKey) isCommand() {}
+// UseKey says that a key opened the door.
+type UseKey struct{ KeyID string }
+
+// Upgrade lifts a sandbox to the free grant.
+type Upgrade struct{}
+
+// Restrict shuts an account out.
+type Restrict struct{ Reason string }
+
+// Unrestrict lets a restricted account in again.
+type Unrestrict struct{ Reason string }
+
+func (Open) isCommand()       {}
+func (IssueKey) isCommand()   {}
+func (MintKey) isCommand()    {}
+func (RotateKey) isCommand()  {}
+func (RevokeKey) isCommand()  {}
+func (UseKey) isCommand()     {}
+func (Upgrade) isCommand()    {}
+func (Restrict) isCommand()   {}
+func (Unrestrict) isCommand() {}

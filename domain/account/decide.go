@@ -7,9 +7,19 @@ import (
 	"vqa/domain/fault"
 )
 
+// The bounds of an account's keys. The second keeps an account small that makes keys
+// and ends them all day.
+const (
+	maxActiveKeys = 100
+	maxKeysPerDay = 300
+)
+
 // Decide returns the events that a command leads to, or the fault that refuses it:
-// resource_conflict or resource_not_found.
+// resource_conflict, resource_not_found or insufficient_scope.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
+	if signUp, ok := command.(SignUp); ok {
+		return decideSignUp(s, signUp, now)
+	}
 	if _, opening := command.(Open); !opening && !s.Exists() {
 		return nil, fault.NotFound()
 	}
@@ -21,26 +31,176 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return []Event{Opened{AccountID: c.AccountID, Tier: c.Tier, At: now}}, nil
 	case IssueKey:
 		return decideIssueKey(s, c, now)
+	case MintKey:
+		return decideMintKey(s, c, now)
+	case RotateKey:
+		return decideRotateKey(s, c, now)
 	case RevokeKey:
-		k, ok := s.Keys[c.KeyID]
-		if !ok {
-			return nil, fault.NotFound()
-		}
-		if k.RevokedAt != nil {
-			return nil, nil
+		k, err := s.key(c.KeyID, c.Mode)
+		if err != nil || k.RevokedAt != nil {
+			return nil, err
 		}
 		return []Event{KeyRevoked{AccountID: s.ID, KeyID: c.KeyID, At: now}}, nil
+	case UseKey:
+		k, err := s.key(c.KeyID, "")
+		if err != nil || k.Check(now) != nil || !k.UseDue(now) {
+			return nil, err
+		}
+		return []Event{KeyUsed{AccountID: s.ID, KeyID: c.KeyID, At: now}}, nil
+	default:
+		return decideAccount(s, command, now)
+	}
+}
+
+// decideAccount decides the commands that are about no key.
+func decideAccount(s State, command Command, now time.Time) ([]Event, error) {
+	switch c := command.(type) {
+	case Upgrade:
+		if s.Tier != Sandbox {
+			return nil, fault.New(fault.ResourceConflict, "The account was upgraded already.")
+		}
+		return []Event{Upgraded{AccountID: s.ID, Tier: FreeGrant, At: now}}, nil
+	case Restrict:
+		if s.RestrictedAt != nil {
+			return nil, nil
+		}
+		return []Event{Restricted{AccountID: s.ID, Reason: c.Reason, At: now}}, nil
+	case Unrestrict:
+		if s.RestrictedAt == nil {
+			return nil, nil
+		}
+		return []Event{Unrestricted{AccountID: s.ID, Reason: c.Reason, At: now}}, nil
 	default:
 		panic(fmt.Sprintf("account: unknown command %T", command))
 	}
 }
 
-func decideIssueKey(s State, c IssueKey, now time.Time) ([]Event, error) {
-	if _, taken := s.Keys[c.KeyID]; taken {
-		return nil, fault.New(fault.ResourceConflict, "The key already exists.")
+// key finds a key; of the given mode unless that is empty. Error: resource_not_found.
+func (s State) key(id string, mode Mode) (Key, error) {
+	k, ok := s.Keys[id]
+	if !ok || (mode != "" && k.Mode != mode) {
+		return Key{}, fault.NotFound()
 	}
-	return []Event{KeyIssued{
-		AccountID: s.ID, KeyID: c.KeyID, Mode: c.Mode, Tier: s.Tier, Name: c.Name, SecretHash: c.SecretHash,
-		Hint: c.Hint, Scopes: c.Scopes, ExpiresAt: c.ExpiresAt, At: now,
-	}}, nil
+	return k, nil
+}
+
+func decideIssueKey(s State, c IssueKey, now time.Time) ([]Event, error) {
+	issued := KeyIssued{
+		KeyID: c.KeyID, Mode: c.Mode, Tier: s.Tier, Name: c.Name, SecretHash: c.SecretHash, Hint: c.Hint,
+		Scopes: c.Scopes, ExpiresAt: c.ExpiresAt, IdleS: c.IdleS, Legacy: c.Legacy,
+	}
+	if c.IdleS > 0 {
+		issued.ExpiresAt = idleEnd(c.IdleS, now)
+	}
+	return s.issue(issued, now)
+}
+
+func decideMintKey(s State, c MintKey, now time.Time) ([]Event, error) {
+	by, err := s.ordering(c.By, c.Mode)
+	if err != nil {
+		return nil, err
+	}
+	if c.Scopes == nil {
+		c.Scopes = by.Scopes
+	}
+	if scope := exceedingKey(by, c.Scopes); scope != "" {
+		return nil, fault.Newf(fault.InsufficientScope, "The key that asks does not itself have the scope %s.", scope).WithParam("scopes")
+	}
+	issued := KeyIssued{
+		KeyID: c.KeyID, Mode: c.Mode, Tier: by.Tier, Name: c.Name, SecretHash: c.SecretHash, Hint: c.Hint, Scopes: c.Scopes,
+	}
+	return s.issue(withEndOf(issued, by, now), now)
+}
+
+func decideRotateKey(s State, c RotateKey, now time.Time) ([]Event, error) {
+	old, err := s.key(c.KeyID, c.Mode)
+	if err != nil {
+		return nil, err
+	}
+	by, err := s.ordering(c.By, c.Mode)
+	if err != nil {
+		return nil, err
+	}
+	// Otherwise a key of few scopes would come to the secret of one with many.
+	if scope := exceedingKey(by, old.Scopes); scope != "" {
+		return nil, fault.Newf(fault.InsufficientScope, "The key that asks does not itself have the scope %s, which the other one has.", scope)
+	}
+	switch {
+	case old.Ended(now) != nil:
+		return nil, fault.New(fault.ResourceConflict, "The key has ended; create a new one.")
+	case old.ReplacedBy != "":
+		return nil, fault.Newf(fault.ResourceConflict, "The key was rotated already: %s stands in its place.", old.ReplacedBy)
+	}
+	events, err := s.issue(withEndOf(KeyIssued{
+		KeyID: c.NewKeyID, Mode: old.Mode, Tier: old.Tier, Name: old.Name, SecretHash: c.SecretHash, Hint: c.Hint,
+		Scopes: old.Scopes, RotatedFrom: old.ID,
+	}, old, now), now)
+	if err != nil {
+		return nil, err
+	}
+	end := now.Add(RotationOverlap)
+	if old.ExpiresAt != nil && old.ExpiresAt.Before(end) {
+		end = *old.ExpiresAt
+	}
+	events = append(events, KeyReplaced{AccountID: s.ID, KeyID: old.ID, ReplacedBy: c.NewKeyID, ExpiresAt: end, At: now})
+	if c.RevokeOld {
+		events = append(events, KeyRevoked{AccountID: s.ID, KeyID: old.ID, At: now})
+	}
+	return events, nil
+}
+
+// exceedingKey is Exceeding with nil for every scope on both sides.
+func exceedingKey(by Key, wanted []string) string {
+	if wanted == nil {
+		wanted = scopes
+	}
+	return Exceeding(by.Scopes, wanted)
+}
+
+// ordering is the key that orders something. The owner in person, who has none, orders
+// as a key would that has no bounds. Errors: resource_not_found.
+func (s State) ordering(id string, mode Mode) (Key, error) {
+	if id == "" {
+		return Key{Mode: mode, Tier: s.Tier}, nil
+	}
+	return s.key(id, mode)
+}
+
+// withEndOf gives a new key the end of the one it comes from: a fixed end as it is,
+// the end of an idle key and that of a test key counted from now.
+func withEndOf(issued KeyIssued, from Key, now time.Time) KeyIssued {
+	switch {
+	case issued.Mode == Test:
+		issued.ExpiresAt = idleEnd(int64(TestKeyLife/time.Second), now)
+	case from.IdleS > 0 && from.ReplacedBy == "":
+		issued.IdleS, issued.ExpiresAt = from.IdleS, idleEnd(from.IdleS, now)
+	default:
+		issued.ExpiresAt = from.ExpiresAt
+	}
+	return issued
+}
+
+// issue records a new key within the bounds of the account. A key that was replaced
+// does not count: rotation must always be possible.
+func (s State) issue(issued KeyIssued, now time.Time) ([]Event, error) {
+	active, today := 0, 0
+	for _, k := range s.Keys {
+		if k.ID == issued.KeyID || k.SecretHash == issued.SecretHash {
+			return nil, fault.New(fault.ResourceConflict, "The key already exists.")
+		}
+		if k.Ended(now) == nil && k.ReplacedBy == "" && k.ID != issued.RotatedFrom {
+			active++
+		}
+		if now.Sub(k.IssuedAt) < 24*time.Hour {
+			today++
+		}
+	}
+	if active >= maxActiveKeys {
+		return nil, fault.Newf(fault.ResourceConflict, "The account has %d active keys, which is the most there may be; revoke one.", active)
+	}
+	if today >= maxKeysPerDay {
+		return nil, fault.Newf(fault.ResourceConflict, "The account made %d keys in 24 hours, which is the most there may be.", today)
+	}
+	issued.AccountID, issued.At = s.ID, now
+	return []Event{issued}, nil
 }

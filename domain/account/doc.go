@@ -3,19 +3,47 @@
 //
 // # An account and one of its keys
 //
-//	state           | command   | next      | event
-//	(none)          | Open      | open      | account.opened
-//	(none)          | any       | unchanged | refused with resource_not_found
-//	any             | Open      | unchanged | refused with resource_conflict
-//	open            | IssueKey  | active    | account.key_issued
-//	open            | RevokeKey | unchanged | refused with resource_not_found
-//	active          | RevokeKey | revoked   | account.key_revoked
-//	revoked         | RevokeKey | unchanged | (none)
-//	active, revoked | IssueKey  | unchanged | refused with resource_conflict
+//	state                     | command   | next      | event
+//	(none)                    | Open      | open      | account.opened
+//	(none)                    | any       | unchanged | refused with resource_not_found
+//	any                       | Open      | unchanged | refused with resource_conflict
+//	open                      | IssueKey  | active    | account.key_issued
+//	open                      | MintKey   | active    | account.key_issued
+//	open                      | any       | unchanged | refused with resource_not_found
+//	active                    | RotateKey | replaced  | account.key_issued, account.key_replaced
+//	active                    | UseKey    | unchanged | account.key_used
+//	active, replaced          | RevokeKey | revoked   | account.key_revoked
+//	revoked                   | RevokeKey | unchanged | (none)
+//	replaced, revoked         | UseKey    | unchanged | (none)
+//	active, replaced, revoked | any       | unchanged | refused with resource_conflict
 //
-// The first row that fits holds; "open" is an account without this key.
+// The first row that fits holds; "open" is an account without this key, and the key is
+// one that ends when idle. A key past its expiry is active in the log and refused at the
+// door (Key.Check).
 //
-// A key past its expiry is active in the log and refused at the door (Key.Check).
+// # Keys
+//
+// A key hands on what it is and never more: one that it mints or is rotated to has its
+// mode, tier and scopes at most, and its fixed end. Test keys end TestKeyLife after
+// their issue, those of an upgrade UpgradedKeyIdle after their last recorded use. A
+// rotated key goes on for RotationOverlap, never beyond its own end. An account has at
+// most 100 active keys.
+//
+// # Plan and access of an account
+//
+//	plan             | command | next       | event
+//	sandbox          | Upgrade | free_grant | account.upgraded
+//	free_grant, paid | Upgrade | unchanged  | refused with resource_conflict
+//
+//	access     | command    | next       | event
+//	admitted   | Restrict   | restricted | account.restricted
+//	restricted | Unrestrict | admitted   | account.unrestricted
+//	any        | any        | unchanged  | (none)
+//
+// An upgrade is bounded by the address (UpgradeQuota), by the day (UpgradeDay) and by
+// the person's account at the provider of identities, which counts once, ever
+// (IdentityClaim).
+//
 // Only the SHA-256 of a secret is ever recorded.
 //
 // # A device code

@@ -32,13 +32,58 @@ type KeyIssued struct {
 	Scopes []string `json:"scopes,omitempty"`
 	// ExpiresAt is absent when the key has no end.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	At        time.Time  `json:"at"`
+	// IdleS is how many seconds without use end the key; absent for no such end.
+	IdleS int64 `json:"idle_s,omitempty"`
+	// Legacy is true for a key with the old prefix pk_.
+	Legacy bool `json:"legacy,omitempty"`
+	// RotatedFrom is the key that this one replaces.
+	RotatedFrom string    `json:"rotated_from,omitempty"`
+	At          time.Time `json:"at"`
+}
+
+// KeyReplaced says that a key was rotated: another stands in its place, and it ends.
+type KeyReplaced struct {
+	AccountID string `json:"account_id"`
+	KeyID     string `json:"key_id"`
+	// ReplacedBy is the new key.
+	ReplacedBy string `json:"replaced_by"`
+	// ExpiresAt is when the old key ends.
+	ExpiresAt time.Time `json:"expires_at"`
+	At        time.Time `json:"at"`
+}
+
+// KeyUsed says that a key opened the door, at most once in 24 hours of one key.
+type KeyUsed struct {
+	AccountID string    `json:"account_id"`
+	KeyID     string    `json:"key_id"`
+	At        time.Time `json:"at"`
 }
 
 // KeyRevoked says that a key was ended before its time.
 type KeyRevoked struct {
 	AccountID string    `json:"account_id"`
 	KeyID     string    `json:"key_id"`
+	At        time.Time `json:"at"`
+}
+
+// Upgraded says that an account has another plan.
+type Upgraded struct {
+	AccountID string    `json:"account_id"`
+	Tier      Tier      `json:"tier"`
+	At        time.Time `json:"at"`
+}
+
+// Restricted says that an account was shut out: none of its keys opens the door.
+type Restricted struct {
+	AccountID string    `json:"account_id"`
+	Reason    string    `json:"reason"`
+	At        time.Time `json:"at"`
+}
+
+// Unrestricted says that a restricted account was let in again.
+type Unrestricted struct {
+	AccountID string    `json:"account_id"`
+	Reason    string    `json:"reason"`
 	At        time.Time `json:"at"`
 }
 
@@ -51,6 +96,26 @@ func (KeyIssued) EventType() string { return "account.key_issued" }
 // EventType returns the stored name.
 func (KeyRevoked) EventType() string { return "account.key_revoked" }
 
-func (Opened) isEvent()     {}
-func (KeyIssued) isEvent()  {}
-func (KeyRevoked) isEvent() {}
+// EventType returns the stored name.
+func (KeyReplaced) EventType() string { return "account.key_replaced" }
+
+// EventType returns the stored name.
+func (KeyUsed) EventType() string { return "account.key_used" }
+
+// EventType returns the stored name.
+func (Upgraded) EventType() string { return "account.upgraded" }
+
+// EventType returns the stored name.
+func (Restricted) EventType() string { return "account.restricted" }
+
+// EventType returns the stored name.
+func (Unrestricted) EventType() string { return "account.unrestricted" }
+
+func (Opened) isEvent()       {}
+func (KeyIssued) isEvent()    {}
+func (KeyRevoked) isEvent()   {}
+func (KeyReplaced) isEvent()  {}
+func (KeyUsed) isEvent()      {}
+func (Upgraded) isEvent()     {}
+func (Restricted) isEvent()   {}
+func (Unrestricted) isEvent() {}

@@ -31,13 +31,7 @@ type SandboxQuota struct {
 
 // EvolveQuota folds one event into the quota.
 func EvolveQuota(q SandboxQuota, e SandboxIssued) SandboxQuota {
-	var kept []time.Time
-	for _, t := range q.IssuedAt {
-		if e.At.Sub(t) < SandboxWindow {
-			kept = append(kept, t)
-		}
-	}
-	return SandboxQuota{IssuedAt: append(kept, e.At)}
+	return SandboxQuota{IssuedAt: append(within(q.IssuedAt, SandboxWindow, e.At), e.At)}
 }
 
 // OpenSandbox asks for one more sandbox of an address.
@@ -51,19 +45,31 @@ type OpenSandbox struct {
 // DecideSandbox allows one more sandbox of an address, or refuses it with
 // sandbox_limit_exceeded and the seconds until the oldest leaves the window.
 func DecideSandbox(q SandboxQuota, c OpenSandbox, now time.Time) ([]SandboxIssued, error) {
-	used := 0
-	var oldest time.Time
-	for _, t := range q.IssuedAt {
-		if now.Sub(t) < SandboxWindow {
-			if used == 0 {
-				oldest = t
-			}
-			used++
-		}
-	}
-	if used >= c.Limit {
-		wait := SandboxWindow - now.Sub(oldest)
-		return nil, fault.New(fault.SandboxLimitExceeded, "").WithRetryAfter(int(wait/time.Second) + 1)
+	if used := within(q.IssuedAt, SandboxWindow, now); len(used) >= c.Limit {
+		return nil, fault.New(fault.SandboxLimitExceeded, "").WithRetryAfter(secondsUntilRoom(used, SandboxWindow, now))
 	}
 	return []SandboxIssued{{AddressHash: c.AddressHash, AccountID: c.AccountID, At: now}}, nil
 }
+
+// within are the times that lie in a window which ends now, as a slice of its own.
+func within(times []time.Time, window time.Duration, now time.Time) []time.Time {
+	var kept []time.Time
+	for _, t := range times {
+		if now.Sub(t) < window {
+			kept = append(kept, t)
+		}
+	}
+	return kept
+}
+
+// secondsUntilRoom counts the seconds after which the oldest of the used times has left
+// its window.
+func secondsUntilRoom(used []time.Time, window time.Duration, now time.Time) int {
+	if len(used) == 0 {
+		return 1 // nothing is ever allowed
+	}
+	return secondsUntil(used[0].Add(window), now)
+}
+
+// secondsUntil counts whole seconds after which a time has passed.
+func secondsUntil(t, now time.Time) int { return int(t.Sub(now)/time.Second) + 1 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"vqa/domain/fault"
 )
 
 // secretBytes of entropy make guessing hopeless, so a plain SHA-256 is enough to
@@ -17,6 +19,8 @@ const secretBytes = 32
 const (
 	livePrefix = "svc_live_"
 	testPrefix = "svc_test_"
+	// legacyPrefix is that of keys from before this API; none is made any more.
+	legacyPrefix = "pk_"
 )
 
 // NewSecret makes the secret of an API key from 32 bytes of entropy.
@@ -45,5 +49,29 @@ func Hint(secret string) string {
 
 // LooksLikeKey reports whether s has the prefix of an API key.
 func LooksLikeKey(s string) bool {
-	return strings.HasPrefix(s, livePrefix) || strings.HasPrefix(s, testPrefix)
+	return strings.HasPrefix(s, livePrefix) || strings.HasPrefix(s, testPrefix) || strings.HasPrefix(s, legacyPrefix)
+}
+
+// The length of a legacy secret, prefix included, in bytes.
+const (
+	minLegacySecret = 20
+	maxLegacySecret = 200
+)
+
+// CheckLegacySecret refuses with validation_failed what cannot be a legacy key: another
+// prefix, fewer than 20 or more than 200 characters, or one that no header can carry.
+func CheckLegacySecret(secret string) error {
+	violation := func(code fault.ViolationCode, message string) error {
+		return fault.Invalid(fault.Violation{Param: "secret", Code: code, Message: message})
+	}
+	unprintable := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch {
+	case !strings.HasPrefix(secret, legacyPrefix):
+		return violation(fault.Format, "must begin with "+legacyPrefix)
+	case len(secret) < minLegacySecret || len(secret) > maxLegacySecret:
+		return violation(fault.Length, fmt.Sprintf("must have %d to %d characters", minLegacySecret, maxLegacySecret))
+	case strings.ContainsFunc(secret, unprintable):
+		return violation(fault.Format, "must be printable ASCII without blanks")
+	}
+	return nil
 }

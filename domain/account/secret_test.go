@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"io"
 	"regexp"
+	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/account"
+	"vqa/domain/fault"
 )
 
 // entropy is 32 bytes that are all different.
@@ -65,8 +67,26 @@ func TestLooksLikeKey(t *testing.T) {
 	t.Parallel()
 	for s, want := range map[string]bool{
 		"svc_live_x": true, "svc_test_x": true, "svcct_x": false, "whsec_x": false, "SVC_LIVE_x": false,
-		" svc_live_x": false, "": false, "pk_x": false,
+		" svc_live_x": false, "": false, "pk_x": true, "pkx": false,
 	} {
 		require.Equal(t, want, account.LooksLikeKey(s), "%q", s)
+	}
+}
+
+func TestCheckLegacySecret(t *testing.T) {
+	t.Parallel()
+	long := "pk_" + strings.Repeat("a", 17)
+	for secret, want := range map[string]fault.ViolationCode{
+		long: "", long[:19]: fault.Length, "pk_" + strings.Repeat("a", 197): "", "pk_" + strings.Repeat("a", 198): fault.Length,
+		"svc_live_" + long: fault.Format, "": fault.Format, long + " ": fault.Format, long + "\n": fault.Format, long + "é": fault.Format,
+	} {
+		err := account.CheckLegacySecret(secret)
+		if want == "" {
+			require.NoError(t, err, "%q", secret)
+			continue
+		}
+		require.True(t, fault.Has(err, fault.ValidationFailed), "%q: %v", secret, err)
+		require.Equal(t, want, fault.Of(err).Violations[0].Code, "%q", secret)
+		require.NotContains(t, err.Error(), "aaaaa", "no secret in a message")
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"time"
-
-	"vqa/domain/fault"
 )
 
 // Mode says whether a key moves the real world.
@@ -32,37 +30,12 @@ type State struct {
 	ID       string    `json:"id"`
 	Tier     Tier      `json:"tier"`
 	OpenedAt time.Time `json:"opened_at"`
+	// Owner is empty for an account that no session stands for; see OwnerHash.
+	Owner string `json:"owner,omitempty"`
+	// RestrictedAt is nil unless the account is shut out.
+	RestrictedAt *time.Time `json:"restricted_at,omitempty"`
 	// Keys by id. It is never changed in place.
 	Keys map[string]Key `json:"keys,omitempty"`
-}
-
-// Key is one API key, without its secret.
-type Key struct {
-	ID         string     `json:"id"`
-	AccountID  string     `json:"account_id"`
-	Mode       Mode       `json:"mode"`
-	Tier       Tier       `json:"tier"`
-	Name       string     `json:"name"`
-	SecretHash string     `json:"secret_hash"`
-	Hint       string     `json:"hint"`
-	Scopes     []string   `json:"scopes,omitempty"`
-	IssuedAt   time.Time  `json:"issued_at"`
-	ExpiresAt  *time.Time `json:"expires_at,omitempty"`
-	RevokedAt  *time.Time `json:"revoked_at,omitempty"`
-}
-
-// Livemode is true for a key that runs real inference and is billed.
-func (k Key) Livemode() bool { return k.Mode == Live }
-
-// Check refuses a key that no longer opens the door: key_revoked or key_expired.
-func (k Key) Check(now time.Time) error {
-	if k.RevokedAt != nil && !now.Before(*k.RevokedAt) {
-		return fault.New(fault.KeyRevoked, "")
-	}
-	if k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
-		return fault.New(fault.KeyExpired, "")
-	}
-	return nil
 }
 
 // Exists is true once the account was opened.
@@ -73,9 +46,23 @@ func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Opened:
 		s.ID, s.Tier, s.OpenedAt = e.AccountID, e.Tier, e.At
+	case SignedUp:
+		s.Owner = e.Owner
+	case Upgraded:
+		s.Tier = e.Tier
+	case Restricted:
+		return s.restricted(&e.At)
+	case Unrestricted:
+		return s.restricted(nil)
 	case KeyIssued:
-		s.Keys = withKey(s.Keys, EvolveKey(Key{}, e))
+		k := EvolveKey(Key{}, e)
+		k.RestrictedAt = s.RestrictedAt
+		s.Keys = withKey(s.Keys, k)
 	case KeyRevoked:
+		s.Keys = withKey(s.Keys, EvolveKey(s.Keys[e.KeyID], e))
+	case KeyReplaced:
+		s.Keys = withKey(s.Keys, EvolveKey(s.Keys[e.KeyID], e))
+	case KeyUsed:
 		s.Keys = withKey(s.Keys, EvolveKey(s.Keys[e.KeyID], e))
 	default:
 		panic(fmt.Sprintf("account: unknown event %T", event))
@@ -83,20 +70,16 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// EvolveKey folds an event into the one key that it names.
-func EvolveKey(k Key, event Event) Key {
-	switch e := event.(type) {
-	case KeyIssued:
-		return Key{
-			ID: e.KeyID, AccountID: e.AccountID, Mode: e.Mode, Tier: e.Tier, Name: e.Name, SecretHash: e.SecretHash,
-			Hint: e.Hint, Scopes: e.Scopes, IssuedAt: e.At, ExpiresAt: e.ExpiresAt,
-		}
-	case KeyRevoked:
-		k.RevokedAt = &e.At
-		return k
-	default:
-		panic(fmt.Sprintf("account: event %T is not about a key", event))
+// restricted tells every key, so that whoever holds one need not ask for the account.
+func (s State) restricted(at *time.Time) State {
+	s.RestrictedAt = at
+	keys := make(map[string]Key, len(s.Keys))
+	for id, k := range s.Keys {
+		k.RestrictedAt = at
+		keys[id] = k
 	}
+	s.Keys = keys
+	return s
 }
 
 func withKey(keys map[string]Key, k Key) map[string]Key {
