@@ -109,6 +109,10 @@ func (st analysisStream) VisitStreamAnalysisResponse(w http.ResponseWriter) erro
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
+	// A client that has seen all there is must still learn that it is connected.
+	if err := control.Flush(); err != nil {
+		return nil
+	}
 	heartbeat := time.Now().Add(heartbeatEvery)
 	err := st.server.follow(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID, nil, func(a resources.Analysis) error {
 		name := eventID(a)
