@@ -7039,6 +7039,20 @@ func (response ListAnalyses500JSONResponse) VisitListAnalysesResponse(w http.Res
 	return err
 }
 
+type ListAnalyses502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListAnalyses502JSONResponse) VisitListAnalysesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListAnalyses503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response ListAnalyses503JSONResponse) VisitListAnalysesResponse(w http.ResponseWriter) error {
@@ -7254,6 +7268,20 @@ func (response CreateAnalysis500JSONResponse) VisitCreateAnalysisResponse(w http
 	return err
 }
 
+type CreateAnalysis502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CreateAnalysis502JSONResponse) VisitCreateAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateAnalysis503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreateAnalysis503JSONResponse) VisitCreateAnalysisResponse(w http.ResponseWriter) error {
@@ -7461,6 +7489,20 @@ func (response CreateAnalysisBatch500JSONResponse) VisitCreateAnalysisBatchRespo
 	return err
 }
 
+type CreateAnalysisBatch502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CreateAnalysisBatch502JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateAnalysisBatch503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreateAnalysisBatch503JSONResponse) VisitCreateAnalysisBatchResponse(w http.ResponseWriter) error {
@@ -7570,6 +7612,20 @@ func (response GetAnalysis500JSONResponse) VisitGetAnalysisResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetAnalysis502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetAnalysis502JSONResponse) VisitGetAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -7690,6 +7746,20 @@ func (response CancelAnalysis500JSONResponse) VisitCancelAnalysisResponse(w http
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CancelAnalysis502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CancelAnalysis502JSONResponse) VisitCancelAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -7844,6 +7914,20 @@ func (response StreamAnalysis500JSONResponse) VisitStreamAnalysisResponse(w http
 	return err
 }
 
+type StreamAnalysis502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response StreamAnalysis502JSONResponse) VisitStreamAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type StreamAnalysis503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response StreamAnalysis503JSONResponse) VisitStreamAnalysisResponse(w http.ResponseWriter) error {
@@ -7979,6 +8063,20 @@ func (response RerunAnalysis500JSONResponse) VisitRerunAnalysisResponse(w http.R
 	return err
 }
 
+type RerunAnalysis502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response RerunAnalysis502JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type RerunAnalysis503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response RerunAnalysis503JSONResponse) VisitRerunAnalysisResponse(w http.ResponseWriter) error {
@@ -8095,6 +8193,20 @@ func (response ListApiKeys500JSONResponse) VisitListApiKeysResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListApiKeys502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListApiKeys502JSONResponse) VisitListApiKeysResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8249,6 +8361,20 @@ func (response CreateApiKey500JSONResponse) VisitCreateApiKeyResponse(w http.Res
 	return err
 }
 
+type CreateApiKey502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CreateApiKey502JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateApiKey503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreateApiKey503JSONResponse) VisitCreateApiKeyResponse(w http.ResponseWriter) error {
@@ -8351,6 +8477,20 @@ func (response RevokeApiKey500JSONResponse) VisitRevokeApiKeyResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response RevokeApiKey502JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8464,6 +8604,20 @@ func (response GetApiKey500JSONResponse) VisitGetApiKeyResponse(w http.ResponseW
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetApiKey502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetApiKey502JSONResponse) VisitGetApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -8629,6 +8783,20 @@ func (response RotateApiKey500JSONResponse) VisitRotateApiKeyResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RotateApiKey502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response RotateApiKey502JSONResponse) VisitRotateApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -9026,6 +9194,20 @@ func (response GetCredits500JSONResponse) VisitGetCreditsResponse(w http.Respons
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetCredits502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetCredits502JSONResponse) VisitGetCreditsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -9482,6 +9664,20 @@ func (response ListEvents500JSONResponse) VisitListEventsResponse(w http.Respons
 	return err
 }
 
+type ListEvents502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListEvents502JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ListEvents503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response ListEvents503JSONResponse) VisitListEventsResponse(w http.ResponseWriter) error {
@@ -9631,6 +9827,20 @@ func (response StreamEvents500JSONResponse) VisitStreamEventsResponse(w http.Res
 	return err
 }
 
+type StreamEvents502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response StreamEvents502JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type StreamEvents503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response StreamEvents503JSONResponse) VisitStreamEventsResponse(w http.ResponseWriter) error {
@@ -9744,6 +9954,20 @@ func (response GetEvent500JSONResponse) VisitGetEventResponse(w http.ResponseWri
 	return err
 }
 
+type GetEvent502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetEvent502JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetEvent503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetEvent503JSONResponse) VisitGetEventResponse(w http.ResponseWriter) error {
@@ -9845,6 +10069,20 @@ func (response RequestDeviceCode500JSONResponse) VisitRequestDeviceCodeResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response RequestDeviceCode502JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -10367,6 +10605,20 @@ func (response ParsePrompt500JSONResponse) VisitParsePromptResponse(w http.Respo
 	return err
 }
 
+type ParsePrompt502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ParsePrompt502JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type ParsePrompt503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response ParsePrompt503JSONResponse) VisitParsePromptResponse(w http.ResponseWriter) error {
@@ -10726,6 +10978,20 @@ func (response GetUsage500JSONResponse) VisitGetUsageResponse(w http.ResponseWri
 	return err
 }
 
+type GetUsage502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetUsage502JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetUsage503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetUsage503JSONResponse) VisitGetUsageResponse(w http.ResponseWriter) error {
@@ -10842,6 +11108,20 @@ func (response ListVideos500JSONResponse) VisitListVideosResponse(w http.Respons
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVideos502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListVideos502JSONResponse) VisitListVideosResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -10997,6 +11277,20 @@ func (response CreateVideo500JSONResponse) VisitCreateVideoResponse(w http.Respo
 	return err
 }
 
+type CreateVideo502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CreateVideo502JSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateVideo503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response CreateVideo503JSONResponse) VisitCreateVideoResponse(w http.ResponseWriter) error {
@@ -11117,6 +11411,20 @@ func (response DeleteVideo500JSONResponse) VisitDeleteVideoResponse(w http.Respo
 	return err
 }
 
+type DeleteVideo502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response DeleteVideo502JSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type DeleteVideo503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response DeleteVideo503JSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
@@ -11226,6 +11534,20 @@ func (response GetVideo500JSONResponse) VisitGetVideoResponse(w http.ResponseWri
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetVideo502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetVideo502JSONResponse) VisitGetVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -11347,6 +11669,20 @@ func (response ListVideoAnalyses500JSONResponse) VisitListVideoAnalysesResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type ListVideoAnalyses502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response ListVideoAnalyses502JSONResponse) VisitListVideoAnalysesResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -11511,6 +11847,20 @@ func (response CompleteVideo500JSONResponse) VisitCompleteVideoResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CompleteVideo502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response CompleteVideo502JSONResponse) VisitCompleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }
