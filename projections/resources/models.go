@@ -1,10 +1,6 @@
 package resources
 
 import (
-	"cmp"
-	"maps"
-	"slices"
-
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/video"
@@ -24,19 +20,6 @@ var accounts = projections.Model[account.State, account.Event]{
 	States: func(id string, s account.State) []projections.Row {
 		s.Keys = nil
 		return []projections.Row{{ID: id, Doc: s}}
-	},
-}
-
-var keys = projections.Model[account.State, account.Event]{
-	Name: "api_keys", Of: fold.Account, Revision: 1, AccountColumn: "account_id",
-	Columns: []projections.Column{{Name: "account_id", Type: "text"}, {Name: "secret_hash", Type: "text"}},
-	States: func(_ string, s account.State) []projections.Row {
-		byID := func(a, b account.Key) int { return cmp.Compare(a.ID, b.ID) }
-		rows := make([]projections.Row, 0, len(s.Keys))
-		for _, k := range slices.SortedFunc(maps.Values(s.Keys), byID) {
-			rows = append(rows, projections.Row{ID: k.ID, Values: []any{k.AccountID, k.SecretHash}, Doc: k})
-		}
-		return rows
 	},
 }
 

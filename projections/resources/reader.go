@@ -9,7 +9,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/video"
@@ -26,15 +25,6 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 type Tenant struct {
 	AccountID string
 	Livemode  bool
-}
-
-// Key finds the API key of a secret's hash, whatever its state.
-func (r *Reader) Key(ctx context.Context, secretHash string) (account.Key, bool, error) {
-	k, err := one[account.Key](ctx, r.pool, "select doc from api_keys where secret_hash = $1", secretHash)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return account.Key{}, false, nil
-	}
-	return k, err == nil, err
 }
 
 // Video returns a video of the tenant, or resource_not_found.
