@@ -98,4 +98,4 @@ verify: generate contract $(GOLANGCI) ## Fail when stored events changed shape, 
 	$(GOLANGCI) run ./...
 
 clean: ## Remove what was built and fetched; data stays
-	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules
+	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules handlers/httpapi/clients/typescript/{node_modules,dist}
