@@ -18,7 +18,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"vqa/domain/fault"
-	"vqa/domain/query"
 	"vqa/domain/video"
 )
 
@@ -109,7 +108,11 @@ func (e *edge) checkBody(op *operation, raw []byte) ([]byte, error) {
 		case "createVideo":
 			e.checkCreateVideo(body, v)
 		case "createAnalysis":
-			checkCreateAnalysis(body, v)
+			e.checkCreateAnalysis(body, v)
+		case "createAnalysisBatch":
+			e.checkCreateBatch(body, v)
+		case "parsePrompt":
+			checkParse(body, v)
 		}
 	}
 	slices.SortFunc(v.violations, func(a, b fault.Violation) int {
@@ -141,80 +144,33 @@ func (e *edge) checkCreateVideo(body map[string]any, v *verdict) {
 	if size := asFloat(body["size_bytes"]); size > float64(video.MaxBytes) {
 		v.name(fault.New(fault.VideoTooLarge, "").WithParam("size_bytes"))
 	}
+	if byURL {
+		e.checkTarget("url", rawURL, v)
+	}
+}
+
+// checkTarget refuses a URL that the service would not ask for.
+func (e *edge) checkTarget(param string, rawURL any, v *verdict) {
 	text, isText := rawURL.(string)
-	if !isText || v.has("url") {
+	if !isText || v.has(param) {
 		return
 	}
-	if err := e.CheckURL(text); err != nil {
-		f := fault.Of(err)
-		if f == nil {
-			f = fault.New(fault.URLForbidden, "").WithCause(err)
-		}
-		if f.Code != fault.ValidationFailed {
-			refused := *f
-			v.name(refused.WithParam("url"))
-			v.add("url", fault.Format, f.Message)
-			return
-		}
-		for _, violation := range f.Violations {
-			v.add("url", violation.Code, violation.Message)
-		}
-	}
-}
-
-// checkCreateAnalysis applies what the schema cannot say, and the codes that the
-// contract has for a prompt and a query (api-v1.md, "Create analysis request").
-func checkCreateAnalysis(body map[string]any, v *verdict) {
-	prompt, hasPrompt := body["prompt"]
-	tree, hasQuery := body["query"]
-	text, isText := prompt.(string)
-	switch {
-	case hasPrompt && hasQuery:
-		v.add("query", fault.Exclusive, "cannot be given together with prompt")
+	err := e.CheckURL(text)
+	if err == nil {
 		return
-	case !hasPrompt && !hasQuery:
-		v.add("prompt", fault.Required, "is required without query")
-		v.name(fault.New(fault.PromptEmpty, "").WithParam("prompt"))
-	case isText && strings.TrimSpace(text) == "":
-		if !v.has("prompt") {
-			v.add("prompt", fault.Length, "must not be blank")
-		}
-		v.name(fault.New(fault.PromptEmpty, "The prompt is empty.").WithParam("prompt"))
-	case isText && v.has("prompt"):
-		if len([]rune(text)) > maxPrompt {
-			v.name(fault.New(fault.PromptTooLong, "").WithParam("prompt"))
-		}
-	case hasQuery:
-		checkQuery(tree, v)
 	}
-}
-
-// maxPrompt is the longest prompt in characters (api-v1.md, "Limits").
-const maxPrompt = 2000
-
-// checkQuery answers a compiled query that does not match its schema, or whose fields
-// contradict each other, with query_invalid.
-func checkQuery(tree any, v *verdict) {
-	if !v.has("query") {
-		raw, err := json.Marshal(tree)
-		if err == nil {
-			_, err = query.Decode(raw)
-		}
-		var invalid *query.InvalidError
-		switch {
-		case errors.As(err, &invalid):
-			v.add(strings.TrimSuffix("query."+invalid.Param, "."), fault.Format, invalid.Message)
-		case err != nil:
-			v.add("query", fault.Format, "is not a compiled query")
-		default:
-			return
-		}
+	f := fault.Of(err)
+	if f == nil {
+		f = fault.New(fault.URLForbidden, "").WithCause(err)
 	}
-	for _, violation := range v.violations {
-		if violation.Param == "query" || strings.HasPrefix(violation.Param, "query.") {
-			v.name(fault.Newf(fault.QueryInvalid, "%s: %s", violation.Param, violation.Message).WithParam(violation.Param))
-			return
-		}
+	if f.Code != fault.ValidationFailed {
+		refused := *f
+		v.name(refused.WithParam(param))
+		v.add(param, fault.Format, f.Message)
+		return
+	}
+	for _, violation := range f.Violations {
+		v.add(param, violation.Code, violation.Message)
 	}
 }
 
@@ -298,6 +254,8 @@ func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 		return fault.Length, fmt.Sprintf("must have at least %d items", k.Want)
 	case *kind.MaxItems:
 		return fault.Length, fmt.Sprintf("must have at most %d items", k.Want)
+	case *kind.UniqueItems:
+		return fault.Exclusive, "must not repeat an item"
 	case *kind.MaxProperties:
 		return fault.Length, fmt.Sprintf("must have at most %d keys", k.Want)
 	case *kind.Minimum:
