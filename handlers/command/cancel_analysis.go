@@ -21,7 +21,7 @@ func (s *Service) CancelAnalysis(ctx context.Context, caller Caller, analysisID 
 		}
 		cancel := analysis.Cancel{}
 		if !a.Status.Terminal() {
-			if cancel.Usage, err = release(ss, caller.AccountID, analysisID); err != nil {
+			if cancel.Usage, err = release(ss, a); err != nil {
 				return err
 			}
 			if _, err = videos.record(ss, a.VideoID, video.CloseAnalysis{AnalysisID: analysisID}); err != nil {

@@ -30,6 +30,8 @@ type CreateAnalysis struct {
 	Model     string
 	Narrative bool
 	Metadata  map[string]string
+	// Webhook is told about this analysis alone, or nil.
+	Webhook *analysis.Webhook
 	// ValidateOnly takes the whole path and records nothing.
 	ValidateOnly bool
 }
@@ -41,60 +43,89 @@ type PlannedAnalysis struct {
 	Assessable bool
 	// DurationS is the video's length in seconds, or nil.
 	DurationS *float64
-	// EstimatedSeconds is what it will cost, or nil when the length is unknown.
+	// EstimatedSeconds is what it will cost, its discount taken off, or nil when the length
+	// is unknown.
 	EstimatedSeconds *int64
+	// DiscountPct is 0 to 100.
+	DiscountPct int
 }
 
-// CreateAnalysis carries out the use case. Errors: model_not_found,
-// model_deprecated, test_key_fixture_only, resource_not_found, resource_conflict
-// (video not ready), concurrency_limit_exceeded, insufficient_credits,
-// grant_exhausted, capacity_exhausted, inference_unavailable.
+// CreateAnalysis carries out the use case. Errors: prompt_empty, prompt_too_long,
+// parse_failed, model_not_found, model_deprecated, test_key_fixture_only,
+// resource_not_found, resource_conflict (video not ready), concurrency_limit_exceeded,
+// quota_exceeded, insufficient_credits, grant_exhausted, capacity_exhausted,
+// inference_unavailable.
 func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAnalysis) (PlannedAnalysis, error) {
-	create, err := s.planAnalysis(caller, c)
+	m, err := s.Catalog.Resolve(c.Model, s.Now())
 	if err != nil {
 		return PlannedAnalysis{}, err
 	}
-	assessable := query.Assessable(create.Query)
-	if caller.Livemode && assessable && !c.ValidateOnly {
-		if err := s.checkCapacity(ctx); err != nil {
-			return PlannedAnalysis{}, err
-		}
-	}
-	in := caller.intent(videos.Stream(c.VideoID), credits.Stream(caller.AccountID))
-	in.dryRun = c.ValidateOnly
-	var plan PlannedAnalysis
-	err = s.Pipeline.do(ctx, in, func(ss *session) error {
-		ss.fresh(analyses.Stream(create.ID))
-		in.created(create.ID)
-		plan, err = s.decideAnalysis(ss, caller, create, assessable)
-		return err
-	})
-	return plan, asExhausted(err, caller.Tier)
-}
-
-// planAnalysis compiles the question and resolves the model.
-func (s *Service) planAnalysis(caller Caller, c CreateAnalysis) (analysis.Create, error) {
-	m, err := s.Catalog.Resolve(c.Model, s.Now())
-	if err != nil {
-		return analysis.Create{}, err
-	}
-	create := analysis.Create{
-		ID: s.IDs.New(id.Analysis), AccountID: caller.AccountID, VideoID: c.VideoID, Livemode: caller.Livemode,
-		Origin: analysis.OriginAPI, Prompt: c.Prompt, Model: m.ID, Narrative: c.Narrative, Metadata: c.Metadata,
-	}
+	create := s.newAnalysis(caller, c.VideoID, m.ID)
+	create.Prompt, create.Narrative, create.Metadata, create.Webhook = c.Prompt, c.Narrative, c.Metadata, c.Webhook
 	switch {
 	case c.Query != nil:
 		create.Query, create.ParseMode = *c.Query, analysis.ParseClient
 	case c.Prompt != nil:
-		create.Query, create.ParseMode = query.Compile(*c.Prompt), analysis.ParseHeuristic
+		if create.Query, create.ParseMode, err = parse(*c.Prompt, "prompt"); err != nil {
+			return PlannedAnalysis{}, err
+		}
 	default:
-		return analysis.Create{}, fault.New(fault.PromptEmpty, "").WithParam("prompt")
+		return PlannedAnalysis{}, fault.New(fault.PromptEmpty, "").WithParam("prompt")
 	}
-	return create, nil
+	plans, err := s.createAnalyses(ctx, caller, []question{{Create: create}}, create.ID, c.ValidateOnly)
+	if err != nil {
+		return PlannedAnalysis{}, err
+	}
+	return plans[0], nil
 }
 
-// checkCapacity refuses work that nobody could do.
-func (s *Service) checkCapacity(ctx context.Context) error {
+// newAnalysis is what all analyses of a caller begin with.
+func (s *Service) newAnalysis(caller Caller, videoID, modelID string) analysis.Create {
+	return analysis.Create{
+		ID: s.IDs.New(id.Analysis), AccountID: caller.AccountID, VideoID: videoID, Livemode: caller.Livemode,
+		Origin: analysis.OriginAPI, Model: modelID,
+	}
+}
+
+// question is one question of a request.
+type question struct {
+	analysis.Create
+	// discountPct is taken off its price.
+	discountPct int
+}
+
+// needsEngine is true for a question that cannot be answered at once.
+func (o question) needsEngine() bool { return o.Livemode && query.Assessable(o.Query) }
+
+// createAnalyses creates all questions of a request about one video, or none. resourceID is
+// what the request made.
+func (s *Service) createAnalyses(ctx context.Context, caller Caller, questions []question, resourceID string, validateOnly bool) ([]PlannedAnalysis, error) {
+	work := 0
+	for _, o := range questions {
+		if o.needsEngine() {
+			work++
+		}
+	}
+	if work > 0 && !validateOnly {
+		if err := s.checkCapacity(ctx, work); err != nil {
+			return nil, err
+		}
+	}
+	videoID := questions[0].VideoID
+	in := caller.intent(videos.Stream(videoID), credits.Stream(caller.AccountID))
+	in.dryRun = validateOnly
+	var plans []PlannedAnalysis
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		in.created(resourceID)
+		plans, err = s.decideAnalyses(ss, caller, videoID, questions)
+		return err
+	})
+	return plans, asExhausted(err, caller.Tier)
+}
+
+// checkCapacity refuses work that nobody could do. n is how many analyses there would be
+// more.
+func (s *Service) checkCapacity(ctx context.Context, n int) error {
 	if err := s.Capacity.InferenceReady(ctx); err != nil {
 		return err
 	}
@@ -102,32 +133,67 @@ func (s *Service) checkCapacity(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if queued >= s.Limits.AnalysisQueueCap {
+	if queued+n > s.Limits.AnalysisQueueCap {
 		return fault.New(fault.CapacityExhausted, "The queue is full.").WithRetryAfter(10)
 	}
 	return nil
 }
 
-func (s *Service) decideAnalysis(ss *session, caller Caller, c analysis.Create, assessable bool) (PlannedAnalysis, error) {
-	v, err := videoOf(ss, caller, c.VideoID)
+// decideAnalyses prices all questions first, so that a refusal speaks of the whole request.
+func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, questions []question) ([]PlannedAnalysis, error) {
+	v, err := videoOf(ss, caller, videoID)
 	if err != nil {
-		return PlannedAnalysis{}, err
+		return nil, err
 	}
-	plan := PlannedAnalysis{Assessable: assessable, DurationS: v.DurationS()}
-	if seconds, known := v.BilledSeconds(); known {
-		plan.EstimatedSeconds = &seconds
+	plans := make([]PlannedAnalysis, len(questions))
+	var total int64
+	work := 0
+	for i, o := range questions {
+		plans[i] = PlannedAnalysis{Assessable: query.Assessable(o.Query), DurationS: v.DurationS(), DiscountPct: o.discountPct}
+		if !o.needsEngine() {
+			plans[i].EstimatedSeconds = new(int64)
+			continue
+		}
+		held, known := price(v, o.discountPct)
+		if known {
+			plans[i].EstimatedSeconds = &held
+		}
+		total += held
+		work++
 	}
+	if work > 0 {
+		if err := s.admit(ss, caller.AccountID, work, total); err != nil {
+			return nil, err
+		}
+	}
+	for i, o := range questions {
+		if plans[i].Analysis, err = s.decideOrder(ss, v, o); err != nil {
+			return nil, err
+		}
+	}
+	return plans, nil
+}
+
+func (s *Service) decideOrder(ss *session, v video.State, o question) (analysis.State, error) {
+	ss.fresh(analyses.Stream(o.ID))
 	switch {
-	case !caller.Livemode:
-		plan.EstimatedSeconds = new(int64)
-		plan.Analysis, err = s.answerAtOnce(ss, c, s.Fixture.Answer(c.Query))
-	case !assessable:
-		plan.EstimatedSeconds = new(int64)
-		plan.Analysis, err = s.answerAtOnce(ss, c, answer.Refused(c.Query))
-	default:
-		plan.Analysis, err = s.enqueue(ss, c, plan.EstimatedSeconds)
+	case !o.Livemode:
+		return s.answerAtOnce(ss, o.Create, s.Fixture.Answer(o.Query))
+	case !o.needsEngine():
+		return s.answerAtOnce(ss, o.Create, answer.Refused(o.Query))
 	}
-	return plan, err
+	o.HeldSeconds, _ = price(v, o.discountPct)
+	return s.enqueue(ss, o)
+}
+
+// price is what an analysis of a video reserves, in seconds, and whether that is what it
+// will cost.
+func price(v video.State, discountPct int) (held int64, known bool) {
+	full, known := v.BilledSeconds()
+	if !known {
+		full = unknownDurationHoldS
+	}
+	return credit.Discounted(full, discountPct), known
 }
 
 // videoOf returns the caller's ready video. A test key learns nothing about any
@@ -163,28 +229,33 @@ func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Res
 	return analyses.record(ss, c.ID, analysis.Complete{Result: result, Usage: usage})
 }
 
-// enqueue reserves the credits and puts the question in the queue.
-func (s *Service) enqueue(ss *session, c analysis.Create, estimate *int64) (analysis.State, error) {
-	balance, err := credits.get(ss, c.AccountID)
+// admit refuses n analyses of an account that together reserve so many seconds: when too
+// many would be active, or when the balance or the quota does not cover all of them.
+// Every active analysis has an open hold, a free re-run one of 0 seconds.
+func (s *Service) admit(ss *session, accountID string, n int, seconds int64) error {
+	balance, err := credits.get(ss, accountID)
 	if err != nil {
-		return analysis.State{}, err
+		return err
 	}
-	if open := balance.OpenHolds(credit.SourceAnalysis); open >= s.Limits.MaxConcurrentAnalyses {
-		return analysis.State{}, fault.Newf(fault.ConcurrencyLimitExceeded,
-			"%d analyses of this account are active; wait for one to finish.", open).WithRetryAfter(2)
+	if open := balance.OpenHolds(credit.SourceAnalysis); open+n > s.Limits.MaxConcurrentAnalyses {
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "%d analyses of this account are active, and at most %d may be; wait for one to finish.",
+			open, s.Limits.MaxConcurrentAnalyses).WithRetryAfter(2)
 	}
-	c.HeldSeconds = unknownDurationHoldS
-	if estimate != nil {
-		c.HeldSeconds = *estimate
-	}
-	if _, err := credits.record(ss, c.AccountID, credit.Hold{
-		AccountID: c.AccountID, HoldID: s.IDs.New(id.Transaction), Seconds: c.HeldSeconds,
-		SourceType: credit.SourceAnalysis, SourceID: c.ID, ExpiresAt: ss.now.Add(holdLife),
+	_, err = credit.Decide(balance, credit.Hold{Seconds: seconds, QuotaSeconds: s.Limits.QuotaSecondsPerMonth}, ss.now)
+	return err
+}
+
+// enqueue reserves the credits and puts an admitted question in the queue.
+func (s *Service) enqueue(ss *session, o question) (analysis.State, error) {
+	if _, err := credits.record(ss, o.AccountID, credit.Hold{
+		AccountID: o.AccountID, HoldID: s.IDs.New(id.Transaction), Seconds: o.HeldSeconds, DiscountPct: o.discountPct,
+		SourceType: credit.SourceAnalysis, SourceID: o.ID, ExpiresAt: ss.now.Add(holdLife),
+		QuotaSeconds: s.Limits.QuotaSecondsPerMonth,
 	}); err != nil {
 		return analysis.State{}, err
 	}
-	if _, err := videos.record(ss, c.VideoID, video.OpenAnalysis{AnalysisID: c.ID}); err != nil {
+	if _, err := videos.record(ss, o.VideoID, video.OpenAnalysis{AnalysisID: o.ID}); err != nil {
 		return analysis.State{}, err
 	}
-	return analyses.record(ss, c.ID, c)
+	return analyses.record(ss, o.ID, o.Create)
 }

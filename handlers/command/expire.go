@@ -13,9 +13,13 @@ import (
 // not ended by then fails in the same step: it would otherwise be worked on without a
 // reservation. A hold that ended meanwhile, or has not expired, is left alone.
 func (s *Service) ExpireHold(ctx context.Context, accountID, sourceID string) error {
+	incidentID, err := s.openIncident(ctx)
+	if err != nil {
+		return err
+	}
 	in := intent{accountID: accountID, meta: s.systemMeta(Cause{}, accountID, "sweep")}
 	in.streams = append(in.streams, credits.Stream(accountID), analyses.Stream(sourceID))
-	err := s.Pipeline.do(ctx, in, func(ss *session) error {
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		balance, err := credits.record(ss, accountID, credit.Expire{SourceID: sourceID})
 		if err != nil {
 			return err
@@ -29,7 +33,7 @@ func (s *Service) ExpireHold(ctx context.Context, accountID, sourceID string) er
 		}
 		_, err = analyses.record(ss, sourceID, analysis.Fail{
 			Error: analysis.Failure{Code: fault.StuckTimeout, Message: fault.Lookup(fault.StuckTimeout).Message},
-			Usage: &analysis.Usage{BalanceAfter: &balance.PostedSeconds},
+			Usage: unbilled(a, balance), IncidentID: incidentID,
 		})
 		return err
 	})

@@ -59,36 +59,43 @@ func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Stat
 // the length that was decoded, in seconds; it is billed when the video's own length
 // is unknown.
 func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedS float64, frames int) error {
-	return s.finish(ctx, r, func(ss *session, v video.State) error {
-		billed, known := v.BilledSeconds()
+	return s.finish(ctx, r, func(ss *session, a analysis.State, v video.State) error {
+		seconds, known := v.BilledSeconds()
 		if !known {
-			billed = int64(math.Ceil(decodedS))
+			seconds = int64(math.Ceil(decodedS))
 		}
-		usage, err := s.settle(ss, r, billed)
+		usage, err := s.settle(ss, a, seconds)
 		if err != nil {
 			return err
 		}
-		usage.Frames = &frames
+		if usage != nil {
+			usage.Frames = &frames
+		}
 		_, err = analyses.record(ss, r.AnalysisID, analysis.Complete{Attempt: r.Attempt, Result: result, Usage: usage})
 		return err
 	})
 }
 
 // FailAnalysis ends an attempt without an answer and without a bill. An Attempt of 0
-// fails the analysis whoever holds it.
+// fails the analysis whoever holds it. A failure while a platform incident is open earns
+// a free re-run.
 func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure) error {
-	return s.finish(ctx, r, func(ss *session, _ video.State) error {
-		usage, err := release(ss, r.AccountID, r.AnalysisID)
+	incidentID, err := s.openIncident(ctx)
+	if err != nil {
+		return err
+	}
+	return s.finish(ctx, r, func(ss *session, a analysis.State, _ video.State) error {
+		usage, err := release(ss, a)
 		if err != nil {
 			return err
 		}
-		_, err = analyses.record(ss, r.AnalysisID, analysis.Fail{Attempt: r.Attempt, Error: why, Usage: usage})
+		_, err = analyses.record(ss, r.AnalysisID, analysis.Fail{Attempt: r.Attempt, Error: why, Usage: usage, IncidentID: incidentID})
 		return err
 	})
 }
 
 // finish is the frame of every end of a run: it frees the video for deletion.
-func (s *Service) finish(ctx context.Context, r Run, end func(*session, video.State) error) error {
+func (s *Service) finish(ctx context.Context, r Run, end func(*session, analysis.State, video.State) error) error {
 	in := s.runIntent(r)
 	in.streams = append(in.streams,
 		analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID), credits.Stream(r.AccountID))
@@ -106,18 +113,21 @@ func (s *Service) finish(ctx context.Context, r Run, end func(*session, video.St
 		if err != nil {
 			return err
 		}
-		return end(ss, v)
+		return end(ss, a, v)
 	})
 }
 
-// settle debits what an analysis cost.
-func (s *Service) settle(ss *session, r Run, seconds int64) (*analysis.Usage, error) {
-	before, err := credits.get(ss, r.AccountID)
+// settle debits what an analysis cost; a free re-run costs nothing.
+func (s *Service) settle(ss *session, a analysis.State, seconds int64) (*analysis.Usage, error) {
+	if a.RerunOf != "" {
+		return release(ss, a)
+	}
+	before, err := credits.get(ss, a.AccountID)
 	if err != nil {
 		return nil, err
 	}
-	after, err := credits.record(ss, r.AccountID, credit.Settle{
-		SourceID: r.AnalysisID, TransactionID: s.IDs.New(id.Transaction), Seconds: seconds,
+	after, err := credits.record(ss, a.AccountID, credit.Settle{
+		SourceID: a.ID, TransactionID: s.IDs.New(id.Transaction), Seconds: seconds,
 	})
 	if err != nil {
 		return nil, err
@@ -126,10 +136,19 @@ func (s *Service) settle(ss *session, r Run, seconds int64) (*analysis.Usage, er
 }
 
 // release gives back what an analysis had reserved.
-func release(ss *session, accountID, analysisID string) (*analysis.Usage, error) {
-	after, err := credits.record(ss, accountID, credit.Release{SourceID: analysisID})
+func release(ss *session, a analysis.State) (*analysis.Usage, error) {
+	after, err := credits.record(ss, a.AccountID, credit.Release{SourceID: a.ID})
 	if err != nil {
 		return nil, err
 	}
-	return &analysis.Usage{BalanceAfter: &after.PostedSeconds}, nil
+	return unbilled(a, after), nil
+}
+
+// unbilled is the usage of an analysis that cost nothing: none of a free re-run
+// (api-v1.md, "Usage").
+func unbilled(a analysis.State, balance credit.State) *analysis.Usage {
+	if a.RerunOf != "" {
+		return nil
+	}
+	return &analysis.Usage{BalanceAfter: &balance.PostedSeconds}
 }

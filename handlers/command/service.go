@@ -29,6 +29,11 @@ type Limits struct {
 	QuotaSecondsPerMonth int64
 	// SandboxPerIP bounds the sandboxes of one address in 24 hours.
 	SandboxPerIP int
+	// UpgradesPerAddress bounds the upgrades of one address in 24 hours, UpgradesPerDay
+	// those of the whole service on one day in UTC.
+	UpgradesPerAddress, UpgradesPerDay int
+	// SignupGrantSeconds is what an upgrade grants; 0 is nothing.
+	SignupGrantSeconds int64
 }
 
 // Uploads is what completing a video needs of the object store.
@@ -70,6 +75,8 @@ type Dependencies struct {
 	Uploads  Uploads
 	Capacity Capacity
 	Fixture  Fixture
+	// Identities is nil where a sandbox is upgraded without proof of who asks.
+	Identities Identities
 	// Incidents is nil where no platform incident is ever open.
 	Incidents Incidents
 }

@@ -22,7 +22,9 @@ type aggregate[S any, C any, E eventstore.Event] struct {
 }
 
 var (
-	accounts = aggregate[account.State, account.Command, account.Event]{Of: fold.Account, decide: account.Decide}
+	accounts = aggregate[account.State, account.Command, account.Event]{
+		Of: fold.Account, decide: account.Decide, snapshots: true,
+	}
 
 	sandboxes = aggregate[account.SandboxQuota, account.OpenSandbox, account.SandboxIssued]{
 		Of: fold.Sandbox, decide: account.DecideSandbox,

@@ -1,0 +1,54 @@
+package command
+
+import (
+	"context"
+	"fmt"
+
+	"vqa/domain/id"
+	"vqa/domain/incident"
+)
+
+// Incidents knows the platform incidents.
+type Incidents interface {
+	// OpenIncident returns the id of one that is open, or "" when none is.
+	OpenIncident(ctx context.Context) (string, error)
+}
+
+// platform stands in the metadata of events that no account stands behind.
+const platform = "platform"
+
+// OpenIncident begins a platform incident by order of an operator: analyses that fail
+// while it is open may be run again for free. Errors: validation_failed.
+func (s *Service) OpenIncident(ctx context.Context, title, operator string) (incident.State, error) {
+	open := incident.Open{ID: s.IDs.New(id.Incident), Title: title}
+	return s.recordIncident(ctx, open.ID, operator, open)
+}
+
+// CloseIncident ends a platform incident; one that is over stays as it is. Errors:
+// resource_not_found.
+func (s *Service) CloseIncident(ctx context.Context, incidentID, operator string) (incident.State, error) {
+	return s.recordIncident(ctx, incidentID, operator, incident.Close{})
+}
+
+func (s *Service) recordIncident(ctx context.Context, incidentID, operator string, c incident.Command) (incident.State, error) {
+	in := s.operatorIntent(platform, operator, "")
+	in.streams = append(in.streams, incidents.Stream(incidentID))
+	var state incident.State
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		state, err = incidents.record(ss, incidentID, c)
+		return err
+	})
+	return state, err
+}
+
+// openIncident is the incident that is to blame for what fails now, or "".
+func (s *Service) openIncident(ctx context.Context) (string, error) {
+	if s.Incidents == nil {
+		return "", nil
+	}
+	incidentID, err := s.Incidents.OpenIncident(ctx)
+	if err != nil {
+		return "", fmt.Errorf("whether an incident is open: %w", err)
+	}
+	return incidentID, nil
+}

@@ -1,0 +1,70 @@
+package command
+
+import (
+	"context"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+)
+
+// RerunAnalysis asks the question of an analysis again that failed in a platform
+// incident, once and for free: the same video, question, model, options, metadata and
+// webhook. A refusal of any kind leaves the re-run unused. Errors: resource_not_found,
+// rerun_not_eligible, resource_conflict when the video is gone, model_deprecated,
+// concurrency_limit_exceeded, capacity_exhausted, inference_unavailable.
+func (s *Service) RerunAnalysis(ctx context.Context, caller Caller, analysisID string) (analysis.State, error) {
+	original, err := s.repeatable(ctx, caller, analysisID)
+	if err != nil {
+		return analysis.State{}, err
+	}
+	if _, err := s.Catalog.Resolve(original.Model, s.Now()); err != nil {
+		return analysis.State{}, err
+	}
+	if err := s.checkCapacity(ctx, 1); err != nil {
+		return analysis.State{}, err
+	}
+	o := question{Create: s.newAnalysis(caller, original.VideoID, original.Model)}
+	o.Origin, o.Prompt, o.Query, o.ParseMode = original.Origin, original.Prompt, original.Query, original.ParseMode
+	o.Narrative, o.Metadata, o.Webhook, o.RerunOf = original.Narrative, original.Metadata, original.Webhook, original.ID
+	in := caller.intent(analyses.Stream(analysisID), videos.Stream(o.VideoID), credits.Stream(caller.AccountID))
+	var a analysis.State
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
+		in.created(o.ID)
+		ss.fresh(analyses.Stream(o.ID))
+		if _, err := analyses.record(ss, analysisID, analysis.Repeat{RerunID: o.ID}); err != nil {
+			return err
+		}
+		v, err := videos.get(ss, o.VideoID)
+		if err != nil {
+			return err
+		}
+		if !owns(caller, v) {
+			return fault.New(fault.ResourceConflict, "The video of this analysis was deleted.")
+		}
+		if err := s.admit(ss, caller.AccountID, 1, 0); err != nil {
+			return err
+		}
+		a, err = s.enqueue(ss, o)
+		return err
+	})
+	return a, err
+}
+
+// repeatable reads the caller's analysis and refuses one that has no free re-run, so that
+// a caller without a right to one is not told to try again later.
+func (s *Service) repeatable(ctx context.Context, caller Caller, analysisID string) (analysis.State, error) {
+	var a analysis.State
+	in := caller.intent(analyses.Stream(analysisID))
+	in.dryRun = true
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		if a, err = analyses.get(ss, analysisID); err != nil {
+			return err
+		}
+		if !a.Exists() || a.AccountID != caller.AccountID || a.Livemode != caller.Livemode {
+			return fault.NotFound()
+		}
+		_, err = analysis.Decide(a, analysis.Repeat{}, ss.now)
+		return err
+	})
+	return a, err
+}
