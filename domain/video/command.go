@@ -37,6 +37,14 @@ type RegisterFixture struct {
 	File     File
 }
 
+// RegisterStored records a video of the service itself whose bytes are in the object
+// store already.
+type RegisterStored struct {
+	Registration
+	Filename string
+	File     File
+}
+
 // Finish makes a video ready with what was stored and probed.
 type Finish struct{ File File }
 
@@ -55,6 +63,7 @@ type Delete struct{}
 func (RegisterUpload) isCommand()  {}
 func (RegisterURL) isCommand()     {}
 func (RegisterFixture) isCommand() {}
+func (RegisterStored) isCommand()  {}
 func (Finish) isCommand()          {}
 func (Fail) isCommand()            {}
 func (OpenAnalysis) isCommand()    {}

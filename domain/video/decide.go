@@ -58,6 +58,10 @@ func registration(command Command, now time.Time) ([]Event, bool) {
 		e := registered(c.Registration, SourceUpload, now)
 		e.Filename, e.ContentType, e.Fixture = &c.Filename, c.File.ContentType, true
 		return []Event{e, Ready{VideoID: c.ID, File: c.File, At: now}}, true
+	case RegisterStored:
+		e := registered(c.Registration, SourceUpload, now)
+		e.Filename, e.ContentType = &c.Filename, c.File.ContentType
+		return []Event{e, Ready{VideoID: c.ID, File: c.File, At: now}}, true
 	}
 	return nil, false
 }

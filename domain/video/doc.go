@@ -6,9 +6,11 @@
 //	(none)                      | RegisterUpload  | awaiting_upload | video.registered
 //	(none)                      | RegisterURL     | processing      | video.registered
 //	(none)                      | RegisterFixture | ready           | video.registered, video.ready
+//	(none)                      | RegisterStored  | ready           | video.registered, video.ready
 //	any                         | RegisterUpload  | unchanged       | refused with resource_conflict
 //	any                         | RegisterURL     | unchanged       | refused with resource_conflict
 //	any                         | RegisterFixture | unchanged       | refused with resource_conflict
+//	any                         | RegisterStored  | unchanged       | refused with resource_conflict
 //	(none), removed             | any             | unchanged       | refused with resource_not_found
 //	awaiting_upload, processing | Finish          | ready           | video.ready
 //	awaiting_upload, processing | Fail            | failed          | video.failed

@@ -61,7 +61,8 @@ func checkTerminal(t *rapid.T, before video.State, decided events) {
 func command(t *rapid.T) video.Command {
 	analysisID := fmt.Sprintf("an_%d", rapid.IntRange(1, 3).Draw(t, "analysis"))
 	return rapid.SampledFrom([]video.Command{
-		registerUpload, registerURL, registerFixture, video.Finish{File: file}, video.Finish{File: video.File{ContentType: "video/mp4"}},
+		registerUpload, registerURL, registerFixture, registerStored, video.Finish{File: file},
+		video.Finish{File: video.File{ContentType: "video/mp4"}},
 		video.Fail{Error: unreadable}, video.OpenAnalysis{AnalysisID: analysisID}, video.OpenAnalysis{AnalysisID: analysisID},
 		video.CloseAnalysis{AnalysisID: analysisID}, video.CloseAnalysis{AnalysisID: analysisID}, video.Delete{},
 	}).Draw(t, "command")

@@ -52,6 +52,7 @@ var (
 	}
 	registerURL     = video.RegisterURL{Registration: registration, URL: "https://example.com/a.mp4"}
 	registerFixture = video.RegisterFixture{Registration: registration, Filename: "fixture.mp4", File: file}
+	registerStored  = video.RegisterStored{Registration: registration, Filename: "demo.mp4", File: file}
 )
 
 type (
@@ -70,6 +71,13 @@ func TestDecide(t *testing.T) {
 				VideoID: "video_1", AccountID: "acct_1", Livemode: true, Source: video.SourceUpload,
 				Filename: ptr("fixture.mp4"), ContentType: "video/quicktime", Fixture: true,
 				Metadata: map[string]string{"a": "b"}, At: now,
+			}, ready},
+		},
+		{
+			Name: "a stored video is ready at once", When: registerStored,
+			Then: events{video.Registered{
+				VideoID: "video_1", AccountID: "acct_1", Livemode: true, Source: video.SourceUpload,
+				Filename: ptr("demo.mp4"), ContentType: "video/quicktime", Metadata: map[string]string{"a": "b"}, At: now,
 			}, ready},
 		},
 		{Name: "an upload is completed", Given: events{uploading}, When: video.Finish{File: file}, Then: events{ready}},
@@ -101,13 +109,14 @@ func TestStateTable(t *testing.T) {
 	}
 	when := map[string]video.Command{
 		"RegisterUpload": registerUpload, "RegisterURL": registerURL, "RegisterFixture": registerFixture,
+		"RegisterStored": registerStored,
 		"Finish": video.Finish{File: file}, "Fail": video.Fail{Error: unreadable},
 		"OpenAnalysis": video.OpenAnalysis{AnalysisID: "an_1"}, "CloseAnalysis": video.CloseAnalysis{AnalysisID: "an_1"},
 		"Delete": video.Delete{},
 	}
 	scenario.ReadTable(t, "state").Check(t,
 		[]string{"(none)", "awaiting_upload", "processing", "ready", "in use", "failed", "removed"},
-		[]string{"RegisterUpload", "RegisterURL", "RegisterFixture", "Finish", "Fail", "OpenAnalysis", "CloseAnalysis", "Delete"},
+		[]string{"RegisterUpload", "RegisterURL", "RegisterFixture", "RegisterStored", "Finish", "Fail", "OpenAnalysis", "CloseAnalysis", "Delete"},
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			require.Equal(t, state, stateOf(s))
