@@ -1790,6 +1790,9 @@ type Change struct {
 	Description string             `json:"description"`
 	DocsUrl     string             `json:"docs_url"`
 
+	// Endpoints The operations that it is about, as method and path; empty when it is about all or none of them.
+	Endpoints []string `json:"endpoints"`
+
 	// Migration What to do; on every `deprecation` and `breaking` entry.
 	Migration *string `json:"migration,omitempty"`
 
@@ -1797,6 +1800,9 @@ type Change struct {
 	SunsetAt *openapi_types.Date `json:"sunset_at,omitempty"`
 	Title    string              `json:"title"`
 	Type     ChangeType          `json:"type"`
+
+	// Version The version of the contract with the change.
+	Version string `json:"version"`
 }
 
 // ChangeList defines model for ChangeList.
@@ -2321,14 +2327,14 @@ type Metadata map[string]string
 
 // Meter A balance-shaped meter carries `balance`, a period-shaped one `used` and `resets_at`.
 type Meter struct {
-	Balance *float64 `json:"balance,omitempty"`
+	Balance *int64 `json:"balance,omitempty"`
 
 	// Limit Null for unlimited or pay-as-you-go.
-	Limit    *float64   `json:"limit"`
+	Limit    *int64     `json:"limit"`
 	Meter    string     `json:"meter"`
 	ResetsAt *time.Time `json:"resets_at,omitempty"`
 	Unit     string     `json:"unit"`
-	Used     *float64   `json:"used,omitempty"`
+	Used     *int64     `json:"used,omitempty"`
 }
 
 // MeteringRule defines model for MeteringRule.

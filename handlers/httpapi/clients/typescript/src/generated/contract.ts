@@ -2350,9 +2350,16 @@ export interface components {
             id: string;
             /** Format: date */
             date: string;
+            /**
+             * @description The version of the contract with the change.
+             * @example 1.0.0-alpha
+             */
+            version: string;
             type: components["schemas"]["ChangeType"];
             title: string;
             description: string;
+            /** @description The operations that it is about, as method and path; empty when it is about all or none of them. */
+            endpoints: string[];
             /** @description What to do; on every `deprecation` and `breaking` entry. */
             migration?: string;
             /**
