@@ -110,7 +110,7 @@ func TestStateTable(t *testing.T) {
 	when := map[string]video.Command{
 		"RegisterUpload": registerUpload, "RegisterURL": registerURL, "RegisterFixture": registerFixture,
 		"RegisterStored": registerStored,
-		"Finish": video.Finish{File: file}, "Fail": video.Fail{Error: unreadable},
+		"Finish":         video.Finish{File: file}, "Fail": video.Fail{Error: unreadable},
 		"OpenAnalysis": video.OpenAnalysis{AnalysisID: "an_1"}, "CloseAnalysis": video.CloseAnalysis{AnalysisID: "an_1"},
 		"Delete": video.Delete{},
 	}
