@@ -6167,6 +6167,20 @@ func (response GetClaimPage500JSONResponse) VisitGetClaimPageResponse(w http.Res
 	return err
 }
 
+type GetClaimPage502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response GetClaimPage502JSONResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type GetClaimPage503JSONResponse struct{ UnavailableJSONResponse }
 
 func (response GetClaimPage503JSONResponse) VisitGetClaimPageResponse(w http.ResponseWriter) error {
@@ -6251,48 +6265,6 @@ func (response DecideClaim403JSONResponse) VisitDecideClaimResponse(w http.Respo
 	return err
 }
 
-type DecideClaim404JSONResponse struct{ NotFoundJSONResponse }
-
-func (response DecideClaim404JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(404)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type DecideClaim409JSONResponse struct{ ConflictJSONResponse }
-
-func (response DecideClaim409JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(409)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
-type DecideClaim410JSONResponse struct{ GoneJSONResponse }
-
-func (response DecideClaim410JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
-
-	var buf bytes.Buffer
-	if err := json.NewEncoder(&buf).Encode(response); err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(410)
-	_, err := buf.WriteTo(w)
-	return err
-}
-
 type DecideClaim413JSONResponse struct{ PayloadTooLargeJSONResponse }
 
 func (response DecideClaim413JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
@@ -6347,6 +6319,20 @@ func (response DecideClaim500JSONResponse) VisitDecideClaimResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(500)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DecideClaim502JSONResponse struct{ BadGatewayJSONResponse }
+
+func (response DecideClaim502JSONResponse) VisitDecideClaimResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(502)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -625,13 +625,15 @@ export interface paths {
         };
         /**
          * The page on which a person approves a key
-         * @description Needs a first-party session (cookie or bearer); says so without one.
+         * @description Needs a first-party session (cookie `vqa_session` or bearer); says so without one. Ten wrong codes of an account in 15 minutes
+         *     shut the page for the rest of them.
          */
         get: operations["getClaimPage"];
         put?: never;
         /**
          * Approve or refuse a key
-         * @description The form of the page sends this. It needs a first-party session and the page's own token.
+         * @description The form of the page sends this. It needs a first-party session (401) and the page's own token, and may not come from another
+         *     site (403). Whatever comes of the decision, the answer is a page that says it.
          */
         post: operations["decideClaim"];
         delete?: never;
@@ -4576,6 +4578,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
         };
     };
@@ -4624,13 +4627,11 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Conflict"];
-            410: components["responses"]["Gone"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
         };
     };
