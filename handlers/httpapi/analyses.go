@@ -3,10 +3,12 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/id"
+	"vqa/domain/model"
 	"vqa/domain/query"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
@@ -81,6 +83,7 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	if err != nil {
 		return nil, err
 	}
+	x.usedModel(c.Model, plan.Analysis.Model)
 	if c.ValidateOnly {
 		x.nothingStored = true
 		var out api.AnalysisOrPreview
@@ -119,17 +122,64 @@ func createAnalysis(body api.CreateAnalysisRequest) (command.CreateAnalysis, err
 		}
 		c.Query = &q
 	}
-	if body.Model != nil {
-		c.Model = *body.Model
+	c.Model, c.Metadata, c.ValidateOnly = given(body.Model), given(body.Metadata), given(body.ValidateOnly)
+	if body.Options != nil {
+		c.Narrative = given(body.Options.Narrative)
 	}
-	if body.Options != nil && body.Options.Narrative != nil {
-		c.Narrative = *body.Options.Narrative
-	}
-	if body.Metadata != nil {
-		c.Metadata = *body.Metadata
-	}
-	c.ValidateOnly = body.ValidateOnly != nil && *body.ValidateOnly
+	c.Webhook = webhookOverride(body.Webhook)
 	return c, nil
+}
+
+// given is an optional field, or its zero value.
+func given[T any](field *T) T {
+	if field == nil {
+		var zero T
+		return zero
+	}
+	return *field
+}
+
+func webhookOverride(w *api.WebhookOverride) *analysis.Webhook {
+	if w == nil {
+		return nil
+	}
+	out := &analysis.Webhook{URL: w.Url}
+	for _, event := range given(w.Events) {
+		out.Events = append(out.Events, string(event))
+	}
+	return out
+}
+
+// usedModel notes when a request named its model by a deprecated alias.
+func (x *exchange) usedModel(asked, canonical string) {
+	x.modelAlias = asked != "" && asked != canonical && !strings.EqualFold(asked, model.Latest)
+}
+
+// RerunAnalysis answers POST /v1/analyses/{id}/rerun.
+func (s *server) RerunAnalysis(ctx context.Context, r api.RerunAnalysisRequestObject) (api.RerunAnalysisResponseObject, error) {
+	if !id.Valid(id.Analysis, r.Id) {
+		return nil, fault.NotFound()
+	}
+	x := exchangeOf(ctx)
+	created, err := s.Service.RerunAnalysis(ctx, x.caller, r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return api.RerunAnalysis202JSONResponse(s.renderAnalysis(s.readBack(ctx, x, created))), nil
+}
+
+// readBack reads a created analysis with its place in the queue. It is created whatever
+// happens to this read: a failing one must not make the caller ask again.
+func (s *server) readBack(ctx context.Context, x *exchange, created analysis.State) resources.Analysis {
+	if created.Status.Terminal() {
+		return resources.Analysis{State: created}
+	}
+	read, err := s.Resources.Analysis(ctx, x.tenant(), created.ID)
+	if err != nil {
+		s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.requestID, "error", err.Error())
+		return resources.Analysis{State: created}
+	}
+	return read
 }
 
 // GetAnalysis answers GET /v1/analyses/{id}.

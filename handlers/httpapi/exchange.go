@@ -5,7 +5,9 @@ import (
 	"log/slog"
 	"net/http"
 
+	"vqa/eventstore"
 	"vqa/handlers/command"
+	"vqa/handlers/media/objects"
 	"vqa/projections/resources"
 )
 
@@ -18,11 +20,17 @@ type exchange struct {
 	operation *operation
 	// caller is zero for a public operation.
 	caller command.Caller
+	// claim is the caller's hold on its Idempotency-Key, or nil.
+	claim *eventstore.Claim
+	// signed is what was signed for the response.
+	signed []objects.Signed
 	// nothingStored is set when the response must not answer a later request with
 	// the same Idempotency-Key, because nothing was carried out.
 	nothingStored bool
-	request       *http.Request
-	response      *recorder
+	// modelAlias is set when the request named its model by a deprecated alias.
+	modelAlias bool
+	request    *http.Request
+	response   *recorder
 }
 
 type exchangeKey struct{}
@@ -41,13 +49,16 @@ func (x *exchange) tenant() resources.Tenant {
 	return resources.Tenant{AccountID: x.caller.AccountID, Livemode: x.caller.Livemode}
 }
 
-// recorder notes what was sent, and keeps the body when it is asked to.
+// recorder notes what was sent, keeps the body when it is asked to, and holds all of it
+// back when it is asked to.
 type recorder struct {
 	http.ResponseWriter
 	status int
 	sent   int64
 	keep   bool
-	body   []byte
+	// held is true while nothing is sent before send.
+	held bool
+	body []byte
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -55,7 +66,9 @@ func (r *recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
 	}
-	r.ResponseWriter.WriteHeader(status)
+	if !r.held {
+		r.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // Write implements http.ResponseWriter.
@@ -63,12 +76,33 @@ func (r *recorder) Write(p []byte) (int, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
 	}
-	if r.keep {
+	if r.keep || r.held {
 		r.body = append(r.body, p...)
+	}
+	if r.held {
+		return len(p), nil
 	}
 	n, err := r.ResponseWriter.Write(p)
 	r.sent += int64(n)
 	return n, err
+}
+
+// send sends what was held back.
+func (r *recorder) send() error {
+	r.held = false
+	if r.status != 0 {
+		r.ResponseWriter.WriteHeader(r.status)
+	}
+	n, err := r.ResponseWriter.Write(r.body)
+	r.sent += int64(n)
+	return err
+}
+
+// drop forgets what was held back, so that something else can be sent.
+func (r *recorder) drop() {
+	if r.held {
+		r.held, r.status, r.body = false, 0, nil
+	}
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -12,6 +12,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/credit"
 	"vqa/domain/video"
+	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/media/objects"
 	"vqa/projections"
@@ -29,6 +30,14 @@ type Resources interface {
 	Videos(ctx context.Context, t resources.Tenant, status video.Status, p projections.Page) ([]video.State, bool, error)
 	Analysis(ctx context.Context, t resources.Tenant, id string) (resources.Analysis, error)
 	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
+	// Batch returns the analyses of a batch in the order of its prompts.
+	Batch(ctx context.Context, t resources.Tenant, id string) ([]resources.Analysis, error)
+	// AnalysesSince counts the live analyses that an account created since then.
+	AnalysesSince(ctx context.Context, accountID string, since time.Time) (int64, error)
+	// DeviceCode finds a device code by its hash, whatever its state.
+	DeviceCode(ctx context.Context, hash string) (account.DeviceCode, bool, error)
+	// DeviceCodeOfUser finds a device code by the hash of its user code.
+	DeviceCodeOfUser(ctx context.Context, userCodeHash string) (account.DeviceCode, bool, error)
 }
 
 // Ledger reads an account's balance and its transactions.
@@ -84,6 +93,11 @@ type Options struct {
 	Ledger    Ledger
 	Objects   Objects
 	Events    Events
+	// Windows counts requests for all nodes, under Rates.
+	Windows Windows
+	Rates   Rates
+	// Locks keep equal requests from running at once, over all nodes.
+	Locks eventstore.Locks
 	// ObjectHandler serves the signed URLs below objects.Path; nil when another
 	// server does.
 	ObjectHandler http.Handler
@@ -102,6 +116,10 @@ type Options struct {
 	Metrics   http.Handler
 	// SandboxAddress identifies the client of an anonymous request; see AddressHash.
 	SandboxAddress func(*http.Request) string
+	// Pace is shared by all nodes.
+	Pace Pace
+	// FormKey signs the forms of the pages for people.
+	FormKey []byte
 	// RequestTimeout bounds a request, except for the time that its caller chose to
 	// wait; 0 is 60 s.
 	RequestTimeout time.Duration
@@ -114,9 +132,11 @@ const defaultRequestTimeout = 60 * time.Second
 func (o *Options) check() error {
 	required := map[string]bool{
 		"Service": o.Service != nil, "Resources": o.Resources != nil, "Ledger": o.Ledger != nil, "Objects": o.Objects != nil, "Events": o.Events != nil,
+		"Windows": o.Windows != nil, "Locks": o.Locks != nil,
 		"CheckURL": o.CheckURL != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
 		"Wake": o.Wake != nil, "PublicURL": o.PublicURL != "", "Metrics": o.Metrics != nil,
 		"SandboxAddress": o.SandboxAddress != nil, "Log": o.Log != nil,
+		"Pace": o.Pace != nil, "FormKey": len(o.FormKey) > 0,
 	}
 	var missing []error
 	for name, given := range required {

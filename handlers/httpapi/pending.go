@@ -9,31 +9,11 @@ import (
 
 // What the contract has and nobody has built yet; each goes away with its handler.
 
-func (s *server) GetClaimPage(context.Context, api.GetClaimPageRequestObject) (api.GetClaimPageResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) DecideClaim(context.Context, api.DecideClaimRequestObject) (api.DecideClaimResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) GetDocsAsset(context.Context, api.GetDocsAssetRequestObject) (api.GetDocsAssetResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }
 
-func (s *server) GetChangelogDocs(context.Context, api.GetChangelogDocsRequestObject) (api.GetChangelogDocsResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) GetQuickstart(context.Context, api.GetQuickstartRequestObject) (api.GetQuickstartResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) CreateAnalysisBatch(context.Context, api.CreateAnalysisBatchRequestObject) (api.CreateAnalysisBatchResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) RerunAnalysis(context.Context, api.RerunAnalysisRequestObject) (api.RerunAnalysisResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }
 
@@ -57,10 +37,6 @@ func (s *server) RotateApiKey(context.Context, api.RotateApiKeyRequestObject) (a
 	return nil, fault.New(fault.InternalError, "")
 }
 
-func (s *server) ListChanges(context.Context, api.ListChangesRequestObject) (api.ListChangesResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) CreateClientToken(context.Context, api.CreateClientTokenRequestObject) (api.CreateClientTokenResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }
@@ -77,22 +53,6 @@ func (s *server) GetDemoVideoFile(context.Context, api.GetDemoVideoFileRequestOb
 	return nil, fault.New(fault.InternalError, "")
 }
 
-func (s *server) RequestDeviceCode(context.Context, api.RequestDeviceCodeRequestObject) (api.RequestDeviceCodeResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) GetDeviceCode(context.Context, api.GetDeviceCodeRequestObject) (api.GetDeviceCodeResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) UpgradeKey(context.Context, api.UpgradeKeyRequestObject) (api.UpgradeKeyResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) ParsePrompt(context.Context, api.ParsePromptRequestObject) (api.ParsePromptResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) GetUsage(context.Context, api.GetUsageRequestObject) (api.GetUsageResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }

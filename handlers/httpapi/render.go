@@ -138,8 +138,7 @@ func (s *server) renderAnalysis(a resources.Analysis) api.Analysis {
 		out.MeteringRule = new(api.PerSecond)
 	}
 	if a.Status == analysis.FailedStatus {
-		// The free re-run is not offered yet.
-		out.RerunEligible = new(false)
+		out.RerunEligible = new(a.RerunEligible())
 	}
 	return out
 }
@@ -181,12 +180,18 @@ func (s *server) renderPreview(p command.PlannedAnalysis) api.AnalysisPreview {
 		Object: api.AnalysisPreviewObjectAnalysisPreview, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode),
 		Assessable: p.Assessable, VideoDurationS: p.DurationS, EstimatedSeconds: p.EstimatedSeconds,
 	}
-	if p.EstimatedSeconds != nil {
-		cents := s.Pricing.PricePerSecondCents.Mul(decimal.NewFromInt(*p.EstimatedSeconds))
-		// Shift, not division: an estimate is exact.
-		out.EstimatedCostUsd = new(number(cents.Shift(-2)))
-	}
+	out.EstimatedCostUsd = s.cost(p.EstimatedSeconds)
 	return out
+}
+
+// cost is what so many seconds cost in US dollars; nil when the seconds are not known.
+func (s *server) cost(seconds *int64) *json.Number {
+	if seconds == nil {
+		return nil
+	}
+	cents := s.Pricing.PricePerSecondCents.Mul(decimal.NewFromInt(*seconds))
+	// Shift, not division: a cost is exact.
+	return new(number(cents.Shift(-2)))
 }
 
 // number is a decimal as a JSON number, digit by digit.

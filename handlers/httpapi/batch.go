@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"context"
+
+	"vqa/domain/fault"
+	"vqa/handlers/command"
+	"vqa/handlers/httpapi/api"
+	"vqa/projections/resources"
+)
+
+// CreateAnalysisBatch answers POST /v1/analyses/batch; the body was checked before.
+func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBatchRequestObject) (api.CreateAnalysisBatchResponseObject, error) {
+	body := *r.Body
+	c := command.CreateBatch{
+		VideoID: body.VideoId, Prompts: body.Prompts, Model: given(body.Model), Metadata: given(body.Metadata),
+		Webhook: webhookOverride(body.Webhook), DiscountPct: s.Pricing.BatchDiscountPct, ValidateOnly: given(body.ValidateOnly),
+	}
+	if body.Options != nil {
+		c.Narrative = given(body.Options.Narrative)
+	}
+	x := exchangeOf(ctx)
+	batch, err := s.Service.CreateBatch(ctx, x.caller, c)
+	if err != nil {
+		return nil, err
+	}
+	x.usedModel(c.Model, batch.Analyses[0].Analysis.Model)
+	if c.ValidateOnly {
+		x.nothingStored = true
+		return api.CreateAnalysisBatch200JSONResponse(s.renderBatchPreview(batch)), nil
+	}
+	out := api.AnalysisBatch{
+		Id: batch.ID, Object: api.AnalysisBatchObjectAnalysisBatch, VideoId: batch.VideoID,
+		Analyses: make([]api.Analysis, len(batch.Analyses)), Pricing: s.batchPricing(estimates(batch)),
+	}
+	for i, p := range batch.Analyses {
+		out.Analyses[i] = s.renderAnalysis(s.readBack(ctx, x, p.Analysis))
+	}
+	return api.CreateAnalysisBatch202JSONResponse(out), nil
+}
+
+// estimates are what the prompts of a batch will cost, in seconds.
+func estimates(batch command.PlannedBatch) []*int64 {
+	out := make([]*int64, len(batch.Analyses))
+	for i, p := range batch.Analyses {
+		out[i] = p.EstimatedSeconds
+	}
+	return out
+}
+
+// batchPricing sums up a batch; the total is unknown when any of its parts is.
+func (s *server) batchPricing(estimates []*int64) api.BatchPricing {
+	total := new(int64)
+	for _, seconds := range estimates {
+		if seconds == nil {
+			total = nil
+			break
+		}
+		*total += *seconds
+	}
+	return api.BatchPricing{
+		FullPricePrompts: 1, DiscountedPrompts: len(estimates) - 1, DiscountPct: s.Pricing.BatchDiscountPct,
+		EstimatedTotalSeconds: total, EstimatedTotalCostUsd: s.cost(total),
+	}
+}
+
+// renderBatchPreview makes the answer to validate_only.
+func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatchPreview {
+	out := api.AnalysisBatchPreview{
+		Object: api.AnalysisBatchPreviewObjectAnalysisBatchPreview, VideoId: batch.VideoID,
+		Prompts: make([]api.BatchPromptPreview, len(batch.Analyses)), Pricing: s.batchPricing(estimates(batch)),
+	}
+	for i, p := range batch.Analyses {
+		out.Prompts[i] = api.BatchPromptPreview{
+			Index: i, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode), Assessable: p.Assessable,
+			EstimatedSeconds: p.EstimatedSeconds, EstimatedCostUsd: s.cost(p.EstimatedSeconds), DiscountPct: p.DiscountPct,
+		}
+	}
+	return out
+}
+
+// recreateBatch renders a batch whose response was not kept, from its analyses as they
+// are now.
+func (s *server) recreateBatch(ctx context.Context, t resources.Tenant, batchID string) (api.AnalysisBatch, error) {
+	list, err := s.Resources.Batch(ctx, t, batchID)
+	if err != nil {
+		return api.AnalysisBatch{}, err
+	}
+	out := api.AnalysisBatch{
+		Id: batchID, Object: api.AnalysisBatchObjectAnalysisBatch, VideoId: list[0].VideoID, Analyses: make([]api.Analysis, len(list)),
+	}
+	known := true
+	if v, err := s.Resources.Video(ctx, t, out.VideoId); err == nil {
+		_, known = v.BilledSeconds()
+	} else if !fault.Has(err, fault.ResourceNotFound) {
+		return api.AnalysisBatch{}, err
+	}
+	costs := make([]*int64, len(list))
+	for i, a := range list {
+		out.Analyses[i] = s.renderAnalysis(a)
+		// What was held is the estimate, unless the length of the video is not known.
+		if known || a.HeldSeconds == 0 {
+			costs[i] = new(a.HeldSeconds)
+		}
+	}
+	out.Pricing = s.batchPricing(costs)
+	return out, nil
+}

@@ -1,0 +1,45 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+)
+
+// AnalysesSince counts the live analyses that an account created at a time or later. What
+// the platform created by itself does not count.
+func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time.Time) (int64, error) {
+	var n int64
+	err := r.pool.QueryRow(ctx,
+		"select count(*) from analyses where account_id = $1 and livemode and created_at >= $2 and doc->>'origin' <> $3",
+		accountID, since, string(analysis.OriginSystem)).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("counting analyses: %w", err)
+	}
+	return n, nil
+}
+
+// Batch returns the analyses of a tenant's batch in the order of its prompts, or
+// resource_not_found.
+func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysis, error) {
+	rows, err := r.pool.Query(ctx, `
+		select doc from analyses where batch_id = $1 and account_id = $2 and livemode = $3
+		order by coalesce((doc->>'batch_index')::int, 0)`, batchID, t.AccountID, t.Livemode)
+	states, err := documents[analysis.State](rows, err)
+	if err != nil {
+		return nil, err
+	}
+	if len(states) == 0 {
+		return nil, fault.NotFound()
+	}
+	list := make([]Analysis, len(states))
+	for i, s := range states {
+		if list[i], err = r.positioned(ctx, s); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
