@@ -35,6 +35,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		x.log.Log(r.Context(), level, "request failed", "request_id", x.requestID, "code", string(f.Code), "error", cause(err))
 	}
+	challenge(w.Header(), x, f)
 	writeEnvelope(w, entry.Status, f, x.requestID)
 }
 
@@ -53,9 +54,6 @@ func writeEnvelope(w http.ResponseWriter, status int, f *fault.Fault, requestID 
 		body.Error.Errors = new(violations(f.Violations))
 	}
 	h := w.Header()
-	if status == http.StatusUnauthorized {
-		h.Set("WWW-Authenticate", "Bearer")
-	}
 	if f.RetryAfterS > 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.Itoa(max(f.RetryAfterS, 1)))
 	}

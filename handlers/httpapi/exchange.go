@@ -18,8 +18,10 @@ type exchange struct {
 	log       *slog.Logger
 	// operation is nil for a path outside the contract.
 	operation *operation
-	// caller is zero for a public operation.
+	// caller is zero for whoever shows no credential.
 	caller command.Caller
+	// shown is true when the request shows a credential, good or not.
+	shown bool
 	// claim is the caller's hold on its Idempotency-Key, or nil.
 	claim *eventstore.Claim
 	// signed is what was signed for the response.
@@ -46,7 +48,7 @@ func exchangeOf(ctx context.Context) *exchange {
 
 // tenant is whose resources the caller may see.
 func (x *exchange) tenant() resources.Tenant {
-	return resources.Tenant{AccountID: x.caller.AccountID, Livemode: x.caller.Livemode}
+	return resources.Tenant{AccountID: x.caller.AccountID, Livemode: x.caller.Livemode, VideoID: x.caller.VideoID}
 }
 
 // recorder notes what was sent, keeps the body when it is asked to, and holds all of it

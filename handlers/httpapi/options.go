@@ -25,6 +25,11 @@ import (
 type Resources interface {
 	// Key finds the API key of a secret's hash, whatever its state.
 	Key(ctx context.Context, secretHash string) (account.Key, bool, error)
+	// ClientToken finds the client token of a secret's hash with the key that minted it,
+	// whatever the state of either.
+	ClientToken(ctx context.Context, secretHash string) (account.ClientToken, account.Key, bool, error)
+	// Account finds an account, without its keys.
+	Account(ctx context.Context, id string) (account.State, bool, error)
 	Video(ctx context.Context, t resources.Tenant, id string) (video.State, error)
 	// Videos lists newest first; an empty status is every status.
 	Videos(ctx context.Context, t resources.Tenant, status video.Status, p projections.Page) ([]video.State, bool, error)
@@ -109,6 +114,8 @@ type Options struct {
 	// Wake subscribes to "something changed": the channel may miss signals, never
 	// the last one. The function ends the subscription.
 	Wake func() (<-chan struct{}, func())
+	// Sessions verifies first-party sessions; nil when none are accepted.
+	Sessions *Sessions
 	// PublicURL is the address under which clients reach the service, without a
 	// trailing slash.
 	PublicURL string

@@ -37,10 +37,6 @@ func (s *server) RotateApiKey(context.Context, api.RotateApiKeyRequestObject) (a
 	return nil, fault.New(fault.InternalError, "")
 }
 
-func (s *server) CreateClientToken(context.Context, api.CreateClientTokenRequestObject) (api.CreateClientTokenResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) ListDemoVideos(context.Context, api.ListDemoVideosRequestObject) (api.ListDemoVideosResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }

@@ -25,13 +25,15 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 type Tenant struct {
 	AccountID string
 	Livemode  bool
+	// VideoID narrows what is seen to one video and its analyses, unless it is empty.
+	VideoID string
 }
 
 // Video returns a video of the tenant, or resource_not_found.
 func (r *Reader) Video(ctx context.Context, t Tenant, id string) (video.State, error) {
 	v, err := one[video.State](ctx, r.pool,
-		"select doc from videos where id = $1 and account_id = $2 and livemode = $3 and status <> 'removed'",
-		id, t.AccountID, t.Livemode)
+		"select doc from videos where id = $1 and account_id = $2 and livemode = $3 and status <> 'removed' and $4 in ('', id)",
+		id, t.AccountID, t.Livemode, t.VideoID)
 	return v, notFound(err)
 }
 
@@ -39,6 +41,9 @@ func (r *Reader) Video(ctx context.Context, t Tenant, id string) (video.State, e
 // empty status is every status.
 func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p projections.Page) ([]video.State, bool, error) {
 	q := projections.List("videos", t.AccountID).Where("livemode = ?", t.Livemode).Where("status <> 'removed'")
+	if t.VideoID != "" {
+		q = q.Where("id = ?", t.VideoID)
+	}
 	if status != "" {
 		q = q.Where("status = ?", string(status))
 	}
@@ -55,7 +60,8 @@ type Analysis struct {
 // Analysis returns an analysis of the tenant, or resource_not_found.
 func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, error) {
 	a, err := one[analysis.State](ctx, r.pool,
-		"select doc from analyses where id = $1 and account_id = $2 and livemode = $3", id, t.AccountID, t.Livemode)
+		"select doc from analyses where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)",
+		id, t.AccountID, t.Livemode, t.VideoID)
 	if err != nil {
 		return Analysis{}, notFound(err)
 	}
@@ -72,6 +78,9 @@ type AnalysisFilter struct {
 // Analyses lists the tenant's analyses, newest first, and whether there are more.
 func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p projections.Page) ([]Analysis, bool, error) {
 	q := projections.List("analyses", t.AccountID).Where("livemode = ?", t.Livemode)
+	if t.VideoID != "" {
+		q = q.Where("video_id = ?", t.VideoID)
+	}
 	if f.VideoID != "" {
 		q = q.Where("video_id = ?", f.VideoID)
 	}

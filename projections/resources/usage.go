@@ -26,8 +26,8 @@ func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time
 // resource_not_found.
 func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysis, error) {
 	rows, err := r.pool.Query(ctx, `
-		select doc from analyses where batch_id = $1 and account_id = $2 and livemode = $3
-		order by coalesce((doc->>'batch_index')::int, 0)`, batchID, t.AccountID, t.Livemode)
+		select doc from analyses where batch_id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)
+		order by coalesce((doc->>'batch_index')::int, 0)`, batchID, t.AccountID, t.Livemode, t.VideoID)
 	states, err := documents[analysis.State](rows, err)
 	if err != nil {
 		return nil, err
