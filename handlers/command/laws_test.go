@@ -93,8 +93,13 @@ func (b *books) end(holdID string) {
 // analyze books an event of an analysis (law 5).
 func (b *books) analyze(analysisID string, event analysis.Event) {
 	before := b.analyses[analysisID]
-	require.False(b.t, before.Status.Terminal(), "%s changed after its end", analysisID)
 	after := analysis.Evolve(before, event)
+	if _, ok := event.(analysis.Repeated); ok {
+		require.True(b.t, before.RerunEligible() && before.RerunID == "", "%s was repeated without a right to it, or twice", analysisID)
+		b.analyses[analysisID] = after
+		return
+	}
+	require.False(b.t, before.Status.Terminal(), "%s changed after its end", analysisID)
 	require.GreaterOrEqual(b.t, after.Percent, before.Percent, "percent of %s fell", analysisID)
 	b.analyses[analysisID] = after
 }
@@ -108,7 +113,16 @@ func (b *books) join() {
 		require.Equal(b.t, held && !a.Status.Terminal(), open, "the hold of %s, which is %s", id, a.Status)
 		require.Equal(b.t, held && !a.Status.Terminal(), b.videos[a.VideoID].OpenAnalyses[id], "the video of %s, which is %s", id, a.Status)
 		require.False(b.t, held && !a.Livemode, "test mode moved credits")
-		if a.Status.Terminal() {
+		if a.RerunID != "" {
+			require.Equal(b.t, id, b.analyses[a.RerunID].RerunOf)
+		}
+		switch {
+		case a.RerunOf != "":
+			require.Equal(b.t, id, b.analyses[a.RerunOf].RerunID)
+			require.NotContains(b.t, b.billed, id, "a free re-run was billed")
+			require.Nil(b.t, a.Usage)
+			require.Zero(b.t, a.HeldSeconds)
+		case a.Status.Terminal():
 			require.Equal(b.t, b.billed[id], a.Usage.BilledSeconds)
 		}
 		if a.Status != analysis.CompletedStatus {
