@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/oapi-codegen/runtime/types"
+	"go.yaml.in/yaml/v3"
+
+	"vqa/handlers/httpapi/api"
+)
+
+//go:embed changelog.yaml
+var changelogFile []byte
+
+// change is one entry of the changelog.
+type change struct {
+	ID          string         `yaml:"id"`
+	Date        string         `yaml:"date"`
+	Version     string         `yaml:"version"`
+	Type        api.ChangeType `yaml:"type"`
+	Title       string         `yaml:"title"`
+	Description string         `yaml:"description"`
+	// Endpoints are operations as "METHOD path".
+	Endpoints []string `yaml:"endpoints"`
+	Migration string   `yaml:"migration"`
+	SunsetAt  string   `yaml:"sunset_at"`
+
+	date time.Time
+	// sunset is zero when nobody knows when the thing goes away.
+	sunset time.Time
+}
+
+// anchor is where the page of changes has the entry.
+func (c change) anchor() string { return "/docs/changelog#" + c.ID }
+
+// Summary and Advice are the entry's words as the parts of a page.
+func (c change) Summary() []span { return spans(c.Description) }
+
+// Advice is what to do about it; see Summary.
+func (c change) Advice() []span { return spans(c.Migration) }
+
+// Heading is the title as the parts of a page.
+func (c change) Heading() []span { return spans(c.Title) }
+
+// span is a piece of text, or of code.
+type span struct {
+	Text string
+	Code bool
+}
+
+// spans divides text at its backquotes.
+func spans(text string) []span {
+	var all []span
+	for i, part := range strings.Split(text, "`") {
+		if part != "" {
+			all = append(all, span{part, i%2 == 1})
+		}
+	}
+	return all
+}
+
+// loadChangelog reads the embedded file. It fails on an entry that says too little.
+func loadChangelog(file []byte) ([]change, error) {
+	var all []change
+	decoder := yaml.NewDecoder(bytes.NewReader(file))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&all); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("httpapi: changelog: %w", err)
+	}
+	seen := map[string]bool{}
+	for i := range all {
+		if err := all[i].check(); err != nil {
+			return nil, fmt.Errorf("httpapi: changelog: entry %d, %q: %w", i+1, all[i].ID, err)
+		}
+		if seen[all[i].ID] {
+			return nil, fmt.Errorf("httpapi: changelog: %q stands there twice", all[i].ID)
+		}
+		seen[all[i].ID] = true
+	}
+	slices.SortStableFunc(all, func(a, b change) int { return b.date.Compare(a.date) })
+	return all, nil
+}
+
+func (c *change) check() (err error) {
+	if c.ID == "" || c.Version == "" || c.Title == "" || c.Description == "" || !c.Type.Valid() {
+		return errors.New("id, version, type, title and description are required")
+	}
+	if (c.Type == api.Deprecation || c.Type == api.Breaking) && c.Migration == "" {
+		return errors.New("it does not say what to do")
+	}
+	if c.date, err = time.Parse(time.DateOnly, c.Date); err != nil {
+		return err
+	}
+	if c.SunsetAt != "" {
+		c.sunset, err = time.Parse(time.DateOnly, c.SunsetAt)
+	}
+	return err
+}
+
+// ListChanges answers GET /v1/changelog.
+func (s *server) ListChanges(_ context.Context, r api.ListChangesRequestObject) (api.ListChangesResponseObject, error) {
+	v := &verdict{}
+	wanted := enumerated("type", r.Params.Type, v)
+	if err := v.err(); err != nil {
+		return nil, err
+	}
+	out := api.ListChanges200JSONResponse{Object: api.ChangeListObjectList, Data: []api.Change{}}
+	for _, c := range s.changes {
+		if wanted == "" || c.Type == wanted {
+			out.Data = append(out.Data, s.renderChange(c))
+		}
+	}
+	return out, nil
+}
+
+func (s *server) renderChange(c change) api.Change {
+	out := api.Change{
+		Id: c.ID, Date: types.Date{Time: c.date}, Version: c.Version, Type: c.Type, Title: c.Title, Description: c.Description,
+		Endpoints: slices.Clone(c.Endpoints), DocsUrl: s.url(c.anchor()),
+	}
+	if out.Endpoints == nil {
+		out.Endpoints = []string{}
+	}
+	if c.Migration != "" {
+		out.Migration = &c.Migration
+	}
+	if !c.sunset.IsZero() {
+		out.SunsetAt = &types.Date{Time: c.sunset}
+	}
+	return out
+}
+
+// GetChangelogDocs answers GET /docs/changelog.
+func (s *server) GetChangelogDocs(context.Context, api.GetChangelogDocsRequestObject) (api.GetChangelogDocsResponseObject, error) {
+	b, err := rendered(changelogPage, map[string]any{"Title": "What changed", "Changes": s.changes})
+	if err != nil {
+		return nil, err
+	}
+	return api.GetChangelogDocs200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
+}
