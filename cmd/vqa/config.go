@@ -34,6 +34,10 @@ type config struct {
 	MaxVideoDuration      time.Duration `env:"VQA_MAX_VIDEO_DURATION" envDefault:"4h" help:"longest video of the plan"`
 	MaxConcurrentAnalyses int           `env:"VQA_MAX_CONCURRENT_ANALYSES" envDefault:"10" help:"unfinished analyses per account"`
 	AnalysisQueueCap      int           `env:"VQA_ANALYSIS_QUEUE_CAP" envDefault:"1000" help:"queued analyses of the whole service"`
+	RateReads             int           `env:"VQA_RATE_READS" envDefault:"600" help:"reads per minute and API key"`
+	RateWrites            int           `env:"VQA_RATE_WRITES" envDefault:"300" help:"writes per minute and API key, new analyses apart"`
+	RateAnalysesCreate    int           `env:"VQA_RATE_ANALYSES_CREATE" envDefault:"60" help:"requests for new analyses per minute and API key"`
+	RateParse             int           `env:"VQA_RATE_PARSE" envDefault:"30" help:"parsed prompts per minute and address"`
 	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" help:"sandboxes per address in 24 hours"`
 
 	PricePerSecondCents  decimal.Decimal `env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" help:"price of a credit-second in US cents"`
@@ -44,6 +48,9 @@ type config struct {
 	CustomPurchase       bool            `env:"VQA_CUSTOM_PURCHASE_ENABLED" envDefault:"true" help:"whether other amounts may be bought"`
 	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" help:"smallest custom purchase in US cents"`
 	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" help:"discount on each later prompt of a batch"`
+
+	SessionIssuer  string `env:"VQA_SESSION_ISSUER" help:"issuer of first-party sessions (claim iss, exact); none are accepted when empty"`
+	SessionKeysURL string `env:"VQA_SESSION_JWKS_URL" help:"https URL of the public keys (JWKS) that sessions are signed with"`
 
 	TrustedProxies []string `env:"VQA_TRUSTED_PROXIES" help:"addresses or CIDR blocks whose X-Forwarded-For counts"`
 	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
@@ -73,6 +80,8 @@ func (c config) check() error {
 	}
 	for name, n := range map[string]int64{
 		"VQA_MAX_CONCURRENT_ANALYSES": int64(c.MaxConcurrentAnalyses), "VQA_ANALYSIS_QUEUE_CAP": int64(c.AnalysisQueueCap),
+		"VQA_RATE_READS": int64(c.RateReads), "VQA_RATE_WRITES": int64(c.RateWrites),
+		"VQA_RATE_ANALYSES_CREATE": int64(c.RateAnalysesCreate), "VQA_RATE_PARSE": int64(c.RateParse),
 		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP), "VQA_MAX_VIDEO_DURATION": int64(c.MaxVideoDuration),
 	} {
 		if n <= 0 {
@@ -81,6 +90,9 @@ func (c config) check() error {
 	}
 	if c.BatchDiscountPct < 0 || c.BatchDiscountPct > 100 {
 		return fmt.Errorf("configuration: VQA_BATCH_DISCOUNT_PCT: must be 0 to 100")
+	}
+	if err := c.checkSessions(); err != nil {
+		return err
 	}
 	_, err := c.proxies()
 	return err

@@ -51,8 +51,8 @@ const objectSweepAge = 26 * time.Hour
 // housekeepingEvery is how often such uploads and expired receipts are looked for.
 const housekeepingEvery = time.Hour
 
-// receiptSweep is how many receipts one statement removes.
-const receiptSweep = 1000
+// sweepRows is how many rows one statement removes.
+const sweepRows = 1000
 
 // server is the whole service in one process.
 type server struct {
@@ -61,6 +61,8 @@ type server struct {
 	intake   *media.Intake
 	engine   gpu.Engine
 	capacity *jobs.Capacity
+	windows  *postgres.Windows
+	locks    *postgres.Locks
 	closers  []func() error
 	jobs     *jobs.Client
 	feed     *feed.Feed
@@ -149,6 +151,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if s.presence, err = postgres.Join(ctx, s.pool, node, s.log); err != nil {
 		return err
 	}
+	s.windows, s.locks = postgres.NewWindows(s.pool), postgres.NewLocks(s.pool, s.presence)
 	slots := s.config.AnalysisSlots
 	if slots == 0 {
 		slots = runtime.GOMAXPROCS(0) + 1
@@ -180,9 +183,15 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions, err := c.sessions()
+	if err != nil {
+		return nil, err
+	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
-		Events:   public.NewReader(s.store),
+		Events:  public.NewReader(s.store),
+		Windows: s.windows, Locks: s.locks,
+		Rates:    httpapi.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,
@@ -190,7 +199,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 			AllowedPurchaseCents: c.AllowedPurchaseCents, CustomPurchaseEnabled: c.CustomPurchase,
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
-		Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
+		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
 		SandboxAddress: httpapi.AddressHash(addressKey(key), proxies),
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping},
@@ -243,8 +252,8 @@ func (s *server) work(name string, part func() error) {
 	})
 }
 
-// keepHouse removes what nobody can ask for any more: abandoned uploads and receipts
-// past their replay window.
+// keepHouse removes what nobody can ask for any more: abandoned uploads, receipts past
+// their replay window, and what the nodes told each other about requests long past.
 func (s *server) keepHouse(ctx context.Context) {
 	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
@@ -254,16 +263,23 @@ func (s *server) keepHouse(ctx context.Context) {
 		} else if n > 0 {
 			s.log.Info("removed abandoned uploads", "count", n)
 		}
-		for n := int64(receiptSweep); n == receiptSweep && ctx.Err() == nil; {
-			var err error
-			if n, err = s.store.DeleteExpiredReceipts(ctx, clock(), receiptSweep); err != nil && ctx.Err() == nil {
-				s.log.Error("removing expired receipts failed", "error", err)
-			}
-		}
+		s.sweep(ctx, "expired receipts", s.store.DeleteExpiredReceipts)
+		s.sweep(ctx, "expired idempotency locks", s.locks.DeleteExpired)
+		s.sweep(ctx, "idle rate windows", s.windows.DeleteIdle)
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
 			return
+		}
+	}
+}
+
+// sweep removes rows in portions until none are left.
+func (s *server) sweep(ctx context.Context, what string, remove func(ctx context.Context, now time.Time, limit int) (int64, error)) {
+	for n := int64(sweepRows); n == sweepRows && ctx.Err() == nil; {
+		var err error
+		if n, err = remove(ctx, clock(), sweepRows); err != nil && ctx.Err() == nil {
+			s.log.Error("removing "+what+" failed", "error", err)
 		}
 	}
 }
