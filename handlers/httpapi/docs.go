@@ -20,6 +20,7 @@ var (
 	docsPage      = page("docs.html")
 	errorsPage    = page("errors.html")
 	questionsPage = page("questions.html")
+	changelogPage = page("changelog.html")
 )
 
 func page(file string) *template.Template {
