@@ -1,0 +1,142 @@
+package demo
+
+import "math"
+
+// shape is a figure: how far a point is from its edge, in pixels, less than 0 within,
+// and a box that holds all of it.
+type shape struct {
+	left, top, right, bottom float64
+	distance                 func(x, y float64) float64
+}
+
+// away is how far a point is at least, by the box alone: 0 within.
+func (s shape) away(x, y float64) float64 {
+	return max(s.left-x, x-s.right, s.top-y, y-s.bottom, 0)
+}
+
+// point of a picture, in pixels from its upper left corner.
+type point struct{ x, y float64 }
+
+func circle(x, y, r float64) shape { return ellipse(x, y, r, r) }
+
+// ellipse has half-axes rx and ry; its distance is exact for a circle and close enough
+// near the edge of any other.
+func ellipse(x, y, rx, ry float64) shape {
+	return shape{x - rx, y - ry, x + rx, y + ry, func(px, py float64) float64 {
+		u, v := (px-x)/rx, (py-y)/ry
+		k := math.Sqrt(u*u + v*v)
+		if k < 1e-9 {
+			return -min(rx, ry)
+		}
+		return (k - 1) * k / math.Sqrt(u*u/(rx*rx)+v*v/(ry*ry))
+	}}
+}
+
+// bar is a box with round corners.
+func bar(left, top, right, bottom, corner float64) shape {
+	cx, cy, hw, hh := (left+right)/2, (top+bottom)/2, (right-left)/2-corner, (bottom-top)/2-corner
+	return shape{left, top, right, bottom, func(x, y float64) float64 {
+		dx, dy := math.Abs(x-cx)-hw, math.Abs(y-cy)-hh
+		return math.Hypot(max(dx, 0), max(dy, 0)) + min(max(dx, dy), 0) - corner
+	}}
+}
+
+// line is a stroke with round ends.
+func line(a, b point, width float64) shape {
+	r := width / 2
+	dx, dy := b.x-a.x, b.y-a.y
+	long := dx*dx + dy*dy
+	return shape{min(a.x, b.x) - r, min(a.y, b.y) - r, max(a.x, b.x) + r, max(a.y, b.y) + r, func(x, y float64) float64 {
+		along := 0.0
+		if long > 0 {
+			along = min(max(((x-a.x)*dx+(y-a.y)*dy)/long, 0), 1)
+		}
+		u, v := x-a.x-along*dx, y-a.y-along*dy
+		return math.Sqrt(u*u+v*v) - r
+	}}
+}
+
+// outline is a stroke along points.
+func outline(width float64, points ...point) shape {
+	all := make([]shape, 0, len(points)-1)
+	for i := range len(points) - 1 {
+		all = append(all, line(points[i], points[i+1], width))
+	}
+	return union(all...)
+}
+
+// arc is a stroke along a part of a circle, from one angle to another in degrees,
+// clockwise from the right.
+func arc(x, y, r, from, to, width float64) shape {
+	var points []point
+	steps := int(math.Ceil(math.Abs(to-from)/10)) + 1
+	for i := range steps + 1 {
+		a := (from + (to-from)*float64(i)/float64(steps)) * math.Pi / 180
+		points = append(points, point{x + r*math.Cos(a), y + r*math.Sin(a)})
+	}
+	return outline(width, points...)
+}
+
+// polygon has its corners in order and bulges nowhere inwards: it lies on one side of
+// each of its edges.
+func polygon(corners ...point) shape {
+	s := shape{left: math.Inf(1), top: math.Inf(1), right: math.Inf(-1), bottom: math.Inf(-1)}
+	for _, p := range corners {
+		s.left, s.top, s.right, s.bottom = min(s.left, p.x), min(s.top, p.y), max(s.right, p.x), max(s.bottom, p.y)
+	}
+	type edge struct{ x, y, away float64 } // a point p lies x*p.x + y*p.y - away outside
+	edges := make([]edge, len(corners))
+	for i, a := range corners {
+		b := corners[(i+1)%len(corners)]
+		long := math.Sqrt((b.x-a.x)*(b.x-a.x) + (b.y-a.y)*(b.y-a.y))
+		e := edge{x: (b.y - a.y) / long, y: (a.x - b.x) / long}
+		e.away = e.x*a.x + e.y*a.y
+		if within := corners[(i+2)%len(corners)]; e.x*within.x+e.y*within.y > e.away {
+			e = edge{-e.x, -e.y, -e.away}
+		}
+		edges[i] = e
+	}
+	s.distance = func(x, y float64) float64 {
+		d := math.Inf(-1)
+		for _, e := range edges {
+			d = max(d, e.x*x+e.y*y-e.away)
+		}
+		return d
+	}
+	return s
+}
+
+// regular is a polygon of n equal sides with a corner at an angle in degrees.
+func regular(x, y, r float64, n int, angle float64) shape {
+	corners := make([]point, n)
+	for i := range corners {
+		a := (angle + 360*float64(i)/float64(n)) * math.Pi / 180
+		corners[i] = point{x + r*math.Cos(a), y + r*math.Sin(a)}
+	}
+	return polygon(corners...)
+}
+
+// union is all of the shapes.
+func union(all ...shape) shape {
+	s := all[0]
+	for _, o := range all[1:] {
+		s.left, s.top, s.right, s.bottom = min(s.left, o.left), min(s.top, o.top), max(s.right, o.right), max(s.bottom, o.bottom)
+	}
+	s.distance = func(x, y float64) float64 {
+		d := math.Inf(1)
+		for _, o := range all {
+			if away := o.away(x, y); away == 0 || away < d {
+				d = min(d, o.distance(x, y))
+			}
+		}
+		return d
+	}
+	return s
+}
+
+// within is the part of a shape that lies in another.
+func within(a, b shape) shape {
+	return shape{max(a.left, b.left), max(a.top, b.top), min(a.right, b.right), min(a.bottom, b.bottom), func(x, y float64) float64 {
+		return max(a.distance(x, y), b.distance(x, y))
+	}}
+}
