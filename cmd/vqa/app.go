@@ -69,7 +69,7 @@ func allProjections() []projections.Projection {
 // VQA_INFERENCE_URL serve the same detector contract.
 func catalog() model.Catalog {
 	return model.Catalog{{
-		ID: "sight-1", Status: model.Stable, Default: true,
+		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
 			Analyses: true, Counting: true, Actions: "none", Vocabulary: query.COCO().Names(),
@@ -101,10 +101,11 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	pipeline := command.NewPipeline(a.store, clock, log)
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
-		Catalog: catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity,
+		Incidents: a.resources,
+		Catalog:   catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
-			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP,
+			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,
 		},
 	})
 	// The pipeline ends with Close, not with the caller's context: what was accepted

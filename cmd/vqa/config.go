@@ -38,6 +38,7 @@ type config struct {
 	RateWrites            int           `env:"VQA_RATE_WRITES" envDefault:"300" help:"writes per minute and API key, new analyses apart"`
 	RateAnalysesCreate    int           `env:"VQA_RATE_ANALYSES_CREATE" envDefault:"60" help:"requests for new analyses per minute and API key"`
 	RateParse             int           `env:"VQA_RATE_PARSE" envDefault:"30" help:"parsed prompts per minute and address"`
+	QuotaSecondsPerMonth  int64         `env:"VQA_QUOTA_SECONDS_PER_MONTH" envDefault:"0" help:"seconds an account may process in a calendar month; 0 for no quota"`
 	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" help:"sandboxes per address in 24 hours"`
 
 	PricePerSecondCents  decimal.Decimal `env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" help:"price of a credit-second in US cents"`
@@ -87,6 +88,9 @@ func (c config) check() error {
 		if n <= 0 {
 			return fmt.Errorf("configuration: %s: must be greater than 0", name)
 		}
+	}
+	if c.QuotaSecondsPerMonth < 0 {
+		return fmt.Errorf("configuration: VQA_QUOTA_SECONDS_PER_MONTH: must not be negative")
 	}
 	if c.BatchDiscountPct < 0 || c.BatchDiscountPct > 100 {
 		return fmt.Errorf("configuration: VQA_BATCH_DISCOUNT_PCT: must be 0 to 100")

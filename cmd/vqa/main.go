@@ -37,7 +37,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), ledgerCommand(), projectionsCommand(),
+	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
 		eventsCommand(), showCommand(), whyCommand(),
 		migrateCommand(), configCommand(), doctorCommand(), evalCommand(), versionCommand())
 	return root

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"vqa/domain/incident"
+)
+
+// shownIncidents is how many incidents `vqa incidents list` prints at most.
+const shownIncidents = 100
+
+func incidentsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "incidents",
+		Short: "Open, close and list platform incidents",
+		Long: "Open, close and list platform incidents.\n\n" +
+			"An analysis that fails with inference_error or stuck_timeout while one is open may be\nrun again for free, once.",
+	}
+	cmd.AddCommand(incidentsOpenCommand(), incidentsCloseCommand(), incidentsListCommand())
+	return cmd
+}
+
+// shownIncident is an incident as it is printed.
+type shownIncident struct {
+	ID       string     `json:"id"`
+	Title    string     `json:"title"`
+	Open     bool       `json:"open"`
+	OpenedAt time.Time  `json:"opened_at"`
+	ClosedAt *time.Time `json:"closed_at"`
+}
+
+func showIncident(s incident.State) shownIncident {
+	return shownIncident{ID: s.ID, Title: s.Title, Open: s.Open(), OpenedAt: s.OpenedAt, ClosedAt: s.ClosedAt}
+}
+
+func incidentsOpenCommand() *cobra.Command {
+	return incidentCommand("open TITLE", "Open an incident and say what is wrong", func(ctx context.Context, a *app, title string) (incident.State, error) {
+		return a.commands.OpenIncident(ctx, title, operator())
+	})
+}
+
+func incidentsCloseCommand() *cobra.Command {
+	return incidentCommand("close INCIDENT", "Close an incident", func(ctx context.Context, a *app, id string) (incident.State, error) {
+		return a.commands.CloseIncident(ctx, id, operator())
+	})
+}
+
+// incidentCommand changes one incident and prints it.
+func incidentCommand(use, short string, change func(ctx context.Context, a *app, arg string) (incident.State, error)) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				s, err := change(ctx, a, args[0])
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					return printJSON(cmd.OutOrStdout(), showIncident(s))
+				}
+				return printIncidents(cmd.OutOrStdout(), []incident.State{s})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 1)
+}
+
+func incidentsListCommand() *cobra.Command {
+	var open, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: fmt.Sprintf("List incidents, newest first, at most %d", shownIncidents),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withApp(cmd, func(ctx context.Context, a *app) error {
+				list, err := a.resources.Incidents(ctx, open, shownIncidents)
+				if err != nil {
+					return err
+				}
+				if !asJSON {
+					return printIncidents(cmd.OutOrStdout(), list)
+				}
+				shown := make([]shownIncident, len(list))
+				for i, s := range list {
+					shown[i] = showIncident(s)
+				}
+				return printJSON(cmd.OutOrStdout(), shown)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&open, "open", false, "only those that are open")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return strict(cmd, 0)
+}
+
+func printIncidents(out io.Writer, list []incident.State) error {
+	s := newScreen(out)
+	t := columns{{"INCIDENT", "OPENED", "CLOSED", "TITLE"}}
+	for _, i := range list {
+		closed := "open"
+		if i.ClosedAt != nil {
+			closed = i.ClosedAt.Format(time.DateTime)
+		}
+		t = append(t, []string{i.ID, i.OpenedAt.Format(time.DateTime), closed, i.Title})
+	}
+	t.print(s)
+	return nil
+}
