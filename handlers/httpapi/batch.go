@@ -2,11 +2,11 @@ package httpapi
 
 import (
 	"context"
+	"net/http"
 
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
-	"vqa/projections/resources"
 )
 
 // CreateAnalysisBatch answers POST /v1/analyses/batch; the body was checked before.
@@ -81,19 +81,19 @@ func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatc
 
 // recreateBatch renders a batch whose response was not kept, from its analyses as they
 // are now.
-func (s *server) recreateBatch(ctx context.Context, t resources.Tenant, batchID string) (api.AnalysisBatch, error) {
-	list, err := s.Resources.Batch(ctx, t, batchID)
+func recreateBatch(s *server, ctx context.Context, x *exchange, batchID string) (int, any, error) {
+	list, err := s.Resources.Batch(ctx, x.tenant(), batchID)
 	if err != nil {
-		return api.AnalysisBatch{}, err
+		return 0, nil, err
 	}
 	out := api.AnalysisBatch{
 		Id: batchID, Object: api.AnalysisBatchObjectAnalysisBatch, VideoId: list[0].VideoID, Analyses: make([]api.Analysis, len(list)),
 	}
 	known := true
-	if v, err := s.Resources.Video(ctx, t, out.VideoId); err == nil {
+	if v, err := s.Resources.Video(ctx, x.tenant(), out.VideoId); err == nil {
 		_, known = v.BilledSeconds()
 	} else if !fault.Has(err, fault.ResourceNotFound) {
-		return api.AnalysisBatch{}, err
+		return 0, nil, err
 	}
 	costs := make([]*int64, len(list))
 	for i, a := range list {
@@ -104,5 +104,5 @@ func (s *server) recreateBatch(ctx context.Context, t resources.Tenant, batchID 
 		}
 	}
 	out.Pricing = s.batchPricing(costs)
-	return out, nil
+	return http.StatusAccepted, out, nil
 }
