@@ -190,7 +190,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events:  public.NewReader(s.store),
-		Windows: s.windows, Locks: s.locks,
+		Windows: s.windows, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:    httpapi.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Pricing: httpapi.Pricing{
@@ -200,7 +200,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
-		SandboxAddress: httpapi.AddressHash(addressKey(key), proxies),
+		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping},
 			{Name: "inference", Check: s.capacity.InferenceReady},
@@ -208,11 +208,11 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	})
 }
 
-// addressKey derives the key that hides client addresses from the installation's
-// secret, so that one secret never serves two purposes.
-func addressKey(key []byte) []byte {
+// derivedKey makes a key for one purpose of the installation's secret, so that no secret
+// serves two.
+func derivedKey(key []byte, purpose string) []byte {
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte("client addresses"))
+	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
 }
 

@@ -19,7 +19,9 @@ import (
 var contractFile []byte
 
 // methods are those that the contract uses.
-var methods = []string{http.MethodGet, http.MethodPost, http.MethodDelete}
+var methods = []string{
+	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
 
 // anyScope is what the contract says of an operation that needs a credential and no
 // particular scope.
@@ -28,6 +30,8 @@ const anyScope = "any"
 // operation is what the edge needs to know of one operation of the contract.
 type operation struct {
 	id string
+	// path is the pattern of its path.
+	path string
 	// public is true when no credential is looked at.
 	public bool
 	// optional is true when the operation works with and without a credential.
@@ -36,8 +40,8 @@ type operation struct {
 	product bool
 	// scope that the credential must have, or empty for any.
 	scope string
-	// rate is the window that a request counts in, where it is not that of its method.
-	rate string
+	// rate is the window that a request counts in.
+	rate class
 	// secretPath is true when the path holds a secret, which no log may see.
 	secretPath bool
 	// idempotent is true when the operation takes an Idempotency-Key.
@@ -46,14 +50,24 @@ type operation struct {
 	waits bool
 	// streams is true when the response has no end in time.
 	streams bool
-	// body is the schema of the request body, or nil when there is none.
+	// conditional is true when the response has an ETag and may be 304.
+	conditional bool
+	// parameters are those of the query and of the headers.
+	parameters []parameter
+	// body is the schema of the body, or nil when there is none.
 	body *jsonschema.Schema
+	// bodyOptional is true when a body may be left out.
+	bodyOptional bool
+	// form is true when the body is the form of a page, whose fields are texts.
+	form bool
 }
 
 // contract is the contract file as the edge uses it.
 type contract struct {
 	document   map[string]any
 	operations map[string]*operation
+	// secretPaths are the patterns of paths that hold a secret, which no log may see.
+	secretPaths []string
 	// routes knows only the patterns; it serves nothing.
 	routes *chi.Mux
 }
@@ -77,11 +91,14 @@ func loadContract() (*contract, error) {
 			if !ok {
 				continue
 			}
-			op, err := readOperation(compiler, path, method, described)
+			op, err := readOperation(compiler, document, path, method, described)
 			if err != nil {
 				return nil, err
 			}
 			c.operations[method+" "+path] = op
+			if op.secretPath {
+				c.secretPaths = append(c.secretPaths, path)
+			}
 			c.routes.Method(method, path, http.NotFoundHandler())
 		}
 	}
@@ -106,8 +123,8 @@ func contractDocument() (map[string]any, error) {
 	return document.(map[string]any), nil
 }
 
-func readOperation(compiler *jsonschema.Compiler, path, method string, described map[string]any) (*operation, error) {
-	op := &operation{}
+func readOperation(compiler *jsonschema.Compiler, document map[string]any, path, method string, described map[string]any) (*operation, error) {
+	op := &operation{path: path}
 	op.id, _ = described["operationId"].(string)
 	op.scope, _ = described["x-scope"].(string)
 	security, overridden := described["security"].([]any)
@@ -118,34 +135,45 @@ func readOperation(compiler *jsonschema.Compiler, path, method string, described
 		op.product = op.product || token
 		op.optional = op.optional || len(way) == 0
 	}
-	op.rate, _ = described["x-rate"].(string)
-	op.secretPath, _ = described["x-secret-path"].(bool)
 	if op.id == "" || (!op.public && !op.optional && op.scope == "") {
 		return nil, fmt.Errorf("httpapi: contract: %s %s lacks an operationId or a scope", method, path)
 	}
 	if op.scope == anyScope {
 		op.scope = ""
 	}
-	parameters, _ := described["parameters"].([]any)
-	for _, p := range parameters {
-		parameter, _ := p.(map[string]any)
-		op.idempotent = op.idempotent || parameter["$ref"] == "#/components/parameters/IdempotencyKey"
-		op.waits = op.waits || parameter["name"] == "Prefer"
-		op.streams = op.streams || parameter["name"] == "Last-Event-ID"
+	op.secretPath, _ = described["x-secret-path"].(bool)
+	named, _ := described["x-rate"].(string)
+	var err error
+	if op.rate, err = classOf(method, named); err != nil {
+		return nil, fmt.Errorf("httpapi: contract: %s: %w", op.id, err)
 	}
-	if _, ok := described["requestBody"]; ok {
-		content, _ := described["requestBody"].(map[string]any)["content"].(map[string]any)
-		if _, isJSON := content["application/json"]; !isJSON {
-			return op, nil // a form, which its operation reads
-		}
-		schema, err := compiler.Compile("contract.json#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + strings.ToLower(method) +
-			"/requestBody/content/application~1json/schema")
-		if err != nil {
-			return nil, fmt.Errorf("httpapi: contract: body of %s: %w", op.id, err)
-		}
-		op.body = schema
+	responses, _ := described["responses"].(map[string]any)
+	_, op.conditional = responses["304"]
+	at := "contract.json#/paths/" + strings.ReplaceAll(path, "/", "~1") + "/" + strings.ToLower(method)
+	if err := op.readParameters(compiler, document, at, described); err != nil {
+		return nil, fmt.Errorf("httpapi: contract: parameters of %s: %w", op.id, err)
+	}
+	if err := op.readBody(compiler, at, described); err != nil {
+		return nil, fmt.Errorf("httpapi: contract: body of %s: %w", op.id, err)
 	}
 	return op, nil
+}
+
+// readBody reads what the contract says of the request body.
+func (op *operation) readBody(compiler *jsonschema.Compiler, at string, described map[string]any) (err error) {
+	body, given := described["requestBody"].(map[string]any)
+	if !given {
+		return nil
+	}
+	required, _ := body["required"].(bool)
+	op.bodyOptional = !required
+	content, _ := body["content"].(map[string]any)
+	media := "application~1json"
+	if _, isJSON := content["application/json"]; !isJSON {
+		op.form, media = true, "application~1x-www-form-urlencoded"
+	}
+	op.body, err = compiler.Compile(at + "/requestBody/content/" + media + "/schema")
+	return err
 }
 
 // find returns the operation of a request, or the methods that its path allows: none

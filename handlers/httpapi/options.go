@@ -123,8 +123,6 @@ type Options struct {
 	Metrics   http.Handler
 	// SandboxAddress identifies the client of an anonymous request; see AddressHash.
 	SandboxAddress func(*http.Request) string
-	// Pace is shared by all nodes.
-	Pace Pace
 	// FormKey signs the forms of the pages for people.
 	FormKey []byte
 	// RequestTimeout bounds a request, except for the time that its caller chose to
@@ -143,7 +141,7 @@ func (o *Options) check() error {
 		"CheckURL": o.CheckURL != nil, "Fixture.Video": len(o.Fixture.Video) > 0, "Fixture.Prompt": o.Fixture.Prompt != "",
 		"Wake": o.Wake != nil, "PublicURL": o.PublicURL != "", "Metrics": o.Metrics != nil,
 		"SandboxAddress": o.SandboxAddress != nil, "Log": o.Log != nil,
-		"Pace": o.Pace != nil, "FormKey": len(o.FormKey) > 0,
+		"FormKey": len(o.FormKey) > 0,
 	}
 	var missing []error
 	for name, given := range required {

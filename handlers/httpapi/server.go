@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 
 	"vqa/domain/query"
 	"vqa/handlers/httpapi/api"
@@ -21,6 +22,11 @@ type server struct {
 	fixtureDurationS float64
 	fixtureQuery     query.Query
 	streams          openStreams
+	// changes are the changelog, newest first.
+	changes      []change
+	deprecations deprecations
+	// sameSite refuses the forms of other sites.
+	sameSite *http.CrossOriginProtection
 }
 
 var _ api.StrictServerInterface = (*server)(nil)
@@ -42,6 +48,15 @@ func newServer(o Options, c *contract) (*server, error) {
 		return nil, fmt.Errorf("httpapi: the length of the fixture is not known")
 	}
 	s.fixtureDurationS = float64(*duration) / 1e6
+	if s.changes, err = loadChangelog(changelogFile); err != nil {
+		return nil, err
+	}
+	if s.deprecations, err = newDeprecations(s.changes, c, o.PublicURL); err != nil {
+		return nil, err
+	}
+	if s.sameSite, err = newCrossOriginProtection(o.PublicURL); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -65,6 +65,8 @@ type world struct {
 	database *cable
 	contract routers.Router
 	logged   *lockedBuffer
+	// objects is the folder of the object store.
+	objects string
 
 	mu sync.Mutex
 	// ahead is how far the clock is set forward.
@@ -158,13 +160,21 @@ func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 	w.pool, err = postgres.Connect(t.Context(), address.String())
 	require.NoError(t, err)
 	t.Cleanup(w.pool.Close)
+	w.objects = t.TempDir()
+	w.serve(t, log, adjust...)
+	return w
+}
+
+// serve runs a node on the world's database and object store.
+func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Options)) {
+	t.Helper()
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { handler.ServeHTTP(rw, r) }))
 	t.Cleanup(server.Close)
 	w.url = server.URL
 
 	store, err := objects.Open(t.Context(), objects.Options{
-		Dir: t.TempDir(), PublicURL: w.url, SigningKey: bytes.Repeat([]byte{7}, 32), Now: w.now, WriteError: httpapi.WriteError, Log: log,
+		Dir: w.objects, PublicURL: w.url, SigningKey: bytes.Repeat([]byte{7}, 32), Now: w.now, WriteError: httpapi.WriteError, Log: log,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
@@ -174,7 +184,15 @@ func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 	require.NoError(t, err)
 	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: prober})
 
+	present, err := postgres.Join(t.Context(), w.pool, w.url, log)
+	require.NoError(t, err)
+	living, die := context.WithCancel(context.Background())
+	var life sync.WaitGroup
+	life.Go(func() { present.Run(living) })
+	t.Cleanup(func() { die(); life.Wait() })
+
 	o := httpapi.Options{
+		FormKey: []byte("forms"), Windows: postgres.NewWindows(w.pool), Locks: postgres.NewLocks(w.pool, present),
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
 		Events:        public.NewReader(postgres.New(w.pool, codec.Events())),
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
@@ -191,7 +209,6 @@ func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 	}
 	handler, err = httpapi.New(o)
 	require.NoError(t, err)
-	return w
 }
 
 func pricing() httpapi.Pricing {

@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+
+	"vqa/domain/fault"
+)
+
+// maxForm bounds the body of a form, in bytes.
+const maxForm = 8 << 10
+
+// checkForm holds the form that a page sends against its schema in the contract, as any
+// body is, and leaves it to be read. Errors: payload_too_large, unsupported_media_type
+// and validation_failed with every violation.
+func (e *edge) checkForm(x *exchange, r *http.Request, v *verdict) error {
+	raw, err := io.ReadAll(http.MaxBytesReader(x.response, r.Body, maxForm))
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return fault.Newf(fault.PayloadTooLarge, "The form is larger than %d bytes.", maxForm)
+	case err != nil:
+		return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body ended too early."}).WithCause(err)
+	}
+	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "application/x-www-form-urlencoded" {
+		return fault.New(fault.UnsupportedMediaType, "The content type must be application/x-www-form-urlencoded.")
+	}
+	fields, err := url.ParseQuery(string(raw))
+	if err != nil {
+		return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body is not a form."})
+	}
+	body := make(map[string]string, len(fields))
+	for name, values := range fields {
+		if len(values) > 1 {
+			v.add(name, fault.Exclusive, "must be given once")
+		}
+		body[name] = values[0]
+	}
+	asJSON, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	if _, err := e.checkBody(x.operation, asJSON, v); err != nil {
+		return err
+	}
+	if err := v.err(); err != nil {
+		return err
+	}
+	// What the address carries is no part of the form.
+	r.URL.RawQuery = ""
+	setBody(r, raw)
+	return nil
+}
