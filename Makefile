@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test race soak lint bench eval generate contract verify clean
+.PHONY: help setup build run test race soak lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 GOLANGCI_VERSION := v2.12.2
@@ -12,6 +12,8 @@ GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 OASDIFF_VERSION := v1.33.0
 OASDIFF := $(TOOLS)/oasdiff-$(OASDIFF_VERSION)
 CONTRACT_LINT := handlers/httpapi/lint
+FUZZER := .cache/fuzz/bin/schemathesis
+FUZZ_SECONDS ?= 180
 BENCH ?= .
 BENCHTIME ?= 1s
 ROUNDS ?= 3
@@ -80,6 +82,15 @@ contract: $(OASDIFF) $(CONTRACT_LINT)/node_modules/.package-lock.json ## Lint th
 	@OASDIFF=$(OASDIFF) handlers/httpapi/released/prove
 	@OASDIFF=$(OASDIFF) handlers/httpapi/released/check
 
+fuzz-api: build $(FUZZER) ## Fuzz every operation of the API by its contract (FUZZ_SECONDS=180)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) handlers/httpapi/fuzz/run
+
+$(FUZZER): handlers/httpapi/fuzz/requirements.txt
+	@command -v python3 >/dev/null || { echo "Python 3.10 or newer is missing: sudo apt-get install -y python3 python3-venv" >&2; exit 1; }
+	@rm -rf .cache/fuzz && python3 -m venv .cache/fuzz
+	@.cache/fuzz/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@touch $@
+
 $(OASDIFF):
 	@echo "compiling oasdiff $(OASDIFF_VERSION), once, about 30 s"
 	@mkdir -p $(TOOLS)
@@ -98,4 +109,4 @@ verify: generate contract $(GOLANGCI) ## Fail when stored events changed shape, 
 	$(GOLANGCI) run ./...
 
 clean: ## Remove what was built and fetched; data stays
-	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules handlers/httpapi/clients/typescript/{node_modules,dist}
+	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules handlers/httpapi/clients/typescript/{node_modules,dist} handlers/httpapi/reference/node_modules

@@ -64,10 +64,10 @@ func TestDocumentsNameVariablesThatExist(t *testing.T) {
 func TestReadmeListsTheTargets(t *testing.T) {
 	t.Parallel()
 	var offered, listed []string
-	for _, m := range regexp.MustCompile(`(?m)^([a-z]+):.*## `).FindAllStringSubmatch(document(t, "Makefile"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(document(t, "Makefile"), -1) {
 		offered = append(offered, m[1])
 	}
-	for _, m := range regexp.MustCompile(`(?m)^  make ([a-z]+) +[A-Z]`).FindAllStringSubmatch(document(t, "README.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  make ([a-z-]+) +[A-Z]`).FindAllStringSubmatch(document(t, "README.md"), -1) {
 		listed = append(listed, m[1])
 	}
 	require.NotEmpty(t, offered)
