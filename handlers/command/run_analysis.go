@@ -117,9 +117,10 @@ func (s *Service) finish(ctx context.Context, r Run, end func(*session, analysis
 	})
 }
 
-// settle debits what an analysis cost; a free re-run costs nothing.
+// settle debits what an analysis cost; a free re-run, or one of the service itself, costs
+// nothing.
 func (s *Service) settle(ss *session, a analysis.State, seconds int64) (*analysis.Usage, error) {
-	if a.RerunOf != "" {
+	if a.RerunOf != "" || a.Origin == analysis.OriginSystem {
 		return release(ss, a)
 	}
 	before, err := credits.get(ss, a.AccountID)
@@ -135,8 +136,12 @@ func (s *Service) settle(ss *session, a analysis.State, seconds int64) (*analysi
 	return &analysis.Usage{BilledSeconds: before.PostedSeconds - after.PostedSeconds, BalanceAfter: &after.PostedSeconds}, nil
 }
 
-// release gives back what an analysis had reserved.
+// release gives back what an analysis had reserved. One of the service itself reserves
+// nothing and has no usage.
 func release(ss *session, a analysis.State) (*analysis.Usage, error) {
+	if a.Origin == analysis.OriginSystem {
+		return nil, nil
+	}
 	after, err := credits.record(ss, a.AccountID, credit.Release{SourceID: a.ID})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,95 @@
+package command
+
+import (
+	"context"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/eventstore"
+)
+
+// demoActor is who acts on the account of the service.
+const demoActor = "demo"
+
+// demoIntent prepares the pipeline for what the service does on its own account.
+func (s *Service) demoIntent(streams ...eventstore.StreamID) intent {
+	return intent{accountID: account.SystemID, meta: s.systemMeta(Cause{}, account.SystemID, demoActor), streams: streams}
+}
+
+// AddDemoVideo records a video of the service itself whose bytes are stored, and opens
+// the service's account with the first. A video that exists is returned as it is: of
+// two nodes the first one's stands.
+func (s *Service) AddDemoVideo(ctx context.Context, videoID, filename string, file video.File) (video.State, error) {
+	var v video.State
+	in := s.demoIntent(accounts.Stream(account.SystemID), videos.Stream(videoID))
+	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		if v, err = videos.get(ss, videoID); err != nil || v.Exists() {
+			return err
+		}
+		owner, err := accounts.get(ss, account.SystemID)
+		if err != nil {
+			return err
+		}
+		if !owner.Exists() {
+			if _, err := accounts.record(ss, account.SystemID, account.Open{AccountID: account.SystemID, Tier: account.Paid}); err != nil {
+				return err
+			}
+		}
+		v, err = videos.record(ss, videoID, video.RegisterStored{
+			Registration: video.Registration{ID: videoID, AccountID: account.SystemID, Livemode: true}, Filename: filename, File: file,
+		})
+		return err
+	})
+	return v, err
+}
+
+// AskDemo is a question about a demo video.
+type AskDemo struct {
+	VideoID string
+	Prompt  string
+	// After is the analysis of the same question that failed, or empty the first time.
+	After string
+}
+
+// AskDemo asks the default model a question about a demo video, for which nobody pays
+// (api-v1.md, "Billing rules": system-origin analyses). The id follows from the
+// question, so asking twice is asking once. Errors: resource_not_found;
+// validation_failed for a question that no engine is asked.
+func (s *Service) AskDemo(ctx context.Context, c AskDemo) (analysis.State, error) {
+	m, err := s.Catalog.Resolve("", s.Now())
+	if err != nil {
+		return analysis.State{}, err
+	}
+	q := query.Compile(c.Prompt)
+	if !query.Assessable(q) {
+		return analysis.State{}, fault.Newf(fault.ValidationFailed, "%q has no form that is answered.", c.Prompt).WithParam("prompt")
+	}
+	var a analysis.State
+	in := s.demoIntent(videos.Stream(c.VideoID))
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
+		v, err := videos.get(ss, c.VideoID)
+		if err != nil {
+			return err
+		}
+		if !v.Exists() || v.AccountID != account.SystemID {
+			return fault.NotFound()
+		}
+		analysisID := id.Derived(id.Analysis, v.CreatedAt, c.VideoID, c.Prompt, m.ID, c.After)
+		if a, err = analyses.get(ss, analysisID); err != nil || a.Exists() {
+			return err
+		}
+		if _, err := videos.record(ss, c.VideoID, video.OpenAnalysis{AnalysisID: analysisID}); err != nil {
+			return err
+		}
+		a, err = analyses.record(ss, analysisID, analysis.Create{
+			ID: analysisID, AccountID: account.SystemID, VideoID: c.VideoID, Livemode: true, Origin: analysis.OriginSystem,
+			Prompt: &c.Prompt, Query: q, ParseMode: analysis.ParseHeuristic, Model: m.ID,
+		})
+		return err
+	})
+	return a, err
+}
