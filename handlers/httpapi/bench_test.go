@@ -16,7 +16,7 @@ func BenchmarkCheckBody(b *testing.B) {
 			op := e.contract.operations[bench.op]
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := e.checkBody(op, []byte(bench.body)); err != nil {
+				if _, err := e.checked(op, []byte(bench.body)); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -24,23 +24,37 @@ import (
 // maxBody bounds a JSON body, in bytes.
 const maxBody = 1 << 20
 
-// readBody reads a JSON body whole. Errors: payload_too_large,
-// unsupported_media_type, validation_failed for an empty body.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// maxMultipart is the size above which a multipart body is told to be uploaded by a
+// presigned URL instead (api-v1.md, "Limits"), in bytes.
+const maxMultipart = 100 << 20
+
+// receive reads the body of a request whole. Errors: payload_too_large,
+// unsupported_media_type.
+func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	if r.Method == http.MethodGet || r.Method == http.MethodOptions {
+		return nil, nil
+	}
+	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	charset, given := parameters["charset"]
+	isJSON := err == nil && mediaType == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
+	if strings.HasPrefix(mediaType, "multipart/") && op.body != nil {
+		if r.ContentLength > maxMultipart {
+			return nil, fault.Newf(fault.PayloadTooLarge, "The body is larger than %d bytes; register the video and upload it to its presigned URL.", maxMultipart)
+		}
+		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json; files go to presigned URLs.")
+	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
+	case op.body == nil:
+		// Whatever it is, checkBody refuses more than nothing.
+		return raw, nil
+	case len(raw) > 0 && !isJSON:
+		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json.")
 	case errors.As(err, &tooLarge):
 		return nil, fault.Newf(fault.PayloadTooLarge, "The request body is larger than %d bytes.", maxBody)
 	case err != nil:
 		return nil, fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body ended too early."}).WithCause(err)
-	case len(raw) == 0:
-		return nil, fault.Invalid(fault.Violation{Code: fault.Required, Message: "A JSON body is required."})
-	}
-	mediaType, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	charset, given := parameters["charset"]
-	if err != nil || mediaType != "application/json" || (given && !strings.EqualFold(charset, "utf-8")) {
-		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json.")
 	}
 	return raw, nil
 }
@@ -76,8 +90,12 @@ func (v *verdict) has(param string) bool {
 	})
 }
 
-// err is the answer: nil, the named fault or validation_failed, with every violation.
+// err is the answer: nil, the named fault or validation_failed, with every violation in
+// the order of their places.
 func (v *verdict) err() error {
+	slices.SortStableFunc(v.violations, func(a, b fault.Violation) int {
+		return cmp.Or(strings.Compare(a.Param, b.Param), strings.Compare(string(a.Code), string(b.Code)))
+	})
 	if v.named != nil {
 		v.named.Violations = v.violations
 		return v.named
@@ -88,14 +106,29 @@ func (v *verdict) err() error {
 	return nil
 }
 
-// checkBody validates a body against the contract and the rules of its operation. It
-// returns the same value in a form that encoding/json decodes without surprise.
-func (e *edge) checkBody(op *operation, raw []byte) ([]byte, error) {
-	value, violations, err := parseJSON(raw)
-	if err != nil {
-		return nil, err
+// checkBody validates a body against the contract and the rules of its operation, and adds
+// to v what is wrong with it. It returns the same value in a form that encoding/json
+// decodes without surprise, or nothing where nothing was given.
+func (e *edge) checkBody(op *operation, raw []byte, v *verdict) ([]byte, error) {
+	if op.body == nil {
+		if text := bytes.TrimSpace(raw); len(text) > 0 && !emptyObject.Match(text) {
+			v.add("", fault.Format, "This operation takes no body.")
+		}
+		return nil, nil
 	}
-	v := &verdict{violations: violations}
+	if len(raw) == 0 {
+		if !op.bodyOptional {
+			v.add("", fault.Required, "A JSON body is required.")
+		}
+		return nil, nil
+	}
+	value, violations, err := parseJSON(raw)
+	if f := fault.Of(err); f != nil {
+		v.violations = append(v.violations, f.Violations...)
+		return nil, nil
+	}
+	before := len(v.violations)
+	v.violations = append(v.violations, violations...)
 	var invalid *jsonschema.ValidationError
 	if err := op.body.Validate(value); errors.As(err, &invalid) {
 		v.addAll(invalid)
@@ -103,28 +136,32 @@ func (e *edge) checkBody(op *operation, raw []byte) ([]byte, error) {
 		return nil, fmt.Errorf("validating a body of %s: %w", op.id, err)
 	}
 	if body, ok := value.(map[string]any); ok {
-		checkMetadata(body, v)
-		switch op.id {
-		case "createVideo":
-			e.checkCreateVideo(body, v)
-		case "createAnalysis":
-			e.checkCreateAnalysis(body, v)
-		case "createAnalysisBatch":
-			e.checkCreateBatch(body, v)
-		case "parsePrompt":
-			checkParse(body, v)
-		}
+		e.checkRules(op, body, v)
 	}
-	slices.SortFunc(v.violations, func(a, b fault.Violation) int {
-		return cmp.Or(strings.Compare(a.Param, b.Param), strings.Compare(string(a.Code), string(b.Code)))
-	})
-	if err := v.err(); err != nil {
-		return nil, err
-	}
-	if invalid != nil {
+	if invalid != nil && len(v.violations) == before {
 		return nil, fmt.Errorf("a violation in a body of %s has no name: %w", op.id, invalid)
 	}
 	return json.Marshal(value)
+}
+
+// emptyObject is what clients send that always send something.
+var emptyObject = regexp.MustCompile(`^\{[ \t\r\n]*\}$`)
+
+// checkRules applies what a schema cannot say.
+func (e *edge) checkRules(op *operation, body map[string]any, v *verdict) {
+	checkMetadata(body, v)
+	switch op.id {
+	case "createVideo":
+		e.checkCreateVideo(body, v)
+	case "createClientToken":
+		checkCreateClientToken(body, v)
+	case "createAnalysis":
+		e.checkCreateAnalysis(body, v)
+	case "createAnalysisBatch":
+		e.checkCreateBatch(body, v)
+	case "parsePrompt":
+		checkParse(body, v)
+	}
 }
 
 // checkCreateVideo applies what the schema cannot say (api-v1.md, "Create video

@@ -21,6 +21,7 @@ type edge struct {
 	Options
 	contract *contract
 	server   *server
+	limiter  *limiter
 	// operations is the generated server: parameter binding and routing.
 	operations http.Handler
 }
@@ -35,11 +36,12 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Objects = signing{o.Objects}
 	s, err := newServer(o, c)
 	if err != nil {
 		return nil, err
 	}
-	e := &edge{Options: o, contract: c, server: s}
+	e := &edge{Options: o, contract: c, server: s, limiter: newLimiter(o)}
 	strict := api.NewStrictHandlerWithOptions(s, nil, api.StrictHTTPServerOptions{
 		RequestErrorHandlerFunc: WriteError, ResponseErrorHandlerFunc: WriteError,
 	})
@@ -66,6 +68,8 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve finds what answers the request and guards it.
 func (e *edge) serve(x *exchange, r *http.Request) error {
 	if e.ObjectHandler != nil && strings.HasPrefix(r.URL.Path, objects.Path) {
+		// A signed URL was counted when it was made; a player asks for many parts of a file.
+		_ = e.admit(x, r, exempt)
 		e.ObjectHandler.ServeHTTP(x.response, r)
 		return nil
 	}
@@ -73,16 +77,23 @@ func (e *edge) serve(x *exchange, r *http.Request) error {
 		// net/http drops the body of a response to HEAD.
 		r = r.Clone(r.Context())
 		r.Method = http.MethodGet
+		x.head = true
 	}
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
+	}
+	if e.preflight(x.response, r, path) {
+		return nil
 	}
 	op, allowed := e.contract.find(r.Method, path)
 	if op == nil {
 		return e.refuseRoute(x, r, allowed)
 	}
 	x.operation = op
+	if openToBrowsers(r.Method, op) {
+		setCORS(x.response.Header())
+	}
 	ctx, cancel := e.deadline(r.Context(), op)
 	defer cancel()
 	return e.run(x, r.WithContext(ctx))
@@ -91,6 +102,13 @@ func (e *edge) serve(x *exchange, r *http.Request) error {
 // refuseRoute answers a request that no operation takes: 404 for an unknown path, 405
 // for a method that the path does not have (open-points.md, "Errors").
 func (e *edge) refuseRoute(x *exchange, r *http.Request, allowed []string) error {
+	kind, err := classOf(r.Method, "")
+	if err == nil {
+		err = e.admit(x, r, kind)
+	}
+	if err != nil {
+		return err
+	}
 	if len(allowed) == 0 {
 		return fault.New(fault.ResourceNotFound, "There is no such path.")
 	}
@@ -101,51 +119,81 @@ func (e *edge) refuseRoute(x *exchange, r *http.Request, allowed []string) error
 }
 
 func (e *edge) deadline(ctx context.Context, op *operation) (context.Context, context.CancelFunc) {
-	switch {
-	case op.streams:
+	if op.streams {
 		return context.WithCancel(ctx)
-	case op.waits:
-		return context.WithTimeout(ctx, e.RequestTimeout+maxWait)
-	default:
-		return context.WithTimeout(ctx, e.RequestTimeout)
 	}
+	return context.WithTimeout(ctx, e.longest(op))
+}
+
+// longest is how long an operation takes at most, the time that its caller chose to wait
+// included.
+func (e *edge) longest(op *operation) time.Duration {
+	if op.waits {
+		return e.RequestTimeout + maxWait
+	}
+	return e.RequestTimeout
 }
 
 // run carries out an operation of the contract.
 func (e *edge) run(x *exchange, r *http.Request) error {
+	began := e.Service.Now()
 	joinPreferences(r.Header)
 	x.request = r
+	var stranger error
 	if !x.operation.public {
-		x.response.Header().Set("Cache-Control", "no-store")
-		if err := e.authenticate(x, r); err != nil {
-			return err
-		}
+		stranger = e.authenticate(x, r)
 	}
-	if x.operation.body == nil {
-		e.operations.ServeHTTP(x.response, r)
-		return nil
-	}
-	raw, err := readBody(x.response, r)
-	if err != nil {
+	// Whoever guesses keys is counted by address.
+	if err := e.admit(x, r, x.operation.rate); err != nil {
 		return err
 	}
-	if x.operation.idempotent {
-		if err := identify(x, r, raw); err != nil {
-			return err
-		}
+	if stranger != nil {
+		return stranger
+	}
+	defer e.settle(x, r)
+	if done, err := e.check(x, r); done || err != nil {
+		return err
+	}
+	x.response.Header().Set("Cache-Control", x.operation.caching())
+	x.response.keep = x.claim != nil
+	x.response.held = x.operation.conditional
+	e.operations.ServeHTTP(x.response, r)
+	if x.operation.conditional {
+		e.answerConditional(x, r, began)
+	}
+	return nil
+}
+
+// check holds a request against the contract, with all that is wrong at once. It reports
+// true when an earlier request with the same Idempotency-Key answers this one.
+func (e *edge) check(x *exchange, r *http.Request) (bool, error) {
+	op, v := x.operation, &verdict{}
+	op.checkParameters(r, v)
+	if op.form {
+		return false, e.checkForm(x, r, v)
+	}
+	raw, err := op.receive(x.response, r)
+	if err != nil {
+		return false, err
+	}
+	if err := e.checkBinding(x, r, raw); err != nil {
+		return false, err
+	}
+	if op.idempotent && len(v.violations) == 0 {
+		identify(x, r, raw)
 		if replayed, err := e.replay(x, r); replayed || err != nil {
-			return err
+			return replayed, err
 		}
 	}
-	body, err := e.checkBody(x.operation, raw)
+	body, err := e.checkBody(op, raw, v)
 	if err != nil {
-		return err
+		return false, err
+	}
+	if err := v.err(); err != nil {
+		return false, err
 	}
 	setBody(r, body)
-	x.response.keep = x.caller.Idempotency != nil
-	e.operations.ServeHTTP(x.response, r)
-	e.keepResponse(x, r)
-	return nil
+	return false, nil
 }
 
 // recover turns a panic into internal_error, unless the response is already on its
@@ -159,6 +207,7 @@ func (e *edge) recover(x *exchange, r *http.Request) {
 		panic(v)
 	}
 	e.Log.ErrorContext(r.Context(), "request panicked", "request_id", x.requestID, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	x.response.drop()
 	if x.response.status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -178,7 +227,7 @@ func (e *edge) log(x *exchange, r *http.Request, start time.Time) {
 		level = slog.LevelDebug
 	}
 	e.Log.LogAttrs(r.Context(), level, "request",
-		slog.String("request_id", x.requestID), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+		slog.String("request_id", x.requestID), slog.String("method", r.Method), slog.String("path", e.contract.loggedPath(r.URL.Path)),
 		slog.String("operation", name), slog.Int("status", x.response.status), slog.Int64("bytes", x.response.sent),
 		slog.Duration("took", e.Service.Now().Sub(start)), slog.String("account_id", x.caller.AccountID),
 		slog.String("key_id", x.caller.KeyID))

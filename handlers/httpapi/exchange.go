@@ -31,8 +31,10 @@ type exchange struct {
 	nothingStored bool
 	// modelAlias is set when the request named its model by a deprecated alias.
 	modelAlias bool
-	request    *http.Request
-	response   *recorder
+	// head is true for a HEAD, which is carried out as the GET that request is.
+	head     bool
+	request  *http.Request
+	response *recorder
 }
 
 type exchangeKey struct{}

@@ -7,18 +7,20 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"vqa/domain/fault"
 )
 
 // maxDepth bounds how deep objects and lists of a body may nest.
-const maxDepth = 32
+const maxDepth = 64
 
 // exactFloat is the largest float64 below which every integer has its own float64.
 const exactFloat = 1 << 53
 
-// parseJSON reads one JSON value strictly: UTF-8, no trailing data, no member twice,
+// parseJSON reads one JSON value strictly: UTF-8 without half characters, no trailing data, no member twice,
 // no U+0000 in a string, numbers within float64, at most maxDepth levels. Numbers
 // come as int64 where they are whole and fit, else as float64. Malformed JSON is a
 // fault with one violation whose param is "" (open-points.md, "Errors"); violations
@@ -36,6 +38,9 @@ func parseJSON(raw []byte) (any, []fault.Violation, error) {
 	var anything json.RawMessage
 	if err := json.Unmarshal(raw, &anything); err != nil {
 		return nil, nil, malformed("The body is not JSON: " + err.Error() + ".")
+	}
+	if halfCharacter(raw) {
+		return nil, nil, malformed("The body has one half of a UTF-16 character.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -66,6 +71,36 @@ func nesting(raw []byte) int {
 		}
 	}
 	return deepest
+}
+
+// halfCharacter reports whether valid JSON escapes one half of a surrogate pair alone, which
+// stands for no character and which encoding/json replaces without a word.
+func halfCharacter(raw []byte) bool {
+	escaped := func(i int) rune {
+		if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
+			return -1
+		}
+		n, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		first := escaped(i)
+		switch {
+		case !utf16.IsSurrogate(first):
+			i++ // the escaped character is none of an escape itself
+		case utf16.DecodeRune(first, escaped(i+6)) == unicode.ReplacementChar:
+			return true
+		default:
+			i += 11
+		}
+	}
+	return false
 }
 
 // parser walks the tokens of valid JSON, because encoding/json neither refuses a

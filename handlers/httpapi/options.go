@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -119,6 +120,9 @@ type Options struct {
 	// PublicURL is the address under which clients reach the service, without a
 	// trailing slash.
 	PublicURL string
+	// Reference are the files that render the contract (package reference); nil when they
+	// are not installed, and then /docs is a plain page.
+	Reference fs.FS
 	Health    []HealthCheck
 	Metrics   http.Handler
 	// SandboxAddress identifies the client of an anonymous request; see AddressHash.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,6 +59,65 @@ func TestPreferredWait(t *testing.T) {
 	require.Zero(t, got)
 }
 
+func TestCheckParameters(t *testing.T) {
+	t.Parallel()
+	const video, analysis = "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
+	tests := map[string]struct {
+		op, query string
+		header    http.Header
+		want      []fault.Violation
+	}{
+		"nothing":                {op: "GET /v1/analyses"},
+		"unknown parameters":     {op: "GET /v1/analyses", query: "colour=red&colour=blue&limits=x"},
+		"everything":             {op: "GET /v1/analyses", query: "limit=100&starting_after=" + analysis + "&video_id=" + video + "&status=queued&model=any&created_after=2026-11-21T03:04:05Z&created_before=2026-11-21T03:04:05.123%2B01:00"},
+		"another kind of cursor": {op: "GET /v1/analyses", query: "starting_after=" + video, want: []fault.Violation{v("starting_after", fault.Format)}},
+		"everything wrong": {
+			op: "GET /v1/analyses", query: "limit=0&starting_after=x&ending_before=&video_id=x&status=done&model=&created_after=yesterday&created_before=2026-11-21",
+			want: []fault.Violation{
+				v("created_after", fault.Format), v("created_before", fault.Format), v("ending_before", fault.Format), v("limit", fault.Range),
+				v("model", fault.Length), v("starting_after", fault.Format), v("status", fault.Enum), v("video_id", fault.Format),
+			},
+		},
+		"both cursors": {
+			op: "GET /v1/videos", query: "starting_after=" + video + "&ending_before=" + video, want: []fault.Violation{v("ending_before", fault.Exclusive)},
+		},
+		"given twice": {
+			op: "GET /v1/videos", query: "limit=1&limit=1&status=ready&status=failed", want: []fault.Violation{v("limit", fault.Exclusive), v("status", fault.Exclusive)},
+		},
+		"no integer":                             {op: "GET /v1/videos", query: "limit=1.5", want: []fault.Violation{v("limit", fault.Type)}},
+		"a large integer":                        {op: "GET /v1/videos", query: "limit=99999999999999999999", want: []fault.Violation{v("limit", fault.Type)}},
+		"no UTF-8":                               {op: "GET /v1/analyses", query: "model=%ff", want: []fault.Violation{v("model", fault.Format)}},
+		"a NUL character":                        {op: "GET /v1/analyses", query: "model=a%00", want: []fault.Violation{v("model", fault.Format)}},
+		"a long text":                            {op: "GET /v1/analyses", query: "model=" + strings.Repeat("x", 129), want: []fault.Violation{v("model", fault.Length)}},
+		"a malformed pair":                       {op: "GET /v1/analyses", query: "limit=5&model=%zz", want: []fault.Violation{v("", fault.Format)}},
+		"a malformed pair where nothing is read": {op: "GET /v1/videos/{id}", query: "x=%zz"},
+		"headers": {
+			op: "POST /v1/analyses", header: http.Header{"Idempotency-Key": {"a-key"}, "Prefer": {"respond-async, wait=5"}},
+		},
+		"wrong headers": {
+			op: "POST /v1/analyses", header: http.Header{"Idempotency-Key": {"a key"}, "Prefer": {"wait=121"}},
+			want: []fault.Violation{v("Idempotency-Key", fault.Format), v("Prefer", fault.Range)},
+		},
+		"an empty key": {op: "POST /v1/videos", header: http.Header{"Idempotency-Key": {""}}, want: []fault.Violation{v("Idempotency-Key", fault.Length)}},
+		"a long key":   {op: "POST /v1/videos", header: http.Header{"Idempotency-Key": {strings.Repeat("k", 256)}}, want: []fault.Violation{v("Idempotency-Key", fault.Length)}},
+		"two keys":     {op: "POST /v1/videos", header: http.Header{"Idempotency-Key": {"a", "b"}}, want: []fault.Violation{v("Idempotency-Key", fault.Exclusive)}},
+		"another text": {op: "POST /v1/videos", header: http.Header{"Idempotency-Key": {"\xff"}}, want: []fault.Violation{v("Idempotency-Key", fault.Format)}},
+	}
+	c, err := loadContract()
+	require.NoError(t, err)
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := httptest.NewRequest(http.MethodGet, "/?"+tt.query, nil)
+			r.Header = tt.header
+			verdict := &verdict{}
+			c.operations[tt.op].checkParameters(r, verdict)
+			_ = verdict.err() // puts them in order
+			require.Empty(t, cmp.Diff(tt.want, verdict.violations, cmpopts.IgnoreFields(fault.Violation{}, "Message")))
+		})
+	}
+}
+
 func TestPage(t *testing.T) {
 	t.Parallel()
 	const a, b = "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B"
@@ -83,44 +143,6 @@ func TestPage(t *testing.T) {
 			require.Empty(t, cmp.Diff(tt.bad, verdict.violations, cmpopts.IgnoreFields(fault.Violation{}, "Message")))
 			if tt.bad == nil {
 				require.Empty(t, cmp.Diff(tt.want, got))
-			}
-		})
-	}
-}
-
-func TestAllows(t *testing.T) {
-	t.Parallel()
-	require.True(t, allows(nil, "videos:write"), "no list is every scope")
-	require.True(t, allows([]string{}, ""), "an operation without scope takes any key")
-	require.True(t, allows([]string{"videos:read"}, "videos:read"))
-	require.True(t, allows([]string{"videos:write"}, "videos:read"), "write brings read")
-	require.False(t, allows([]string{"videos:read"}, "videos:write"))
-	require.False(t, allows([]string{"videos:write"}, "analyses:read"))
-	require.False(t, allows([]string{}, "videos:read"))
-}
-
-func TestBearer(t *testing.T) {
-	t.Parallel()
-	tests := map[string]struct {
-		values []string
-		want   string
-	}{
-		"plain":         {[]string{"Bearer svc_test_x"}, "svc_test_x"},
-		"any casing":    {[]string{"bEARER svc_test_x"}, "svc_test_x"},
-		"spaces":        {[]string{"Bearer   svc_test_x "}, "svc_test_x"},
-		"none":          {nil, ""},
-		"two":           {[]string{"Bearer a", "Bearer b"}, ""},
-		"basic":         {[]string{"Basic YTpi"}, ""},
-		"no credential": {[]string{"Bearer "}, ""},
-		"only a key":    {[]string{"svc_test_x"}, ""},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, ok := bearer(http.Header{"Authorization": tt.values})
-			require.Equal(t, tt.want != "", ok)
-			if ok {
-				require.Equal(t, tt.want, got)
 			}
 		})
 	}

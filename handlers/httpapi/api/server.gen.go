@@ -2985,6 +2985,9 @@ type PayloadTooLarge = Error
 // PaymentRequired defines model for PaymentRequired.
 type PaymentRequired = Error
 
+// RangeNotSatisfiable defines model for RangeNotSatisfiable.
+type RangeNotSatisfiable = Error
+
 // TooManyRequests defines model for TooManyRequests.
 type TooManyRequests = Error
 
@@ -5959,7 +5962,7 @@ type PayloadTooLargeJSONResponse Error
 
 type PaymentRequiredJSONResponse Error
 
-type RangeNotSatisfiableTextResponse string
+type RangeNotSatisfiableJSONResponse Error
 
 type TooManyRequestsJSONResponse Error
 
@@ -7658,6 +7661,20 @@ func (response CancelAnalysis200JSONResponse) VisitCancelAnalysisResponse(w http
 	return err
 }
 
+type CancelAnalysis400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CancelAnalysis400JSONResponse) VisitCancelAnalysisResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CancelAnalysis401JSONResponse struct{ UnauthorizedJSONResponse }
 
 func (response CancelAnalysis401JSONResponse) VisitCancelAnalysisResponse(w http.ResponseWriter) error {
@@ -8399,6 +8416,20 @@ func (response RevokeApiKey200JSONResponse) VisitRevokeApiKeyResponse(w http.Res
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RevokeApiKey400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response RevokeApiKey400JSONResponse) VisitRevokeApiKeyResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -9441,14 +9472,19 @@ func (response GetDemoVideoFile404JSONResponse) VisitGetDemoVideoFileResponse(w 
 	return err
 }
 
-type GetDemoVideoFile416TextResponse RangeNotSatisfiableTextResponse
+type GetDemoVideoFile416JSONResponse struct {
+	RangeNotSatisfiableJSONResponse
+}
 
-func (response GetDemoVideoFile416TextResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+func (response GetDemoVideoFile416JSONResponse) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
 
-	w.Header().Set("Content-Type", "text/plain")
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(416)
-
-	_, err := w.Write([]byte(fmt.Sprint(response)))
+	_, err := buf.WriteTo(w)
 	return err
 }
 
@@ -10646,6 +10682,20 @@ func (response CreateSandbox201JSONResponse) VisitCreateSandboxResponse(w http.R
 	return err
 }
 
+type CreateSandbox400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response CreateSandbox400JSONResponse) VisitCreateSandboxResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
 type CreateSandbox429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response CreateSandbox429JSONResponse) VisitCreateSandboxResponse(w http.ResponseWriter) error {
@@ -10854,14 +10904,19 @@ func (response GetTestFixtureVideo304Response) VisitGetTestFixtureVideoResponse(
 	return nil
 }
 
-type GetTestFixtureVideo416TextResponse RangeNotSatisfiableTextResponse
+type GetTestFixtureVideo416JSONResponse struct {
+	RangeNotSatisfiableJSONResponse
+}
 
-func (response GetTestFixtureVideo416TextResponse) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
+func (response GetTestFixtureVideo416JSONResponse) VisitGetTestFixtureVideoResponse(w http.ResponseWriter) error {
 
-	w.Header().Set("Content-Type", "text/plain")
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(416)
-
-	_, err := w.Write([]byte(fmt.Sprint(response)))
+	_, err := buf.WriteTo(w)
 	return err
 }
 
@@ -11315,6 +11370,20 @@ func (response DeleteVideo200JSONResponse) VisitDeleteVideoResponse(w http.Respo
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(200)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type DeleteVideo400JSONResponse struct{ BadRequestJSONResponse }
+
+func (response DeleteVideo400JSONResponse) VisitDeleteVideoResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(400)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -2972,7 +2972,7 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The range lies outside the file. */
+        /** @description `validation_failed`: the range lies outside the file. */
         RangeNotSatisfiable: {
             headers: {
                 /**
@@ -2998,7 +2998,24 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "text/plain": string;
+                /**
+                 * @example {
+                 *       "error": {
+                 *         "code": "validation_failed",
+                 *         "message": "Range: lies outside the file",
+                 *         "status": 416,
+                 *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A",
+                 *         "errors": [
+                 *           {
+                 *             "param": "Range",
+                 *             "code": "range",
+                 *             "message": "lies outside the file"
+                 *           }
+                 *         ]
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
             };
         };
         /** @description `db_unavailable`, `inference_unavailable` or `capacity_exhausted`. */
@@ -3967,6 +3984,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3996,6 +4014,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4377,6 +4396,7 @@ export interface operations {
                     "application/json": components["schemas"]["SandboxKey"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4847,6 +4867,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedApiKey"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -5192,6 +5213,7 @@ export interface operations {
                     "application/json": components["schemas"]["DeletedVideo"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
@@ -5688,6 +5710,7 @@ export interface operations {
                     "application/json": components["schemas"]["Analysis"];
                 };
             };
+            400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
