@@ -139,8 +139,8 @@ func (s *server) renderChange(c change) api.Change {
 }
 
 // GetChangelogDocs answers GET /docs/changelog.
-func (s *server) GetChangelogDocs(context.Context, api.GetChangelogDocsRequestObject) (api.GetChangelogDocsResponseObject, error) {
-	b, err := rendered(changelogPage, map[string]any{"Title": "What changed", "Changes": s.changes})
+func (s *server) GetChangelogDocs(ctx context.Context, _ api.GetChangelogDocsRequestObject) (api.GetChangelogDocsResponseObject, error) {
+	b, err := guarded(ctx, changelogPage, map[string]any{"Title": "What changed", "Changes": s.changes})
 	if err != nil {
 		return nil, err
 	}

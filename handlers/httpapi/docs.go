@@ -12,19 +12,21 @@ import (
 	"vqa/handlers/httpapi/api"
 )
 
-//go:embed pages/*.html
+//go:embed pages/*.html pages/assets
 var pageFiles embed.FS
 
 // The pages for people; docs_url and unsupported_action.docs_url point into them.
 var (
+	// docsPage stands in for referencePage where no renderer is installed.
 	docsPage      = page("docs.html")
+	referencePage = template.Must(template.ParseFS(pageFiles, "pages/reference.html", "pages/nav.html"))
 	errorsPage    = page("errors.html")
 	questionsPage = page("questions.html")
 	changelogPage = page("changelog.html")
 )
 
 func page(file string) *template.Template {
-	return template.Must(template.ParseFS(pageFiles, "pages/layout.html", "pages/"+file))
+	return template.Must(template.ParseFS(pageFiles, "pages/layout.html", "pages/nav.html", "pages/"+file))
 }
 
 // form is one row of the page of questions.
@@ -65,18 +67,56 @@ func rendered(t *template.Template, data map[string]any) (*bytes.Buffer, error) 
 	return &b, nil
 }
 
-// GetDocs answers GET /docs.
-func (s *server) GetDocs(context.Context, api.GetDocsRequestObject) (api.GetDocsResponseObject, error) {
-	b, err := rendered(docsPage, map[string]any{"Title": "Video question answering"})
+// The policies of pages: nothing from elsewhere, nothing framed, nothing inline but the
+// styles that the page was made with. The renderer of the reference makes images of its
+// icons, and asks this service for the contract and for what the reader tries.
+const (
+	readingPolicy   = "default-src 'none'; style-src %s; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	referencePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+		"media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+
+// guard sets the headers of a page for people.
+func guard(ctx context.Context, policy string) {
+	h := exchangeOf(ctx).response.Header()
+	h.Set("Content-Security-Policy", policy)
+	h.Set("Referrer-Policy", "no-referrer")
+}
+
+// guarded makes a page for reading.
+func guarded(ctx context.Context, t *template.Template, data map[string]any) (*bytes.Buffer, error) {
+	b, err := rendered(t, data)
 	if err != nil {
 		return nil, err
 	}
+	guard(ctx, fmt.Sprintf(readingPolicy, styleHashes(b.Bytes())))
+	return b, nil
+}
+
+// GetDocs answers GET /docs.
+func (s *server) GetDocs(ctx context.Context, _ api.GetDocsRequestObject) (api.GetDocsResponseObject, error) {
+	const title = "Video question answering"
+	if !s.assets.installed {
+		b, err := guarded(ctx, docsPage, map[string]any{"Title": title})
+		if err != nil {
+			return nil, err
+		}
+		return api.GetDocs200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
+	}
+	b, err := rendered(referencePage, map[string]any{
+		"Title": title, "Renderer": s.assets.renderer.url(), "RendererStyle": s.assets.rendererStyle.url(),
+		"Script": s.assets.script.url(), "Style": s.assets.style.url(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	guard(ctx, referencePolicy)
 	return api.GetDocs200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
 }
 
 // GetErrorDocs answers GET /docs/errors.
-func (s *server) GetErrorDocs(context.Context, api.GetErrorDocsRequestObject) (api.GetErrorDocsResponseObject, error) {
-	b, err := rendered(errorsPage, map[string]any{"Title": "Error codes", "Entries": fault.Registry()})
+func (s *server) GetErrorDocs(ctx context.Context, _ api.GetErrorDocsRequestObject) (api.GetErrorDocsResponseObject, error) {
+	b, err := guarded(ctx, errorsPage, map[string]any{"Title": "Error codes", "Entries": fault.Registry()})
 	if err != nil {
 		return nil, err
 	}
@@ -84,8 +124,8 @@ func (s *server) GetErrorDocs(context.Context, api.GetErrorDocsRequestObject) (a
 }
 
 // GetQuestionDocs answers GET /docs/questions.
-func (s *server) GetQuestionDocs(context.Context, api.GetQuestionDocsRequestObject) (api.GetQuestionDocsResponseObject, error) {
-	b, err := rendered(questionsPage, map[string]any{"Title": "Which questions are answered", "Forms": forms()})
+func (s *server) GetQuestionDocs(ctx context.Context, _ api.GetQuestionDocsRequestObject) (api.GetQuestionDocsResponseObject, error) {
+	b, err := guarded(ctx, questionsPage, map[string]any{"Title": "Which questions are answered", "Forms": forms()})
 	if err != nil {
 		return nil, err
 	}

@@ -9,10 +9,6 @@ import (
 
 // What the contract has and nobody has built yet; each goes away with its handler.
 
-func (s *server) GetDocsAsset(context.Context, api.GetDocsAssetRequestObject) (api.GetDocsAssetResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) GetQuickstart(context.Context, api.GetQuickstartRequestObject) (api.GetQuickstartResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }

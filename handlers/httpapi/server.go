@@ -25,6 +25,7 @@ type server struct {
 	// changes are the changelog, newest first.
 	changes      []change
 	deprecations deprecations
+	assets       assets
 	// sameSite refuses the forms of other sites.
 	sameSite *http.CrossOriginProtection
 }
@@ -52,6 +53,9 @@ func newServer(o Options, c *contract) (*server, error) {
 		return nil, err
 	}
 	if s.deprecations, err = newDeprecations(s.changes, c, o.PublicURL); err != nil {
+		return nil, err
+	}
+	if s.assets, err = loadAssets(o.Reference); err != nil {
 		return nil, err
 	}
 	if s.sameSite, err = newCrossOriginProtection(o.PublicURL); err != nil {
