@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
+	"vqa/domain/account"
 	"vqa/handlers/command"
 )
 
@@ -21,6 +22,9 @@ const (
 	queueAnalyses = "analyses"
 	queueVideos   = "videos"
 )
+
+// lastPriority is River's lowest.
+const lastPriority = 4
 
 // fetchPoll is how often River looks for jobs that it was not notified of.
 const fetchPoll = time.Second
@@ -122,9 +126,14 @@ func attempt(queue string) *river.InsertOpts {
 	return &river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true}}
 }
 
-// Analyze enqueues an attempt at an analysis; a second call adds nothing.
+// Analyze enqueues an attempt at an analysis; a second call adds nothing. Those of the
+// service itself wait until nobody else does.
 func (c *Client) Analyze(ctx context.Context, run command.Run) error {
-	_, err := c.river.Insert(ctx, analyzeArgs{run}, attempt(queueAnalyses))
+	options := attempt(queueAnalyses)
+	if run.AccountID == account.SystemID {
+		options.Priority = lastPriority
+	}
+	_, err := c.river.Insert(ctx, analyzeArgs{run}, options)
 	return err
 }
 

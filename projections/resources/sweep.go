@@ -7,6 +7,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/video"
 )
@@ -14,10 +15,11 @@ import (
 // sweepLimit bounds one pass of a sweep; the next pass sees the rest.
 const sweepLimit = 500
 
-// QueuedAnalyses counts the live analyses that wait for a worker.
+// QueuedAnalyses counts the live analyses that wait for a worker. Those of the service
+// itself give way to all others and are left out.
 func (r *Reader) QueuedAnalyses(ctx context.Context) (int, error) {
 	var n int
-	err := r.pool.QueryRow(ctx, "select count(*) from analyses where status = 'queued'").Scan(&n)
+	err := r.pool.QueryRow(ctx, "select count(*) from analyses where status = 'queued' and account_id <> $1", account.SystemID).Scan(&n)
 	return n, err
 }
 

@@ -1,0 +1,179 @@
+package jobs
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/handlers/command"
+	"vqa/handlers/media/demo"
+	"vqa/projections"
+	"vqa/projections/resources"
+)
+
+const (
+	// demoRetry is how long the demo videos wait after the first failure; the wait
+	// doubles up to demoRetryMax.
+	demoRetry    = 5 * time.Second
+	demoRetryMax = 5 * time.Minute
+	// demoPoll is how often an answer is looked for without being told.
+	demoPoll = 2 * time.Second
+	// demoHistory is how many analyses of one video are looked through for the newest
+	// of each question.
+	demoHistory = 100
+)
+
+// demoTenant owns the demo videos.
+var demoTenant = resources.Tenant{AccountID: account.SystemID, Livemode: true}
+
+// Studio makes the files of demo videos.
+type Studio interface {
+	// Make draws and stores a scene.
+	Make(ctx context.Context, scene demo.Scene) (video.File, error)
+	// Discard removes what Make stored.
+	Discard(ctx context.Context, f video.File) error
+}
+
+// DemoReader reads what there is of the demo videos.
+type DemoReader interface {
+	Video(ctx context.Context, t resources.Tenant, id string) (video.State, error)
+	Analysis(ctx context.Context, t resources.Tenant, id string) (resources.Analysis, error)
+	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
+}
+
+// Demos makes the demo videos and has their questions answered, one at a time and after
+// everybody else's. What the log has already is not made again.
+type Demos struct {
+	Scenes   []demo.Scene
+	Commands *command.Service
+	Studio   Studio
+	Read     DemoReader
+	// Wake subscribes to changes of the log; see httpapi.Options.
+	Wake func() (<-chan struct{}, func())
+	Log  *slog.Logger
+}
+
+// Run works until every scene is there and every question is answered, or ctx ends. It
+// tries again after a failure, such as an engine that is away.
+func (d *Demos) Run(ctx context.Context) {
+	for wait := demoRetry; ; wait = min(2*wait, demoRetryMax) {
+		err := d.Pass(ctx)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		d.Log.Warn("the demo videos are not complete", "error", err, "retry_in", wait)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Pass makes what is missing and returns at the first failure. The videos come first:
+// they can be looked at before anything is known about them.
+func (d *Demos) Pass(ctx context.Context) error {
+	for _, scene := range d.Scenes {
+		if err := d.draw(ctx, scene); err != nil {
+			return err
+		}
+	}
+	for _, scene := range d.Scenes {
+		for _, prompt := range scene.Prompts {
+			if err := d.answer(ctx, scene, prompt); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// draw makes the video of a scene, unless it exists.
+func (d *Demos) draw(ctx context.Context, scene demo.Scene) error {
+	_, err := d.Read.Video(ctx, demoTenant, scene.VideoID())
+	if !fault.Has(err, fault.ResourceNotFound) {
+		return err
+	}
+	began := time.Now()
+	file, err := d.Studio.Make(ctx, scene)
+	if err != nil {
+		return err
+	}
+	v, err := d.Commands.AddDemoVideo(ctx, scene.VideoID(), scene.Filename(), file)
+	if err != nil {
+		return fmt.Errorf("recording the demo video %s: %w", scene.Name, err)
+	}
+	if v.File == nil || v.File.ObjectKey != file.ObjectKey {
+		return d.Studio.Discard(ctx, file) // another node was first
+	}
+	d.Log.Info("demo video drawn", "name", scene.Name, "video_id", v.ID, "size_bytes", file.SizeBytes, "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// answer has a question answered by the model that is the default now, unless it was.
+func (d *Demos) answer(ctx context.Context, scene demo.Scene, prompt string) error {
+	newest, err := d.newest(ctx, scene.VideoID(), prompt)
+	if err != nil || newest.Status == analysis.CompletedStatus {
+		return err
+	}
+	if newest.Status.Terminal() || newest.Status == "" {
+		if err := d.Commands.Capacity.InferenceReady(ctx); err != nil {
+			return err
+		}
+		newest, err = d.Commands.AskDemo(ctx, command.AskDemo{VideoID: scene.VideoID(), Prompt: prompt, After: newest.ID})
+		if err != nil {
+			return fmt.Errorf("asking %q about %s: %w", prompt, scene.Name, err)
+		}
+	}
+	if newest, err = d.await(ctx, newest.ID); err != nil {
+		return err
+	}
+	if newest.Status != analysis.CompletedStatus {
+		return fmt.Errorf("%s: %q about %s is %s", newest.ID, prompt, scene.Name, newest.Status)
+	}
+	d.Log.Info("demo question answered", "name", scene.Name, "prompt", prompt, "answer", newest.Result.Answer, "confidence", newest.Result.Confidence)
+	return nil
+}
+
+// newest is the last analysis of a question about a video, or the zero state.
+func (d *Demos) newest(ctx context.Context, videoID, prompt string) (analysis.State, error) {
+	m, err := d.Commands.Catalog.Resolve("", d.Commands.Now())
+	if err != nil {
+		return analysis.State{}, err
+	}
+	list, _, err := d.Read.Analyses(ctx, demoTenant, resources.AnalysisFilter{VideoID: videoID, Model: m.ID}, projections.Page{Limit: demoHistory})
+	if err != nil {
+		return analysis.State{}, err
+	}
+	for _, a := range list {
+		if a.Prompt != nil && *a.Prompt == prompt {
+			return a.State, nil
+		}
+	}
+	return analysis.State{}, nil
+}
+
+// await returns an analysis when it is terminal.
+func (d *Demos) await(ctx context.Context, analysisID string) (analysis.State, error) {
+	changed, stop := d.Wake()
+	defer stop()
+	poll := time.NewTicker(demoPoll)
+	defer poll.Stop()
+	for {
+		a, err := d.Read.Analysis(ctx, demoTenant, analysisID)
+		if err != nil || a.Status.Terminal() {
+			return a.State, err
+		}
+		select {
+		case <-changed:
+		case <-poll.C:
+		case <-ctx.Done():
+			return analysis.State{}, ctx.Err()
+		}
+	}
+}
