@@ -49,7 +49,7 @@ func (c *client) step(ctx context.Context) error {
 	}
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
-		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
+		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal, c.mint, c.signIn,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -84,6 +84,22 @@ func (c *client) sandbox(ctx context.Context) error {
 func (c *client) revoke(ctx context.Context) error {
 	key := pick(c.rand, c.keys)
 	return c.RevokeKey(ctx, key.AccountID, key.KeyID, "test", "")
+}
+
+// mint makes a client token for a video of its own or, in vain, of another.
+func (c *client) mint(ctx context.Context) error {
+	order := command.MintClientToken{Scopes: []string{"analyses:read"}, Life: account.MinClientTokenLife}
+	if len(c.videos) > 0 && c.rand.IntN(2) == 0 {
+		order.VideoID = pick(c.rand, c.videos).id
+	}
+	_, err := c.MintClientToken(ctx, pick(c.rand, c.callers), order)
+	return err
+}
+
+// signIn lets one of a few people sign in, who may have done so before.
+func (c *client) signIn(ctx context.Context) error {
+	_, err := c.SignIn(ctx, "https://id.example", fmt.Sprint(c.name, c.rand.IntN(3)), "req")
+	return err
 }
 
 func (c *client) grant(ctx context.Context) error {
