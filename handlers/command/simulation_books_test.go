@@ -179,7 +179,16 @@ func (b *simBooks) balance(accountID string, s credit.State) error {
 // analysis: law 5, and that no attempt writes over a later one.
 func (b *simBooks) analysis(r eventstore.Recorded, event analysis.Event, before, after analysis.State) error {
 	b.touched[r.Stream.ID] = true
+	_, repeats := event.(analysis.Repeated)
 	switch {
+	case repeats && (!before.RerunEligible() || before.RerunID != ""):
+		return errors.New("repeated without a right to it, or twice")
+	case repeats:
+		before.RerunID = after.RerunID
+		if diff := difference(before, after); diff != "" {
+			return fmt.Errorf("law 5: its re-run changes it (-before +after)\n%s", diff)
+		}
+		return nil
 	case before.Status.Terminal():
 		return fmt.Errorf("law 5: it was %s", before.Status)
 	case after.Percent < before.Percent:
@@ -252,7 +261,11 @@ func (b *simBooks) join(o *oracle, during moments) error {
 			return fmt.Errorf("%s is %s, its video has it open: %t", id, a.Status, !working)
 		case v.AccountID != a.AccountID || v.Livemode != a.Livemode || held && h.account != a.AccountID:
 			return fmt.Errorf("law 9: %s is about a video or on the bill of another account", id)
-		case a.Status.Terminal() && a.Usage.BilledSeconds != b.billed[id]:
+		case a.RerunID != "" && latest(o, fold.Analysis, a.RerunID).RerunOf != id:
+			return fmt.Errorf("%s was repeated by %s, which does not know", id, a.RerunID)
+		case a.RerunOf != "" && (a.Usage != nil || h.seconds != 0 || b.billed[id] != 0 || latest(o, fold.Analysis, a.RerunOf).RerunID != id):
+			return fmt.Errorf("%s is a free re-run of %s; %d seconds were held and %d billed", id, a.RerunOf, h.seconds, b.billed[id])
+		case a.RerunOf == "" && a.Status.Terminal() && a.Usage.BilledSeconds != b.billed[id]:
 			return fmt.Errorf("%s says that %d seconds were billed, %d were", id, a.Usage.BilledSeconds, b.billed[id])
 		case a.Status != analysis.CompletedStatus && b.billed[id] != 0:
 			return fmt.Errorf("%s is %s and was billed", id, a.Status)
@@ -273,7 +286,7 @@ func (b *simBooks) read(during moments, id string, a analysis.State) error {
 	if b.created[id] && !sometime(during, fold.Video, a.VideoID, ready) {
 		return fmt.Errorf("%s is about a video that is not ready", id)
 	}
-	if !b.ended[id] || a.Usage.BalanceAfter == nil {
+	if !b.ended[id] || a.Usage == nil || a.Usage.BalanceAfter == nil {
 		return nil
 	}
 	said := *a.Usage.BalanceAfter

@@ -214,12 +214,17 @@ func (s *sim) judgeReplay(a *attempt) error {
 			return nil // it had found its work done
 		}
 		for _, r := range events {
-			if a.outcome.resource == "" || r.Stream.ID == a.outcome.resource || isTransaction(r, a.outcome.resource) {
+			if a.outcome.resource == "" || r.Stream.ID == a.outcome.resource || isTransaction(r, a.outcome.resource) || inBatch(r, a.outcome.resource) {
 				return nil
 			}
 		}
 	}
 	return fmt.Errorf("replayed %q, which no earlier request made", a.outcome.resource)
+}
+
+func inBatch(r eventstore.Recorded, batchID string) bool {
+	e, ok := r.Event.(analysis.Created)
+	return ok && e.BatchID == batchID
 }
 
 func isTransaction(r eventstore.Recorded, txn string) bool {
@@ -274,7 +279,6 @@ func typesOf(events []eventstore.Recorded) string { return strings.Join(types(ev
 // The sets of events that commands leave.
 const (
 	leavesQueued    = "analysis.created credit.held video.analysis_opened"
-	leavesAnswered  = "analysis.completed analysis.created"
 	leavesCompleted = "analysis.completed credit.settled video.analysis_closed"
 	leavesFailed    = "analysis.failed credit.released video.analysis_closed"
 	leavesCanceled  = "analysis.canceled credit.released video.analysis_closed"

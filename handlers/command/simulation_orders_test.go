@@ -7,11 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
 	"vqa/domain/fault"
-	"vqa/domain/video"
 	"vqa/eventstore/fold"
 )
 
@@ -27,8 +25,12 @@ func (s *sim) draw() operation {
 	}
 	caller := s.callers[s.random.IntN(len(s.callers))]
 	switch p := s.random.IntN(100); {
-	case p < 30:
+	case p < 23:
 		return s.askOperation(caller)
+	case p < 28:
+		return s.batchOperation(caller)
+	case p < 32:
+		return s.rerunOperation(caller)
 	case p < 60:
 		return s.workOperation()
 	case p < 67:
@@ -120,64 +122,6 @@ func (s *sim) pickRun() (Run, bool) {
 		return all[slices.IndexFunc(all, func(r Run) bool { return r.AnalysisID == source })], true
 	}
 	return all[max(0, len(all)-1-s.random.IntN(5))], true
-}
-
-func (s *sim) askOperation(caller Caller) operation {
-	c := ask(s.pickVideo(caller.AccountID))
-	assessable := s.random.IntN(10) > 0
-	if !assessable {
-		c.Prompt = ptr("What does this mean?")
-	}
-	c.ValidateOnly = s.random.IntN(7) == 0
-	billed := caller.Livemode && assessable
-	o := operation{name: "ask about " + c.VideoID, dry: c.ValidateOnly}
-	switch {
-	case c.ValidateOnly:
-		o.name += ", validate only"
-	case billed:
-		o.leaves = []string{leavesQueued}
-	default:
-		o.leaves = []string{leavesAnswered}
-	}
-	// videoThen looks for a moment of the caller's video together with one of the credits.
-	videoThen := func(m moments, is func(video.State) bool, balance func(int64, credit.State) bool) bool {
-		return sometime(m, fold.Video, c.VideoID, func(v video.State) bool {
-			cost := int64(unknownDurationHoldS)
-			if seconds, known := v.BilledSeconds(); known {
-				cost = seconds
-			}
-			return is(v) && sometime(m, fold.Credit, caller.AccountID, func(b credit.State) bool { return balance(cost, b) })
-		})
-	}
-	own := func(v video.State) bool { return owns(caller, v) && (caller.Livemode || v.Fixture) }
-	usable := func(v video.State) bool { return own(v) && ready(v) }
-	full := func(b credit.State) bool { return b.OpenHolds(credit.SourceAnalysis) >= s.maxActive }
-	o.refused = func(m moments, code fault.Code) bool {
-		any := func(int64, credit.State) bool { return true }
-		switch code {
-		case fault.ResourceNotFound, fault.TestKeyFixtureOnly:
-			return (code == fault.ResourceNotFound) == caller.Livemode && videoThen(m, func(v video.State) bool { return !own(v) }, any)
-		case fault.ResourceConflict:
-			return videoThen(m, func(v video.State) bool { return own(v) && !ready(v) }, any)
-		case fault.ConcurrencyLimitExceeded:
-			return billed && videoThen(m, usable, func(_ int64, b credit.State) bool { return full(b) })
-		case fault.InsufficientCredits, fault.GrantExhausted:
-			return billed && (code == fault.GrantExhausted) == (caller.Tier == account.FreeGrant) &&
-				videoThen(m, usable, func(cost int64, b credit.State) bool { return b.AvailableSeconds() < cost })
-		}
-		return false
-	}
-	if c.ValidateOnly {
-		o.idle = func(m moments) bool {
-			return videoThen(m, usable, func(cost int64, b credit.State) bool {
-				return !billed || b.AvailableSeconds() >= cost && !full(b)
-			})
-		}
-	}
-	return s.asCaller(o, caller, func(ctx context.Context, svc *Service, caller Caller) (string, error) {
-		plan, err := svc.CreateAnalysis(ctx, caller, c)
-		return plan.Analysis.ID, err
-	})
 }
 
 func (s *sim) cancelOperation(caller Caller) operation {

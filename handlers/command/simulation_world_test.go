@@ -34,6 +34,8 @@ type climate struct {
 	stormy bool
 	// maxActive is the concurrency limit of an account.
 	maxActive int
+	// outage is a run in which a platform incident is open throughout.
+	outage bool
 	// aged accounts have so many entries that snapshots are taken.
 	aged bool
 }
@@ -43,7 +45,7 @@ func newClimate(r *rand.Rand) climate {
 	c := climate{
 		nodes: pick(1, 2, 2, 3), accounts: pick(1, 1, 2, 3), clients: pick(2, 5, 9), broken: pick(0, 0, 6, 25),
 		crashes: pick(0, 2, 5), late: pick(0, 20, 40), maxActive: pick(2, 100, 100),
-		stormy: r.IntN(20) == 0, aged: r.IntN(25) == 0,
+		stormy: r.IntN(20) == 0, aged: r.IntN(25) == 0, outage: r.IntN(3) == 0,
 	}
 	if c.stormy {
 		c.broken = 95
@@ -119,6 +121,10 @@ func (s *sim) newNode(name string, salt uint64) *node {
 		return rand.NewChaCha8(key)
 	}
 	g := &gate{Store: s.store, node: n}
+	incidents := &pager{}
+	if s.outage {
+		incidents.open = "inc_sim"
+	}
 	pipeline := NewPipeline(g, s.clock.Now, slog.New(slog.DiscardHandler))
 	n.Service = NewService(Dependencies{
 		Store: g, Pipeline: pipeline, IDs: id.NewSource(s.clock.Now, entropy(1)), Entropy: entropy(2), Now: s.clock.Now,
@@ -126,7 +132,7 @@ func (s *sim) newNode(name string, salt uint64) *node {
 		Limits: Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: s.maxActive, AnalysisQueueCap: 1000, SandboxPerIP: sandboxesMost,
 		},
-		Uploads: &gatedUploads{n}, Capacity: &capacity{}, Fixture: fixture.Fixture{},
+		Uploads: &gatedUploads{n}, Capacity: &capacity{}, Fixture: fixture.Fixture{}, Incidents: incidents,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	n.stop = cancel
