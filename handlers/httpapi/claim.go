@@ -168,7 +168,7 @@ func (s *server) renderClaim(x *exchange, page claimPage) (*bytes.Buffer, error)
 		return nil, err
 	}
 	h := x.response.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src "+styleHashes(b.Bytes())+
+	h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; style-src "+styleHashes(b.Bytes())+
 		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "no-referrer")

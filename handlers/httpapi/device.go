@@ -58,7 +58,8 @@ func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestOb
 		return nil, fault.New(fault.RateLimitExceeded, "Poll no faster than poll_interval.").
 			WithRetryAfter(int((wait + time.Second - 1) / time.Second))
 	}
-	if d.Status != account.DeviceApproved {
+	// A HEAD has no body for the key to be in: it must not take it.
+	if d.Status != account.DeviceApproved || x.head {
 		return deviceStatus(api.DeviceCodeStatusStatusPending, nil), nil
 	}
 	key, err := s.Service.CollectKey(ctx, hash, d.AccountID, x.requestID)
