@@ -206,9 +206,12 @@ func (d document) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
 // GetIndex answers GET /.
 func (s *server) GetIndex(context.Context, api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
 	paths := map[string]string{ //nolint:gosec // G101 takes a path for a credential
-		"openapi": "/v1/openapi.json", "errors": "/v1/errors", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",
-		"test_fixture": "/v1/test-fixture", "compiled_query_schema": "/v1/schemas/compiled-query.json",
-		"sandbox": "/v1/sandbox", "ledger_keys": "/.well-known/vqa-ledger-keys.json", "docs": "/docs", "health": "/healthz", "readiness": "/readyz",
+		"openapi": "/v1/openapi.json", "compiled_query_schema": "/v1/schemas/compiled-query.json", "errors": "/v1/errors",
+		"changelog": "/v1/changelog", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",
+		"test_fixture": "/v1/test-fixture", "demo_videos": "/v1/demo-videos", "ledger_keys": "/.well-known/vqa-ledger-keys.json",
+		"sandbox": "/v1/sandbox", "parse": "/v1/parse", "events": "/v1/events", "robots": "/robots.txt",
+		"docs": "/docs", "docs_quickstart": "/docs/quickstart", "docs_questions": "/docs/questions", "docs_errors": "/docs/errors",
+		"docs_changelog": "/docs/changelog", "health": "/healthz", "readiness": "/readyz", "metrics": "/metrics",
 	}
 	links := map[string]string{}
 	for name, path := range paths {

@@ -18,15 +18,21 @@ var pageFiles embed.FS
 // The pages for people; docs_url and unsupported_action.docs_url point into them.
 var (
 	// docsPage stands in for referencePage where no renderer is installed.
-	docsPage      = page("docs.html")
+	docsPage      = chapter("docs.html")
 	referencePage = template.Must(template.ParseFS(pageFiles, "pages/reference.html", "pages/nav.html"))
-	errorsPage    = page("errors.html")
-	questionsPage = page("questions.html")
-	changelogPage = page("changelog.html")
+	errorsPage    = chapter("errors.html")
+	questionsPage = chapter("questions.html")
+	changelogPage = chapter("changelog.html")
+	guidePage     = chapter("guide.html")
 )
 
 func page(file string) *template.Template {
-	return template.Must(template.ParseFS(pageFiles, "pages/layout.html", "pages/nav.html", "pages/"+file))
+	return template.Must(template.ParseFS(pageFiles, "pages/layout.html", "pages/"+file))
+}
+
+// chapter is a page of the documentation: one with links to the others.
+func chapter(file string) *template.Template {
+	return template.Must(page(file).ParseFS(pageFiles, "pages/nav.html"))
 }
 
 // form is one row of the page of questions.

@@ -139,6 +139,7 @@ func (e *edge) run(x *exchange, r *http.Request) error {
 	began := e.Service.Now()
 	joinPreferences(r.Header)
 	x.request = r
+	e.server.deprecations.tellOf(x.response.Header(), x.operation)
 	var stranger error
 	if !x.operation.public {
 		stranger = e.authenticate(x, r)

@@ -9,10 +9,6 @@ import (
 
 // What the contract has and nobody has built yet; each goes away with its handler.
 
-func (s *server) GetQuickstart(context.Context, api.GetQuickstartRequestObject) (api.GetQuickstartResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) ListApiKeys(context.Context, api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }

@@ -1,0 +1,60 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/extension"
+	markdownparser "github.com/yuin/goldmark/parser"
+
+	"vqa/docs"
+	"vqa/handlers/httpapi/api"
+)
+
+// quickstartURL is the service's address in the text.
+const quickstartURL = "http://127.0.0.1:8080"
+
+// repositoryLink is a link that leads somewhere in the repository alone.
+var repositoryLink = regexp.MustCompile(`\[([^\]]+)\]\(\.\.?/[^)]*\)`)
+
+// guide is a text of the repository as a page of this service.
+type guide struct {
+	Title string
+	Body  template.HTML
+}
+
+// renderGuide makes the page of a Markdown text that begins with its title. Addresses in
+// it become those of this service.
+func renderGuide(text, publicURL string) (guide, error) {
+	title, rest, found := strings.Cut(text, "\n")
+	title, isTitle := strings.CutPrefix(title, "# ")
+	if !found || !isTitle {
+		return guide{}, fmt.Errorf("httpapi: a guide begins with its title")
+	}
+	rest = repositoryLink.ReplaceAllString(strings.ReplaceAll(rest, quickstartURL, publicURL), "$1")
+	markdown := goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(markdownparser.WithAutoHeadingID()))
+	var b bytes.Buffer
+	if err := markdown.Convert([]byte(rest), &b); err != nil {
+		return guide{}, fmt.Errorf("httpapi: a guide: %w", err)
+	}
+	// The text is part of the program, and goldmark leaves out HTML that stands in it.
+	return guide{Title: title, Body: template.HTML(b.String())}, nil //nolint:gosec // G203
+}
+
+// GetQuickstart answers GET /docs/quickstart.
+func (s *server) GetQuickstart(ctx context.Context, _ api.GetQuickstartRequestObject) (api.GetQuickstartResponseObject, error) {
+	g, err := renderGuide(docs.Quickstart, s.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	b, err := guarded(ctx, guidePage, map[string]any{"Title": g.Title, "Body": g.Body})
+	if err != nil {
+		return nil, err
+	}
+	return api.GetQuickstart200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
+}
