@@ -64,10 +64,10 @@ func (w *Windows) Take(ctx context.Context, subject string, limit int, now time.
 		return rate.Count{}, false, ErrNotCounted
 	}
 	w.waiting = append(w.waiting, h)
-	h.leads = !w.led
-	w.led = true
+	first := !w.led
+	h.leads, w.led = first, true
 	w.mu.Unlock()
-	if !h.leads {
+	if !first {
 		// Each trip has a deadline, and so has this: nobody needs to give up before.
 		<-h.turn
 	}
