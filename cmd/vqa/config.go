@@ -27,6 +27,7 @@ type config struct {
 	InferenceThreads int    `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`
 	AnalysisSlots    int    `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"analyses at once on this node; 0 for one more than its cores"`
 	WorkerDir        string `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
+	ReferenceDir     string `env:"VQA_REFERENCE_DIR" help:"folder of what renders the contract at /docs; found beside the binary when empty"`
 
 	EgressAllow  []string `env:"VQA_EGRESS_ALLOW" help:"extra host:port targets that may be fetched from, exact"`
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" help:"certificate authorities of the extra targets"`

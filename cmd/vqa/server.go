@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -23,6 +24,7 @@ import (
 	"vqa/eventstore/postgres"
 	"vqa/gpu"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/reference"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media"
 	"vqa/handlers/media/egress"
@@ -187,6 +189,10 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	renderer, err := s.renderer(c)
+	if err != nil {
+		return nil, err
+	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events:  public.NewReader(s.store),
@@ -200,6 +206,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
+		Reference:      renderer,
 		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping},
@@ -214,6 +221,21 @@ func derivedKey(key []byte, purpose string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
+}
+
+// renderer opens what renders the contract at /docs. The service does without it, unless a
+// folder was named.
+func (s *server) renderer(c config) (fs.FS, error) {
+	files, err := reference.Open(c.ReferenceDir)
+	switch {
+	case err == nil:
+		return files, nil
+	case c.ReferenceDir != "":
+		return nil, fmt.Errorf("VQA_REFERENCE_DIR: %w", err)
+	default:
+		s.log.Warn("/docs is a plain page", "reason", err.Error())
+		return nil, nil
+	}
 }
 
 // run starts everything that works by itself.
