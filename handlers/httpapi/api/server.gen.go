@@ -9270,6 +9270,13 @@ func (response ListDemoVideos200JSONResponse) VisitListDemoVideosResponse(w http
 	return err
 }
 
+type ListDemoVideos304Response = NotModifiedResponse
+
+func (response ListDemoVideos304Response) VisitListDemoVideosResponse(w http.ResponseWriter) error {
+	w.WriteHeader(304)
+	return nil
+}
+
 type ListDemoVideos429JSONResponse struct{ TooManyRequestsJSONResponse }
 
 func (response ListDemoVideos429JSONResponse) VisitListDemoVideosResponse(w http.ResponseWriter) error {
