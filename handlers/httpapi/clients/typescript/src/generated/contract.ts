@@ -413,7 +413,7 @@ export interface paths {
             path: {
                 /**
                  * @description The id of a demo video.
-                 * @example stop-sign
+                 * @example video_01M7XPE600DBJ6SBDBAWE2VF5D
                  */
                 id: string;
             };
@@ -439,7 +439,7 @@ export interface paths {
             path: {
                 /**
                  * @description The id of a demo video.
-                 * @example stop-sign
+                 * @example video_01M7XPE600DBJ6SBDBAWE2VF5D
                  */
                 id: string;
             };
@@ -2382,7 +2382,7 @@ export interface components {
             videos: components["schemas"]["DemoVideo"][];
         };
         DemoVideo: {
-            /** @example stop-sign */
+            /** @example video_01M7XPE600DBJ6SBDBAWE2VF5D */
             id: string;
             display_name: string;
             duration_seconds: number;
@@ -4059,12 +4059,14 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["DemoVideoList"];
                 };
             };
+            304: components["responses"]["NotModified"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4077,7 +4079,7 @@ export interface operations {
             path: {
                 /**
                  * @description The id of a demo video.
-                 * @example stop-sign
+                 * @example video_01M7XPE600DBJ6SBDBAWE2VF5D
                  */
                 id: string;
             };
@@ -4160,7 +4162,7 @@ export interface operations {
             path: {
                 /**
                  * @description The id of a demo video.
-                 * @example stop-sign
+                 * @example video_01M7XPE600DBJ6SBDBAWE2VF5D
                  */
                 id: string;
             };
