@@ -200,7 +200,7 @@ func TestCreateAnalysisBodyIsRefused(t *testing.T) {
 		"model empty":       {body: with(`"prompt": "x", "model": ""`), code: failed, want: []fault.Violation{v("model", fault.Length)}},
 		"a field of batch":  {body: with(`"prompt": "x", "prompts": ["y"]`), code: failed, want: []fault.Violation{v("prompts", fault.UnknownField)}},
 		"metadata not text": {body: with(`"prompt": "x", "metadata": {"a": {}}`), code: failed, want: []fault.Violation{v("metadata.a", fault.Type)}},
-		"too deep":          {body: with(`"prompt": ` + strings.Repeat("[", 40) + strings.Repeat("]", 40)), code: failed, want: []fault.Violation{v("", fault.Format)}},
+		"too deep":          {body: with(`"prompt": ` + strings.Repeat("[", 70) + strings.Repeat("]", 70)), code: failed, want: []fault.Violation{v("", fault.Format)}},
 	}
 	e := bodyEdge(t)
 	for name, tt := range tests {

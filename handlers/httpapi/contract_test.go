@@ -191,3 +191,48 @@ func TestCodesInTheContractExist(t *testing.T) {
 		}
 	}
 }
+
+// TestIdempotentOperationsCanBeAnsweredAgain is for a program that ends between its commit
+// and its response: the next one makes the response from the receipt.
+func TestIdempotentOperationsCanBeAnsweredAgain(t *testing.T) {
+	t.Parallel()
+	c, err := loadContract()
+	require.NoError(t, err)
+	idempotent := map[string]bool{}
+	for _, op := range c.operations {
+		if op.idempotent {
+			idempotent[op.id] = true
+		}
+	}
+	require.NotEmpty(t, idempotent)
+	for id := range recreators {
+		require.True(t, idempotent[id], "%s takes no Idempotency-Key", id)
+	}
+	for id := range idempotent {
+		require.Contains(t, recreators, id)
+	}
+}
+
+// TestWhatTheEdgeRefusesIsDescribed holds the answers that the edge itself may give
+// against the responses of each operation.
+func TestWhatTheEdgeRefusesIsDescribed(t *testing.T) {
+	t.Parallel()
+	c, err := loadContract()
+	require.NoError(t, err)
+	for name, op := range c.operations {
+		method, path, _ := strings.Cut(name, " ")
+		described := c.document["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(method)].(map[string]any)
+		responses := described["responses"].(map[string]any)
+		needed := map[string]bool{
+			"400": len(op.parameters) > 0 || method != http.MethodGet,
+			"401": !op.public, "403": !op.public, "409": op.idempotent,
+			"413": op.body != nil, "415": op.body != nil,
+			"429": op.rate != exempt, "500": true, "503": !op.public,
+		}
+		for status, is := range needed {
+			if is {
+				require.Contains(t, responses, status, op.id)
+			}
+		}
+	}
+}

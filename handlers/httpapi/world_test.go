@@ -67,6 +67,7 @@ type world struct {
 	logged   *lockedBuffer
 	// objects is the folder of the object store.
 	objects string
+	locks   *postgres.Locks
 
 	mu sync.Mutex
 	// ahead is how far the clock is set forward.
@@ -184,15 +185,9 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	require.NoError(t, err)
 	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: prober})
 
-	present, err := postgres.Join(t.Context(), w.pool, w.url, log)
-	require.NoError(t, err)
-	living, die := context.WithCancel(context.Background())
-	var life sync.WaitGroup
-	life.Go(func() { present.Run(living) })
-	t.Cleanup(func() { die(); life.Wait() })
-
+	w.locks, _ = node(w, w.url)
 	o := httpapi.Options{
-		FormKey: []byte("forms"), Windows: postgres.NewWindows(w.pool), Locks: postgres.NewLocks(w.pool, present),
+		FormKey: []byte("forms"), Windows: postgres.NewWindows(w.pool), Locks: w.locks,
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
 		Events:        public.NewReader(postgres.New(w.pool, codec.Events())),
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
@@ -209,6 +204,19 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	}
 	handler, err = httpapi.New(o)
 	require.NoError(t, err)
+}
+
+// node joins a living node and returns its locks; leave lets it die.
+func node(w *world, name string) (locks *postgres.Locks, leave func()) {
+	w.t.Helper()
+	present, err := postgres.Join(w.t.Context(), w.pool, name, slog.New(slog.DiscardHandler))
+	require.NoError(w.t, err)
+	living, die := context.WithCancel(context.Background())
+	var life sync.WaitGroup
+	life.Go(func() { present.Run(living) })
+	leave = func() { die(); life.Wait() }
+	w.t.Cleanup(leave)
+	return postgres.NewLocks(w.pool, present), leave
 }
 
 func pricing() httpapi.Pricing {

@@ -1,0 +1,146 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/eventstore"
+	"vqa/handlers/httpapi"
+)
+
+// beside is another node of the same service: its own pipeline, edge and clock on the same
+// database and object store.
+func (w *world) beside(adjust ...func(*httpapi.Options)) *world {
+	w.t.Helper()
+	b := &world{
+		t: w.t, contract: w.contract, engine: w.engine, database: w.database, pool: w.pool, objects: w.objects,
+		wakers: map[chan struct{}]bool{}, logged: w.logged,
+	}
+	b.serve(w.t, slog.New(slog.NewTextHandler(w.logged, nil)), adjust...)
+	return b
+}
+
+func TestEqualRequestsOnTwoNodesAreCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	videoID := c.ready()
+	nodes := []*client{c, {w.beside(), c.key}}
+	for _, request := range []struct{ path, body, list string }{
+		{"/v1/videos", `{"content_type": "video/quicktime", "filename": "twin.mov"}`, "/v1/videos?status=awaiting_upload"},
+		{"/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, videoID), "/v1/analyses"},
+	} {
+		answers := make([]response, 20)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() {
+				answers[i] = nodes[i%2].do(http.MethodPost, request.path, request.body, "Idempotency-Key", "twins"+request.path)
+			})
+		}
+		all.Wait()
+		carriedOut, id := 0, any(nil)
+		for _, a := range answers {
+			if a.StatusCode == http.StatusConflict {
+				w.refused(a, 409, fault.IdempotencyUnavailable, "")
+				require.Equal(t, "1", a.Header.Get("Retry-After"))
+				continue
+			}
+			require.Less(t, a.StatusCode, 300, string(a.raw))
+			if a.Header.Get("Idempotency-Replayed") == "" {
+				carriedOut++
+			}
+			if id == nil {
+				id = a.at("id")
+			}
+			require.Equal(t, id, a.at("id"))
+		}
+		require.Equal(t, 1, carriedOut)
+		require.Len(t, c.do(http.MethodGet, request.list, "").at("data"), 1)
+		for _, node := range nodes {
+			again := node.do(http.MethodPost, request.path, request.body, "Idempotency-Key", "twins"+request.path)
+			require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+			require.Equal(t, id, again.at("id"))
+			w.refused(node.do(http.MethodPost, request.path, `{"other": 1}`, "Idempotency-Key", "twins"+request.path),
+				409, fault.IdempotencyKeyReused, "")
+		}
+	}
+}
+
+// TestARequestThatRunsIsKnownOnEveryNode holds one request open by its wish to wait.
+func TestARequestThatRunsIsKnownOnEveryNode(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	there := &client{w.beside(), c.key}
+	videoID := c.ready()
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, videoID)
+	ask := func(c *client, body string) response {
+		return c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=60")
+	}
+	first := make(chan response, 1)
+	go func() { first <- ask(c, body) }()
+	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	for _, node := range []*client{c, there} {
+		running := ask(node, body)
+		w.refused(running, 409, fault.IdempotencyUnavailable, "")
+		require.Equal(t, "1", running.Header.Get("Retry-After"))
+		w.refused(ask(node, `{"video_id": "v"}`), 409, fault.IdempotencyKeyReused, "")
+	}
+	analyses := c.do(http.MethodGet, "/v1/analyses", "").at("data").([]any)
+	require.Len(t, analyses, 1)
+	created := analyses[0].(map[string]any)["id"].(string)
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses/"+created+"/cancel", "").StatusCode)
+	w.wake()
+	done := <-first
+	require.Equal(t, http.StatusOK, done.StatusCode, string(done.raw))
+	again := ask(there, body)
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	require.Equal(t, string(done.raw), string(again.raw))
+}
+
+func TestARefusedRequestGivesItsKeyBack(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	const unknown = `{"video_id": "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "prompt": "Is there a dog?"}`
+	for range 2 {
+		w.refused(c.do(http.MethodPost, "/v1/analyses", unknown, "Idempotency-Key", "k"), 404, fault.ResourceNotFound, "")
+		w.refused(c.do(http.MethodPost, "/v1/videos", `{}`, "Idempotency-Key", "k"), 400, fault.ValidationFailed, "content_type")
+	}
+	videoID := c.ready()
+	preview := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?", "validate_only": true}`, videoID)
+	for range 2 {
+		got := c.do(http.MethodPost, "/v1/analyses", preview, "Idempotency-Key", "k")
+		require.Equal(t, http.StatusOK, got.StatusCode, string(got.raw))
+		require.Empty(t, got.Header.Get("Idempotency-Replayed"), "nothing was carried out")
+	}
+	require.Equal(t, http.StatusCreated, c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, "Idempotency-Key", "k").StatusCode)
+	n, err := w.locks.DeleteExpired(t.Context(), w.now().Add(time.Hour), 10)
+	require.NoError(t, err)
+	require.Zero(t, n, "every key was given back")
+}
+
+// TestAClaimOfADeadNodeIsVoid leaves what a program leaves that is killed in the midst.
+func TestAClaimOfADeadNodeIsVoid(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	locks, die := node(w, "a node that dies")
+	claim := eventstore.Claim{AccountID: c.key.AccountID, Key: "k", RequestID: "req_1", Until: w.now().Add(time.Hour)}
+	claimed, err := locks.Acquire(t.Context(), claim, w.now())
+	require.NoError(t, err)
+	require.True(t, claimed.Held)
+	const body = `{"content_type": "video/mp4"}`
+	w.refused(c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k"), 409, fault.IdempotencyKeyReused, "")
+	die()
+	require.Eventually(t, func() bool {
+		return c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k").StatusCode == http.StatusCreated
+	}, 10*time.Second, 10*time.Millisecond)
+}

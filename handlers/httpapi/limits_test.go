@@ -1,0 +1,160 @@
+package httpapi_test
+
+import (
+	"net/http"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/domain/rate"
+	"vqa/handlers/httpapi"
+)
+
+// under runs a node with small limits.
+func under(rates httpapi.Rates) func(*httpapi.Options) {
+	return func(o *httpapi.Options) { o.Rates = rates }
+}
+
+// toTheMinute sets the clock to the start of a minute, so that a test stays within one.
+func (w *world) toTheMinute() { w.advance(rate.Start(w.now()).Add(rate.Window).Sub(w.now())) }
+
+// remaining reads the rate headers of a response, which must agree with each other.
+func (w *world) remaining(got response, limit int) int {
+	w.t.Helper()
+	require.Equal(w.t, strconv.Itoa(limit), got.Header.Get("X-RateLimit-Limit"))
+	reset, err := strconv.ParseInt(got.Header.Get("X-RateLimit-Reset"), 10, 64)
+	require.NoError(w.t, err)
+	require.WithinRange(w.t, time.Unix(reset, 0), w.now().Add(-time.Minute), w.now().Add(2*rate.Window+time.Second))
+	n, err := strconv.Atoi(got.Header.Get("X-RateLimit-Remaining"))
+	require.NoError(w.t, err)
+	return n
+}
+
+func TestEveryResponseSaysWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	w := open(t, func(o *httpapi.Options) {
+		o.Rates = httpapi.Rates{Reads: 61, Writes: 31, AnalysesCreate: 11}
+		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("no metrics") })
+	})
+	c := w.customer(0)
+	tests := []struct {
+		method, path, body string
+		status, limit      int
+	}{
+		{http.MethodGet, "/v1/videos", "", 200, 61},
+		{http.MethodHead, "/v1/videos", "", 200, 61},
+		{http.MethodGet, "/v1/models", "", 200, 61},
+		{http.MethodGet, "/v1/nothing", "", 404, 61},
+		{http.MethodGet, "/v1/videos/video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "", 404, 61},
+		{http.MethodPut, "/v1/videos", "", 405, 31},
+		{http.MethodPost, "/v1/videos", `{}`, 400, 31},
+		{http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, 201, 31},
+		{http.MethodPost, "/v1/analyses", `{`, 400, 11},
+		{http.MethodPost, "/v1/analyses/batch", `{`, 400, 11},
+		{http.MethodGet, "/healthz", "", 200, 61},
+		{http.MethodGet, "/metrics", "", 500, 61},
+		{http.MethodGet, "/objects/uploads/video_x?signature=x", "", 403, 61},
+	}
+	for _, tt := range tests {
+		got := c.do(tt.method, tt.path, tt.body)
+		require.Equal(t, tt.status, got.StatusCode, "%s %s", tt.method, tt.path)
+		require.Less(t, w.remaining(got, tt.limit), tt.limit, "%s %s", tt.method, tt.path)
+	}
+	w.remaining(w.do(http.MethodGet, "/v1/videos", ""), 61)
+	w.database.pull()
+	lost := c.do(http.MethodGet, "/v1/videos", "")
+	w.refused(lost, 503, fault.DBUnavailable, "")
+	require.Equal(t, 60, w.remaining(lost, 61), "the node counts alone")
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/healthz", "").StatusCode)
+}
+
+func TestALimitIsKeptToTheSecond(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(httpapi.Rates{Writes: 4}))
+	c, other := w.customer(0), w.customer(0)
+	w.toTheMinute()
+	create := func(c *client) response { return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }
+	for left := 3; left >= 0; left-- {
+		got := create(c)
+		require.Equal(t, http.StatusCreated, got.StatusCode)
+		require.Equal(t, left, w.remaining(got, 4))
+	}
+	got := create(c)
+	w.refused(got, 429, fault.RateLimitExceeded, "")
+	require.Zero(t, w.remaining(got, 4))
+	wait, err := strconv.Atoi(got.Header.Get("Retry-After"))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "another class")
+	require.Equal(t, http.StatusCreated, create(other).StatusCode, "another key")
+	// The rest of this minute, and the quarter of the next that frees one of four.
+	require.InDelta(t, 75, wait, 5)
+
+	w.advance(time.Duration(wait)*time.Second - 2*time.Second)
+	w.refused(create(c), 429, fault.RateLimitExceeded, "")
+	w.advance(2 * time.Second)
+	require.Equal(t, http.StatusCreated, create(c).StatusCode)
+	w.refused(create(c), 429, fault.RateLimitExceeded, "")
+	w.advance(2 * rate.Window)
+	require.Equal(t, 3, w.remaining(create(c), 4))
+}
+
+func TestALimitHoldsOverAllNodes(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(httpapi.Rates{Reads: 6}))
+	beside := w.beside(under(httpapi.Rates{Reads: 6}))
+	w.toTheMinute()
+	beside.advance(w.now().Sub(beside.now()))
+	c := w.customer(0)
+	for i := range 6 {
+		node := []*client{c, {beside, c.key}}[i%2]
+		got := node.do(http.MethodGet, "/v1/videos", "")
+		require.Equal(t, http.StatusOK, got.StatusCode)
+		require.Equal(t, 5-i, w.remaining(got, 6))
+	}
+	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 429, fault.RateLimitExceeded, "")
+	beside.refused((&client{beside, c.key}).do(http.MethodGet, "/v1/videos", ""), 429, fault.RateLimitExceeded, "")
+}
+
+func TestStrangersAreCountedByAddress(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(httpapi.Rates{Reads: 3}))
+	c := w.customer(0)
+	w.toTheMinute()
+	for range 3 {
+		w.refused(w.do(http.MethodGet, "/v1/videos", "", "Authorization", "Bearer svc_live_guess"), 401, fault.InvalidAPIKey, "")
+	}
+	w.refused(w.do(http.MethodGet, "/v1/videos", "", "Authorization", "Bearer svc_live_guess"), 429, fault.RateLimitExceeded, "")
+	w.refused(w.do(http.MethodGet, "/v1/models", ""), 429, fault.RateLimitExceeded, "")
+	w.refused(w.do(http.MethodGet, "/v1/nothing", ""), 429, fault.RateLimitExceeded, "")
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "a key has a window of its own")
+	for range 5 {
+		require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode, "probes are never refused")
+	}
+	w.refused(w.do(http.MethodGet, "/v1/models", "", "X-Forwarded-For", "198.51.100.1"), 429, fault.RateLimitExceeded, "")
+}
+
+func TestParsingIsCountedByAddress(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(httpapi.Rates{Parse: 2}))
+	w.toTheMinute()
+	for _, c := range []*client{w.customer(0), w.customer(0)} {
+		require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/parse", `{"prompt": "Is there a dog?"}`).StatusCode)
+	}
+	w.refused(w.customer(0).do(http.MethodPost, "/v1/parse", `{"prompt": "Is there a dog?"}`), 429, fault.RateLimitExceeded, "")
+}
+
+func TestANodeCountsAloneWithoutADatabase(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(httpapi.Rates{Reads: 3}))
+	w.toTheMinute()
+	w.database.pull()
+	for range 3 {
+		require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/v1/models", "").StatusCode)
+	}
+	w.refused(w.do(http.MethodGet, "/v1/models", ""), 429, fault.RateLimitExceeded, "")
+	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode)
+	require.Contains(t, w.logged.String(), "counted by this node alone")
+}
