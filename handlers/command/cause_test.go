@@ -100,6 +100,8 @@ func everyFlow(t *testing.T, w *world) {
 	ok(err)
 	ok(w.FailVideo(ctx, fetched(), fault.New(fault.URLFetchFailed, "")))
 
+	claimFlow(t, w, caller)
+
 	ok(w.AddLedgerKey(ctx, ledgerKey.Public().(ed25519.PublicKey)))
 	n, err := w.SealLedgers(ctx, ledgerKey, caller.AccountID)
 	ok(err)

@@ -53,7 +53,7 @@ func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressH
 		// All claims of an address go through one lane, where the cap is counted.
 		accountID: addressHash, meta: caller.meta(), streams: []eventstore.StreamID{claimAddresses.Stream(addressHash)},
 	}
-	if caller.KeyID == "" {
+	if caller.AccountID == "" {
 		in.meta.Actor = "anonymous"
 	}
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {

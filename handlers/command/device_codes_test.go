@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"encoding/json"
 	"sync"
 	"testing"
@@ -21,6 +22,22 @@ func (w *world) claimOf(addressHash string) (RequestedCodes, string) {
 	requested, err := w.RequestDeviceCode(w.t.Context(), anonymous, addressHash)
 	require.NoError(w.t, err)
 	return requested, account.HashSecret(requested.DeviceCode)
+}
+
+// claimFlow leaves at least one event of every type of a claim.
+func claimFlow(t *testing.T, w *world, caller Caller) {
+	t.Helper()
+	require.NoError(t, w.EnterUserCode(t.Context(), caller, false))
+	for _, decide := range []func(context.Context, Caller, string) error{w.DenyDeviceCode, w.ApproveDeviceCode} {
+		requested, err := w.RequestDeviceCode(t.Context(), caller, "address")
+		require.NoError(t, err)
+		hash := account.HashSecret(requested.DeviceCode)
+		require.NoError(t, decide(t.Context(), caller, hash))
+		if stateOf(w, deviceCodes, hash).Status == account.DeviceApproved {
+			_, err = w.CollectKey(t.Context(), hash, caller.AccountID, "req_1")
+			require.NoError(t, err)
+		}
+	}
 }
 
 func TestClaimOfAKey(t *testing.T) {
