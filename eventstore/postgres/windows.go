@@ -64,10 +64,11 @@ func (w *Windows) Take(ctx context.Context, subject string, limit int, now time.
 		return rate.Count{}, false, ErrNotCounted
 	}
 	w.waiting = append(w.waiting, h)
-	first := !w.led
-	h.leads, w.led = first, true
+	h.leads = !w.led
+	w.led = true
+	mine := h.leads // h.leads is the leader's from here on
 	w.mu.Unlock()
-	if !first {
+	if !mine {
 		// Each trip has a deadline, and so has this: nobody needs to give up before.
 		<-h.turn
 	}
@@ -77,23 +78,27 @@ func (w *Windows) Take(ctx context.Context, subject string, limit int, now time.
 	return h.count, h.granted, h.err
 }
 
-// lead counts all that wait, the leader among them, and then hands over to the first of
-// those who came meanwhile.
+// lead counts all that wait, the leader among them.
 func (w *Windows) lead(ctx context.Context) {
 	w.mu.Lock()
 	trip := w.waiting
 	w.waiting = nil
 	w.mu.Unlock()
-	// The others must not depend on how long the leader's client waits.
+	// Whatever happens, the others go on.
+	defer w.handOver(trip)
+	// They must not depend on how long the leader's client waits.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), windowsTimeout)
 	defer cancel()
 	w.count(ctx, trip)
+}
+
+// handOver ends a trip: the first of those who came meanwhile leads the next.
+func (w *Windows) handOver(trip []*hit) {
 	w.mu.Lock()
 	w.led = len(w.waiting) > 0
 	if w.led {
-		next := w.waiting[0]
-		next.leads = true
-		defer close(next.turn)
+		w.waiting[0].leads = true
+		close(w.waiting[0].turn)
 	}
 	w.mu.Unlock()
 	for _, h := range trip {
