@@ -11,9 +11,6 @@ import (
 	"vqa/eventstore"
 )
 
-// SandboxKeyLife is how long a test key opens the door (api-v1.md, "Limits").
-const SandboxKeyLife = 7 * 24 * time.Hour
-
 // IssuedKey is a new API key with the one showing of its secret.
 type IssuedKey struct {
 	AccountID string
@@ -29,7 +26,7 @@ type IssuedKey struct {
 // IssueSandbox opens an account for an anonymous address, with a test key and a
 // fixture video of its own. Errors: sandbox_limit_exceeded.
 func (s *Service) IssueSandbox(ctx context.Context, addressHash, requestID string) (IssuedKey, error) {
-	accountID, expires := s.IDs.New(id.Account), s.Now().Add(SandboxKeyLife)
+	accountID, expires := s.IDs.New(id.Account), s.Now().Add(account.TestKeyLife)
 	key, issue, err := s.newKey(accountID, account.Test, "sandbox", &expires)
 	if err != nil {
 		return IssuedKey{}, err
@@ -118,17 +115,6 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 		return err
 	})
 	return key, err
-}
-
-// RevokeKey ends an API key at once, by the order requestID of an operator. Errors:
-// resource_not_found.
-func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator, requestID string) error {
-	in := s.operatorIntent(accountID, operator, requestID)
-	in.streams = append(in.streams, accounts.Stream(accountID))
-	return s.Pipeline.do(ctx, in, func(ss *session) error {
-		_, err := accounts.record(ss, accountID, account.RevokeKey{KeyID: keyID})
-		return err
-	})
 }
 
 // newKey makes a secret and the command that records its hash.

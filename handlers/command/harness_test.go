@@ -162,6 +162,7 @@ func newWorld(t testing.TB, options ...option) *world {
 		},
 		Limits: Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 100, AnalysisQueueCap: 1000, SandboxPerIP: 3,
+			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
 		},
 		Uploads: w.intake, Capacity: w.capacity, Fixture: fixture.Fixture{},
 	}

@@ -1,0 +1,137 @@
+package command
+
+import (
+	"context"
+
+	"vqa/domain/account"
+	"vqa/domain/id"
+	"vqa/eventstore"
+)
+
+// MintedKey is a new API key with the one showing of its secret.
+type MintedKey struct {
+	account.Key
+	// Secret is never readable again.
+	Secret string
+}
+
+// mode is that of the keys which the caller may manage: a test key knows test keys only.
+func (c Caller) mode() account.Mode {
+	if c.Livemode {
+		return account.Live
+	}
+	return account.Test
+}
+
+// MintKey makes an API key for the caller's account; nil scopes are those of the key
+// that asks. Errors: insufficient_scope for a scope that the caller's key lacks,
+// resource_conflict when the account has too many keys.
+func (s *Service) MintKey(ctx context.Context, caller Caller, name string, scopes []string) (MintedKey, error) {
+	key, issue, err := s.newKey(caller.AccountID, caller.mode(), name, nil)
+	if err != nil {
+		return MintedKey{}, err
+	}
+	return s.mint(ctx, caller, key, account.MintKey{
+		By: caller.KeyID, Mode: caller.mode(), KeyID: key.KeyID, Name: name, SecretHash: issue.SecretHash, Hint: issue.Hint, Scopes: scopes,
+	})
+}
+
+// RotateKey replaces an API key of the caller's account and mode. Errors:
+// resource_not_found, insufficient_scope when the key has a scope that the caller's
+// lacks, resource_conflict for a key that has ended or was rotated already.
+func (s *Service) RotateKey(ctx context.Context, caller Caller, keyID string, revokeOld bool) (MintedKey, error) {
+	key, issue, err := s.newKey(caller.AccountID, caller.mode(), "", nil)
+	if err != nil {
+		return MintedKey{}, err
+	}
+	return s.mint(ctx, caller, key, account.RotateKey{
+		By: caller.KeyID, Mode: caller.mode(), KeyID: keyID, NewKeyID: key.KeyID, SecretHash: issue.SecretHash, Hint: issue.Hint,
+		RevokeOld: revokeOld,
+	})
+}
+
+func (s *Service) mint(ctx context.Context, caller Caller, key IssuedKey, order account.Command) (MintedKey, error) {
+	minted := MintedKey{Secret: key.Secret}
+	err := s.Pipeline.do(ctx, caller.intent(accounts.Stream(caller.AccountID)), func(ss *session) error {
+		a, err := accounts.record(ss, caller.AccountID, order)
+		minted.Key = a.Keys[key.KeyID]
+		return err
+	})
+	return minted, err
+}
+
+// RevokeOwnKey ends an API key of the caller's account and mode at once; ending it twice
+// is harmless. Errors: resource_not_found.
+func (s *Service) RevokeOwnKey(ctx context.Context, caller Caller, keyID string) error {
+	return s.Pipeline.do(ctx, caller.intent(accounts.Stream(caller.AccountID)), func(ss *session) error {
+		_, err := accounts.record(ss, caller.AccountID, account.RevokeKey{KeyID: keyID, Mode: caller.mode()})
+		return err
+	})
+}
+
+// RevokeKey ends an API key at once, by the order requestID of an operator. Errors:
+// resource_not_found.
+func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator, requestID string) error {
+	return s.order(ctx, accountID, operator, requestID, account.RevokeKey{KeyID: keyID})
+}
+
+// RestrictAccount shuts an account out, by the order requestID of an operator; doing so
+// twice is harmless. Errors: resource_not_found.
+func (s *Service) RestrictAccount(ctx context.Context, accountID, reason, operator, requestID string) error {
+	return s.order(ctx, accountID, operator, requestID, account.Restrict{Reason: reason})
+}
+
+// UnrestrictAccount lets a restricted account in again, by the order requestID of an
+// operator; doing so twice is harmless. Errors: resource_not_found.
+func (s *Service) UnrestrictAccount(ctx context.Context, accountID, reason, operator, requestID string) error {
+	return s.order(ctx, accountID, operator, requestID, account.Unrestrict{Reason: reason})
+}
+
+// order carries out an operator's order about an account.
+func (s *Service) order(ctx context.Context, accountID, operator, requestID string, c account.Command) error {
+	in := s.operatorIntent(accountID, operator, requestID)
+	in.streams = append(in.streams, accounts.Stream(accountID))
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		_, err := accounts.record(ss, accountID, c)
+		return err
+	})
+}
+
+// LegacyKey is an operator's order to go on accepting a key from before this API.
+type LegacyKey struct {
+	AccountID, Name string
+	// Secret begins with pk_; only its hash is kept.
+	Secret string
+	// Operator is who ordered it.
+	Operator string
+	// RequestID names the order in the log; it gets one when this is empty.
+	RequestID string
+}
+
+// ImportKey takes over a legacy key, which is live. It returns the id that the key has
+// here. Errors: validation_failed, resource_not_found for an unknown account,
+// resource_conflict when the account has the key already.
+func (s *Service) ImportKey(ctx context.Context, c LegacyKey) (string, error) {
+	if err := account.CheckLegacySecret(c.Secret); err != nil {
+		return "", err
+	}
+	keyID := s.IDs.New(id.Key)
+	return keyID, s.order(ctx, c.AccountID, c.Operator, c.RequestID, account.IssueKey{
+		KeyID: keyID, Mode: account.Live, Name: c.Name, SecretHash: account.HashSecret(c.Secret), Hint: account.Hint(c.Secret), Legacy: true,
+	})
+}
+
+// useKey records that a key opened the door for a request.
+func (s *Service) useKey(ctx context.Context, accountID, keyID, requestID string) error {
+	in := intent{
+		accountID: accountID,
+		meta: eventstore.Meta{
+			AccountID: accountID, RequestID: requestID, CorrelationID: requestID, CausationID: requestID, Actor: keyID,
+		},
+		streams: []eventstore.StreamID{accounts.Stream(accountID)},
+	}
+	return s.Pipeline.do(ctx, in, func(ss *session) error {
+		_, err := accounts.record(ss, accountID, account.UseKey{KeyID: keyID})
+		return err
+	})
+}
