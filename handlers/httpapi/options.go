@@ -112,6 +112,8 @@ type Options struct {
 	CheckURL func(rawURL string) error
 	Pricing  Pricing
 	Fixture  TestFixture
+	// Demos are the demo videos; none by default.
+	Demos Demos
 	// Wake subscribes to "something changed": the channel may miss signals, never
 	// the last one. The function ends the subscription.
 	Wake func() (<-chan struct{}, func())

@@ -29,18 +29,6 @@ func (s *server) RotateApiKey(context.Context, api.RotateApiKeyRequestObject) (a
 	return nil, fault.New(fault.InternalError, "")
 }
 
-func (s *server) ListDemoVideos(context.Context, api.ListDemoVideosRequestObject) (api.ListDemoVideosResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) GetDemoThumbnail(context.Context, api.GetDemoThumbnailRequestObject) (api.GetDemoThumbnailResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
-func (s *server) GetDemoVideoFile(context.Context, api.GetDemoVideoFileRequestObject) (api.GetDemoVideoFileResponseObject, error) {
-	return nil, fault.New(fault.InternalError, "")
-}
-
 func (s *server) UpgradeKey(context.Context, api.UpgradeKeyRequestObject) (api.UpgradeKeyResponseObject, error) {
 	return nil, fault.New(fault.InternalError, "")
 }

@@ -1,0 +1,160 @@
+package httpapi
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"path"
+	"strings"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/video"
+	"vqa/handlers/httpapi/api"
+	"vqa/handlers/media/demo"
+	"vqa/projections"
+	"vqa/projections/resources"
+)
+
+// Demos are the demo videos that are shown to anyone. The zero value shows none.
+type Demos struct {
+	Scenes []demo.Scene
+	// Files opens the stored files; required when there are scenes. Error:
+	// resource_not_found.
+	Files interface {
+		Reader(ctx context.Context, key string) (io.ReadSeekCloser, error)
+	}
+}
+
+// Caching of what is shown of them. The list changes while answers are computed; under
+// one id the files never do.
+const (
+	cacheDemos     = "public, max-age=30"
+	cacheDemoFiles = "public, max-age=31536000, immutable"
+)
+
+// demoHistory is how many answers about one video are looked through for the newest of
+// each question.
+const demoHistory = 100
+
+var demoTenant = resources.Tenant{AccountID: account.SystemID, Livemode: true}
+
+// ListDemoVideos answers GET /v1/demo-videos.
+func (s *server) ListDemoVideos(ctx context.Context, _ api.ListDemoVideosRequestObject) (api.ListDemoVideosResponseObject, error) {
+	list := api.ListDemoVideos200JSONResponse{Videos: []api.DemoVideo{}}
+	for _, scene := range s.Demos.Scenes {
+		v, err := s.Resources.Video(ctx, demoTenant, scene.VideoID())
+		if fault.Has(err, fault.ResourceNotFound) {
+			continue // not drawn yet
+		}
+		if err != nil {
+			return nil, err
+		}
+		shown, err := s.renderDemo(ctx, scene, v)
+		if err != nil {
+			return nil, err
+		}
+		list.Videos = append(list.Videos, shown)
+	}
+	exchangeOf(ctx).response.Header().Set("Cache-Control", cacheDemos)
+	return list, nil
+}
+
+// renderDemo makes the entry of a video, with the newest answer to each of its questions.
+func (s *server) renderDemo(ctx context.Context, scene demo.Scene, v video.State) (api.DemoVideo, error) {
+	out := api.DemoVideo{
+		Id: v.ID, DisplayName: scene.DisplayName, ThumbnailUrl: s.demoURL(v.ID, "thumbnail.jpg"), ResultsByPrompt: map[string]api.DemoResult{},
+	}
+	if d := v.DurationS(); d != nil {
+		out.DurationSeconds = *d
+	}
+	answered, _, err := s.Resources.Analyses(ctx, demoTenant,
+		resources.AnalysisFilter{VideoID: v.ID, Status: analysis.CompletedStatus}, projections.Page{Limit: demoHistory})
+	if err != nil {
+		return api.DemoVideo{}, err
+	}
+	for _, prompt := range scene.Prompts {
+		for _, a := range answered {
+			if a.Prompt != nil && *a.Prompt == prompt {
+				out.ResultsByPrompt[prompt] = api.DemoResult{
+					Answer: api.DemoResultAnswer(a.Result.Answer), Confidence: a.Result.Confidence, QueryType: api.QueryType(a.Result.QueryType),
+					VideoUrl: s.demoURL(v.ID, "video.mp4"), ComputedAt: stamp(*a.CompletedAt),
+				}
+				break
+			}
+		}
+	}
+	return out, nil
+}
+
+func (s *server) demoURL(videoID, file string) string {
+	return s.url("/v1/demo-videos/" + videoID + "/" + file)
+}
+
+// GetDemoVideoFile answers GET /v1/demo-videos/{id}/video.mp4.
+func (s *server) GetDemoVideoFile(ctx context.Context, r api.GetDemoVideoFileRequestObject) (api.GetDemoVideoFileResponseObject, error) {
+	return s.demoFile(ctx, r.Id, demo.VideoType, func(videoKey string) string { return videoKey })
+}
+
+// GetDemoThumbnail answers GET /v1/demo-videos/{id}/thumbnail.jpg.
+func (s *server) GetDemoThumbnail(ctx context.Context, r api.GetDemoThumbnailRequestObject) (api.GetDemoThumbnailResponseObject, error) {
+	return s.demoFile(ctx, r.Id, demo.ThumbnailType, demo.ThumbnailKey)
+}
+
+// demoFile opens a file of a demo video.
+func (s *server) demoFile(ctx context.Context, videoID, contentType string, keyOf func(videoKey string) string) (storedFile, error) {
+	if s.Demos.Files == nil {
+		return storedFile{}, fault.NotFound()
+	}
+	v, err := s.Resources.Video(ctx, demoTenant, videoID)
+	if err != nil {
+		return storedFile{}, err
+	}
+	if v.File == nil || v.File.ObjectKey == "" {
+		return storedFile{}, fault.NotFound()
+	}
+	key := keyOf(v.File.ObjectKey)
+	content, err := s.Demos.Files.Reader(ctx, key)
+	if err != nil {
+		return storedFile{}, err
+	}
+	return storedFile{
+		content: content, contentType: contentType, tag: path.Base(key), request: exchangeOf(ctx).request,
+		whole: contentType != demo.VideoType,
+	}, nil
+}
+
+// storedFile is a response whose bytes never change.
+type storedFile struct {
+	content     io.ReadSeekCloser
+	contentType string
+	// tag names the bytes.
+	tag     string
+	request *http.Request
+	// whole is true for a file of which no parts are served.
+	whole bool
+}
+
+// VisitGetDemoVideoFileResponse implements api.GetDemoVideoFileResponseObject.
+func (f storedFile) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
+	r := f.request
+	// A server may answer a list of ranges with the whole (RFC 9110, section 14.2): no
+	// player asks for one.
+	if f.whole || strings.Contains(r.Header.Get("Range"), ",") {
+		r = r.Clone(r.Context())
+		r.Header.Del("Range")
+	}
+	h := w.Header()
+	h.Set("Content-Type", f.contentType)
+	h.Set("Cache-Control", cacheDemoFiles)
+	h.Set("ETag", `"`+f.tag+`"`)
+	http.ServeContent(w, r, "", time.Time{}, f.content)
+	return f.content.Close()
+}
+
+// VisitGetDemoThumbnailResponse implements api.GetDemoThumbnailResponseObject.
+func (f storedFile) VisitGetDemoThumbnailResponse(w http.ResponseWriter) error {
+	return f.VisitGetDemoVideoFileResponse(w)
+}
