@@ -138,14 +138,27 @@ func (a asking) operation(name string, questions int, validateOnly bool) operati
 // leavesRepeated are the events of a free re-run.
 const leavesRepeated = "analysis.created analysis.rerun credit.held video.analysis_opened"
 
+// pickUnlucky is an analysis that failed in an incident, mostly one that was not repeated.
+func (s *sim) pickUnlucky() (Run, bool) {
+	var unlucky []Run
+	for _, r := range s.oracle.analyses {
+		if a := latest(s.oracle, fold.Analysis, r.AnalysisID); a.RerunEligible() && (a.RerunID == "" || s.random.IntN(4) == 0) {
+			unlucky = append(unlucky, r)
+		}
+	}
+	if len(unlucky) == 0 {
+		return Run{}, false
+	}
+	return unlucky[s.random.IntN(len(unlucky))], true
+}
+
 // rerunOperation asks for the free re-run of an analysis that may have none.
 func (s *sim) rerunOperation(caller Caller) operation {
 	r, _ := s.pickRun()
-	for _, failed := range s.oracle.analyses {
-		if latest(s.oracle, fold.Analysis, failed.AnalysisID).RerunEligible() && s.random.IntN(2) == 0 {
-			r = failed
-			break
-		}
+	if unlucky, found := s.pickUnlucky(); found && s.random.IntN(4) > 0 {
+		r = unlucky
+		owner := slices.IndexFunc(s.callers, func(c Caller) bool { return c.AccountID == r.AccountID })
+		caller = s.callers[owner]
 	}
 	o := operation{name: "run again " + r.AnalysisID, leaves: []string{leavesRepeated}}
 	own := func(a analysis.State) bool {

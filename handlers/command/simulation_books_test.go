@@ -57,7 +57,7 @@ func (b *simBooks) event(o *oracle, r eventstore.Recorded, before, after any) er
 		return b.balance(r.Stream.ID, after.(credit.State))
 	case analysis.Event:
 		was, _ := before.(analysis.State)
-		return b.analysis(r, e, was, after.(analysis.State))
+		return b.analysis(o, r, e, was, after.(analysis.State))
 	case video.Event:
 		was, _ := before.(video.State)
 		return b.video(r, e, was, after.(video.State))
@@ -177,7 +177,7 @@ func (b *simBooks) balance(accountID string, s credit.State) error {
 }
 
 // analysis: law 5, and that no attempt writes over a later one.
-func (b *simBooks) analysis(r eventstore.Recorded, event analysis.Event, before, after analysis.State) error {
+func (b *simBooks) analysis(o *oracle, r eventstore.Recorded, event analysis.Event, before, after analysis.State) error {
 	b.touched[r.Stream.ID] = true
 	_, repeats := event.(analysis.Repeated)
 	switch {
@@ -197,6 +197,9 @@ func (b *simBooks) analysis(r eventstore.Recorded, event analysis.Event, before,
 		return fmt.Errorf("law 9: an event of %s on an analysis of %s", r.Meta.AccountID, after.AccountID)
 	}
 	b.ended[r.Stream.ID] = after.Status.Terminal()
+	if after.RerunOf != "" {
+		o.met["re-run "+string(after.Status)]++
+	}
 	switch e := event.(type) {
 	case analysis.Created:
 		b.created[r.Stream.ID] = true

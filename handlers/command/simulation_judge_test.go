@@ -280,6 +280,7 @@ func typesOf(events []eventstore.Recorded) string { return strings.Join(types(ev
 const (
 	leavesQueued    = "analysis.created credit.held video.analysis_opened"
 	leavesCompleted = "analysis.completed credit.settled video.analysis_closed"
+	leavesForFree   = "analysis.completed credit.released video.analysis_closed"
 	leavesFailed    = "analysis.failed credit.released video.analysis_closed"
 	leavesCanceled  = "analysis.canceled credit.released video.analysis_closed"
 )

@@ -24,13 +24,14 @@ func (s *sim) draw() operation {
 		}
 	}
 	caller := s.callers[s.random.IntN(len(s.callers))]
+	if s.outage && s.random.IntN(100) < 15 {
+		return s.rerunOperation(caller)
+	}
 	switch p := s.random.IntN(100); {
 	case p < 23:
 		return s.askOperation(caller)
-	case p < 28:
+	case p < 30:
 		return s.batchOperation(caller)
-	case p < 32:
-		return s.rerunOperation(caller)
 	case p < 60:
 		return s.workOperation()
 	case p < 67:
@@ -174,8 +175,11 @@ func (s *sim) workOperation() operation {
 		report = func(ctx context.Context, svc *Service, r Run) error {
 			return svc.ReportProgress(ctx, r, stage, percent)
 		}
-	case p < 9:
+	case p < 9 && !(s.outage && s.random.IntN(2) == 0):
 		o.name, o.leaves = "complete", []string{leavesCompleted}
+		if now.RerunOf != "" {
+			o.leaves = []string{leavesForFree}
+		}
 		report = func(ctx context.Context, svc *Service, r Run) error {
 			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19)
 		}
