@@ -44,6 +44,9 @@ func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p pr
 	q := projections.List("videos", t.AccountID).Where("livemode = ?", t.Livemode).Where("status <> 'removed'")
 	if t.VideoID != "" {
 		q = q.Where("id = ?", t.VideoID)
+		if cursor := p.StartingAfter + p.EndingBefore; cursor != "" && cursor != t.VideoID {
+			return nil, false, fault.NotFound()
+		}
 	}
 	if status != "" {
 		q = q.Where("status = ?", string(status))
@@ -81,6 +84,12 @@ func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p pro
 	q := projections.List("analyses", t.AccountID).Where("livemode = ?", t.Livemode)
 	if t.VideoID != "" {
 		q = q.Where("video_id = ?", t.VideoID)
+		// A cursor beyond the video must not tell whether it exists.
+		if cursor := p.StartingAfter + p.EndingBefore; cursor != "" {
+			if _, err := r.Analysis(ctx, t, cursor); err != nil {
+				return nil, false, err
+			}
+		}
 	}
 	if f.VideoID != "" {
 		q = q.Where("video_id = ?", f.VideoID)
