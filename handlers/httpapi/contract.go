@@ -194,8 +194,20 @@ func (c *contract) find(method, path string) (*operation, []string) {
 	return nil, allowed
 }
 
+// match returns the operation of a request. A path that the contract spells out, such as
+// /v1/analyses/batch, is nobody's id: its other methods are not those of /v1/analyses/{id}.
 func (c *contract) match(method, path string) *operation {
-	return c.operations[method+" "+c.routes.Find(chi.NewRouteContext(), method, path)]
+	op := c.operations[method+" "+c.routes.Find(chi.NewRouteContext(), method, path)]
+	if spelled := c.operations[method+" "+path]; spelled == nil && op != nil && c.spelledOut(path) {
+		return nil
+	}
+	return op
+}
+
+func (c *contract) spelledOut(path string) bool {
+	paths, _ := c.document["paths"].(map[string]any)
+	_, ok := paths[path]
+	return ok
 }
 
 // published is the contract as this service serves it: with its own address.

@@ -84,13 +84,14 @@ func TestFindTellsWhatAPathAllows(t *testing.T) {
 		method, path, want string
 		allowed            []string
 	}{
-		"a path":           {http.MethodGet, "/v1/videos", "listVideos", nil},
-		"a path with id":   {http.MethodPost, "/v1/videos/video_x/complete", "completeVideo", nil},
-		"another method":   {http.MethodPatch, "/v1/videos/video_x", "", []string{"GET", "DELETE", "HEAD"}},
-		"POST alone":       {http.MethodGet, "/v1/sandbox", "", []string{"POST"}},
-		"no path":          {http.MethodGet, "/v2/videos", "", nil},
-		"a trailing slash": {http.MethodGet, "/v1/videos/", "", nil},
-		"no method":        {"BREW", "/v1/videos", "", []string{"GET", "POST", "HEAD"}},
+		"a path":            {http.MethodGet, "/v1/videos", "listVideos", nil},
+		"a path with id":    {http.MethodPost, "/v1/videos/video_x/complete", "completeVideo", nil},
+		"another method":    {http.MethodPatch, "/v1/videos/video_x", "", []string{"GET", "DELETE", "HEAD"}},
+		"POST alone":        {http.MethodGet, "/v1/sandbox", "", []string{"POST"}},
+		"no path":           {http.MethodGet, "/v2/videos", "", nil},
+		"a path like an id": {http.MethodGet, "/v1/analyses/batch", "", []string{"POST"}},
+		"a trailing slash":  {http.MethodGet, "/v1/videos/", "", nil},
+		"no method":         {"BREW", "/v1/videos", "", []string{"GET", "POST", "HEAD"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
