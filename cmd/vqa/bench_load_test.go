@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"image"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"vqa/gpu/fixture"
+)
+
+const (
+	// loadRate is how many requests are sent in a second, whether or not the ones before
+	// were answered; loadPeriod is for how long, of each kind in a round.
+	loadRate   = 500
+	loadPeriod = 10 * time.Second
+	// loadOpen bounds the requests that wait for their answer.
+	loadOpen = 2048
+	// loadPageOf is how many analyses a list holds.
+	loadPageOf = 20
+)
+
+// BenchmarkLoad measures the public API under requests that do not wait for each other.
+// Client, server, database and worker share the cores. One iteration is one round.
+func BenchmarkLoad(b *testing.B) {
+	l := newLoad(b)
+	for b.Loop() {
+		for _, kind := range l.kinds {
+			kind.took = append(kind.took, l.round(b, kind)...)
+		}
+		l.cancelAll(b)
+	}
+	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	fmt.Printf("\n### API\n\n%d cores, everything on them, embedded Postgres with fsync on; %d requests a second for %s a round, open loop.\n\n",
+		runtime.NumCPU(), loadRate, loadPeriod)
+	fmt.Printf("| request | p50 | p95 | p99 | most | of |\n|---|--:|--:|--:|--:|--:|\n")
+	for _, kind := range l.kinds {
+		fmt.Printf("| %s | %s | %s | %s | %s | %d |\n", kind.name, millis(quantile(kind.took, 0.50)), millis(quantile(kind.took, 0.95)),
+			millis(quantile(kind.took, 0.99)), millis(quantile(kind.took, 1)), len(kind.took))
+	}
+	fmt.Println()
+}
+
+type load struct {
+	live, test *client
+	kinds      []*loadKind
+
+	mu      sync.Mutex
+	created []string // live analyses that may still be under way
+}
+
+// loadKind is a kind of request; send gets the number of the request in its round.
+type loadKind struct {
+	name string
+	send func(ctx context.Context, i int) error
+	took []time.Duration
+}
+
+func newLoad(b *testing.B) *load {
+	b.Helper()
+	s := startBenchServer(b)
+	l := &load{live: benchClient(b, s), test: newClient(s.baseURL())}
+	// One pool for all, as a fleet of callers keeps its connections.
+	pool := &http.Client{Transport: &http.Transport{MaxIdleConns: loadOpen, MaxIdleConnsPerHost: loadOpen}}
+	l.live.http, l.test.http = pool, pool
+	var sandbox struct {
+		APIKey         string `json:"api_key"`
+		FixtureVideoID string `json:"fixture_video_id"`
+		FixturePrompt  string `json:"fixture_prompt"`
+	}
+	require.NoError(b, l.test.once(b.Context(), http.MethodPost, "/v1/sandbox", nil, nil, &sandbox))
+	l.test.key = sandbox.APIKey
+	canned := map[string]any{"video_id": sandbox.FixtureVideoID, "prompt": sandbox.FixturePrompt}
+	var newest analysisResource
+	for range loadPageOf {
+		var err error
+		newest, err = l.test.createAnalysis(b.Context(), canned, newIdempotencyKey(), 0)
+		require.NoError(b, err)
+	}
+
+	clip := filepath.Join(b.TempDir(), "clip.mp4")
+	require.NoError(b, fixture.WriteClip(b.Context(), clip, 1, []*image.RGBA{fixture.Empty(), fixture.Empty()}))
+	real := map[string]any{"video_id": readyVideo(b, l.live, clip), "prompt": benchPrompt}
+
+	read := func(ctx context.Context, _ int) error {
+		return l.test.once(ctx, http.MethodGet, "/v1/analyses/"+newest.ID, nil, nil, nil)
+	}
+	list := func(ctx context.Context, _ int) error {
+		return l.test.once(ctx, http.MethodGet, fmt.Sprintf("/v1/analyses?limit=%d", loadPageOf), nil, nil, nil)
+	}
+	try := func(ctx context.Context, _ int) error {
+		_, err := l.create(ctx, l.test, canned)
+		return err
+	}
+	ask := func(ctx context.Context, _ int) error {
+		id, err := l.create(ctx, l.live, real)
+		if err == nil {
+			l.mu.Lock()
+			l.created = append(l.created, id)
+			l.mu.Unlock()
+		}
+		return err
+	}
+	mixed := []func(context.Context, int) error{read, list, read, try, read, list, read, ask, read, list}
+	l.kinds = []*loadKind{
+		{name: "GET /v1/analyses/{id}", send: read},
+		{name: fmt.Sprintf("GET /v1/analyses, a page of %d", loadPageOf), send: list},
+		{name: "POST /v1/analyses, test key", send: try},
+		{name: "POST /v1/analyses, live key, the worker busy with them", send: ask},
+		{name: "all of them, 5 : 3 : 1 : 1", send: func(ctx context.Context, i int) error { return mixed[i%len(mixed)](ctx, i) }},
+	}
+	return l
+}
+
+func (l *load) create(ctx context.Context, c *client, body map[string]any) (id string, err error) {
+	var a analysisResource
+	err = c.once(ctx, http.MethodPost, "/v1/analyses", http.Header{"Idempotency-Key": {newIdempotencyKey()}}, body, &a)
+	return a.ID, err
+}
+
+// round sends requests of a kind at the set rate. A request took from the moment it was due,
+// so that one that had to wait for its turn does not look quick.
+func (l *load) round(b *testing.B, kind *loadKind) []time.Duration {
+	b.Helper()
+	count := int(loadPeriod.Seconds() * loadRate)
+	took := make([]time.Duration, count)
+	group, ctx := errgroup.WithContext(benchContext(b))
+	group.SetLimit(loadOpen)
+	began := time.Now()
+	for i := range count {
+		due := began.Add(time.Duration(i) * time.Second / loadRate)
+		time.Sleep(time.Until(due))
+		group.Go(func() error {
+			err := kind.send(ctx, i)
+			took[i] = time.Since(due)
+			return err
+		})
+	}
+	require.NoError(b, group.Wait(), kind.name)
+	return took
+}
+
+// cancelAll ends what the worker has not come to, so that the next round begins as this one.
+func (l *load) cancelAll(b *testing.B) {
+	b.Helper()
+	group, ctx := errgroup.WithContext(benchContext(b))
+	group.SetLimit(16)
+	for _, id := range l.created {
+		group.Go(func() error {
+			_, err := l.live.cancelAnalysis(ctx, id)
+			if refused := (*apiError)(nil); errors.As(err, &refused) && refused.Code == "analysis_not_cancelable" {
+				return nil
+			}
+			return err
+		})
+	}
+	require.NoError(b, group.Wait())
+	l.created = nil
+}
