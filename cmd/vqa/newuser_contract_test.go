@@ -1,0 +1,66 @@
+package main_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// clientTimeout bounds a client: it asks the real engine a few times.
+const clientTimeout = 3 * time.Minute
+
+// TestNewUser lets programs use a fresh service as somebody does who knows its address and
+// its documents only: the TypeScript client, the blocks of the quickstart, the tour. They
+// share the service, whose caps per address are out of the way.
+func TestNewUser(t *testing.T) {
+	t.Parallel()
+	s := ownService(t, "VQA_SANDBOX_PER_IP=100", "VQA_UPGRADE_PER_IP=100")
+	t.Run("TypeScriptClient", s.typeScriptClient)
+	t.Run("Quickstart", s.quickstart)
+	t.Run("Tour", s.tour)
+}
+
+// typeScriptClient compiles the generated client as strictly as the compiler can and runs
+// its test of the main flow.
+func (s *service) typeScriptClient(t *testing.T) {
+	folder := typeScript(t)
+	s.program(t, folder, []string{
+		"VQA_API_KEY=" + s.newKey(t, "--grant-seconds", "100").APIKey, "VQA_CLIP=" + clip(t, signsClip),
+	}, "node", "--test", "dist/test/main-flow.test.js")
+}
+
+// typeScript compiles the TypeScript client and returns its folder.
+func typeScript(t *testing.T) string {
+	t.Helper()
+	folder, err := filepath.Abs(filepath.Join(root, "handlers/httpapi/clients/typescript"))
+	require.NoError(t, err)
+	runProgram(t, folder, nil, "npm", "run", "--silent", "build")
+	return folder
+}
+
+// program runs a client of the service in a folder, with VQA_BASE_URL and more environment,
+// and returns what it printed.
+func (s *service) program(t *testing.T, folder string, settings []string, name string, args ...string) string {
+	t.Helper()
+	return runProgram(t, folder, append(settings, "VQA_BASE_URL=http://"+s.addr), name, args...)
+}
+
+// runProgram runs a program to a good end and returns what it printed.
+func runProgram(t *testing.T, folder string, settings []string, name string, args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), clientTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), settings...)
+	cmd.WaitDelay = time.Second // what it started may hold its output
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s %s:\n%s", name, strings.Join(args, " "), out)
+	return string(out)
+}
