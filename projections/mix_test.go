@@ -49,7 +49,7 @@ func (c *client) step(ctx context.Context) error {
 	}
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
-		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal, c.mint, c.signIn,
+		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal, c.mint, c.signIn, c.claimKey,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -99,6 +99,32 @@ func (c *client) mint(ctx context.Context) error {
 // signIn lets one of a few people sign in, who may have done so before.
 func (c *client) signIn(ctx context.Context) error {
 	_, err := c.SignIn(ctx, "https://id.example", fmt.Sprint(c.name, c.rand.IntN(3)), "req")
+	return err
+}
+
+// claimKey asks for a key, and mostly goes on: a person misses the code, decides, and the
+// program collects.
+func (c *client) claimKey(ctx context.Context) error {
+	requested, err := c.RequestDeviceCode(ctx, command.Caller{RequestID: "req"}, fmt.Sprintf("address %s %d", c.name, c.rand.IntN(3)))
+	if err != nil {
+		return err
+	}
+	person, hash := pick(c.rand, c.callers), account.HashSecret(requested.DeviceCode)
+	switch c.rand.IntN(4) {
+	case 0:
+		return c.EnterUserCode(ctx, person, false)
+	case 1:
+		return c.DenyDeviceCode(ctx, person, hash)
+	case 2:
+		return c.ApproveDeviceCode(ctx, person, hash)
+	}
+	if err := c.ApproveDeviceCode(ctx, person, hash); err != nil {
+		return err
+	}
+	key, err := c.CollectKey(ctx, hash, person.AccountID, "req")
+	if err == nil {
+		c.keys = append(c.keys, key)
+	}
 	return err
 }
 
