@@ -97,7 +97,9 @@ func (s *session) find(ctx context.Context, at string) (*client, error) {
 	if quiet.LogLevel == "info" {
 		quiet.LogLevel = "error"
 	}
-	own, err := startServer(ctx, s.config, newLogger(s.notices, quiet))
+	single := s.config
+	single.Demo = false // one command is no time to draw
+	own, err := startServer(ctx, single, newLogger(s.notices, quiet))
 	if err != nil {
 		return nil, err
 	}

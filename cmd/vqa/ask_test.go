@@ -33,6 +33,7 @@ func toolConfig(t *testing.T) config {
 	c, err := env.ParseAsWithOptions[config](env.Options{Environment: map[string]string{
 		"VQA_ADDR": addr, "VQA_PUBLIC_URL": "http://" + addr, "VQA_DATA_DIR": t.TempDir(),
 		"VQA_DATABASE_URL": storetest.Database(t, migrations.Up, migrations.Version()), "VQA_LOG_LEVEL": "error",
+		"VQA_DEMO": "false",
 	}})
 	require.NoError(t, err)
 	require.NoError(t, c.check())

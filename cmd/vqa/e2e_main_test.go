@@ -103,7 +103,8 @@ func newService(settings ...string) (*service, error) {
 			s.env = append(s.env, v)
 		}
 	}
-	s.env = append(s.env, "VQA_ADDR="+s.addr, "VQA_DATA_DIR="+dir)
+	// Drawing and asking would take the cores from every test; that of the demos asks for it.
+	s.env = append(s.env, "VQA_ADDR="+s.addr, "VQA_DATA_DIR="+dir, "VQA_DEMO=false")
 	s.env = append(s.env, settings...)
 	return s, listener.Close()
 }

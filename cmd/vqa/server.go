@@ -199,6 +199,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		Windows: s.windows, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
 		Rates:    httpapi.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
+		Demos: s.demos(),
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,
 			CardGrantSeconds: c.CardGrantSeconds, AutoRefillThresholdSeconds: c.AutoRefillThresholdS,
@@ -252,6 +253,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
+	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	s.work("the HTTP server", func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"context"
+
+	"vqa/handlers/httpapi"
+	"vqa/handlers/jobs"
+	"vqa/handlers/media/demo"
+)
+
+// demos are the demo videos as the HTTP edge shows them.
+func (s *server) demos() httpapi.Demos {
+	if !s.config.Demo {
+		return httpapi.Demos{}
+	}
+	return httpapi.Demos{Scenes: demo.Scenes(), Files: s.objects}
+}
+
+// makeDemos makes the demo videos, unless they are not wanted, and returns when all is
+// there.
+func (s *server) makeDemos(ctx context.Context) {
+	if !s.config.Demo {
+		return
+	}
+	d := jobs.Demos{
+		Scenes: demo.Scenes(), Commands: s.commands, Studio: &demo.Studio{Objects: s.objects, Prober: s.intake.Prober},
+		Read: s.resources, Wake: s.feed.Watch, Log: s.log,
+	}
+	d.Run(ctx)
+}
