@@ -131,12 +131,3 @@ func (w LegacyWindow) Check(k Key, now time.Time) error {
 	}
 	return nil
 }
-
-// DeprecatedSince is when a legacy key became deprecated: at the announcement, or before
-// one when it was taken over into this service.
-func (w LegacyWindow) DeprecatedSince(k Key) time.Time {
-	if w.AnnouncedAt.IsZero() {
-		return k.IssuedAt
-	}
-	return w.AnnouncedAt
-}

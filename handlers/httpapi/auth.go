@@ -95,11 +95,6 @@ func (e *edge) callerOfToken(ctx context.Context, x *exchange, secret string) (c
 	return caller, nil
 }
 
-// useKey refuses a key that does not open the door now, also when a token stands for it.
-func (e *edge) useKey(_ *exchange, key account.Key) error {
-	return key.Check(e.Service.Now())
-}
-
 func keyCaller(key account.Key, requestID string) command.Caller {
 	return command.Caller{
 		AccountID: key.AccountID, KeyID: key.ID, Livemode: key.Livemode(), Tier: key.Tier, Scopes: key.Scopes, RequestID: requestID,

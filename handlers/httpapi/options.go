@@ -26,6 +26,10 @@ import (
 type Resources interface {
 	// Key finds the API key of a secret's hash, whatever its state.
 	Key(ctx context.Context, secretHash string) (account.Key, bool, error)
+	// OwnKey finds an API key of the tenant, and Keys lists them newest first; ended ones
+	// too.
+	OwnKey(ctx context.Context, t resources.Tenant, id string) (account.Key, error)
+	Keys(ctx context.Context, t resources.Tenant, p projections.Page) ([]account.Key, bool, error)
 	// ClientToken finds the client token of a secret's hash with the key that minted it,
 	// whatever the state of either.
 	ClientToken(ctx context.Context, secretHash string) (account.ClientToken, account.Key, bool, error)
@@ -117,6 +121,11 @@ type Options struct {
 	// Wake subscribes to "something changed": the channel may miss signals, never
 	// the last one. The function ends the subscription.
 	Wake func() (<-chan struct{}, func())
+	// LegacyKeys is how long keys of the old form are good; no end by default.
+	LegacyKeys account.LegacyWindow
+	// KeyUsed is told of every key that opens the door, and must not block; nil when
+	// nobody wants to know.
+	KeyUsed func(k account.Key, requestID string)
 	// Sessions verifies first-party sessions; nil when none are accepted.
 	Sessions *Sessions
 	// PublicURL is the address under which clients reach the service, without a

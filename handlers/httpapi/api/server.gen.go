@@ -1830,6 +1830,12 @@ type ClaimDecision struct {
 // ClaimDecisionDecision defines model for ClaimDecision.Decision.
 type ClaimDecisionDecision string
 
+// ClaimFlow How to get a billed key; only where first-party sessions are configured.
+type ClaimFlow struct {
+	ClaimUrl     string `json:"claim_url"`
+	Instructions string `json:"instructions"`
+}
+
 // ClientScope A write scope brings its read scope.
 type ClientScope string
 
@@ -2720,10 +2726,7 @@ type UpgradedKey struct {
 	ApiKey string `json:"api_key"`
 
 	// ClaimFlow How to get a billed key; only where first-party sessions are configured.
-	ClaimFlow *struct {
-		ClaimUrl     string `json:"claim_url"`
-		Instructions string `json:"instructions"`
-	} `json:"claim_flow,omitempty"`
+	ClaimFlow *ClaimFlow `json:"claim_flow,omitempty"`
 
 	// ExpiresAt The end of 30 idle days; every use moves it on.
 	ExpiresAt    time.Time       `json:"expires_at"`
@@ -10168,6 +10171,20 @@ func (response GetDeviceCode404JSONResponse) VisitGetDeviceCodeResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type GetDeviceCode409JSONResponse struct{ ConflictJSONResponse }
+
+func (response GetDeviceCode409JSONResponse) VisitGetDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }

@@ -605,7 +605,7 @@ export interface paths {
          * Poll a request for a billed live key
          * @description `pending` until the user approves. The poll that first sees the approval carries `api_key`, once, with status `consumed`;
          *     after that, and when the request expired or was refused, the answer is 410 `device_code_expired`. Polling faster than
-         *     `poll_interval` is 429 `rate_limit_exceeded`.
+         *     `poll_interval` is 429 `rate_limit_exceeded`. 409 `resource_conflict` while the account that approved has as many keys as it may.
          */
         get: operations["getDeviceCode"];
         put?: never;
@@ -1400,12 +1400,13 @@ export interface components {
             /** Format: int64 */
             grant_seconds: number;
             note?: string;
-            /** @description How to get a billed key; only where first-party sessions are configured. */
-            claim_flow?: {
-                /** Format: uri */
-                claim_url: string;
-                instructions: string;
-            };
+            claim_flow?: components["schemas"]["ClaimFlow"];
+        };
+        /** @description How to get a billed key; only where first-party sessions are configured. */
+        ClaimFlow: {
+            /** Format: uri */
+            claim_url: string;
+            instructions: string;
         };
         DeviceCodeRequest: {
             /** @enum {string} */
@@ -4550,6 +4551,7 @@ export interface operations {
                 };
             };
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             410: components["responses"]["Gone"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

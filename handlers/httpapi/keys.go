@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"context"
+	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/handlers/command"
+	"vqa/handlers/httpapi/api"
+)
+
+// useKey refuses a key that does not open the door now, also when a client token stands
+// for it, and notes the use of one that does. The holder of a legacy key is told that it
+// is deprecated. Errors: invalid_api_key for a legacy key whose window is over,
+// key_revoked, key_expired, account_restricted.
+func (e *edge) useKey(x *exchange, key account.Key) error {
+	now := e.Service.Now()
+	if err := e.LegacyKeys.Check(key, now); err != nil {
+		return err
+	}
+	if err := key.Check(now); err != nil {
+		return err
+	}
+	if key.Legacy {
+		end, known := e.LegacyKeys.End()
+		if !known {
+			end = time.Time{}
+		}
+		e.server.deprecations.tell(x.response.Header(), deprecatedKey, end)
+	}
+	if e.KeyUsed != nil {
+		e.KeyUsed(key, x.requestID)
+	}
+	return nil
+}
+
+// ListApiKeys answers GET /v1/api-keys.
+func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) {
+	p, v := r.Params, &verdict{}
+	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Key, v)
+	if err := v.err(); err != nil {
+		return nil, err
+	}
+	keys, more, err := s.Resources.Keys(ctx, exchangeOf(ctx).tenant(), page)
+	if err != nil {
+		return nil, err
+	}
+	list := api.ApiKeyList{Object: api.ApiKeyListObjectList, Data: make([]api.ApiKey, len(keys)), HasMore: more}
+	for i, k := range keys {
+		list.Data[i] = s.renderKey(k)
+	}
+	return api.ListApiKeys200JSONResponse(list), nil
+}
+
+// CreateApiKey answers POST /v1/api-keys; the body was checked before.
+func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObject) (api.CreateApiKeyResponseObject, error) {
+	var scopes []string
+	if r.Body.Scopes != nil {
+		for _, scope := range *r.Body.Scopes {
+			scopes = append(scopes, string(scope))
+		}
+	}
+	minted, err := s.Service.MintKey(ctx, exchangeOf(ctx).caller, r.Body.Name, scopes)
+	if err != nil {
+		return nil, err
+	}
+	return api.CreateApiKey201JSONResponse(s.renderIssuedKey(minted)), nil
+}
+
+// GetApiKey answers GET /v1/api-keys/{id}.
+func (s *server) GetApiKey(ctx context.Context, r api.GetApiKeyRequestObject) (api.GetApiKeyResponseObject, error) {
+	if !id.Valid(id.Key, r.Id) {
+		return nil, fault.NotFound()
+	}
+	k, err := s.Resources.OwnKey(ctx, exchangeOf(ctx).tenant(), r.Id)
+	if err != nil {
+		return nil, err
+	}
+	return api.GetApiKey200JSONResponse(s.renderKey(k)), nil
+}
+
+// RevokeApiKey answers DELETE /v1/api-keys/{id}.
+func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObject) (api.RevokeApiKeyResponseObject, error) {
+	if !id.Valid(id.Key, r.Id) {
+		return nil, fault.NotFound()
+	}
+	if err := s.Service.RevokeOwnKey(ctx, exchangeOf(ctx).caller, r.Id); err != nil {
+		return nil, err
+	}
+	return api.RevokeApiKey200JSONResponse{Id: r.Id, Object: api.DeletedApiKeyObjectApiKey, Deleted: true}, nil
+}
+
+// RotateApiKey answers POST /v1/api-keys/{id}/rotate; no body is an empty one.
+func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObject) (api.RotateApiKeyResponseObject, error) {
+	if !id.Valid(id.Key, r.Id) {
+		return nil, fault.NotFound()
+	}
+	revokeOld := r.Body != nil && r.Body.RevokeOld != nil && *r.Body.RevokeOld
+	minted, err := s.Service.RotateKey(ctx, exchangeOf(ctx).caller, r.Id, revokeOld)
+	if err != nil {
+		return nil, err
+	}
+	return api.RotateApiKey201JSONResponse(s.renderIssuedKey(minted)), nil
+}
+
+// renderKey makes the resource of a key, which never holds its secret.
+func (s *server) renderKey(k account.Key) api.ApiKey {
+	now := s.Service.Now()
+	out := api.ApiKey{
+		Id: k.ID, Object: api.ApiKeyObjectApiKey, Livemode: k.Livemode(), Status: api.ApiKeyStatusActive, Name: k.Name,
+		Mode: api.ApiKeyMode(k.Mode), Tier: api.ApiKeyTier(k.Tier), Hint: k.Hint, Legacy: k.Legacy, CreatedAt: stamp(k.IssuedAt),
+		ExpiresAt: stampOf(k.ExpiresAt), LastUsedAt: stampOf(k.LastUsedAt), RevokedAt: stampOf(k.RevokedAt),
+	}
+	switch {
+	case fault.Has(k.Ended(now), fault.KeyRevoked):
+		out.Status = api.ApiKeyStatusRevoked
+	case k.Ended(now) != nil || s.LegacyKeys.Check(k, now) != nil:
+		out.Status = api.ApiKeyStatusExpired
+	}
+	if end, known := s.LegacyKeys.End(); k.Legacy && known && (k.ExpiresAt == nil || end.Before(*k.ExpiresAt)) {
+		out.ExpiresAt = stampOf(&end)
+	}
+	if k.RotatedFrom != "" {
+		out.RotatedFrom = &k.RotatedFrom
+	}
+	scopes := k.Scopes
+	if scopes == nil {
+		scopes = account.Scopes()
+	}
+	out.Scopes = make([]api.Scope, len(scopes))
+	for i, scope := range scopes {
+		out.Scopes[i] = api.Scope(scope)
+	}
+	return out
+}
+
+// renderIssuedKey is renderKey with the one showing of the secret.
+func (s *server) renderIssuedKey(m command.MintedKey) api.IssuedApiKey {
+	k := s.renderKey(m.Key)
+	return api.IssuedApiKey{
+		Id: k.Id, Object: api.IssuedApiKeyObjectApiKey, Livemode: k.Livemode, Status: api.IssuedApiKeyStatus(k.Status), ApiKey: m.Secret,
+		CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, Hint: k.Hint, LastUsedAt: k.LastUsedAt, Legacy: k.Legacy,
+		Mode: api.IssuedApiKeyMode(k.Mode), Name: k.Name, RevokedAt: k.RevokedAt, RotatedFrom: k.RotatedFrom, Scopes: k.Scopes,
+		Tier: api.IssuedApiKeyTier(k.Tier),
+	}
+}
