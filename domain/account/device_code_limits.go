@@ -63,7 +63,7 @@ func DecideClaim(a ClaimAddress, c RequestClaim, now time.Time) ([]ClaimRequeste
 	held := a.without(c.Closed, now)
 	if len(held) >= MaxOpenClaims {
 		return nil, fault.Newf(fault.RateLimitExceeded, "At most %d key requests may be open at once.", MaxOpenClaims).
-			WithRetryAfter(wholeSeconds(held[0].ExpiresAt.Sub(now)))
+			WithRetryAfter(secondsUntil(held[0].ExpiresAt, now))
 	}
 	return []ClaimRequested{{
 		AddressHash: c.AddressHash, CodeHash: c.CodeHash, ExpiresAt: now.Add(DeviceCodeLife), Closed: c.Closed, At: now,
@@ -106,34 +106,20 @@ type EnterUserCode struct {
 
 // EvolveGuesses folds one event into the guesses.
 func EvolveGuesses(g ClaimGuesses, e UserCodeMissed) ClaimGuesses {
-	return ClaimGuesses{MissedAt: append(g.within(e.At), e.At)}
+	return ClaimGuesses{MissedAt: append(within(g.MissedAt, MissedCodesWindow, e.At), e.At)}
 }
 
 // DecideUserCode records a miss. Past the cap every try is refused with
 // rate_limit_exceeded, a right code as well as a wrong one, so that the answer tells
 // nothing.
 func DecideUserCode(g ClaimGuesses, c EnterUserCode, now time.Time) ([]UserCodeMissed, error) {
-	missed := g.within(now)
+	missed := within(g.MissedAt, MissedCodesWindow, now)
 	if len(missed) >= MaxMissedCodes {
 		return nil, fault.New(fault.RateLimitExceeded, "Too many wrong codes.").
-			WithRetryAfter(wholeSeconds(missed[0].Add(MissedCodesWindow).Sub(now)))
+			WithRetryAfter(secondsUntil(missed[0].Add(MissedCodesWindow), now))
 	}
 	if c.Known {
 		return nil, nil
 	}
 	return []UserCodeMissed{{AccountID: c.AccountID, At: now}}, nil
 }
-
-// within are the misses in the window before a time, in a list of its own.
-func (g ClaimGuesses) within(now time.Time) []time.Time {
-	var missed []time.Time
-	for _, at := range g.MissedAt {
-		if now.Sub(at) < MissedCodesWindow {
-			missed = append(missed, at)
-		}
-	}
-	return missed
-}
-
-// wholeSeconds rounds up.
-func wholeSeconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }

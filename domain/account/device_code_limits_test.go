@@ -71,12 +71,12 @@ func TestClaimsOfAnAddress(t *testing.T) {
 		after       time.Duration
 		retryAfterS int
 	}{
-		"the eleventh":                    {nil, time.Minute, 14 * 60},
+		"the eleventh":                    {nil, time.Minute, 14*60 + 1},
 		"half a second is rounded up":     {nil, time.Minute + time.Second/2, 14 * 60},
 		"a nanosecond before the end":     {nil, account.DeviceCodeLife - 1, 1},
 		"at the end":                      {nil, account.DeviceCodeLife, 0},
 		"one was decided":                 {[]string{"3"}, 0, 0},
-		"a code of others frees no place": {[]string{"x"}, time.Minute, 14 * 60},
+		"a code of others frees no place": {[]string{"x"}, time.Minute, 14*60 + 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -112,7 +112,7 @@ func TestMissedUserCodes(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		_, err := account.DecideUserCode(g, account.EnterUserCode{AccountID: "acct_1", Known: known}, at)
 		require.True(t, fault.Has(err, fault.RateLimitExceeded), "a refusal tells nothing of the code")
-		require.Equal(t, 15*60-10, fault.Of(err).RetryAfterS)
+		require.Equal(t, 15*60-10+1, fault.Of(err).RetryAfterS)
 	}
 	events, err := account.DecideUserCode(g, account.EnterUserCode{Known: false}, scenario.Now.Add(account.MissedCodesWindow))
 	require.NoError(t, err, "the first miss left the window")

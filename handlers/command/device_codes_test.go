@@ -198,7 +198,7 @@ func TestOpenClaimsOfAnAddress(t *testing.T) {
 	w.requireUnchanged(func() {
 		err := request(0)
 		requireFault(t, err, fault.RateLimitExceeded)
-		require.Equal(t, 15*60, fault.Of(err).RetryAfterS)
+		require.Equal(t, 15*60+1, fault.Of(err).RetryAfterS)
 	})
 	w.clock.advance(account.DeviceCodeLife)
 	require.NoError(t, request(0))
@@ -217,6 +217,31 @@ func TestWrongUserCodes(t *testing.T) {
 	})
 	w.clock.advance(account.MissedCodesWindow)
 	require.NoError(t, w.EnterUserCode(t.Context(), caller, true))
+}
+
+// TestAFullAccountCollectsLater: an approval waits until the account has room for a key.
+func TestAFullAccountCollectsLater(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	approver := w.account(0)
+	_, hash := w.claimOf("address")
+	require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash))
+	spare := ""
+	for {
+		key, err := w.IssueKey(t.Context(), NewKey{AccountID: approver.AccountID, Mode: account.Live, Operator: "jo"})
+		if err != nil {
+			requireFault(t, err, fault.ResourceConflict)
+			break
+		}
+		spare = key.KeyID
+	}
+	w.requireUnchanged(func() {
+		_, err := w.CollectKey(t.Context(), hash, approver.AccountID, "req_1")
+		requireFault(t, err, fault.ResourceConflict)
+	})
+	require.NoError(t, w.RevokeKey(t.Context(), approver.AccountID, spare, "jo", ""))
+	_, err := w.CollectKey(t.Context(), hash, approver.AccountID, "req_1")
+	require.NoError(t, err)
 }
 
 func TestCodesNeedEntropy(t *testing.T) {
