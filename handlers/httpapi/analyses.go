@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
@@ -83,7 +84,7 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	if err != nil {
 		return nil, err
 	}
-	x.usedModel(c.Model, plan.Analysis.Model)
+	s.usedModel(x, c.Model, plan.Analysis.Model)
 	if c.ValidateOnly {
 		x.nothingStored = true
 		var out api.AnalysisOrPreview
@@ -150,9 +151,12 @@ func webhookOverride(w *api.WebhookOverride) *analysis.Webhook {
 	return out
 }
 
-// usedModel notes when a request named its model by a deprecated alias.
-func (x *exchange) usedModel(asked, canonical string) {
-	x.modelAlias = asked != "" && asked != canonical && !strings.EqualFold(asked, model.Latest)
+// usedModel says so when a request named its model by a deprecated alias.
+func (s *server) usedModel(x *exchange, asked, canonical string) {
+	if asked == "" || strings.EqualFold(asked, canonical) || strings.EqualFold(asked, model.Latest) {
+		return
+	}
+	s.deprecations.tell(x.response.Header(), deprecatedModel, time.Time{})
 }
 
 // RerunAnalysis answers POST /v1/analyses/{id}/rerun.

@@ -24,7 +24,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	if err != nil {
 		return nil, err
 	}
-	x.usedModel(c.Model, batch.Analyses[0].Analysis.Model)
+	s.usedModel(x, c.Model, batch.Analyses[0].Analysis.Model)
 	if c.ValidateOnly {
 		x.nothingStored = true
 		return api.CreateAnalysisBatch200JSONResponse(s.renderBatchPreview(batch)), nil

@@ -117,6 +117,13 @@ func TestWhatIsDeprecatedSaysSo(t *testing.T) {
 	require.Equal(t, "@1795219200", usage.Header.Get("Deprecation"))
 	require.Contains(t, usage.Header.Get("Link"), w.url+`/docs/changelog#usage-flat-fields>; rel="deprecation"`)
 	require.Empty(t, c.do(http.MethodGet, "/v1/credits", "").Header.Get("Deprecation"))
+	videoID := c.ready()
+	for name, deprecated := range map[string]bool{"sight-0": true, "SIGHT-0": true, "sight-1": false, "latest": false} {
+		got := c.do(http.MethodPost, "/v1/analyses",
+			`{"video_id": "`+videoID+`", "prompt": "Is there a dog?", "validate_only": true, "model": "`+name+`"}`)
+		require.Equal(t, http.StatusOK, got.StatusCode, string(got.raw))
+		require.Equal(t, deprecated, strings.Contains(got.Header.Get("Link"), "/docs/changelog#model-aliases"), name)
+	}
 }
 
 // TestIndexListsEverySurface: what anyone may read without a parameter is in the index.
@@ -132,7 +139,7 @@ func TestIndexListsEverySurface(t *testing.T) {
 	}
 	for _, surface := range []string{
 		"/v1/openapi.json", "/v1/errors", "/v1/changelog", "/v1/models", "/v1/test-fixture", "/v1/demo-videos", "/v1/credit-pricing",
-		"/v1/schemas/compiled-query.json", "/.well-known/vqa-ledger-keys.json", "/v1/sandbox", "/v1/parse", "/docs", "/docs/errors",
+		"/v1/schemas/compiled-query.json", "/.well-known/vqa-ledger-keys.json", "/v1/sandbox", "/docs", "/docs/errors",
 		"/docs/questions", "/docs/changelog", "/docs/quickstart", "/robots.txt", "/healthz", "/readyz", "/metrics",
 	} {
 		require.True(t, listed[surface], surface)

@@ -29,8 +29,6 @@ type exchange struct {
 	// nothingStored is set when the response must not answer a later request with
 	// the same Idempotency-Key, because nothing was carried out.
 	nothingStored bool
-	// modelAlias is set when the request named its model by a deprecated alias.
-	modelAlias bool
 	// head is true for a HEAD, which is carried out as the GET that request is.
 	head     bool
 	request  *http.Request
