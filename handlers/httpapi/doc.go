@@ -11,6 +11,7 @@
 //	body.go         the body against the contract, then the rules of its operation
 //	api             parameter binding; parameters.go has the rules it lacks
 //	analyses.go, …  the use case or reader of the operation; follow.go waits for changes
+//	claim.go        the page on which a person approves a key; claim_form.go has its form
 //	render.go       state -> resource
 //	errors.go       fault -> error envelope; nothing else writes an error
 //
@@ -26,7 +27,11 @@
 //     for one of them (prompt_empty, video_too_large, …) wins over
 //     validation_failed; errors[] lists all of them in either case.
 //   - An id of another account reads exactly as an unknown one.
-//   - Secrets, headers and query strings are never logged.
+//   - Secrets, headers and query strings are never logged; a path that holds a secret
+//     is logged as its pattern.
+//   - The claim page takes a cookie, and so trusts no request for it: a form must come
+//     from this origin and carry a token bound to account and code. No script runs on
+//     the page, and no other site frames it.
 //
 // It may import domain, handlers/command, handlers/media/objects (the signed URLs
 // that a resource carries), the projections' readers and chi. It never sees SQL.
