@@ -220,9 +220,11 @@ func renderCredits(b credit.State, transactions []ledger.Transaction, more bool)
 	return out
 }
 
-// renderHolds lists the open holds, newest first.
+// renderHolds lists the open holds, newest first. Those of 0 seconds, which only count as
+// active work, reserve nothing.
 func renderHolds(holds credit.Holds) []api.Hold {
 	open := slices.SortedFunc(holds.All(), func(a, b credit.OpenHold) int { return strings.Compare(b.ID, a.ID) })
+	open = slices.DeleteFunc(open, func(h credit.OpenHold) bool { return h.Seconds == 0 })
 	out := make([]api.Hold, len(open))
 	for i, h := range open {
 		out[i] = api.Hold{

@@ -1,0 +1,104 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/handlers/command"
+)
+
+// page reads one page of analyses.
+func (c *client) page(query string) (ids []string, more bool) {
+	c.w.t.Helper()
+	got := c.do(http.MethodGet, "/v1/analyses?"+query, "")
+	require.Equal(c.w.t, http.StatusOK, got.StatusCode, string(got.raw))
+	for _, item := range got.at("data").([]any) {
+		ids = append(ids, item.(map[string]any)["id"].(string))
+	}
+	return ids, got.at("has_more").(bool)
+}
+
+// TestPagingWhileOthersInsert pages in both directions while three clients create
+// analyses, which come at the front of the list: backwards in time a reader sees what was
+// there when it began, each once; forwards it sees all that comes, each once; and
+// has_more is false only at the end.
+func TestPagingWhileOthersInsert(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.tester()
+	const before, writers, each = 30, 3, 25
+	// Commands stand for clients here: the rate of one key would end the test.
+	caller := command.Caller{AccountID: c.key.AccountID, KeyID: c.key.KeyID, RequestID: "req_test"}
+	create := func(ctx context.Context, i int) error {
+		prompt := fmt.Sprintf("Is there a ball number %d?", i)
+		_, err := w.service.CreateAnalysis(ctx, caller, command.CreateAnalysis{VideoID: c.key.FixtureVideoID, Prompt: &prompt})
+		return err
+	}
+	for i := range before {
+		require.NoError(t, create(t.Context(), i))
+	}
+	there, more := c.page("limit=100")
+	require.Len(t, there, before)
+	require.False(t, more)
+
+	failures := make(chan error, writers*each)
+	var inserting sync.WaitGroup
+	for writer := range writers {
+		inserting.Go(func() {
+			for i := range each {
+				if err := create(context.WithoutCancel(t.Context()), 1000*writer+i); err != nil {
+					failures <- err
+				}
+			}
+		})
+	}
+	// Backwards in time, from the newest of the beginning.
+	var seen []string
+	for cursor, more := there[0], true; more; cursor = seen[len(seen)-1] {
+		var ids []string
+		ids, more = c.page("limit=4&starting_after=" + cursor)
+		require.NotEmpty(t, ids, "has_more was true and nothing came")
+		seen = append(seen, ids...)
+	}
+	require.Equal(t, there[1:], seen, "what was there, each once, whatever came meanwhile")
+
+	// Forwards, from the oldest of all, until the writers are done and nothing is left.
+	forward, cursor := []string{}, there[before-1]
+	for done := false; ; {
+		ids, more := c.page("limit=7&ending_before=" + cursor)
+		if len(ids) > 0 {
+			newestLast := slices.Clone(ids)
+			slices.Reverse(newestLast)
+			forward, cursor = append(forward, newestLast...), ids[0]
+		}
+		if more {
+			require.Len(t, ids, 7, "a page that is followed by more is full")
+			continue
+		}
+		if done {
+			break
+		}
+		inserting.Wait()
+		done = true
+	}
+	close(failures)
+	for err := range failures {
+		require.NoError(t, err)
+	}
+	var all []string
+	for cursor, more := "", true; more; cursor = "&starting_after=" + all[len(all)-1] {
+		var ids []string
+		ids, more = c.page("limit=50" + cursor)
+		all = append(all, ids...)
+	}
+	require.Len(t, all, before+writers*each)
+	oldestFirst := slices.Clone(all)
+	slices.Reverse(oldestFirst)
+	require.Equal(t, oldestFirst[1:], forward, "all that came, each once, in order")
+}
