@@ -4,15 +4,18 @@
 // # A request, read downwards
 //
 //	edge.go         request id, access log, panics, routing by the contract
-//	contract.go     the operation: its scope, its body, whether it is idempotent
-//	auth.go         who asks, and whether the operation is in the key's scopes
-//	idempotency.go  whether the request was carried out before
+//	contract.go     the operation: its scope, its parameters, its body
+//	cors.go         whether a page of another origin may ask
+//	auth.go         who asks, and whether the operation is open to them
+//	limits.go       how many requests they made in the last minute, over all nodes
+//	parameters.go   the query and the headers against the contract
+//	idempotency.go  whether the request was carried out before, or runs just now
 //	json.go         the body as strict JSON
 //	body.go         the body against the contract, then the rules of its operation
-//	api             parameter binding; parameters.go has the rules it lacks
+//	api             parameter binding
 //	analyses.go, …  the use case or reader of the operation; follow.go waits for changes
-//	claim.go        the page on which a person approves a key; claim_form.go has its form
 //	render.go       state -> resource
+//	etag.go         whether the client has the response already
 //	errors.go       fault -> error envelope; nothing else writes an error
 //
 // # Guarantees
@@ -23,10 +26,17 @@
 //   - Every response carries X-Request-Id, and every response outside 2xx is the
 //     envelope of the contract with a code of the closed registry. What went wrong
 //     inside is logged and never shown.
-//   - All violations of a body are reported at once. A code that the contract names
-//     for one of them (prompt_empty, video_too_large, …) wins over
-//     validation_failed; errors[] lists all of them in either case.
-//   - An id of another account reads exactly as an unknown one.
+//   - Every response says how many requests are left, and each 429 and 503 when to come
+//     again. Without a database a node counts alone.
+//   - Equal requests with one Idempotency-Key are carried out once, whatever nodes they
+//     come to; while one runs the others are told so.
+//   - All violations of the query, the headers and the body are reported at once. A code
+//     that the contract names for one of them (prompt_empty, video_too_large, …) wins
+//     over validation_failed; errors[] lists all of them in either case.
+//   - An id of another account reads exactly as an unknown one, and for a bound client
+//     token whatever lies beyond its video.
+//   - docs/authentication.md has the answer of every operation to every credential, as a
+//     test got it.
 //   - Secrets, headers and query strings are never logged; a path that holds a secret
 //     is logged as its pattern.
 //   - The claim page takes a cookie, and so trusts no request for it: a form must come

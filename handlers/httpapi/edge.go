@@ -83,6 +83,10 @@ func (e *edge) serve(x *exchange, r *http.Request) error {
 	if path == "" {
 		path = r.URL.Path
 	}
+	if r.Method == http.MethodOptions {
+		// A browser asks before a request that is counted itself.
+		_ = e.admit(x, r, exempt)
+	}
 	if e.preflight(x.response, r, path) {
 		return nil
 	}
