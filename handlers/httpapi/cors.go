@@ -20,8 +20,8 @@ const (
 // whoever looks at it. Keys, credits and the claim page stay closed: a page that holds
 // an API key has lost it.
 func openToBrowsers(method string, op *operation) bool {
-	publicRead := op.public && !op.secretPath && method == http.MethodGet && strings.HasPrefix(op.path, "/v1/")
-	return op.product || publicRead
+	ofAPI := op.path == "/" || strings.HasPrefix(op.path, "/v1/") || strings.HasPrefix(op.path, "/.well-known/")
+	return op.product || op.public && !op.secretPath && method == http.MethodGet && ofAPI
 }
 
 // setCORS lets a page of another origin read the response of an open operation, errors
