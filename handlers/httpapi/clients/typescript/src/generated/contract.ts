@@ -2445,7 +2445,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2491,7 +2492,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2531,7 +2533,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2573,7 +2576,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2612,7 +2616,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2651,7 +2656,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2690,7 +2696,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2729,7 +2736,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2768,7 +2776,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2807,7 +2816,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2846,7 +2856,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2886,7 +2897,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2925,7 +2937,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2964,7 +2977,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2992,7 +3006,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3038,7 +3053,8 @@ export interface components {
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                 *     let in long before: a 429 says when.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3110,7 +3126,8 @@ export interface components {
          */
         RateLimitRemaining: number;
         /**
-         * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+         * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+         *     let in long before: a 429 says when.
          * @example 1795219260
          */
         RateLimitReset: number;
@@ -3179,7 +3196,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3223,7 +3241,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3265,7 +3284,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3310,7 +3330,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3352,7 +3373,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3394,7 +3416,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3436,7 +3459,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3478,7 +3502,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3526,7 +3551,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3574,7 +3600,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3621,7 +3648,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3672,7 +3700,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3713,7 +3742,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3757,7 +3787,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3801,7 +3832,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3848,7 +3880,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3893,7 +3926,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3937,7 +3971,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3981,7 +4016,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4011,7 +4047,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4056,7 +4093,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4107,7 +4145,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4137,7 +4176,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4190,7 +4230,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4236,7 +4277,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4293,7 +4335,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4341,7 +4384,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4389,7 +4433,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4437,7 +4482,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4487,7 +4533,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4540,7 +4587,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4589,7 +4637,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4638,7 +4687,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4698,7 +4748,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4750,7 +4801,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4806,7 +4858,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4861,7 +4914,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4919,7 +4973,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4974,7 +5029,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5036,7 +5092,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5095,7 +5152,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5152,7 +5210,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5207,7 +5266,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5262,7 +5322,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5334,7 +5395,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5399,7 +5461,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5463,7 +5526,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5494,7 +5558,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5560,7 +5625,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5589,7 +5655,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5649,7 +5716,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5704,7 +5772,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5766,7 +5835,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5825,7 +5895,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5877,7 +5948,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5942,7 +6014,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5993,7 +6066,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6047,7 +6121,8 @@ export interface operations {
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC.
+                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
+                     *     let in long before: a 429 says when.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
