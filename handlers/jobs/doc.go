@@ -22,6 +22,13 @@
 // Nodes may seal at the same time: each checkpoint names the one before and is appended
 // at the version it expects, so that one of two is refused and nothing forks.
 //
-// It may import domain, the contract of eventstore, handlers/command, handlers/react,
+// # Demo videos
+//
+// At the start each node draws the demo videos that the log has not, and asks their
+// questions, one at a time, in the last priority. The ids follow from the scene, the
+// question and the model, so that several nodes, or a second start, make nothing twice;
+// a new drawing or a new model has new ids and is asked anew.
+//
+// It may import domain, the contract of eventstore, handlers/command, handlers/media/demo, handlers/react,
 // the readers of projections, the contract of gpu and River. It never sees SQL.
 package jobs
