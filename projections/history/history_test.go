@@ -181,12 +181,12 @@ func outline(steps []*history.Step, indent string) string {
 
 const theOpening = `account.opened
 credit.granted grants -100 available +100 = 100
-account.key_issued
+account.key_issued@2
 `
 
 const theQuestion = `video.analysis_opened
 credit.held@2 available -40 held +40
-analysis.created
+analysis.created@2
   job analyze 1 discarded (the worker was lost)
     analysis.started
   job analyze 2 completed

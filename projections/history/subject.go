@@ -79,6 +79,8 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 			return r.mentioned(ctx, of) // the id of a hold
 		}
 		return s, err
+	case id.Batch:
+		return r.mentioned(ctx, of) // the last of its analyses
 	case id.Request:
 		return Subject{ID: of}, nil
 	default:
@@ -153,6 +155,8 @@ func streamsOf(of string) []eventstore.StreamID {
 		return []eventstore.StreamID{fold.Video.Stream(of)}
 	case id.Analysis:
 		return []eventstore.StreamID{fold.Analysis.Stream(of)}
+	case id.Incident:
+		return []eventstore.StreamID{fold.Incident.Stream(of)}
 	default:
 		return nil
 	}
