@@ -35,8 +35,9 @@ const closeTimeout = 20 * time.Second
 // adapters are the parts of the command service that only a server has; the tools
 // do without them.
 type adapters struct {
-	uploads  command.Uploads
-	capacity command.Capacity
+	uploads    command.Uploads
+	capacity   command.Capacity
+	identities command.Identities
 }
 
 // app is what every subcommand that touches the log works with. It may run beside a
@@ -102,10 +103,11 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
 		Incidents: a.resources,
-		Catalog:   catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity,
+		Catalog:   catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
 			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,
+			UpgradesPerAddress: c.UpgradePerIP, UpgradesPerDay: c.UpgradeGlobal, SignupGrantSeconds: c.SignupGrantSeconds,
 		},
 	})
 	// The pipeline ends with Close, not with the caller's context: what was accepted

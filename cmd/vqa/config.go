@@ -43,6 +43,8 @@ type config struct {
 	RateParse             int           `env:"VQA_RATE_PARSE" envDefault:"30" help:"parsed prompts per minute and address"`
 	QuotaSecondsPerMonth  int64         `env:"VQA_QUOTA_SECONDS_PER_MONTH" envDefault:"0" help:"seconds an account may process in a calendar month; 0 for no quota"`
 	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" help:"sandboxes per address in 24 hours"`
+	UpgradePerIP          int           `env:"VQA_UPGRADE_PER_IP" envDefault:"3" help:"upgrades per address in 24 hours"`
+	UpgradeGlobal         int           `env:"VQA_UPGRADE_GLOBAL" envDefault:"500" help:"upgrades of the whole service on one day in UTC"`
 
 	PricePerSecondCents  decimal.Decimal `env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" help:"price of a credit-second in US cents"`
 	SignupGrantSeconds   int64           `env:"VQA_SIGNUP_GRANT_SECONDS" envDefault:"6000" help:"grant of an upgraded account"`
@@ -55,6 +57,12 @@ type config struct {
 
 	SessionIssuer  string `env:"VQA_SESSION_ISSUER" help:"issuer of first-party sessions (claim iss, exact); none are accepted when empty"`
 	SessionKeysURL string `env:"VQA_SESSION_JWKS_URL" help:"https URL of the public keys (JWKS) that sessions are signed with"`
+
+	ForgeClientID       string `env:"VQA_FORGE_CLIENT_ID" help:"client id at the provider of identities that upgrades ask for; none is asked for when empty"`
+	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" help:"where the device flow of that provider begins"`
+	ForgeAccessTokenURL string `env:"VQA_FORGE_ACCESS_TOKEN_URL" help:"where its device flow is polled for a token"`
+	ForgeUserURL        string `env:"VQA_FORGE_USER_URL" help:"where a token is exchanged for its account, a JSON object with a numeric id"`
+	GAAnnouncedAt       string `env:"VQA_GA_ANNOUNCED_AT" help:"date on which general availability was announced: legacy keys end 12 months later; no end when empty"`
 
 	TrustedProxies []string `env:"VQA_TRUSTED_PROXIES" help:"addresses or CIDR blocks whose X-Forwarded-For counts"`
 	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
@@ -86,6 +94,7 @@ func (c config) check() error {
 		"VQA_MAX_CONCURRENT_ANALYSES": int64(c.MaxConcurrentAnalyses), "VQA_ANALYSIS_QUEUE_CAP": int64(c.AnalysisQueueCap),
 		"VQA_RATE_READS": int64(c.RateReads), "VQA_RATE_WRITES": int64(c.RateWrites),
 		"VQA_RATE_ANALYSES_CREATE": int64(c.RateAnalysesCreate), "VQA_RATE_PARSE": int64(c.RateParse),
+		"VQA_UPGRADE_PER_IP": int64(c.UpgradePerIP), "VQA_UPGRADE_GLOBAL": int64(c.UpgradeGlobal),
 		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP), "VQA_MAX_VIDEO_DURATION": int64(c.MaxVideoDuration),
 	} {
 		if n <= 0 {
@@ -95,10 +104,19 @@ func (c config) check() error {
 	if c.QuotaSecondsPerMonth < 0 {
 		return fmt.Errorf("configuration: VQA_QUOTA_SECONDS_PER_MONTH: must not be negative")
 	}
+	if c.SignupGrantSeconds < 0 {
+		return fmt.Errorf("configuration: VQA_SIGNUP_GRANT_SECONDS: must not be negative")
+	}
 	if c.BatchDiscountPct < 0 || c.BatchDiscountPct > 100 {
 		return fmt.Errorf("configuration: VQA_BATCH_DISCOUNT_PCT: must be 0 to 100")
 	}
 	if err := c.checkSessions(); err != nil {
+		return err
+	}
+	if err := c.checkForge(); err != nil {
+		return err
+	}
+	if _, err := c.legacyKeys(); err != nil {
 		return err
 	}
 	_, err := c.proxies()

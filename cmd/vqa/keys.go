@@ -21,8 +21,8 @@ import (
 )
 
 func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Hand out, list and revoke API keys"}
-	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand())
+	cmd := &cobra.Command{Use: "keys", Short: "Hand out, list and revoke API keys; restrict accounts"}
+	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand(), keysImportCommand(), keysRestrictCommand(), keysUnrestrictCommand())
 	return cmd
 }
 
@@ -209,6 +209,8 @@ func listKeys(s account.State, now time.Time) []listedKey {
 			status = "revoked"
 		case fault.Has(err, fault.KeyExpired):
 			status = "expired"
+		case err != nil:
+			status = "restricted"
 		}
 		out = append(out, listedKey{
 			KeyID: k.ID, Name: k.Name, Mode: k.Mode, Hint: k.Hint, Status: status,

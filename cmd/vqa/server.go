@@ -23,6 +23,7 @@ import (
 	"vqa/eventstore/feed"
 	"vqa/eventstore/postgres"
 	"vqa/gpu"
+	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/reference"
 	"vqa/handlers/jobs"
@@ -71,6 +72,7 @@ type server struct {
 	presence *postgres.Presence
 	sweeper  *jobs.Sweeper
 	sealer   *jobs.Sealer
+	keyUses  *command.KeyUses
 	http     *http.Server
 	listener net.Listener
 
@@ -104,7 +106,11 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.capacity = &jobs.Capacity{Engine: s.engine, Now: clock}
-	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: s.capacity}); err != nil {
+	identities, err := c.identities()
+	if err != nil {
+		return s, err
+	}
+	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: s.capacity, identities: identities}); err != nil {
 		return s, err
 	}
 	s.capacity.Queue = s.resources
@@ -189,6 +195,11 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	legacyKeys, err := c.legacyKeys()
+	if err != nil {
+		return nil, err
+	}
+	s.keyUses = command.NewKeyUses(s.commands, s.log)
 	renderer, err := s.renderer(c)
 	if err != nil {
 		return nil, err
@@ -206,6 +217,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 			AllowedPurchaseCents: c.AllowedPurchaseCents, CustomPurchaseEnabled: c.CustomPurchase,
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
+		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
 		Reference:      renderer,
 		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
@@ -254,6 +266,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
+	s.work("key uses", func() error { s.keyUses.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	s.work("the HTTP server", func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {

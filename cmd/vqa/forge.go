@@ -1,0 +1,63 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"vqa/handlers/command"
+	"vqa/handlers/identity"
+	"vqa/handlers/media/egress"
+)
+
+// checkForge refuses half a configuration of the identity check, and addresses on whose
+// way a token could be read. The allow list is the operator's word that one of them may
+// do without TLS, as on a test machine.
+func (c config) checkForge() error {
+	addresses := map[string]string{
+		"VQA_FORGE_DEVICE_CODE_URL": c.ForgeDeviceCodeURL, "VQA_FORGE_ACCESS_TOKEN_URL": c.ForgeAccessTokenURL, "VQA_FORGE_USER_URL": c.ForgeUserURL,
+	}
+	for name, address := range addresses {
+		switch {
+		case (c.ForgeClientID == "") != (address == ""):
+			return fmt.Errorf("configuration: VQA_FORGE_CLIENT_ID and %s: all four of VQA_FORGE_* or none", name)
+		case address == "":
+			continue
+		}
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" || u.User != nil || !c.mayReach(u) {
+			return fmt.Errorf("configuration: %s: %q is not an https URL, nor an http one of VQA_EGRESS_ALLOW", name, address)
+		}
+	}
+	return nil
+}
+
+func (c config) mayReach(u *url.URL) bool {
+	return u.Scheme == "https" || u.Scheme == "http" && slices.Contains(c.EgressAllow, net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "80")))
+}
+
+// identities is the identity check before an upgrade, or nil when there is none. The host
+// is the operator's choice, so that it may be one of a private network.
+func (c config) identities() (command.Identities, error) {
+	if c.ForgeClientID == "" {
+		return nil, nil
+	}
+	u, err := url.Parse(c.ForgeUserURL)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: VQA_FORGE_USER_URL: %w", err)
+	}
+	var out http.RoundTripper = &http.Transport{DisableKeepAlives: true}
+	if u.Scheme == "https" {
+		host := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
+		if out, err = egress.New(egress.Options{Allow: []string{host}, CAFile: c.EgressCAFile}); err != nil {
+			return nil, fmt.Errorf("the client for identities: %w", err)
+		}
+	}
+	return identity.New(identity.Options{
+		ClientID: c.ForgeClientID, DeviceCodeURL: c.ForgeDeviceCodeURL, AccessTokenURL: c.ForgeAccessTokenURL, UserURL: c.ForgeUserURL,
+		Transport: out,
+	})
+}
