@@ -212,3 +212,22 @@ func TestNoCodeInAnyEvent(t *testing.T) {
 		require.NotContains(t, string(data), secret)
 	}
 }
+
+// FuzzParseUserCode: what is taken for a user code is one, and stays the same one however
+// often it is shown and typed off.
+func FuzzParseUserCode(f *testing.F) {
+	for _, seed := range []string{"BCDF-GHJK", "bcdfghjk", " BCDF GHJK ", "BCDFGHJ", "BCDFGHJ\u017f", "--------"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, typed string) {
+		code, ok := account.ParseUserCode(typed)
+		if !ok {
+			require.Empty(t, code)
+			return
+		}
+		require.Regexp(t, `^[BCDFGHJKLMNPQRSTVWXZ]{8}$`, code)
+		again, ok := account.ParseUserCode(account.FormatUserCode(code))
+		require.True(t, ok)
+		require.Equal(t, code, again)
+	})
+}
