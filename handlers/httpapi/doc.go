@@ -43,6 +43,7 @@
 //     from this origin and carry a token bound to account and code. No script runs on
 //     the page, and no other site frames it.
 //
-// It may import domain, handlers/command, handlers/media/objects (the signed URLs
-// that a resource carries), the projections' readers and chi. It never sees SQL.
+// It may import domain, handlers/command, handlers/media/demo (the scenes that it lists),
+// handlers/media/objects (the signed URLs that a resource carries), the projections'
+// readers and chi. It never sees SQL.
 package httpapi

@@ -29,6 +29,7 @@
 // question and the model, so that several nodes, or a second start, make nothing twice;
 // a new drawing or a new model has new ids and is asked anew.
 //
-// It may import domain, the contract of eventstore, handlers/command, handlers/media/demo, handlers/react,
-// the readers of projections, the contract of gpu and River. It never sees SQL.
+// It may import domain, the contract of eventstore, handlers/command,
+// handlers/media/demo, handlers/react, the readers of projections, the contract of gpu
+// and River. It never sees SQL.
 package jobs

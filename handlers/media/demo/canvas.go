@@ -66,6 +66,10 @@ func (c canvas) soft(s shape, edge float64, p paint) {
 func (c canvas) blend(column, row int, t tone, cover float64) {
 	pix := c.Pix[c.PixOffset(column, row):]
 	share := t.alpha * cover
+	if share == 1 {
+		pix[0], pix[1], pix[2], pix[3] = uint8(t.r+0.5), uint8(t.g+0.5), uint8(t.b+0.5), 255
+		return
+	}
 	for i, v := range [3]float64{t.r, t.g, t.b} {
 		pix[i] = uint8(min(max(float64(pix[i])*(1-share)+v*share+0.5, 0), 255))
 	}
