@@ -198,9 +198,8 @@ func TestForgedForms(t *testing.T) {
 			return w.do(http.MethodPost, "/claim", "%zz", "Cookie", p.cookie, "Content-Type", "application/x-www-form-urlencoded")
 		}, 400, fault.ValidationFailed},
 	} {
-		t.Run(name, func(t *testing.T) {
-			w.refused(test.send(), test.status, test.code, "")
-		})
+		t.Log("a form", name)
+		w.refused(test.send(), test.status, test.code, "")
 	}
 	require.Equal(t, "pending", claim.poll().at("status"))
 	require.Equal(t, "pending", another.poll().at("status"))

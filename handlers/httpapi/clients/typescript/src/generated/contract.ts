@@ -579,7 +579,7 @@ export interface paths {
         /**
          * Ask for a billed live key
          * @description Send the user to `claim_url` and poll `GET /v1/keys/request/{code}` every `poll_interval` seconds. Works without a key. No
-         *     body is needed.
+         *     body is needed. At most 10 requests of one client address may be open (429 `rate_limit_exceeded`).
          */
         post: operations["requestDeviceCode"];
         delete?: never;
@@ -4541,6 +4541,16 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    /**
+                     * @example {
+                     *       "object": "device_code_request",
+                     *       "device_code": "3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+                     *       "claim_url": "https://api.example.com/claim?code=BCDF-GHJK",
+                     *       "expires_at": "2026-11-21T12:15:00Z",
+                     *       "poll_interval": 5,
+                     *       "instructions": "Send the user to claim_url."
+                     *     }
+                     */
                     "application/json": components["schemas"]["DeviceCodeRequest"];
                 };
             };
