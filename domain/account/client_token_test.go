@@ -69,6 +69,22 @@ func TestDecideClientToken(t *testing.T) {
 	})
 }
 
+func TestClientTokenTable(t *testing.T) {
+	t.Parallel()
+	first, err := account.DecideClientToken(account.ClientToken{}, mint(), scenario.Now)
+	require.NoError(t, err)
+	given := map[string][]account.ClientTokenMinted{"(none)": nil, "minted": first}
+	scenario.ReadTable(t, "client token").Check(t, []string{"(none)", "minted"}, []string{"Mint"},
+		func(t *testing.T, state, _ string) (string, string) {
+			token := tokens.Fold(given[state]...)
+			events, err := account.DecideClientToken(token, mint(), scenario.Now)
+			if token = tokens.Step(t, token, events...); token.ID == "" {
+				return "(none)", scenario.Outcome(events, err)
+			}
+			return "minted", scenario.Outcome(events, err)
+		})
+}
+
 // TestClientTokenViolationsAreAllNamed: a body is told everything that is wrong at once.
 func TestClientTokenViolationsAreAllNamed(t *testing.T) {
 	t.Parallel()

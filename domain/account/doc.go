@@ -44,6 +44,26 @@
 // the person's account at the provider of identities, which counts once, ever
 // (IdentityClaim).
 //
+// # The account of a person who signs in
+//
+//	owner  | command           | next      | event
+//	(none) | any               | person    | account.opened, account.signed_up
+//	person | SignUp            | unchanged | (none)
+//	person | SignUp by another | unchanged | refused with resource_conflict
+//	nobody | any               | unchanged | refused with resource_conflict
+//
+// Its id follows from the person (OwnedID), of whom only a digest is kept; "nobody" is
+// an account that an operator or a sandbox opened.
+//
+// # A client token
+//
+//	client token | command | next      | event
+//	(none)       | Mint    | minted    | client_token.minted
+//	minted       | Mint    | unchanged | refused with resource_conflict
+//
+// It ends by time, at most MaxClientTokenLife after its minting, or with its key; no
+// event says so. Its scopes are among those of its key (Exceeding).
+//
 // Only the SHA-256 of a secret is ever recorded.
 //
 // # A device code
@@ -65,5 +85,6 @@
 // holds at most MaxOpenClaims open codes, and an account misses at most MaxMissedCodes
 // user codes in MissedCodesWindow.
 //
-// It may import the standard library and domain/fault, never a sibling aggregate.
+// It may import the standard library, domain/fault, domain/id and ulid, never a sibling
+// aggregate.
 package account

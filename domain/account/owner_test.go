@@ -38,4 +38,20 @@ func TestSignUp(t *testing.T) {
 		{Name: "an operator's account", Given: []account.Event{opened}, When: again, Refused: fault.ResourceConflict},
 	})
 	require.Equal(t, "hash", aggregate.Fold(first...).Owner)
+
+	given := map[string][]account.Event{"(none)": nil, "person": first, "nobody": {opened}}
+	when := map[string]account.Command{"SignUp": again, "SignUp by another": account.SignUp{AccountID: "acct_1", Owner: "other"}}
+	scenario.ReadTable(t, "owner").Check(t, []string{"(none)", "person", "nobody"}, []string{"SignUp", "SignUp by another"},
+		func(t *testing.T, state, command string) (string, string) {
+			s := aggregate.Fold(given[state]...)
+			events, err := account.Decide(s, when[command], scenario.Now)
+			switch s = aggregate.Step(t, s, events...); {
+			case !s.Exists():
+				return "(none)", scenario.Outcome(events, err)
+			case s.Owner != "":
+				return "person", scenario.Outcome(events, err)
+			default:
+				return "nobody", scenario.Outcome(events, err)
+			}
+		})
 }
