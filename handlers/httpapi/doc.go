@@ -6,6 +6,7 @@
 //	edge.go         request id, access log, panics, routing by the contract
 //	contract.go     the operation: its scope, its parameters, its body
 //	cors.go         whether a page of another origin may ask
+//	deprecation.go  whether it uses what the changelog calls deprecated
 //	auth.go         who asks, and whether the operation is open to them
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
@@ -13,7 +14,9 @@
 //	json.go         the body as strict JSON
 //	body.go         the body against the contract, then the rules of its operation
 //	api             parameter binding
-//	analyses.go, …  the use case or reader of the operation; follow.go waits for changes
+//	analyses.go, …  the use case or reader of the operation; follow.go and
+//	                events_stream.go wait for changes
+//	docs.go, …      the pages for people; docs_assets.go has what renders the contract
 //	render.go       state -> resource
 //	etag.go         whether the client has the response already
 //	errors.go       fault -> error envelope; nothing else writes an error
@@ -37,6 +40,10 @@
 //     token whatever lies beyond its video.
 //   - docs/authentication.md has the answer of every operation to every credential, as a
 //     test got it.
+//   - The feed of events has no gaps and tells each event once, across reconnects and
+//     whatever commits late (projections/public).
+//   - What is deprecated is in changelog.yaml, and responses say so: a test holds the
+//     contract's marks against it. Pages load nothing from another host.
 //   - Secrets, headers and query strings are never logged; a path that holds a secret
 //     is logged as its pattern.
 //   - The claim page takes a cookie, and so trusts no request for it: a form must come
