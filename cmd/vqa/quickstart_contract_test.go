@@ -35,10 +35,10 @@ func (s *service) quickstart(t *testing.T) {
 	t.Run("TypeScript", func(t *testing.T) {
 		// Inside of the client's folder its own name leads to it.
 		folder := desk(t, filepath.Join(typeScript(t), "dist"), "quickstart.ts", blocks["ts"])
-		project := `{"extends": "../tsconfig.json", "compilerOptions": {"rootDir": ".", "outDir": "."}, "include": ["quickstart.ts"]}`
+		project := `{"extends": "../tsconfig.json", "compilerOptions": {"rootDir": ".", "outDir": "out"}, "include": ["quickstart.ts"]}`
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "tsconfig.json"), []byte(project), 0o600))
-		runProgram(t, folder, nil, "npx", "tsc", "--project", ".")
-		s.saysWhatHappened(t, runProgram(t, folder, nil, "node", "quickstart.js"))
+		runProgram(t, folder, nil, "../node_modules/.bin/tsc", "--project", ".")
+		s.saysWhatHappened(t, runProgram(t, folder, nil, "node", "out/quickstart.js"))
 	})
 	t.Run("Python", func(t *testing.T) {
 		if _, err := exec.LookPath("python3"); err != nil {
