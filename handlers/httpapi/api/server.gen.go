@@ -6420,46 +6420,6 @@ type GetDocsAssetResponseObject interface {
 	VisitGetDocsAssetResponse(w http.ResponseWriter) error
 }
 
-type GetDocsAsset200Fontwoff2Response struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response GetDocsAsset200Fontwoff2Response) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "font/woff2")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	_, err := io.Copy(w, response.Body)
-	return err
-}
-
-type GetDocsAsset200ImagesvgXmlResponse struct {
-	Body          io.Reader
-	ContentLength int64
-}
-
-func (response GetDocsAsset200ImagesvgXmlResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
-
-	w.Header().Set("Content-Type", "image/svg+xml")
-	if response.ContentLength != 0 {
-		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
-	}
-	w.WriteHeader(200)
-
-	if closer, ok := response.Body.(io.ReadCloser); ok {
-		defer closer.Close()
-	}
-	_, err := io.Copy(w, response.Body)
-	return err
-}
-
 type GetDocsAsset200TextcssResponse struct {
 	Body          io.Reader
 	ContentLength int64

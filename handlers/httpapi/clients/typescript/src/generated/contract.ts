@@ -174,7 +174,8 @@ export interface paths {
         };
         /**
          * A file of the rendered reference
-         * @description Scripts and styles of `/docs`, served from this service alone.
+         * @description Scripts and styles of `/docs`, served from this service alone. A name holds the hash of its content, so a browser keeps
+         *     the file for good.
          */
         get: operations["getDocsAsset"];
         put?: never;
@@ -1075,8 +1076,10 @@ export interface paths {
         /**
          * Follow events
          * @description A stream of server-sent events, one for each event of the feed: `id:` is its id, `event:` its type, `data:` its body. With
-         *     `Last-Event-ID` it goes on right after that event, without a gap; without it, it begins with what happens from now on. A
-         *     comment every 15 seconds keeps the connection open. At most 20 open streams for one key (429 `concurrency_limit_exceeded`).
+         *     `Last-Event-ID` it goes on right after that event, without a gap; without it, it begins with what happens from now on, and
+         *     first names the id before that, so that a client that is cut off early goes on from there.
+         *     `evt_00000000000000000000000000` is before the first event. A comment every 15 seconds keeps the connection open; after 15
+         *     minutes the stream ends and the client comes again. At most 20 open streams for one key (429 `concurrency_limit_exceeded`).
          */
         get: operations["streamEvents"];
         put?: never;
@@ -3524,7 +3527,7 @@ export interface operations {
             path: {
                 /**
                  * @description The name of the file.
-                 * @example reference.css
+                 * @example reference.91695e364bcd.css
                  */
                 file: string;
             };
@@ -3562,8 +3565,6 @@ export interface operations {
                 content: {
                     "text/css": unknown;
                     "text/javascript": unknown;
-                    "image/svg+xml": unknown;
-                    "font/woff2": unknown;
                 };
             };
             304: components["responses"]["NotModified"];
