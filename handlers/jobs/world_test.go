@@ -211,7 +211,7 @@ func (w *world) requireBilled(t *testing.T, seconds int64) {
 	require.NoError(t, err)
 	require.Equal(t, credit.State{
 		AccountID: w.caller.AccountID, PostedSeconds: grant - seconds, SignupGrantSeconds: grant, UsedSeconds: seconds,
-		Totals: credit.Totals{Grants: grant, AnalysisUsage: seconds},
+		Totals: credit.Totals{Grants: grant, AnalysisUsage: seconds}, Period: b.Period, PeriodSeconds: seconds,
 	}, b)
 }
 
