@@ -55,8 +55,9 @@ type config struct {
 	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" help:"smallest custom purchase in US cents"`
 	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" help:"discount on each later prompt of a batch"`
 
-	SessionIssuer  string `env:"VQA_SESSION_ISSUER" help:"issuer of first-party sessions (claim iss, exact); none are accepted when empty"`
-	SessionKeysURL string `env:"VQA_SESSION_JWKS_URL" help:"https URL of the public keys (JWKS) that sessions are signed with"`
+	SessionIssuer   string `env:"VQA_SESSION_ISSUER" help:"issuer of first-party sessions (claim iss, exact); none are accepted when empty"`
+	SessionAudience string `env:"VQA_SESSION_AUDIENCE" help:"claim aud that sessions must have; not looked at when empty"`
+	SessionKeysURL  string `env:"VQA_SESSION_JWKS_URL" help:"https URL of the public keys (JWKS) that sessions are signed with"`
 
 	ForgeClientID       string `env:"VQA_FORGE_CLIENT_ID" help:"client id at the provider of identities that upgrades ask for; none is asked for when empty"`
 	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" help:"where the device flow of that provider begins"`

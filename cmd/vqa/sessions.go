@@ -46,6 +46,6 @@ func (c config) sessions() (*httpapi.Sessions, error) {
 		return nil, fmt.Errorf("the client for the keys of sessions: %w", err)
 	}
 	return httpapi.NewSessions(httpapi.SessionOptions{
-		Issuer: c.SessionIssuer, KeysURL: c.SessionKeysURL, Transport: client, Now: clock,
+		Issuer: c.SessionIssuer, Audience: c.SessionAudience, KeysURL: c.SessionKeysURL, Transport: client, Now: clock,
 	}), nil
 }

@@ -28,15 +28,19 @@ var sessionAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256}
 
 // Sessions verifies first-party session JWTs (api-v1.md, "Authentication", 3).
 type Sessions struct {
-	issuer string
-	keys   *keySet
-	now    func() time.Time
+	issuer   string
+	audience jwt.Audience
+	keys     *keySet
+	now      func() time.Time
 }
 
-// SessionOptions are what sessions are verified by. All are required.
+// SessionOptions are what sessions are verified by. All but Audience are required.
 type SessionOptions struct {
 	// Issuer is the exact value of the claim iss.
 	Issuer string
+	// Audience must be among the values of the claim aud. Empty takes every session of the
+	// issuer, which then must sign none for anybody else.
+	Audience string
 	// KeysURL serves the issuer's public keys as a JSON Web Key Set.
 	KeysURL string
 	// Transport fetches them.
@@ -46,15 +50,19 @@ type SessionOptions struct {
 
 // NewSessions returns a verifier. It fetches nothing until a session is shown.
 func NewSessions(o SessionOptions) *Sessions {
-	return &Sessions{issuer: o.Issuer, now: o.Now, keys: newKeySet(o.KeysURL, o.Transport, o.Now)}
+	s := &Sessions{issuer: o.Issuer, now: o.Now, keys: newKeySet(o.KeysURL, o.Transport, o.Now)}
+	if o.Audience != "" {
+		s.audience = jwt.Audience{o.Audience}
+	}
+	return s
 }
 
 // Issuer is who signs the sessions.
 func (s *Sessions) Issuer() string { return s.issuer }
 
 // Verify returns the subject of a session. Errors: invalid_api_key for a session that is
-// malformed, expired, not yet valid, of another issuer or signed by an unknown key;
-// upstream_error while the issuer's keys were never to be had.
+// malformed, expired, not yet valid, of another issuer, for another audience or signed by
+// an unknown key; upstream_error while the issuer's keys were never to be had.
 func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err error) {
 	refused := func(cause error) (string, error) {
 		return "", fault.New(fault.InvalidAPIKey, "The session is not valid.").WithCause(cause)
@@ -72,7 +80,8 @@ func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err 
 	if err != nil {
 		return refused(err)
 	}
-	if err := claims.ValidateWithLeeway(jwt.Expected{Issuer: s.issuer, Time: s.now()}, sessionLeeway); err != nil {
+	expected := jwt.Expected{Issuer: s.issuer, AnyAudience: s.audience, Time: s.now()}
+	if err := claims.ValidateWithLeeway(expected, sessionLeeway); err != nil {
 		return refused(err)
 	}
 	if claims.Expiry == nil || claims.Subject == "" {

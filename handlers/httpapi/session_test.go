@@ -205,6 +205,23 @@ func TestSessionVerify(t *testing.T) {
 	}
 }
 
+func TestSessionAudience(t *testing.T) {
+	t.Parallel()
+	i, h := newIssuer(t), newHour()
+	sessions := httpapi.NewSessions(httpapi.SessionOptions{
+		Issuer: i.name, Audience: "vqa", KeysURL: i.server.URL, Transport: i.server.Client().Transport, Now: h.now,
+	})
+	for _, tt := range []struct {
+		audience jwt.Audience
+		ok       bool
+	}{{jwt.Audience{"vqa"}, true}, {jwt.Audience{"other", "vqa"}, true}, {jwt.Audience{"other"}, false}, {nil, false}} {
+		claims := i.claims("user", h.now())
+		claims.Audience = tt.audience
+		_, err := sessions.Verify(t.Context(), sign(t, jose.RS256, jose.JSONWebKey{Key: i.rsaKey, KeyID: i.id}, claims))
+		require.Equal(t, !tt.ok, fault.Has(err, fault.InvalidAPIKey), "%v: %v", tt.audience, err)
+	}
+}
+
 func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	t.Parallel()
 	i, h := newIssuer(t), newHour()
