@@ -1,19 +1,19 @@
 package demo
 
 // glyphs are strokes in a box that is 0.6 wide and 1 tall.
-var glyphs = map[rune]func(at func(x, y float64) point, size, width float64) shape{
-	'S': func(at func(x, y float64) point, _, width float64) shape {
+var glyphs = map[rune]func(at func(x, y float64) point, width float64) shape{
+	'S': func(at func(x, y float64) point, width float64) shape {
 		return outline(width, at(0.57, 0.17), at(0.47, 0.04), at(0.30, 0), at(0.13, 0.04), at(0.03, 0.16), at(0.04, 0.31), at(0.14, 0.42),
 			at(0.30, 0.49), at(0.46, 0.56), at(0.56, 0.68), at(0.57, 0.83), at(0.47, 0.96), at(0.30, 1), at(0.13, 0.96), at(0.03, 0.83))
 	},
-	'T': func(at func(x, y float64) point, _, width float64) shape {
+	'T': func(at func(x, y float64) point, width float64) shape {
 		return union(line(at(0, 0), at(0.6, 0), width), line(at(0.3, 0), at(0.3, 1), width))
 	},
-	'O': func(at func(x, y float64) point, _, width float64) shape {
+	'O': func(at func(x, y float64) point, width float64) shape {
 		return outline(width, at(0.30, 0), at(0.46, 0.04), at(0.57, 0.18), at(0.60, 0.5), at(0.57, 0.82), at(0.46, 0.96), at(0.30, 1),
 			at(0.14, 0.96), at(0.03, 0.82), at(0, 0.5), at(0.03, 0.18), at(0.14, 0.04), at(0.30, 0))
 	},
-	'P': func(at func(x, y float64) point, _, width float64) shape {
+	'P': func(at func(x, y float64) point, width float64) shape {
 		return outline(width, at(0.04, 1), at(0.04, 0), at(0.36, 0), at(0.52, 0.06), at(0.58, 0.18), at(0.58, 0.34), at(0.52, 0.46), at(0.36, 0.52), at(0.04, 0.52))
 	},
 }
@@ -24,6 +24,6 @@ func word(c canvas, text string, x, y, size, width float64, t tone) {
 	left := x - (float64(len(text))*advance-1.75*width)/2
 	for i, letter := range text {
 		at := func(u, v float64) point { return point{left + float64(i)*advance + u*size, y - size/2 + v*size} }
-		c.fill(glyphs[letter](at, size, width), flat(t))
+		c.fill(glyphs[letter](at, width), flat(t))
 	}
 }

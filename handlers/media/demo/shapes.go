@@ -65,18 +65,6 @@ func outline(width float64, points ...point) shape {
 	return union(all...)
 }
 
-// arc is a stroke along a part of a circle, from one angle to another in degrees,
-// clockwise from the right.
-func arc(x, y, r, from, to, width float64) shape {
-	var points []point
-	steps := int(math.Ceil(math.Abs(to-from)/10)) + 1
-	for i := range steps + 1 {
-		a := (from + (to-from)*float64(i)/float64(steps)) * math.Pi / 180
-		points = append(points, point{x + r*math.Cos(a), y + r*math.Sin(a)})
-	}
-	return outline(width, points...)
-}
-
 // polygon has its corners in order and bulges nowhere inwards: it lies on one side of
 // each of its edges.
 func polygon(corners ...point) shape {
