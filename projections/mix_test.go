@@ -49,7 +49,7 @@ func (c *client) step(ctx context.Context) error {
 	}
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
-		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal, c.mint, c.signIn, c.claimKey,
+		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -94,6 +94,38 @@ func (c *client) mint(ctx context.Context) error {
 	}
 	_, err := c.MintClientToken(ctx, pick(c.rand, c.callers), order)
 	return err
+}
+
+// manageKeys mints a key, rotates one, or shuts an account out for a moment.
+func (c *client) manageKeys(ctx context.Context) error {
+	caller := pick(c.rand, c.callers)
+	switch c.rand.IntN(3) {
+	case 0:
+		minted, err := c.MintKey(ctx, caller, "minted", nil)
+		if err == nil {
+			c.keys = append(c.keys, command.IssuedKey{AccountID: minted.AccountID, KeyID: minted.ID})
+		}
+		return err
+	case 1:
+		_, err := c.RotateKey(ctx, caller, pick(c.rand, c.keys).KeyID, c.rand.IntN(2) == 0)
+		return err
+	default:
+		if err := c.RestrictAccount(ctx, caller.AccountID, "test", "test", ""); err != nil || c.rand.IntN(2) == 0 {
+			return err
+		}
+		return c.UnrestrictAccount(ctx, caller.AccountID, "test", "test", "")
+	}
+}
+
+// upgrade lifts a sandbox, which may have been lifted before.
+func (c *client) upgrade(ctx context.Context) error {
+	for _, v := range c.videos {
+		if !v.Livemode && c.rand.IntN(2) == 0 {
+			_, err := c.Upgrade(ctx, v.Caller, command.Upgrade{AddressHash: fmt.Sprintf("address %s %d", c.name, c.rand.IntN(3))})
+			return err
+		}
+	}
+	return nil
 }
 
 // signIn lets one of a few people sign in, who may have done so before.

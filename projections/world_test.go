@@ -75,7 +75,10 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	w.Service = command.NewService(command.Dependencies{
 		Store: w.store, Pipeline: pipeline, IDs: id.NewSource(now, rand.Reader), Entropy: rand.Reader, Now: now,
 		Catalog: model.Catalog{{ID: "sight-1", Status: model.Stable, Default: true}},
-		Limits:  command.Limits{MaxVideoDuration: time.Hour, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 100_000, SandboxPerIP: 3},
+		Limits: command.Limits{
+			MaxVideoDuration: time.Hour, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 100_000, SandboxPerIP: 3,
+			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
+		},
 		Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{},
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

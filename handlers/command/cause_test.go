@@ -101,6 +101,11 @@ func everyFlow(t *testing.T, w *world) {
 	ok(w.FailVideo(ctx, fetched(), fault.New(fault.URLFetchFailed, "")))
 
 	claimFlow(t, w, caller)
+	keyFlow(t, w, caller)
+	_, err = w.SignIn(ctx, "https://id.example", "jo", "req_1")
+	ok(err)
+	_, err = w.MintClientToken(ctx, caller, MintClientToken{Scopes: []string{"analyses:read"}, Life: account.MinClientTokenLife})
+	ok(err)
 
 	ok(w.AddLedgerKey(ctx, ledgerKey.Public().(ed25519.PublicKey)))
 	n, err := w.SealLedgers(ctx, ledgerKey, caller.AccountID)

@@ -154,6 +154,21 @@ func TestImportKey(t *testing.T) {
 	require.Regexp(t, `^svc_live_`, next.Secret)
 }
 
+// keyFlow leaves an event of every type that keys and upgrades have.
+func keyFlow(t *testing.T, w *world, caller Caller) {
+	t.Helper()
+	minted, err := w.MintKey(t.Context(), caller, "n", nil)
+	require.NoError(t, err)
+	_, err = w.RotateKey(t.Context(), caller, minted.ID, true)
+	require.NoError(t, err)
+	w.Identities = &forge{}
+	upgraded, err := w.Upgrade(t.Context(), w.sandboxes(1)[0], Upgrade{AddressHash: "address", ForgeToken: "7"})
+	require.NoError(t, err)
+	require.NoError(t, w.useKey(t.Context(), upgraded.AccountID, upgraded.ID, "req_1"))
+	require.NoError(t, w.RestrictAccount(t.Context(), caller.AccountID, "fraud", "jo", ""))
+	require.NoError(t, w.UnrestrictAccount(t.Context(), caller.AccountID, "settled", "jo", ""))
+}
+
 // uses starts a recorder whose log can be held back.
 func uses(t *testing.T) (*world, *KeyUses, Caller, func(hold bool), <-chan struct{}) {
 	t.Helper()
