@@ -80,7 +80,8 @@ func (s *server) renderDemo(ctx context.Context, scene demo.Scene, v video.State
 			if a.Prompt != nil && *a.Prompt == prompt {
 				out.ResultsByPrompt[prompt] = api.DemoResult{
 					Answer: api.DemoResultAnswer(a.Result.Answer), Confidence: a.Result.Confidence, QueryType: api.QueryType(a.Result.QueryType),
-					VideoUrl: s.demoURL(v.ID, "video.mp4"), ComputedAt: stamp(*a.CompletedAt),
+					DetectedCount: a.Result.DetectedCount,
+					VideoUrl:      s.demoURL(v.ID, "video.mp4"), ComputedAt: stamp(*a.CompletedAt),
 				}
 				break
 			}

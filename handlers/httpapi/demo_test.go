@@ -86,7 +86,7 @@ func TestDemoVideosAreListedAsTheyCome(t *testing.T) {
 	require.NoError(t, w.service.FailAnalysis(t.Context(), failed, analysis.Failure{Code: fault.InferenceError, Message: "away"}))
 	done := w.asked(scene, scene.Prompts[0], failed.AnalysisID)
 	w.asked(scene, scene.Prompts[1], "")
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), done, answer.Result{Answer: answer.Yes, Confidence: 0.9, QueryType: "object"}, 8, 16))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), done, answer.Result{Answer: answer.Yes, Confidence: 0.9, QueryType: "object", DetectedCount: new(1)}, 8, 16))
 	entry = list().at("videos").([]any)[0].(map[string]any)
 	results := entry["results_by_prompt"].(map[string]any)
 	require.Len(t, results, 1, "one question failed and was asked again, one is not answered")
@@ -94,7 +94,7 @@ func TestDemoVideosAreListedAsTheyCome(t *testing.T) {
 	require.NotEmpty(t, result["computed_at"])
 	delete(result, "computed_at")
 	require.Equal(t, map[string]any{
-		"answer": "yes", "confidence": 0.9, "query_type": "object", "video_url": w.url + "/v1/demo-videos/" + scene.VideoID() + "/video.mp4",
+		"answer": "yes", "confidence": 0.9, "detected_count": 1.0, "query_type": "object", "video_url": w.url + "/v1/demo-videos/" + scene.VideoID() + "/video.mp4",
 	}, result)
 	for _, shown := range []any{result["video_url"], entry["thumbnail_url"]} {
 		u, err := url.Parse(shown.(string))

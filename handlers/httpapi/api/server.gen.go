@@ -2055,8 +2055,11 @@ type DemoResult struct {
 	Answer     DemoResultAnswer `json:"answer"`
 	ComputedAt time.Time        `json:"computed_at"`
 	Confidence float64          `json:"confidence"`
-	QueryType  QueryType        `json:"query_type"`
-	VideoUrl   string           `json:"video_url"`
+
+	// DetectedCount Only of a count question.
+	DetectedCount *int      `json:"detected_count,omitempty"`
+	QueryType     QueryType `json:"query_type"`
+	VideoUrl      string    `json:"video_url"`
 }
 
 // DemoResultAnswer defines model for DemoResult.Answer.

@@ -2401,6 +2401,8 @@ export interface components {
             /** @enum {string} */
             answer: "yes" | "no" | "indeterminate";
             confidence: number;
+            /** @description Only of a count question. */
+            detected_count?: number;
             query_type: components["schemas"]["QueryType"];
             /** Format: uri */
             video_url: string;
