@@ -126,8 +126,8 @@ func (c *client) follow(last string) *following {
 	got, err := http.DefaultClient.Do(r)
 	require.NoError(c.w.t, err)
 	require.Equal(c.w.t, http.StatusOK, got.StatusCode)
-	f := &following{t: c.w.t, lines: bufio.NewScanner(got.Body), header: got.Header, close: func() { cancel(); _ = got.Body.Close() }}
-	c.w.t.Cleanup(f.close)
+	c.w.t.Cleanup(func() { cancel(); _ = got.Body.Close() })
+	f := &following{t: c.w.t, lines: bufio.NewScanner(got.Body), header: got.Header, close: cancel}
 	f.lines.Buffer(nil, 1<<20)
 	f.read() // the id before the first event
 	require.Regexp(c.w.t, "^evt_", f.last)

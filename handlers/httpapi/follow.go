@@ -109,29 +109,29 @@ func (st analysisStream) VisitStreamAnalysisResponse(w http.ResponseWriter) erro
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
 	control := http.NewResponseController(w)
-	// A client that has seen all there is must still learn that it is connected.
-	if err := control.Flush(); err != nil {
-		return nil
-	}
 	heartbeat := time.Now().Add(heartbeatEvery)
-	err := st.server.follow(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID, nil, func(a resources.Analysis) error {
-		name := eventID(a)
-		if name == st.seen {
-			if time.Now().Before(heartbeat) {
-				return nil
+	// A client that has seen all there is must still learn that it is connected.
+	err := control.Flush()
+	if err == nil {
+		err = st.server.follow(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID, nil, func(a resources.Analysis) error {
+			name := eventID(a)
+			if name == st.seen {
+				if time.Now().Before(heartbeat) {
+					return nil
+				}
+				heartbeat = time.Now().Add(heartbeatEvery)
+				_, err := w.Write([]byte(": still here\n\n"))
+				return flushed(control, err)
 			}
-			heartbeat = time.Now().Add(heartbeatEvery)
-			_, err := w.Write([]byte(": still here\n\n"))
+			data, err := json.Marshal(st.server.renderAnalysis(a))
+			if err != nil {
+				return err
+			}
+			st.seen = name
+			_, err = fmt.Fprintf(w, "event: analysis\nid: %s\ndata: %s\n\n", name, data)
 			return flushed(control, err)
-		}
-		data, err := json.Marshal(st.server.renderAnalysis(a))
-		if err != nil {
-			return err
-		}
-		st.seen = name
-		_, err = fmt.Fprintf(w, "event: analysis\nid: %s\ndata: %s\n\n", name, data)
-		return flushed(control, err)
-	})
+		})
+	}
 	if err != nil {
 		x := exchangeOf(st.ctx)
 		st.server.Log.DebugContext(st.ctx, "event stream ended early", "request_id", x.requestID, "error", err.Error())
