@@ -19,6 +19,7 @@ type copying struct {
 	sql   string
 	types []uint32
 	rows  bytes.Buffer
+	// field is never nil: an empty text appended to nil would be nil, which is a null.
 	field []byte
 }
 
@@ -26,7 +27,7 @@ type copying struct {
 var copyHeader = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...)
 
 func newCopying(ctx context.Context, conn *pgx.Conn, p Projection) (*copying, error) {
-	c := &copying{conn: conn, table: p.Table()}
+	c := &copying{conn: conn, table: p.Table(), field: []byte{}}
 	var names []string
 	for _, column := range p.TableColumns() {
 		var oid uint32

@@ -28,7 +28,9 @@ type client struct {
 	videos   []owned
 	fetches  []command.Fetch
 	analyses []command.Run
-	steps    int
+	// incidents are those that the client opened.
+	incidents []string
+	steps     int
 }
 
 // owned is a video and whose it is.
@@ -49,7 +51,8 @@ func (c *client) step(ctx context.Context) error {
 	}
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
-		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade,
+		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
+		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -244,6 +247,46 @@ func (c *client) ask(ctx context.Context) error {
 	p, err := c.CreateAnalysis(ctx, v.Caller, q)
 	if err == nil && !q.ValidateOnly {
 		c.analyses = append(c.analyses, command.Run{AccountID: v.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.id, Attempt: 1})
+	}
+	return err
+}
+
+func (c *client) batch(ctx context.Context) error {
+	if len(c.videos) == 0 {
+		return nil
+	}
+	v := pick(c.rand, c.videos)
+	prompts := []string{"Is there a dog?", "What is happening?", "How many cars are there?"}[c.rand.IntN(2):]
+	b, err := c.CreateBatch(ctx, v.Caller, command.CreateBatch{VideoID: v.id, Prompts: prompts, DiscountPct: 50})
+	if err != nil {
+		return err
+	}
+	for _, p := range b.Analyses {
+		c.analyses = append(c.analyses, command.Run{AccountID: v.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.id, Attempt: 1})
+	}
+	return nil
+}
+
+// outage opens an incident or closes one.
+func (c *client) outage(ctx context.Context) error {
+	if len(c.incidents) > 0 && c.rand.IntN(2) == 0 {
+		_, err := c.CloseIncident(ctx, pick(c.rand, c.incidents), "test")
+		return err
+	}
+	opened, err := c.OpenIncident(ctx, "The engine is down", "test")
+	c.incidents = append(c.incidents, opened.ID)
+	return err
+}
+
+// rerun runs an analysis again, mostly in vain.
+func (c *client) rerun(ctx context.Context) error {
+	r, ok := c.run()
+	if !ok {
+		return nil
+	}
+	a, err := c.RerunAnalysis(ctx, command.Caller{AccountID: r.AccountID, Livemode: true, Tier: account.Paid}, r.AnalysisID)
+	if err == nil {
+		c.analyses = append(c.analyses, command.Run{AccountID: r.AccountID, AnalysisID: a.ID, VideoID: r.VideoID, Attempt: 1})
 	}
 	return err
 }

@@ -79,7 +79,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 			MaxVideoDuration: time.Hour, MaxConcurrentAnalyses: 50, AnalysisQueueCap: 100_000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,
 		},
-		Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{},
+		Incidents: w.resources, Uploads: uploaded{}, Capacity: ready{w.resources}, Fixture: fixture.Fixture{},
 	})
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
