@@ -96,13 +96,14 @@ func (s *sim) refundOperation(o operation, accountID string, about func(string, 
 	return o
 }
 
-// keyOperation hands out or ends an API key, or opens a sandbox.
+// keyOperation hands out, replaces or ends an API key, opens or upgrades a sandbox, or
+// shuts an account out.
 func (s *sim) keyOperation(accountID string) operation {
 	o := operation{}
 	unknown := func(m moments, code fault.Code) bool {
 		return code == fault.ResourceNotFound && sometime(m, fold.Account, accountID, func(a account.State) bool { return !a.Exists() })
 	}
-	switch s.random.IntN(5) {
+	switch s.random.IntN(8) {
 	case 0:
 		o.name, o.leaves = "open an account", []string{"account.key_issued account.opened credit.granted"}
 		o.run = issue(NewKey{Mode: account.Live, Tier: account.Paid, Name: "sim", GrantSeconds: 30, Operator: "sim"})
@@ -132,6 +133,12 @@ func (s *sim) keyOperation(accountID string) operation {
 			key, err := svc.IssueSandbox(ctx, "address", request)
 			return outcome{resource: key.AccountID, err: err}
 		}
+	case 4:
+		return s.rotateOperation(accountID)
+	case 5:
+		return s.restrictOperation(accountID)
+	case 6:
+		return s.upgradeOperation(accountID)
 	default:
 		return s.revokeOperation(accountID)
 	}
@@ -148,10 +155,7 @@ func issue(c NewKey) func(context.Context, *Service, string, *Idempotency) outco
 }
 
 func (s *sim) revokeOperation(accountID string) operation {
-	keyID := "key_none"
-	if all := s.oracle.keys[accountID]; s.random.IntN(10) > 0 {
-		keyID = all[s.random.IntN(len(all))]
-	}
+	keyID := s.someKey(accountID)
 	return operation{
 		name: "revoke " + keyID, leaves: []string{"account.key_revoked"},
 		refused: func(m moments, code fault.Code) bool {

@@ -131,6 +131,7 @@ func (s *sim) newNode(name string, salt uint64) *node {
 		Catalog: model.Catalog{{ID: "main-2", Status: model.Stable, Default: true}},
 		Limits: Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: s.maxActive, AnalysisQueueCap: 1000, SandboxPerIP: sandboxesMost,
+			UpgradesPerAddress: upgradesMost, UpgradesPerDay: 1000, SignupGrantSeconds: 20,
 		},
 		Uploads: &gatedUploads{n}, Capacity: &capacity{}, Fixture: fixture.Fixture{}, Incidents: incidents,
 	})

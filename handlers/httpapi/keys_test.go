@@ -256,3 +256,22 @@ func TestRestrictedAccount(t *testing.T) {
 		require.Equal(t, http.StatusOK, admitted.do(http.MethodGet, "/v1/analyses", "").StatusCode)
 	}
 }
+
+// TestPersonManagesKeys: a session has no key of its own, and manages those of its account.
+func TestPersonManagesKeys(t *testing.T) {
+	t.Parallel()
+	i := newIssuer(t)
+	w := open(t, func(o *httpapi.Options) { o.Sessions = i.sessions(o.Service.Now) })
+	person := (&client{w: w}).as(i.session("jo", w.now()))
+	key, made := person.mint(`{"name": "first"}`)
+	require.Equal(t, []any{"live", "paid", nil}, []any{made.at("mode"), made.at("tier"), made.at("expires_at")})
+	require.Len(t, made.at("scopes"), len(account.Scopes()))
+	require.Equal(t, http.StatusOK, key.do(http.MethodGet, "/v1/videos", "").StatusCode)
+	rotated := person.do(http.MethodPost, "/v1/api-keys/"+made.at("id").(string)+"/rotate", `{"revoke_old": true}`)
+	require.Equal(t, http.StatusCreated, rotated.StatusCode, string(rotated.raw))
+	w.refused(key.do(http.MethodGet, "/v1/videos", ""), 401, fault.KeyRevoked, "")
+	require.Len(t, person.do(http.MethodGet, "/v1/api-keys", "").items(), 2)
+	another := (&client{w: w}).as(i.session("jim", w.now()))
+	w.refused(another.do(http.MethodGet, "/v1/api-keys/"+made.at("id").(string), ""), 404, fault.ResourceNotFound, "")
+	w.refused(person.do(http.MethodPost, "/v1/keys/upgrade", ""), 403, fault.TestModeOnly, "")
+}
