@@ -13,19 +13,16 @@ import (
 	"vqa/domain/query"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/projections"
 	"vqa/projections/resources"
 )
 
-// maxModelName is the longest name of a model, as the contract file has it.
-const maxModelName = 128
-
 // ListAnalyses answers GET /v1/analyses.
 func (s *server) ListAnalyses(ctx context.Context, r api.ListAnalysesRequestObject) (api.ListAnalysesResponseObject, error) {
-	p, v := r.Params, &verdict{}
-	filter := s.analysisFilter(p.Status, p.Model, v)
-	filter.VideoID = identifier("video_id", p.VideoId, id.Video, v)
-	lp := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}
-	list, err := s.listAnalyses(ctx, filter, lp, v)
+	p := r.Params
+	filter := s.analysisFilter(p.Status, p.Model)
+	filter.VideoID = given(p.VideoId)
+	list, err := s.listAnalyses(ctx, filter, pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore))
 	return api.ListAnalyses200JSONResponse(list), err
 }
 
@@ -34,30 +31,25 @@ func (s *server) ListVideoAnalyses(ctx context.Context, r api.ListVideoAnalysesR
 	if _, err := s.ownVideo(ctx, r.Id); err != nil {
 		return nil, err
 	}
-	p, v := r.Params, &verdict{}
-	filter := s.analysisFilter(p.Status, p.Model, v)
+	p := r.Params
+	filter := s.analysisFilter(p.Status, p.Model)
 	filter.VideoID = r.Id
-	lp := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}
-	list, err := s.listAnalyses(ctx, filter, lp, v)
+	list, err := s.listAnalyses(ctx, filter, pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore))
 	return api.ListVideoAnalyses200JSONResponse(list), err
 }
 
-// analysisFilter checks the filters that both spellings of the list have.
-func (s *server) analysisFilter(status *api.AnalysisStatus, model *string, v *verdict) resources.AnalysisFilter {
-	name := plainText("model", model, maxModelName, v)
+// analysisFilter reads the filters that both spellings of the list have.
+func (s *server) analysisFilter(status *api.AnalysisStatus, model *string) resources.AnalysisFilter {
+	name := given(model)
 	// An alias stands for its model; any other name matches what it matches, so that
 	// analyses by a model past its sunset can still be listed.
 	if m, err := s.Service.Catalog.Resolve(name, s.Service.Now()); err == nil && name != "" {
 		name = m.ID
 	}
-	return resources.AnalysisFilter{Model: name, Status: analysis.Status(enumerated("status", status, v))}
+	return resources.AnalysisFilter{Model: name, Status: analysis.Status(given(status))}
 }
 
-func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, p listParameters, v *verdict) (api.AnalysisList, error) {
-	page := p.page(id.Analysis, v)
-	if err := v.err(); err != nil {
-		return api.AnalysisList{}, err
-	}
+func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, page projections.Page) (api.AnalysisList, error) {
 	analyses, more, err := s.Resources.Analyses(ctx, exchangeOf(ctx).tenant(), f, page)
 	if err != nil {
 		return api.AnalysisList{}, err
@@ -161,8 +153,8 @@ func (s *server) usedModel(x *exchange, asked, canonical string) {
 
 // RerunAnalysis answers POST /v1/analyses/{id}/rerun.
 func (s *server) RerunAnalysis(ctx context.Context, r api.RerunAnalysisRequestObject) (api.RerunAnalysisResponseObject, error) {
-	if !id.Valid(id.Analysis, r.Id) {
-		return nil, fault.NotFound()
+	if _, err := s.ownAnalysis(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	x := exchangeOf(ctx)
 	created, err := s.Service.RerunAnalysis(ctx, x.caller, r.Id)
@@ -197,8 +189,8 @@ func (s *server) GetAnalysis(ctx context.Context, r api.GetAnalysisRequestObject
 
 // CancelAnalysis answers POST /v1/analyses/{id}/cancel.
 func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequestObject) (api.CancelAnalysisResponseObject, error) {
-	if !id.Valid(id.Analysis, r.Id) {
-		return nil, fault.NotFound()
+	if _, err := s.ownAnalysis(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	a, err := s.Service.CancelAnalysis(ctx, exchangeOf(ctx).caller, r.Id)
 	if err != nil {
@@ -207,7 +199,9 @@ func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequest
 	return api.CancelAnalysis200JSONResponse(s.renderAnalysis(resources.Analysis{State: a})), nil
 }
 
-// ownAnalysis reads an analysis of the caller. A malformed id reads as unknown.
+// ownAnalysis reads an analysis of the caller. A malformed id reads as unknown. Whatever
+// takes an id begins with such a read: what is refused here costs the same whether the
+// resource is another account's or nobody's.
 func (s *server) ownAnalysis(ctx context.Context, analysisID string) (resources.Analysis, error) {
 	if !id.Valid(id.Analysis, analysisID) {
 		return resources.Analysis{}, fault.NotFound()

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"encoding/binary"
 	"io"
 	"net"
 	"sync"
@@ -12,8 +13,8 @@ import (
 
 type cable struct {
 	listener net.Listener
-	// asked counts the bytes that went to the server.
-	asked atomic.Int64
+	// trips counts the round trips that were asked of the server.
+	trips atomic.Int64
 
 	mu    sync.Mutex
 	conns []net.Conn
@@ -44,7 +45,7 @@ func plug(t *testing.T, server string) *cable {
 				_ = near.Close()
 			})
 			copies.Go(func() {
-				_, _ = io.Copy(far, counted{near, &c.asked})
+				_, _ = io.Copy(io.MultiWriter(&trips{n: &c.trips}, far), near)
 				_ = far.Close()
 			})
 		}
@@ -62,15 +63,40 @@ func (c *cable) pull() {
 	}
 }
 
-// counted counts what is read.
-type counted struct {
-	io.Reader
+// trips counts the Sync messages in what a client says, of which it sends one a round trip
+// (PostgreSQL, "Message Formats": a type and a length, after one message without type).
+type trips struct {
 	n *atomic.Int64
+	// began is true after the start-up message.
+	began bool
+	// head is the beginning of a message whose length is not yet known, rest what is left
+	// of one whose length is.
+	head []byte
+	rest int
 }
 
-// Read implements io.Reader.
-func (c counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.n.Add(int64(n))
-	return n, err
+// Write implements io.Writer.
+func (t *trips) Write(p []byte) (int, error) {
+	all := len(p)
+	for len(p) > 0 {
+		if t.rest > 0 {
+			n := min(t.rest, len(p))
+			t.rest, p = t.rest-n, p[n:]
+			continue
+		}
+		t.head, p = append(t.head, p[0]), p[1:]
+		kind := 0
+		if t.began {
+			kind = 1
+		}
+		if len(t.head) < kind+4 {
+			continue
+		}
+		if t.began && t.head[0] == 'S' {
+			t.n.Add(1)
+		}
+		t.rest = int(binary.BigEndian.Uint32(t.head[kind:])) - 4
+		t.began, t.head = true, t.head[:0]
+	}
+	return all, nil
 }

@@ -13,7 +13,6 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
-	"vqa/domain/id"
 	"vqa/handlers/httpapi"
 )
 
@@ -60,36 +59,6 @@ func TestReplayAfterACrashShowsTheResource(t *testing.T) {
 	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
 	require.Equal(t, first.at("id"), again.at("id"))
 	require.Equal(t, 1, c.balance().Holds.Len())
-}
-
-func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
-	t.Parallel()
-	w := open(t)
-	owner, stranger, tester := w.customer(100), w.customer(100), w.tester()
-	videoID := owner.ready()
-	analysisID := owner.ask(videoID, "Is there a dog?")
-	for _, tt := range []struct{ method, path string }{
-		{http.MethodGet, "/v1/videos/%s"}, {http.MethodDelete, "/v1/videos/%s"}, {http.MethodPost, "/v1/videos/%s/complete"},
-		{http.MethodGet, "/v1/videos/%s/analyses"}, {http.MethodGet, "/v1/analyses/%s"},
-		{http.MethodPost, "/v1/analyses/%s/cancel"}, {http.MethodGet, "/v1/analyses/%s/events"},
-	} {
-		own, prefix := videoID, "video"
-		if strings.HasPrefix(tt.path, "/v1/analyses") {
-			own, prefix = analysisID, "an"
-		}
-		unknown := id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(id.Prefix(prefix))
-		for _, c := range []*client{stranger, tester} {
-			foreign := c.do(tt.method, fmt.Sprintf(tt.path, own), "")
-			absent := c.do(tt.method, fmt.Sprintf(tt.path, unknown), "")
-			w.refused(foreign, 404, fault.ResourceNotFound, "")
-			w.refused(absent, 404, fault.ResourceNotFound, "")
-			require.Equal(t, foreign.at("error.message"), absent.at("error.message"))
-		}
-		for _, malformed := range []string{"x", "video_", "%00", "%ff", "..%2f", strings.Repeat("v", 300)} {
-			w.refused(owner.do(tt.method, fmt.Sprintf(tt.path, malformed), ""), 404, fault.ResourceNotFound, "")
-		}
-	}
-	require.Equal(t, "queued", owner.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("status"))
 }
 
 func TestKeysThatOpenNothing(t *testing.T) {

@@ -38,11 +38,8 @@ func (e *edge) useKey(x *exchange, key account.Key) error {
 
 // ListApiKeys answers GET /v1/api-keys.
 func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) {
-	p, v := r.Params, &verdict{}
-	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Key, v)
-	if err := v.err(); err != nil {
-		return nil, err
-	}
+	p := r.Params
+	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
 	keys, more, err := s.Resources.Keys(ctx, exchangeOf(ctx).tenant(), page)
 	if err != nil {
 		return nil, err
@@ -71,10 +68,7 @@ func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObje
 
 // GetApiKey answers GET /v1/api-keys/{id}.
 func (s *server) GetApiKey(ctx context.Context, r api.GetApiKeyRequestObject) (api.GetApiKeyResponseObject, error) {
-	if !id.Valid(id.Key, r.Id) {
-		return nil, fault.NotFound()
-	}
-	k, err := s.Resources.OwnKey(ctx, exchangeOf(ctx).tenant(), r.Id)
+	k, err := s.ownKey(ctx, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +77,8 @@ func (s *server) GetApiKey(ctx context.Context, r api.GetApiKeyRequestObject) (a
 
 // RevokeApiKey answers DELETE /v1/api-keys/{id}.
 func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObject) (api.RevokeApiKeyResponseObject, error) {
-	if !id.Valid(id.Key, r.Id) {
-		return nil, fault.NotFound()
+	if _, err := s.ownKey(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	if err := s.Service.RevokeOwnKey(ctx, exchangeOf(ctx).caller, r.Id); err != nil {
 		return nil, err
@@ -94,8 +88,8 @@ func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObje
 
 // RotateApiKey answers POST /v1/api-keys/{id}/rotate; no body is an empty one.
 func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObject) (api.RotateApiKeyResponseObject, error) {
-	if !id.Valid(id.Key, r.Id) {
-		return nil, fault.NotFound()
+	if _, err := s.ownKey(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	revokeOld := r.Body != nil && r.Body.RevokeOld != nil && *r.Body.RevokeOld
 	minted, err := s.Service.RotateKey(ctx, exchangeOf(ctx).caller, r.Id, revokeOld)
@@ -103,6 +97,14 @@ func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObje
 		return nil, err
 	}
 	return api.RotateApiKey201JSONResponse(s.renderIssuedKey(minted)), nil
+}
+
+// ownKey reads an API key of the caller. A malformed id reads as unknown.
+func (s *server) ownKey(ctx context.Context, keyID string) (account.Key, error) {
+	if !id.Valid(id.Key, keyID) {
+		return account.Key{}, fault.NotFound()
+	}
+	return s.Resources.OwnKey(ctx, exchangeOf(ctx).tenant(), keyID)
 }
 
 // renderKey makes the resource of a key, which never holds its secret.

@@ -12,13 +12,9 @@ import (
 
 // ListVideos answers GET /v1/videos.
 func (s *server) ListVideos(ctx context.Context, r api.ListVideosRequestObject) (api.ListVideosResponseObject, error) {
-	p, v := r.Params, &verdict{}
-	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Video, v)
-	status := enumerated("status", p.Status, v)
-	if err := v.err(); err != nil {
-		return nil, err
-	}
-	videos, more, err := s.Resources.Videos(ctx, exchangeOf(ctx).tenant(), video.Status(status), page)
+	p := r.Params
+	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
+	videos, more, err := s.Resources.Videos(ctx, exchangeOf(ctx).tenant(), video.Status(given(p.Status)), page)
 	if err != nil {
 		return nil, err
 	}
@@ -60,8 +56,8 @@ func (s *server) GetVideo(ctx context.Context, r api.GetVideoRequestObject) (api
 
 // DeleteVideo answers DELETE /v1/videos/{id}.
 func (s *server) DeleteVideo(ctx context.Context, r api.DeleteVideoRequestObject) (api.DeleteVideoResponseObject, error) {
-	if !id.Valid(id.Video, r.Id) {
-		return nil, fault.NotFound()
+	if _, err := s.ownVideo(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	if err := s.Service.DeleteVideo(ctx, exchangeOf(ctx).caller, r.Id); err != nil {
 		return nil, err
@@ -71,8 +67,8 @@ func (s *server) DeleteVideo(ctx context.Context, r api.DeleteVideoRequestObject
 
 // CompleteVideo answers POST /v1/videos/{id}/complete.
 func (s *server) CompleteVideo(ctx context.Context, r api.CompleteVideoRequestObject) (api.CompleteVideoResponseObject, error) {
-	if !id.Valid(id.Video, r.Id) {
-		return nil, fault.NotFound()
+	if _, err := s.ownVideo(ctx, r.Id); err != nil {
+		return nil, err
 	}
 	v, err := s.Service.CompleteVideo(ctx, exchangeOf(ctx).caller, r.Id)
 	if err != nil {

@@ -1,0 +1,128 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/domain/id"
+)
+
+// takesID is an operation of the contract that names a resource of an account.
+type takesID struct{ method, path, kind string }
+
+// operationsTakingIDs reads them from the contract: one that is added later is held
+// against the same rules, or this test says that it does not know its kind.
+func operationsTakingIDs(t *testing.T) []takesID {
+	t.Helper()
+	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt"}
+	var all []takesID
+	for _, o := range operations(t) {
+		_, rest, private := strings.Cut(o.path, "/v1/")
+		if strings.HasPrefix(rest, "demo-videos/") || !private || !strings.Contains(rest, "{id}") {
+			continue
+		}
+		segment, _, _ := strings.Cut(rest, "/")
+		require.Contains(t, kinds, segment, "%s takes an id of a kind that this test does not know", o.path)
+		all = append(all, takesID{o.method, strings.Replace(o.path, "{id}", "%s", 1), kinds[segment]})
+	}
+	require.NotEmpty(t, all)
+	return all
+}
+
+// TestIdsOfAnotherAccountReadAsUnknown holds every operation that takes an id against
+// the rule that there is no existence oracle (api-v1.md, "Conventions"): the same body,
+// and as many round trips to the database, which is what an answer's time is made of.
+func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	owner, stranger, tester := w.customer(100), w.customer(100), w.tester()
+	videoID := owner.ready()
+	analysisID := owner.ask(videoID, "Is there a dog?")
+	w.wake()
+	events, _ := owner.do(http.MethodGet, "/v1/events", "").at("data").([]any)
+	require.NotEmpty(t, events)
+	own := map[string]string{
+		"video": videoID, "an": analysisID, "key": owner.key.KeyID, "evt": events[0].(map[string]any)["id"].(string),
+	}
+	for _, op := range operationsTakingIDs(t) {
+		unknown := id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(id.Prefix(op.kind))
+		for _, c := range []*client{stranger, tester} {
+			foreign := c.do(op.method, fmt.Sprintf(op.path, own[op.kind]), "")
+			absent := c.do(op.method, fmt.Sprintf(op.path, unknown), "")
+			w.refused(foreign, 404, fault.ResourceNotFound, "")
+			w.refused(absent, 404, fault.ResourceNotFound, "")
+			require.Equal(t, foreign.at("error.message"), absent.at("error.message"), op)
+			require.Equal(t, names(foreign.Header), names(absent.Header), op)
+			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown)), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind])), "%v", op)
+		}
+		for _, malformed := range []string{"x", "video_", "%00", "%ff", "..%2f", strings.Repeat("v", 300)} {
+			w.refused(owner.do(op.method, fmt.Sprintf(op.path, malformed), ""), 404, fault.ResourceNotFound, "")
+		}
+	}
+	require.Equal(t, "queued", owner.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("status"))
+	require.Equal(t, http.StatusOK, owner.do(http.MethodGet, "/v1/videos", "").StatusCode, "nobody revoked the owner's key")
+}
+
+// TestIdsInBodiesAndParametersRevealNothing is the same for ids that stand elsewhere.
+func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	owner, stranger := w.customer(100), w.customer(100)
+	videoID := owner.ready()
+	analysisID := owner.ask(videoID, "Is there a dog?")
+	absent := func(kind id.Prefix) string {
+		return id.NewSource(time.Now, strings.NewReader(strings.Repeat("x", 64))).New(kind)
+	}
+	for _, tt := range []struct {
+		method, path, body, own, absent string
+	}{
+		{http.MethodPost, "/v1/analyses", `{"video_id": "%s", "prompt": "Is there a dog?"}`, videoID, absent(id.Video)},
+		{http.MethodPost, "/v1/analyses/batch", `{"video_id": "%s", "prompts": ["Is there a dog?", "Is there a cat?"]}`, videoID, absent(id.Video)},
+		{http.MethodPost, "/v1/client_tokens", `{"video_id": "%s", "scopes": ["analyses:read"]}`, videoID, absent(id.Video)},
+		{http.MethodGet, "/v1/videos?starting_after=%s", "", videoID, absent(id.Video)},
+		{http.MethodGet, "/v1/analyses?ending_before=%s", "", analysisID, absent(id.Analysis)},
+		{http.MethodGet, "/v1/api-keys?starting_after=%s", "", owner.key.KeyID, absent(id.Key)},
+		{http.MethodGet, "/v1/events?starting_after=%s", "", absent(id.Event), absent(id.Event)},
+	} {
+		ask := func(id string) response {
+			return stranger.do(tt.method, strings.ReplaceAll(tt.path, "%s", id), strings.ReplaceAll(tt.body, "%s", id))
+		}
+		foreign, none := ask(tt.own), ask(tt.absent)
+		w.refused(foreign, 404, fault.ResourceNotFound, "")
+		w.refused(none, 404, fault.ResourceNotFound, "")
+		require.Equal(t, foreign.at("error.message"), none.at("error.message"), tt.path)
+	}
+	require.Empty(t, stranger.do(http.MethodGet, "/v1/analyses?video_id="+videoID, "").at("data"))
+	require.Empty(t, stranger.do(http.MethodGet, "/v1/events?resource_id="+videoID, "").at("data"))
+}
+
+// asks counts the round trips to the database that a request takes: the least of several,
+// because the first on a connection also prepares its statements.
+func (c *client) asks(method, path string) int64 {
+	c.w.t.Helper()
+	least := int64(1 << 62)
+	for range 4 {
+		before := c.w.database.trips.Load()
+		c.do(method, path, "")
+		least = min(least, c.w.database.trips.Load()-before)
+	}
+	require.Positive(c.w.t, least)
+	return least
+}
+
+// names are the names of headers.
+func names(h http.Header) []string {
+	var all []string
+	for name := range h {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
