@@ -11,7 +11,6 @@ import (
 
 	"vqa/domain/credit"
 	"vqa/domain/fault"
-	"vqa/domain/id"
 	"vqa/domain/model"
 	"vqa/domain/query"
 	"vqa/handlers/httpapi/api"
@@ -48,18 +47,14 @@ func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestOb
 
 // GetCredits answers GET /v1/credits.
 func (s *server) GetCredits(ctx context.Context, r api.GetCreditsRequestObject) (api.GetCreditsResponseObject, error) {
-	p, v := r.Params, &verdict{}
-	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Transaction, v)
-	kind := enumerated("kind", p.Kind, v)
-	if err := v.err(); err != nil {
-		return nil, err
-	}
+	p := r.Params
+	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
 	accountID := exchangeOf(ctx).caller.AccountID
 	balance, err := s.Ledger.Balance(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
-	transactions, more, err := s.Ledger.Transactions(ctx, accountID, credit.Kind(kind), page)
+	transactions, more, err := s.Ledger.Transactions(ctx, accountID, credit.Kind(given(p.Kind)), page)
 	if err != nil {
 		return nil, err
 	}

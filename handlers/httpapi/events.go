@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"vqa/domain/fault"
-	"vqa/domain/id"
 	"vqa/handlers/httpapi/api"
 	"vqa/projections"
 	"vqa/projections/public"
@@ -30,12 +28,9 @@ type Events interface {
 
 // ListEvents answers GET /v1/events.
 func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) (api.ListEventsResponseObject, error) {
-	p, v := r.Params, &verdict{}
-	filter := public.Filter{Type: public.Type(enumerated("type", p.Type, v)), ResourceID: resourceID(p.ResourceId, v)}
-	page := listParameters{p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore}.page(id.Event, v)
-	if err := v.err(); err != nil {
-		return nil, err
-	}
+	p := r.Params
+	filter := public.Filter{Type: public.Type(given(p.Type)), ResourceID: given(p.ResourceId)}
+	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
 	list, more, err := s.Events.Events(ctx, exchangeOf(ctx).tenant(), filter, page)
 	if err != nil {
 		return nil, err
@@ -47,20 +42,6 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 		}
 	}
 	return out, nil
-}
-
-// resourceID checks the id of whatever events are about.
-func resourceID(given *string, v *verdict) string {
-	if given == nil {
-		return ""
-	}
-	for _, prefix := range []id.Prefix{id.Video, id.Analysis, id.Stream} {
-		if id.Valid(prefix, *given) {
-			return *given
-		}
-	}
-	v.add("resource_id", fault.Format, "must be the id of a video, an analysis or a stream")
-	return ""
 }
 
 // GetEvent answers GET /v1/events/{id}.

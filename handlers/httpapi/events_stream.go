@@ -40,10 +40,8 @@ func (s *server) StreamEvents(ctx context.Context, r api.StreamEventsRequestObje
 		st.last, st.after, err = s.Events.Latest(ctx, tenant)
 		return st, err
 	}
-	v := &verdict{}
-	st.last = identifier("Last-Event-ID", r.Params.LastEventID, id.Event, v)
-	if err := v.err(); err != nil {
-		return nil, err
+	if st.last = *r.Params.LastEventID; !id.Valid(id.Event, st.last) {
+		return nil, fault.Invalid(fault.Violation{Param: "Last-Event-ID", Code: fault.Format, Message: "must be an id that begins with evt_"})
 	}
 	st.after, err = s.Events.Position(ctx, tenant, st.last)
 	return st, err

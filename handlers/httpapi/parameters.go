@@ -20,11 +20,8 @@ import (
 	"vqa/projections"
 )
 
-// The bounds of a page (open-points.md, "Lists").
-const (
-	defaultLimit = 20
-	maxLimit     = 100
-)
+// defaultLimit is how many items a page has when nobody says (open-points.md, "Lists").
+const defaultLimit = 20
 
 // maxWait is the longest that a caller may wait (api-v1.md, "Limits").
 const maxWait = 120 * time.Second
@@ -185,69 +182,16 @@ func parameterFault(err error) error {
 	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "A parameter is malformed."}).WithCause(err)
 }
 
-// listParameters are those that every list has.
-type listParameters struct {
-	limit                       *int
-	startingAfter, endingBefore *string
-	createdAfter, createdBefore *time.Time
-}
-
-// page checks them; cursor is the kind of id that the list's items have. What is
-// wrong is added to v.
-func (p listParameters) page(cursor id.Prefix, v *verdict) projections.Page {
-	page := projections.Page{Limit: defaultLimit, CreatedAfter: p.createdAfter, CreatedBefore: p.createdBefore}
-	if p.limit != nil {
-		if *p.limit < 1 || *p.limit > maxLimit {
-			v.add("limit", fault.Range, fmt.Sprintf("must be 1 to %d", maxLimit))
-		}
-		page.Limit = *p.limit
+// pageOf is the page that the checked parameters of a list ask for.
+func pageOf(limit *int, startingAfter, endingBefore *string, createdAfter, createdBefore *time.Time) projections.Page {
+	page := projections.Page{
+		Limit: defaultLimit, StartingAfter: given(startingAfter), EndingBefore: given(endingBefore),
+		CreatedAfter: createdAfter, CreatedBefore: createdBefore,
 	}
-	if p.startingAfter != nil && p.endingBefore != nil {
-		v.add("ending_before", fault.Exclusive, "cannot be given together with starting_after")
+	if limit != nil {
+		page.Limit = *limit
 	}
-	page.StartingAfter = identifier("starting_after", p.startingAfter, cursor, v)
-	page.EndingBefore = identifier("ending_before", p.endingBefore, cursor, v)
 	return page
-}
-
-// identifier checks the form of an optional id.
-func identifier(name string, given *string, prefix id.Prefix, v *verdict) string {
-	if given == nil {
-		return ""
-	}
-	if !id.Valid(prefix, *given) {
-		v.add(name, fault.Format, fmt.Sprintf("must be an id that begins with %s_", prefix))
-	}
-	return *given
-}
-
-// enumerated checks an optional value of a closed set.
-func enumerated[T interface {
-	~string
-	Valid() bool
-}](name string, given *T, v *verdict) T {
-	if given == nil {
-		return ""
-	}
-	if !(*given).Valid() {
-		v.add(name, fault.Enum, "is not one of the values of this parameter")
-	}
-	return *given
-}
-
-// plainText checks an optional text that is looked up as it is.
-func plainText(name string, given *string, longest int, v *verdict) string {
-	if given == nil {
-		return ""
-	}
-	length := utf8.RuneCountInString(*given)
-	switch {
-	case length < 1 || length > longest:
-		v.add(name, fault.Length, fmt.Sprintf("must have 1 to %d characters", longest))
-	case !utf8.ValidString(*given) || strings.ContainsFunc(*given, unicode.IsControl):
-		v.add(name, fault.Format, "must be printable text")
-	}
-	return *given
 }
 
 // joinPreferences makes one header of several Prefer headers, which mean the same

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/domain/id"
 	"vqa/projections"
 )
 
@@ -118,34 +117,12 @@ func TestCheckParameters(t *testing.T) {
 	}
 }
 
-func TestPage(t *testing.T) {
+func TestPageOf(t *testing.T) {
 	t.Parallel()
-	const a, b = "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B"
+	require.Equal(t, projections.Page{Limit: 20}, pageOf(nil, nil, nil, nil, nil))
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	tests := map[string]struct {
-		given listParameters
-		want  projections.Page
-		bad   []fault.Violation
-	}{
-		"nothing":         {want: projections.Page{Limit: 20}},
-		"everything":      {given: listParameters{limit: new(100), startingAfter: new(a), createdAfter: &at, createdBefore: &at}, want: projections.Page{Limit: 100, StartingAfter: a, CreatedAfter: &at, CreatedBefore: &at}},
-		"limit 0":         {given: listParameters{limit: new(0)}, bad: []fault.Violation{v("limit", fault.Range)}},
-		"limit 101":       {given: listParameters{limit: new(101)}, bad: []fault.Violation{v("limit", fault.Range)}},
-		"both cursors":    {given: listParameters{startingAfter: new(a), endingBefore: new(b)}, bad: []fault.Violation{v("ending_before", fault.Exclusive)}},
-		"foreign cursor":  {given: listParameters{startingAfter: new("an" + a[5:])}, bad: []fault.Violation{v("starting_after", fault.Format)}},
-		"malformed, both": {given: listParameters{limit: new(-1), endingBefore: new("\x00")}, bad: []fault.Violation{v("limit", fault.Range), v("ending_before", fault.Format)}},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			verdict := &verdict{}
-			got := tt.given.page(id.Video, verdict)
-			require.Empty(t, cmp.Diff(tt.bad, verdict.violations, cmpopts.IgnoreFields(fault.Violation{}, "Message")))
-			if tt.bad == nil {
-				require.Empty(t, cmp.Diff(tt.want, got))
-			}
-		})
-	}
+	want := projections.Page{Limit: 100, StartingAfter: "a", EndingBefore: "b", CreatedAfter: &at, CreatedBefore: &at}
+	require.Equal(t, want, pageOf(new(100), new("a"), new("b"), &at, &at))
 }
 
 func TestClientAddress(t *testing.T) {
