@@ -9,13 +9,11 @@ import (
 	"vqa/domain/fault"
 )
 
-// AnalysesSince counts the live analyses that an account created at a time or later. What
-// the platform created by itself does not count.
+// AnalysesSince counts the live analyses that an account created at a time or later.
 func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time.Time) (int64, error) {
 	var n int64
 	err := r.pool.QueryRow(ctx,
-		"select count(*) from analyses where account_id = $1 and livemode and created_at >= $2 and doc->>'origin' <> $3",
-		accountID, since, string(analysis.OriginSystem)).Scan(&n)
+		"select count(*) from analyses where account_id = $1 and livemode and created_at >= $2", accountID, since).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("counting analyses: %w", err)
 	}
