@@ -154,4 +154,5 @@ var mustMeet = []string{
 	"credit.settled", "credit.released", "credit.refunded", "checkpoint.sealed", "analysis.started",
 	"analysis.reclaimed", "analysis.progressed", "analysis.completed", "analysis.failed", "analysis.canceled",
 	"analysis.rerun", "re-run completed", "re-run failed", "re-run canceled", "rerun_not_eligible", "video.ready", "video.deleted", "video.failed", "account.key_revoked", "sandbox.issued",
+	"account.key_replaced", "account.restricted", "account.upgraded",
 }
