@@ -110,8 +110,13 @@ func TestBodiesAtTheEdge(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/videos", strings.Repeat(" ", 1<<20+1)), 413, fault.PayloadTooLarge, "")
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "size_bytes": 2147483649}`), 400, fault.VideoTooLarge, "size_bytes")
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{"url": "http://example.com/a.mp4"}`), 400, fault.URLForbidden, "url")
-	all := c.do(http.MethodPost, "/v1/videos", `{"extra": 1, "filename": 2, "content_type": "x"}`)
-	require.Len(t, all.at("error.errors"), 3)
+	all := c.do(http.MethodPost, "/v1/videos", `{"extra": 1, "filename": 2, "content_type": "x"}`, "Idempotency-Key", "a key")
+	require.Len(t, all.at("error.errors"), 4, "the header's among them")
+	lists := c.do(http.MethodGet, "/v1/analyses?limit=0&status=done&starting_after=x", "")
+	require.Len(t, lists.at("error.errors"), 3)
+	w.refused(c.do(http.MethodPost, "/v1/videos", "--x--", "Content-Type", "multipart/form-data; boundary=x"), 415, fault.UnsupportedMediaType, "")
+	w.refused(c.do(http.MethodPost, "/v1/sandbox", `{"a": 1}`), 400, fault.ValidationFailed, "")
+	require.Equal(t, http.StatusCreated, w.do(http.MethodPost, "/v1/sandbox", `{}`).StatusCode)
 }
 
 func TestPanicIsAnInternalError(t *testing.T) {

@@ -136,6 +136,20 @@ func TestStrangersAreCountedByAddress(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/v1/models", "", "X-Forwarded-For", "198.51.100.1"), 429, fault.RateLimitExceeded, "")
 }
 
+func TestATokenCountsForItsKey(t *testing.T) {
+	t.Parallel()
+	w := open(t, under(httpapi.Rates{Reads: 3}))
+	c := w.customer(0)
+	w.toTheMinute()
+	minted := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"]}`)
+	require.Equal(t, http.StatusCreated, minted.StatusCode, string(minted.raw))
+	shown := "Bearer " + minted.at("token").(string)
+	require.Equal(t, 2, w.remaining(w.do(http.MethodGet, "/v1/analyses", "", "Authorization", shown), 3))
+	require.Equal(t, 1, w.remaining(c.do(http.MethodGet, "/v1/analyses", ""), 3))
+	require.Equal(t, 0, w.remaining(w.do(http.MethodGet, "/v1/analyses", "", "Authorization", shown), 3))
+	w.refused(c.do(http.MethodGet, "/v1/analyses", ""), 429, fault.RateLimitExceeded, "")
+}
+
 func TestParsingIsCountedByAddress(t *testing.T) {
 	t.Parallel()
 	w := open(t, under(httpapi.Rates{Parse: 2}))
