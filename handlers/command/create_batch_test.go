@@ -210,7 +210,7 @@ func TestConcurrentBatchesStayWithinTheCap(t *testing.T) {
 	w := newWorld(t, withLimits(func(l *Limits) { l.MaxConcurrentAnalyses = 7 }))
 	caller := w.account(1000)
 	videoID := w.readyVideo(caller)
-	errs := together(8, func(i int) error {
+	errs := together(8, func(int) error {
 		_, err := w.CreateBatch(t.Context(), caller, batchOf(videoID, 2))
 		return err
 	})
