@@ -156,9 +156,12 @@ func (l *load) cancelAll(b *testing.B) {
 	group.SetLimit(16)
 	for _, id := range l.created {
 		group.Go(func() error {
-			_, err := l.live.cancelAnalysis(ctx, id)
+			a, err := l.live.cancelAnalysis(ctx, id)
 			if refused := (*apiError)(nil); errors.As(err, &refused) && refused.Code == "analysis_not_cancelable" {
 				return nil
+			}
+			if err == nil && !a.terminal() {
+				err = fmt.Errorf("%s was canceled and is %s", id, a.Status)
 			}
 			return err
 		})
