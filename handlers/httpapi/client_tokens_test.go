@@ -79,7 +79,7 @@ func TestMintClientToken(t *testing.T) {
 		"beyond a reading key": {c.limited("videos:read"), `{"scopes": ["videos:write"]}`, 403, fault.InsufficientScope, "scopes"},
 	}
 	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
+		t.Run(name, func(*testing.T) {
 			w.refused(tt.by.do(http.MethodPost, "/v1/client_tokens", tt.body), tt.status, tt.code, tt.param)
 		})
 	}
