@@ -81,7 +81,7 @@ func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatc
 
 // recreateBatch renders a batch whose response was not kept, from its analyses as they
 // are now.
-func recreateBatch(s *server, ctx context.Context, x *exchange, batchID string) (int, any, error) {
+func (s *server) recreateBatch(ctx context.Context, x *exchange, batchID string) (int, any, error) {
 	list, err := s.Resources.Batch(ctx, x.tenant(), batchID)
 	if err != nil {
 		return 0, nil, err

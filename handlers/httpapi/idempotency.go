@@ -93,12 +93,12 @@ var recreators = map[string]func(s *server, ctx context.Context, x *exchange, re
 		resource, err := s.renderVideo(ctx, v)
 		return http.StatusCreated, resource, err
 	},
-	"createAnalysis":      recreateAnalysis,
-	"createAnalysisBatch": recreateBatch,
-	"rerunAnalysis":       recreateAnalysis,
+	"createAnalysis":      (*server).recreateAnalysis,
+	"createAnalysisBatch": (*server).recreateBatch,
+	"rerunAnalysis":       (*server).recreateAnalysis,
 }
 
-func recreateAnalysis(s *server, ctx context.Context, x *exchange, analysisID string) (int, any, error) {
+func (s *server) recreateAnalysis(ctx context.Context, x *exchange, analysisID string) (int, any, error) {
 	a, err := s.Resources.Analysis(ctx, x.tenant(), analysisID)
 	if err != nil {
 		return 0, nil, err
