@@ -219,7 +219,11 @@ func TestKeysThatDoNotOpen(t *testing.T) {
 		a := (&apiClient{s, issued{APIKey: key}}).call(t, http.MethodGet, "/v1/credits", nil)
 		require.Equal(t, http.StatusUnauthorized, a.status, "%s", a.raw)
 		require.Equal(t, code, a.code())
-		require.Equal(t, "Bearer", a.header.Get("WWW-Authenticate"))
+		challenge := "Bearer"
+		if key != "" {
+			challenge += ` error="invalid_token", error_description="` + code + `"` // RFC 6750, section 3
+		}
+		require.Equal(t, challenge, a.header.Get("WWW-Authenticate"))
 	}
 	requireUnauthorized("", "invalid_api_key")
 	requireUnauthorized("svc_live_nobody", "invalid_api_key")

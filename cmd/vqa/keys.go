@@ -141,14 +141,17 @@ func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
 
 // listedKey is a key without its secret.
 type listedKey struct {
-	KeyID     string       `json:"key_id"`
-	Name      string       `json:"name"`
-	Mode      account.Mode `json:"mode"`
-	Hint      string       `json:"hint"`
-	Status    string       `json:"status"`
-	CreatedAt time.Time    `json:"created_at"`
-	ExpiresAt *time.Time   `json:"expires_at"`
-	RevokedAt *time.Time   `json:"revoked_at"`
+	KeyID  string       `json:"key_id"`
+	Name   string       `json:"name"`
+	Mode   account.Mode `json:"mode"`
+	Hint   string       `json:"hint"`
+	Status string       `json:"status"`
+	// Legacy is true for a key with the old prefix.
+	Legacy     bool       `json:"legacy"`
+	CreatedAt  time.Time  `json:"created_at"`
+	ExpiresAt  *time.Time `json:"expires_at"`
+	LastUsedAt *time.Time `json:"last_used_at"`
+	RevokedAt  *time.Time `json:"revoked_at"`
 }
 
 func keysListCommand() *cobra.Command {
@@ -167,7 +170,11 @@ func keysListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printKeys(cmd.OutOrStdout(), listKeys(state, clock()), asJSON)
+				legacy, err := a.config.legacyKeys()
+				if err != nil {
+					return err
+				}
+				return printKeys(cmd.OutOrStdout(), listKeys(state, legacy, clock()), asJSON)
 			})
 		},
 	}
@@ -197,7 +204,7 @@ func (a *app) account(ctx context.Context, id string) (account.State, error) {
 }
 
 // listKeys lists the newest key first.
-func listKeys(s account.State, now time.Time) []listedKey {
+func listKeys(s account.State, legacy account.LegacyWindow, now time.Time) []listedKey {
 	all := slices.SortedFunc(maps.Values(s.Keys), func(a, b account.Key) int {
 		return cmp.Or(b.IssuedAt.Compare(a.IssuedAt), cmp.Compare(b.ID, a.ID))
 	})
@@ -207,14 +214,14 @@ func listKeys(s account.State, now time.Time) []listedKey {
 		switch err := k.Check(now); {
 		case fault.Has(err, fault.KeyRevoked):
 			status = "revoked"
-		case fault.Has(err, fault.KeyExpired):
+		case fault.Has(err, fault.KeyExpired) || legacy.Check(k, now) != nil:
 			status = "expired"
 		case err != nil:
 			status = "restricted"
 		}
 		out = append(out, listedKey{
 			KeyID: k.ID, Name: k.Name, Mode: k.Mode, Hint: k.Hint, Status: status,
-			CreatedAt: k.IssuedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
+			Legacy: k.Legacy, CreatedAt: k.IssuedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
 		})
 	}
 	return out

@@ -119,10 +119,12 @@ func TestListKeys(t *testing.T) {
 		"a": {ID: "a", IssuedAt: past.Add(-3 * time.Hour), RevokedAt: &past},
 		"b": {ID: "b", IssuedAt: past.Add(-2 * time.Hour), ExpiresAt: &past},
 		"c": {ID: "c", IssuedAt: past, ExpiresAt: &future},
+		"d": {ID: "d", IssuedAt: past.Add(-4 * time.Hour), Legacy: true},
+		"e": {ID: "e", IssuedAt: past.Add(-5 * time.Hour), RestrictedAt: &past},
 	}}
 	var got [][2]string
-	for _, k := range listKeys(s, now) {
+	for _, k := range listKeys(s, account.LegacyWindow{AnnouncedAt: now.AddDate(-1, 0, 0)}, now) {
 		got = append(got, [2]string{k.KeyID, k.Status})
 	}
-	require.Empty(t, cmp.Diff([][2]string{{"c", "active"}, {"b", "expired"}, {"a", "revoked"}}, got))
+	require.Empty(t, cmp.Diff([][2]string{{"c", "active"}, {"b", "expired"}, {"a", "revoked"}, {"d", "expired"}, {"e", "restricted"}}, got))
 }

@@ -37,7 +37,7 @@ func (e *edge) useKey(x *exchange, key account.Key) error {
 }
 
 // ListApiKeys answers GET /v1/api-keys.
-func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) {
+func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	p := r.Params
 	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
 	keys, more, err := s.Resources.Keys(ctx, exchangeOf(ctx).tenant(), page)
@@ -52,7 +52,7 @@ func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject
 }
 
 // CreateApiKey answers POST /v1/api-keys; the body was checked before.
-func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObject) (api.CreateApiKeyResponseObject, error) {
+func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObject) (api.CreateApiKeyResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	var scopes []string
 	if r.Body.Scopes != nil {
 		for _, scope := range *r.Body.Scopes {
@@ -67,7 +67,7 @@ func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObje
 }
 
 // GetApiKey answers GET /v1/api-keys/{id}.
-func (s *server) GetApiKey(ctx context.Context, r api.GetApiKeyRequestObject) (api.GetApiKeyResponseObject, error) {
+func (s *server) GetApiKey(ctx context.Context, r api.GetApiKeyRequestObject) (api.GetApiKeyResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	k, err := s.ownKey(ctx, r.Id)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (s *server) GetApiKey(ctx context.Context, r api.GetApiKeyRequestObject) (a
 }
 
 // RevokeApiKey answers DELETE /v1/api-keys/{id}.
-func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObject) (api.RevokeApiKeyResponseObject, error) {
+func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObject) (api.RevokeApiKeyResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	if _, err := s.ownKey(ctx, r.Id); err != nil {
 		return nil, err
 	}
@@ -87,7 +87,7 @@ func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObje
 }
 
 // RotateApiKey answers POST /v1/api-keys/{id}/rotate; no body is an empty one.
-func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObject) (api.RotateApiKeyResponseObject, error) {
+func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObject) (api.RotateApiKeyResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	if _, err := s.ownKey(ctx, r.Id); err != nil {
 		return nil, err
 	}
