@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/projections/resources"
 )
 
 // CreateAnalysisBatch answers POST /v1/analyses/batch; the body was checked before.
@@ -33,10 +35,30 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 		Id: batch.ID, Object: api.AnalysisBatchObjectAnalysisBatch, VideoId: batch.VideoID,
 		Analyses: make([]api.Analysis, len(batch.Analyses)), Pricing: s.batchPricing(estimates(batch)),
 	}
-	for i, p := range batch.Analyses {
-		out.Analyses[i] = s.renderAnalysis(s.readBack(ctx, x, p.Analysis))
+	for i, a := range s.readBatch(ctx, x, batch) {
+		out.Analyses[i] = s.renderAnalysis(a)
 	}
 	return api.CreateAnalysisBatch202JSONResponse(out), nil
+}
+
+// readBatch reads a created batch with the places in the queue. As with a single analysis,
+// a failing read must not make the caller ask again.
+func (s *server) readBatch(ctx context.Context, x *exchange, batch command.PlannedBatch) []resources.Analysis {
+	list := make([]resources.Analysis, len(batch.Analyses))
+	queued := false
+	for i, p := range batch.Analyses {
+		list[i].State = p.Analysis
+		queued = queued || !p.Analysis.Status.Terminal()
+	}
+	if !queued {
+		return list
+	}
+	read, err := s.Resources.Batch(ctx, x.tenant(), batch.ID)
+	if err != nil || len(read) != len(list) {
+		s.Log.WarnContext(ctx, "created batch not read back", "request_id", x.requestID, "error", fmt.Sprint(err))
+		return list
+	}
+	return read
 }
 
 // estimates are what the prompts of a batch will cost, in seconds.
