@@ -105,6 +105,8 @@ func newService(settings ...string) (*service, error) {
 	}
 	// Drawing and asking would take the cores from every test; that of the demos asks for it.
 	s.env = append(s.env, "VQA_ADDR="+s.addr, "VQA_DATA_DIR="+dir, "VQA_DEMO=false")
+	// Tests ask more often than a client may; those of the limits set their own.
+	s.env = append(s.env, "VQA_RATE_READS=1000000", "VQA_RATE_WRITES=1000000", "VQA_RATE_ANALYSES_CREATE=1000000")
 	s.env = append(s.env, settings...)
 	return s, listener.Close()
 }

@@ -122,13 +122,12 @@ func (e *edge) checkBody(op *operation, raw []byte, v *verdict) ([]byte, error) 
 		}
 		return nil, nil
 	}
-	value, violations, err := parseJSON(raw)
-	if f := fault.Of(err); f != nil {
-		v.violations = append(v.violations, f.Violations...)
-		return nil, nil
-	}
+	value, violations, isJSON := parseJSON(raw)
 	before := len(v.violations)
 	v.violations = append(v.violations, violations...)
+	if !isJSON {
+		return nil, nil
+	}
 	var invalid *jsonschema.ValidationError
 	if err := op.body.Validate(value); errors.As(err, &invalid) {
 		v.addAll(invalid)

@@ -57,7 +57,8 @@ func (e *edge) replay(x *exchange, r *http.Request) (bool, error) {
 	case claimed.RequestHash != idempotency.Hash:
 		return false, fault.New(fault.IdempotencyKeyReused, "")
 	case receipt != nil && receipt.Status != 0:
-		return true, e.answerAgain(x, r, receipt.Status, receipt.Body)
+		e.answerAgain(x, r, receipt.Status, receipt.Body)
+		return true, nil
 	case !claimed.Held:
 		return false, fault.New(fault.IdempotencyUnavailable, "").WithRetryAfter(1)
 	case receipt == nil:
@@ -67,11 +68,12 @@ func (e *edge) replay(x *exchange, r *http.Request) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return true, e.answerAgain(x, r, status, body)
+	e.answerAgain(x, r, status, body)
+	return true, nil
 }
 
 // answerAgain sends the response of an earlier request.
-func (e *edge) answerAgain(x *exchange, r *http.Request, status int, body []byte) error {
+func (e *edge) answerAgain(x *exchange, r *http.Request, status int, body []byte) {
 	h := x.response.Header()
 	h.Set("Idempotency-Replayed", "true")
 	h.Set("Content-Type", "application/json")
@@ -79,23 +81,24 @@ func (e *edge) answerAgain(x *exchange, r *http.Request, status int, body []byte
 	if _, err := x.response.Write(body); err != nil {
 		e.Log.DebugContext(r.Context(), "replay not delivered", "request_id", x.requestID, "error", err.Error())
 	}
-	return nil
 }
 
 // recreators render the response of each idempotent operation anew, with its status, from
 // the resource that the receipt names.
 var recreators = map[string]func(s *server, ctx context.Context, x *exchange, resourceID string) (int, any, error){
-	"createVideo": func(s *server, ctx context.Context, x *exchange, videoID string) (int, any, error) {
-		v, err := s.Resources.Video(ctx, x.tenant(), videoID)
-		if err != nil {
-			return 0, nil, err
-		}
-		resource, err := s.renderVideo(ctx, v)
-		return http.StatusCreated, resource, err
-	},
+	"createVideo":         (*server).recreateVideo,
 	"createAnalysis":      (*server).recreateAnalysis,
 	"createAnalysisBatch": (*server).recreateBatch,
 	"rerunAnalysis":       (*server).recreateAnalysis,
+}
+
+func (s *server) recreateVideo(ctx context.Context, x *exchange, videoID string) (int, any, error) {
+	v, err := s.Resources.Video(ctx, x.tenant(), videoID)
+	if err != nil {
+		return 0, nil, err
+	}
+	resource, err := s.renderVideo(ctx, v)
+	return http.StatusCreated, resource, err
 }
 
 func (s *server) recreateAnalysis(ctx context.Context, x *exchange, analysisID string) (int, any, error) {

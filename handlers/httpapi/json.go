@@ -20,36 +20,36 @@ const maxDepth = 64
 // exactFloat is the largest float64 below which every integer has its own float64.
 const exactFloat = 1 << 53
 
-// parseJSON reads one JSON value strictly: UTF-8 without half characters, no trailing data, no member twice,
-// no U+0000 in a string, numbers within float64, at most maxDepth levels. Numbers
-// come as int64 where they are whole and fit, else as float64. Malformed JSON is a
-// fault with one violation whose param is "" (open-points.md, "Errors"); violations
-// that have a place are returned beside the value.
-func parseJSON(raw []byte) (any, []fault.Violation, error) {
-	malformed := func(message string) error {
-		return fault.Invalid(fault.Violation{Code: fault.Format, Message: message})
+// parseJSON reads one JSON value strictly: UTF-8 without half characters, no trailing
+// data, no member twice, no U+0000 in a string, numbers within float64, at most maxDepth
+// levels. Numbers come as int64 where they are whole and fit, else as float64. Of malformed
+// JSON it returns false and one violation whose param is "" (open-points.md, "Errors");
+// violations that have a place are returned beside the value.
+func parseJSON(raw []byte) (any, []fault.Violation, bool) {
+	malformed := func(message string) (any, []fault.Violation, bool) {
+		return nil, []fault.Violation{{Code: fault.Format, Message: message}}, false
 	}
 	if !utf8.Valid(raw) {
-		return nil, nil, malformed("The body is not UTF-8.")
+		return malformed("The body is not UTF-8.")
 	}
 	if nesting(raw) > maxDepth {
-		return nil, nil, malformed(fmt.Sprintf("The body nests deeper than %d levels.", maxDepth))
+		return malformed(fmt.Sprintf("The body nests deeper than %d levels.", maxDepth))
 	}
 	var anything json.RawMessage
 	if err := json.Unmarshal(raw, &anything); err != nil {
-		return nil, nil, malformed("The body is not JSON: " + err.Error() + ".")
+		return malformed("The body is not JSON: " + err.Error() + ".")
 	}
 	if halfCharacter(raw) {
-		return nil, nil, malformed("The body has one half of a UTF-16 character.")
+		return malformed("The body has one half of a UTF-16 character.")
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	p := &parser{dec: dec}
 	value, err := p.value("")
 	if err != nil {
-		return nil, nil, malformed("The body is not JSON: " + err.Error() + ".")
+		return malformed("The body is not JSON: " + err.Error() + ".")
 	}
-	return value, p.violations, nil
+	return value, p.violations, true
 }
 
 // nesting is the deepest level of brackets outside of strings. It is exact for JSON,
