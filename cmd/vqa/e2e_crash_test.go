@@ -243,9 +243,13 @@ func requireRebuiltEqual(t *testing.T, s *service) {
 	out := s.tool(t, "projections", "rebuild", "--all", "--json")
 	require.NoError(t, json.Unmarshal(out, &verdict))
 	require.True(t, verdict.Equal, "%s", out)
-	require.NotEmpty(t, verdict.Tables)
+	rows := map[string]int{}
 	for _, table := range verdict.Tables {
-		require.Positive(t, table.Rows, "%s", out)
+		rows[table.Table] = table.Rows
+	}
+	// What these tests make; nobody has asked for a claim, a token or an incident.
+	for _, table := range []string{"accounts", "api_keys", "videos", "analyses", "credit_balances", "credit_transactions"} {
+		require.Positive(t, rows[table], "%s: %s", table, out)
 	}
 	require.Equal(t, http.StatusOK, s.account(t, 5).credits(t).status, "the new tables serve")
 }

@@ -54,7 +54,7 @@ func TestWhyAndReplay(t *testing.T) {
 		return strings.Contains(why, "  completed  attempt 1, waited ")
 	}), why)
 	for _, want := range []string{
-		"by " + c.key.KeyID, "─ video.analysis_opened #", "─ credit.held@2 #", "└─ analysis.created #",
+		"by " + c.key.KeyID, "─ video.analysis_opened #", "─ credit.held@2 #", "└─ analysis.created@2 #",
 		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed #", "─ video.analysis_closed #",
 		"─ credit.settled #", "held -7, analysis_usage +7; balance 93",
 	} {

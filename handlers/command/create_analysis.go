@@ -117,7 +117,7 @@ func (s *Service) createAnalyses(ctx context.Context, caller Caller, questions [
 	var plans []PlannedAnalysis
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
 		in.created(resourceID)
-		plans, err = s.decideAnalyses(ss, caller, videoID, questions)
+		plans, err = s.decideAnalyses(ss, caller, videoID, questions, validateOnly)
 		return err
 	})
 	return plans, asExhausted(err, caller.Tier)
@@ -140,7 +140,9 @@ func (s *Service) checkCapacity(ctx context.Context, n int) error {
 }
 
 // decideAnalyses prices all questions first, so that a refusal speaks of the whole request.
-func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, questions []question) ([]PlannedAnalysis, error) {
+// A preview is priced and reserves nothing, so that who has no credits learns how many to
+// buy.
+func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, questions []question, preview bool) ([]PlannedAnalysis, error) {
 	v, err := videoOf(ss, caller, videoID)
 	if err != nil {
 		return nil, err
@@ -161,13 +163,19 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, que
 		total += held
 		work++
 	}
-	if work > 0 {
+	if work > 0 && !preview {
 		if err := s.admit(ss, caller.AccountID, work, total); err != nil {
 			return nil, err
 		}
 	}
 	for i, o := range questions {
-		if plans[i].Analysis, err = s.decideOrder(ss, v, o); err != nil {
+		if preview {
+			ss.fresh(analyses.Stream(o.ID))
+			plans[i].Analysis, err = analyses.record(ss, o.ID, o.Create)
+		} else {
+			plans[i].Analysis, err = s.decideOrder(ss, v, o)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -152,7 +152,7 @@ func TestCreateAnalysisRefusals(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestValidateOnlyTakesTheSamePath(t *testing.T) {
+func TestValidateOnlyReservesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller, poor := w.account(10), w.account(9)
@@ -168,8 +168,9 @@ func TestValidateOnlyTakesTheSamePath(t *testing.T) {
 		require.Equal(t, "dog", plan.Analysis.Query.Subjects[0].Term)
 
 		preview.VideoID = poors
-		_, err = w.CreateAnalysis(t.Context(), poor, preview)
-		requireFault(t, err, fault.InsufficientCredits)
+		plan, err = w.CreateAnalysis(t.Context(), poor, preview)
+		require.NoError(t, err, "who has too few credits learns how many it takes")
+		require.Equal(t, int64(10), *plan.EstimatedSeconds)
 		preview.VideoID = videoID
 		_, err = w.CreateAnalysis(t.Context(), poor, preview)
 		requireFault(t, err, fault.ResourceNotFound)

@@ -130,6 +130,7 @@ func (s *sim) batchOperation(caller Caller) operation {
 // operation is an order of so many questions.
 func (a asking) operation(name string, questions int, validateOnly bool) operation {
 	if validateOnly {
+		a.discounts = nil // a preview reserves nothing, and nothing stands against its price
 		return operation{name: name + ", validate only", dry: true, refused: a.refused, idle: a.accepted}
 	}
 	return operation{name: name, leaves: []string{a.leaves(questions, len(a.discounts))}, refused: a.refused}

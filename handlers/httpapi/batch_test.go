@@ -111,16 +111,15 @@ func TestRefusalsOfABatch(t *testing.T) {
 		code    fault.Code
 		param   string
 	}{
-		"one prompt":          {twoPrompts[:1], "", 400, fault.ValidationFailed, "prompts"},
-		"eleven prompts":      {many, "", 400, fault.ValidationFailed, "prompts"},
-		"an empty prompt":     {[]string{"Is there a dog?", ""}, "", 400, fault.PromptEmpty, "prompts.1"},
-		"a blank prompt":      {[]string{" \n", "Is there a dog?"}, "", 400, fault.PromptEmpty, "prompts.0"},
-		"a long prompt":       {[]string{"Is there a dog?", "Is there a cat?", long}, "", 400, fault.PromptTooLong, "prompts.2"},
-		"no words":            {[]string{"Is there a dog?", "?!"}, "", 422, fault.ParseFailed, "prompts.1"},
-		"an unknown model":    {twoPrompts, `, "model": "sight-9"`, 400, fault.ModelNotFound, "model"},
-		"an unknown field":    {twoPrompts, `, "prompt": "Is there a dog?"`, 400, fault.ValidationFailed, "prompt"},
-		"too few credits":     {twoPrompts, "", 402, fault.InsufficientCredits, ""},
-		"too few for preview": {twoPrompts, `, "validate_only": true`, 402, fault.InsufficientCredits, ""},
+		"one prompt":       {twoPrompts[:1], "", 400, fault.ValidationFailed, "prompts"},
+		"eleven prompts":   {many, "", 400, fault.ValidationFailed, "prompts"},
+		"an empty prompt":  {[]string{"Is there a dog?", ""}, "", 400, fault.PromptEmpty, "prompts.1"},
+		"a blank prompt":   {[]string{" \n", "Is there a dog?"}, "", 400, fault.PromptEmpty, "prompts.0"},
+		"a long prompt":    {[]string{"Is there a dog?", "Is there a cat?", long}, "", 400, fault.PromptTooLong, "prompts.2"},
+		"no words":         {[]string{"Is there a dog?", "?!"}, "", 422, fault.ParseFailed, "prompts.1"},
+		"an unknown model": {twoPrompts, `, "model": "sight-9"`, 400, fault.ModelNotFound, "model"},
+		"an unknown field": {twoPrompts, `, "prompt": "Is there a dog?"`, 400, fault.ValidationFailed, "prompt"},
+		"too few credits":  {twoPrompts, "", 402, fault.InsufficientCredits, ""},
 	} {
 		got := c.batch(videoID, tt.prompts, tt.fields)
 		require.Equal(t, tt.status, got.StatusCode, "%s: %s", name, got.raw)
