@@ -44,7 +44,7 @@ func TestDemoVideos(t *testing.T) {
 			result := r.(map[string]any)
 			answers[name][prompt] = result["answer"].(string)
 			require.GreaterOrEqual(t, result["confidence"], 0.7, "%s: the answer is reliable", prompt)
-			require.Equal(t, "video/mp4", c.head(t, result["video_url"].(string)).Header.Get("Content-Type"))
+			require.Equal(t, "video/mp4", c.head(t, result["video_url"].(string)).Get("Content-Type"))
 		}
 		thumbnail := c.get(t, entry["thumbnail_url"].(string))
 		picture, err := jpeg.DecodeConfig(thumbnail.Body)
@@ -131,11 +131,11 @@ func (c *apiClient) get(t *testing.T, address string) *http.Response {
 	return c.fetch(t, http.MethodGet, address)
 }
 
-func (c *apiClient) head(t *testing.T, address string) *http.Response {
+func (c *apiClient) head(t *testing.T, address string) http.Header {
 	t.Helper()
 	resp := c.fetch(t, http.MethodHead, address)
 	require.NoError(t, resp.Body.Close())
-	return resp
+	return resp.Header
 }
 
 func (c *apiClient) fetch(t *testing.T, method, address string) *http.Response {

@@ -103,7 +103,7 @@ var producers = map[fault.Code]func(t *testing.T, w *world) response{
 	fault.VideoTooLarge: func(_ *testing.T, w *world) response {
 		return w.customer(0).do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "size_bytes": 2147483649}`)
 	},
-	fault.VideoTooLong: func(t *testing.T, w *world) response {
+	fault.VideoTooLong: func(_ *testing.T, w *world) response {
 		c := w.customer(0)
 		created := c.do(http.MethodPost, "/v1/videos", plainFile)
 		w.service.Limits.MaxVideoDuration = time.Second
