@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +28,8 @@ const (
 	loadOpen = 2048
 	// loadPageOf is how many analyses a list holds.
 	loadPageOf = 20
+	// loadAccounts ask about loadVideos videos each.
+	loadAccounts, loadVideos = 10, 5
 )
 
 // BenchmarkLoad measures the public API under requests that do not wait for each other.
@@ -42,20 +45,32 @@ func BenchmarkLoad(b *testing.B) {
 	b.ReportMetric(0, "ns/op") // of a round, which says nothing
 	fmt.Printf("\n### API\n\n%d cores, everything on them, embedded Postgres with fsync on; %d requests a second for %s a round, open loop.\n\n",
 		runtime.NumCPU(), loadRate, loadPeriod)
-	fmt.Printf("| request | p50 | p95 | p99 | most | of |\n|---|--:|--:|--:|--:|--:|\n")
+	fmt.Printf("| request | p50 | p95 | p99 | most | of | refused |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, kind := range l.kinds {
-		fmt.Printf("| %s | %s | %s | %s | %s | %d |\n", kind.name, millis(quantile(kind.took, 0.50)), millis(quantile(kind.took, 0.95)),
-			millis(quantile(kind.took, 0.99)), millis(quantile(kind.took, 1)), len(kind.took))
+		fmt.Printf("| %s | %s | %s | %s | %s | %d | %d |\n", kind.name, millis(quantile(kind.took, 0.50)), millis(quantile(kind.took, 0.95)),
+			millis(quantile(kind.took, 0.99)), millis(quantile(kind.took, 1)), len(kind.took), kind.refused.Load())
 	}
 	fmt.Println()
 }
 
 type load struct {
-	live, test *client
-	kinds      []*loadKind
+	live  []asker
+	test  *client
+	kinds []*loadKind
 
 	mu      sync.Mutex
-	created []string // live analyses that may still be under way
+	created []created // live analyses that may still be under way
+}
+
+// asker is an account with a question about one of its videos.
+type asker struct {
+	*client
+	question map[string]any
+}
+
+type created struct {
+	by *client
+	id string
 }
 
 // loadKind is a kind of request; send gets the number of the request in its round.
@@ -63,15 +78,17 @@ type loadKind struct {
 	name string
 	send func(ctx context.Context, i int) error
 	took []time.Duration
+	// refused are those that were told to come back later: 503 with Retry-After.
+	refused atomic.Int64
 }
 
 func newLoad(b *testing.B) *load {
 	b.Helper()
 	s := startBenchServer(b)
-	l := &load{live: benchClient(b, s), test: newClient(s.baseURL())}
 	// One pool for all, as a fleet of callers keeps its connections.
 	pool := &http.Client{Transport: &http.Transport{MaxIdleConns: loadOpen, MaxIdleConnsPerHost: loadOpen}}
-	l.live.http, l.test.http = pool, pool
+	l := &load{test: newClient(s.baseURL())}
+	l.test.http = pool
 	var sandbox struct {
 		APIKey         string `json:"api_key"`
 		FixtureVideoID string `json:"fixture_video_id"`
@@ -89,7 +106,13 @@ func newLoad(b *testing.B) *load {
 
 	clip := filepath.Join(b.TempDir(), "clip.mp4")
 	require.NoError(b, fixture.WriteClip(b.Context(), clip, 1, []*image.RGBA{fixture.Empty(), fixture.Empty()}))
-	real := map[string]any{"video_id": readyVideo(b, l.live, clip), "prompt": benchPrompt}
+	for range loadAccounts {
+		c := benchClient(b, s)
+		c.http = pool
+		for range loadVideos {
+			l.live = append(l.live, asker{c, map[string]any{"video_id": readyVideo(b, c, clip), "prompt": benchPrompt}})
+		}
+	}
 
 	read := func(ctx context.Context, _ int) error {
 		return l.test.once(ctx, http.MethodGet, "/v1/analyses/"+newest.ID, nil, nil, nil)
@@ -101,11 +124,12 @@ func newLoad(b *testing.B) *load {
 		_, err := l.create(ctx, l.test, canned)
 		return err
 	}
-	ask := func(ctx context.Context, _ int) error {
-		id, err := l.create(ctx, l.live, real)
+	ask := func(ctx context.Context, i int) error {
+		by := l.live[i%len(l.live)]
+		id, err := l.create(ctx, by.client, by.question)
 		if err == nil {
 			l.mu.Lock()
-			l.created = append(l.created, id)
+			l.created = append(l.created, created{by.client, id})
 			l.mu.Unlock()
 		}
 		return err
@@ -116,7 +140,7 @@ func newLoad(b *testing.B) *load {
 		{name: fmt.Sprintf("GET /v1/analyses, a page of %d", loadPageOf), send: list},
 		{name: "POST /v1/analyses, test key", send: try},
 		{name: "POST /v1/analyses, live key, the worker busy with them", send: ask},
-		{name: "all of them, 5 : 3 : 1 : 1", send: func(ctx context.Context, i int) error { return mixed[i%len(mixed)](ctx, i) }},
+		{name: "all of them, 5 : 3 : 1 : 1", send: func(ctx context.Context, i int) error { return mixed[i%len(mixed)](ctx, i/len(mixed)) }},
 	}
 	return l
 }
@@ -142,6 +166,10 @@ func (l *load) round(b *testing.B, kind *loadKind) []time.Duration {
 		group.Go(func() error {
 			err := kind.send(ctx, i)
 			took[i] = time.Since(due)
+			if refusal := (*apiError)(nil); errors.As(err, &refusal) && refusal.Code == "capacity_exhausted" {
+				kind.refused.Add(1)
+				return nil
+			}
 			return err
 		})
 	}
@@ -154,14 +182,14 @@ func (l *load) cancelAll(b *testing.B) {
 	b.Helper()
 	group, ctx := errgroup.WithContext(benchContext(b))
 	group.SetLimit(16)
-	for _, id := range l.created {
+	for _, a := range l.created {
 		group.Go(func() error {
-			a, err := l.live.cancelAnalysis(ctx, id)
+			canceled, err := a.by.cancelAnalysis(ctx, a.id)
 			if refused := (*apiError)(nil); errors.As(err, &refused) && refused.Code == "analysis_not_cancelable" {
 				return nil
 			}
-			if err == nil && !a.terminal() {
-				err = fmt.Errorf("%s was canceled and is %s", id, a.Status)
+			if err == nil && !canceled.terminal() {
+				err = fmt.Errorf("%s was canceled and is %s", a.id, canceled.Status)
 			}
 			return err
 		})
