@@ -33,6 +33,48 @@
 //	negated                         absence
 //	otherwise                       presence
 //
+// # Normal forms of conditions
+//
+// Compile writes the values of conditions as follows; a query that a client brings may
+// hold any text. What stands outside these forms is in the user's words and nothing
+// that a model was taught: an answer that needs it is indeterminate. UPPER CASE stands
+// for a part, [x] for a part that may be missing.
+//
+//	attribute  COLOURS                   of the object itself
+//	           big, small                relative to the frame
+//	           wearing [COLOURS] ITEM    clothing; "wearing COLOURS" is any garment
+//	           any other word or phrase  "fluffy", "with long hair"
+//	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle"
+//	location   left, centre, right, top, middle, bottom
+//	           top left, top right, bottom left, bottom right
+//	           background, foreground, corner, outside, inside
+//	           RELATION OBJECT           "next to bus"
+//	state      STATE                     "open"
+//	time       first N s, last N s       N is seconds, a decimal number
+//	           N to N s, after N s, before N s, at N s
+//	           beginning, middle, end, first half, second half
+//
+//	COLOURS    [dark|light ]COLOUR, or two of them: "black and white"
+//	COLOUR     black, white, gray, red, orange, yellow, green, blue, purple, pink,
+//	           brown; other words for a colour are folded into these ("navy" is
+//	           "dark blue"), except where they lie between two ("turquoise")
+//	VERB       the -ing form; sitting, standing, lying, kneeling, crouching, walking,
+//	           running, jumping, falling, raising hand, crossing arms, waving are what
+//	           synonyms and phrases are folded into ("jogging", "with a hand up")
+//	RELATION   next to, near, left of, right of, in front of, behind, on, in, under,
+//	           above, between, at, against, across, through, along, from, into, onto,
+//	           toward, outside
+//	OBJECT     a noun phrase without articles, its noun in the singular. When it is one
+//	           of search_terms it is that thing; otherwise it says more ("red bus"),
+//	           and only its noun is among them
+//	STATE      open, closed, on, off, empty, full, locked, parked, still, asleep, awake,
+//	           broken and others
+//
+// The conditions of one subject hold of the same instance at the same time; those of
+// kind location combine by the operator when there is one subject ("on the left or on
+// the right"). Of a time window, each subject has a copy. A compound with the operator
+// all asks for its subjects in the same frame.
+//
 // Three readings are conventions: a definite setting ("in the room", "on the road") is
 // the scene that the video shows and narrows nothing; a bare number means exactly ("are there two dogs"),
 // and a definite subject is presupposed, so that "is the dog barking" asks only for
