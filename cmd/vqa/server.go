@@ -72,6 +72,7 @@ type server struct {
 	presence *postgres.Presence
 	sweeper  *jobs.Sweeper
 	sealer   *jobs.Sealer
+	outages  *jobs.Outages
 	keyUses  *command.KeyUses
 	http     *http.Server
 	listener net.Listener
@@ -178,6 +179,9 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.sweeper = &jobs.Sweeper{
 		Client: s.jobs, Commands: s.commands, Open: s.resources, Holds: s.ledger, Nodes: s.presence, Now: clock, Log: s.log,
 	}
+	s.outages = &jobs.Outages{
+		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: node, Now: clock, Log: s.log,
+	}
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err
 	}
@@ -265,6 +269,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
+	s.work("the watch over the engine", func() error { s.outages.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("key uses", func() error { s.keyUses.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })

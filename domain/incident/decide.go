@@ -23,7 +23,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 			message := fmt.Sprintf("must have 1 to %d characters", maxTitle)
 			return nil, fault.Invalid(fault.Violation{Param: "title", Code: fault.Length, Message: message})
 		}
-		return []Event{Opened{IncidentID: c.ID, Title: c.Title, At: now}}, nil
+		return []Event{Opened{IncidentID: c.ID, Title: c.Title, Node: c.Node, At: now}}, nil
 	case Close:
 		if !s.Exists() {
 			return nil, fault.NotFound()

@@ -12,8 +12,10 @@ type Event interface {
 type Opened struct {
 	IncidentID string `json:"incident_id"`
 	// Title says what is wrong.
-	Title string    `json:"title"`
-	At    time.Time `json:"at"`
+	Title string `json:"title"`
+	// Node is the process that noticed it by itself; absent when an operator did.
+	Node string    `json:"node,omitempty"`
+	At   time.Time `json:"at"`
 }
 
 // Closed says that an incident is over.

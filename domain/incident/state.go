@@ -7,8 +7,10 @@ import (
 
 // State is one incident. The zero State is that of an incident that does not exist.
 type State struct {
-	ID       string    `json:"id,omitempty"`
-	Title    string    `json:"title,omitempty"`
+	ID    string `json:"id,omitempty"`
+	Title string `json:"title,omitempty"`
+	// Node is the process that noticed it by itself, or empty.
+	Node     string    `json:"node,omitempty"`
 	OpenedAt time.Time `json:"opened_at"`
 	// ClosedAt is nil while it is open.
 	ClosedAt *time.Time `json:"closed_at,omitempty"`
@@ -24,7 +26,7 @@ func (s State) Open() bool { return s.Exists() && s.ClosedAt == nil }
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Opened:
-		return State{ID: e.IncidentID, Title: e.Title, OpenedAt: e.At}
+		return State{ID: e.IncidentID, Title: e.Title, Node: e.Node, OpenedAt: e.At}
 	case Closed:
 		s.ClosedAt = &e.At
 		return s

@@ -21,17 +21,32 @@ const platform = "platform"
 // while it is open may be run again for free. Errors: validation_failed.
 func (s *Service) OpenIncident(ctx context.Context, title, operator string) (incident.State, error) {
 	open := incident.Open{ID: s.IDs.New(id.Incident), Title: title}
-	return s.recordIncident(ctx, open.ID, operator, open)
+	return s.recordIncident(ctx, s.operatorIntent(platform, operator, ""), open.ID, open)
 }
 
 // CloseIncident ends a platform incident; one that is over stays as it is. Errors:
 // resource_not_found.
 func (s *Service) CloseIncident(ctx context.Context, incidentID, operator string) (incident.State, error) {
-	return s.recordIncident(ctx, incidentID, operator, incident.Close{})
+	return s.recordIncident(ctx, s.operatorIntent(platform, operator, ""), incidentID, incident.Close{})
 }
 
-func (s *Service) recordIncident(ctx context.Context, incidentID, operator string, c incident.Command) (incident.State, error) {
-	in := s.operatorIntent(platform, operator, "")
+// outageActor is who opens and closes the incidents that the service notices by itself.
+const outageActor = "outage"
+
+// ReportOutage begins an incident that a process noticed by itself.
+func (s *Service) ReportOutage(ctx context.Context, title, node string) (incident.State, error) {
+	open := incident.Open{ID: s.IDs.New(id.Incident), Title: title, Node: node}
+	return s.recordIncident(ctx, intent{accountID: platform, meta: s.systemMeta(Cause{}, platform, outageActor)}, open.ID, open)
+}
+
+// EndOutage ends an incident that a process noticed by itself; one that is over stays as
+// it is. Errors: resource_not_found.
+func (s *Service) EndOutage(ctx context.Context, incidentID string) (incident.State, error) {
+	in := intent{accountID: platform, meta: s.systemMeta(Cause{}, platform, outageActor)}
+	return s.recordIncident(ctx, in, incidentID, incident.Close{})
+}
+
+func (s *Service) recordIncident(ctx context.Context, in intent, incidentID string, c incident.Command) (incident.State, error) {
 	in.streams = append(in.streams, incidents.Stream(incidentID))
 	var state incident.State
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {

@@ -1,6 +1,6 @@
 // Package jobs does what takes time, as River jobs: analyses, fetching videos from
-// URLs, removing objects, the sweep that finds work whose worker was lost, and the sealer
-// that signs checkpoints of the ledger.
+// URLs, removing objects, the sweep that finds work whose worker was lost, the sealer
+// that signs checkpoints of the ledger, and the watch over the engine.
 //
 // # Attempts
 //
@@ -21,6 +21,13 @@
 // Once a minute the sealer signs a checkpoint of every account whose ledger moved on.
 // Nodes may seal at the same time: each checkpoint names the one before and is appended
 // at the version it expects, so that one of two is refused and nothing forks.
+//
+// # Outages
+//
+// Every node looks at its engine every 5 seconds. One that is away for a minute is a
+// platform incident, which the node opens by itself, so that what fails by it may be run
+// again for free; the node closes it when the engine is back, and another node when the
+// one that opened it is gone. An incident that an operator opened is the operator's.
 //
 // # Demo videos
 //

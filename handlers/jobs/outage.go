@@ -1,0 +1,127 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"vqa/domain/incident"
+	"vqa/handlers/command"
+)
+
+const (
+	// outageLookEvery is the time between two looks at the engine.
+	outageLookEvery = 5 * time.Second
+	// outageAfter is how long the engine must be away before that is an incident: a worker
+	// that is started again is back sooner, and no work fails before.
+	outageAfter = time.Minute
+	// outageTitle is what the incident says.
+	outageTitle = "The inference engine does not answer."
+	// maxOutages bounds the open incidents that are looked at; there is one a node.
+	maxOutages = 100
+)
+
+// OpenIncidents lists platform incidents.
+type OpenIncidents interface {
+	// Incidents lists up to limit of them, newest first; only open ones when open is true.
+	Incidents(ctx context.Context, open bool, limit int) ([]incident.State, error)
+}
+
+// Outages opens an incident while this node's engine is away, so that what fails by it may
+// be run again for free, and closes it when the engine is back.
+type Outages struct {
+	// Ready returns nil when the engine answers.
+	Ready    func(ctx context.Context) error
+	Commands *command.Service
+	Read     OpenIncidents
+	Nodes    Nodes
+	// Node is this process.
+	Node string
+	Now  func() time.Time
+	Log  *slog.Logger
+
+	// downSince is when the engine was first found away; zero while it answers.
+	downSince time.Time
+}
+
+// Run looks every 5 seconds until ctx ends.
+func (o *Outages) Run(ctx context.Context) {
+	ticker := time.NewTicker(outageLookEvery)
+	defer ticker.Stop()
+	for {
+		if err := o.Look(ctx); err != nil && ctx.Err() == nil {
+			o.Log.Error("looking for an outage failed", "error", err)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Look looks once: it opens an incident when the engine was away for a minute, and closes
+// those whose node has its engine back or is gone.
+func (o *Outages) Look(ctx context.Context) error {
+	away := o.Ready(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	open, err := o.open(ctx)
+	if err != nil {
+		return err
+	}
+	if away == nil {
+		o.downSince = time.Time{}
+		return o.end(ctx, open)
+	}
+	now := o.Now()
+	if o.downSince.IsZero() {
+		o.downSince = now
+	}
+	own := func(i incident.State) bool { return i.Node == o.Node }
+	if now.Sub(o.downSince) < outageAfter || slices.ContainsFunc(open, own) {
+		return nil
+	}
+	reported, err := o.Commands.ReportOutage(ctx, outageTitle, o.Node)
+	if err != nil {
+		return fmt.Errorf("opening an incident: %w", err)
+	}
+	o.Log.Warn("the engine is away: an incident is open", "incident_id", reported.ID, "error", away)
+	return nil
+}
+
+// open are the open incidents that nodes noticed by themselves.
+func (o *Outages) open(ctx context.Context) ([]incident.State, error) {
+	all, err := o.Read.Incidents(ctx, true, maxOutages)
+	if err != nil {
+		return nil, fmt.Errorf("reading the open incidents: %w", err)
+	}
+	return slices.DeleteFunc(all, func(i incident.State) bool { return i.Node == "" }), nil
+}
+
+// end closes the incidents of this node and of nodes that are gone.
+func (o *Outages) end(ctx context.Context, open []incident.State) error {
+	if len(open) == 0 {
+		return nil
+	}
+	alive, err := o.Nodes.Alive(ctx)
+	if err != nil {
+		return fmt.Errorf("asking who lives: %w", err)
+	}
+	var failed error
+	for _, i := range open {
+		if i.Node != o.Node && alive(i.Node) {
+			continue
+		}
+		if _, err := o.Commands.EndOutage(ctx, i.ID); err != nil {
+			failed = errors.Join(failed, fmt.Errorf("closing incident %s: %w", i.ID, err))
+			continue
+		}
+		o.Log.Info("the engine is back: the incident is closed", "incident_id", i.ID)
+	}
+	return failed
+}

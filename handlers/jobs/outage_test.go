@@ -1,0 +1,106 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/fault"
+	"vqa/domain/incident"
+	"vqa/handlers/jobs"
+)
+
+// living are the nodes that live.
+type living map[string]bool
+
+func (l living) Alive(context.Context) (func(string) bool, error) {
+	return func(node string) bool { return l[node] }, nil
+}
+
+// switched is an engine that can be away.
+type switched struct{ away error }
+
+func (s *switched) ready(context.Context) error { return s.away }
+
+func (w *world) outages(engine *switched, nodes living, node string) *jobs.Outages {
+	return &jobs.Outages{
+		Ready: engine.ready, Commands: w.Service, Read: w.resources, Nodes: nodes, Node: node, Now: w.now, Log: w.log,
+	}
+}
+
+func (w *world) incidents(t *testing.T, open bool) []incident.State {
+	t.Helper()
+	all, err := w.resources.Incidents(t.Context(), open, 10)
+	require.NoError(t, err)
+	return all
+}
+
+func TestAnOutageIsAnIncident(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Incidents = w.resources
+	engine := &switched{away: errors.New("connection refused")}
+	o := w.outages(engine, living{"node_1": true}, "node_1")
+	require.NoError(t, o.Look(t.Context()))
+	w.skip(59 * time.Second)
+	require.NoError(t, o.Look(t.Context()))
+	require.Empty(t, w.incidents(t, true), "a worker may be started again")
+	w.skip(2 * time.Second)
+	require.NoError(t, o.Look(t.Context()))
+	require.NoError(t, o.Look(t.Context()))
+	require.Len(t, w.incidents(t, true), 1, "one is enough")
+
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	_, _, err := w.ClaimAnalysis(t.Context(), run, "node_1")
+	require.NoError(t, err)
+	require.NoError(t, w.FailAnalysis(t.Context(), run, analysis.Failure{Code: fault.StuckTimeout, Message: "lost"}))
+	require.True(t, w.analysis(t, run).RerunEligible())
+
+	engine.away = nil
+	require.NoError(t, o.Look(t.Context()))
+	require.Empty(t, w.incidents(t, true))
+	require.Len(t, w.incidents(t, false), 1)
+	again, err := w.RerunAnalysis(t.Context(), w.caller, run.AnalysisID)
+	require.NoError(t, err)
+	require.Equal(t, analysis.Queued, again.Status)
+}
+
+func TestAShortAbsenceIsNoOutage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	engine := &switched{}
+	o := w.outages(engine, living{}, "node_1")
+	for range 3 {
+		engine.away = errors.New("starting")
+		require.NoError(t, o.Look(t.Context()))
+		w.skip(50 * time.Second)
+		engine.away = nil
+		require.NoError(t, o.Look(t.Context()))
+		w.skip(50 * time.Second)
+	}
+	require.Empty(t, w.incidents(t, false))
+}
+
+func TestOutagesOfOtherNodes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	reported := map[string]string{}
+	for _, node := range []string{"node_2", "node_gone"} {
+		i, err := w.ReportOutage(t.Context(), "The engine is down", node)
+		require.NoError(t, err)
+		reported[node] = i.ID
+	}
+	byHand, err := w.OpenIncident(t.Context(), "The network is slow", "jo")
+	require.NoError(t, err)
+	require.NoError(t, w.outages(&switched{}, living{"node_1": true, "node_2": true}, "node_1").Look(t.Context()))
+	var open []string
+	for _, i := range w.incidents(t, true) {
+		open = append(open, i.ID)
+	}
+	require.ElementsMatch(t, []string{reported["node_2"], byHand.ID}, open,
+		"a living node and an operator close their own")
+}
