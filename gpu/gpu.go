@@ -2,9 +2,14 @@ package gpu
 
 import (
 	"context"
+	"errors"
 
 	"vqa/domain/answer"
 )
+
+// ErrSaturated is the cause of an *UnavailableError when engines are there and well, but
+// have all the work that they take: adding more would only lengthen queues.
+var ErrSaturated = errors.New("every engine has all the work it takes")
 
 // MaxFrames is the number of frames one Request may hold.
 const MaxFrames = 64

@@ -39,7 +39,20 @@ type Options struct {
 	MaxResponseBytes int64
 }
 
-// Client is a gpu.Engine that asks a server.
+func (o Options) withDefaults() Options {
+	if o.Model == "" {
+		o.Model = DefaultModel
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.MaxResponseBytes <= 0 {
+		o.MaxResponseBytes = DefaultMaxResponseBytes
+	}
+	return o
+}
+
+// Client is a gpu.Engine that asks a server over HTTP.
 type Client struct {
 	endpoint Endpoint
 	opts     Options
@@ -64,16 +77,7 @@ func Fixed(rawURL string) (Endpoint, error) {
 
 // New returns a client of the server at the endpoint.
 func New(endpoint Endpoint, opts Options) *Client {
-	if opts.Model == "" {
-		opts.Model = DefaultModel
-	}
-	if opts.Timeout <= 0 {
-		opts.Timeout = DefaultTimeout
-	}
-	if opts.MaxResponseBytes <= 0 {
-		opts.MaxResponseBytes = DefaultMaxResponseBytes
-	}
-	return &Client{endpoint: endpoint, opts: opts, http: &http.Client{
+	return &Client{endpoint: endpoint, opts: opts.withDefaults(), http: &http.Client{
 		Transport: &http.Transport{
 			Proxy:               http.ProxyFromEnvironment,
 			MaxIdleConnsPerHost: 32,
@@ -91,11 +95,8 @@ func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Detect implements gpu.Engine.
 func (c *Client) Detect(ctx context.Context, req gpu.Request) (gpu.Response, error) {
-	if n := len(req.Frames); n < 1 || n > gpu.MaxFrames {
-		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("%d frames: want 1 to %d", n, gpu.MaxFrames)}
-	}
-	if len(req.Terms) == 0 {
-		return gpu.Response{}, &gpu.InferenceError{Err: errors.New("no terms")}
+	if err := checkRequest(req); err != nil {
+		return gpu.Response{}, &gpu.InferenceError{Err: err}
 	}
 	body, headerLength, err := encodeRequest(req)
 	if err != nil {
@@ -211,7 +212,9 @@ func unavailable(caller, limited context.Context, err error) error {
 func refusal(status int, body []byte) error {
 	err := fmt.Errorf("status %d: %s", status, serverMessage(body))
 	switch status {
-	case http.StatusNotFound, http.StatusRequestTimeout, http.StatusTooManyRequests,
+	case http.StatusTooManyRequests:
+		return &gpu.UnavailableError{Err: fmt.Errorf("%w: %w", gpu.ErrSaturated, err)}
+	case http.StatusNotFound, http.StatusRequestTimeout,
 		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return &gpu.UnavailableError{Err: err}
 	}

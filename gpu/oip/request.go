@@ -3,6 +3,7 @@ package oip
 import (
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"vqa/gpu"
@@ -34,25 +35,41 @@ type requestHeader struct {
 	Parameters *tensorParameters `json:"parameters,omitempty"`
 }
 
+// checkRequest refuses what no model can be asked.
+func checkRequest(req gpu.Request) error {
+	if n := len(req.Frames); n < 1 || n > gpu.MaxFrames {
+		return fmt.Errorf("%d frames: want 1 to %d", n, gpu.MaxFrames)
+	}
+	if len(req.Terms) == 0 {
+		return errors.New("no terms")
+	}
+	return nil
+}
+
+// bytesInputs are the frames and the terms of a request as BYTES tensors.
+func bytesInputs(req gpu.Request) (frames, terms bytesTensor, err error) {
+	if frames, err = bytesSize("FRAMES", req.Frames); err != nil {
+		return frames, terms, err
+	}
+	elements := make([][]byte, len(req.Terms))
+	for i, term := range req.Terms {
+		elements[i] = []byte(term)
+	}
+	terms, err = bytesSize("TERMS", elements)
+	return frames, terms, err
+}
+
 // encodeRequest returns the body of an inference request and the length of its JSON
 // header.
 func encodeRequest(req gpu.Request) (body []byte, headerLength int, err error) {
-	frames, err := bytesSize("FRAMES", req.Frames)
-	if err != nil {
-		return nil, 0, err
-	}
-	terms := make([][]byte, len(req.Terms))
-	for i, term := range req.Terms {
-		terms[i] = []byte(term)
-	}
-	termBytes, err := bytesSize("TERMS", terms)
+	frames, terms, err := bytesInputs(req)
 	if err != nil {
 		return nil, 0, err
 	}
 	header := requestHeader{Parameters: &tensorParameters{BinaryDataOutput: true}}
 	header.Inputs = []tensorHeader{
 		{Name: "FRAMES", Datatype: "BYTES", Shape: []int{len(frames.elements)}, Parameters: &tensorParameters{BinaryDataSize: &frames.size}},
-		{Name: "TERMS", Datatype: "BYTES", Shape: []int{len(terms)}, Parameters: &tensorParameters{BinaryDataSize: &termBytes.size}},
+		{Name: "TERMS", Datatype: "BYTES", Shape: []int{len(terms.elements)}, Parameters: &tensorParameters{BinaryDataSize: &terms.size}},
 	}
 	if req.WantPose {
 		header.Inputs = append(header.Inputs, tensorHeader{Name: "WANT_POSE", Datatype: "BOOL", Shape: []int{1}, Data: json.RawMessage("[true]")})
@@ -64,10 +81,10 @@ func encodeRequest(req gpu.Request) (body []byte, headerLength int, err error) {
 	if err != nil {
 		return nil, 0, fmt.Errorf("encode the request: %w", err)
 	}
-	body = make([]byte, 0, len(head)+frames.size+termBytes.size)
+	body = make([]byte, 0, len(head)+frames.size+terms.size)
 	body = append(body, head...)
 	body = frames.append(body)
-	body = termBytes.append(body)
+	body = terms.append(body)
 	return body, len(head), nil
 }
 

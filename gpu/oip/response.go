@@ -40,13 +40,18 @@ func decodeResponse(headerLength string, body []byte, req gpu.Request) (gpu.Resp
 	if err != nil {
 		return gpu.Response{}, err
 	}
-	rows, err := outputs.rows(req)
+	return outputs.response(req)
+}
+
+// response checks the outputs of a model as the answer to req, however they came.
+func (t tensors) response(req gpu.Request) (gpu.Response, error) {
+	rows, err := t.rows(req)
 	if err != nil {
 		return gpu.Response{}, err
 	}
-	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: outputs["KNOWN_TERMS"].bools}
+	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: t["KNOWN_TERMS"].bools}
 	for row := range rows {
-		frame, detection, err := outputs.detection(row, req, resp.Known)
+		frame, detection, err := t.detection(row, req, resp.Known)
 		if err != nil {
 			return gpu.Response{}, fmt.Errorf("detection %d: %w", row, err)
 		}

@@ -1,0 +1,264 @@
+package oip
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"vqa/gpu"
+)
+
+// state of a member: see the package documentation.
+type state int
+
+const (
+	out state = iota
+	probing
+	in
+)
+
+// member is a server and what the pool knows of it; Pool.mu guards all but Server.
+type member struct {
+	Server
+	state state
+	// info is what it served when it was last asked.
+	info gpu.Info
+	// outstanding calls, at most limit.
+	outstanding, limit int
+	// failures in a row; retryAt is when an ejected one is asked again.
+	failures int
+	retryAt  time.Time
+	// refusedUntil is when a refusal for want of room is forgotten.
+	refusedUntil time.Time
+	// err is why it is out, nil before it was ever asked.
+	err error
+}
+
+// busier says whether a has less room than b: one that refused work has less than one
+// that did not, else the share of its limit that is in use decides.
+func busier(a, b *member, now time.Time) bool {
+	if aRefused, bRefused := a.refusedUntil.After(now), b.refusedUntil.After(now); aRefused != bRefused {
+		return aRefused
+	}
+	return a.outstanding*b.limit > b.outstanding*a.limit
+}
+
+// acquire reserves room on the server that has most, apart from those already tried. It
+// waits for room, or for a probe when no server is in use. Errors: *UnavailableError,
+// with gpu.ErrSaturated when it is for want of room, and the end of ctx.
+func (p *Pool) acquire(ctx context.Context, tried []*member) (*member, error) {
+	limit := time.NewTimer(p.opts.Wait)
+	defer limit.Stop()
+	for first := true; ; first = false {
+		p.mu.Lock()
+		p.probeDue(first)
+		best, full, awaited := p.choose(tried)
+		if best != nil {
+			best.outstanding++
+			p.mu.Unlock()
+			return best, nil
+		}
+		if full == 0 && awaited == 0 {
+			err := p.away(tried)
+			p.mu.Unlock()
+			return nil, err
+		}
+		if p.waiting >= maxWaiting {
+			p.mu.Unlock()
+			return nil, &gpu.UnavailableError{Err: gpu.ErrSaturated}
+		}
+		p.waiting++
+		changed := p.changed
+		p.mu.Unlock()
+		err := wait(ctx, changed, limit.C, full > 0)
+		p.mu.Lock()
+		p.waiting--
+		p.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// wait returns nil once changed is closed.
+func wait(ctx context.Context, changed <-chan struct{}, limit <-chan time.Time, full bool) error {
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("inference: %w", context.Cause(ctx))
+	case <-limit:
+		if full {
+			return &gpu.UnavailableError{Err: gpu.ErrSaturated}
+		}
+		return &gpu.UnavailableError{Err: errTimeout}
+	}
+}
+
+// choose returns the member with most room, or how many are full and how many may come
+// in. The caller holds the lock.
+func (p *Pool) choose(tried []*member) (best *member, full, awaited int) {
+	now := time.Now()
+	p.turn++
+	for i := range p.members {
+		m := p.members[(p.turn+i)%len(p.members)]
+		switch {
+		case slices.Contains(tried, m):
+		case m.state == probing:
+			awaited++
+		case m.state == out:
+		case m.outstanding >= m.limit:
+			full++
+		case best == nil || busier(best, m, now):
+			best = m
+		}
+	}
+	return best, full, awaited
+}
+
+// away says why no server that was not tried can be used. The caller holds the lock.
+func (p *Pool) away(tried []*member) error {
+	var all []error
+	for _, m := range p.members {
+		if m.err != nil && !slices.Contains(tried, m) {
+			all = append(all, fmt.Errorf("%s: %w", m.Name, m.err))
+		}
+	}
+	if all == nil {
+		all = append(all, errors.New("no other server is left"))
+	}
+	return &gpu.UnavailableError{Err: errors.Join(all...)}
+}
+
+// probeDue starts the probes whose time has come. When no server is in use, a guess
+// beats a refusal: with now, all are asked at once. The caller holds the lock.
+func (p *Pool) probeDue(now bool) {
+	using := slices.ContainsFunc(p.members, func(m *member) bool { return m.state == in })
+	for _, m := range p.members {
+		if m.state == out && (!time.Now().Before(m.retryAt) || now && !using) {
+			p.probe(m)
+		}
+	}
+}
+
+// probe asks a member that is out whether it may be used. The caller holds the lock.
+func (p *Pool) probe(m *member) {
+	if m.state != out || p.closed {
+		return
+	}
+	m.state = probing
+	p.probes.Go(func() {
+		ctx, cancel := context.WithTimeout(p.lifetime, probeTimeout)
+		defer cancel()
+		err := m.Engine.Ready(ctx)
+		var info gpu.Info
+		if err == nil {
+			info, err = m.Engine.Info(ctx)
+		}
+		if err == nil {
+			err = p.recognise(m, info)
+		}
+		if err != nil {
+			p.eject(m, err)
+		}
+	})
+}
+
+// recognise takes a member in when it serves what those in use serve; when none is, it
+// sets what is served. So weights can be replaced one server after another: the new ones
+// wait until the last old one is gone. Error: *UnavailableError with ErrOtherModel.
+func (p *Pool) recognise(m *member, info gpu.Info) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, other := range p.members {
+		if other != m && other.state == in && !sameModel(other.info, info) {
+			return &gpu.UnavailableError{Err: fmt.Errorf("%w: %s, not %s as %s", ErrOtherModel, info.Weights, other.info.Weights, other.Name)}
+		}
+	}
+	if m.state == probing {
+		if m.err != nil {
+			p.opts.Log.Info("inference server is back", "server", m.Name)
+		}
+		m.state, m.err = in, nil
+	}
+	m.info = info
+	// One batch is worked on while the next one travels.
+	m.limit = max(4, 2*info.Concurrency)
+	p.announce()
+	return nil
+}
+
+func sameModel(a, b gpu.Info) bool {
+	return a.Weights == b.Weights && slices.Equal(a.Vocabulary, b.Vocabulary) && slices.Equal(a.Colors, b.Colors)
+}
+
+// release gives room back and learns from how the call ended.
+func (p *Pool) release(ctx context.Context, m *member, err error) {
+	_, unavailable := errors.AsType[*gpu.UnavailableError](err)
+	p.mu.Lock()
+	switch {
+	case errors.Is(err, gpu.ErrSaturated):
+		m.refusedUntil = time.Now().Add(refusalFor)
+	case err == nil:
+		// A probe does not count: a server may be ready, and fail at its work.
+		m.refusedUntil, m.failures = time.Time{}, 0
+	}
+	p.mu.Unlock()
+	p.leave(m)
+	if unavailable && !errors.Is(err, gpu.ErrSaturated) && ctx.Err() == nil {
+		p.eject(m, err)
+	}
+}
+
+// leave gives room back.
+func (p *Pool) leave(m *member) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	m.outstanding--
+	p.announce()
+}
+
+// eject takes a member out, for longer with every failure in a row.
+func (p *Pool) eject(m *member, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.state == out {
+		return // another call on it failed as well
+	}
+	m.state, m.err = out, err
+	pause := maxEjection
+	if m.failures < 5 { // 1, 2, 4, 8, 16 s
+		pause = minEjection << m.failures
+	}
+	m.failures++
+	m.retryAt = time.Now().Add(pause)
+	if p.lifetime.Err() == nil {
+		p.opts.Log.Warn("inference server is out", "server", m.Name, "error", err, "retry_in", pause)
+	}
+	p.announce()
+}
+
+// announce wakes those who wait. The caller holds the lock.
+func (p *Pool) announce() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// saturated says whether every server in use refuses work for want of room, or the
+// queue for room is full.
+func (p *Pool) saturated() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now, using := time.Now(), 0
+	for _, m := range p.members {
+		if m.state != in {
+			continue
+		}
+		if using++; !m.refusedUntil.After(now) {
+			return p.waiting >= maxWaiting
+		}
+	}
+	return using > 0
+}
