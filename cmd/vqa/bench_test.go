@@ -65,7 +65,7 @@ func startBenchServer(b *testing.B) *server {
 	c, err := loadConfig()
 	require.NoError(b, err)
 	c.Addr, c.DataDir = free.Addr().String(), filepath.Join(dir, "data")
-	c.PublicURL, c.DatabaseURL, c.InferenceURL, c.BlobURL = "http://"+c.Addr, "", "", ""
+	c.PublicURL, c.DatabaseURL, c.InferenceURL, c.BlobURL = "http://"+c.Addr, "", nil, ""
 	c.Demo = false
 	// What is measured must not be refused.
 	const unlimited = 1_000_000_000

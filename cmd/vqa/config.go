@@ -23,11 +23,11 @@ type config struct {
 	PostgresBin string `env:"VQA_POSTGRES_BIN" help:"folder of the embedded database's programs; found on this machine, or fetched, when empty"`
 	BlobURL     string `env:"VQA_BLOB_URL" help:"object store (Go CDK blob URL); a folder under the data folder when empty"`
 
-	InferenceURL     string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol server; the embedded worker when empty"`
-	InferenceThreads int    `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`
-	AnalysisSlots    int    `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"analyses at once on this node; 0 for one more than its cores"`
-	WorkerDir        string `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
-	ReferenceDir     string `env:"VQA_REFERENCE_DIR" help:"folder of what renders the contract at /docs; found beside the binary when empty"`
+	InferenceURL     []string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol servers of one model, http(s):// or grpc(s)://; the embedded worker when empty"`
+	InferenceThreads int      `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`
+	AnalysisSlots    int      `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"analyses at once on this node; 0 for one more than its cores"`
+	WorkerDir        string   `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
+	ReferenceDir     string   `env:"VQA_REFERENCE_DIR" help:"folder of what renders the contract at /docs; found beside the binary when empty"`
 
 	Demo bool `env:"VQA_DEMO" envDefault:"true" help:"whether demo videos are made and shown at /v1/demo-videos"`
 

@@ -48,26 +48,31 @@ func settings(c config, lookup func(string) (string, bool)) []setting {
 		f := v.Type().Field(i)
 		s := setting{
 			Name: f.Name, Env: f.Tag.Get("env"), Default: f.Tag.Get("envDefault"), Help: f.Tag.Get("help"),
-			Value: settingText(v.Field(i)), Source: "default",
+			Value: settingText(v.Field(i), plain), Source: "default",
 		}
 		if given, ok := lookup(s.Env); ok && given != "" {
 			s.Source = "environment"
 		} else if s.Value != s.Default && f.Type != reflect.TypeFor[time.Duration]() {
 			s.Source = "derived"
 		}
-		s.Value = masked(s.Value, f.Tag.Get("secret") == "true")
+		secret := f.Tag.Get("secret") == "true"
+		s.Value = settingText(v.Field(i), func(value string) string { return masked(value, secret) })
 		out = append(out, s)
 	}
 	return out
 }
 
-func settingText(v reflect.Value) string {
+func plain(value string) string { return value }
+
+// settingText is a value as text; show decides what may be seen of it, or of each
+// element of a list.
+func settingText(v reflect.Value, show func(string) string) string {
 	if v.Kind() != reflect.Slice {
-		return fmt.Sprint(v.Interface())
+		return show(fmt.Sprint(v.Interface()))
 	}
 	parts := make([]string, v.Len())
 	for i := range parts {
-		parts[i] = fmt.Sprint(v.Index(i).Interface())
+		parts[i] = show(fmt.Sprint(v.Index(i).Interface()))
 	}
 	return strings.Join(parts, ",")
 }

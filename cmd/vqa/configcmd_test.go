@@ -11,7 +11,7 @@ import (
 func TestSettings(t *testing.T) {
 	t.Parallel()
 	environment := map[string]string{
-		"VQA_DATABASE_URL": "postgres://vqa:hunter2@db/vqa", "VQA_INFERENCE_URL": "http://u:hunter2@gpu:8000",
+		"VQA_DATABASE_URL": "postgres://vqa:hunter2@db/vqa", "VQA_INFERENCE_URL": "http://u:hunter2@gpu:8000,https://u:hunter2@gpu2/x",
 		"VQA_TRUSTED_PROXIES": "10.0.0.1,10.0.0.2",
 	}
 	c, err := env.ParseAsWithOptions[config](env.Options{Environment: environment})
@@ -30,7 +30,7 @@ func TestSettings(t *testing.T) {
 		"VQA_ADDR":                   {"127.0.0.1:8080", "default"},
 		"VQA_PUBLIC_URL":             {"http://127.0.0.1:8080", "derived"},
 		"VQA_DATABASE_URL":           {"postgres://vqa:xxxxx@db/vqa", "environment"},
-		"VQA_INFERENCE_URL":          {"http://u:xxxxx@gpu:8000", "environment"},
+		"VQA_INFERENCE_URL":          {"http://u:xxxxx@gpu:8000,https://u:xxxxx@gpu2/x", "environment"},
 		"VQA_TRUSTED_PROXIES":        {"10.0.0.1,10.0.0.2", "environment"},
 		"VQA_MAX_VIDEO_DURATION":     {"4h0m0s", "default"},
 		"VQA_ALLOWED_PURCHASE_CENTS": {"1000,2500,5000,10000", "default"},

@@ -68,7 +68,7 @@ func ffmpegVersion(text string) string {
 }
 
 func checkNode(ctx context.Context, x *examination) finding {
-	if x.InferenceURL != "" {
+	if len(x.InferenceURL) > 0 {
 		return found("not needed: VQA_INFERENCE_URL is set")
 	}
 	version, err := output(ctx, "node", "--version")
@@ -95,7 +95,7 @@ func judgeNode(version string) finding {
 // checkInference lets the engine look at a picture in which the truth is known.
 func checkInference(ctx context.Context, x *examination) finding {
 	fix := fixWorker
-	if x.InferenceURL != "" {
+	if len(x.InferenceURL) > 0 {
 		fix = "check the server at VQA_INFERENCE_URL, or unset it to use the embedded worker"
 	}
 	if x.picture == nil {
