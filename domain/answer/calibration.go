@@ -73,17 +73,32 @@ func CPU() Calibration {
 
 // Probability is the calibrated probability of a raw score. Scores outside the curve
 // are worth its nearest end; NaN is worth its first point.
-func (c Calibration) Probability(score float64) float64 {
+func (c Calibration) Probability(score float64) float64 { return interpolate(c.Curve, score) }
+
+// score is the raw score that is worth a probability, 0 for one below the curve.
+func (c Calibration) score(probability float64) float64 {
 	if len(c.Curve) == 0 {
 		return 0
 	}
-	last := c.Curve[0]
-	if !(score > last.Score) {
+	inverse := make([]Point, len(c.Curve))
+	for i, p := range c.Curve {
+		inverse[i] = Point{Score: p.Probability, Probability: p.Score}
+	}
+	return interpolate(inverse, probability)
+}
+
+// interpolate is the value of a curve at x, linear between its points.
+func interpolate(curve []Point, x float64) float64 {
+	if len(curve) == 0 {
+		return 0
+	}
+	last := curve[0]
+	if !(x > last.Score) {
 		return last.Probability
 	}
-	for _, p := range c.Curve[1:] {
-		if score <= p.Score {
-			share := (score - last.Score) / (p.Score - last.Score)
+	for _, p := range curve[1:] {
+		if x <= p.Score {
+			share := (x - last.Score) / (p.Score - last.Score)
 			return last.Probability + share*(p.Probability-last.Probability)
 		}
 		last = p

@@ -18,42 +18,119 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 		return Refused(q)
 	}
 	ev = sane(ev)
-	subject := q.Subjects[0]
 	r := newResult(q, ev.DurationS)
-	r.TermConfidences[subject.Term] = 0
-	seen := observe(subject, ev, cal)
-	if !seen.known || len(seen.samples) == 0 {
-		return r.indeterminate(q, query.NothingDetected)
-	}
-	found := findRuns(seen.samples, ev.IntervalS, cal)
-	visible := visibility(seen.samples, found, cal)
-	r.TermConfidences[subject.Term] = round4(visible)
-	trusted := trustedOf(found)
-	if len(trusted) == 0 {
-		if visible >= cal.Probability(cal.Threshold) {
-			return r.indeterminate(q, query.LowConfidence)
-		}
-		if !seen.covers {
-			return r.indeterminate(q, query.NothingDetected)
-		}
+	within := windowOf(q, ev.DurationS)
+	ev.Frames = within.cut(ev.Frames)
+	findings := make([]finding, len(q.Subjects))
+	for i, s := range q.Subjects {
+		findings[i] = find(q, s, ev, cal)
+		r.TermConfidences[s.Term] = max(r.TermConfidences[s.Term], round4(findings[i].seen))
 	}
 	if counts(q) {
-		return byCount(r, q, tallyOf(seen.samples, trusted, visible, cal), cal.Probability(cal.Threshold))
+		f := findings[0]
+		if reason := f.doubt(cal); reason != "" {
+			return r.indeterminate(q, reason)
+		}
+		return byCount(r, q, tallyOf(f.samples, f.trusted, f.visible, cal), cal.Probability(cal.Threshold))
 	}
-	present := len(trusted) > 0
-	r.Confidence = round4(1 - visible)
-	if present {
-		r.Confidence = round4(visible)
+	c := combine(findings, q.Operator, cal, ev.IntervalS)
+	if c.answer == Indeterminate {
+		return r.indeterminate(q, c.reason)
 	}
-	r.Answer = No
-	if present == (q.PromptIntent == query.Presence) {
-		r.Answer = Yes
+	r.Answer, r.Confidence = c.answer, round4(c.confidence)
+	if q.Negated {
+		r.Answer = opposite(c.answer)
+		return r
 	}
-	// Rule 6: clips show where something is; a `no` or an absence has nothing to show.
-	if present && q.PromptIntent == query.Presence {
-		r.Clips = clipsOf(subject.Term, seen.samples, trusted, ev.IntervalS, ev.DurationS, cal)
+	if r.Answer == Yes && showsClips(q) {
+		r.Clips = within.clip(clipsOf(c.samples, c.shown, ev, cal, termsIn(findings, cal)), ev.IntervalS)
 	}
 	return r
+}
+
+func opposite(a Answer) Answer {
+	if a == Yes {
+		return No
+	}
+	return Yes
+}
+
+// showsClips is result rule 6: clips show where something is. A `no` or an absence has
+// nothing to show, and the other forms have an empty list.
+func showsClips(q query.Query) bool {
+	switch q.PromptIntent {
+	case query.Presence, query.Action, query.Compound, query.Segment:
+		return true
+	default:
+		return false
+	}
+}
+
+// termsIn says how probable it is that each term that is asked for shows in a run.
+func termsIn(findings []finding, cal Calibration) func(run) map[string]float64 {
+	return func(r run) map[string]float64 {
+		terms := map[string]float64{}
+		for _, f := range findings {
+			best := 0.0
+			for i := r.first; i <= r.last && i < len(f.samples); i++ {
+				best = max(best, f.samples[i].best())
+			}
+			if best >= cal.Keep {
+				terms[f.subject.Term] = max(terms[f.subject.Term], round4(cal.Probability(best)))
+			}
+		}
+		return terms
+	}
+}
+
+// span is a part of a video, in seconds.
+type span struct {
+	from, to float64
+	// whole: nothing was asked about time.
+	whole bool
+}
+
+// windowOf is what all time conditions of q leave of the video.
+func windowOf(q query.Query, durationS float64) span {
+	s := span{to: durationS, whole: true}
+	for _, c := range q.Conditions {
+		if w, ok := c.Window(); ok {
+			from, to := w.Within(durationS)
+			s = span{from: max(s.from, from), to: min(s.to, to)}
+		}
+	}
+	return s
+}
+
+// cut keeps the frames in the span.
+func (s span) cut(frames []Frame) []Frame {
+	if s.whole {
+		return frames
+	}
+	var kept []Frame
+	for _, f := range frames {
+		if f.At >= s.from && f.At <= s.to {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// clip cuts clips to the span. Half a sample beyond its edges is all that they reach,
+// and none is left shorter than the shortest that a clip may be there.
+func (s span) clip(clips []Clip, intervalS float64) []Clip {
+	if s.whole {
+		return clips
+	}
+	kept := []Clip{}
+	for _, c := range clips {
+		start, end := max(c.StartS, milli(s.from)), min(c.EndS, milli(s.to))
+		if end-start > 0 {
+			c.StartS, c.EndS = start, end
+			kept = append(kept, c)
+		}
+	}
+	return kept
 }
 
 func sane(ev Evidence) Evidence {

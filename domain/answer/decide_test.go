@@ -162,9 +162,12 @@ func TestRule6ClipsOnlyWhereThereIsSomethingToShow(t *testing.T) {
 func TestRule7RefusedAtOnce(t *testing.T) {
 	t.Parallel()
 	cases := map[string]query.Reason{
-		"Why is he sad?":        query.UnsupportedQueryForm,
-		"Is there a red cup?":   query.UnsupportedQueryForm,
-		"Is the person sitting": query.UnsupportedActionTerm,
+		"Why is he sad?":           query.UnsupportedQueryForm,
+		"Is there a fluffy cup?":   query.UnsupportedQueryForm,
+		"Is the door open?":        query.UnsupportedQueryForm,
+		"Is the person dancing?":   query.UnsupportedActionTerm,
+		"Is the dog sitting?":      query.UnsupportedActionTerm,
+		"When is someone dancing?": query.UnsupportedActionTerm,
 	}
 	for prompt, want := range cases {
 		q := query.Compile(prompt)

@@ -18,16 +18,37 @@
 //  4. Trusted runs are the clips. The count is the largest number that two
 //     neighbouring samples of a trusted run both show.
 //
+// Conditions narrow the objects of each frame: an object scores what is worth the
+// product of the probabilities that it is the subject and that it satisfies them, and
+// everything above holds of these scores. What a frame cannot tell (a body that is cut
+// off, a model without colours) is untold:
+//
+//	condition  told by                                       untold when
+//	location   the third that the centre of the box is in    never
+//	attribute  the share of the colour, and of its shades,   the model names no colours
+//	           in the box
+//	action     the joints: heights of hips and knees by the  shoulders or hips are not
+//	           torso, a wrist above its elbow and shoulder   seen, or the legs are cut off
+//	time       the frames that are looked at                 never; none: nothing_detected
+//
+// A compound of all asks for its subjects in the same frames: the least of their scores
+// counts. What must be absent must be so throughout. A compound of any is as sure as the
+// surest of its subjects.
+//
 // What follows for the answer, first match wins:
 //
 //	evidence                                        answer          reason
-//	form not answered today                         indeterminate   unsupported_…
+//	form or condition not answered today            indeterminate   unsupported_…
 //	no frames, or the model does not know the term  indeterminate   nothing_detected
 //	a trusted run                                   yes/no by form  -
+//	a trusted run but for what is untold            indeterminate   low_confidence
 //	a lasting weak sight, or one over Flash         indeterminate   low_confidence
 //	that no neighbour supports and none outvotes
 //	nothing, and the classes do not cover the word  indeterminate   nothing_detected
 //	nothing                                         no (absence: yes)  -
+//
+// A compound is no as soon as one of all, or every one of any, is no; else it is
+// indeterminate when one of its subjects is and the others do not settle it.
 //
 // Guarantees: indeterminate has confidence 0; every confidence is within 0..1; clips
 // are ordered, disjoint, within the duration and at most 500; evidence of any shape

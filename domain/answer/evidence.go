@@ -26,8 +26,8 @@ type Detection struct {
 	Score float64
 	// Keypoints holds 17 joints when a pose was asked for, else nil.
 	Keypoints []Keypoint
-	// Colors holds the share of each of the model's 11 colour names in the box,
-	// or nil when the model gives none.
+	// Colors holds the share of each of Evidence.Colors in the box, or nil when it was
+	// not asked for.
 	Colors []float64
 }
 
@@ -46,6 +46,8 @@ type Evidence struct {
 	Terms []string
 	// Known says for each of Terms whether the model can assess it at all.
 	Known []bool
+	// Colors names the columns of Detection.Colors; nil when the model gives none.
+	Colors []string
 	// Frames are ordered by At.
 	Frames []Frame
 	// IntervalS is the sampling interval in seconds, > 0.

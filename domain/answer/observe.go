@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"math"
 	"slices"
-
-	"vqa/domain/query"
 )
 
 // contained is the share of a box inside another from which both are one object.
@@ -14,62 +12,70 @@ const contained = .8
 // sample is what one frame shows of one subject.
 type sample struct {
 	at float64
-	// scores are the raw scores of the distinct objects, best first.
+	// scores are the scores of the distinct objects, best first: raw, or what a
+	// condition has left of it.
 	scores []float64
+	// raw is the raw score of the best object, for the vote against its rivals.
+	raw float64
 	// rivals are the best scores of other classes at the place of the best object,
 	// by index in Evidence.Terms.
 	rivals map[int]float64
 }
 
-func (s sample) best() float64 {
-	if len(s.scores) == 0 {
+func (s sample) best() float64 { return s.nth(1) }
+
+// nth is the score of the kth best object, k > 0; 0 when there are fewer.
+func (s sample) nth(k int) float64 {
+	if len(s.scores) < k {
 		return 0
 	}
-	return s.scores[0]
+	return s.scores[k-1]
 }
 
-// observation is all that the evidence says about one subject.
-type observation struct {
-	samples []sample
-	// known is false when the model can assess none of the subject's classes.
-	known bool
+// subjectClasses are the classes of one subject.
+type subjectClasses struct {
+	// mine are the indices in Evidence.Terms that the model knows.
+	mine map[int]bool
 	// covers is true when seeing nothing means that there is nothing.
 	covers bool
 }
 
-func observe(subject query.Subject, ev Evidence, cal Calibration) observation {
-	classes, ok := cal.Vocabulary.Lookup(subject.Term)
-	o := observation{covers: cal.Vocabulary.Covers(subject.Term)}
+func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
+	classes, ok := cal.Vocabulary.Lookup(term)
+	c := subjectClasses{mine: map[int]bool{}, covers: cal.Vocabulary.Covers(term)}
 	if !ok {
-		classes, o.covers = []string{subject.Term}, true
+		classes, c.covers = []string{term}, true
 	}
-	mine := map[int]bool{}
 	for _, class := range classes {
 		i := slices.Index(ev.Terms, class)
 		if i >= 0 && i < len(ev.Known) && ev.Known[i] {
-			mine[i] = true
+			c.mine[i] = true
 		}
 	}
-	o.known = len(mine) > 0
-	o.covers = o.covers && len(mine) == len(classes)
-	if !o.known {
-		return o
-	}
-	for _, f := range ev.Frames {
-		if f.At >= 0 && !math.IsInf(f.At, 0) {
-			o.samples = append(o.samples, look(f, mine, cal))
-		}
-	}
-	slices.SortStableFunc(o.samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
-	return o
+	c.covers = c.covers && len(c.mine) == len(classes)
+	return c
 }
 
-func look(f Frame, mine map[int]bool, cal Calibration) sample {
+// observe gathers the samples of a subject. Each object scores what judge leaves of its
+// raw score.
+func observe(c subjectClasses, ev Evidence, cal Calibration, judge judgement) []sample {
+	var samples []sample
+	for _, f := range ev.Frames {
+		if f.At >= 0 && !math.IsInf(f.At, 0) {
+			samples = append(samples, look(f, c.mine, cal, judge))
+		}
+	}
+	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
+	return samples
+}
+
+func look(f Frame, mine map[int]bool, cal Calibration, judge judgement) sample {
 	var own, others []Detection
 	for _, d := range f.Detections {
 		switch {
 		case !(d.Score > 0):
 		case mine[d.Term]:
+			d.Score = min(d.Score, 1)
 			own = append(own, d)
 		default:
 			others = append(others, d)
@@ -77,14 +83,20 @@ func look(f Frame, mine map[int]bool, cal Calibration) sample {
 	}
 	s := sample{at: f.At}
 	kept := distinct(own, cal.Overlap)
-	for _, d := range kept {
-		s.scores = append(s.scores, min(d.Score, 1))
-	}
 	if len(kept) == 0 {
 		return s
 	}
+	best := 0
+	for i, score := range judge(kept) {
+		s.scores = append(s.scores, score)
+		if score > s.scores[best] {
+			best = i
+		}
+	}
+	s.raw = kept[best].Score
+	slices.SortFunc(s.scores, func(a, b float64) int { return cmp.Compare(b, a) })
 	for _, d := range others {
-		if iou(d.Box, kept[0].Box) >= cal.SamePlace {
+		if iou(d.Box, kept[best].Box) >= cal.SamePlace {
 			if s.rivals == nil {
 				s.rivals = map[int]float64{}
 			}

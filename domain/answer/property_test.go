@@ -17,6 +17,11 @@ var prompts = []string{
 	"Is there a dog?", "Is the dog absent?", "How many dogs are there?", "Are there at least 2 dogs?",
 	"Are there fewer than 3 cars?", "Are there exactly 1 car?", "Is there a car?", "Is there a unicorn?",
 	"Are there any animals?", "Is a dog running?", "Why?", "Is there a cat and a dog?",
+	"Is there a dog on the left?", "Is there a red dog?", "Are there at least 2 red dogs?", "Is there no dog on the left?",
+	"Is there a cat or a dog?", "Is there a dog but no cat?", "Is there neither a cat nor a dog?", "Are there two dogs and a cat?",
+	"Is there a unicorn and a dog?", "When is there a dog?", "Is there a dog in the first 2 seconds?",
+	"Is there a dog and a cat at the end?", "Is a person sitting?", "Is nobody standing?", "Is someone raising a hand?",
+	"How many people are lying?", "Is there a dog after 0:50?",
 }
 
 // evidences draws evidence of every shape, also of impossible ones.
@@ -35,6 +40,7 @@ func evidences(t *rapid.T, q query.Query) answer.Evidence {
 		IntervalS: rapid.SampledFrom([]float64{.5, .5, .2, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
 		DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
 	}
+	ev.Colors = []string{"red", "blue"}
 	ev.Known = rapid.SliceOfN(rapid.SampledFrom([]bool{true, true, true, false}), 0, len(ev.Terms)).Draw(t, "known")
 	for i := range rapid.IntRange(0, 12).Draw(t, "frames") {
 		f := answer.Frame{At: float64(i) * .5}
@@ -45,7 +51,14 @@ func evidences(t *rapid.T, q query.Query) answer.Evidence {
 			f.Detections = append(f.Detections, answer.Detection{
 				Term:  rapid.OneOf(rapid.IntRange(0, 2), rapid.IntRange(-1, 90)).Draw(t, "term"),
 				Score: number.Draw(t, "score"), Box: box.Draw(t, "box"),
+				Colors: rapid.SampledFrom([][]float64{nil, {1, 0}, {0, 1}, {.5, .5}, {1}, {math.NaN(), -3}}).Draw(t, "colours"),
 			})
+			if rapid.Bool().Draw(t, "joints") {
+				d := &f.Detections[len(f.Detections)-1]
+				for range rapid.SampledFrom([]int{17, 17, 17, 3}).Draw(t, "number") {
+					d.Keypoints = append(d.Keypoints, answer.Keypoint{X: number.Draw(t, "x"), Y: number.Draw(t, "y"), Score: number.Draw(t, "s")})
+				}
+			}
 		}
 		ev.Frames = append(ev.Frames, f)
 	}
@@ -76,7 +89,14 @@ func TestEveryResultObeysTheRules(t *testing.T) {
 		if q.PromptIntent == query.Count && r.Answer != answer.Indeterminate {
 			require.Equal(t, *r.DetectedCount > 0, r.Answer == answer.Yes, "rule 3")
 		}
-		require.Equal(t, q.PromptIntent == query.Presence && r.Answer == answer.Yes, len(r.Clips) > 0, "rule 6")
+		if len(r.Clips) > 0 {
+			require.Equal(t, answer.Yes, r.Answer, "rule 6")
+			require.False(t, q.Negated, "an absence has nothing to show")
+			require.Contains(t, []query.Intent{query.Presence, query.Action, query.Compound, query.Segment}, q.PromptIntent, "rule 6")
+		}
+		if q.PromptIntent == query.Presence && r.Answer == answer.Yes {
+			require.NotEmpty(t, r.Clips, "rule 6")
+		}
 		checkClips(t, r)
 	})
 }

@@ -98,12 +98,12 @@ func Refused(q query.Query) Result {
 func refusal(q query.Query, reason query.Reason) string {
 	switch {
 	case reason == query.UnsupportedActionTerm:
-		return "Actions are not assessed by this service yet; ask whether, or how many, objects are visible."
+		return "This action is not assessed by this service; sitting, standing, lying and raising a hand are, of people."
 	case q.PromptIntent == query.OpenEnded:
 		return "The question does not resolve to a yes/no or a count question about what is visible."
 	default:
-		return "Questions of the form " + string(q.PromptIntent) +
-			" with these conditions are not assessed by this service yet; ask whether, or how many, objects are visible."
+		return "A question of the form " + string(q.PromptIntent) +
+			" with these conditions is not assessed by this service; ask what is visible, how many, when, or in which part of the picture."
 	}
 }
 

@@ -64,7 +64,7 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 		}
 		pair := i > first && s.best() >= cal.Threshold && samples[i-1].best() >= cal.Threshold
 		r.supported = r.supported || pair || s.best() >= cal.Peak
-		own += s.best()
+		own += s.raw
 		for term, score := range s.rivals {
 			votes[term] += score
 		}
@@ -78,10 +78,10 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 	return r
 }
 
-// clipsOf turns trusted runs into clips. A sample at t stands for the time from t-i/2
-// to t+i/2, so that edges are right on average.
-func clipsOf(term string, samples []sample, runs []run, intervalS, durationS float64, cal Calibration) []Clip {
-	limit := durationS
+// clipsOf turns runs into clips. A sample at t stands for the time from t-i/2 to t+i/2,
+// so that edges are right on average. terms says what each run shows.
+func clipsOf(samples []sample, runs []run, ev Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
+	limit, intervalS, durationS := ev.DurationS, ev.IntervalS, ev.DurationS
 	if !(limit > 0) {
 		// Unknown duration: the video reaches at least as far as its last sample.
 		limit = samples[len(samples)-1].at + intervalS
@@ -101,20 +101,29 @@ func clipsOf(term string, samples []sample, runs []run, intervalS, durationS flo
 			end = min(limit, start+intervalS)
 			start = max(0, end-intervalS)
 		}
-		start, end = min(milli(start), limit), min(milli(end), limit)
-		if !(start < end) {
-			continue
-		}
-		p := round4(cal.Probability(r.best))
-		if n := len(clips); n > 0 && start-clips[n-1].EndS < 1.5*intervalS {
-			c := &clips[n-1]
-			c.EndS, c.Confidence = max(c.EndS, end), max(c.Confidence, p)
-			c.Terms[term] = c.Confidence
-			continue
-		}
-		clips = append(clips, Clip{StartS: start, EndS: end, Confidence: p, Terms: map[string]float64{term: p}})
+		clips = joinClip(clips, Clip{
+			StartS: min(milli(start), limit), EndS: min(milli(end), limit),
+			Confidence: round4(cal.Probability(r.best)), Terms: terms(r),
+		}, intervalS)
 	}
 	return strongest(clips)
+}
+
+// joinClip adds a clip behind the others, or to the last one when the gap is short.
+func joinClip(clips []Clip, c Clip, intervalS float64) []Clip {
+	if !(c.StartS < c.EndS) {
+		return clips
+	}
+	n := len(clips)
+	if n == 0 || c.StartS-clips[n-1].EndS >= 1.5*intervalS {
+		return append(clips, c)
+	}
+	last := &clips[n-1]
+	last.EndS, last.Confidence = max(last.EndS, c.EndS), max(last.Confidence, c.Confidence)
+	for term, p := range c.Terms {
+		last.Terms[term] = max(last.Terms[term], p)
+	}
+	return clips
 }
 
 // strongest keeps the MaxClips most confident clips, in the order of time.

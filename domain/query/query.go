@@ -173,20 +173,6 @@ func Digest(q Query) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Assessable reports whether this service can answer the form of q with yes, no or
-// a count today. Whether the model knows the terms is another matter: an unknown
-// term makes the answer indeterminate.
-func Assessable(q Query) bool {
-	switch q.PromptIntent {
-	case Presence, Absence, Count:
-		return len(q.Subjects) == 1 && len(q.Conditions) == 0
-	case CountThreshold:
-		return len(q.Subjects) == 1 && len(q.Conditions) == 0 && q.Subjects[0].Quantity != nil
-	default:
-		return false
-	}
-}
-
 // Reason is why an answer is indeterminate (api-v1.md, "Result").
 type Reason string
 
@@ -198,17 +184,3 @@ const (
 	DurationMismatch      Reason = "duration_mismatch"
 	UnsupportedActionTerm Reason = "unsupported_action_term"
 )
-
-// Unsupported returns the reason for which a query that is not [Assessable] is
-// refused.
-func Unsupported(q Query) Reason {
-	if q.PromptIntent == Action {
-		return UnsupportedActionTerm
-	}
-	for _, c := range q.Conditions {
-		if c.Kind == KindAction && q.PromptIntent != OpenEnded {
-			return UnsupportedActionTerm
-		}
-	}
-	return UnsupportedQueryForm
-}

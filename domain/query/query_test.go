@@ -157,36 +157,6 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-func TestAssessableForms(t *testing.T) {
-	t.Parallel()
-	cases := []struct {
-		prompt     string
-		assessable bool
-		reason     query.Reason
-	}{
-		{"Is there a dog?", true, ""},
-		{"Is the dog absent from the video?", true, ""},
-		{"How many dogs are there?", true, ""},
-		{"Are there at least 3 dogs?", true, ""},
-		{"Is a dog running?", false, query.UnsupportedActionTerm},
-		{"How many dogs are running?", false, query.UnsupportedActionTerm},
-		{"When does the dog jump?", false, query.UnsupportedActionTerm},
-		{"Is there a red cup?", false, query.UnsupportedQueryForm},
-		{"Is there a person on the left?", false, query.UnsupportedQueryForm},
-		{"Is there a cat and a dog?", false, query.UnsupportedQueryForm},
-		{"Is the door open?", false, query.UnsupportedQueryForm},
-		{"When does the dog appear?", false, query.UnsupportedQueryForm},
-		{"Why is he sad?", false, query.UnsupportedQueryForm},
-	}
-	for _, c := range cases {
-		q := query.Compile(c.prompt)
-		require.Equal(t, c.assessable, query.Assessable(q), c.prompt)
-		if !c.assessable {
-			require.Equal(t, c.reason, query.Unsupported(q), c.prompt)
-		}
-	}
-}
-
 func TestDigest(t *testing.T) {
 	t.Parallel()
 	a, b := query.Compile("Is there a dog?"), query.Compile("Is there a cat?")

@@ -50,7 +50,7 @@ func forms() []form {
 		{Intent: query.Absence, Example: "Are there no people?"},
 		{Intent: query.Count, Example: "How many cars are there?"},
 		{Intent: query.CountThreshold, Example: "Are there at least three people?"},
-		{Intent: query.Action, Example: "Is someone running?"},
+		{Intent: query.Action, Example: "Is someone sitting?"},
 		{Intent: query.Attribute, Example: "Is there a red car?"},
 		{Intent: query.Location, Example: "Is there a person on the left?"},
 		{Intent: query.State, Example: "Is the door open?"},

@@ -89,7 +89,10 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 	if err != nil {
 		return sighting{}, fmt.Errorf("locating the video: %w", err)
 	}
-	p := newPass(z.Engine, source, z.Vocabulary.Classes(a.Query), v.DurationS())
+	p := &pass{
+		engine: z.Engine, source: source, classes: z.Vocabulary.Classes(a.Query), durationS: v.DurationS(),
+		pose: query.NeedsPose(a.Query), colours: query.NeedsColours(a.Query),
+	}
 	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
 		return sighting{}, err

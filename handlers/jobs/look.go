@@ -24,14 +24,12 @@ const (
 
 // pass is one look at a whole video for some classes.
 type pass struct {
-	engine    gpu.Engine
-	source    string
-	classes   []string
-	durationS *float64
-}
-
-func newPass(engine gpu.Engine, source string, classes []string, durationS *float64) *pass {
-	return &pass{engine: engine, source: source, classes: classes, durationS: durationS}
+	engine  gpu.Engine
+	source  string
+	classes []string
+	// pose and colours are asked for where the question needs them: both cost time.
+	pose, colours bool
+	durationS     *float64
 }
 
 // sighting is the evidence of a pass.
@@ -58,6 +56,8 @@ func (p *pass) look(ctx context.Context, progress func(ctx context.Context, atS 
 	if err != nil {
 		return sighting{}, err
 	}
+	// A model without colours leaves what they would tell untold.
+	p.colours = p.colours && len(info.Colors) > 0
 	g, ctx := errgroup.WithContext(ctx)
 	inFlight := max(info.Concurrency, 1) + 1
 	order := make(chan *batch, inFlight)
@@ -83,7 +83,7 @@ func (p *pass) look(ctx context.Context, progress func(ctx context.Context, atS 
 			}
 		})
 	})
-	seen := sighting{Evidence: answer.Evidence{Terms: p.classes, IntervalS: 1.0 / sampleFPS}}
+	seen := sighting{Evidence: answer.Evidence{Terms: p.classes, Colors: info.Colors, IntervalS: 1.0 / sampleFPS}}
 	g.Go(func() error { return p.gather(ctx, order, &seen, progress) })
 	if err := g.Wait(); err != nil {
 		return sighting{}, describe(err)
@@ -121,7 +121,9 @@ func (p *pass) detect(ctx context.Context, b *batch) error {
 	wait := 100 * time.Millisecond
 	for {
 		var err error
-		b.resp, err = p.engine.Detect(ctx, gpu.Request{Frames: b.jpeg, Terms: p.classes})
+		b.resp, err = p.engine.Detect(ctx, gpu.Request{
+			Frames: b.jpeg, Terms: p.classes, WantPose: p.pose, WantColors: p.colours,
+		})
 		var away *gpu.UnavailableError
 		if !errors.As(err, &away) || time.Now().After(deadline) {
 			b.jpeg = nil

@@ -184,7 +184,11 @@ func (w *world) readyVideo(t *testing.T, clip func() ([]byte, error)) video.Stat
 // ask queues a question about a video and returns its first attempt.
 func (w *world) ask(t *testing.T, v video.State) command.Run {
 	t.Helper()
-	prompt := "Is there a stop sign?"
+	return w.askFor(t, v, "Is there a stop sign?")
+}
+
+func (w *world) askFor(t *testing.T, v video.State, prompt string) command.Run {
+	t.Helper()
 	p, err := w.CreateAnalysis(t.Context(), w.caller, command.CreateAnalysis{VideoID: v.ID, Prompt: &prompt})
 	require.NoError(t, err)
 	return command.Run{AccountID: w.caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.ID, Attempt: 1, Cause: command.Cause{RequestID: "req_1", CausationID: "position:1"}}

@@ -1,0 +1,62 @@
+package answer
+
+import "slices"
+
+// related are the names that pixels of a colour also go by in shade, in warm light or
+// on a glossy surface, and how much of their share counts for it. White in the shade
+// is gray, red in the light is orange; a gray thing is not white.
+var related = map[string]map[string]float64{
+	"black":  {"gray": .15},
+	"white":  {"gray": .5},
+	"gray":   {"white": .2, "black": .2},
+	"red":    {"orange": .5, "pink": .4},
+	"orange": {"red": .4, "yellow": .3, "brown": .3},
+	"yellow": {"orange": .4},
+	"green":  {},
+	"blue":   {"purple": .4},
+	"purple": {"blue": .25, "pink": .4},
+	"pink":   {"purple": .4, "red": .25},
+	"brown":  {"orange": .4, "red": .15},
+}
+
+// colourCurve is the probability that people name a colour of an object, by the share
+// of its box that has it. By eye on the boxes of the clips: a third of the box is
+// background and shadow.
+var colourCurve = []Point{{0, .02}, {.10, .03}, {.20, .08}, {.30, .25}, {.40, .65}, {.50, .90}, {.70, .96}, {1, .98}}
+
+// twoColours is the same for each of two colours, which share the box.
+var twoColours = []Point{{0, .02}, {.08, .10}, {.18, .60}, {.30, .90}, {.50, .96}, {1, .97}}
+
+// coloured judges by the shares of colours in the box; a model that gives none leaves
+// it untold.
+func coloured(colours, names []string) fitsOf {
+	curve := colourCurve
+	if len(colours) > 1 {
+		curve = twoColours
+	}
+	return each(func(d Detection) fitness {
+		if len(d.Colors) == 0 || len(d.Colors) != len(names) {
+			return fitness{Probability: .1, Untold: true}
+		}
+		p := 1.0
+		for _, c := range colours {
+			p = min(p, interpolate(curve, share(c, d.Colors, names)))
+		}
+		return fitness{Probability: p}
+	})
+}
+
+// share is how much of a box counts for a colour, 0..1.
+func share(colour string, shares []float64, names []string) float64 {
+	of := func(name string) float64 {
+		if i := slices.Index(names, name); i >= 0 && shares[i] > 0 {
+			return min(shares[i], 1)
+		}
+		return 0
+	}
+	total := of(colour)
+	for _, name := range names {
+		total += related[colour][name] * of(name)
+	}
+	return min(total, 1)
+}

@@ -1,0 +1,131 @@
+package answer
+
+import "vqa/domain/query"
+
+// finding is what the evidence says about one subject and its conditions.
+type finding struct {
+	subject query.Subject
+	// known is false when the model can assess none of the subject's classes, or no
+	// frame was looked at.
+	known bool
+	// covers is true when seeing nothing means that there is nothing.
+	covers bool
+	// seen is the probability that the term is visible at all, whatever its conditions.
+	seen float64
+	// sure bounds the confidence of a no: what was hardly seen was hardly judged.
+	sure    float64
+	samples []sample
+	// runs are all of them, trusted those to be believed.
+	runs, trusted []run
+	// visible is the probability that the subject is visible as asked.
+	visible float64
+	// untold: as far as the evidence goes it may be as asked, but the frames do not
+	// tell the conditions.
+	untold bool
+}
+
+func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) finding {
+	f := finding{subject: subject, sure: 1}
+	classes := classesOf(subject.Term, ev, cal)
+	plain := observe(classes, ev, cal, asSeen)
+	if f.known = len(classes.mine) > 0 && len(plain) > 0; !f.known {
+		return f
+	}
+	f.covers = classes.covers
+	f.settle(plain, ev, cal)
+	f.seen = f.visible
+	conditions := conditionsOf(q, subject, ev.Colors, cal)
+	if len(conditions) == 0 {
+		return f
+	}
+	f.sure = max(f.seen, 1-f.seen)
+	open := finding{}
+	open.settle(observe(classes, ev, cal, judgeBy(conditions, cal, true)), ev, cal)
+	f.settle(observe(classes, ev, cal, judgeBy(conditions, cal, false)), ev, cal)
+	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0
+	return f
+}
+
+// settle draws the conclusions from samples.
+func (f *finding) settle(samples []sample, ev Evidence, cal Calibration) {
+	f.samples = samples
+	f.runs = findRuns(samples, ev.IntervalS, cal)
+	f.visible = visibility(samples, f.runs, cal)
+	f.trusted = trustedOf(f.runs)
+}
+
+// verdict is the answer to a question before it is turned round by a negation.
+type verdict struct {
+	answer Answer
+	// reason is set with Indeterminate.
+	reason query.Reason
+	// confidence in the answer, 0..1.
+	confidence float64
+}
+
+func undecided(reason query.Reason) verdict { return verdict{answer: Indeterminate, reason: reason} }
+
+// doubt is why nothing can be said when no run of a subject is trusted; "" when the
+// subject is absent.
+func (f finding) doubt(cal Calibration) query.Reason {
+	switch {
+	case !f.known:
+		return query.NothingDetected
+	case len(f.trusted) > 0:
+		return ""
+	case f.untold || f.visible >= cal.Probability(cal.Threshold):
+		return query.LowConfidence
+	case !f.covers:
+		return query.NothingDetected
+	}
+	return ""
+}
+
+// verdict says whether the subject is there as asked, in its number if it has one.
+func (f finding) verdict(cal Calibration) verdict {
+	if reason := f.doubt(cal); reason != "" {
+		return undecided(reason)
+	}
+	if f.subject.Quantity == nil {
+		if len(f.trusted) > 0 {
+			return verdict{answer: Yes, confidence: f.visible}
+		}
+		return verdict{answer: No, confidence: min(1-f.visible, f.sure)}
+	}
+	t := tallyOf(f.samples, f.trusted, f.visible, cal)
+	yes, p := holds(*f.subject.Quantity, t.count(cal.Probability(cal.Threshold)), t)
+	if yes {
+		return verdict{answer: Yes, confidence: p}
+	}
+	return verdict{answer: No, confidence: p}
+}
+
+// least is the number of instances that must be seen together for the quantity of the
+// subject, 0 when its absence is asked for or allowed.
+func (f finding) least() int {
+	q := f.subject.Quantity
+	switch {
+	case q == nil:
+		return 1
+	case q.Op == query.MoreThan:
+		return q.Value + 1
+	case q.Op == query.AtMost || q.Op == query.FewerThan:
+		return 0
+	}
+	return q.Value
+}
+
+// believed is the score of the kth instance in sample i, 0 where a rival class holds
+// its place.
+func (f finding) believed(i, k int, cal Calibration) float64 {
+	for _, r := range f.runs {
+		if r.outvoted && i >= r.first && i <= r.last {
+			return 0
+		}
+	}
+	score := f.samples[i].nth(k)
+	if k > 1 {
+		score = max(0, score-cal.Further)
+	}
+	return score
+}

@@ -1,0 +1,223 @@
+package answer_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+// thing is an object of a scene.
+type thing struct {
+	term    string
+	score   float64
+	box     answer.Box
+	colours map[string]float64
+	joints  []answer.Keypoint
+}
+
+var colourNames = []string{"black", "white", "red", "green", "yellow", "blue", "brown", "orange", "pink", "purple", "gray"}
+
+// at is a box of a tenth of the frame around a centre.
+func at(x, y float64) answer.Box {
+	return answer.Box{X1: x - .05, Y1: y - .05, X2: x + .05, Y2: y + .05}
+}
+
+// scene is what is asked of evidence sampled at 2 frames a second.
+func scene(prompt string, frames ...[]thing) answer.Result {
+	q := query.Compile(prompt)
+	ev := answer.Evidence{Terms: query.COCO().Classes(q), Colors: colourNames, IntervalS: .5, DurationS: float64(len(frames)) / 2}
+	for _, term := range ev.Terms {
+		_, known := query.COCO().Lookup(term)
+		ev.Known = append(ev.Known, known)
+	}
+	for i, things := range frames {
+		f := answer.Frame{At: float64(i) / 2}
+		for _, o := range things {
+			d := answer.Detection{Term: slices.Index(ev.Terms, o.term), Score: o.score, Box: o.box, Keypoints: o.joints}
+			if o.colours != nil {
+				d.Colors = make([]float64, len(colourNames))
+				for name, share := range o.colours {
+					d.Colors[slices.Index(colourNames, name)] = share
+				}
+			}
+			f.Detections = append(f.Detections, d)
+		}
+		ev.Frames = append(ev.Frames, f)
+	}
+	return answer.Decide(q, ev, answer.CPU())
+}
+
+// still is n equal frames.
+func still(n int, things ...thing) [][]thing {
+	frames := make([][]thing, n)
+	for i := range frames {
+		frames[i] = things
+	}
+	return frames
+}
+
+type ask struct {
+	prompt string
+	want   answer.Answer
+	frames [][]thing
+}
+
+func check(t *testing.T, cases []ask) {
+	t.Helper()
+	for _, c := range cases {
+		r := scene(c.prompt, c.frames...)
+		require.Equal(t, c.want, r.Answer, "%s %+v", c.prompt, r)
+	}
+}
+
+func TestLocation(t *testing.T) {
+	t.Parallel()
+	left := still(6, thing{term: "dog", score: .8, box: at(.2, .5)})
+	corner := still(6, thing{term: "dog", score: .8, box: at(.8, .9)})
+	border := still(6, thing{term: "dog", score: .8, box: at(.333, .5)})
+	check(t, []ask{
+		{"Is there a dog on the left?", answer.Yes, left},
+		{"Is there a dog on the right?", answer.No, left},
+		{"Is there a dog in the middle?", answer.No, left},
+		{"Is there no dog on the left?", answer.No, left},
+		{"Is there no dog on the right?", answer.Yes, left},
+		{"Is the dog not on the left?", answer.No, left},
+		{"Is there a dog in the bottom right corner?", answer.Yes, corner},
+		{"Is there a dog in the top right corner?", answer.No, corner},
+		{"Is there a dog on the left?", answer.Indeterminate, border},
+		{"Is there a cat on the left?", answer.No, left},
+		{"Is there a unicorn on the left?", answer.Indeterminate, left},
+	})
+	require.Empty(t, scene("Is there a dog on the left?", left...).Clips, "rule 6 lists no clips for a location")
+}
+
+func TestLocationFollowsTheObject(t *testing.T) {
+	t.Parallel()
+	var across [][]thing
+	for i := range 10 {
+		across = append(across, []thing{{term: "dog", score: .8, box: at(.1+.09*float64(i), .5)}})
+	}
+	check(t, []ask{
+		{"Is there a dog on the left?", answer.Yes, across},
+		{"Is there a dog on the right?", answer.Yes, across},
+		{"Is there a dog at the top?", answer.No, across},
+		{"Are there at least two dogs on the left?", answer.No, across},
+	})
+}
+
+func TestColour(t *testing.T) {
+	t.Parallel()
+	car := func(colours map[string]float64) thing {
+		return thing{term: "car", score: .7, box: at(.5, .5), colours: colours}
+	}
+	red := still(6, car(map[string]float64{"red": .6, "black": .3, "gray": .1}))
+	shaded := still(6, car(map[string]float64{"white": .5, "gray": .3, "black": .2}))
+	none := still(6, car(nil))
+	check(t, []ask{
+		{"Is there a red car?", answer.Yes, red},
+		{"Is there a blue car?", answer.No, red},
+		{"Is there a dark red car?", answer.Yes, red},
+		{"Is there a white car?", answer.Yes, shaded},
+		{"Is there a gray car?", answer.Indeterminate, still(6, car(map[string]float64{"gray": .32, "brown": .68}))},
+		{"Is there a black car?", answer.No, shaded},
+		{"Is there a black and white car?", answer.Yes, still(6, car(map[string]float64{"white": .5, "black": .5}))},
+		{"Is there a black and white car?", answer.No, red},
+		{"Is there a red car?", answer.Indeterminate, none},
+		{"Is there no red car?", answer.No, red},
+		{"Is there a red dog?", answer.No, red},
+		{"Is there a red car on the left?", answer.No, red},
+	})
+	two := still(6, red[0][0], thing{term: "car", score: .6, box: at(.2, .5), colours: map[string]float64{"blue": .8}})
+	require.Equal(t, 1, *scene("How many red cars are there?", two...).DetectedCount)
+	require.Equal(t, 2, *scene("How many cars are there?", two...).DetectedCount)
+	require.Equal(t, answer.Yes, scene("Is there a red car in the middle?", two...).Answer)
+	require.Equal(t, answer.No, scene("Is there a red car on the left?", two...).Answer, "one object must satisfy all of it")
+}
+
+func TestConfidenceOfAnAttributeIsBoundBySight(t *testing.T) {
+	t.Parallel()
+	frames := func(score float64) [][]thing {
+		return still(6, thing{term: "car", score: score, box: at(.5, .5), colours: map[string]float64{"red": 1}})
+	}
+	clear, faint := scene("Is there a blue car?", frames(.8)...), scene("Is there a blue car?", frames(.32)...)
+	require.Equal(t, answer.No, clear.Answer)
+	require.Equal(t, answer.No, faint.Answer)
+	require.Less(t, faint.Confidence, clear.Confidence)
+	require.InDelta(t, scene("Is there a car?", frames(.32)...).Confidence, faint.Confidence, 1e-9)
+}
+
+func TestCompound(t *testing.T) {
+	t.Parallel()
+	dog, cat := thing{term: "dog", score: .8, box: at(.2, .5)}, thing{term: "cat", score: .7, box: at(.8, .5)}
+	second := thing{term: "dog", score: .7, box: at(.5, .5)}
+	both := still(6, dog, cat)
+	apart := append(still(4, dog), still(4, cat)...)
+	only := still(6, dog)
+	check(t, []ask{
+		{"Is there a dog and a cat?", answer.Yes, both},
+		{"Is there a dog and a cat?", answer.No, apart},
+		{"Is there a dog and a cat?", answer.No, only},
+		{"Is there a dog or a cat?", answer.Yes, only},
+		{"Is there a dog or a cat?", answer.Yes, apart},
+		{"Is there a horse or a cat?", answer.No, only},
+		{"Is there a dog but no cat?", answer.Yes, only},
+		{"Is there a dog but no cat?", answer.No, both},
+		{"Is there neither a horse nor a cat?", answer.Yes, only},
+		{"Is there neither a dog nor a cat?", answer.No, only},
+		{"Is there a dog and a unicorn?", answer.Indeterminate, only},
+		{"Is there a horse and a unicorn?", answer.No, only},
+		{"Is there a dog or a unicorn?", answer.Yes, only},
+		{"Is there a horse or a unicorn?", answer.Indeterminate, only},
+		{"Are there two dogs and a cat?", answer.No, both},
+		{"Are there two dogs and a cat?", answer.Yes, still(6, dog, second, cat)},
+		{"Are there two dogs and a cat?", answer.No, append(still(4, dog, second), still(4, dog, cat)...)},
+		{"Is there a dog on the left and a cat on the right?", answer.Yes, both},
+		{"Is there a dog on the right and a cat on the left?", answer.No, both},
+	})
+	r := scene("Is there a dog and a cat?", append(still(4, dog), still(4, dog, cat)...)...)
+	require.Equal(t, [2]float64{1.75, 4}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS}, "a clip shows all of them")
+	require.Equal(t, map[string]float64{"dog": r.TermConfidences["dog"], "cat": r.TermConfidences["cat"]}, r.Clips[0].Terms)
+	require.LessOrEqual(t, r.Confidence, min(r.TermConfidences["dog"], r.TermConfidences["cat"]))
+	r = scene("Is there a dog or a cat?", apart...)
+	require.Len(t, r.Clips, 1)
+	require.Equal(t, [2]float64{0, 4}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS}, "a clip shows any of them")
+}
+
+func TestCompoundWhereOneIsTheOther(t *testing.T) {
+	t.Parallel()
+	dog, cat := thing{term: "dog", score: .8, box: at(.2, .5)}, thing{term: "cat", score: .5, box: at(.2, .5)}
+	require.Equal(t, answer.No, scene("Is there a dog and a cat?", still(6, dog, cat)...).Answer,
+		"what looks a little like a cat and much like a dog is not both")
+}
+
+func TestSegment(t *testing.T) {
+	t.Parallel()
+	dog := thing{term: "dog", score: .8, box: at(.2, .5)}
+	late := append(still(10), still(10, dog)...) // from 5 s to the end at 10 s
+	check(t, []ask{
+		{"When does the dog appear?", answer.Yes, late},
+		{"When does the cat appear?", answer.No, late},
+		{"Is there a dog in the first 3 seconds?", answer.No, late},
+		{"Is there a dog in the first 7 seconds?", answer.Yes, late},
+		{"Is there a dog in the last 2 seconds?", answer.Yes, late},
+		{"Is there a dog at the end?", answer.Yes, late},
+		{"Is there a dog at the beginning?", answer.No, late},
+		{"Is there a dog between 0:01 and 0:04?", answer.No, late},
+		{"Is there a dog after 0:06?", answer.Yes, late},
+		{"Is there a dog before 0:04?", answer.No, late},
+		{"Is there no dog in the first 3 seconds?", answer.Yes, late},
+		{"Is there a dog after 0:50?", answer.Indeterminate, late},
+	})
+	clip := func(prompt string) [2]float64 {
+		clips := scene(prompt, late...).Clips
+		require.Len(t, clips, 1, prompt)
+		return [2]float64{clips[0].StartS, clips[0].EndS}
+	}
+	require.Equal(t, [2]float64{4.75, 10}, clip("When does the dog appear?"))
+	require.Equal(t, [2]float64{4.75, 7}, clip("Is there a dog in the first 7 seconds?"))
+	require.Equal(t, [2]float64{6, 10}, clip("Is there a dog after 0:06?"))
+}

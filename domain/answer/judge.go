@@ -1,0 +1,162 @@
+package answer
+
+import (
+	"math"
+
+	"vqa/domain/query"
+)
+
+// judgement says what is left of the raw scores of the objects of one frame, which are
+// best first, when a subject must also satisfy conditions.
+type judgement func(objects []Detection) []float64
+
+// asSeen judges by the raw scores alone.
+func asSeen(objects []Detection) []float64 {
+	scores := make([]float64, len(objects))
+	for i, o := range objects {
+		scores[i] = o.Score
+	}
+	return scores
+}
+
+// fitness is how probable it is that an object satisfies a condition. An untold one
+// could not be told from the frame, and Probability is what is guessed.
+type fitness struct {
+	Probability float64
+	Untold      bool
+}
+
+// fitsOf judges the objects of one frame by one condition.
+type fitsOf func(objects []Detection) []fitness
+
+// conditionsOf are the conditions on one subject. Places combine by the operator where
+// there is one subject (domain/query, "Normal forms"), all others must hold together.
+func conditionsOf(q query.Query, subject query.Subject, names []string, cal Calibration) []fitsOf {
+	var all, places []fitsOf
+	for _, c := range q.Conditions {
+		if c.Subject != subject.ID {
+			continue
+		}
+		var f fitsOf
+		switch c.Kind {
+		case query.KindLocation:
+			place, _ := c.Place()
+			f = inPlace(place)
+		case query.KindAttribute:
+			colours, _ := c.Colours()
+			f = coloured(colours, names)
+		case query.KindAction:
+			posture, _ := c.Posture()
+			f = held(posture, cal)
+		default: // time is a matter of the frames, not of the objects in them
+			continue
+		}
+		if c.Negated {
+			f = not(f)
+		}
+		if c.Kind == query.KindLocation && q.Operator == query.Any && len(q.Subjects) == 1 {
+			places = append(places, f)
+		} else {
+			all = append(all, f)
+		}
+	}
+	if len(places) > 0 {
+		all = append(all, anyOf(places))
+	}
+	return all
+}
+
+func not(f fitsOf) fitsOf {
+	return func(objects []Detection) []fitness {
+		out := f(objects)
+		for i := range out {
+			out[i].Probability = 1 - out[i].Probability
+		}
+		return out
+	}
+}
+
+// anyOf takes the best of several fits.
+func anyOf(fits []fitsOf) fitsOf {
+	return func(objects []Detection) []fitness {
+		out := fits[0](objects)
+		for _, f := range fits[1:] {
+			for i, x := range f(objects) {
+				out[i] = fitness{max(out[i].Probability, x.Probability), out[i].Untold || x.Untold}
+			}
+		}
+		return out
+	}
+}
+
+// judgeBy weighs each object by what the conditions say of it: its score becomes the
+// one that is worth the product of the probabilities. With benefit, what could not be
+// told counts as fulfilled.
+func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
+	if len(conditions) == 0 {
+		return asSeen
+	}
+	return func(objects []Detection) []float64 {
+		p := make([]float64, len(objects))
+		for i, o := range objects {
+			p[i] = cal.Probability(o.Score)
+		}
+		for _, c := range conditions {
+			for i, f := range c(objects) {
+				if !benefit || !f.Untold {
+					p[i] *= f.Probability
+				}
+			}
+		}
+		scores := make([]float64, len(objects))
+		for i := range p {
+			scores[i] = min(cal.score(p[i]), objects[i].Score)
+		}
+		return scores
+	}
+}
+
+// each judges every object by itself.
+func each(f func(Detection) fitness) fitsOf {
+	return func(objects []Detection) []fitness {
+		out := make([]fitness, len(objects))
+		for i, o := range objects {
+			out[i] = f(o)
+		}
+		return out
+	}
+}
+
+// inPlace judges by the centre of the box (open points, "Answers": thirds of the
+// frame). Within edge of a border a box may be on either side of it.
+func inPlace(p query.Place) fitsOf {
+	column := map[string]float64{"left": 0, "centre": 1, "right": 2}
+	row := map[string]float64{"top": 0, "middle": 1, "bottom": 2}
+	return each(func(d Detection) fitness {
+		f := 1.0
+		if third, ok := column[p.Column]; ok {
+			f *= within((d.Box.X1+d.Box.X2)/2, third)
+		}
+		if third, ok := row[p.Row]; ok {
+			f *= within((d.Box.Y1+d.Box.Y2)/2, third)
+		}
+		return fitness{Probability: f}
+	})
+}
+
+// within is the probability that a centre lies in a third, 0 to 2, of an axis.
+func within(centre, third float64) float64 {
+	const edge = .03
+	low, high := third/3, (third+1)/3
+	inward := math.Inf(1)
+	if third > 0 {
+		inward = centre - low
+	}
+	if third < 2 {
+		inward = min(inward, high-centre)
+	}
+	if !(inward >= -edge) {
+		return .02
+	}
+	return min(.5+.48*inward/edge, .98)
+}

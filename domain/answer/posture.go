@@ -1,0 +1,207 @@
+package answer
+
+import (
+	"math"
+
+	"vqa/domain/query"
+)
+
+// The joints of a body in COCO order.
+const (
+	leftShoulder, rightShoulder = 5, 6
+	leftElbow, rightElbow       = 7, 8
+	leftWrist, rightWrist       = 9, 10
+	leftHip, rightHip           = 11, 12
+	leftKnee, rightKnee         = 13, 14
+	leftAnkle, rightAnkle       = 15, 16
+	joints                      = 17
+)
+
+// seenJoint is the score from which a joint is where the model says.
+const seenJoint = .3
+
+// background is the share of the largest body's area under which a body is scenery: its
+// joints cannot be told, and nobody asks for them.
+const background = .2
+
+// body is what the joints of one person tell. Coordinates are of the frame.
+type body struct {
+	box    Box
+	joints []Keypoint
+}
+
+// seen reports whether all of some joints are seen. One at the edge of the frame lies
+// beyond it: the model clamps what it guesses there.
+func (b body) seen(joint ...int) bool {
+	const edge = .01
+	for _, j := range joint {
+		k := b.joints[j]
+		if !(k.Score >= seenJoint) || !(k.X > edge && k.X < 1-edge && k.Y > edge && k.Y < 1-edge) {
+			return false
+		}
+	}
+	return true
+}
+
+// sure reports whether one of some joints is beyond doubt: legs that are cut off or
+// hidden are guessed too, with scores a little over seenJoint.
+func (b body) sure(joint ...int) bool {
+	for _, j := range joint {
+		if b.joints[j].Score >= seenJoint+.15 && b.seen(j) {
+			return true
+		}
+	}
+	return false
+}
+
+// mean is the mean height of the joints that are seen; ok is false when none is.
+func (b body) mean(joint ...int) (y float64, ok bool) {
+	n := 0.0
+	for _, j := range joint {
+		if b.seen(j) {
+			y += b.joints[j].Y
+			n++
+		}
+	}
+	return y / n, n > 0
+}
+
+func (b body) height() float64 { return b.box.Y2 - b.box.Y1 }
+
+// held judges people by their posture.
+func held(p query.Posture, cal Calibration) fitsOf {
+	judge := map[query.Posture]func(body) fitness{
+		query.Sitting: sitting, query.Standing: standing, query.Lying: lying, query.RaisingHand: raisingHand,
+	}[p]
+	return func(objects []Detection) []fitness {
+		largest := 0.0
+		for _, o := range objects {
+			if o.Score >= cal.Threshold {
+				largest = max(largest, area(o.Box))
+			}
+		}
+		out := make([]fitness, len(objects))
+		for i, o := range objects {
+			switch b := (body{box: o.Box, joints: o.Keypoints}); {
+			case len(o.Keypoints) != joints || !(b.height() > 0):
+				out[i] = fitness{Probability: .1, Untold: o.Score >= cal.Threshold}
+			default:
+				out[i] = judge(b)
+			}
+			if area(o.Box) < background*largest {
+				out[i].Untold = false
+			}
+		}
+		return out
+	}
+}
+
+var untold = fitness{Probability: .1, Untold: true}
+
+// raisingHand: a wrist above its elbow, and over the shoulder or little below it. Arms
+// that are not seen are rarely raised.
+func raisingHand(b body) fitness {
+	shoulders, ok := b.mean(leftShoulder, rightShoulder)
+	if !ok {
+		return untold
+	}
+	reach := b.torso()
+	best := 0.04
+	for _, side := range [][3]int{{leftShoulder, leftElbow, leftWrist}, {rightShoulder, rightElbow, rightWrist}} {
+		elbow, wrist := b.joints[side[1]], b.joints[side[2]]
+		if !b.seen(side[1], side[2]) || !(wrist.Y < elbow.Y) {
+			continue
+		}
+		over := (shoulders - wrist.Y) / reach // of torsos above the shoulder line
+		switch {
+		case over > 0:
+			best = max(best, .93)
+		case over > -.15:
+			best = max(best, .8)
+		case over > -.3:
+			best = max(best, .55)
+		}
+	}
+	return fitness{Probability: best}
+}
+
+// torso is the height from hips to shoulders, or a third of the box where it cannot be
+// seen.
+func (b body) torso() float64 {
+	shoulders, okS := b.mean(leftShoulder, rightShoulder)
+	hips, okH := b.mean(leftHip, rightHip)
+	if okS && okH && hips-shoulders > .1*b.height() {
+		return hips - shoulders
+	}
+	return b.height() / 3
+}
+
+// upright is the probability that a body stands, sits or lies, in that order; ok is
+// false when the joints do not tell.
+func upright(b body) (stands, sits, lies float64, ok bool) {
+	shoulders, okS := b.mean(leftShoulder, rightShoulder)
+	hips, okH := b.mean(leftHip, rightHip)
+	if !okS || !okH {
+		return 0, 0, 0, false
+	}
+	torso := math.Abs(hips - shoulders)
+	if lean := b.lean(); lean > 1.2 && b.box.X2-b.box.X1 > b.height()*.9 {
+		return .05, .1, .85, true
+	}
+	knees, okK := b.mean(leftKnee, rightKnee)
+	ankles, okA := b.mean(leftAnkle, rightAnkle)
+	switch {
+	case okK && okA && ankles-hips > 1.1*torso && knees-hips > .35*torso:
+		return .95, .03, .02, true
+	case okK && knees-hips > .6*torso:
+		return .85, .12, .03, true
+	case okK && knees-hips < .45*torso && b.sure(leftKnee, rightKnee):
+		return .12, .8, .08, true
+	case b.hanging(hips):
+		return .85, .12, .03, true
+	case b.box.Y2 < .93 && b.box.Y2-hips < .5*torso:
+		// The legs are hidden though the frame goes on: behind a table.
+		return .2, .75, .05, true
+	}
+	return 0, 0, 0, false
+}
+
+// lean is the run over the rise of the spine: 0 upright, large when it lies.
+func (b body) lean() float64 {
+	x := (b.joints[leftShoulder].X + b.joints[rightShoulder].X - b.joints[leftHip].X - b.joints[rightHip].X) / 2
+	y := (b.joints[leftShoulder].Y + b.joints[rightShoulder].Y - b.joints[leftHip].Y - b.joints[rightHip].Y) / 2
+	return math.Abs(x) / max(math.Abs(y), 1e-6)
+}
+
+// hanging: a straight arm reaches below the hips, which no seat leaves room for.
+func (b body) hanging(hips float64) bool {
+	for _, side := range [][3]int{{leftShoulder, leftElbow, leftWrist}, {rightShoulder, rightElbow, rightWrist}} {
+		shoulder, elbow, wrist := b.joints[side[0]], b.joints[side[1]], b.joints[side[2]]
+		if b.seen(side[0], side[1], side[2]) && wrist.Y > hips && wrist.Y > elbow.Y && elbow.Y > shoulder.Y {
+			return true
+		}
+	}
+	return false
+}
+
+func standing(b body) fitness {
+	p, _, _, ok := upright(b)
+	return told(p, ok)
+}
+
+func sitting(b body) fitness {
+	_, p, _, ok := upright(b)
+	return told(p, ok)
+}
+
+func lying(b body) fitness {
+	_, _, p, ok := upright(b)
+	return told(p, ok)
+}
+
+func told(p float64, ok bool) fitness {
+	if !ok {
+		return untold
+	}
+	return fitness{Probability: p}
+}

@@ -1,0 +1,78 @@
+package query
+
+import "slices"
+
+// Assessable reports whether this service can answer the form of q with yes, no or
+// a count today. Whether the model knows the terms is another matter: an unknown
+// term makes the answer indeterminate.
+func Assessable(q Query) bool {
+	switch q.PromptIntent {
+	case Presence, Absence, Count, Attribute, Location, Action:
+		if len(q.Subjects) != 1 {
+			return false
+		}
+	case CountThreshold:
+		if len(q.Subjects) != 1 || q.Subjects[0].Quantity == nil {
+			return false
+		}
+	case Compound, Segment:
+		if len(q.Subjects) == 0 {
+			return false
+		}
+	default:
+		return false
+	}
+	return !slices.ContainsFunc(q.Conditions, func(c Condition) bool { return !q.assesses(c) })
+}
+
+// assesses reports whether an answer can tell if c holds.
+func (q Query) assesses(c Condition) bool {
+	switch c.Kind {
+	case KindTime:
+		_, ok := c.Window()
+		return ok && !c.Negated
+	case KindLocation:
+		_, ok := c.Place()
+		return ok
+	case KindAttribute:
+		_, ok := c.Colours()
+		return ok
+	case KindAction:
+		_, ok := c.Posture()
+		return ok && q.aboutPeople(c.Subject)
+	default:
+		return false
+	}
+}
+
+// aboutPeople reports whether a subject is a person, the only thing that has joints.
+func (q Query) aboutPeople(subject string) bool {
+	for _, s := range q.Subjects {
+		if s.ID == subject {
+			classes, _ := coco.Lookup(s.Term)
+			return slices.Equal(classes, []string{"person"})
+		}
+	}
+	return false
+}
+
+// NeedsPose reports whether an answer to q needs the joints of people.
+func NeedsPose(q Query) bool {
+	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool { return c.Kind == KindAction })
+}
+
+// NeedsColours reports whether an answer to q needs the colours of objects.
+func NeedsColours(q Query) bool {
+	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool { return c.Kind == KindAttribute })
+}
+
+// Unsupported returns the reason for which a query that is not [Assessable] is
+// refused.
+func Unsupported(q Query) Reason {
+	for _, c := range q.Conditions {
+		if c.Kind == KindAction && q.PromptIntent != OpenEnded && !q.assesses(c) {
+			return UnsupportedActionTerm
+		}
+	}
+	return UnsupportedQueryForm
+}

@@ -1,0 +1,146 @@
+package query
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Place is a part of the frame, in thirds. An empty side is any.
+type Place struct {
+	// Column is left, centre, right or "".
+	Column string
+	// Row is top, middle, bottom or "".
+	Row string
+}
+
+// The places of the package comment that are thirds of the frame.
+var placesOfFrame = map[string]Place{
+	"left": {Column: "left"}, "centre": {Column: "centre"}, "right": {Column: "right"},
+	"top": {Row: "top"}, "middle": {Row: "middle"}, "bottom": {Row: "bottom"},
+	"top left": {"left", "top"}, "top right": {"right", "top"},
+	"bottom left": {"left", "bottom"}, "bottom right": {"right", "bottom"},
+}
+
+// Place is the third, or the corner, of the frame that a location asks for; ok is
+// false for a location that is none.
+func (c Condition) Place() (p Place, ok bool) {
+	p, ok = placesOfFrame[c.Value]
+	return p, ok && c.Kind == KindLocation
+}
+
+// askedColours are the colours that the normal forms of an attribute know.
+var askedColours = set("black white gray red orange yellow green blue purple pink brown")
+
+// Colours are the basic colours that an attribute of an object itself asks for, all
+// of them; light and dark shades count as their colour. ok is false for any other
+// attribute.
+func (c Condition) Colours() (colours []string, ok bool) {
+	if c.Kind != KindAttribute {
+		return nil, false
+	}
+	for part := range strings.SplitSeq(c.Value, " and ") {
+		part = strings.TrimPrefix(strings.TrimPrefix(part, "dark "), "light ")
+		if !askedColours[part] {
+			return nil, false
+		}
+		colours = append(colours, part)
+	}
+	return colours, true
+}
+
+// Posture is how a body is held.
+type Posture string
+
+// The postures that joints can tell.
+const (
+	Sitting     Posture = "sitting"
+	Standing    Posture = "standing"
+	Lying       Posture = "lying"
+	RaisingHand Posture = "raising hand"
+)
+
+// Posture is the posture that an action asks for; ok is false for any other action.
+func (c Condition) Posture() (p Posture, ok bool) {
+	p = Posture(c.Value)
+	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand}, p)
+}
+
+// Window is a part of a video, in seconds; see [Window.Within].
+type Window struct {
+	from, to mark
+}
+
+// mark is a time in seconds, plus a share of the duration.
+type mark struct{ seconds, share float64 }
+
+const (
+	// edgeShare is the part of a video that "at the beginning" and "at the end" mean.
+	edgeShare = .2
+	// instantS is how far around an instant its window reaches, in seconds.
+	instantS = 1
+)
+
+var namedWindows = map[string]Window{
+	"beginning":   {mark{}, mark{share: edgeShare}},
+	"middle":      {mark{share: 1. / 3}, mark{share: 2. / 3}},
+	"end":         {mark{share: 1 - edgeShare}, mark{share: 1}},
+	"first half":  {mark{}, mark{share: .5}},
+	"second half": {mark{share: .5}, mark{share: 1}},
+}
+
+// Window is the part of the video that a time condition asks for; ok is false when the
+// condition is of another kind or not in a normal form.
+func (c Condition) Window() (w Window, ok bool) {
+	if c.Kind != KindTime {
+		return Window{}, false
+	}
+	if w, ok = namedWindows[c.Value]; ok {
+		return w, true
+	}
+	rest := strings.TrimSuffix(c.Value, " s")
+	if from, to, ok := strings.Cut(rest, " to "); ok {
+		a, okA := readSeconds(from)
+		b, okB := readSeconds(to)
+		return Window{mark{seconds: a}, mark{seconds: b}}, okA && okB && a < b
+	}
+	word, number, _ := strings.Cut(rest, " ")
+	n, ok := readSeconds(number)
+	if !ok {
+		return Window{}, false
+	}
+	switch word {
+	case "first", "before":
+		w = Window{mark{}, mark{seconds: n}}
+	case "last":
+		w = Window{mark{seconds: -n, share: 1}, mark{share: 1}}
+	case "after":
+		w = Window{mark{seconds: n}, mark{share: 1}}
+	case "at":
+		w = Window{mark{seconds: n - instantS}, mark{seconds: n + instantS}}
+	default:
+		return Window{}, false
+	}
+	return w, true
+}
+
+// readSeconds reads "7.5" and, from a query that a client brings, "1:05".
+func readSeconds(text string) (float64, bool) {
+	minutes := 0.0
+	if m, rest, ok := strings.Cut(text, ":"); ok {
+		n, err := strconv.ParseUint(m, 10, 16)
+		if err != nil {
+			return 0, false
+		}
+		minutes, text = float64(n), rest
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	return minutes*60 + n, err == nil && n >= 0 && n <= maxQuantity
+}
+
+// Within returns the part of a video of durationS seconds: from <= to, both within
+// 0 and durationS.
+func (w Window) Within(durationS float64) (fromS, toS float64) {
+	at := func(m mark) float64 { return min(max(m.seconds+m.share*durationS, 0), durationS) }
+	return at(w.from), at(w.to)
+}

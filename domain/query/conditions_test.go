@@ -1,0 +1,89 @@
+package query
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+func TestWindow(t *testing.T) {
+	t.Parallel()
+	cases := map[string][2]float64{
+		"first 10 s": {0, 10}, "first 2.5 s": {0, 2.5}, "last 5 s": {25, 30}, "first 90 s": {0, 30}, "last 90 s": {0, 30},
+		"5 to 12 s": {5, 12}, "0:05 to 0:12": {5, 12}, "after 7 s": {7, 30}, "after 0:07": {7, 30}, "before 7 s": {0, 7},
+		"at 7 s": {6, 8}, "at 0 s": {0, 1}, "beginning": {0, 6}, "middle": {10, 20}, "end": {24, 30},
+		"first half": {0, 15}, "second half": {15, 30}, "after 90 s": {30, 30},
+	}
+	for value, want := range cases {
+		w, ok := Condition{Kind: KindTime, Value: value}.Window()
+		require.True(t, ok, value)
+		from, to := w.Within(30)
+		require.InDeltaSlice(t, want[:], []float64{from, to}, 1e-9, value)
+	}
+	for _, value := range []string{"", "sunset", "12 to 5 s", "first s", "first -3 s", "first NaN s", "at noon", "until 5 s", "x:05 to 0:09", "first Inf s"} {
+		_, ok := Condition{Kind: KindTime, Value: value}.Window()
+		require.False(t, ok, value)
+	}
+	_, ok := Condition{Kind: KindState, Value: "end"}.Window()
+	require.False(t, ok, "a window is a condition of time")
+}
+
+func TestWindowLiesWithinTheVideo(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		value := rapid.StringMatching(`(first|last|after|before|at) [0-9]{1,3}(\.[0-9])? s|[0-9]{1,2} to [0-9]{1,2} s|end|middle`).Draw(t, "value")
+		w, ok := Condition{Kind: KindTime, Value: value}.Window()
+		if !ok {
+			return
+		}
+		duration := rapid.Float64Range(0, 200).Draw(t, "duration")
+		from, to := w.Within(duration)
+		require.LessOrEqual(t, 0.0, from)
+		require.LessOrEqual(t, from, to)
+		require.LessOrEqual(t, to, duration)
+	})
+}
+
+func TestColoursOfAnAttribute(t *testing.T) {
+	t.Parallel()
+	cases := map[string][]string{
+		"red": {"red"}, "dark blue": {"blue"}, "light green": {"green"}, "black and white": {"black", "white"},
+		"red and dark blue": {"red", "blue"}, "fluffy": nil, "turquoise": nil, "wearing red": nil, "red and fluffy": nil, "": nil,
+	}
+	for value, want := range cases {
+		got, ok := Condition{Kind: KindAttribute, Value: value}.Colours()
+		require.Equal(t, want != nil, ok, value)
+		require.Empty(t, cmp.Diff(want, got), value)
+	}
+}
+
+func TestWhatIsAssessed(t *testing.T) {
+	t.Parallel()
+	type needs struct{ assessed, pose, colours bool }
+	cases := map[string]needs{
+		"Is there a dog?":                        {assessed: true},
+		"Is there a dog on the left?":            {assessed: true},
+		"Is there a red car?":                    {assessed: true, colours: true},
+		"Is there a dog or a red car?":           {assessed: true, colours: true},
+		"Is a person sitting?":                   {assessed: true, pose: true},
+		"When is someone raising a hand?":        {assessed: true, pose: true},
+		"Is there a dog in the first 5 seconds?": {assessed: true},
+		"Is the dog sitting?":                    {},
+		"Is there a fluffy dog?":                 {},
+		"Is there a red and a fluffy dog?":       {},
+		"Is there a dog in the background?":      {},
+		"Is the door open?":                      {},
+		"Why?":                                   {},
+	}
+	for prompt, want := range cases {
+		q := Compile(prompt)
+		require.Equal(t, want, needs{Assessable(q), NeedsPose(q), NeedsColours(q)}, prompt)
+	}
+	for _, prompt := range []string{"Is the dog sitting?", "How many dogs are dancing?", "When does the dog dance?", "Is there a red dog dancing?"} {
+		require.Equal(t, UnsupportedActionTerm, Unsupported(Compile(prompt)), prompt)
+	}
+	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Why is he sad?")))
+	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Is a fluffy person sitting?")), "sitting is not what is in the way")
+}

@@ -1,0 +1,74 @@
+package jobs_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/gpu"
+	gpufixture "vqa/gpu/fixture"
+)
+
+// painter is an engine that names colours.
+type painter struct{ *gpufixture.Engine }
+
+func (p painter) Info(ctx context.Context) (gpu.Info, error) {
+	info, err := p.Engine.Info(ctx)
+	info.Colors = []string{"blue", "red"}
+	return info, err
+}
+
+func redSign(frame int, term string) []answer.Detection {
+	found := seen(frame, term)
+	for i := range found {
+		found[i].Colors = []float64{.1, .9}
+	}
+	return found
+}
+
+// TestEngineIsAskedForWhatTheQuestionNeeds: poses and colours cost time, and are there
+// when an answer depends on them.
+func TestEngineIsAskedForWhatTheQuestionNeeds(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		prompt        string
+		pose, colours bool
+		want          answer.Answer
+	}{
+		{"Is there a stop sign?", false, false, answer.Yes},
+		{"Is there a stop sign in the middle?", false, false, answer.Yes},
+		{"Is there a red stop sign?", false, true, answer.Yes},
+		{"Is there a blue stop sign?", false, true, answer.No},
+		{"Is a person sitting?", true, false, answer.No},
+	}
+	w := newWorld(t)
+	for _, c := range cases {
+		run := w.askFor(t, w.readyVideo(t, shortClip), c.prompt)
+		engine := &gpufixture.Engine{Detections: redSign}
+		require.NoError(t, w.analyzer(painter{engine}).Run(t.Context(), run))
+		a := w.analysis(t, run)
+		require.Equal(t, analysis.CompletedStatus, a.Status, c.prompt)
+		require.Equal(t, c.want, a.Result.Answer, c.prompt)
+		require.NotEmpty(t, engine.Calls())
+		for _, call := range engine.Calls() {
+			require.Equal(t, c.pose, call.WantPose, c.prompt)
+			require.Equal(t, c.colours, call.WantColors, c.prompt)
+		}
+	}
+}
+
+func TestColoursOfAnEngineThatNamesNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.askFor(t, w.readyVideo(t, shortClip), "Is there a red stop sign?")
+	engine := &gpufixture.Engine{Detections: seen}
+	require.NoError(t, w.analyzer(engine).Run(t.Context(), run))
+	a := w.analysis(t, run)
+	require.Equal(t, answer.Indeterminate, a.Result.Answer, "a sign is there, its colour is not known")
+	for _, call := range engine.Calls() {
+		require.False(t, call.WantColors, "asking would fail")
+	}
+}
