@@ -34,7 +34,7 @@ func coloured(colours, names []string) fitsOf {
 	if len(colours) > 1 {
 		curve = twoColours
 	}
-	return each(func(d Detection) fitness {
+	return each(func(d object) fitness {
 		if len(d.Colors) == 0 || len(d.Colors) != len(names) {
 			return fitness{Probability: .1, Untold: true}
 		}

@@ -43,7 +43,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 		return r
 	}
 	if r.Answer == Yes && showsClips(q) {
-		r.Clips = within.clip(clipsOf(c.samples, c.shown, ev, cal, termsIn(findings, cal)), ev.IntervalS)
+		r.Clips = within.clip(clipsOf(c.samples, c.shown, ev, cal, termsIn(findings, cal)))
 	}
 	return r
 }
@@ -116,9 +116,8 @@ func (s span) cut(frames []Frame) []Frame {
 	return kept
 }
 
-// clip cuts clips to the span. Half a sample beyond its edges is all that they reach,
-// and none is left shorter than the shortest that a clip may be there.
-func (s span) clip(clips []Clip, intervalS float64) []Clip {
+// clip cuts clips to the span: they reach half a sample beyond its edges.
+func (s span) clip(clips []Clip) []Clip {
 	if s.whole {
 		return clips
 	}

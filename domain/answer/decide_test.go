@@ -57,7 +57,7 @@ func TestRule1IndeterminateHasNoConfidence(t *testing.T) {
 		"unknown term":    decide("Is there a unicorn?", frame{}, frame{}),
 		"no frames":       decide("Is there a dog?"),
 		"one weak sight":  decide("Is there a dog?", frame{}, frame{.4}, frame{}),
-		"refused":         decide("Is the dog running?", frame{.9}, frame{.9}),
+		"refused":         decide("Is the dog dancing?", frame{.9}, frame{.9}),
 		"partly covered":  decide("Are there any animals?", frame{}, frame{}),
 		"absence unclear": decide("Is there no dog?", frame{}, frame{.4}, frame{}),
 	} {

@@ -50,6 +50,8 @@ type Evidence struct {
 	Colors []string
 	// Frames are ordered by At.
 	Frames []Frame
+	// Aspect is the width of a frame over its height; 0 when unknown.
+	Aspect float64
 	// IntervalS is the sampling interval in seconds, > 0.
 	IntervalS float64
 	// DurationS is the duration of the video in seconds; 0 when unknown.

@@ -27,21 +27,22 @@ type finding struct {
 func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) finding {
 	f := finding{subject: subject, sure: 1}
 	classes := classesOf(subject.Term, ev, cal)
-	plain := observe(classes, ev, cal, asSeen)
-	if f.known = len(classes.mine) > 0 && len(plain) > 0; !f.known {
+	all := sightingsOf(classes, ev, cal)
+	if f.known = len(classes.mine) > 0 && len(all) > 0; !f.known {
 		return f
 	}
 	f.covers = classes.covers
-	f.settle(plain, ev, cal)
+	f.settle(samplesOf(all, asSeen, cal), ev, cal)
 	f.seen = f.visible
 	conditions := conditionsOf(q, subject, ev.Colors, cal)
 	if len(conditions) == 0 {
 		return f
 	}
 	f.sure = max(f.seen, 1-f.seen)
+	follow(all, ev, cal)
 	open := finding{}
-	open.settle(observe(classes, ev, cal, judgeBy(conditions, cal, true)), ev, cal)
-	f.settle(observe(classes, ev, cal, judgeBy(conditions, cal, false)), ev, cal)
+	open.settle(samplesOf(all, judgeBy(conditions, cal, true), cal), ev, cal)
+	f.settle(samplesOf(all, judgeBy(conditions, cal, false), cal), ev, cal)
 	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0
 	return f
 }

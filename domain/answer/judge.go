@@ -8,10 +8,10 @@ import (
 
 // judgement says what is left of the raw scores of the objects of one frame, which are
 // best first, when a subject must also satisfy conditions.
-type judgement func(objects []Detection) []float64
+type judgement func(objects []object) []float64
 
 // asSeen judges by the raw scores alone.
-func asSeen(objects []Detection) []float64 {
+func asSeen(objects []object) []float64 {
 	scores := make([]float64, len(objects))
 	for i, o := range objects {
 		scores[i] = o.Score
@@ -27,7 +27,7 @@ type fitness struct {
 }
 
 // fitsOf judges the objects of one frame by one condition.
-type fitsOf func(objects []Detection) []fitness
+type fitsOf func(objects []object) []fitness
 
 // conditionsOf are the conditions on one subject. Places combine by the operator where
 // there is one subject (domain/query, "Normal forms"), all others must hold together.
@@ -46,6 +46,10 @@ func conditionsOf(q query.Query, subject query.Subject, names []string, cal Cali
 			colours, _ := c.Colours()
 			f = coloured(colours, names)
 		case query.KindAction:
+			if gait, ok := c.Gait(); ok {
+				f = moving(gait, cal.Threshold)
+				break
+			}
 			posture, _ := c.Posture()
 			f = held(posture, cal)
 		default: // time is a matter of the frames, not of the objects in them
@@ -67,7 +71,7 @@ func conditionsOf(q query.Query, subject query.Subject, names []string, cal Cali
 }
 
 func not(f fitsOf) fitsOf {
-	return func(objects []Detection) []fitness {
+	return func(objects []object) []fitness {
 		out := f(objects)
 		for i := range out {
 			out[i].Probability = 1 - out[i].Probability
@@ -78,7 +82,7 @@ func not(f fitsOf) fitsOf {
 
 // anyOf takes the best of several fits.
 func anyOf(fits []fitsOf) fitsOf {
-	return func(objects []Detection) []fitness {
+	return func(objects []object) []fitness {
 		out := fits[0](objects)
 		for _, f := range fits[1:] {
 			for i, x := range f(objects) {
@@ -96,7 +100,7 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 	if len(conditions) == 0 {
 		return asSeen
 	}
-	return func(objects []Detection) []float64 {
+	return func(objects []object) []float64 {
 		p := make([]float64, len(objects))
 		for i, o := range objects {
 			p[i] = cal.Probability(o.Score)
@@ -117,8 +121,8 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 }
 
 // each judges every object by itself.
-func each(f func(Detection) fitness) fitsOf {
-	return func(objects []Detection) []fitness {
+func each(f func(object) fitness) fitsOf {
+	return func(objects []object) []fitness {
 		out := make([]fitness, len(objects))
 		for i, o := range objects {
 			out[i] = f(o)
@@ -132,7 +136,7 @@ func each(f func(Detection) fitness) fitsOf {
 func inPlace(p query.Place) fitsOf {
 	column := map[string]float64{"left": 0, "centre": 1, "right": 2}
 	row := map[string]float64{"top": 0, "middle": 1, "bottom": 2}
-	return each(func(d Detection) fitness {
+	return each(func(d object) fitness {
 		f := 1.0
 		if third, ok := column[p.Column]; ok {
 			f *= within((d.Box.X1+d.Box.X2)/2, third)

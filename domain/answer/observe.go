@@ -56,21 +56,37 @@ func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
 	return c
 }
 
-// observe gathers the samples of a subject. Each object scores what judge leaves of its
-// raw score.
-func observe(c subjectClasses, ev Evidence, cal Calibration, judge judgement) []sample {
-	var samples []sample
-	for _, f := range ev.Frames {
-		if f.At >= 0 && !math.IsInf(f.At, 0) {
-			samples = append(samples, look(f, c.mine, cal, judge))
-		}
-	}
-	slices.SortStableFunc(samples, func(a, b sample) int { return cmp.Compare(a.at, b.at) })
-	return samples
+// object is one thing of a subject's classes in a frame.
+type object struct {
+	Detection
+	// motion is how it moves through the video, where that was followed.
+	motion motion
 }
 
-func look(f Frame, mine map[int]bool, cal Calibration, judge judgement) sample {
-	var own, others []Detection
+// sighting is what one frame shows of a subject's classes.
+type sighting struct {
+	at float64
+	// objects are the distinct ones, best first.
+	objects []object
+	// others are what is seen of other classes.
+	others []Detection
+}
+
+// sightingsOf gathers the objects of a subject's classes, in the order of time.
+func sightingsOf(c subjectClasses, ev Evidence, cal Calibration) []sighting {
+	var all []sighting
+	for _, f := range ev.Frames {
+		if f.At >= 0 && !math.IsInf(f.At, 0) {
+			all = append(all, look(f, c.mine, cal))
+		}
+	}
+	slices.SortStableFunc(all, func(a, b sighting) int { return cmp.Compare(a.at, b.at) })
+	return all
+}
+
+func look(f Frame, mine map[int]bool, cal Calibration) sighting {
+	s := sighting{at: f.At}
+	var own []Detection
 	for _, d := range f.Detections {
 		switch {
 		case !(d.Score > 0):
@@ -78,32 +94,47 @@ func look(f Frame, mine map[int]bool, cal Calibration, judge judgement) sample {
 			d.Score = min(d.Score, 1)
 			own = append(own, d)
 		default:
-			others = append(others, d)
+			s.others = append(s.others, d)
 		}
 	}
-	s := sample{at: f.At}
-	kept := distinct(own, cal.Overlap)
-	if len(kept) == 0 {
-		return s
+	for _, d := range distinct(own, cal.Overlap) {
+		s.objects = append(s.objects, object{Detection: d})
+	}
+	return s
+}
+
+// samplesOf makes samples of sightings: each object scores what judge leaves of it.
+func samplesOf(all []sighting, judge judgement, cal Calibration) []sample {
+	samples := make([]sample, len(all))
+	for i, s := range all {
+		samples[i] = s.judged(judge, cal)
+	}
+	return samples
+}
+
+func (s sighting) judged(judge judgement, cal Calibration) sample {
+	out := sample{at: s.at}
+	if len(s.objects) == 0 {
+		return out
 	}
 	best := 0
-	for i, score := range judge(kept) {
-		s.scores = append(s.scores, score)
-		if score > s.scores[best] {
+	for i, score := range judge(s.objects) {
+		out.scores = append(out.scores, score)
+		if score > out.scores[best] {
 			best = i
 		}
 	}
-	s.raw = kept[best].Score
-	slices.SortFunc(s.scores, func(a, b float64) int { return cmp.Compare(b, a) })
-	for _, d := range others {
-		if iou(d.Box, kept[best].Box) >= cal.SamePlace {
-			if s.rivals == nil {
-				s.rivals = map[int]float64{}
+	out.raw = s.objects[best].Score
+	slices.SortFunc(out.scores, func(a, b float64) int { return cmp.Compare(b, a) })
+	for _, d := range s.others {
+		if iou(d.Box, s.objects[best].Box) >= cal.SamePlace {
+			if out.rivals == nil {
+				out.rivals = map[int]float64{}
 			}
-			s.rivals[d.Term] = max(s.rivals[d.Term], min(d.Score, 1))
+			out.rivals[d.Term] = max(out.rivals[d.Term], min(d.Score, 1))
 		}
 	}
-	return s
+	return out
 }
 
 // distinct keeps the best detection of each object, best first. Boxes that overlap

@@ -73,7 +73,7 @@ func held(p query.Posture, cal Calibration) fitsOf {
 	judge := map[query.Posture]func(body) fitness{
 		query.Sitting: sitting, query.Standing: standing, query.Lying: lying, query.RaisingHand: raisingHand,
 	}[p]
-	return func(objects []Detection) []fitness {
+	return func(objects []object) []fitness {
 		largest := 0.0
 		for _, o := range objects {
 			if o.Score >= cal.Threshold {

@@ -38,19 +38,26 @@ func (q Query) assesses(c Condition) bool {
 		_, ok := c.Colours()
 		return ok
 	case KindAction:
-		_, ok := c.Posture()
-		return ok && q.aboutPeople(c.Subject)
+		_, held := c.Posture()
+		gait, moves := c.Gait()
+		return (held || moves) && q.about(c.Subject, person) || gait == Running && q.about(c.Subject, animals)
 	default:
 		return false
 	}
 }
 
-// aboutPeople reports whether a subject is a person, the only thing that has joints.
-func (q Query) aboutPeople(subject string) bool {
+// person is the only class that has joints; animals are those that run on the ground.
+var (
+	person  = set("person")
+	animals = set("cat dog horse sheep cow elephant bear zebra giraffe")
+)
+
+// about reports whether all classes of a subject are among some.
+func (q Query) about(subject string, among map[string]bool) bool {
 	for _, s := range q.Subjects {
 		if s.ID == subject {
-			classes, _ := coco.Lookup(s.Term)
-			return slices.Equal(classes, []string{"person"})
+			classes, ok := coco.Lookup(s.Term)
+			return ok && !slices.ContainsFunc(classes, func(c string) bool { return !among[c] })
 		}
 	}
 	return false
@@ -58,7 +65,10 @@ func (q Query) aboutPeople(subject string) bool {
 
 // NeedsPose reports whether an answer to q needs the joints of people.
 func NeedsPose(q Query) bool {
-	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool { return c.Kind == KindAction })
+	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
+		_, ok := c.Posture()
+		return ok
+	})
 }
 
 // NeedsColours reports whether an answer to q needs the colours of objects.

@@ -66,6 +66,21 @@ func (c Condition) Posture() (p Posture, ok bool) {
 	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand}, p)
 }
 
+// Gait is how something moves over the ground.
+type Gait string
+
+// The gaits that the way of a box through the frames can tell.
+const (
+	Walking Gait = "walking"
+	Running Gait = "running"
+)
+
+// Gait is the gait that an action asks for; ok is false for any other action.
+func (c Condition) Gait() (g Gait, ok bool) {
+	g = Gait(c.Value)
+	return g, c.Kind == KindAction && (g == Walking || g == Running)
+}
+
 // Window is a part of a video, in seconds; see [Window.Within].
 type Window struct {
 	from, to mark

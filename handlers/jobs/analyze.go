@@ -25,11 +25,14 @@ type Sources interface {
 type Analyzer struct {
 	Commands    *command.Service
 	Sources     Sources
+	Surveys     Surveys
 	Engine      gpu.Engine
 	Vocabulary  query.Vocabulary
 	Calibration answer.Calibration
 	Node        string
 	Log         *slog.Logger
+
+	turns turns
 }
 
 // analyzeTimeout bounds an analysis however slow the machine is.
@@ -93,11 +96,14 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 		engine: z.Engine, source: source, classes: z.Vocabulary.Classes(a.Query), durationS: v.DurationS(),
 		pose: query.NeedsPose(a.Query), colours: query.NeedsColours(a.Query),
 	}
+	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {
+		p.aspect = float64(*w) / float64(*h)
+	}
 	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
 		return sighting{}, err
 	}
-	seen, err := p.look(ctx, reporter.frame)
+	seen, err := z.survey(ctx, v, p, reporter.frame)
 	if err != nil {
 		return sighting{}, err
 	}

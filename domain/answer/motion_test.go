@@ -1,0 +1,81 @@
+package answer_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+)
+
+// going is a thing that moves by dx of the frame's width each sample, which is half a
+// second; its box is a fifth of the frame high.
+func going(term string, n int, from, dx float64) [][]thing {
+	var frames [][]thing
+	for i := range n {
+		x := from + dx*float64(i)
+		frames = append(frames, []thing{{term: term, score: .8, box: answer.Box{X1: x - .03, Y1: .4, X2: x + .03, Y2: .6}}})
+	}
+	return frames
+}
+
+// swaying moves to and fro on one spot.
+func swaying(n int) [][]thing {
+	frames := going("person", n, .5, 0)
+	for i := range frames {
+		if i%2 == 1 {
+			frames[i][0].box.X1 += .03
+			frames[i][0].box.X2 += .03
+		}
+	}
+	return frames
+}
+
+func TestGait(t *testing.T) {
+	t.Parallel()
+	// At 16:9, .03 of the width each sample is about half a height a second.
+	walker, runner, stood := going("person", 10, .1, .03), going("person", 6, .1, .12), going("person", 10, .5, 0)
+	dog := going("dog", 6, .1, .12)
+	check(t, []ask{
+		{"Is a person walking?", answer.Yes, walker},
+		{"Is a person running?", answer.No, walker},
+		{"Is a person running?", answer.Yes, runner},
+		{"Is a person walking?", answer.No, runner},
+		{"Is a person walking?", answer.No, stood},
+		{"Is a person running?", answer.No, stood},
+		{"Is nobody walking?", answer.Yes, stood},
+		{"Is a person walking?", answer.No, swaying(10)},
+		{"Is a dog running?", answer.Yes, dog},
+		{"Is a dog running?", answer.No, going("dog", 6, .5, .002)},
+		{"Is a dog running?", answer.No, runner},
+		{"Is a person running?", answer.Indeterminate, still(1, stood[0]...)},
+	})
+}
+
+func TestGaitIsFollowedPerObject(t *testing.T) {
+	t.Parallel()
+	frames, dogs := going("person", 10, .1, .03), going("dog", 10, .1, .12)
+	for i := range frames {
+		frames[i] = append(frames[i], thing{term: "person", score: .7, box: answer.Box{X1: .72, Y1: .4, X2: .78, Y2: .6}})
+	}
+	require.Equal(t, 1, *scene("How many people are walking?", frames...).DetectedCount)
+	check(t, []ask{
+		{"Is a person walking on the left?", answer.Yes, frames},
+		{"Is a person walking on the right?", answer.No, frames},
+	})
+	for i := range dogs {
+		dogs[i] = append(dogs[i], frames[i][1])
+	}
+	require.Equal(t, answer.No, scene("Is a person running?", dogs...).Answer, "the dog runs")
+}
+
+func TestGaitClips(t *testing.T) {
+	t.Parallel()
+	frames := append(going("dog", 8, .1, 0), going("dog", 6, .1, .12)...)
+	frames = append(frames, going("dog", 8, .7, 0)...)
+	r := scene("When is the dog running?", frames...)
+	require.Equal(t, answer.Yes, r.Answer)
+	require.Len(t, r.Clips, 1)
+	require.InDelta(t, 4, r.Clips[0].StartS, .5)
+	require.InDelta(t, 7, r.Clips[0].EndS, .5)
+}
