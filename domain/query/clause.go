@@ -2,7 +2,7 @@ package query
 
 import "slices"
 
-var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up count_all_of count_all count what_is_the_number_of
+var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up count_the_number_of count_number_of count_the_total_number_of count_all_of count_all count what_is_the_number_of
 	what_is_the_total_number_of what_is_the_count_of the_number_of number_of total_number_of the_total_number_of
 	the_count_of count_of what_number_of give_me_the_number_of give_me_the_count_of give_me_a_count_of give_the_number_of
 	report_the_number_of provide_the_number_of state_the_number_of the_amount_of the_quantity_of amount_of quantity_of
@@ -13,7 +13,7 @@ var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_m
 	find_the_moments_when find_the_part_where find_the_parts_where find_the_segments_where find_the_segment_where
 	show_me_the_moment_when show_me_when show_me_the_part_where show_me_the_parts_where show_the_moments_when
 	show_me_the_moments_when find_all_moments_when find_all_moments_where find_when find_the_moments_where
-	find_the_times_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
+	find_the_times_when find_every_moment_when find_the_moments_with point_out_when tell_me_the_time_when give_me_the_timestamps_of give_me_the_timestamps_when give_me_the_timestamps_where list_the_timestamps_of list_the_times_when list_all_times_when list_the_moments_when show_me_all_moments_when show_me_every_moment_when timestamps_of timestamps_where timestamps_when identify_when identify_the_moment_when locate_the_moment_when at_what_second at_which_second at_what_minute in_what_part around_what_time how_far_into_the_video how_far_in mark_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
 
 var openLeads = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
 	translate compare write name identify tell caption`)
@@ -31,6 +31,7 @@ func (p *parser) clause(ts words) bool {
 	if len(ts) == 0 {
 		return false
 	}
+	ts = p.unheard(ts)
 	if openLeads[ts.at(0)] || slices.ContainsFunc(ts, func(t token) bool { return hearing[t.w] }) {
 		p.diagnose(ts)
 		return false
@@ -50,6 +51,20 @@ func (p *parser) clause(ts words) bool {
 		return p.auxiliary(ts)
 	}
 	return p.statement(ts)
+}
+
+// unheard cuts "and can you hear music" from the end of a question.
+func (p *parser) unheard(ts words) words {
+	at := slices.IndexFunc(ts, func(t token) bool { return hearing[t.w] })
+	and := at - 1
+	for auxiliaries[ts.at(and)] || ts.at(and) == "you" || ts.at(and) == "i" || ts.at(and) == "we" {
+		and--
+	}
+	if and < 1 || ts.at(and) != "and" {
+		return ts
+	}
+	p.obstacle(Audio, ts[and+1:].text())
+	return ts[:and]
 }
 
 // diagnose names what makes an open question unassessable.
@@ -131,7 +146,7 @@ func negativeLead(ts words) int {
 		for determiners[ts.at(j)] && j < i+2 {
 			j++
 		}
-		if media[ts.at(j)] {
+		if media[ts.at(j)] || settings[ts.at(j)] {
 			j++
 		} else if j > i {
 			j = i
@@ -149,12 +164,36 @@ func negativeLead(ts words) int {
 // existence reads the noun phrases after "is there".
 func (p *parser) existence(ts words) bool {
 	p.exists = true
+	first := len(p.subjects)
 	if ts.at(0) == "not" || ts.at(0) == "n't" || ts.at(0) == "never" {
 		p.negated = !p.negated
 		ts = ts[1:]
 	}
 	i, ok := p.nouns(ts, 0, false)
-	return ok && p.tail(ts, i, len(p.subjects)-1)
+	if !ok {
+		return false
+	}
+	before, listed := len(p.conditions), len(p.subjects)
+	if !p.tail(ts, i, listed-1) {
+		return false
+	}
+	if before == 0 && first == 0 {
+		// "a cup and a bowl on the table": both are on it.
+		p.spread(before, first, listed-1, func(c Condition) bool { return c.Kind == KindLocation })
+	}
+	return true
+}
+
+// spread gives the conditions from index before on, as far as they are on the subject
+// last, to the subjects from first on as well.
+func (p *parser) spread(before, first, last int, which func(Condition) bool) {
+	for s := first; s < last; s++ {
+		for _, c := range slices.Clone(p.conditions[before:]) {
+			if c.Subject == p.subjects[last].ID && which(c) {
+				p.condition(s, c.Kind, c.Value, c.Negated)
+			}
+		}
+	}
 }
 
 // auxiliary reads "is the dog running", "does a dog appear", "is this a dog".
@@ -180,8 +219,15 @@ func (p *parser) auxiliary(ts words) bool {
 	}
 	first := len(p.subjects)
 	j, ok := p.nouns(ts, i, helper)
+	if act := opening[ts.at(j)]; ok && helper && act != "" && j+1 == len(ts) {
+		// "Does the door open" asks for a movement, "is the door open" for a state.
+		p.condition(len(p.subjects)-1, KindAction, act, false)
+		return true
+	}
 	return ok && p.predicate(ts, j, first)
 }
+
+var opening = map[string]string{"open": "opening", "close": "closing", "shut": "closing"}
 
 func isPointer(w string) bool {
 	return w == "this" || w == "that" || w == "it" || w == "these" || w == "those" || w == "they"
@@ -202,16 +248,7 @@ func (p *parser) predicate(ts words, i, first int) bool {
 	if len(p.conditions) == before && len(p.obstacles) == 0 {
 		p.exists = true
 	}
-	if first+1 < subjects {
-		last := p.subjects[subjects-1].ID
-		for s := first; s < subjects-1; s++ {
-			for _, c := range slices.Clone(p.conditions[before:]) {
-				if c.Subject == last {
-					p.condition(s, c.Kind, c.Value, c.Negated)
-				}
-			}
-		}
-	}
+	p.spread(before, first, subjects-1, func(Condition) bool { return true })
 	return true
 }
 
@@ -270,13 +307,18 @@ func (p *parser) countClause(ts words) bool {
 		return false
 	}
 	p.counting, p.exists = true, true
-	i, ok := p.nouns(ts, 0, false)
+	i, ok := p.nouns(ts, 0, true)
 	if !ok {
 		return false
 	}
 	for {
 		if n := mediaPhraseBare(ts, i); n > 0 {
 			i += n
+			continue
+		}
+		if n := mediaPhraseBare(ts, i+1); n > 0 && ts.at(i) == "throughout" {
+			p.obstacle(ExhaustiveCount, ts[i:i+1+n].text())
+			i += 1 + n
 			continue
 		}
 		if !countFillers[ts.at(i)] {
@@ -288,6 +330,10 @@ func (p *parser) countClause(ts words) bool {
 		i++
 	}
 	if !p.tail(ts, i, len(p.subjects)-1) {
+		return false
+	}
+	if len(p.subjects) > 1 {
+		// "How many cats and dogs": the sum of two subjects has no form.
 		return false
 	}
 	// A number in "how many of the three dogs" is not asked for.
@@ -303,7 +349,8 @@ func mediaPhraseBare(ts words, i int) int {
 	for determiners[ts.at(j)] && j < i+2 {
 		j++
 	}
-	if j > i && media[ts.at(j)] {
+	defined := j > i
+	if j += modifiers(ts, j); defined && media[ts.at(j)] {
 		return j + 1 - i
 	}
 	return 0

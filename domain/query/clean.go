@@ -1,12 +1,12 @@
 package query
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // unwrap drops politeness at both ends: "Hi, can you please tell me if … , thanks".
 func unwrap(ts words) words {
+	if len(ts) > 0 && chatter.match(ts, 0) == len(ts) {
+		return nil
+	}
 	for len(ts) > 0 {
 		n := wrappers.match(ts, 0)
 		if n == 0 {
@@ -41,6 +41,13 @@ func unwrap(ts words) words {
 func clean(ts words) words {
 	var out words
 	for i := 0; i < len(ts); {
+		if to, n := lookup(rewrites, rewritePhrases, ts, i); n > 0 {
+			for w := range strings.FieldsSeq(to) {
+				out = append(out, token{w: w})
+			}
+			i += n
+			continue
+		}
 		if n := absent.match(ts, i); n > 0 && !(n == 1 && determiners[out.at(len(out)-1)]) {
 			out = append(out, token{w: "absent"})
 			i += n
@@ -73,7 +80,24 @@ func clean(ts words) words {
 	return out
 }
 
-var mediaPrepositions = set("in on within during throughout inside from of at through across into")
+// rewrites are phrases that a shorter one says as well.
+var rewrites = map[string]string{
+	"hand in the air": "hand up", "hands in the air": "hands up", "arm in the air": "arm up", "arms in the air": "arms up",
+	"side by side with": "next to", "accompanied by": "with", "dressed in": "wearing", "clothed in": "wearing",
+	"in the company of": "with", "a lot of": "many", "lots of": "many", "loads of": "many", "plenty of": "many",
+	"the color of": "", "the colour of": "", "in color": "", "in colour": "", "colored in": "", "coloured in": "",
+	"a number of": "multiple", "in front of the camera": "",
+	"from left to right": "rightwards", "from right to left": "leftwards",
+	"from the left to the right": "rightwards", "from the right to the left": "leftwards", "at least 1 of": "any", "at least one of": "any",
+	"someone else": "someone", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
+	"n't show": "lack", "not include": "lack", "n't include": "lack", "both of": "both", "on fire": "burning", "up and down": "", "going up": "climbing",
+	"on foot": "walking", "on his feet": "standing", "on her feet": "standing", "on their feet": "standing",
+	"on the move": "moving", "in motion": "moving", "sat down": "sitting", "made of": "",
+}
+
+var rewritePhrases = phrasesOf(rewrites)
+
+var mediaPrepositions = set("in on within during inside from of through across into")
 
 // mediaPhrase is the length of "in the whole video" at i, 0 when there is none.
 func mediaPhrase(ts words, i int) int {
@@ -103,100 +127,4 @@ func modifiers(ts words, i int) int {
 		j++
 	}
 	return j - i
-}
-
-var edges = table(`
-	beginning: at_the_beginning in_the_beginning at_the_start at_first at_the_very_beginning at_the_very_start
-	end: at_the_end in_the_end at_the_very_end near_the_end
-	first half: in_the_first_half during_the_first_half
-	second half: in_the_second_half during_the_second_half
-`)
-
-var edgePhrases = phrasesOf(edges)
-
-var units = map[string]string{
-	"s": "s", "sec": "s", "secs": "s", "second": "s", "seconds": "s",
-	"m": "min", "min": "min", "mins": "min", "minute": "min", "minutes": "min",
-}
-
-// cutWindows takes the time windows out of a question: "in the first 10 seconds".
-func cutWindows(ts words) (rest words, windows []string) {
-	for i := 0; i < len(ts); {
-		if edge, n := lookup(edges, edgePhrases, ts, i); n > 0 {
-			windows = append(windows, edge)
-			i += n
-			continue
-		}
-		if window, n := windowAt(ts, i); n > 0 {
-			windows = append(windows, window)
-			i += n
-			continue
-		}
-		rest = append(rest, ts[i])
-		i++
-	}
-	return rest, windows
-}
-
-func windowAt(ts words, i int) (string, int) {
-	switch ts.at(i) {
-	case "in", "during", "within", "for":
-		if ts.at(i+1) != "the" || ts.at(i+2) != "first" && ts.at(i+2) != "last" {
-			return "", 0
-		}
-		if t, n := timeAt(ts, i+3); n > 0 {
-			return ts.at(i+2) + " " + t, n + 3
-		}
-		if unit, ok := units[ts.at(i+3)]; ok {
-			return ts.at(i+2) + " 1 " + unit, 4
-		}
-	case "between", "from":
-		joint := map[string]string{"between": "and", "from": "to"}[ts.at(i)]
-		a, n := timeAt(ts, i+1)
-		if n == 0 && number(ts.at(i+1)) >= 0 {
-			// "between 5 and 12 seconds": the unit stands once.
-			a, n = ts.at(i+1), 1
-		}
-		if n == 0 || ts.at(i+1+n) != joint {
-			return "", 0
-		}
-		if b, m := timeAt(ts, i+2+n); m > 0 {
-			return a + " to " + b, n + m + 2
-		}
-	case "after", "before", "at", "until":
-		if t, n := timeAt(ts, i+1); n > 0 {
-			return ts.at(i) + " " + t, n + 1
-		}
-	}
-	return "", 0
-}
-
-// timeAt reads "0:05", "10 seconds" or "10s".
-func timeAt(ts words, i int) (string, int) {
-	w := ts.at(i)
-	if before, after, ok := strings.Cut(w, ":"); ok && number(before) >= 0 && number(after) >= 0 {
-		return w, 1
-	}
-	if unit, ok := units[ts.at(i+1)]; ok && number(w) >= 0 {
-		return strconv.Itoa(number(w)) + " " + unit, 2
-	}
-	for _, suffix := range []string{"s", "sec", "min"} {
-		if n, ok := strings.CutSuffix(w, suffix); ok && n != "" && n[0] >= '0' && n[0] <= '9' && number(n) >= 0 {
-			return n + " " + units[suffix], 1
-		}
-	}
-	return "", 0
-}
-
-// number is the value of a number word or of digits up to the largest quantity, -1
-// for anything else.
-func number(w string) int {
-	if n, ok := numbers[w]; ok {
-		return n
-	}
-	n, err := strconv.Atoi(w)
-	if err != nil || n < 0 || n > maxQuantity {
-		return -1
-	}
-	return n
 }

@@ -18,6 +18,7 @@ func Compile(prompt string) Query {
 	p := &parser{operator: All}
 	if !p.read(prompt) {
 		p.giveUp()
+		p.judged(prompt)
 	}
 	q := p.build(prompt)
 	if Validate(q) != nil {
@@ -47,12 +48,71 @@ type parser struct {
 	// bare: there is nothing but a noun phrase.
 	bare bool
 	open bool
+	// anyOf and allOf: subjects were joined by "or", by "and".
+	anyOf, allOf bool
+	// choice is the kind of conditions joined by "or", with how many of these there are.
+	choice  Kind
+	choices int
+}
+
+// join notes how one more subject is joined; a comma takes the word that comes later.
+func (p *parser) join(op Operator, comma bool) {
+	p.anyOf = p.anyOf || op == Any
+	p.allOf = p.allOf || op == All && !comma
+}
+
+// choose notes that one more condition of a kind is joined by "or".
+func (p *parser) choose(kind Kind) {
+	if p.choice != "" && p.choice != kind {
+		// Two choices at once; no query holds them.
+		p.choices = -maxConditions
+	}
+	p.choice = kind
+	p.choices++
+}
+
+// combined settles the operator. It returns false for what one operator cannot say:
+// "a dog and a cat or a bird", "red or running".
+func (p *parser) combined() bool {
+	switch {
+	case p.choice != "":
+		alike := 0
+		for _, c := range p.conditions {
+			if c.Kind == p.choice {
+				alike++
+			}
+		}
+		if len(p.subjects) != 1 || alike != p.choices+1 {
+			return false
+		}
+		p.operator = Any
+		return p.choice == KindLocation || p.apart()
+	case p.anyOf && p.allOf:
+		return false
+	case p.anyOf:
+		p.operator = Any
+	}
+	return true
 }
 
 func (p *parser) giveUp() {
 	p.open = true
 	p.subjects, p.conditions, p.objects = nil, nil, nil
 	p.negated, p.operator = false, All
+}
+
+// judged names what is a matter of taste in a question that is not answered.
+func (p *parser) judged(prompt string) {
+	if len(p.obstacles) > 0 {
+		return
+	}
+	for _, s := range sentences(prompt) {
+		for _, t := range s {
+			if subjective[t.w] {
+				p.obstacle(Subjective, t.w)
+			}
+		}
+	}
 }
 
 func (p *parser) obstacle(kind Obstacle, what string) {
@@ -80,7 +140,8 @@ func (p *parser) addSubject(term string, quantity *Quantity) int {
 func (p *parser) read(prompt string) bool {
 	var ts words
 	for _, s := range sentences(prompt) {
-		if s = unwrap(s); len(s) == 0 {
+		if s = unwrap(s); len(s) == 0 || len(s) == 1 && s[0].w[0] <= '9' {
+			// Politeness, or the number of an item in a list.
 			continue
 		}
 		if ts != nil {
@@ -97,6 +158,7 @@ func (p *parser) read(prompt string) bool {
 		}
 	}
 	ts, windows := cutWindows(ts)
+	ts = unwrap(ts)
 	if !p.clause(clean(ts)) || len(p.subjects) == 0 {
 		return false
 	}
@@ -105,8 +167,33 @@ func (p *parser) read(prompt string) bool {
 		return false
 	}
 	for _, w := range windows {
-		p.timed = true
-		p.condition(0, KindTime, w, false)
+		// How many there are in a window is still a count.
+		p.timed = p.timed || !p.counting
+		for s := range p.subjects {
+			p.condition(s, KindTime, w, false)
+		}
+	}
+	return p.combined()
+}
+
+// apart gives each alternative a subject of its own: "a red or blue car". It returns
+// false where a number is asked about, which holds for the alternatives together.
+func (p *parser) apart() bool {
+	if p.counting || p.subjects[0].Quantity != nil {
+		return false
+	}
+	term, conditions := p.subjects[0].Term, p.conditions
+	p.subjects, p.conditions = nil, nil
+	for i, alternative := range conditions {
+		if alternative.Kind != p.choice {
+			continue
+		}
+		s := p.addSubject(term, nil)
+		for k, c := range conditions {
+			if k == i || c.Kind != p.choice {
+				p.condition(s, c.Kind, c.Value, c.Negated)
+			}
+		}
 	}
 	return true
 }

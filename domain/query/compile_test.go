@@ -40,7 +40,7 @@ func corpus(t testing.TB) []query.Query {
 func TestCompileCorpus(t *testing.T) {
 	t.Parallel()
 	golden := corpus(t)
-	require.GreaterOrEqual(t, len(golden), 250)
+	require.GreaterOrEqual(t, len(golden), 400)
 	forms := map[query.Intent]int{}
 	var rewritten bytes.Buffer
 	for _, want := range golden {

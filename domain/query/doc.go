@@ -22,7 +22,7 @@
 // How the intent follows from what the rules found, first match wins:
 //
 //	nothing assessable asked        open_ended
-//	"when", a time window           segment
+//	"when", a time window           segment, unless a number is asked for
 //	more than one subject           compound
 //	"how many", "count"             count
 //	a number on the subject         count_threshold
@@ -72,8 +72,10 @@
 //
 // The conditions of one subject hold of the same instance at the same time; those of
 // kind location combine by the operator when there is one subject ("on the left or on
-// the right"). Of a time window, each subject has a copy. A compound with the operator
-// all asks for its subjects in the same frame.
+// the right"). Other alternatives are subjects of their own: "a red or blue car" is a
+// compound of a red car and a blue car with the operator any. A compound with the
+// operator all asks for its subjects in the same frame. Of a time window, each subject
+// has a copy.
 //
 // Three readings are conventions: a definite setting ("in the room", "on the road") is
 // the scene that the video shows and narrows nothing; a bare number means exactly ("are there two dogs"),

@@ -7,16 +7,17 @@ var numbers = map[string]int{
 	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
 	"nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
 	"sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40,
-	"fifty": 50, "hundred": 100, "single": 1, "dozen": 12,
+	"fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100, "thousand": 1000,
+	"single": 1, "dozen": 12,
 }
 
 // comparators come before a number.
 var comparators = table(`
-	gte: at_least no_fewer_than no_less_than not_fewer_than not_less_than a_minimum_of minimum_of minimum as_many_as
-	lte: at_most no_more_than not_more_than up_to a_maximum_of maximum_of maximum
-	gt: more_than over greater_than above in_excess_of upwards_of
-	lt: fewer_than less_than under below
-	eq: exactly precisely just only equal_to
+	gte: at_least no_fewer_than no_less_than not_fewer_than not_less_than a_minimum_of minimum_of minimum as_many_as atleast >_= ≥
+	lte: at_most no_more_than not_more_than up_to a_maximum_of maximum_of maximum atmost <_= ≤
+	gt: more_than over greater_than above in_excess_of upwards_of larger_than bigger_than higher_than >
+	lt: fewer_than less_than under below smaller_than lower_than <
+	eq: exactly precisely just only equal_to =
 `)
 
 // limits come after a number: "two or more".
@@ -74,10 +75,10 @@ var seeing = set(`see spot find detect notice observe locate recognize recognise
 var noise = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
 	maybe perhaps please today also too here appear appears appearing appeared occur occurs exist exists existing
 	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
-	at_the_same_time at_once simultaneously show_up shows_up showing_up showed_up be_found be_seen found
+	at_the_same_time at_once simultaneously together at_the_same_moment show_up shows_up showing_up showed_up be_found be_seen found
 	come_into_view comes_into_view thanks thank_you in_total altogether depicted featured detected detectable
 	observable pictured on_display to_be_seen to_see at_a_time overall in_all total combined by_any_chance or_not
-	yes_or_no yes/no`)
+	yes_or_no yes/no true_or_false on_camera clearly_visible in_sight in_view within_view in_shot if_possible if_you_can`)
 
 // wrappers are dropped at the front.
 var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
@@ -89,25 +90,44 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say can_it_be
 	question my_question_is quick_question the_question_is i_have_a_question detect
 	in_this_video in_the_video in_this_clip in_the_clip in_the_footage in_this_footage at_any_point at_any_time
-	in_this_scene in_the_scene in_that_video by_any_chance if whether that ,`)
+	in_this_scene in_the_scene in_that_video by_any_chance if whether that , kindly hey_there dear_assistant dear_sir good_morning
+	good_afternoon hello_there hi_there be_so_kind_as_to do_me_a_favor_and help_me i_just_want_to_know i_just_wanted_to_know
+	i_wanted_to_know i_was_wondering i_am_asking we_need_to_know we_would_like_to_know i_am_interested_in_knowing
+	would_it_be_possible_to is_it_possible_to are_you_able_to can_you_please could_you_please
+	would_you_be_able_to would_you_kindly mind_telling_me do_you_mind_telling_me would_you_mind_telling_me
+	from_the_video based_on_the_video according_to_the_video looking_at_the_video from_what_you_see as_far_as_you_can_see
+	judging_from_the_video for_this_video in_your_opinion true_or_false is_it_so
+	i_would_like_to_ask can_i_ask may_i_ask let_me_ask anyway also listen look_and_see have_a_look_and_see
+	report inform_me assess establish make_sure double_check i_would_like_to_check i_would_like_to_see examine_the_video_and
+	scan_the_video_and go_through_the_video_and inspect_the_video_and`)
+
+// chatter is a whole sentence that asks nothing.
+var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no
+	true_or_false look_at_the_video look_at_this_video watch_the_video watch_this_video watch_the_video_carefully
+	look_carefully look_closely here_is_a_video here_is_the_video here_is_my_video i_uploaded_a_video i_have_a_question
+	i_have_a_question_about_this_video i_have_a_question_about_the_video quick_question just_curious i_am_just_curious
+	take_a_look analyze_this_video analyze_the_video analyse_this_video analyse_the_video check_the_video hello hi hey
+	good_morning good_afternoon hello_there hi_there answer_yes_or_no answer_with_yes_or_no please_answer_yes_or_no
+	just_answer_yes_or_no answer_with_a_number just_give_me_a_number just_the_number reply_with_yes_or_no
+	i_need_to_know let_me_know please_let_me_know yes_or_no_please`)
 
 // guarded wrappers are part of the question unless a joint follows: "see if", but
 // "see a dog".
-var guarded = set("see check detect look verify confirm determine say find_out tell answer")
+var guarded = set("see check detect look verify confirm determine say find_out tell answer report assess establish make_sure double_check")
 
 var joints = set("if whether that")
 
 var actionForms = table(`
-	running: run runs ran
-	walking: walk walks walked
-	jumping: jump jumps jumped leap leaps leaping
+	running: run runs ran jog jogs jogging jogged sprint sprints sprinting sprinted
+	walking: walk walks walked stroll strolls strolling strolled
+	jumping: jump jumps jumped leap leaps leaping hop hops hopping
 	sitting: sit sits sat seated
 	standing: stand stands stood
-	lying: lie lies laying lay
-	falling: fall falls fell
+	lying: lie lies laying lay reclining
+	falling: fall falls fell fallen tumbling collapse collapses collapsing
 	raising: raise raises raised lift lifts lifting
 	waving: wave waves waved
-	riding: ride rides rode
+	riding: ride rides rode ridden
 	driving: drive drives drove
 	eating: eat eats ate
 	drinking: drink drinks drank
@@ -119,6 +139,14 @@ var actionForms = table(`
 	swimming: swim swims swam
 	climbing: climb climbs climbed
 	crossing: cross crosses crossed
+	folding: fold folds
+	putting: put puts
+	using: use uses used
+	watching: watch watches watched
+	going: go goes went
+	coming: come comes came
+	following: follow follows followed
+	getting: get gets got
 	moving: move moves moved
 	holding: hold holds held
 	carrying: carry carries carried
@@ -133,13 +161,13 @@ var actionForms = table(`
 	pointing: point points pointed
 	clapping: clap claps clapped
 	entering: enter enters entered
-	leaving: leave leaves left_the
+	leaving: leave leaves
 	turning: turn turns turned
 	stopping: stop stops stopped
 	flying: fly flies flew
 	juggling: juggle juggles juggled
-	opening: open_up opens
-	closing: close_up closes
+	opening: opens
+	closing: closes
 	pushing: push pushes pushed
 	pulling: pull pulls pulled
 	cooking: cook cooks cooked
@@ -158,7 +186,7 @@ var actionForms = table(`
 	hitting: hit hits
 	crashing: crash crashes crashed
 	shaking: shake shakes shook
-	wearing: wear wears wore
+	wearing: wear wears wore worn
 	pouring: pour pours poured
 	spinning: spin spins spun
 	swinging: swing swings swung
@@ -182,7 +210,7 @@ var actionForms = table(`
 // nouns that end like a participle.
 var ingNouns = set(`building ceiling painting ring king string thing morning evening wing clothing railing awning
 	spring lightning duckling wedding pudding earring drawing sibling sapling bling sling something anything nothing
-	everything being crossing dumpling`)
+	everything being dumpling`)
 
 var audio = set(`barking meowing honking beeping ringing sound sounds noise noises music audio voice voices loud quiet
 	silent shouting screaming hear heard sing singing siren_sound noisy audible song yelling whistling talking_about
@@ -195,65 +223,47 @@ var subjective = set(`beautiful ugly nice good bad cute dangerous suspicious int
 	amazing cool strange creepy expensive cheap delicious tasty evil kind_looking nervous scared afraid upset annoyed
 	confused relaxed stylish impressive adorable gorgeous elegant rude lonely worried proud guilty lazy smart`)
 
-var colours = set(`red orange yellow green blue purple violet pink brown black white gray grey silver gold golden beige
-	cyan magenta turquoise teal maroon navy tan cream colorful colourful dark-colored light-colored`)
-
-var colourModifiers = set("dark light bright pale deep very quite")
-
-var attributes = set(`big small large tall short tiny huge little long wide narrow thick thin fat old young new
+var attributes = set(`big small large tall short tiny huge little giant enormous massive gigantic long wide narrow thick thin fat old young new
 	wooden metal plastic glass striped spotted plain checkered fluffy furry hairy bald bearded blonde blond round square
 	rectangular wet dry dirty clean broken naked shiny transparent ripe rotten rusty electric toy stuffed male female
-	elderly pregnant tall-looking giant leather paper ceramic bare curly spotty patterned floral`)
+	elderly pregnant leather paper ceramic bare curly spotty patterned floral`)
 
-var states = set(`open closed shut empty full lit unlit locked unlocked on off parked stationary asleep awake running_low
-	turned_on turned_off switched_on switched_off on_fire still dark bright crowded alone upside_down folded unfolded
-	inflated occupied vacant burning melted frozen`)
+var states = table(`
+	open: open
+	closed: closed shut
+	empty: empty vacant unoccupied
+	full: full filled
+	on: on lit turned_on switched_on lit_up
+	off: off unlit turned_off switched_off
+	locked: locked
+	unlocked: unlocked
+	parked: parked
+	still: still stationary motionless unmoving
+	asleep: asleep
+	awake: awake
+	burning: burning on_fire
+	upside down: upside_down
+	dark: dark
+	bright: bright
+	crowded: crowded
+	alone: alone
+	folded: folded
+	unfolded: unfolded
+	inflated: inflated
+	occupied: occupied
+	melted: melted
+	frozen: frozen
+`)
+
+var statePhrases = phrasesOf(states)
 
 var absent = phrases("absent missing gone out_of_frame out_of_view out_of_sight out_of_the_frame nowhere not_there invisible lacking")
 
-// clothing after "with" describes a person rather than naming a second subject.
-var clothing = set(`shirt t-shirt tshirt dress jacket coat hat cap helmet glasses sunglasses jeans pants trousers shorts
-	skirt shoe sock glove scarf sweater hoodie uniform suit vest mask beard mustache hair tail leg arm hand eye head face
-	ear nose paw fur horn wing stripe spot`)
+// clothing is what is worn; features belong to a body. Both describe their subject
+// rather than naming a second one.
+var clothing = set(`shirt t-shirt dress jacket coat hat cap helmet glasses sunglasses jeans trousers shorts skirt shoe boot
+	sneaker sandal sock glove scarf sweater hoodie uniform suit vest mask tie apron robe clothes clothing outfit costume
+	headphones collar leash bikini swimsuit raincoat blouse belt watch`)
 
-var places = table(`
-	left: on_the_left to_the_left at_the_left on_left on_the_left_side on_the_left_hand_side at_left on_the_left-hand_side in_the_left_half on_the_left_half in_the_left_third in_the_left
-	right: on_the_right to_the_right at_the_right on_right on_the_right_side on_the_right_hand_side at_right on_the_right-hand_side in_the_right_half on_the_right_half in_the_right_third in_the_right
-	centre: in_the_center in_the_centre in_the_middle at_the_center at_the_centre in_center at_the_middle in_the_central_part
-	top: at_the_top on_the_top in_the_top on_top at_top in_the_upper_half in_the_upper_part in_the_top_half
-	bottom: at_the_bottom on_the_bottom in_the_bottom on_bottom at_bottom in_the_lower_half in_the_lower_part in_the_bottom_half
-	top left: in_the_top_left in_the_upper_left at_the_top_left in_the_top_left_corner in_the_upper_left_corner in_the_top-left_corner on_the_top_left
-	top right: in_the_top_right in_the_upper_right at_the_top_right in_the_top_right_corner in_the_upper_right_corner in_the_top-right_corner on_the_top_right
-	bottom left: in_the_bottom_left in_the_lower_left at_the_bottom_left in_the_bottom_left_corner in_the_lower_left_corner in_the_bottom-left_corner on_the_bottom_left
-	bottom right: in_the_bottom_right in_the_lower_right at_the_bottom_right in_the_bottom_right_corner in_the_lower_right_corner in_the_bottom-right_corner on_the_bottom_right
-	corner: in_the_corner
-	background: in_the_background in_the_distance far_away in_the_back
-	foreground: in_the_foreground in_the_front in_front close_to_the_camera near_the_camera
-	outside: outdoors outside
-	inside: indoors
-`)
-
-// relations are prepositions that tie a subject to another thing.
-var relations = table(`
-	next to: next_to beside alongside adjacent_to by
-	near: near close_to around nearby
-	left of: to_the_left_of left_of on_the_left_of on_the_left_side_of
-	right of: to_the_right_of right_of on_the_right_of on_the_right_side_of
-	in front of: in_front_of
-	behind: behind
-	on: on on_top_of upon
-	in: in inside within
-	under: under underneath below beneath
-	above: above over
-	between: between
-	at: at
-	against: against
-	across: across
-	through: through
-	along: along
-	from: from
-	into: into
-	onto: onto
-	toward: toward towards
-	outside: outside_of
-`)
+var features = set(`beard mustache moustache hair tail leg arm hand eye head face ear nose paw fur horn wing stripe spot
+	ponytail tattoo feather`)

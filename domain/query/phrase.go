@@ -1,6 +1,7 @@
 package query
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -12,10 +13,12 @@ const maxUnknown = 3
 var comparatorPhrases = phrasesOf(comparators)
 var limitPhrases = phrasesOf(limits)
 var vaguePhrases = phrasesOf(vague)
-var placePhrases = phrasesOf(places)
 var relationPhrases = phrasesOf(relations)
 
-var universal = set("all each every everyone everybody")
+var universal = set("all each every everyone everybody most")
+
+// amounts have no number: how many is "many" is a matter of taste.
+var amounts = set("many few lots loads plenty enough")
 
 var persons = set("anyone anybody someone somebody he she him they them")
 
@@ -33,7 +36,7 @@ var knownNouns = func() map[string]bool {
 		turtle spider bee butterfly crowd team player driver police_officer police_car fire_truck worker soldier doctor
 		shopping_cart swimming_pool washing_machine running_shoe parking_lot parking_space license_plate stuffed_animal
 		traffic_cone speed_limit_sign street_light stop_watch unicorn ladder barrel bucket basket tent swing slide_board
-		sewing_machine dining_room living_room vending_machine rocking_chair`) {
+		pedestrian_crossing zebra_crossing german_shepherd golden_retriever polar_bear tennis_player football_player soccer_player sewing_machine dining_room living_room vending_machine rocking_chair`) {
 		out[w] = true
 	}
 	return out
@@ -57,15 +60,20 @@ func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
 			return i, true
 		}
 		j := skipExistence(ts, i+n)
-		without := ts.at(i) == "but" && (ts.at(j) == "no" || ts.at(j) == "not")
+		without := ts.at(i) == "but" && ts.at(j) == "no" || ts.at(j) == "not" && !p.negated
 		if ts.at(j) == "not" {
 			j++
 		}
 		if !startsNoun(ts, j) {
 			return i, true
 		}
-		was := p.negated
+		was, named := p.negated, len(p.obstacles)
 		end, ok := p.noun(ts, j, helper)
+		if !ok && op == All && end > j && len(p.obstacles) > named {
+			// "a dog and music": the dog is left to answer.
+			i = end
+			continue
+		}
 		if !ok {
 			return i, false
 		}
@@ -81,9 +89,7 @@ func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
 			// "a dog but no cat"
 			p.subjects[last].Quantity, p.negated = &Quantity{Op: Equal}, was
 		}
-		if op == Any {
-			p.operator = Any
-		}
+		p.join(op, ts.at(i) == "," && n == 1)
 		i = end
 	}
 }
@@ -113,16 +119,19 @@ func skipExistence(ts words, i int) int {
 // condition on the same subject ("and sitting", "and on the left").
 func startsNoun(ts words, i int) bool {
 	w := ts.at(i)
+	if quantity, _ := quantityAt(ts, i); quantity != nil {
+		return true
+	}
 	if w == "" || auxiliaries[w] || isAction(ts, i) || w == "it" || w == "they" {
 		return false
 	}
-	if _, n := lookup(places, placePhrases, ts, i); n > 0 {
+	if _, n := placeAt(ts, i); n > 0 {
 		return false
 	}
 	if _, n := lookup(relations, relationPhrases, ts, i); n > 0 {
 		return false
 	}
-	return i+1 < len(ts) || !colours[w] && !states[w] && !subjective[w] || determiners[w]
+	return i+1 < len(ts) || !colours[w] && states[w] == "" && !subjective[w] && !attributes[w] || determiners[w]
 }
 
 // quantityAt reads "at least three", "two or more", "3"; nil when there is none.
@@ -135,14 +144,17 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 	if n == 0 {
 		op = "eq"
 	}
-	if (ts.at(j) == "a" || ts.at(j) == "the") && (ts.at(j+1) == "single" || ts.at(j+1) == "dozen") {
+	if (ts.at(j) == "a" || ts.at(j) == "the") && number(ts.at(j+1)) > 0 {
 		j++
 	}
-	v := number(ts.at(j))
-	if v < 0 {
+	v, m := numberAt(ts, j)
+	if m == 0 && n > 0 && (ts.at(j) == "a" || ts.at(j) == "an") {
+		v, m = 1, 1
+	}
+	if m == 0 {
 		return nil, 0
 	}
-	j++
+	j += m
 	if n == 0 {
 		if limit, m := lookup(limits, limitPhrases, ts, j); m > 0 {
 			op = limit
@@ -158,6 +170,10 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 // noun reads one noun phrase, adds its subject and the conditions in front of it.
 func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 	quantity, i := p.lead(ts, i)
+	if amounts[ts.at(i)] {
+		p.obstacle(Subjective, ts.at(i))
+		return i, false
+	}
 	if universal[ts.at(i)] && !p.counting {
 		// "Are all the cups red" asks about each one; a query has no place for that.
 		return i, false
@@ -171,7 +187,7 @@ func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 	}
 	var before []pending
 	i, before = p.adjectives(ts, i)
-	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] {
+	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] && !knownNouns[singular(ts.at(i)+" "+ts.at(i+1))] {
 		end := i
 		for end < len(ts) && ts[end].name {
 			end++
@@ -217,7 +233,7 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 		case owners[w]:
 			p.obstacle(Identity, ts[i:min(i+2, len(ts))].text())
 		case exhaustive[w]:
-			if p.counting {
+			if p.counting || quantity != nil {
 				p.obstacle(ExhaustiveCount, ts[i:min(i+2, len(ts))].text())
 			}
 		case determiners[w] && !(w == "that" && i > 0 && auxiliaries[ts.at(i+1)]):
@@ -239,24 +255,34 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 	var out []pending
 	for i+1 < len(ts) {
 		w, next := ts.at(i), ts.at(i+1)
-		if knownNouns[singular(w+" "+next)] || stopsNoun(ts, i+1) && next != "and" && next != "," {
+		if knownNouns[singular(w+" "+next)] {
+			return i, out
+		}
+		if value, n := coloursAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
+			out = append(out, pending{KindAttribute, value})
+			i += n
+			continue
+		}
+		if joint := next == "and" || next == "," || next == "or"; joint {
+			after, adjective := ts.at(i+2), func(w string) bool { return colours[w] || attributes[w] }
+			if !adjective(w) && !subjective[w] || !adjective(after) || i+3 >= len(ts) || stopsNoun(ts, i+3) {
+				return i, out
+			}
+			if next == "or" {
+				p.choose(KindAttribute)
+			}
+			if subjective[w] {
+				p.obstacle(Subjective, w)
+			} else {
+				out = append(out, pending{KindAttribute, quality(w)})
+			}
+			i += 2
+			continue
+		}
+		if stopsNoun(ts, i+1) {
 			return i, out
 		}
 		switch {
-		case colourModifiers[w] && colours[next] && i+2 < len(ts):
-			out = append(out, pending{KindAttribute, w + " " + next})
-			i++
-		case colours[w] && next == "and" && colours[ts.at(i+2)] && i+3 < len(ts):
-			out = append(out, pending{KindAttribute, w + " and " + ts.at(i+2)})
-			i += 2
-		case (next == "and" || next == ",") && !(colours[w] || attributes[w] || subjective[w]):
-			return i, out
-		case next == "and" || next == ",":
-			if !colours[ts.at(i+2)] && !attributes[ts.at(i+2)] {
-				return i, out
-			}
-			out = append(out, pending{KindAttribute, w})
-			i++
 		case audio[w]:
 			p.obstacle(Audio, w+" "+next)
 			if audio[next] {
@@ -264,10 +290,10 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 			}
 		case subjective[w]:
 			p.obstacle(Subjective, w)
-		case states[w] && w != "off" && w != "on":
-			out = append(out, pending{KindState, w})
+		case states[w] != "" && w != "off" && w != "on":
+			out = append(out, pending{KindState, states[w]})
 		case colours[w] || attributes[w]:
-			out = append(out, pending{KindAttribute, w})
+			out = append(out, pending{KindAttribute, quality(w)})
 		case isAction(ts, i) && strings.HasSuffix(w, "ing"):
 			out = append(out, pending{KindAction, gerund(w)})
 		case w == "very" || w == "really" || w == "quite":
@@ -291,7 +317,7 @@ func nounEnd(ts words, i int, helper bool) int {
 		if _, verb := actionForms[ts.at(j)]; helper && j > i && (verb || reading[ts.at(j)]) {
 			break
 		}
-		if j > i && (colours[ts.at(j)] || subjective[ts.at(j)] || states[ts.at(j)] || attributes[ts.at(j)]) {
+		if j > i && (colours[ts.at(j)] || subjective[ts.at(j)] || statePhrases.match(ts, j) > 0 || attributes[ts.at(j)]) {
 			break
 		}
 		j++
@@ -304,7 +330,8 @@ func stopsNoun(ts words, i int) bool {
 	w := ts.at(i)
 	if auxiliaries[w] || relatives[w] || determiners[w] || w == "n't" || w == "not" || w == "never" || w == "absent" ||
 		w == "with" || w == "without" || w == "than" || w == "there" || w == "you" || w == "i" || w == "we" || w == "to" ||
-		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || owners[w] || w == "about" || w == "no" {
+		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || owners[w] || w == "about" || w == "no" || w == "throughout" || w == "neither" || w == "twice" || w == "once" ||
+		w == "lack" || w == "lacks" {
 		return true
 	}
 	if _, n := lookup(conjunctions, conjunctionPhrases, ts, i); n > 0 {
@@ -316,7 +343,7 @@ func stopsNoun(ts words, i int) bool {
 	if _, n := lookup(comparators, comparatorPhrases, ts, i); n > 0 {
 		return true
 	}
-	if _, n := lookup(places, placePhrases, ts, i); n > 0 {
+	if _, n := placeAt(ts, i); n > 0 {
 		return true
 	}
 	if _, n := lookup(relations, relationPhrases, ts, i); n > 0 {
@@ -346,7 +373,12 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 	} else if from = 0; len(noun) > maxUnknown || p.bare && len(noun) > 1 {
 		return end, false
 	}
-	if pronoun[term] || !strings.ContainsFunc(term, unicode.IsLetter) {
+	if pronoun[term] || len(noun) > 1 && pronoun[noun.at(0)] || !strings.ContainsFunc(term, unicode.IsLetter) {
+		return end, false
+	}
+	if p.bare && (!known && (colours[term] || attributes[term]) ||
+		slices.ContainsFunc(noun[:from], func(t token) bool { return knownNouns[singular(t.w)] })) {
+		// "red", "dog cat"
 		return end, false
 	}
 	s := p.addSubject(term, quantity)
@@ -354,10 +386,10 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 		p.condition(s, b.kind, b.value, false)
 	}
 	for _, t := range noun[:from] {
-		p.condition(s, KindAttribute, t.w, false)
+		p.condition(s, KindAttribute, quality(t.w), false)
 	}
 	return end, true
 }
 
 var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
-	one video clip footage question time way sense reason answer moment`)
+	one video clip footage question time way sense reason answer moment yes ok hello left right`)

@@ -5,8 +5,14 @@ import (
 	"strings"
 )
 
-var adverbs = set(`quickly slowly fast together alone to be being been still already just now all both directly right very so
-	toward_camera around about yet again down up away out`)
+// languages are heard, not seen.
+var languages = set("english french spanish german italian chinese japanese loudly quietly softly hindi arabic russian")
+
+// possessive verbs tie a thing to its subject: "has a beard".
+var possessive = set("has have had having")
+
+var adverbs = set(`quickly slowly fast together to be being been already just now all both directly right very so
+	around about yet again down up away out`)
 
 // tail reads what follows a noun phrase: conditions on subject s, further subjects.
 // It returns false when a word is left over.
@@ -15,6 +21,17 @@ func (p *parser) tail(ts words, i, s int) bool {
 	for i < len(ts) {
 		w := ts.at(i)
 		switch {
+		case possessive[w] && i+1 < len(ts) && !auxiliaries[ts.at(i+1)] && startsNoun(ts, i+1):
+			next, ok := p.with(ts, i+1, s, negate)
+			if !ok {
+				return false
+			}
+			i, s, negate = next, len(p.subjects)-1, false
+			continue
+		case w == "neither" && i+1 < len(ts):
+			negate = true
+			i++
+			continue
 		case w == "not" || w == "n't" || w == "never" || w == "no" && ts.at(i+1) == "longer":
 			negate = !negate
 			i++
@@ -36,7 +53,7 @@ func (p *parser) tail(ts words, i, s int) bool {
 		if !ok {
 			return false
 		}
-		negate = false
+		negate = w == "nor"
 		if len(p.subjects)-1 > s {
 			s = len(p.subjects) - 1
 		}
@@ -48,14 +65,15 @@ func (p *parser) tail(ts words, i, s int) bool {
 // step reads one condition or one more subject.
 func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	w := ts.at(i)
-	if place, n := lookup(places, placePhrases, ts, i); n > 0 && (relations[ts[i:min(i+n+1, len(ts))].text()] == "") {
+	if place, n := placeAt(ts, i); n > 0 {
 		p.condition(s, KindLocation, place, negate)
 		return i + n, true
 	}
-	if states[w] && i+1 == len(ts) {
-		// "is the light on"
-		p.condition(s, KindState, w, negate)
-		return i + 1, true
+	if state, n := lookup(states, statePhrases, ts, i); n > 0 && (n > 1 || relations[w] == "" || i+1 == len(ts)) &&
+		!(shades[w] != "" && colours[ts.at(i+1)]) {
+		// A preposition at the end is a state: "is the light on".
+		p.condition(s, KindState, state, negate)
+		return i + n, true
 	}
 	if relation, n := lookup(relations, relationPhrases, ts, i); n > 0 {
 		return p.relation(ts, i+n, s, relation, negate)
@@ -63,9 +81,13 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	if op, n := conjunctionAt(ts, i); n > 0 {
 		return p.joined(ts, i+n, op)
 	}
+	if value, n := coloursAt(ts, i); n > 0 {
+		p.condition(s, KindAttribute, value, negate)
+		return i + n, true
+	}
 	switch {
-	case w == "with" || w == "without":
-		return p.with(ts, i+1, s, negate != (w == "without"))
+	case w == "with" || w == "without" || w == "lack" || w == "lacks" || w == "lacking":
+		return p.with(ts, i+1, s, negate != (w != "with"))
 	case reading[w] && !p.human(s):
 		p.obstacle(Text, ts[i:].text())
 		return len(ts), true
@@ -78,18 +100,8 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	case subjective[w]:
 		p.obstacle(Subjective, w)
 		return i + 1, true
-	case colourModifiers[w] && colours[ts.at(i+1)]:
-		p.condition(s, KindAttribute, w+" "+ts.at(i+1), negate)
-		return i + 2, true
-	case states[w] || states[ts[i:min(i+2, len(ts))].text()]:
-		n := 1
-		if i+2 <= len(ts) && states[ts[i:i+2].text()] {
-			n = 2
-		}
-		p.condition(s, KindState, ts[i:i+n].text(), negate)
-		return i + n, true
-	case colours[w] || attributes[w]:
-		p.condition(s, KindAttribute, w, negate)
+	case attributes[w] && !colours[w]:
+		p.condition(s, KindAttribute, quality(w), negate)
 		return i + 1, true
 	case isAction(ts, i):
 		return p.action(ts, i, s, negate)
@@ -108,9 +120,7 @@ func (p *parser) human(s int) bool {
 // joined reads what follows a conjunction: another subject, or another condition on
 // the same one ("and is it running").
 func (p *parser) joined(ts words, i int, op Operator) (int, bool) {
-	if op == Any {
-		p.operator = Any
-	}
+	comma := ts.at(i-1) == ","
 	i = skipExistence(ts, i)
 	for auxiliaries[ts.at(i)] {
 		i++
@@ -121,9 +131,31 @@ func (p *parser) joined(ts words, i int, op Operator) (int, bool) {
 	if i >= len(ts) {
 		return i, false
 	}
+	last := len(p.conditions) - 1
+	if last >= 0 && p.conditions[last].Kind == KindLocation && !p.conditions[last].Negated {
+		if place, n := sideAt(ts, i); n > 0 && i+n == len(ts) {
+			// "on the left or the right"
+			p.condition(len(p.subjects)-1, KindLocation, place, false)
+			if op == Any {
+				p.choose(KindLocation)
+			}
+			return i + n, true
+		}
+	}
 	if startsNoun(ts, i) {
+		p.join(op, comma)
 		return p.nouns(ts, i, false)
 	}
+	if op != Any {
+		return i, true
+	}
+	if last >= 0 && p.conditions[last].Negated && ts.at(i-1) == "nor" {
+		return i, true
+	}
+	if last < 0 || p.conditions[last].Negated {
+		return i, false
+	}
+	p.choose(p.conditions[last].Kind)
 	return i, true
 }
 
@@ -133,12 +165,35 @@ func (p *parser) with(ts words, i, s int, negate bool) (int, bool) {
 	if end == i {
 		return i, false
 	}
-	head := singular(ts.at(end - 1))
-	if negate || clothing[head] || clothing[ts.at(end-1)] || !knownNouns[head] {
-		p.condition(s, KindAttribute, clip("with "+bare(ts[i:end])), negate)
+	if slices.ContainsFunc(ts[i:end], func(t token) bool { return reading[t.w] || t.w == "text" }) {
+		p.obstacle(Text, ts[i:].text())
+		return len(ts), true
+	}
+	phrase := nounPhrase(ts[i:end])
+	if pose, n := poses[phrase.text()]; n {
+		p.condition(s, KindAction, pose, negate)
 		return end, true
 	}
-	return p.nouns(ts, i, false)
+	last := ts.at(end - 1)
+	if garment(last) != "" {
+		return p.wear(ts, i, s, negate)
+	}
+	if head := singular(last); features[head] || !knownNouns[head] {
+		p.condition(s, KindAttribute, clip("with "+describe(ts[i:end])), negate)
+		return end, true
+	}
+	first := len(p.subjects)
+	i, ok := p.nouns(ts, i, false)
+	if !negate || !ok {
+		p.allOf = true
+		return i, ok
+	}
+	if len(p.subjects) != first+1 || p.subjects[first].Quantity != nil || p.negated {
+		return i, false
+	}
+	p.subjects[first].Quantity = &Quantity{Op: Equal}
+	p.allOf = true
+	return i, true
 }
 
 // relation reads "next to a car".
@@ -147,17 +202,24 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	if end == i {
 		return i, p.particle(ts, i)
 	}
-	if relation == "in" && clothing[singular(ts.at(end-1))] {
-		p.condition(s, KindAttribute, clip("wearing "+bare(ts[i:end])), negate)
-		return end, true
+	if _, n := coloursAt(ts, i); relation == "in" && (garment(ts.at(end-1)) != "" || n > 0 && i+n == end) {
+		return p.wear(ts, i, s, negate)
 	}
 	if relation == "between" && ts.at(end) == "and" {
 		end = objectEnd(ts, end+1)
 	}
+	object := nounPhrase(ts[i:end])
+	if len(object) == 0 || pronoun[object.text()] || slices.ContainsFunc(object, isTime) {
+		return i, false
+	}
 	p.object(ts[i:end])
-	p.condition(s, KindLocation, clip(relation+" "+bare(ts[i:end])), negate)
+	p.condition(s, KindLocation, clip(relation+" "+describe(ts[i:end])), negate)
 	return end, true
 }
+
+// isTime reports whether a word is part of a time, which a window would have taken had
+// it been one.
+func isTime(t token) bool { return clock(t.w) >= 0 || unitMS[t.w] > 0 && len(t.w) > 1 }
 
 // particle takes a preposition without an object as part of the verb before it:
 // "pass by".
@@ -177,17 +239,33 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 		p.obstacle(Subjective, ts[i:].text())
 		return len(ts), true
 	}
+	if verb == "talking" && languages[ts.at(i+1)] {
+		p.obstacle(Audio, ts[i:].text())
+		return len(ts), true
+	}
+	if verb == "wearing" || verb == "dressed" {
+		return p.wear(ts, i+1, s, negate)
+	}
+	if _, n := coloursAt(ts, i+1); verb == "looking" && n > 0 {
+		// "looks red"
+		return i + 1, true
+	}
 	end := objectEnd(ts, i+1)
-	value := verb
+	if playing := verb == "playing" && ts.at(end) == "with"; playing {
+		end = objectEnd(ts, end+1)
+	}
 	if end > i+1 {
-		value += " " + bare(ts[i+1:end])
 		p.object(ts[i+1 : end])
 	}
-	kind := KindAction
-	if verb == "wearing" {
-		kind = KindAttribute
+	value := actionOf(verb, ts[i+1:end])
+	if w := ts.at(end); w == "to" || w == "toward" || w == "towards" {
+		if side, n := sideAt(ts, end+1); n > 0 && ts.at(end+1+n) != "of" {
+			// "walking to the left" is a direction, not a place.
+			value += " toward " + side
+			end += 1 + n
+		}
 	}
-	p.condition(s, kind, clip(value), negate)
+	p.condition(s, KindAction, clip(value), negate)
 	return end, true
 }
 
@@ -206,10 +284,11 @@ func objectEnd(ts words, i int) int {
 	j := i
 	for j < len(ts) {
 		w := ts.at(j)
-		_, place := lookup(places, placePhrases, ts, j)
+		_, place := placeAt(ts, j)
 		_, relation := lookup(relations, relationPhrases, ts, j)
 		_, joint := conjunctionAt(ts, j)
-		if place > 0 || relation > 0 || relatives[w] && !determiners[w] || w == "with" || w == "without" || auxiliaries[w] || w == "not" {
+		if place > 0 || relation > 0 || relatives[w] && !determiners[w] || w == "with" || w == "without" || auxiliaries[w] || w == "not" ||
+			w == "than" || w == "nor" {
 			break
 		}
 		// "a red and white shirt" goes on, "a ball and a cat" does not.
@@ -224,18 +303,25 @@ func objectEnd(ts words, i int) int {
 	return j
 }
 
-// bare is a phrase without its determiners.
-func bare(ts words) string {
-	var out words
-	for _, t := range ts {
-		if !determiners[t.w] && !owners[t.w] && t.w != "of" {
-			out = append(out, t)
+// describe is the normal form of a noun phrase with what is in front of its noun:
+// "red bus".
+func describe(ts words) string {
+	var out []string
+	phrase := nounPhrase(ts)
+	for i := 0; i < len(phrase); {
+		if value, n := coloursAt(phrase, i); n > 0 && i+n < len(phrase) {
+			out = append(out, value)
+			i += n
+			continue
 		}
+		w := phrase.at(i)
+		if i+1 < len(phrase) {
+			w = quality(w)
+		}
+		out = append(out, w)
+		i++
 	}
-	if len(out) == 0 {
-		return ts.text()
-	}
-	return out.text()
+	return strings.Join(out, " ")
 }
 
 func clip(s string) string {

@@ -84,7 +84,8 @@ var contractions = map[string]string{
 	"when's": "when is", "he's": "he is", "she's": "she is", "let's": "let us", "i'd": "i would", "i'm": "i am",
 	"can't": "can n't", "won't": "will n't", "ain't": "is n't", "pls": "please", "plz": "please",
 	"here's": "here is", "someone's": "someone is", "anyone's": "anyone is", "they're": "they are",
-	"nobody's": "no one is", "nobody": "no one", "hm": "how many",
+	"nobody's": "no one is", "nobody": "no one", "hm": "how many", "teh": "the", "ther": "there", "thier": "their", "tehre": "there", "hwo": "how",
+	"coud": "could", "u": "you",
 }
 
 // sentences splits a prompt into sentences of tokens. Punctuation ends a sentence,
@@ -110,6 +111,9 @@ func sentences(prompt string) []words {
 			}
 			name := unicode.IsUpper(r) && len(current) > 0
 			for _, w := range split(strings.ToLower(string(rs[i:j]))) {
+				if !name {
+					w = mendWord(w)
+				}
 				current = append(current, token{w: w, name: name})
 				count++
 			}
@@ -123,6 +127,9 @@ func sentences(prompt string) []words {
 			count++
 		case r == '.' || r == '?' || r == '!' || r == ';' || r == '\n' || r == ':':
 			flush()
+		case strings.ContainsRune("-–—", r) && between(rs, i, unicode.IsDigit):
+			current = append(current, token{w: "to"})
+			count++
 		case !unicode.IsSpace(r) && !strings.ContainsRune("\"'()[]{}-–—…“”", r) && !unicode.IsMark(r):
 			// A sign that means something unknown must not be overlooked.
 			current = append(current, token{w: string(r)})
@@ -147,16 +154,34 @@ func wordRune(rs []rune, i int) bool {
 	switch r {
 	case '.', ':':
 		return unicode.IsDigit(before) && unicode.IsDigit(after)
+	case ',':
+		// "1,000"
+		digits := 0
+		for k := i + 1; k < len(rs) && digits < 4 && unicode.IsDigit(rs[k]); k++ {
+			digits++
+		}
+		return unicode.IsDigit(before) && digits == 3
 	case '\'', '-', '/':
 		return unicode.IsLetter(before) && unicode.IsLetter(after)
 	}
 	return false
 }
 
+// between reports whether the neighbours of rs[i] are of a kind.
+func between(rs []rune, i int, kind func(rune) bool) bool {
+	return i > 0 && i+1 < len(rs) && kind(rs[i-1]) && kind(rs[i+1])
+}
+
 // split expands contractions.
 func split(w string) []string {
+	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isSmall(ones) {
+		return []string{tens, ones}
+	}
 	if full, ok := contractions[w]; ok {
 		return strings.Fields(full)
+	}
+	if shade, colour, ok := strings.Cut(w, "-"); ok && shades[shade] != "" && colourNames[colour] != "" {
+		return []string{shade, colour}
 	}
 	if stem, ok := strings.CutSuffix(w, "n't"); ok && stem != "" {
 		return []string{stem, "n't"}
@@ -167,8 +192,8 @@ func split(w string) []string {
 	return []string{w}
 }
 
-// titled reports whether the prompt capitalises most words, so that capitals say
-// nothing about names.
+// titled reports whether the prompt capitalises nearly every word, so that capitals
+// say nothing about names.
 func titled(ts words) bool {
 	names := 0
 	for _, t := range ts {
@@ -176,5 +201,5 @@ func titled(ts words) bool {
 			names++
 		}
 	}
-	return names*2 >= len(ts) && names > 1
+	return names*4 >= (len(ts)-1)*3 && names > 1
 }

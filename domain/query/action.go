@@ -1,0 +1,155 @@
+package query
+
+import "strings"
+
+// actionFolds are phrases that mean one of the actions in the package comment.
+var actionFolds = table(`
+	raising hand: raising_hands raising_arm raising_arms putting_hand_up putting_hands_up putting_up_hand putting_up_hands holding_hand_up holding_hands_up holding_up_hand holding_up_hands raising_fist
+	crossing arms: crossing_arm folding_arms folding_arm
+	waving: waving_hand waving_hands waving_arm waving_arms waving_goodbye waving_hello
+	standing: standing_still standing_upright getting_to_feet
+	walking: taking_walk going_for_walk
+	lying: lying_flat
+`)
+
+// poses are what follows "with" and "has": "with a hand up".
+var poses = table(`
+	raising hand: hand_raised hands_raised arm_raised arms_raised hand_up hands_up arm_up arms_up raised_hand raised_hands raised_arm raised_arms
+	crossing arms: arms_crossed arms_folded crossed_arms folded_arms crossed_arm folded_arm
+`)
+
+// bodily verbs keep their meaning whatever direction stands behind them: "sitting down".
+var bodily = set(`sitting standing lying kneeling crouching bending walking running jumping falling waving moving dancing
+	turning sleeping`)
+
+var directions = set("down up away out over around off forward backward backwards forwards past along back ahead straight upwards downwards")
+
+var manners = set(`quickly slowly fast together alone still just now all both directly right very so again about yet already too
+	towards_camera hard high`)
+
+// actionOf is the normal form of a verb in its -ing form and its objects.
+func actionOf(verb string, objects words) string {
+	var kept words
+	for _, t := range nounPhrase(objects) {
+		if manners[t.w] || strings.HasSuffix(t.w, "ly") && !knownNouns[t.w] {
+			continue
+		}
+		kept = append(kept, t)
+	}
+	value := strings.TrimSpace(verb + " " + kept.text())
+	if fold, ok := actionFolds[value]; ok {
+		return fold
+	}
+	if !bodily[verb] {
+		return value
+	}
+	for len(kept) > 0 && directions[kept.at(len(kept)-1)] {
+		kept = kept[:len(kept)-1]
+	}
+	value = strings.TrimSpace(verb + " " + kept.text())
+	if fold, ok := actionFolds[value]; ok {
+		return fold
+	}
+	return value
+}
+
+// nounPhrase is a phrase without determiners, its last noun in the singular.
+func nounPhrase(ts words) words {
+	var out words
+	for _, t := range ts {
+		if !determiners[t.w] && !owners[t.w] {
+			out = append(out, t)
+		}
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	last := len(out) - 1
+	if several := number(out.at(0)) > 1; several {
+		return out
+	}
+	if one := singular(out.at(last)); knownNouns[one] || features[one] || garment(one) != "" {
+		out[last].w = one
+	}
+	return out
+}
+
+// outfit is the normal form of clothing: "red and white shirt".
+func outfit(ts words) string {
+	var out []string
+	for i := 0; i < len(ts); {
+		if value, n := coloursAt(ts, i); n > 0 {
+			out = append(out, value)
+			i += n
+			continue
+		}
+		if w := ts.at(i); !determiners[w] && !owners[w] && w != "pair" && w != "pairs" {
+			out = append(out, quality(w))
+		}
+		i++
+	}
+	if last := len(out) - 1; last >= 0 {
+		if one := garment(out[last]); one != "" {
+			out[last] = one
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// garment is the normal name of a piece of clothing, "" for anything else.
+func garment(w string) string {
+	for _, name := range []string{w, singular(w)} {
+		if fold, ok := garmentFolds[name]; ok {
+			return fold
+		}
+		if clothing[name] {
+			return name
+		}
+	}
+	return ""
+}
+
+var garmentFolds = table(`
+	t-shirt: tshirt tee tee-shirt
+	hat: beanie sombrero
+	cap: baseball_cap
+	trousers: pants trouser pant slacks
+	jeans: jean
+	glasses: eyeglasses spectacles
+	sweater: jumper pullover sweatshirt
+	shorts: short
+	sneaker: trainer
+	jacket: blazer
+`)
+
+// wear reads the clothes after "wearing", "in" or "with".
+func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
+	for {
+		end := objectEnd(ts, i)
+		none := ts.at(i) == "no"
+		if none {
+			i++
+		}
+		value := outfit(ts[min(i, end):end])
+		if value == "" {
+			return i, false
+		}
+		p.condition(s, KindAttribute, clip("wearing "+value), negate != none)
+		if item := garment(ts.at(end - 1)); item != "" {
+			p.objects = append(p.objects, item)
+		}
+		if ts.at(end) == "on" && end+1 == len(ts) {
+			// "has a hat on"
+			return end + 1, true
+		}
+		op, n := conjunctionAt(ts, end)
+		next := objectEnd(ts, end+n)
+		if n == 0 || next == end+n || garment(ts.at(next-1)) == "" || negate && op == Any {
+			return end, true
+		}
+		if op == Any {
+			p.choose(KindAttribute)
+		}
+		i = end + n
+	}
+}

@@ -1,0 +1,110 @@
+package query
+
+import "strings"
+
+// colourNames fold words for colours into the eleven basic ones, and a few words that
+// lie between two of these into themselves. A shade comes with the name.
+var colourNames = map[string]string{
+	"black": "black", "white": "white", "gray": "gray", "red": "red", "orange": "orange", "yellow": "yellow",
+	"green": "green", "blue": "blue", "purple": "purple", "pink": "pink", "brown": "brown",
+	"grey": "gray", "silver": "gray", "violet": "purple", "lilac": "light purple", "lavender": "light purple",
+	"gold": "yellow", "golden": "yellow", "navy": "dark blue", "maroon": "dark red", "crimson": "red", "scarlet": "red",
+	"beige": "light brown", "tan": "light brown", "ivory": "white", "magenta": "pink", "lime": "light green",
+	"cyan": "cyan", "turquoise": "turquoise", "teal": "teal", "cream": "cream",
+}
+
+var colours = func() map[string]bool {
+	out := set("colorful colourful multicolored multicoloured dark-colored light-colored dark-coloured light-coloured")
+	for w := range colourNames {
+		out[w] = true
+		for _, ending := range []string{"-colored", "-coloured", "ish"} {
+			out[w+ending] = true
+		}
+	}
+	out["reddish"] = true
+	return out
+}()
+
+// shades are the words in front of a colour; "" says nothing that is kept.
+var shades = map[string]string{
+	"dark": "dark ", "deep": "dark ", "light": "light ", "pale": "light ", "bright": "", "vivid": "", "very": "", "quite": "",
+	"solid": "", "completely": "", "mostly": "", "all": "",
+}
+
+// colourName is the normal form of one colour word.
+func colourName(w string) string {
+	if name, ok := colourNames[w]; ok {
+		return name
+	}
+	for _, ending := range []string{"-colored", "-coloured", "ish"} {
+		if n := len(w) - len(ending); n > 0 && w[n:] == ending {
+			if name, ok := colourNames[w[:n]]; ok {
+				return name
+			}
+		}
+	}
+	if w == "reddish" {
+		return "red"
+	}
+	return w
+}
+
+// oneColourAt reads "dark blue", "navy", "red coloured".
+func oneColourAt(ts words, i int) (string, int) {
+	j, shade := i, ""
+	for {
+		s, ok := shades[ts.at(j)]
+		if !ok || !colours[ts.at(j+1)] && shades[ts.at(j+1)] == "" {
+			break
+		}
+		if s != "" {
+			shade = s
+		}
+		j++
+	}
+	if !colours[ts.at(j)] {
+		return "", 0
+	}
+	name := colourName(ts.at(j))
+	if shade != "" {
+		name = shade + name[strings.LastIndexByte(name, ' ')+1:]
+	}
+	j++
+	if w := ts.at(j); w == "colored" || w == "coloured" || strings.HasSuffix(" "+name, " "+colourNames[w]) && colourNames[w] != "" {
+		// "red coloured", "navy blue"
+		j++
+	}
+	return name, j - i
+}
+
+// coloursAt reads one colour, or two that belong together: "black and white".
+func coloursAt(ts words, i int) (string, int) {
+	a, n := oneColourAt(ts, i)
+	if n == 0 {
+		return "", 0
+	}
+	j := i + n
+	if ts.at(j) == "and" || ts.at(j) == "&" {
+		if b, m := oneColourAt(ts, j+1); m > 0 && b != a {
+			return a + " and " + b, n + 1 + m
+		}
+	}
+	return a, n
+}
+
+// sizes are the words for a size relative to the frame.
+var sizes = table(`
+	big: big large huge giant enormous massive gigantic sizable
+	small: small tiny little miniature minuscule
+`)
+
+// quality is the normal form of an attribute of one word.
+func quality(w string) string {
+	if size, ok := sizes[w]; ok {
+		return size
+	}
+	if colours[w] {
+		return colourName(w)
+	}
+	return w
+}

@@ -1,0 +1,122 @@
+package query
+
+import "strings"
+
+// thirds are the words for a part of the frame.
+var thirds = map[string]string{
+	"left": "left", "left-hand": "left", "leftmost": "left", "right": "right", "right-hand": "right", "rightmost": "right",
+	"center": "centre", "centre": "centre", "middle": "centre", "central": "centre",
+	"top": "top", "upper": "top", "uppermost": "top", "bottom": "bottom", "lower": "bottom", "lowermost": "bottom",
+}
+
+// parts are what may follow: "the left side".
+var parts = set("side half part third edge corner portion section area region hand side-hand")
+
+// fixed places are read as a whole.
+var fixedPlaces = table(`
+	middle: halfway_up in_the_vertical_middle vertically_in_the_middle
+	corner: in_the_corner in_a_corner
+	background: in_the_background in_the_distance far_away in_the_back at_the_back
+	foreground: in_the_foreground in_the_front in_front at_the_front close_to_the_camera near_the_camera in_front_of_the_camera
+	outside: outdoors outside
+	inside: indoors
+`)
+
+var fixedPlacePhrases = phrasesOf(fixedPlaces)
+
+// placeAt reads a place in the frame: "on the far left side", "in the top-left corner".
+// What goes on with "of" is a relation: "to the left of the car".
+func placeAt(ts words, i int) (string, int) {
+	place, n := lookup(fixedPlaces, fixedPlacePhrases, ts, i)
+	if n == 0 {
+		place, n = thirdAt(ts, i)
+	}
+	if n == 0 || ts.at(i+n) == "of" || place == "outside" && i+n < len(ts) && determiners[ts.at(i+n)] {
+		return "", 0
+	}
+	return place, n
+}
+
+func thirdAt(ts words, i int) (string, int) {
+	switch ts.at(i) {
+	case "in", "on", "at", "to", "toward", "towards", "along", "near":
+		if place, n := sideAt(ts, i+1); n > 0 {
+			return place, n + 1
+		}
+	}
+	return "", 0
+}
+
+// sideAt reads "the far left side".
+func sideAt(ts words, i int) (string, int) {
+	j := i
+	if ts.at(j) == "the" {
+		j++
+	}
+	for w := ts.at(j); w == "far" || w == "very" || w == "extreme"; w = ts.at(j) {
+		j++
+	}
+	first, second, joined := strings.Cut(ts.at(j), "-")
+	place := thirds[ts.at(j)]
+	j++
+	switch {
+	case place == "" && joined:
+		place = pair(thirds[first], thirds[second])
+	case place != "" && thirds[ts.at(j)] != "":
+		place = pair(place, thirds[ts.at(j)])
+		j++
+	}
+	if place == "" {
+		return "", 0
+	}
+	for parts[ts.at(j)] {
+		j++
+	}
+	return place, j - i
+}
+
+// pair joins two thirds of different axes, the vertical one first; "" when they do not
+// go together.
+func pair(a, b string) string {
+	vertical := func(w string) bool { return w == "top" || w == "bottom" }
+	horizontal := func(w string) bool { return w == "left" || w == "right" || w == "centre" }
+	if horizontal(a) && vertical(b) {
+		a, b = b, a
+	}
+	switch {
+	case vertical(a) && b == "centre":
+		return a
+	case vertical(a) && horizontal(b):
+		return a + " " + b
+	case a == "centre" && horizontal(b):
+		return b
+	case b == "centre" && horizontal(a):
+		return a
+	}
+	return ""
+}
+
+// relations are prepositions that tie a subject to another thing.
+var relations = table(`
+	next to: next_to beside alongside adjacent_to by on_the_side_of at_the_side_of right_next_to directly_next_to
+	near: near close_to around nearby
+	left of: to_the_left_of left_of on_the_left_of on_the_left_side_of at_the_left_of
+	right of: to_the_right_of right_of on_the_right_of on_the_right_side_of at_the_right_of
+	in front of: in_front_of ahead_of
+	behind: behind in_back_of
+	on: on on_top_of upon atop
+	in: in inside within inside_of
+	under: under underneath below beneath
+	above: above over
+	between: between in_between
+	at: at
+	against: against
+	across: across
+	through: through
+	along: along
+	from: from
+	into: into
+	onto: onto
+	toward: toward towards
+	outside: outside_of outside
+`)
