@@ -137,6 +137,8 @@ func FuzzCompile(f *testing.F) {
 	for _, q := range corpus(f) {
 		f.Add(*q.OriginalPrompt)
 	}
+	f.Add(strings.Repeat("?a", 1000))
+	f.Add("Is there " + strings.Repeat("very dark red and ", 100) + "dog")
 	schema := compiledSchema(f)
 	f.Fuzz(func(t *testing.T, prompt string) {
 		obeys(t, schema, prompt)
@@ -148,6 +150,13 @@ func BenchmarkCompile(b *testing.B) {
 		"short":   "Is there a dog?",
 		"long":    "Hi, could you please tell me whether there are at least three people in the first 10 seconds of the video?",
 		"longest": strings.Repeat("dog and ", 250),
+		// The rest are the shapes that cost most for their length.
+		"sentences": strings.Repeat("?a", 1000),
+		"slips":     strings.Repeat("sittign ", 250),
+		"one word":  strings.Repeat("x", 2000),
+		"letters":   strings.Repeat("жы ", 660),
+		"phrases":   "Is there a dog " + strings.Repeat("on the ", 280),
+		"adverbs":   "Is there " + strings.Repeat("very ", 390) + "dog",
 	}
 	for name, prompt := range prompts {
 		b.Run(name, func(b *testing.B) {

@@ -148,7 +148,8 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 		j++
 	}
 	v, m := numberAt(ts, j)
-	if m == 0 && n > 0 && (ts.at(j) == "a" || ts.at(j) == "an") {
+	if m == 0 && (op == "gte" || op == "lte") && (ts.at(j) == "a" || ts.at(j) == "an") {
+		// "at least a dog"
 		v, m = 1, 1
 	}
 	if m == 0 {

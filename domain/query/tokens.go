@@ -88,6 +88,8 @@ var contractions = map[string]string{
 	"coud": "could", "u": "you",
 }
 
+var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
+
 // sentences splits a prompt into sentences of tokens. Punctuation ends a sentence,
 // unless it stands inside a number or a time ("3.5", "0:05"); commas are words.
 func sentences(prompt string) []words {
@@ -100,7 +102,7 @@ func sentences(prompt string) []words {
 		}
 		current = nil
 	}
-	rs := []rune(strings.NewReplacer("’", "'", "‘", "'", "`", "'").Replace(prompt))
+	rs := []rune(apostrophes.Replace(prompt))
 	for i := 0; i < len(rs) && count < maxTokens; {
 		r := rs[i]
 		switch {
