@@ -32,6 +32,7 @@ import (
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
 	"vqa/projections/public"
 )
@@ -168,7 +169,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Engine: s.engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
+			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
 			Node: node, Log: s.log,
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},

@@ -25,11 +25,14 @@ type Sources interface {
 type Analyzer struct {
 	Commands    *command.Service
 	Sources     Sources
+	Surveys     Surveys
 	Engine      gpu.Engine
 	Vocabulary  query.Vocabulary
 	Calibration answer.Calibration
 	Node        string
 	Log         *slog.Logger
+
+	turns turns
 }
 
 // analyzeTimeout bounds an analysis however slow the machine is.
@@ -100,7 +103,7 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
 		return sighting{}, err
 	}
-	seen, err := p.look(ctx, reporter.frame)
+	seen, err := z.survey(ctx, v, p, reporter.frame)
 	if err != nil {
 		return sighting{}, err
 	}

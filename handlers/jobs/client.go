@@ -14,6 +14,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/handlers/command"
+	"vqa/handlers/media/survey"
 )
 
 // The queues. Analyses have one of their own, so that fetching a slow server never
@@ -141,6 +142,11 @@ func (c *Client) Analyze(ctx context.Context, run command.Run) error {
 func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
 	_, err := c.river.Insert(ctx, fetchArgs{fetch}, attempt(queueVideos))
 	return err
+}
+
+// RemoveSurvey enqueues the removal of what was seen in a video.
+func (c *Client) RemoveSurvey(ctx context.Context, videoID string) error {
+	return c.RemoveObject(ctx, survey.Key(videoID))
 }
 
 // RemoveObject enqueues the removal of an object; River retries it for days.

@@ -53,13 +53,7 @@ type batch struct {
 // batches the next frames are decoded, so its cores never wait. The batches in
 // flight bound the memory; only detections are kept. progress is called in order,
 // and its error ends the pass.
-func (p *pass) look(ctx context.Context, progress func(ctx context.Context, atS float64) error) (sighting, error) {
-	info, err := p.info(ctx)
-	if err != nil {
-		return sighting{}, err
-	}
-	// A model without colours leaves what they would tell untold.
-	p.colours = p.colours && len(info.Colors) > 0
+func (p *pass) look(ctx context.Context, info gpu.Info, progress func(ctx context.Context, atS float64) error) (sighting, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	inFlight := max(info.Concurrency, 1) + 1
 	order := make(chan *batch, inFlight)
@@ -181,19 +175,21 @@ func (p *pass) gather(ctx context.Context, order <-chan *batch, seen *sighting, 
 	return nil
 }
 
-// finish adds the length of the video.
+// finish adds how much of the video was decoded.
 func (p *pass) finish(seen *sighting) error {
 	if len(seen.Frames) == 0 {
 		return &inputError{"No frame of the video could be decoded."}
 	}
 	seen.decodedS = seen.Frames[len(seen.Frames)-1].At + seen.IntervalS
-	if p.durationS != nil {
+	return nil
+}
+
+// measure says how long the video is: as it was probed, else as it was decoded.
+func (p *pass) measure(seen *sighting) {
+	seen.DurationS = seen.decodedS
+	if p.durationS != nil && *p.durationS > 0 {
 		seen.DurationS = *p.durationS
 	}
-	if seen.DurationS <= 0 {
-		seen.DurationS = seen.decodedS
-	}
-	return nil
 }
 
 // describe turns an undecodable video into a failure that the caller understands.

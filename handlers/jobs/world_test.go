@@ -37,6 +37,7 @@ import (
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/media/survey"
 	"vqa/migrations"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
@@ -229,7 +230,7 @@ func (w *world) history(t *testing.T, run command.Run) []eventstore.Recorded {
 
 func (w *world) analyzer(engine gpu.Engine) *jobs.Analyzer {
 	return &jobs.Analyzer{
-		Commands: w.Service, Sources: w.objects, Engine: engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
+		Commands: w.Service, Sources: w.objects, Surveys: survey.Store{Objects: w.objects}, Engine: engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
 		Node: "node", Log: w.log,
 	}
 }

@@ -17,6 +17,7 @@ type Jobs interface {
 	Analyze(ctx context.Context, run command.Run) error
 	Fetch(ctx context.Context, fetch command.Fetch) error
 	RemoveObject(ctx context.Context, key string) error
+	RemoveSurvey(ctx context.Context, videoID string) error
 }
 
 // Reactor starts the jobs that events call for.
@@ -42,6 +43,9 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 	case video.Deleted:
 		if e.ObjectKey == "" {
 			return nil
+		}
+		if err := r.Jobs.RemoveSurvey(ctx, e.VideoID); err != nil {
+			return err
 		}
 		return r.Jobs.RemoveObject(ctx, e.ObjectKey)
 	}
