@@ -2,10 +2,10 @@ package answer
 
 import "slices"
 
-// related are the names that pixels of a colour also go by in shade, in warm light or
+// shades are the names that pixels of a colour also go by in shade, in warm light or
 // on a glossy surface, and how much of their share counts for it. White in the shade
 // is gray, red in the light is orange; a gray thing is not white.
-var related = map[string]map[string]float64{
+var shades = map[string]map[string]float64{
 	"black":  {"gray": .15},
 	"white":  {"gray": .5},
 	"gray":   {"white": .2, "black": .2},
@@ -56,7 +56,7 @@ func share(colour string, shares []float64, names []string) float64 {
 	}
 	total := of(colour)
 	for _, name := range names {
-		total += related[colour][name] * of(name)
+		total += shades[colour][name] * of(name)
 	}
 	return min(total, 1)
 }

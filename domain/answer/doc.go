@@ -25,6 +25,8 @@
 //
 //	condition  told by                                       untold when
 //	location   the third that the centre of the box is in    never
+//	relation   the boxes of both things in the frame         the model does not know the
+//	                                                         other thing
 //	attribute  the share of the colour, and of its shades,   the model names no colours
 //	           in the box
 //	posture    the joints: heights of hips and knees by the  shoulders or hips are not

@@ -1,5 +1,7 @@
 package answer
 
+import "math"
+
 // Box is a rectangle in a frame, its corners normalised to 0..1 with the origin
 // at the top left.
 type Box struct {
@@ -56,4 +58,14 @@ type Evidence struct {
 	IntervalS float64
 	// DurationS is the duration of the video in seconds; 0 when unknown.
 	DurationS float64
+}
+
+// fallbackAspect stands in for the shape of a frame that the evidence does not tell.
+const fallbackAspect = 16. / 9
+
+func (ev Evidence) aspect() float64 {
+	if !(ev.Aspect > 0) || math.IsInf(ev.Aspect, 0) {
+		return fallbackAspect
+	}
+	return ev.Aspect
 }

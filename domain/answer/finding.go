@@ -34,7 +34,7 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	f.covers = classes.covers
 	f.settle(samplesOf(all, asSeen, cal), ev, cal)
 	f.seen = f.visible
-	conditions := conditionsOf(q, subject, ev.Colors, cal)
+	conditions := conditionsOf(q, subject, ev, cal)
 	if len(conditions) == 0 {
 		return f
 	}

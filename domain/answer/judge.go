@@ -8,12 +8,12 @@ import (
 
 // judgement says what is left of the raw scores of the objects of one frame, which are
 // best first, when a subject must also satisfy conditions.
-type judgement func(objects []object) []float64
+type judgement func(s sighting) []float64
 
 // asSeen judges by the raw scores alone.
-func asSeen(objects []object) []float64 {
-	scores := make([]float64, len(objects))
-	for i, o := range objects {
+func asSeen(s sighting) []float64 {
+	scores := make([]float64, len(s.objects))
+	for i, o := range s.objects {
 		scores[i] = o.Score
 	}
 	return scores
@@ -27,34 +27,17 @@ type fitness struct {
 }
 
 // fitsOf judges the objects of one frame by one condition.
-type fitsOf func(objects []object) []fitness
+type fitsOf func(s sighting) []fitness
 
 // conditionsOf are the conditions on one subject. Places combine by the operator where
 // there is one subject (domain/query, "Normal forms"), all others must hold together.
-func conditionsOf(q query.Query, subject query.Subject, names []string, cal Calibration) []fitsOf {
+func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibration) []fitsOf {
 	var all, places []fitsOf
 	for _, c := range q.Conditions {
-		if c.Subject != subject.ID {
-			continue
+		if c.Subject != subject.ID || c.Kind == query.KindTime {
+			continue // time is a matter of the frames, not of the objects in them
 		}
-		var f fitsOf
-		switch c.Kind {
-		case query.KindLocation:
-			place, _ := c.Place()
-			f = inPlace(place)
-		case query.KindAttribute:
-			colours, _ := c.Colours()
-			f = coloured(colours, names)
-		case query.KindAction:
-			if gait, ok := c.Gait(); ok {
-				f = moving(gait, cal.Threshold)
-				break
-			}
-			posture, _ := c.Posture()
-			f = held(posture, cal)
-		default: // time is a matter of the frames, not of the objects in them
-			continue
-		}
+		f := conditionOf(q, c, ev, cal)
 		if c.Negated {
 			f = not(f)
 		}
@@ -70,9 +53,27 @@ func conditionsOf(q query.Query, subject query.Subject, names []string, cal Cali
 	return all
 }
 
+// conditionOf is one condition that [query.Assessable] knows.
+func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration) fitsOf {
+	if relation, object, ok := c.Relation(q); ok {
+		return related(relation, classesOf(object, ev, cal).mine, ev, cal)
+	}
+	if place, ok := c.Place(); ok {
+		return inPlace(place)
+	}
+	if colours, ok := c.Colours(); ok {
+		return coloured(colours, ev.Colors)
+	}
+	if gait, ok := c.Gait(); ok {
+		return moving(gait, cal.Threshold)
+	}
+	posture, _ := c.Posture()
+	return held(posture, cal)
+}
+
 func not(f fitsOf) fitsOf {
-	return func(objects []object) []fitness {
-		out := f(objects)
+	return func(s sighting) []fitness {
+		out := f(s)
 		for i := range out {
 			out[i].Probability = 1 - out[i].Probability
 		}
@@ -82,10 +83,10 @@ func not(f fitsOf) fitsOf {
 
 // anyOf takes the best of several fits.
 func anyOf(fits []fitsOf) fitsOf {
-	return func(objects []object) []fitness {
-		out := fits[0](objects)
+	return func(s sighting) []fitness {
+		out := fits[0](s)
 		for _, f := range fits[1:] {
-			for i, x := range f(objects) {
+			for i, x := range f(s) {
 				out[i] = fitness{max(out[i].Probability, x.Probability), out[i].Untold || x.Untold}
 			}
 		}
@@ -100,21 +101,21 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 	if len(conditions) == 0 {
 		return asSeen
 	}
-	return func(objects []object) []float64 {
-		p := make([]float64, len(objects))
-		for i, o := range objects {
+	return func(s sighting) []float64 {
+		p := make([]float64, len(s.objects))
+		for i, o := range s.objects {
 			p[i] = cal.Probability(o.Score)
 		}
 		for _, c := range conditions {
-			for i, f := range c(objects) {
+			for i, f := range c(s) {
 				if !benefit || !f.Untold {
 					p[i] *= f.Probability
 				}
 			}
 		}
-		scores := make([]float64, len(objects))
+		scores := make([]float64, len(s.objects))
 		for i := range p {
-			scores[i] = min(cal.score(p[i]), objects[i].Score)
+			scores[i] = min(cal.score(p[i]), s.objects[i].Score)
 		}
 		return scores
 	}
@@ -122,9 +123,9 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 
 // each judges every object by itself.
 func each(f func(object) fitness) fitsOf {
-	return func(objects []object) []fitness {
-		out := make([]fitness, len(objects))
-		for i, o := range objects {
+	return func(s sighting) []fitness {
+		out := make([]fitness, len(s.objects))
+		for i, o := range s.objects {
 			out[i] = f(o)
 		}
 		return out

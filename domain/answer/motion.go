@@ -8,9 +8,6 @@ import (
 	"vqa/domain/query"
 )
 
-// fallbackAspect stands in for the shape of a frame that the evidence does not tell.
-const fallbackAspect = 16. / 9
-
 // motion is how an object moves, in heights of its box a second.
 type motion struct {
 	// speed is the mean of the speeds to its neighbouring samples.
@@ -36,10 +33,7 @@ type link []int
 
 // follow finds the objects of each sighting in the next and says how each moves.
 func follow(all []sighting, ev Evidence, cal Calibration) {
-	aspect := ev.Aspect
-	if !(aspect > 0) || math.IsInf(aspect, 0) {
-		aspect = fallbackAspect
-	}
+	aspect := ev.aspect()
 	links := make([]link, len(all))
 	for i := range all {
 		links[i] = loose(len(all[i].objects))

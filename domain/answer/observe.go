@@ -118,7 +118,7 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 		return out
 	}
 	best := 0
-	for i, score := range judge(s.objects) {
+	for i, score := range judge(s) {
 		out.scores = append(out.scores, score)
 		if score > out.scores[best] {
 			best = i

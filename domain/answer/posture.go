@@ -73,15 +73,15 @@ func held(p query.Posture, cal Calibration) fitsOf {
 	judge := map[query.Posture]func(body) fitness{
 		query.Sitting: sitting, query.Standing: standing, query.Lying: lying, query.RaisingHand: raisingHand,
 	}[p]
-	return func(objects []object) []fitness {
+	return func(s sighting) []fitness {
 		largest := 0.0
-		for _, o := range objects {
+		for _, o := range s.objects {
 			if o.Score >= cal.Threshold {
 				largest = max(largest, area(o.Box))
 			}
 		}
-		out := make([]fitness, len(objects))
-		for i, o := range objects {
+		out := make([]fitness, len(s.objects))
+		for i, o := range s.objects {
 			switch b := (body{box: o.Box, joints: o.Keypoints}); {
 			case len(o.Keypoints) != joints || !(b.height() > 0):
 				out[i] = fitness{Probability: .1, Untold: o.Score >= cal.Threshold}

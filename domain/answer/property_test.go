@@ -16,7 +16,7 @@ import (
 var prompts = []string{
 	"Is there a dog?", "Is the dog absent?", "How many dogs are there?", "Are there at least 2 dogs?",
 	"Are there fewer than 3 cars?", "Are there exactly 1 car?", "Is there a car?", "Is there a unicorn?",
-	"Are there any animals?", "Is a dog running?", "Is a person walking?", "Why?", "Is there a cat and a dog?",
+	"Are there any animals?", "Is a dog running?", "Is a person walking?", "Is there a dog next to a cat?", "Is a person riding a horse?", "Why?", "Is there a cat and a dog?",
 	"Is there a dog on the left?", "Is there a red dog?", "Are there at least 2 red dogs?", "Is there no dog on the left?",
 	"Is there a cat or a dog?", "Is there a dog but no cat?", "Is there neither a cat nor a dog?", "Are there two dogs and a cat?",
 	"Is there a unicorn and a dog?", "When is there a dog?", "Is there a dog in the first 2 seconds?",

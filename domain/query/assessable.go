@@ -27,6 +27,9 @@ func Assessable(q Query) bool {
 
 // assesses reports whether an answer can tell if c holds.
 func (q Query) assesses(c Condition) bool {
+	if _, _, ok := c.Relation(q); ok {
+		return true
+	}
 	switch c.Kind {
 	case KindTime:
 		_, ok := c.Window()

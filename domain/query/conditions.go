@@ -81,6 +81,40 @@ func (c Condition) Gait() (g Gait, ok bool) {
 	return g, c.Kind == KindAction && (g == Walking || g == Running)
 }
 
+// Relation is where a subject is by another thing in the frame.
+type Relation string
+
+// The relations that two boxes can tell.
+const (
+	NextTo  Relation = "next to"
+	LeftOf  Relation = "left of"
+	RightOf Relation = "right of"
+	On      Relation = "on"
+	// Riding is an action that looks like being on the thing.
+	Riding Relation = "riding"
+)
+
+// Relation is the relation to another thing that a condition of q asks for, and the term
+// of that thing; ok is false for any other condition, and where the thing is more
+// closely described ("next to a red bus").
+func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
+	value := c.Value
+	if rest, near := strings.CutPrefix(value, "near "); near {
+		value = string(NextTo) + " " + rest
+	}
+	for _, r := range []Relation{NextTo, LeftOf, RightOf, On, Riding} {
+		kind := KindLocation
+		if r == Riding {
+			kind = KindAction
+		}
+		object, found := strings.CutPrefix(value, string(r)+" ")
+		if found && c.Kind == kind && slices.Contains(q.SearchTerms, object) {
+			return r, object, true
+		}
+	}
+	return "", "", false
+}
+
 // Window is a part of a video, in seconds; see [Window.Within].
 type Window struct {
 	from, to mark

@@ -1,0 +1,70 @@
+package answer
+
+import (
+	"math"
+	"slices"
+
+	"vqa/domain/query"
+)
+
+// related judges by where another thing is in the same frame: one of the classes mine.
+// It is as probable as the best of them. Distances are in the frame, not in the world.
+func related(r query.Relation, mine map[int]bool, ev Evidence, cal Calibration) fitsOf {
+	aspect := ev.aspect()
+	fits := map[query.Relation]func(a, b Box) float64{
+		query.NextTo:  func(a, b Box) float64 { return beside(a, b, aspect) },
+		query.LeftOf:  leftOf,
+		query.RightOf: func(a, b Box) float64 { return leftOf(b, a) },
+		query.On:      on,
+		query.Riding:  on,
+	}[r]
+	return func(s sighting) []fitness {
+		things := slices.Clone(s.others)
+		for _, o := range s.objects {
+			things = append(things, o.Detection)
+		}
+		out := make([]fitness, len(s.objects))
+		for i, o := range s.objects {
+			if len(mine) == 0 {
+				out[i] = untold
+				continue
+			}
+			out[i].Probability = .02
+			for _, d := range things {
+				if mine[d.Term] && d.Score > 0 && d.Box != o.Box {
+					out[i].Probability = max(out[i].Probability, cal.Probability(d.Score)*fits(o.Box, d.Box))
+				}
+			}
+		}
+		return out
+	}
+}
+
+// beside: the gap between the boxes is small against them. What overlaps mostly is in
+// front of or behind.
+func beside(a, b Box, aspect float64) float64 {
+	dx := max(0, a.X1-b.X2, b.X1-a.X2) * aspect
+	dy := max(0, a.Y1-b.Y2, b.Y1-a.Y2)
+	size := math.Sqrt(max(area(a), area(b)) * aspect)
+	if !(size > 0) {
+		return 0
+	}
+	return interpolate([]Point{{0, .95}, {.3, .90}, {.6, .50}, {1, .15}, {2, .02}}, math.Hypot(dx, dy)/size)
+}
+
+// leftOf: the centre of a is to the left of that of b, and not by chance.
+func leftOf(a, b Box) float64 {
+	ahead := (b.X1 + b.X2 - a.X1 - a.X2) / 2
+	return interpolate([]Point{{-.03, .02}, {0, .30}, {.05, .85}, {.10, .96}}, ahead)
+}
+
+// on: a stands over b, and its lower end is within b or touches its top.
+func on(a, b Box) float64 {
+	width := min(a.X2, b.X2) - max(a.X1, b.X1)
+	if !(width > .5*min(a.X2-a.X1, b.X2-b.X1)) || !((a.Y1 + a.Y2) < (b.Y1 + b.Y2)) {
+		return .03
+	}
+	// How far the lower end of a is under the top of b, in heights of b.
+	sunk := (a.Y2 - b.Y1) / (b.Y2 - b.Y1)
+	return interpolate([]Point{{-.25, .03}, {-.05, .70}, {.10, .88}, {.95, .88}, {1.2, .30}, {1.5, .05}}, sunk)
+}

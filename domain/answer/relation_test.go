@@ -1,0 +1,41 @@
+package answer_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+)
+
+func TestRelations(t *testing.T) {
+	t.Parallel()
+	dog := thing{term: "dog", score: .8, box: answer.Box{X1: .2, Y1: .5, X2: .3, Y2: .7}}
+	near := thing{term: "person", score: .8, box: answer.Box{X1: .32, Y1: .2, X2: .45, Y2: .75}}
+	far := thing{term: "person", score: .8, box: answer.Box{X1: .85, Y1: .2, X2: .97, Y2: .75}}
+	horse := thing{term: "horse", score: .8, box: answer.Box{X1: .3, Y1: .4, X2: .6, Y2: .9}}
+	rider := thing{term: "person", score: .8, box: answer.Box{X1: .38, Y1: .1, X2: .52, Y2: .6}}
+	beside := thing{term: "person", score: .8, box: answer.Box{X1: .7, Y1: .3, X2: .8, Y2: .9}}
+	together, apart, alone := still(6, dog, near), still(6, dog, far), still(6, dog)
+	check(t, []ask{
+		{"Is there a dog next to a person?", answer.Yes, together},
+		{"Is there a dog next to a person?", answer.No, apart},
+		{"Is there a dog next to a person?", answer.No, alone},
+		{"Is there a person next to a dog?", answer.Yes, together},
+		{"Is there a dog near a person?", answer.Yes, together},
+		{"Is there a dog to the left of a person?", answer.Yes, apart},
+		{"Is there a dog to the right of a person?", answer.No, apart},
+		{"Is there a person to the right of a dog?", answer.Yes, apart},
+		{"Is a person riding a horse?", answer.Yes, still(6, horse, rider)},
+		{"Is a person riding a horse?", answer.No, still(6, horse, beside)},
+		{"Is a person riding a horse?", answer.No, still(6, rider)},
+		{"Is there a person on a horse?", answer.Yes, still(6, horse, rider)},
+		{"Is there a horse on a person?", answer.No, still(6, horse, rider)},
+		{"Is there a dog next to a unicorn?", answer.Indeterminate, together},
+		{"Is there a dog next to a dog?", answer.No, alone},
+	})
+	frames := append(still(6, horse, beside), still(6, horse, rider)...)
+	r := scene("Is a person riding a horse?", frames...)
+	require.Len(t, r.Clips, 1)
+	require.Equal(t, [2]float64{2.75, 6}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS})
+}
