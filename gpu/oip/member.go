@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -227,6 +228,10 @@ func (p *Pool) eject(m *member, err error) {
 	if m.state == out {
 		return // another call on it failed as well
 	}
+	level := slog.LevelDebug // that it is still out is no news
+	if m.state == in || m.err == nil {
+		level = slog.LevelWarn
+	}
 	m.state, m.err = out, err
 	pause := maxEjection
 	if m.failures < 5 { // 1, 2, 4, 8, 16 s
@@ -235,7 +240,7 @@ func (p *Pool) eject(m *member, err error) {
 	m.failures++
 	m.retryAt = time.Now().Add(pause)
 	if p.lifetime.Err() == nil {
-		p.opts.Log.Warn("inference server is out", "server", m.Name, "error", err, "retry_in", pause)
+		p.opts.Log.Log(p.lifetime, level, "inference server is out", "server", m.Name, "error", err, "retry_in", pause)
 	}
 	p.announce()
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -168,8 +169,8 @@ func TestPoolRetriesElsewhereAndEjects(t *testing.T) {
 		}
 		require.EqualValues(t, 6, all[0].calls.Load(), "back, with its half of the calls")
 	})
-	require.Contains(t, log.String(), `msg="inference server is out" server=s0`)
-	require.Contains(t, log.String(), `msg="inference server is back" server=s0`)
+	require.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="inference server is out" server=s0`), "said once")
+	require.Equal(t, 1, strings.Count(log.String(), `msg="inference server is back" server=s0`))
 }
 
 // TestPoolLeavesAServerAloneThatIsReadyAndFails: readiness alone must not bring it back
