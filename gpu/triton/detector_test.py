@@ -1,0 +1,163 @@
+"""Tests of the detector and of the Triton model around it, on random weights in the
+folder named by TINY (testdata/tiny.py)."""
+
+import io
+import json
+import os
+import sys
+import types
+import unittest
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import torch
+from PIL import Image
+from transformers import AutoTokenizer, Owlv2ForObjectDetection
+
+sys.path.insert(0, str(Path(__file__).parent / "models" / "detect" / "1"))
+import detector as d  # noqa: E402  after its folder is on the path
+
+TINY = os.environ["TINY"]
+
+
+def jpeg(width, height, seed=1):
+    pixels = np.random.RandomState(seed).randint(0, 255, (height, width, 3), dtype=np.uint8)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "JPEG")
+    return file.getvalue()
+
+
+class DetectorTest(unittest.TestCase):
+    def setUp(self):
+        self.detector = d.Detector(TINY, device="cpu", threshold=0, batch=2)
+        self.addCleanup(self.detector.close)
+
+    def test_shapes_and_ranges(self):
+        frames, terms = [jpeg(100, 50), jpeg(50, 100), jpeg(64, 64)], ["dog", "red car", "x" * 60]
+        out = self.detector.detect(frames, terms, want_pose=True)
+        rows = len(out["SCORES"])
+        self.assertGreater(rows, 0)
+        self.assertEqual(out["BOXES"].shape, (rows, 4))
+        self.assertEqual(out["KEYPOINTS"].shape, (rows, 17, 3))
+        self.assertFalse(out["KEYPOINTS"].any())
+        self.assertEqual(out["KNOWN_TERMS"].tolist(), [True, True, False], "a term over the encoder's length")
+        self.assertTrue(((out["BOXES"] >= 0) & (out["BOXES"] <= 1)).all())
+        self.assertTrue((out["BOXES"][:, :2] <= out["BOXES"][:, 2:]).all())
+        self.assertLess(out["TERM_INDEX"].max(), 2)
+        self.assertEqual(set(out["FRAME_INDEX"].tolist()), {0, 1, 2})
+
+    def test_equals_the_model_as_transformers_runs_it(self):
+        frame, terms = jpeg(64, 64), ["dog", "cat"]
+        with Image.open(io.BytesIO(frame)) as image:
+            pixels = torch.from_numpy(np.array(image)).permute(2, 0, 1).float() / 255
+        mean, std = torch.tensor(d.OPENAI_CLIP_MEAN), torch.tensor(d.OPENAI_CLIP_STD)
+        pixels = ((pixels - mean.view(3, 1, 1)) / std.view(3, 1, 1)).unsqueeze(0)
+        text = AutoTokenizer.from_pretrained(TINY)(
+            [d.PROMPT.format(t) for t in terms], padding="max_length", return_tensors="pt"
+        )
+        with torch.inference_mode():
+            whole = Owlv2ForObjectDetection.from_pretrained(TINY).eval()(pixel_values=pixels, **text)
+        scores = whole.logits[0].sigmoid()
+        out = self.detector.detect([frame], terms)
+        for box, score, term in zip(out["BOXES"], out["SCORES"], out["TERM_INDEX"]):
+            patch = (scores[:, term] - score).abs().argmin()
+            self.assertAlmostEqual(scores[patch, term].item(), float(score), places=5)
+            x, y, w, h = whole.pred_boxes[0, patch].tolist()
+            want = np.clip([x - w / 2, y - h / 2, x + w / 2, y + h / 2], 0, 1)
+            np.testing.assert_allclose(box, want, atol=1e-5)
+        self.assertAlmostEqual(out["SCORES"].max().item(), scores.max().item(), places=5)
+
+    def test_same_request_same_answer(self):
+        request = [jpeg(80, 60), jpeg(80, 60, 2), jpeg(80, 60, 3)], ["dog"]
+        first, second = self.detector.detect(*request), self.detector.detect(*request)
+        for name, tensor in first.items():
+            np.testing.assert_array_equal(tensor, second[name], name)
+
+    def test_only_unknown_terms(self):
+        out = self.detector.detect([jpeg(64, 64)], ["y" * 60])
+        self.assertEqual((len(out["SCORES"]), out["BOXES"].shape), (0, (0, 4)))
+
+    def test_refuses_what_cannot_be(self):
+        for name, frames, terms in [
+            ("no frames", [], ["dog"]),
+            ("too many frames", [jpeg(8, 8)] * 65, ["dog"]),
+            ("no terms", [jpeg(8, 8)], []),
+            ("text", [b"hello"], ["dog"]),
+            ("a cut picture", [jpeg(64, 64)[:200]], ["dog"]),
+            ("text beside unknown terms", [b"hello"], ["y" * 60]),
+        ]:
+            with self.subTest(name), self.assertRaises(d.InvalidRequest):
+                self.detector.detect(frames, terms)
+
+    def test_weights_are_named_by_their_content(self):
+        other = d.Detector(TINY, device="cpu")
+        self.addCleanup(other.close)
+        self.assertEqual(other.weights, self.detector.weights)
+        with torch.no_grad():
+            next(other._model.parameters()).add_(1)
+        self.assertNotIn(d._digest(other._model)[:12], self.detector.weights)
+
+    def test_boxes_of_a_wide_picture(self):
+        # The upper half of a square is all that a picture of 2:1 fills.
+        boxes = np.array([[0.5, 0.25, 1, 0.5], [0.5, 0.75, 0.2, 0.2]], dtype=np.float32)
+        np.testing.assert_allclose(d._corners(boxes, 200, 100), [[0, 0, 1, 1], [0.4, 1, 0.6, 1]], atol=1e-6)
+
+    def test_one_object_is_reported_once(self):
+        corners = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.45], [0.5, 0.5, 1, 1], [0, 0, 0.5, 0.5], [0, 1, 1, 1]])
+        kept = d._distinct(corners, np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.array([0, 0, 0, 1, 0]), 0.1)
+        self.assertEqual(kept, [0, 2, 3], "another place, or another term, is another object")
+        self.assertEqual(d._distinct(corners, np.array([0.9, 0.8, 0.05, 0.05, 0.05]), np.zeros(5), 0.1), [0])
+
+
+class Tensor:
+    """What Triton hands to a model and takes from it."""
+
+    def __init__(self, name, values):
+        self.name, self.values = name, values
+
+    def as_numpy(self):
+        return self.values
+
+
+class TritonTest(unittest.TestCase):
+    def setUp(self):
+        utils = types.ModuleType("triton_python_backend_utils")
+        utils.Tensor = Tensor
+        utils.TritonModelException = RuntimeError
+        utils.TritonError = mock.Mock(side_effect=lambda text, code: (text, code), INVALID_ARG=3, UNAVAILABLE=4)
+        utils.InferenceResponse = lambda output_tensors, error=None: (output_tensors, error)
+        utils.get_input_tensor_by_name = lambda request, name: request.inputs.get(name)
+        with mock.patch.dict(sys.modules, {"triton_python_backend_utils": utils}):
+            sys.modules.pop("model", None)
+            import model
+        self.model = model.TritonPythonModel()
+
+    def start(self, weights):
+        parameters = {"source": TINY, "model": weights, "threshold": "0", "batch": "4"}
+        config = {"parameters": {n: {"string_value": v} for n, v in parameters.items()}}
+        self.model.initialize(
+            {"model_config": json.dumps(config), "model_instance_kind": "CPU", "model_instance_device_id": "0"}
+        )
+        self.addCleanup(self.model.finalize)
+
+    def ask(self, frame, *outputs):
+        inputs = {"FRAMES": np.array([frame], dtype=object), "TERMS": np.array([b"dog"], dtype=object)}
+        request = mock.Mock(inputs={n: Tensor(n, v) for n, v in inputs.items()})
+        request.requested_output_names.return_value = list(outputs)
+        return self.model.execute([request])[0]
+
+    def test_answers(self):
+        with self.assertRaisesRegex(RuntimeError, r"the weights are owlv2@\w{12}") as refused:
+            self.start("owlv2@other")
+        self.start(str(refused.exception).split()[3].rstrip(":"))
+        tensors, error = self.ask(jpeg(64, 64), "SCORES", "KEYPOINTS")
+        self.assertIsNone(error)
+        self.assertEqual(sorted(t.name for t in tensors), ["KEYPOINTS", "SCORES"], "only what was asked for")
+        tensors, (text, code) = self.ask(b"hello", "SCORES")
+        self.assertEqual((tensors, code), ([], 3))
+        self.assertIn("frame 0 is no JPEG picture", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

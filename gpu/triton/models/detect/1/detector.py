@@ -1,0 +1,203 @@
+"""The model `detect` (gpu/oip/doc.go) by OWLv2, an open-vocabulary detector.
+
+It knows neither Triton nor any other server: JPEG files and terms go in, the output
+tensors come out. Every term is known, as long as its words fit into the text encoder.
+"""
+
+import hashlib
+import io
+from collections import OrderedDict
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+from PIL import Image
+from transformers import AutoTokenizer, Owlv2ForObjectDetection
+from transformers.image_utils import OPENAI_CLIP_MEAN, OPENAI_CLIP_STD
+
+# Bounds of one request, those of gpu.MaxFrames and oip's decoder.
+MAX_FRAMES = 64
+MAX_TERMS = 1000
+MAX_PIXELS = 64_000_000
+# Detections of one frame, best first; 64 frames of them fit into an answer.
+MAX_DETECTIONS = 100
+# Two boxes of one term that overlap more are one object.
+SAME_OBJECT_IOU = 0.6
+# Less of a picture than this is no object, but the edge of one in the padding.
+MIN_AREA = 1e-6
+# What stands around a term: the sentence that the model was trained with.
+PROMPT = "a photo of a {}"
+# Sets of terms whose embeddings are kept; one video asks for the same terms throughout.
+KEPT_TERM_SETS = 64
+
+
+class InvalidRequest(ValueError):
+    """The request can never be answered, here or on another server."""
+
+
+class Detector:
+    """OWLv2 on one device. Not safe for concurrent use: one caller at a time."""
+
+    def __init__(self, source, revision=None, device=None, threshold=0.1, batch=16, threads=4):
+        """Loads weights from a local folder or a model hub.
+
+        threshold is the least raw score that is reported, 0..1; batch the number of
+        frames that the device works on at once; threads decode JPEG files meanwhile.
+        """
+        self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        self.threshold = float(threshold)
+        self.batch = int(batch)
+        self._tokenizer = AutoTokenizer.from_pretrained(source, revision=revision)
+        self._model = Owlv2ForObjectDetection.from_pretrained(source, revision=revision, dtype=torch.float32)
+        self._model = self._model.eval().to(self.device)
+        config = self._model.config
+        self.weights = f"{config.model_type}@{_digest(self._model)[:12]}"
+        self._size = config.vision_config.image_size
+        self._tokens = config.text_config.max_position_embeddings
+        self._mean = torch.tensor(OPENAI_CLIP_MEAN, device=self.device).view(1, 3, 1, 1)
+        self._std = torch.tensor(OPENAI_CLIP_STD, device=self.device).view(1, 3, 1, 1)
+        self._kept = OrderedDict()
+        self._decoders = ThreadPoolExecutor(max_workers=max(1, int(threads)), thread_name_prefix="jpeg")
+
+    def close(self):
+        self._decoders.shutdown()
+
+    @torch.inference_mode()
+    def detect(self, frames, terms, want_pose=False):
+        """Looks for the terms in JPEG files (bytes each); returns the output tensors by name.
+
+        Raises InvalidRequest for no or too many frames or terms, and for what is no picture.
+        """
+        if not 1 <= len(frames) <= MAX_FRAMES:
+            raise InvalidRequest(f"{len(frames)} frames: want 1 to {MAX_FRAMES}")
+        if not 1 <= len(terms) <= MAX_TERMS:
+            raise InvalidRequest(f"{len(terms)} terms: want 1 to {MAX_TERMS}")
+        # Decoders run ahead of the device.
+        pictures = self._decoders.map(_decode, range(len(frames)), frames)
+        known, indices, queries = self._embed(tuple(terms))
+        rows = []
+        if indices:
+            for first in range(0, len(frames), self.batch):
+                chunk = [next(pictures) for _ in range(min(self.batch, len(frames) - first))]
+                rows += self._look(first, chunk, indices, queries)
+        else:
+            list(pictures)  # what is no picture is refused all the same
+        return _tensors(rows, known, want_pose)
+
+    def _embed(self, terms):
+        """Which terms fit into the text encoder, their indices and embeddings."""
+        if terms in self._kept:
+            self._kept.move_to_end(terms)
+            return self._kept[terms]
+        sentences = [PROMPT.format(term) for term in terms]
+        lengths = [len(ids) for ids in self._tokenizer(sentences, verbose=False)["input_ids"]]
+        known = [n <= self._tokens for n in lengths]
+        indices = [i for i, fits in enumerate(known) if fits]
+        queries = None
+        if indices:
+            text = self._tokenizer(
+                [sentences[i] for i in indices], padding="max_length", max_length=self._tokens, return_tensors="pt"
+            ).to(self.device)
+            pooled = self._model.owlv2.text_model(**text).pooler_output
+            queries = self._model.owlv2.text_projection(pooled)
+        self._kept[terms] = known, indices, queries
+        if len(self._kept) > KEPT_TERM_SETS:
+            self._kept.popitem(last=False)
+        return self._kept[terms]
+
+    def _look(self, first, pictures, indices, queries):
+        """Detections of a batch of pictures: rows of frame, term, score and box."""
+        pixels = torch.cat([self._prepare(picture) for picture in pictures])
+        # The encoder is nearly all of the work; the heads are exact, since boxes need it.
+        with torch.autocast(self.device.type, torch.float16, enabled=self.device.type == "cuda"):
+            features, _ = self._model.image_embedder(pixels)
+        features = features.float()
+        count = features.shape[0]
+        flat = features.reshape(count, -1, features.shape[-1])
+        logits, _ = self._model.class_predictor(flat, queries.expand(count, -1, -1))
+        boxes = self._model.box_predictor(flat, features)
+        scores, terms = logits.sigmoid().max(dim=-1)
+        best = scores.topk(min(4 * MAX_DETECTIONS, scores.shape[1]), dim=-1)
+        chosen = best.indices
+        terms = terms.gather(1, chosen).cpu().numpy()
+        boxes = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4)).cpu().numpy()
+        scores = best.values.cpu().numpy()
+        rows = []
+        for i, picture in enumerate(pictures):
+            corners = _corners(boxes[i], picture.shape[1], picture.shape[0])
+            for j in _distinct(corners, scores[i], terms[i], self.threshold):
+                rows.append((first + i, indices[terms[i][j]], scores[i][j], corners[j]))
+        return rows
+
+    def _prepare(self, picture):
+        """Pads a picture to a square at its right or bottom, as OWLv2 was trained, and resizes it."""
+        pixels = torch.from_numpy(picture).to(self.device).permute(2, 0, 1).unsqueeze(0).float() / 255
+        height, width = picture.shape[:2]
+        side = max(height, width)
+        pixels = torch.nn.functional.pad(pixels, (0, side - width, 0, side - height), value=0.5)
+        pixels = torch.nn.functional.interpolate(
+            pixels, size=(self._size, self._size), mode="bilinear", align_corners=False, antialias=True
+        )
+        return (pixels - self._mean) / self._std
+
+
+def _digest(model):
+    """A digest of the weights themselves, the same wherever they were loaded from."""
+    digest = hashlib.sha256()
+    for name, tensor in sorted(model.state_dict().items()):
+        digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
+        digest.update(tensor.detach().cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
+
+
+def _decode(index, jpeg):
+    try:
+        with Image.open(io.BytesIO(jpeg), formats=["JPEG"]) as image:
+            if image.width * image.height > MAX_PIXELS:
+                raise InvalidRequest(f"frame {index} has more than {MAX_PIXELS} pixels")
+            return np.array(image.convert("RGB"))
+    except InvalidRequest:
+        raise
+    except Exception as error:  # whatever the decoder dislikes, it is the input's fault
+        raise InvalidRequest(f"frame {index} is no JPEG picture: {error}") from error
+
+
+def _corners(boxes, width, height):
+    """Centres and sizes in the padded square to corners in the picture, 0..1."""
+    side = max(width, height)
+    corners = np.concatenate([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2], axis=1)
+    scale = np.array([side / width, side / height] * 2, dtype=np.float32)
+    return np.clip(corners * scale, 0, 1)
+
+
+def _distinct(corners, scores, terms, threshold):
+    """Indices of the detections to report, best first: the others show an object again,
+    lie in the padding or score less than the threshold."""
+    area = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
+    kept = []
+    for i in range(len(scores)):  # scores fall
+        if scores[i] < threshold or len(kept) == MAX_DETECTIONS:
+            break
+        if area[i] < MIN_AREA:
+            continue
+        same = [j for j in kept if terms[j] == terms[i]]
+        low = np.maximum(corners[same, :2], corners[i, :2])
+        high = np.minimum(corners[same, 2:], corners[i, 2:])
+        shared = np.prod(np.clip(high - low, 0, None), axis=1)
+        if np.all(shared <= SAME_OBJECT_IOU * (area[same] + area[i] - shared)):
+            kept.append(i)
+    return kept
+
+
+def _tensors(rows, known, want_pose):
+    tensors = {
+        "BOXES": np.array([row[3] for row in rows], dtype=np.float32).reshape(-1, 4),
+        "SCORES": np.array([row[2] for row in rows], dtype=np.float32),
+        "TERM_INDEX": np.array([row[1] for row in rows], dtype=np.int32),
+        "FRAME_INDEX": np.array([row[0] for row in rows], dtype=np.int32),
+        "KNOWN_TERMS": np.array(known, dtype=bool),
+    }
+    if want_pose:
+        # Scores of 0 say that no pose was estimated: this model has none.
+        tensors["KEYPOINTS"] = np.zeros((len(rows), 17, 3), dtype=np.float32)
+    return tensors
