@@ -24,7 +24,7 @@ var bodily = set(`sitting standing lying kneeling crouching bending walking runn
 
 var directions = set("down up away out over around off forward backward backwards forwards past along back ahead straight upwards downwards")
 
-var manners = set(`quickly slowly fast together alone still just now all both directly right very so again about yet already too
+var manners = set(`quickly slowly fast together alone still just now all both directly right very so about already too
 	towards_camera hard high`)
 
 // actionOf is the normal form of a verb in its -ing form and its objects.

@@ -4,6 +4,7 @@ import "strings"
 
 // unwrap drops politeness at both ends: "Hi, can you please tell me if … , thanks".
 func unwrap(ts words) words {
+	ts = untag(ts)
 	if len(ts) > 0 && chatter.match(ts, 0) == len(ts) {
 		return nil
 	}
@@ -35,6 +36,24 @@ func unwrap(ts words) words {
 	}
 	return ts
 }
+
+// untag drops a question at the end that only asks for assent: ", isn't there".
+func untag(ts words) words {
+	n := len(ts)
+	if n < 4 || !askedBack[ts.at(n-1)] {
+		return ts
+	}
+	i := n - 2
+	if ts.at(i) == "n't" || ts.at(i) == "not" {
+		i--
+	}
+	if auxiliaries[ts.at(i)] && i > 1 && (ts.at(i-1) == "," || ts.at(i-1) == "or" && i < n-2) {
+		return ts[:i-1]
+	}
+	return ts
+}
+
+var askedBack = set("there it they he she you we")
 
 // clean drops what does not change the question: where else than in the video should
 // it be, and noise. Words for absence become the one word "absent".
@@ -89,7 +108,7 @@ var rewrites = map[string]string{
 	"a number of": "multiple", "in front of the camera": "",
 	"from left to right": "rightwards", "from right to left": "leftwards",
 	"from the left to the right": "rightwards", "from the right to the left": "leftwards", "at least 1 of": "any", "at least one of": "any",
-	"someone else": "someone", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
+	"someone else": "someone", "still there": "", "still here": "", "still visible": "", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
 	"n't show": "lack", "not include": "lack", "n't include": "lack", "both of": "both", "on fire": "burning", "up and down": "", "going up": "climbing",
 	"on foot": "walking", "on his feet": "standing", "on her feet": "standing", "on their feet": "standing",
 	"on the move": "moving", "in motion": "moving", "sat down": "sitting", "made of": "",

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -140,6 +141,10 @@ func (p *parser) addSubject(term string, quantity *Quantity) int {
 func (p *parser) read(prompt string) bool {
 	var ts words
 	for _, s := range sentences(prompt) {
+		if s.at(0) == "if" && slices.ContainsFunc(s, func(t token) bool { return t.w == "," }) {
+			// "If there is a dog, is there a cat": no query holds a premise.
+			return false
+		}
 		if s = unwrap(s); len(s) == 0 || len(s) == 1 && s[0].w[0] <= '9' {
 			// Politeness, or the number of an item in a list.
 			continue
@@ -214,6 +219,9 @@ func (p *parser) build(prompt string) Query {
 	for _, o := range p.objects {
 		q.SearchTerms = addTerm(q.SearchTerms, o)
 	}
+	slices.SortStableFunc(q.Conditions, func(a, b Condition) int {
+		return cmp.Or(cmp.Compare(len(a.Subject), len(b.Subject)), cmp.Compare(a.Subject, b.Subject))
+	})
 	q.QueryType = typeOf(q)
 	return q.normal()
 }

@@ -33,7 +33,7 @@ var vague = map[string]int{
 	"more than a": 2, "plural": 2,
 }
 
-var determiners = set(`a an the this that these those any some his her their its your another other
+var determiners = set(`a an the this that these those any some his her their its your
 	both either such certain different_kinds_of kind_of sort_of of`)
 
 // owners make a noun a question of identity: no model knows whose dog it is.

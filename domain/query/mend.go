@@ -47,7 +47,7 @@ var lexicon = func() map[string]bool {
 	for _, list := range []map[string]bool{
 		knownNouns, determiners, owners, exhaustive, auxiliaries, helpers, relatives, media, settings, mediaModifiers,
 		mediaVerbs, seeing, ingNouns, audio, reading, subjective, colours, attributes, clothing, features, countFillers,
-		openLeads, hearing, persons, universal, amounts, pronoun, parts, manners, directions, adverbs, unchanged, mended,
+		openLeads, hearing, persons, universal, amounts, pronoun, parts, manners, directions, adverbs, unchanged, mended, often, languages,
 	} {
 		for w := range list {
 			add(w)

@@ -265,8 +265,11 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 			continue
 		}
 		if joint := next == "and" || next == "," || next == "or"; joint {
-			after, adjective := ts.at(i+2), func(w string) bool { return colours[w] || attributes[w] }
-			if !adjective(w) && !subjective[w] || !adjective(after) || i+3 >= len(ts) || stopsNoun(ts, i+3) {
+			k, adjective := i+2, func(w string) bool { return colours[w] || attributes[w] }
+			if next == "or" && (ts.at(k) == "a" || ts.at(k) == "an") {
+				k++
+			}
+			if !adjective(w) && !subjective[w] || !adjective(ts.at(k)) || k+1 >= len(ts) || stopsNoun(ts, k+1) {
 				return i, out
 			}
 			if next == "or" {
@@ -277,7 +280,7 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 			} else {
 				out = append(out, pending{KindAttribute, quality(w)})
 			}
-			i += 2
+			i = k
 			continue
 		}
 		if stopsNoun(ts, i+1) {
@@ -326,12 +329,15 @@ func nounEnd(ts words, i int, helper bool) int {
 	return j
 }
 
+// often are words for how often or how far on in time; no query holds them.
+var often = set("always often sometimes usually constantly continuously repeatedly again yet twice once before after until while during")
+
 // stopsNoun reports whether the word at i cannot be part of a noun.
 func stopsNoun(ts words, i int) bool {
 	w := ts.at(i)
-	if auxiliaries[w] || relatives[w] || determiners[w] || w == "n't" || w == "not" || w == "never" || w == "absent" ||
+	if often[w] || auxiliaries[w] || relatives[w] || determiners[w] || w == "n't" || w == "not" || w == "never" || w == "absent" ||
 		w == "with" || w == "without" || w == "than" || w == "there" || w == "you" || w == "i" || w == "we" || w == "to" ||
-		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || owners[w] || w == "about" || w == "no" || w == "throughout" || w == "neither" || w == "twice" || w == "once" ||
+		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || owners[w] || w == "about" || w == "no" || w == "throughout" || w == "neither" ||
 		w == "lack" || w == "lacks" {
 		return true
 	}
@@ -382,6 +388,9 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 		// "red", "dog cat"
 		return end, false
 	}
+	if slices.ContainsFunc(noun[:from], func(t token) bool { return !strings.ContainsFunc(t.w, unicode.IsLetter) }) {
+		return end, false
+	}
 	s := p.addSubject(term, quantity)
 	for _, b := range before {
 		p.condition(s, b.kind, b.value, false)
@@ -393,4 +402,4 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 }
 
 var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
-	one video clip footage question time way sense reason answer moment yes ok hello left right`)
+	one video clip footage question time way sense reason answer moment yes ok hello left right see hear`)

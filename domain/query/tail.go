@@ -12,7 +12,7 @@ var languages = set("english french spanish german italian chinese japanese loud
 var possessive = set("has have had having")
 
 var adverbs = set(`quickly slowly fast together to be being been already just now all both directly right very so
-	around about yet again down up away out`)
+	around about down up away out`)
 
 // tail reads what follows a noun phrase: conditions on subject s, further subjects.
 // It returns false when a word is left over.
@@ -288,7 +288,7 @@ func objectEnd(ts words, i int) int {
 		_, relation := lookup(relations, relationPhrases, ts, j)
 		_, joint := conjunctionAt(ts, j)
 		if place > 0 || relation > 0 || relatives[w] && !determiners[w] || w == "with" || w == "without" || auxiliaries[w] || w == "not" ||
-			w == "than" || w == "nor" {
+			w == "than" || w == "nor" || often[w] {
 			break
 		}
 		// "a red and white shirt" goes on, "a ball and a cat" does not.
