@@ -27,7 +27,7 @@ func BenchmarkService(b *testing.B) {
 	var o overhead
 	var l latencies
 	whole := b.Run("analysis", func(b *testing.B) {
-		o.prepare(b, s, c)
+		o.prepare(b, s)
 		o.round(b, s, c) // warms the models, the plans and the connections
 		o.rounds = nil
 		for b.Loop() {

@@ -16,6 +16,12 @@
 // The sweep also ends what waited too long: uploads that never came, and holds of
 // credits that nobody settled or released in time.
 //
+// # Surveys
+//
+// A pass over a video asks the engine for all that it knows and is kept, so that later
+// questions look at nothing. On a node, those about one video take turns. A pass is made
+// again for another model, or when joints or colours are asked for the first time.
+//
 // # Checkpoints
 //
 // Once a minute the sealer signs a checkpoint of every account whose ledger moved on.
@@ -37,6 +43,6 @@
 // a new drawing or a new model has new ids and is asked anew.
 //
 // It may import domain, the contract of eventstore, handlers/command,
-// handlers/media/demo, handlers/react, the readers of projections, the contract of gpu
+// handlers/media/demo and survey, handlers/react, the readers of projections, the contract of gpu
 // and River. It never sees SQL.
 package jobs
