@@ -42,6 +42,7 @@ var (
 	}
 	started   = analysis.Started{AnalysisID: "an_1", Attempt: 1, Worker: "w1", At: now}
 	reclaimed = analysis.Reclaimed{AnalysisID: "an_1", Attempt: 3, Worker: "w2", At: now}
+	drawn     = &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}
 	completed = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, At: now}
 	failed    = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, At: now}
 	unlucky   = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, IncidentID: "inc_1", At: now}
@@ -75,6 +76,11 @@ func TestDecide(t *testing.T) {
 		{
 			Name: "an answer", Given: events{created, started, progressed(analysis.Rendering, 99)},
 			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage}, Then: events{completed},
+		},
+		{
+			Name: "an answer with what was drawn of it", Given: events{created, started},
+			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage, Artifacts: drawn},
+			Then: events{analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Artifacts: drawn, At: now}},
 		},
 		{
 			Name: "a failed attempt", Given: events{created, started}, When: analysis.Fail{Attempt: 1, Error: failure, Usage: unpaid},

@@ -57,6 +57,8 @@ type Complete struct {
 	Result  answer.Result
 	// Usage is nil when nothing is accounted.
 	Usage *Usage
+	// Artifacts is nil when nothing was drawn.
+	Artifacts *Artifacts
 }
 
 // Fail ends the analysis without a result.
@@ -93,6 +95,14 @@ type Failure struct {
 	Code fault.Code `json:"code"`
 	// Message is for people.
 	Message string `json:"message"`
+}
+
+// Artifacts are the stored objects that show what was found (api-v1.md, "Artifacts").
+type Artifacts struct {
+	// VideoKey is where the annotated video lies.
+	VideoKey string `json:"video_key"`
+	// SheetKey is where the contact sheet lies, or empty when there are no clips.
+	SheetKey string `json:"sheet_key,omitempty"`
 }
 
 // Usage is what an analysis cost (api-v1.md, "Usage").

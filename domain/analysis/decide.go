@@ -31,7 +31,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		if c.Attempt != s.Attempt {
 			return nil, staleAttempt(s, c.Attempt)
 		}
-		return []Event{Completed{AnalysisID: s.ID, Attempt: c.Attempt, Result: c.Result, Usage: c.Usage, At: now}}, nil
+		return []Event{Completed{AnalysisID: s.ID, Attempt: c.Attempt, Result: c.Result, Usage: c.Usage, Artifacts: c.Artifacts, At: now}}, nil
 	case Fail:
 		if c.Attempt != 0 && c.Attempt != s.Attempt {
 			return nil, staleAttempt(s, c.Attempt)

@@ -79,7 +79,9 @@ type Completed struct {
 	Attempt int           `json:"attempt"`
 	Result  answer.Result `json:"result"`
 	Usage   *Usage        `json:"usage,omitempty"`
-	At      time.Time     `json:"at"`
+	// Artifacts show what was found; absent when nothing was drawn.
+	Artifacts *Artifacts `json:"artifacts,omitempty"`
+	At        time.Time  `json:"at"`
 }
 
 // Failed says that there will be no answer.

@@ -89,6 +89,8 @@ type State struct {
 	Result  *answer.Result `json:"result,omitempty"`
 	Error   *Failure       `json:"error,omitempty"`
 	Usage   *Usage         `json:"usage,omitempty"`
+	// Artifacts show what was found, or nil.
+	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	// IncidentID is the platform incident that it failed in, or empty.
 	IncidentID string `json:"incident_id,omitempty"`
 	// RerunID is the analysis that repeats it, or empty.
@@ -124,6 +126,7 @@ func Evolve(s State, event Event) State {
 		s.Status, s.Percent = e.Stage, e.Percent
 	case Completed:
 		s.Status, s.Percent, s.Result, s.Usage, s.CompletedAt = CompletedStatus, 100, &e.Result, e.Usage, &e.At
+		s.Artifacts = e.Artifacts
 	case Failed:
 		s.Status, s.Error, s.Usage, s.CompletedAt = FailedStatus, &e.Error, e.Usage, &e.At
 		s.IncidentID = e.IncidentID
