@@ -115,6 +115,26 @@ func (s *Store) checkOpen(ctx context.Context, key string) error {
 	return nil
 }
 
+// DeleteArtifacts removes what was drawn of a video; of none it is no error.
+func (s *Store) DeleteArtifacts(ctx context.Context, videoID string) error {
+	prefix := ArtifactKey(videoID, "")
+	if err := checkKey(strings.TrimSuffix(prefix, "/")); err != nil {
+		return err
+	}
+	for it := s.bucket.List(&blob.ListOptions{Prefix: prefix}); ; {
+		o, err := it.Next(ctx)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("objects: list: %w", err)
+		}
+		if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			return fmt.Errorf("objects: delete %s: %w", o.Key, err)
+		}
+	}
+}
+
 // Sweep removes uploads that nobody completed, the marks of frozen ones and the
 // unfinished files of a killed process, when they are older than age, and returns
 // how many. age must exceed the upload window (24 hours) by the life of a signed

@@ -28,8 +28,10 @@ const SignedURLLife = time.Hour
 const (
 	uploadPrefix = "uploads/"
 	videoPrefix  = "videos/"
-	closedSuffix = ".closed"
-	tempSuffix   = ".tmp" // what fileblob ends the name of an unfinished file with
+	// artifactPrefix is followed by the id of the video and a slash.
+	artifactPrefix = "artifacts/"
+	closedSuffix   = ".closed"
+	tempSuffix     = ".tmp" // what fileblob ends the name of an unfinished file with
 )
 
 // minSigningKey is the least length of the HMAC key, the size of its hash.
@@ -84,6 +86,9 @@ func UploadKey(videoID string) string { return uploadPrefix + videoID }
 
 // VideoKey is where the bytes of a ready video stay.
 func VideoKey(videoID string) string { return videoPrefix + videoID }
+
+// ArtifactKey is where a file lies that was drawn of a video.
+func ArtifactKey(videoID, name string) string { return artifactPrefix + videoID + "/" + name }
 
 // Open opens the bucket and, for a folder, makes it.
 func Open(ctx context.Context, opt Options) (*Store, error) {

@@ -1,0 +1,290 @@
+package artifact
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"image"
+	"image/color"
+	"image/png"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/handlers/media/objects"
+)
+
+// The clip is of one flat colour, so that everything else in a picture was drawn.
+const (
+	clipS   = 4
+	clipFPS = 10
+)
+
+var flat = color.RGBA{70, 70, 160, 255}
+
+// writeClip makes a video of the flat colour with ffmpeg's own painter.
+func writeClip(t *testing.T, size string, seconds int) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clip.mp4")
+	source := "color=c=0x4646a0:s=" + size + ":r=" + strconv.Itoa(clipFPS) + ":d=" + strconv.Itoa(seconds)
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", source,
+		"-vf", "scale=out_color_matrix=bt709:out_range=tv,format=yuv420p", "-colorspace", "bt709", "-color_range", "tv",
+		"-c:v", "libx264", "-preset", "ultrafast", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	return path
+}
+
+// aDog is seen from 1 s to 2 s, in one place.
+func aDog(t *testing.T) Input {
+	t.Helper()
+	box := answer.Box{X1: .25, Y1: .25, X2: .5, Y2: .75}
+	var frames []answer.Frame
+	for at := 0.0; at < clipS; at += interval {
+		f := frame(at)
+		if at >= 1 && at <= 2 {
+			f.Detections = []answer.Detection{{Box: box, Score: .9}}
+		}
+		frames = append(frames, f)
+	}
+	in := input(evidence(frames...), "dog")
+	in.Evidence.DurationS = clipS
+	in.FPS = clipFPS
+	in.Source = writeClip(t, "320x180", clipS)
+	in.Result = answer.Result{Answer: answer.Yes, Confidence: .97, Clips: []answer.Clip{{StartS: 1, EndS: 2.5, Confidence: .97}}}
+	return in
+}
+
+// pictureAt decodes the picture of a time.
+func pictureAt(t *testing.T, video string, atS float64) image.Image {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-v", "error", "-ss", number(atS), "-i", video, "-frames:v", "1",
+		"-vf", "scale=in_color_matrix=bt709:in_range=tv", "-c:v", "png", "-f", "image2pipe", "pipe:1")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	picture, err := png.Decode(bytes.NewReader(out))
+	require.NoError(t, err)
+	return picture
+}
+
+// requireColour allows for what coding loses.
+func requireColour(t *testing.T, want color.RGBA, picture image.Image, x, y int) {
+	t.Helper()
+	r, g, b, _ := picture.At(x, y).RGBA()
+	for i, part := range [][2]float64{{float64(want.R), float64(r >> 8)}, {float64(want.G), float64(g >> 8)}, {float64(want.B), float64(b >> 8)}} {
+		require.InDelta(t, part[0], part[1], 30, "part %d of the pixel %d,%d", i, x, y)
+	}
+}
+
+func probe(t *testing.T, path string) map[string]any {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "ffprobe", "-v", "error", "-show_streams", "-count_packets", "-of", "json", path).Output()
+	require.NoError(t, err)
+	var said struct{ Streams []map[string]any }
+	require.NoError(t, json.Unmarshal(out, &said))
+	require.Len(t, said.Streams, 1, "one stream, no sound")
+	return said.Streams[0]
+}
+
+func TestVideoShowsTheBox(t *testing.T) {
+	t.Parallel()
+	in := aDog(t)
+	files, err := Render(t.Context(), in, t.TempDir())
+	require.NoError(t, err)
+
+	said := probe(t, files.Video)
+	require.Equal(t, "h264", said["codec_name"])
+	require.Equal(t, "yuv420p", said["pix_fmt"])
+	require.Equal(t, "bt709", said["color_space"])
+	require.Equal(t, "10/1", said["avg_frame_rate"])
+	require.Equal(t, strconv.Itoa(clipS*clipFPS), said["nb_read_packets"])
+	require.EqualValues(t, minSide, said["width"], "a small picture is enlarged")
+	raw, err := os.ReadFile(files.Video)
+	require.NoError(t, err)
+	require.Less(t, bytes.Index(raw, []byte("moov")), bytes.Index(raw, []byte("mdat")), "it plays while it is loaded")
+
+	// The picture is 640x360: the box is from 160,90 to 320,270, its frame of 2
+	// pixels inside.
+	during, before, after := pictureAt(t, files.Video, 1.5), pictureAt(t, files.Video, .5), pictureAt(t, files.Video, 3)
+	green := palette[0].rgb()
+	for _, p := range []image.Point{{160, 180}, {318, 180}, {240, 90}, {240, 268}} {
+		requireColour(t, green, during, p.X, p.Y)
+		requireColour(t, flat, before, p.X, p.Y)
+		requireColour(t, flat, after, p.X, p.Y)
+	}
+	for _, p := range []image.Point{{240, 180}, {150, 180}, {330, 180}, {240, 280}} {
+		requireColour(t, flat, during, p.X, p.Y)
+	}
+	requireColour(t, green, during, 162, 80) // the label above
+
+	// Below it: the ground, the answer, and the head of the timeline, which moves.
+	height := during.Bounds().Dy()
+	requireColour(t, ground.rgb(), during, 636, 364)
+	requireColour(t, yes.rgb(), during, 10, 378)
+	style, err := styleOf(640)
+	require.NoError(t, err)
+	p := newPanel(in, style, 640, []span{{0, clipS}})
+	require.Equal(t, 360+p.still.height, height)
+	y := 360 + p.bar.Min.Y + p.bar.Dy()/2
+	requireColour(t, yes.rgb(), before, p.x(1.7), y)
+	requireColour(t, trough.rgb(), before, p.x(3.5), y)
+	requireColour(t, bright.rgb(), during, p.x(1.5), 360+p.bar.Min.Y-2)
+	requireColour(t, ground.rgb(), before, p.x(1.5), 360+p.bar.Min.Y-2)
+}
+
+func TestSheetShowsTheClip(t *testing.T) {
+	t.Parallel()
+	files, err := Render(t.Context(), aDog(t), t.TempDir())
+	require.NoError(t, err)
+	file, err := os.Open(files.Sheet)
+	require.NoError(t, err)
+	defer func() { require.NoError(t, file.Close()) }()
+	sheet, err := png.Decode(file)
+	require.NoError(t, err)
+	require.Greater(t, sheet.Bounds().Dx(), tileSide)
+	// The tile begins beside the margin; its frame is at a quarter of its width.
+	green, found := palette[0].rgb(), 0
+	for y := range sheet.Bounds().Dy() {
+		for x := tileSide / 4; x < tileSide/4+20; x++ {
+			r, g, b, _ := sheet.At(x, y).RGBA()
+			if near(green.R, r) && near(green.G, g) && near(green.B, b) {
+				found++
+			}
+		}
+	}
+	require.Greater(t, found, 100)
+}
+
+func near(want uint8, got uint32) bool {
+	return max(int(want), int(got>>8))-min(int(want), int(got>>8)) < 12
+}
+
+func TestWithoutClipsThereIsNoSheet(t *testing.T) {
+	t.Parallel()
+	in := aDog(t)
+	in.Result = answer.Result{Answer: answer.No, Confidence: .9}
+	files, err := Render(t.Context(), in, t.TempDir())
+	require.NoError(t, err)
+	require.NotEmpty(t, files.Video)
+	require.Empty(t, files.Sheet)
+}
+
+// TestExcerpts pretends that the video is longer than it is: the parts beyond its end are
+// empty, and only what surrounds its clip is shown.
+func TestExcerpts(t *testing.T) {
+	t.Parallel()
+	in := aDog(t)
+	in.Source = writeClip(t, "320x180", 8)
+	in.Evidence.DurationS = 2 * MaxOutputS
+	in.Result.Clips = []answer.Clip{{StartS: 3, EndS: 4}, {StartS: 900, EndS: 901}}
+	files, err := Render(t.Context(), in, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, strconv.Itoa(5*clipFPS), probe(t, files.Video)["nb_read_packets"])
+
+	in.Result.Clips = nil
+	files, err = Render(t.Context(), in, t.TempDir())
+	require.NoError(t, err)
+	require.Equal(t, Files{}, files)
+}
+
+func TestOddShapes(t *testing.T) {
+	t.Parallel()
+	for _, size := range []string{"98x402", "2000x100", "64x64"} {
+		t.Run(size, func(t *testing.T) {
+			t.Parallel()
+			in := aDog(t)
+			in.Source = writeClip(t, size, 1)
+			in.Question = "Is there a dog, and is it anywhere near the other dog that was here before?"
+			files, err := Render(t.Context(), in, t.TempDir())
+			require.NoError(t, err)
+			said := probe(t, files.Video)
+			require.LessOrEqual(t, said["width"], float64(maxSide))
+			require.Equal(t, strconv.Itoa(clipFPS), said["nb_read_packets"])
+		})
+	}
+}
+
+// studio keeps what it draws in a folder.
+func studio(t *testing.T) (*Studio, string) {
+	t.Helper()
+	dir := t.TempDir()
+	store, err := objects.Open(t.Context(), objects.Options{
+		Dir: dir, PublicURL: "http://service.example", SigningKey: make([]byte, 32), Now: time.Now,
+		WriteError: func(http.ResponseWriter, *http.Request, error) {},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return &Studio{Objects: store}, dir
+}
+
+func TestStudioKeepsAndRemoves(t *testing.T) {
+	t.Parallel()
+	s, dir := studio(t)
+	name := Name{VideoID: "vid_1", AnalysisID: "an_1", Attempt: 2}
+	made, err := s.Make(t.Context(), name, aDog(t))
+	require.NoError(t, err)
+	require.Equal(t, "artifacts/vid_1/an_1.2.mp4", made.VideoKey)
+	require.Equal(t, "artifacts/vid_1/an_1.2.png", made.SheetKey)
+	for _, key := range []string{made.VideoKey, made.SheetKey} {
+		info, err := s.Objects.Stat(t.Context(), key)
+		require.NoError(t, err)
+		require.Positive(t, info.SizeBytes)
+	}
+	require.NoError(t, s.Remove(t.Context(), *made))
+	require.NoError(t, s.Remove(t.Context(), *made), "what is gone is no error")
+	require.Empty(t, filesIn(t, dir))
+}
+
+func TestFailedTryLeavesNothing(t *testing.T) {
+	s, dir := studio(t)
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	broken := aDog(t)
+	broken.Source = filepath.Join(t.TempDir(), "absent.mp4")
+	_, err := s.Make(t.Context(), Name{"vid_1", "an_1", 1}, broken)
+	require.ErrorContains(t, err, "No such file")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	_, err = s.Make(ctx, Name{"vid_1", "an_1", 1}, aDog(t))
+	require.Error(t, err)
+	require.Empty(t, filesIn(t, dir))
+	require.Empty(t, filesIn(t, temp))
+}
+
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	var files []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, path)
+		}
+		return err
+	}))
+	return files
+}
+
+// BenchmarkRender draws a minute of 640x360; s/s is seconds of work per second of video.
+func BenchmarkRender(b *testing.B) {
+	in := input(evidence(), "dog")
+	for at := 0.0; at < 60; at += interval {
+		in.Evidence.Frames = append(in.Evidence.Frames, frame(at, answer.Detection{Box: boxAt(at / 100), Score: .9}))
+	}
+	in.Evidence.DurationS, in.FPS = 60, 25
+	in.Source = filepath.Join(b.TempDir(), "clip.mp4")
+	out, err := exec.CommandContext(b.Context(), "ffmpeg", "-nostdin", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=640x360:r=25:d=60",
+		"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", in.Source).CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	for b.Loop() {
+		_, err := Render(b.Context(), in, b.TempDir())
+		require.NoError(b, err)
+	}
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/60, "s/s")
+}

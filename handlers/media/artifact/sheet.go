@@ -1,0 +1,116 @@
+package artifact
+
+import (
+	"cmp"
+	"fmt"
+	"image"
+	"image/png"
+	"os"
+	"slices"
+
+	"vqa/domain/answer"
+)
+
+const (
+	// MaxTiles is the number of clips on a contact sheet.
+	MaxTiles = 12
+	// tileSide is the longer side of a picture on it, in pixels.
+	tileSide = 440
+)
+
+// tile is one clip of a contact sheet.
+type tile struct {
+	clip answer.Clip
+	// atS is the time of its best picture, and objects what is marked there.
+	atS     float64
+	objects []sight
+	picture canvas
+	taken   bool
+}
+
+// tilesOf chooses the clips of the sheet, the surest ones, in the order of time, and for
+// each the sample that shows its objects best.
+func tilesOf(in Input, frames [][]sight) []*tile {
+	clips := slices.Clone(in.Result.Clips)
+	if len(clips) > MaxTiles {
+		slices.SortStableFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })
+		clips = clips[:MaxTiles]
+		slices.SortFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(a.StartS, b.StartS) })
+	}
+	tiles := make([]*tile, len(clips))
+	for i, c := range clips {
+		tiles[i] = &tile{clip: c, atS: (c.StartS + c.EndS) / 2}
+		best := 0.0
+		for _, sights := range frames {
+			if len(sights) > 0 && sights[0].score > best && sights[0].at >= c.StartS && sights[0].at < c.EndS {
+				best, tiles[i].atS, tiles[i].objects = sights[0].score, sights[0].at, sights
+			}
+		}
+	}
+	return tiles
+}
+
+// take keeps a small copy of a picture.
+func (t *tile) take(picture canvas) {
+	scale := float64(tileSide) / float64(max(picture.width, picture.height))
+	even := func(n int) int { return max(int(float64(n)*scale)&^1, 2) }
+	t.picture = newCanvas(even(picture.width), even(picture.height))
+	t.picture.place(picture, t.picture.bounds())
+	t.taken = true
+}
+
+// writeSheet lays the tiles out below the question and its answer, and writes a PNG. The
+// clips that the annotated video has no room for are left out.
+func writeSheet(in Input, tiles []*tile, path string) error {
+	tiles = slices.DeleteFunc(slices.Clone(tiles), func(t *tile) bool { return !t.taken })
+	if len(tiles) == 0 {
+		return nil
+	}
+	columns := 1
+	for columns < 4 && columns*columns < len(tiles) {
+		columns++
+	}
+	s, err := styleOf(tileSide * 2)
+	if err != nil {
+		return err
+	}
+	size := image.Pt(tiles[0].picture.width, tiles[0].picture.height)
+	step := size.Add(image.Pt(s.pad, s.pad+s.regular.height+s.pad))
+	step = image.Pt(step.X&^1, step.Y&^1)
+	width := columns*step.X + s.pad
+	head := newHead(in, s, width)
+	rows := (len(tiles) + columns - 1) / columns
+	sheet := newCanvas(width&^1, (head.height+rows*step.Y+1)&^1)
+	sheet.fill(sheet.bounds(), ground, opaque)
+	sheet.rows(0, head.height).copyFrom(head)
+	for i, t := range tiles {
+		at := image.Pt(s.pad+i%columns*step.X, head.height+i/columns*step.Y)
+		picture := image.Rectangle{at, at.Add(size)}
+		sheet.place(t.picture, picture)
+		marks := make([]mark, len(t.objects))
+		for i, o := range t.objects {
+			marks[i] = in.markOf(o)
+		}
+		s.marks(sheet, picture, marks)
+		below := image.Pt(at.X, picture.Max.Y+s.pad/3)
+		times := fmt.Sprintf("%s – %s", clock(t.clip.StartS), clock(t.clip.EndS))
+		s.bold.write(sheet, times, below, bright)
+		sure := fmt.Sprintf("%.0f%%", 100*t.clip.Confidence)
+		s.regular.write(sheet, sure, image.Pt(picture.Max.X-s.regular.width(sure), below.Y), dim)
+	}
+	file, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	if err := png.Encode(file, sheet.picture()); err != nil {
+		_ = file.Close() // the first error says more
+		return fmt.Errorf("artifact: contact sheet: %w", err)
+	}
+	return file.Close()
+}
+
+// newHead is the panel without its timeline.
+func newHead(in Input, s style, width int) canvas {
+	p := newPanel(in, s, width&^1, []span{{0, in.Evidence.DurationS}})
+	return p.still.rows(0, (p.bar.Min.Y-s.pad/3)&^1)
+}

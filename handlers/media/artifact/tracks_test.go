@@ -1,0 +1,149 @@
+package artifact
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/answer"
+)
+
+const interval = 0.5
+
+func boxAt(x float64) answer.Box { return answer.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6} }
+
+func evidence(frames ...answer.Frame) answer.Evidence {
+	return answer.Evidence{Terms: []string{"dog", "cat", "car"}, IntervalS: interval, DurationS: 10, Frames: frames}
+}
+
+func frame(at float64, seen ...answer.Detection) answer.Frame {
+	return answer.Frame{At: at, Detections: seen}
+}
+
+func input(ev answer.Evidence, classes ...string) Input {
+	return Input{Evidence: ev, Classes: classes, Calibration: answer.CPU(), Question: "Is there a dog?"}
+}
+
+func TestSightsAreThoseThatCount(t *testing.T) {
+	t.Parallel()
+	in := input(evidence(frame(0,
+		answer.Detection{Term: 0, Box: boxAt(.1), Score: .4},
+		answer.Detection{Term: 1, Box: boxAt(.1), Score: .9},                                 // the dog, read as a cat
+		answer.Detection{Term: 2, Box: boxAt(.5), Score: .9},                                 // not asked for
+		answer.Detection{Term: 0, Box: boxAt(.7), Score: .2},                                 // too weak
+		answer.Detection{Term: 0, Box: answer.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
+	)), "dog", "cat")
+	got := sightsOf(in)
+	require.Equal(t, [][]sight{{
+		{0, 1, boxAt(.1), .9},
+		{0, 0, answer.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, .5},
+	}}, got)
+}
+
+func TestTracksFollowObjects(t *testing.T) {
+	t.Parallel()
+	dog := func(x float64) answer.Detection { return answer.Detection{Box: boxAt(x), Score: .8} }
+	in := input(evidence(
+		frame(0, dog(.10), dog(.80)),
+		frame(.5, dog(.85), dog(.15)), // the order says nothing
+		frame(1, dog(.27)),            // moved by more than its width; the other one was missed
+		frame(1.5, dog(.9)),
+		frame(5, dog(.9)), // too long after it
+	), "dog")
+	tracks := tracksOf(sightsOf(in), interval)
+	var at [][]float64
+	for _, track := range tracks {
+		var times []float64
+		for _, s := range track.sights {
+			times = append(times, s.at)
+		}
+		at = append(at, times)
+	}
+	require.Equal(t, [][]float64{{0, .5, 1}, {0, .5, 1.5}, {5}}, at)
+}
+
+func TestBoxesMoveEvenly(t *testing.T) {
+	t.Parallel()
+	tr := &track{[]sight{{at: 1, box: boxAt(.1), score: .4}, {at: 1.5, box: boxAt(.3), score: .8}}}
+	for _, test := range []struct {
+		at    float64
+		seen  bool
+		x     float64
+		score float64
+	}{
+		{.7, false, .1, .4}, {.75, true, .1, .4}, {1, true, .1, .4}, {1.125, true, .15, .4}, {1.25, true, .2, .4}, {1.375, true, .25, .8},
+		{1.5, true, .3, .8}, {1.75, true, .3, .8}, {1.8, false, .3, .8},
+	} {
+		got, seen := tr.at(test.at, interval)
+		require.Equal(t, test.seen, seen, "at %v", test.at)
+		require.InDelta(t, test.x, got.box.X1, 1e-9, "at %v", test.at)
+		require.InDelta(t, test.x+.1, got.box.X2, 1e-9, "at %v", test.at)
+		require.Equal(t, test.score, got.score, "at %v", test.at)
+	}
+}
+
+func TestSpans(t *testing.T) {
+	t.Parallel()
+	clip := func(from, to float64) answer.Clip { return answer.Clip{StartS: from, EndS: to} }
+	for _, test := range []struct {
+		name      string
+		durationS float64
+		clips     []answer.Clip
+		want      []span
+	}{
+		{"a short video is whole", 600, []answer.Clip{clip(3, 4)}, []span{{0, 600}}},
+		{"a long one without clips has nothing to show", 601, nil, nil},
+		{"its clips with their surroundings", 7200, []answer.Clip{clip(1, 4), clip(100, 110), clip(7195, 7200)}, []span{{0, 6}, {98, 112}, {7193, 7200}}},
+		{"neighbours are one", 7200, []answer.Clip{clip(10, 14), clip(17, 20)}, []span{{8, 22}}},
+		{"what is too long is cut", 7200, []answer.Clip{clip(10, 700), clip(1000, 1001)}, []span{{8, 608}}},
+	} {
+		require.Equal(t, test.want, spansOf(test.durationS, test.clips), test.name)
+	}
+}
+
+func TestSpansAreBounded(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		duration := rapid.Float64Range(601, 20000).Draw(t, "duration")
+		var clips []answer.Clip
+		for from := 0.0; len(clips) < 60; {
+			from += rapid.Float64Range(0.1, 300).Draw(t, "from")
+			to := from + rapid.Float64Range(0.1, 300).Draw(t, "length")
+			if to > duration {
+				break
+			}
+			clips, from = append(clips, answer.Clip{StartS: from, EndS: to}), to
+		}
+		total, last := 0.0, 0.0
+		for _, s := range spansOf(duration, clips) {
+			if s.startS < last || s.endS < s.startS+leastS/2 || s.endS > duration {
+				t.Fatalf("span %v after %v in %v s", s, last, duration)
+			}
+			total, last = total+s.endS-s.startS, s.endS
+		}
+		if total > MaxOutputS+1e-6 {
+			t.Fatalf("%v s are shown", total)
+		}
+	})
+}
+
+func TestTilesAreTheSurestClips(t *testing.T) {
+	t.Parallel()
+	var frames []answer.Frame
+	in := input(answer.Evidence{}, "dog")
+	for i := range 20 {
+		at := float64(10 * i)
+		frames = append(frames,
+			frame(at, answer.Detection{Box: boxAt(.1), Score: .5}), frame(at+.5, answer.Detection{Box: boxAt(.2), Score: .5 + float64(i)/100}))
+		in.Result.Clips = append(in.Result.Clips, answer.Clip{StartS: at, EndS: at + 1, Confidence: float64(i%19) / 100})
+	}
+	in.Evidence = evidence(frames...)
+	tiles := tilesOf(in, sightsOf(in))
+	require.Len(t, tiles, MaxTiles)
+	for i, tile := range tiles {
+		require.Equal(t, 70+float64(10*i), tile.clip.StartS)
+		require.Equal(t, tile.clip.StartS+.5, tile.atS, "the better of the two samples")
+		require.Len(t, tile.objects, 1)
+	}
+}
