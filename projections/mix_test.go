@@ -324,7 +324,7 @@ func (c *client) complete(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7.3, 15)
+	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7.3, 15, nil)
 }
 
 func (c *client) fail(ctx context.Context) error {

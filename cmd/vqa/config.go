@@ -29,7 +29,8 @@ type config struct {
 	WorkerDir        string   `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
 	ReferenceDir     string   `env:"VQA_REFERENCE_DIR" help:"folder of what renders the contract at /docs; found beside the binary when empty"`
 
-	Demo bool `env:"VQA_DEMO" envDefault:"true" help:"whether demo videos are made and shown at /v1/demo-videos"`
+	Artifacts bool `env:"VQA_ARTIFACTS" envDefault:"true" help:"whether an annotated video and a contact sheet are made of each answer"`
+	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"whether demo videos are made and shown at /v1/demo-videos"`
 
 	EgressAllow  []string `env:"VQA_EGRESS_ALLOW" help:"extra host:port targets that may be fetched from, exact"`
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" help:"certificate authorities of the extra targets"`

@@ -54,6 +54,7 @@ func TestMainJob(t *testing.T) {
 			require.Len(t, clips, 1)
 			require.InDelta(t, 2, a.number("result.clips.0.start_s"), 0.6)
 			require.InDelta(t, 5, a.number("result.clips.0.end_s"), 0.6)
+			checkArtifacts(t, a)
 		}
 	}
 	unsupported := c.ask(t, videoID, "What is happening?", "Prefer", "wait=100")

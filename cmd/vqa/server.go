@@ -28,6 +28,7 @@ import (
 	"vqa/handlers/httpapi/reference"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media"
+	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/egress"
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
@@ -170,7 +171,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
-			Node: node, Log: s.log,
+			Node: node, Log: s.log, Renderer: s.studio(),
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})
@@ -188,6 +189,14 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
 	return nil
+}
+
+// studio draws what analyses find, unless the operator wants none of it.
+func (s *server) studio() jobs.Renderer {
+	if !s.config.Artifacts {
+		return nil
+	}
+	return &artifact.Studio{Objects: s.objects}
 }
 
 // handler is the HTTP edge.

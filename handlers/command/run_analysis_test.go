@@ -27,7 +27,7 @@ func TestRunOfAnAnalysis(t *testing.T) {
 	require.NoError(t, w.ReportProgress(t.Context(), r, analysis.Analyzing, 20))
 	require.Equal(t, 30, stateOf(w, analyses, r.AnalysisID).Percent)
 	before := len(w.history())
-	require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), 9.3, 19))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), 9.3, 19, nil))
 
 	recorded := w.history()[before:]
 	require.Equal(t, []string{"analysis.completed", "credit.settled", "video.analysis_closed"}, types(recorded))
@@ -65,7 +65,7 @@ func TestBillOfAnUnknownDuration(t *testing.T) {
 			w.intake.file.DurationMicros = nil
 			caller := w.account(test.balance)
 			r := w.claimed(caller, w.readyVideo(caller))
-			require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), test.decodedS, 3))
+			require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), test.decodedS, 3, nil))
 			usage := stateOf(w, analyses, r.AnalysisID).Usage
 			require.Equal(t, test.want, usage.BilledSeconds)
 			require.Equal(t, test.balance-test.want, *usage.BalanceAfter)
@@ -121,7 +121,7 @@ func TestCancelAnalysis(t *testing.T) {
 		w.requireUnchanged(func() {
 			_, err := w.CancelAnalysis(t.Context(), caller, r.AnalysisID)
 			requireFault(t, err, fault.AnalysisNotCancelable)
-			err = w.CompleteAnalysis(t.Context(), r, yes(), 9, 1)
+			err = w.CompleteAnalysis(t.Context(), r, yes(), 9, 1, nil)
 			require.True(t, IsStale(err), "%v", err)
 			require.ErrorContains(t, err, "already canceled", "the analysis says no, not the ledger")
 			err = w.FailAnalysis(t.Context(), Run{AccountID: r.AccountID, AnalysisID: r.AnalysisID, VideoID: r.VideoID}, lost)
@@ -150,13 +150,13 @@ func TestStaleAttempts(t *testing.T) {
 		require.True(t, IsStale(err), "%v", err)
 		err = w.ReportProgress(t.Context(), first, analysis.Rendering, 99)
 		require.True(t, IsStale(err), "%v", err)
-		err = w.CompleteAnalysis(t.Context(), first, yes(), 9, 1)
+		err = w.CompleteAnalysis(t.Context(), first, yes(), 9, 1, nil)
 		require.True(t, IsStale(err), "%v", err)
 		err = w.FailAnalysis(t.Context(), first, lost)
 		require.True(t, IsStale(err), "%v", err)
 	})
 	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).AvailableSeconds(), "a stale end moves no credits")
-	require.NoError(t, w.CompleteAnalysis(t.Context(), second, yes(), 9, 1))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), second, yes(), 9, 1, nil))
 	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).PostedSeconds)
 }
 
@@ -169,7 +169,7 @@ func TestRunOfNothing(t *testing.T) {
 		_, _, err := w.ClaimAnalysis(t.Context(), r, "w")
 		requireFault(t, err, fault.ResourceNotFound)
 		requireFault(t, w.ReportProgress(t.Context(), r, analysis.Preparing, 1), fault.ResourceNotFound)
-		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), r, yes(), 9, 1)))
+		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), r, yes(), 9, 1, nil)))
 		require.True(t, IsStale(w.FailAnalysis(t.Context(), r, lost)))
 	})
 }

@@ -181,7 +181,7 @@ func (s *sim) workOperation() operation {
 			o.leaves = []string{leavesForFree}
 		}
 		report = func(ctx context.Context, svc *Service, r Run) error {
-			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19)
+			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19, nil)
 		}
 	default:
 		o.name, o.leaves = "fail", []string{leavesFailed}

@@ -29,8 +29,10 @@ type Analyzer struct {
 	Engine      gpu.Engine
 	Vocabulary  query.Vocabulary
 	Calibration answer.Calibration
-	Node        string
-	Log         *slog.Logger
+	// Renderer draws what was found; nil draws nothing.
+	Renderer Renderer
+	Node     string
+	Log      *slog.Logger
 
 	turns turns
 }
@@ -53,16 +55,19 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	}
 	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
 	started := time.Now()
+	var artifacts *analysis.Artifacts
 	seen, err := z.look(ctx, run, a, v)
 	if err == nil {
 		result := answer.Decide(a.Query, seen.Evidence, z.Calibration)
-		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames))
+		artifacts = z.render(ctx, log, run, a, v, seen.Evidence, result)
+		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), artifacts)
 	}
 	switch {
 	case err == nil:
 		log.Info("analysis completed", "frames", len(seen.Frames), "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	case command.IsStale(err):
+		z.discard(ctx, log, artifacts)
 		log.Info("analysis ended without this attempt")
 		return nil
 	case ctx.Err() != nil:

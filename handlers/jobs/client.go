@@ -58,6 +58,14 @@ type removeArgs struct {
 // Kind implements river.JobArgs.
 func (removeArgs) Kind() string { return "remove_object" }
 
+// removeArtifactsArgs names a video whose artifacts nobody needs any more.
+type removeArtifactsArgs struct {
+	VideoID string `json:"video_id"`
+}
+
+// Kind implements river.JobArgs.
+func (removeArtifactsArgs) Kind() string { return "remove_artifacts" }
+
 // Client enqueues jobs and, once started, works them.
 type Client struct{ river *river.Client[pgx.Tx] }
 
@@ -70,7 +78,7 @@ type Options struct {
 	Analyses int
 	Analyzer *Analyzer
 	Fetcher  *Fetcher
-	Objects  Remover
+	Objects  Cleaner
 	Log      *slog.Logger
 }
 
@@ -85,6 +93,9 @@ func New(o Options) (*Client, error) {
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[removeArgs]) error {
 		return o.Objects.Delete(ctx, job.Args.Key)
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[removeArtifactsArgs]) error {
+		return o.Objects.DeleteArtifacts(ctx, job.Args.VideoID)
 	}))
 	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{
 		ID:                o.Node,
@@ -152,5 +163,12 @@ func (c *Client) RemoveSurvey(ctx context.Context, videoID string) error {
 // RemoveObject enqueues the removal of an object; River retries it for days.
 func (c *Client) RemoveObject(ctx context.Context, key string) error {
 	_, err := c.river.Insert(ctx, removeArgs{Key: key}, &river.InsertOpts{Queue: queueVideos, UniqueOpts: river.UniqueOpts{ByArgs: true}})
+	return err
+}
+
+// RemoveArtifacts enqueues the removal of what was drawn of a video; River retries it for
+// days.
+func (c *Client) RemoveArtifacts(ctx context.Context, videoID string) error {
+	_, err := c.river.Insert(ctx, removeArtifactsArgs{VideoID: videoID}, &river.InsertOpts{Queue: queueVideos, UniqueOpts: river.UniqueOpts{ByArgs: true}})
 	return err
 }

@@ -26,6 +26,13 @@ type Remover interface {
 	Delete(ctx context.Context, key string) error
 }
 
+// Cleaner removes what belongs to a video that is gone.
+type Cleaner interface {
+	Remover
+	// DeleteArtifacts removes what was drawn of a video; of none it is no error.
+	DeleteArtifacts(ctx context.Context, videoID string) error
+}
+
 // Fetcher runs attempts at fetching videos.
 type Fetcher struct {
 	Commands *command.Service

@@ -18,6 +18,7 @@ type Jobs interface {
 	Fetch(ctx context.Context, fetch command.Fetch) error
 	RemoveObject(ctx context.Context, key string) error
 	RemoveSurvey(ctx context.Context, videoID string) error
+	RemoveArtifacts(ctx context.Context, videoID string) error
 }
 
 // Reactor starts the jobs that events call for.
@@ -45,6 +46,9 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			return nil
 		}
 		if err := r.Jobs.RemoveSurvey(ctx, e.VideoID); err != nil {
+			return err
+		}
+		if err := r.Jobs.RemoveArtifacts(ctx, e.VideoID); err != nil {
 			return err
 		}
 		return r.Jobs.RemoveObject(ctx, e.ObjectKey)
