@@ -56,7 +56,7 @@ func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, p
 	}
 	list := api.AnalysisList{Object: api.AnalysisListObjectList, Data: make([]api.Analysis, len(analyses)), HasMore: more}
 	for i, a := range analyses {
-		list.Data[i] = s.renderAnalysis(a)
+		list.Data[i] = s.renderAnalysis(ctx, a)
 	}
 	return list, nil
 }
@@ -99,10 +99,10 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	// A test key is answered at once; a live one says with Prefer that it would wait.
 	if a.Status.Terminal() && (wait > 0 || !x.caller.Livemode) {
 		var out api.AnalysisOrPreview
-		err := out.FromAnalysis(s.renderAnalysis(a))
+		err := out.FromAnalysis(s.renderAnalysis(ctx, a))
 		return api.CreateAnalysis200JSONResponse(out), err
 	}
-	return api.CreateAnalysis202JSONResponse(s.renderAnalysis(a)), nil
+	return api.CreateAnalysis202JSONResponse(s.renderAnalysis(ctx, a)), nil
 }
 
 // createAnalysis makes the command of a checked body.
@@ -161,7 +161,7 @@ func (s *server) RerunAnalysis(ctx context.Context, r api.RerunAnalysisRequestOb
 	if err != nil {
 		return nil, err
 	}
-	return api.RerunAnalysis202JSONResponse(s.renderAnalysis(s.readBack(ctx, x, created))), nil
+	return api.RerunAnalysis202JSONResponse(s.renderAnalysis(ctx, s.readBack(ctx, x, created))), nil
 }
 
 // readBack reads a created analysis with its place in the queue. It is created whatever
@@ -184,7 +184,7 @@ func (s *server) GetAnalysis(ctx context.Context, r api.GetAnalysisRequestObject
 	if err != nil {
 		return nil, err
 	}
-	return api.GetAnalysis200JSONResponse(s.renderAnalysis(a)), nil
+	return api.GetAnalysis200JSONResponse(s.renderAnalysis(ctx, a)), nil
 }
 
 // CancelAnalysis answers POST /v1/analyses/{id}/cancel.
@@ -196,7 +196,7 @@ func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequest
 	if err != nil {
 		return nil, err
 	}
-	return api.CancelAnalysis200JSONResponse(s.renderAnalysis(resources.Analysis{State: a})), nil
+	return api.CancelAnalysis200JSONResponse(s.renderAnalysis(ctx, resources.Analysis{State: a})), nil
 }
 
 // ownAnalysis reads an analysis of the caller. A malformed id reads as unknown. Whatever

@@ -36,7 +36,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 		Analyses: make([]api.Analysis, len(batch.Analyses)), Pricing: s.batchPricing(estimates(batch)),
 	}
 	for i, a := range s.readBatch(ctx, x, batch) {
-		out.Analyses[i] = s.renderAnalysis(a)
+		out.Analyses[i] = s.renderAnalysis(ctx, a)
 	}
 	return api.CreateAnalysisBatch202JSONResponse(out), nil
 }
@@ -119,7 +119,7 @@ func (s *server) recreateBatch(ctx context.Context, x *exchange, batchID string)
 	}
 	costs := make([]*int64, len(list))
 	for i, a := range list {
-		out.Analyses[i] = s.renderAnalysis(a)
+		out.Analyses[i] = s.renderAnalysis(ctx, a)
 		// What was held is the estimate, unless the length of the video is not known.
 		if known || a.HeldSeconds == 0 {
 			costs[i] = new(a.HeldSeconds)

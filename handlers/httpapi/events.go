@@ -70,7 +70,7 @@ func (s *server) renderEvent(ctx context.Context, e public.Event) (api.Event, er
 		}
 		resource = v
 	case e.Analysis != nil:
-		resource = s.renderAnalysis(resources.Analysis{State: *e.Analysis})
+		resource = s.renderAnalysis(ctx, resources.Analysis{State: *e.Analysis})
 	default:
 		return out, fmt.Errorf("event %s has no resource", e.ID)
 	}

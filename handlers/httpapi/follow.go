@@ -123,7 +123,7 @@ func (st analysisStream) VisitStreamAnalysisResponse(w http.ResponseWriter) erro
 				_, err := w.Write([]byte(": still here\n\n"))
 				return flushed(control, err)
 			}
-			data, err := json.Marshal(st.server.renderAnalysis(a))
+			data, err := json.Marshal(st.server.renderAnalysis(st.ctx, a))
 			if err != nil {
 				return err
 			}

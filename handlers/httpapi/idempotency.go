@@ -110,7 +110,7 @@ func (s *server) recreateAnalysis(ctx context.Context, x *exchange, analysisID s
 	if !a.Livemode && x.operation.id == "createAnalysis" {
 		status = http.StatusOK
 	}
-	return status, s.renderAnalysis(a), nil
+	return status, s.renderAnalysis(ctx, a), nil
 }
 
 // recreate renders the response of a request whose program ended, or has not yet come,

@@ -15,9 +15,11 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/credit"
+	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/objects"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
@@ -109,8 +111,8 @@ func (s *server) renderMedia(ctx context.Context, v video.State) (*api.SignedMed
 	return &api.SignedMedia{Url: signed.URL, ExpiresAt: stamp(signed.ExpiresAt)}, nil
 }
 
-// renderAnalysis makes the resource of an analysis.
-func (s *server) renderAnalysis(a resources.Analysis) api.Analysis {
+// renderAnalysis makes the resource of an analysis, with URLs signed for this read.
+func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.Analysis {
 	out := api.Analysis{
 		Id: a.ID, Object: api.AnalysisObjectAnalysis, Livemode: a.Livemode, Origin: api.AnalysisOrigin(a.Origin),
 		Status: api.AnalysisStatus(a.Status), VideoId: a.VideoID, Prompt: a.Prompt, Query: a.Query, Model: a.Model,
@@ -137,10 +139,49 @@ func (s *server) renderAnalysis(a resources.Analysis) api.Analysis {
 		}
 		out.MeteringRule = new(api.PerSecond)
 	}
+	out.Artifacts = s.renderArtifacts(ctx, a.State)
 	if a.Status == analysis.FailedStatus {
 		out.RerunEligible = new(a.RerunEligible())
 	}
 	return out
+}
+
+// renderArtifacts signs what was drawn of an analysis, unless it went with its video. A
+// reader who cannot have it has the answer all the same.
+func (s *server) renderArtifacts(ctx context.Context, a analysis.State) *api.Artifacts {
+	if a.Artifacts == nil {
+		return nil
+	}
+	tenant := resources.Tenant{AccountID: a.AccountID, Livemode: a.Livemode}
+	_, err := s.Resources.Video(ctx, tenant, a.VideoID)
+	if fault.Has(err, fault.ResourceNotFound) {
+		return nil
+	}
+	var out *api.Artifacts
+	if err == nil {
+		out, err = s.signArtifacts(ctx, *a.Artifacts)
+	}
+	if err != nil {
+		s.Log.WarnContext(ctx, "artifacts not signed", "analysis_id", a.ID, "error", err.Error())
+	}
+	return out
+}
+
+func (s *server) signArtifacts(ctx context.Context, a analysis.Artifacts) (*api.Artifacts, error) {
+	signed, err := s.Objects.DownloadURL(ctx, a.VideoKey, "annotated.mp4", artifact.VideoType, objects.SignedURLLife)
+	if err != nil {
+		return nil, err
+	}
+	out := &api.Artifacts{AnnotatedVideoUrl: signed.URL, ExpiresAt: stamp(signed.ExpiresAt)}
+	if a.SheetKey == "" {
+		return out, nil
+	}
+	sheet, err := s.Objects.DownloadURL(ctx, a.SheetKey, "contact-sheet.png", artifact.SheetType, objects.SignedURLLife)
+	if err != nil {
+		return nil, err
+	}
+	out.ContactSheetUrl = &sheet.URL
+	return out, nil
 }
 
 // renderResult makes the wire form of a result; the page of a refusal gets the address

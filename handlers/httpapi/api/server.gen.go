@@ -1736,8 +1736,11 @@ type ApiKeyListObject string
 
 // Artifacts defines model for Artifacts.
 type Artifacts struct {
-	AnnotatedVideoUrl string    `json:"annotated_video_url"`
-	ExpiresAt         time.Time `json:"expires_at"`
+	AnnotatedVideoUrl string `json:"annotated_video_url"`
+
+	// ContactSheetUrl A PNG with the best picture of each clip, at most 12. Null without clips.
+	ContactSheetUrl *string   `json:"contact_sheet_url,omitempty"`
+	ExpiresAt       time.Time `json:"expires_at"`
 }
 
 // BatchPricing defines model for BatchPricing.

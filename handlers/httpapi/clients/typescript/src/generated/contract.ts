@@ -1830,6 +1830,11 @@ export interface components {
         Artifacts: {
             /** Format: uri */
             annotated_video_url: string;
+            /**
+             * Format: uri
+             * @description A PNG with the best picture of each clip, at most 12. Null without clips.
+             */
+            contact_sheet_url?: string | null;
             /** Format: date-time */
             expires_at: string;
         };
