@@ -32,7 +32,7 @@
 //	posture    the joints: heights of hips and knees by the  shoulders or hips are not
 //	           torso, a wrist above its elbow and shoulder   seen, or the legs are cut off
 //	gait       the way of the box through the samples, in    it shows in no neighbouring
-//	           its heights a second                          sample
+//	           its heights a second                          sample, or is frozen
 //	time       the frames that are looked at                 never; none: nothing_detected
 //
 // A compound of all asks for its subjects in the same frames: the least of their scores

@@ -116,14 +116,15 @@ func (f finding) least() int {
 	return q.Value
 }
 
-// believed is the score of the kth instance in sample i, 0 where a rival class holds
-// its place.
-func (f finding) believed(i, k int, cal Calibration) float64 {
+// believed is the score in sample i of the last of the instances that must be seen, 0
+// where a rival class holds their place.
+func (f finding) believed(i int, cal Calibration) float64 {
 	for _, r := range f.runs {
 		if r.outvoted && i >= r.first && i <= r.last {
 			return 0
 		}
 	}
+	k := f.least()
 	score := f.samples[i].nth(k)
 	if k > 1 {
 		score = max(0, score-cal.Further)

@@ -221,3 +221,15 @@ func TestSegment(t *testing.T) {
 	require.Equal(t, [2]float64{4.75, 7}, clip("Is there a dog in the first 7 seconds?"))
 	require.Equal(t, [2]float64{6, 10}, clip("Is there a dog after 0:06?"))
 }
+
+func TestClipsOfANumberShowThatMany(t *testing.T) {
+	t.Parallel()
+	one, two := thing{term: "dog", score: .8, box: at(.2, .5)}, thing{term: "dog", score: .8, box: at(.8, .5)}
+	frames := append(still(4, one), still(4, one, two)...)
+	r := scene("When are there two dogs?", frames...)
+	require.Equal(t, answer.Yes, r.Answer)
+	require.Len(t, r.Clips, 1)
+	require.Equal(t, [2]float64{1.75, 4}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS})
+	r = scene("Are there two dogs and a cat?", append(frames, still(4, one, two, thing{term: "cat", score: .8, box: at(.5, .5)})...)...)
+	require.Equal(t, [2]float64{3.75, 6}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS})
+}

@@ -1,6 +1,10 @@
 package answer
 
-import "vqa/domain/query"
+import (
+	"math"
+
+	"vqa/domain/query"
+)
 
 // combined is the verdict over all subjects, and where it shows.
 type combined struct {
@@ -16,11 +20,8 @@ type combined struct {
 // number, must be so throughout.
 func combine(findings []finding, operator query.Operator, cal Calibration, intervalS float64) combined {
 	if len(findings) == 1 {
-		f := findings[0]
-		c := combined{verdict: f.verdict(cal), samples: f.samples}
-		if f.least() > 0 {
-			c.shown = f.trusted
-		}
+		c := combined{verdict: findings[0].verdict(cal)}
+		c.show(findings, math.Min, cal, intervalS)
 		return c
 	}
 	verdicts := make([]verdict, len(findings))
@@ -52,27 +53,18 @@ func combineAll(findings []finding, verdicts []verdict, cal Calibration, interva
 	if open != "" {
 		return combined{verdict: undecided(open)}
 	}
-	var together finding
-	samples, apart := overlay(findings, cal, func(a, b float64) float64 { return min(a, b) })
-	if samples == nil || apart < 2 {
-		// At most one of them is to be seen; the rest is to be absent.
-		c := combined{verdict: verdict{answer: Yes, confidence: yes}}
-		for _, f := range findings {
-			if f.least() > 0 {
-				c.samples, c.shown = f.samples, f.trusted
-			}
-		}
-		return c
-	}
-	together.settle(samples, Evidence{IntervalS: intervalS}, cal)
+	c := combined{verdict: verdict{answer: Yes, confidence: yes}}
+	together := c.show(findings, math.Min, cal, intervalS)
 	switch {
+	case together.samples == nil: // all are to be absent
 	case len(together.trusted) > 0:
-		c := combined{verdict: verdict{answer: Yes, confidence: min(yes, together.visible)}, samples: samples, shown: together.trusted}
-		return c
+		c.confidence = min(yes, together.visible)
 	case together.visible >= cal.Probability(cal.Threshold):
 		return combined{verdict: undecided(query.LowConfidence)}
+	default:
+		return combined{verdict: verdict{answer: No, confidence: 1 - together.visible}}
 	}
-	return combined{verdict: verdict{answer: No, confidence: 1 - together.visible}}
+	return c
 }
 
 func combineAny(findings []finding, verdicts []verdict, cal Calibration, intervalS float64) combined {
@@ -93,12 +85,7 @@ func combineAny(findings []finding, verdicts []verdict, cal Calibration, interva
 	switch {
 	case yes > 0:
 		c := combined{verdict: verdict{answer: Yes, confidence: yes}}
-		var shown finding
-		c.samples, _ = overlay(met, cal, func(a, b float64) float64 { return max(a, b) })
-		if c.samples != nil {
-			shown.settle(c.samples, Evidence{IntervalS: intervalS}, cal)
-			c.shown = shown.trusted
-		}
+		c.show(met, math.Max, cal, intervalS)
 		return c
 	case open != "":
 		return combined{verdict: undecided(open)}
@@ -106,27 +93,36 @@ func combineAny(findings []finding, verdicts []verdict, cal Calibration, interva
 	return combined{verdict: verdict{answer: No, confidence: no}}
 }
 
-// overlay lays the findings that are to be seen over each other, sample by sample, and
-// counts them; nil when there is none.
-func overlay(findings []finding, cal Calibration, join func(a, b float64) float64) (samples []sample, n int) {
+// show finds the parts of the video in which the findings that are to be seen are seen
+// together, or any of them, as join says. It returns what it concludes from that.
+func (c *combined) show(findings []finding, join func(a, b float64) float64, cal Calibration, intervalS float64) finding {
+	var visible []finding
 	for _, f := range findings {
-		k := f.least()
-		if k == 0 {
-			continue
-		}
-		n++
-		if samples == nil {
-			samples = make([]sample, len(f.samples))
-			for i, s := range f.samples {
-				score := f.believed(i, k, cal)
-				samples[i] = sample{at: s.at, scores: []float64{score}, raw: score}
-			}
-			continue
-		}
-		for i := range f.samples {
-			score := join(samples[i].scores[0], f.believed(i, k, cal))
-			samples[i].scores[0], samples[i].raw = score, score
+		if f.least() > 0 && f.known {
+			visible = append(visible, f)
 		}
 	}
-	return samples, n
+	if len(visible) == 0 {
+		return finding{}
+	}
+	together := visible[0]
+	if len(visible) > 1 || together.least() > 1 {
+		together = finding{}
+		together.settle(overlay(visible, join, cal), Evidence{IntervalS: intervalS}, cal)
+	}
+	c.samples, c.shown = together.samples, together.trusted
+	return together
+}
+
+// overlay lays findings over each other, sample by sample.
+func overlay(findings []finding, join func(a, b float64) float64, cal Calibration) []sample {
+	samples := make([]sample, len(findings[0].samples))
+	for i := range samples {
+		score := findings[0].believed(i, cal)
+		for _, f := range findings[1:] {
+			score = join(score, f.believed(i, cal))
+		}
+		samples[i] = sample{at: findings[0].samples[i].at, scores: []float64{score}, raw: score}
+	}
+	return samples
 }

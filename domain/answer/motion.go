@@ -24,6 +24,9 @@ const (
 	reach = 2.5
 	// resize is by which factor its height may change meanwhile.
 	resize = 1.8
+	// frozen is the speed under which not even the noise of a camera shows, in heights
+	// a second.
+	frozen = .001
 	// paceSamples is how far to either side the pace looks, in samples.
 	paceSamples = 2
 )
@@ -152,11 +155,11 @@ var (
 
 // moving judges by the way of the box. A camera that moves moves everything; what it
 // follows stands still. What shows in no neighbouring sample, and scores over threshold,
-// is untold.
+// is untold, and so is what does not move at all: a still picture of a runner.
 func moving(g query.Gait, threshold float64) fitsOf {
 	return each(func(o object) fitness {
 		switch m := o.motion; {
-		case !m.known:
+		case !m.known || m.speed < frozen:
 			return fitness{Probability: .05, Untold: o.Score >= threshold}
 		case g == query.Running:
 			return fitness{Probability: interpolate(runningCurve, m.speed)}

@@ -173,11 +173,13 @@ func (b body) lean() float64 {
 	return math.Abs(x) / max(math.Abs(y), 1e-6)
 }
 
-// hanging: a straight arm reaches below the hips, which no seat leaves room for.
+// hanging: a straight arm reaches below the hips, which no seat leaves room for. An arm
+// on a table is bent: its lower half looks short.
 func (b body) hanging(hips float64) bool {
 	for _, side := range [][3]int{{leftShoulder, leftElbow, leftWrist}, {rightShoulder, rightElbow, rightWrist}} {
 		shoulder, elbow, wrist := b.joints[side[0]], b.joints[side[1]], b.joints[side[2]]
-		if b.seen(side[0], side[1], side[2]) && wrist.Y > hips && wrist.Y > elbow.Y && elbow.Y > shoulder.Y {
+		if b.seen(side[0], side[1], side[2]) && wrist.Y > hips &&
+			elbow.Y > shoulder.Y && wrist.Y-elbow.Y > .7*(elbow.Y-shoulder.Y) {
 			return true
 		}
 	}

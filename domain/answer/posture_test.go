@@ -69,6 +69,12 @@ var (
 	}
 )
 
+// cutOff is a stander whose legs are outside of the frame.
+var cutOff = figure{
+	shoulder: [2]float64{.4, .3}, elbow: [2]float64{.4, .58}, wrist: [2]float64{.4, .86},
+	hip: [2]float64{.5, .8}, knee: [2]float64{.5, 1}, ankle: [2]float64{.5, 1},
+}
+
 func waver() figure {
 	f := stander
 	f.other = &[3][2]float64{{.55, .2}, {.7, .25}, {.7, .05}}
@@ -79,6 +85,8 @@ func TestPosture(t *testing.T) {
 	t.Parallel()
 	stands, sits, lies := still(6, stander.in(tall)), still(6, sitter.in(tall)), still(6, lier.in(wide))
 	desk, waves := still(6, deskSitter.in(tall)), still(6, waver().in(tall))
+	rests := deskSitter // with the hands on the table, over the hips in the picture
+	rests.hip, rests.elbow, rests.wrist = [2]float64{.5, .85}, [2]float64{.5, .8}, [2]float64{.5, .95}
 	bust := deskSitter
 	cut := still(6, bust.in(answer.Box{X1: .3, Y1: .3, X2: .7, Y2: 1})) // by the frame
 	check(t, []ask{
@@ -89,6 +97,8 @@ func TestPosture(t *testing.T) {
 		{"Is a person sitting?", answer.Yes, sits},
 		{"Is a person standing?", answer.No, sits},
 		{"Is a person sitting?", answer.Yes, desk},
+		{"Is a person standing?", answer.No, still(6, rests.in(tall))},
+		{"Is a person standing?", answer.Yes, still(6, cutOff.in(answer.Box{X1: .3, Y1: .3, X2: .7, Y2: 1}))},
 		{"Is a person lying?", answer.Yes, lies},
 		{"Is a person standing?", answer.No, lies},
 		{"Is someone raising a hand?", answer.Yes, waves},

@@ -31,6 +31,9 @@ func TestRelations(t *testing.T) {
 		{"Is a person riding a horse?", answer.No, still(6, rider)},
 		{"Is there a person on a horse?", answer.Yes, still(6, horse, rider)},
 		{"Is there a horse on a person?", answer.No, still(6, horse, rider)},
+		{"Is there a cup on the table?", answer.Yes, still(6,
+			thing{term: "dining table", score: .8, box: answer.Box{X1: .1, Y1: .3, X2: .9, Y2: .9}},
+			thing{term: "cup", score: .8, box: answer.Box{X1: .4, Y1: .7, X2: .45, Y2: .8}})},
 		{"Is there a dog next to a unicorn?", answer.Indeterminate, together},
 		{"Is there a dog next to a dog?", answer.No, alone},
 	})
