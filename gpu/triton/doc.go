@@ -21,4 +21,6 @@
 // requirements.txt; they need no GPU and fetch no weights. serve.py is tested as a whole,
 // with the clients of package oip; model.py with a stand-in for Triton's Python module,
 // so that config.pbtxt and the images are yet to be tried on a machine with a GPU.
+//
+// BenchmarkServed measures what a client gets out of serve.py against the model alone.
 package triton

@@ -28,7 +28,7 @@ import (
 const loadTime = 2 * time.Minute
 
 // python is the interpreter with the packages of requirements.txt.
-func python(t *testing.T) string {
+func python(t testing.TB) string {
 	t.Helper()
 	path, asked := os.LookupEnv("VQA_TRITON_PYTHON")
 	if !asked {
@@ -45,7 +45,7 @@ func python(t *testing.T) string {
 }
 
 // command is a Python program of this folder, with no network to fetch weights from.
-func command(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
+func command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, python(t), args...)
 	cmd.Env = append(os.Environ(), "HF_HUB_OFFLINE=1", "PYTHONDONTWRITEBYTECODE=1", "OMP_NUM_THREADS=1")
@@ -53,7 +53,7 @@ func command(ctx context.Context, t *testing.T, args ...string) *exec.Cmd {
 }
 
 // tiny makes a folder of random weights.
-func tiny(t *testing.T) string {
+func tiny(t testing.TB) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "tiny")
 	out, err := command(t.Context(), t, "testdata/tiny.py", folder).CombinedOutput()
@@ -70,7 +70,7 @@ func TestDetector(t *testing.T) {
 	require.Contains(t, string(out), "\nOK", "tests ran")
 }
 
-func freePort(t *testing.T) string {
+func freePort(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -80,12 +80,18 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// serve starts serve.py and returns its address over HTTP and gRPC.
+// serve starts serve.py on random weights, on the processor, and returns its address over
+// HTTP and gRPC. Every score is reported.
 func serve(t *testing.T) (httpURL, grpcURL string) {
 	t.Helper()
+	return serveWeights(t, tiny(t), "--device", "cpu", "--threshold", "0")
+}
+
+func serveWeights(t testing.TB, source string, args ...string) (httpURL, grpcURL string) {
+	t.Helper()
 	httpPort, grpcPort := freePort(t), freePort(t)
-	cmd := command(context.Background(), t, "serve.py", "--source", tiny(t), "--device", "cpu", "--threshold", "0",
-		"--http_port", httpPort, "--grpc_port", grpcPort)
+	args = append([]string{"serve.py", "--source", source, "--http_port", httpPort, "--grpc_port", grpcPort}, args...)
+	cmd := command(context.Background(), t, args...)
 	var log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &log, &log
 	require.NoError(t, cmd.Start())
@@ -100,7 +106,7 @@ func serve(t *testing.T) (httpURL, grpcURL string) {
 	return "http://127.0.0.1:" + httpPort, "grpc://127.0.0.1:" + grpcPort
 }
 
-func picture(t *testing.T, width, height int) []byte {
+func picture(t testing.TB, width, height int) []byte {
 	t.Helper()
 	img := image.NewRGBA(image.Rect(0, 0, width, height))
 	for y := range height {
@@ -114,7 +120,7 @@ func picture(t *testing.T, width, height int) []byte {
 }
 
 // awaitReady returns when the engine is ready.
-func awaitReady(t *testing.T, engine gpu.Engine) {
+func awaitReady(t testing.TB, engine gpu.Engine) {
 	t.Helper()
 	deadline := time.Now().Add(loadTime)
 	for engine.Ready(t.Context()) != nil {
