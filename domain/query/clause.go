@@ -2,7 +2,7 @@ package query
 
 import "slices"
 
-var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up count_the_number_of count_number_of count_the_total_number_of count_all_of count_all count what_is_the_number_of
+var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up determine_the_number_of determine_how_many report_how_many estimate_how_many count_the_number_of count_number_of count_the_total_number_of count_all_of count_all count what_is_the_number_of
 	what_is_the_total_number_of what_is_the_count_of the_number_of number_of total_number_of the_total_number_of
 	the_count_of count_of what_number_of give_me_the_number_of give_me_the_count_of give_me_a_count_of give_the_number_of
 	report_the_number_of provide_the_number_of state_the_number_of the_amount_of the_quantity_of amount_of quantity_of

@@ -103,7 +103,7 @@ func clean(ts words) words {
 var rewrites = map[string]string{
 	"hand in the air": "hand up", "hands in the air": "hands up", "arm in the air": "arm up", "arms in the air": "arms up",
 	"side by side with": "next to", "accompanied by": "with", "dressed in": "wearing", "clothed in": "wearing",
-	"in the company of": "with", "a lot of": "many", "lots of": "many", "loads of": "many", "plenty of": "many",
+	"in the company of": "with", "presence of": "", "the presence of": "", "looking for": "see", "have you seen": "is there", "a lot of": "many", "lots of": "many", "loads of": "many", "plenty of": "many",
 	"the color of": "", "the colour of": "", "in color": "", "in colour": "", "colored in": "", "coloured in": "",
 	"a number of": "multiple", "in front of the camera": "",
 	"from left to right": "rightwards", "from right to left": "leftwards",

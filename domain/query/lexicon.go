@@ -64,12 +64,12 @@ var settings = set(`room classroom kitchen office park street road highway yard 
 
 var mediaModifiers = set("whole entire uploaded given attached provided same video camera full")
 
-var mediaVerbs = set(`contain contains containing show shows showing include includes including have has having feature
+var mediaVerbs = set(`contain contains containing show shows showing include includes including have has having feature got
 	features featuring depict depicts depicting display displays`)
 
 // seeing verbs ask for presence: "can you see a dog".
 var seeing = set(`see spot find detect notice observe locate recognize recognise identify look_for search_for show
-	show_me get make_out point_out find_me seeing watch_for look_out_for find_out_about`)
+	show_me get make_out point_out seen find_all find_any detect_all detect_any locate_all show_all spot_any check_for scan_for hunt_for find_me seeing watch_for look_out_for find_out_about`)
 
 // noise is dropped wherever it stands: the question is the same without it.
 var noise = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
@@ -91,7 +91,8 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	question my_question_is quick_question the_question_is i_have_a_question detect
 	in_this_video in_the_video in_this_clip in_the_clip in_the_footage in_this_footage at_any_point at_any_time
 	in_this_scene in_the_scene in_that_video by_any_chance if whether that , kindly hey_there dear_assistant dear_sir good_morning
-	good_afternoon hello_there hi_there be_so_kind_as_to do_me_a_favor_and help_me i_just_want_to_know i_just_wanted_to_know
+	good_afternoon hello_there hi_there be_so_kind_as_to do_me_a_favor_and help_me i_think i_believe i_suppose we_want_to_know confirm_the_presence_of detect_the_presence_of check_the_presence_of
+	check_for_the_presence_of verify_the_presence_of i_just_want_to_know i_just_wanted_to_know
 	i_wanted_to_know i_was_wondering i_am_asking we_need_to_know we_would_like_to_know i_am_interested_in_knowing
 	would_it_be_possible_to is_it_possible_to are_you_able_to can_you_please could_you_please
 	would_you_be_able_to would_you_kindly mind_telling_me do_you_mind_telling_me would_you_mind_telling_me
@@ -115,7 +116,7 @@ var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_
 // "see a dog".
 var guarded = set("see check detect look verify confirm determine say find_out tell answer report assess establish make_sure double_check")
 
-var joints = set("if whether that")
+var joints = set("if whether that there how")
 
 var actionForms = table(`
 	running: run runs ran jog jogs jogging jogged sprint sprints sprinting sprinted

@@ -1,10 +1,13 @@
 package query_test
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"vqa/domain/query"
@@ -112,5 +115,31 @@ func TestKnownWordsAreNotMended(t *testing.T) {
 	q := query.Compile("Is there a Bicycel?")
 	if len(q.Subjects) == 1 && q.Subjects[0].Term == "bicycle" {
 		t.Errorf("a name is mended: %+v", q.Subjects)
+	}
+}
+
+// TestNoWordIsDropped: a word that no list knows, put anywhere into a question that is
+// understood, is in the query or makes it open_ended.
+func TestNoWordIsDropped(t *testing.T) {
+	t.Parallel()
+	const strange = "blorp"
+	for _, golden := range corpus(t) {
+		if golden.PromptIntent == query.OpenEnded {
+			continue
+		}
+		words := strings.Fields(*golden.OriginalPrompt)
+		for i := range len(words) + 1 {
+			prompt := strings.Join(slices.Concat(words[:i], []string{strange}, words[i:]), " ")
+			q := query.Compile(prompt)
+			if q.PromptIntent == query.OpenEnded {
+				continue
+			}
+			q.OriginalPrompt = nil
+			raw, err := json.Marshal(q)
+			require.NoError(t, err)
+			if !strings.Contains(string(raw), strange) {
+				t.Errorf("%q drops a word: %s", prompt, raw)
+			}
+		}
 	}
 }

@@ -22,26 +22,6 @@ var amounts = set("many few lots loads plenty enough")
 
 var persons = set("anyone anybody someone somebody he she him they them")
 
-// knownNouns is the compiler's own list of nouns: it tells "fluffy dog" (a dog) from
-// "fire hydrant". It says nothing about what a model can assess.
-var knownNouns = func() map[string]bool {
-	out := map[string]bool{}
-	for _, w := range coco.words {
-		out[w] = true
-	}
-	for w := range set(`door window house tree building road street sky cloud river lake sea beach grass mountain box ball
-		shirt hat shoe helmet glove rope wall floor roof sign light lamp candle fire water smoke flag fence gate bridge
-		robot machine engine wheel tire tyre drone camera pen pencil paper card coin key money gun weapon sword stick
-		rabbit bunny squirrel fox wolf lion tiger monkey goat pig chicken duck goose fish shark whale dolphin snake frog
-		turtle spider bee butterfly crowd team player driver police_officer police_car fire_truck worker soldier doctor
-		shopping_cart swimming_pool washing_machine running_shoe parking_lot parking_space license_plate stuffed_animal
-		traffic_cone speed_limit_sign street_light stop_watch unicorn ladder barrel bucket basket tent swing slide_board
-		pedestrian_crossing zebra_crossing german_shepherd golden_retriever polar_bear tennis_player football_player soccer_player sewing_machine dining_room living_room vending_machine rocking_chair`) {
-		out[w] = true
-	}
-	return out
-}()
-
 // nouns reads one or more noun phrases joined by conjunctions and returns the index
 // behind them. helper says that a bare verb may follow: "does the dog run".
 func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
@@ -79,10 +59,10 @@ func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
 		}
 		last := len(p.subjects) - 1
 		switch {
-		case was && ts.at(i) == "but":
+		case was && p.negated && op == All && (ts.at(i) == "but" || ts.at(j) == "a" || ts.at(j) == "an"):
 			// "no cat but a dog"
 			p.subjects[first].Quantity, p.negated = &Quantity{Op: Equal}, false
-		case was && !p.negated:
+		case was && op == All || was && !p.negated:
 			// "no cats and no dogs": none of either.
 			p.negated, op = true, Any
 		case without || p.negated && !was:
@@ -329,8 +309,10 @@ func nounEnd(ts words, i int, helper bool) int {
 	return j
 }
 
-// often are words for how often or how far on in time; no query holds them.
-var often = set("always often sometimes usually constantly continuously repeatedly again yet twice once before after until while during")
+// often are words for how often, how far on in time and with what exception; no query
+// holds them.
+var often = set(`always often sometimes usually constantly continuously repeatedly again yet twice once before after until while during
+	except excluding instead rather`)
 
 // stopsNoun reports whether the word at i cannot be part of a noun.
 func stopsNoun(ts words, i int) bool {

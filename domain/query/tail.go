@@ -65,7 +65,13 @@ func (p *parser) tail(ts words, i, s int) bool {
 // step reads one condition or one more subject.
 func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	w := ts.at(i)
-	if place, n := placeAt(ts, i); n > 0 {
+	_, where := lookup(relations, relationPhrases, ts, i)
+	place, n := placeAt(ts, i)
+	if last := len(p.conditions) - 1; where+n > 0 && last >= 0 && p.conditions[last].Kind == KindAction && p.conditions[last].Negated {
+		// "not sitting on the chair" denies both together.
+		return i, false
+	}
+	if n > 0 {
 		p.condition(s, KindLocation, place, negate)
 		return i + n, true
 	}
