@@ -73,7 +73,7 @@ func catalog() model.Catalog {
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
-			Analyses: true, Counting: true, Actions: "none", Vocabulary: query.COCO().Names(),
+			Analyses: true, Counting: true, Actions: "beta", Vocabulary: query.COCO().Names(),
 		},
 	}}
 }

@@ -50,7 +50,9 @@ type formScore struct {
 }
 
 // supportedForms are the forms of truth.json that are answered today, in order.
-var supportedForms = []string{"presence", "absence", "count", "threshold"}
+var supportedForms = []string{
+	"presence", "absence", "count", "threshold", "compound", "location", "attribute", "action", "segment",
+}
 
 // readTruth reads the questions of a folder of clips.
 func readTruth(dir string) ([]question, error) {

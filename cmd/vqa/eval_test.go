@@ -103,7 +103,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	half, whole := .5, 1.0
 	outcomes := []outcome{
-		{question: question{File: "a.mp4", Form: "action", Question: "Is he running?", Answer: "yes"}, Got: "indeterminate", Reason: "unsupported_action_term"},
+		{question: question{File: "a.mp4", Form: "state", Question: "Is a tap open?", Answer: "yes"}, Got: "indeterminate", Reason: "unsupported_query_form"},
 		{question: question{Form: "count", Answer: "yes", Count: intOf(2)}, Right: true},
 		{question: question{Form: "presence", Answer: "yes"}, Right: true, Overlap: &half},
 		{question: question{Form: "presence", Answer: "yes"}, Right: true, Overlap: &whole},
@@ -115,7 +115,7 @@ func TestReport(t *testing.T) {
 	require.Empty(t, cmp.Diff([]formScore{
 		{Form: "presence", Supported: true, Asked: 3, Right: 2, MeanOverlap: &mean},
 		{Form: "count", Supported: true, Asked: 2, Right: 1},
-		{Form: "action", Asked: 1},
+		{Form: "state", Asked: 1},
 	}, r.Forms))
 	require.Empty(t, cmp.Diff(formScore{Form: "supported", Supported: true, Asked: 5, Right: 3, MeanOverlap: &mean}, r.Supported))
 	require.Empty(t, cmp.Diff(formScore{Form: "later", Asked: 1}, r.Later))
@@ -127,7 +127,7 @@ func TestReport(t *testing.T) {
   presence       2   3    67%     0.75
   count          1   2    50%        -
   supported      3   5    60%     0.75
-  action         0   1     0%        -
+  state          0   1     0%        -
   later          0   1     0%        -
 
   Missed
@@ -137,7 +137,7 @@ func TestReport(t *testing.T) {
 
   Later forms
   FILE   QUESTION        TRUTH  ANSWERED
-  a.mp4  Is he running?  yes    indeterminate, unsupported_action_term
+  a.mp4  Is a tap open?  yes    indeterminate, unsupported_query_form
 `, out.String()))
 }
 
