@@ -35,6 +35,13 @@
 // again for free; the node closes it when the engine is back, and another node when the
 // one that opened it is gone. An incident that an operator opened is the operator's.
 //
+// # Artifacts
+//
+// An attempt that has an answer draws it before the analysis completes. A drawing that
+// fails, or takes too long, costs the artifacts and never the answer. Each attempt has
+// objects of its own, and removes them when another was first; what a killed process
+// leaves goes with the video.
+//
 // # Demo videos
 //
 // At the start each node draws the demo videos that the log has not, and asks their
@@ -43,6 +50,6 @@
 // a new drawing or a new model has new ids and is asked anew.
 //
 // It may import domain, the contract of eventstore, handlers/command,
-// handlers/media/demo and survey, handlers/react, the readers of projections, the contract of gpu
-// and River. It never sees SQL.
+// handlers/media/artifact, demo and survey, handlers/react, the readers of projections,
+// the contract of gpu and River. It never sees SQL.
 package jobs
