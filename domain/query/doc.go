@@ -9,14 +9,17 @@
 //
 // Guarantees:
 //
-//   - Compile never panics, is deterministic and takes well under a millisecond;
-//     each Query that it returns passes Validate and [Schema].
+//   - Compile never panics, is deterministic and takes well under a millisecond, also
+//     for the longest prompts; each Query that it returns passes Validate and [Schema].
 //   - A prompt is read wholly or not at all: words that the rules do not understand
-//     make the query open_ended, they are never dropped. What no model here can
-//     assess (sound, identity, text, taste, exhaustive counts) is named in
-//     unassessable_components.
+//     make the query open_ended, they are never dropped. So do questions that a Query
+//     cannot hold: how often, in which order, compared with what, except for what, of
+//     all or most, "two or three". What no model here can assess (sound, identity,
+//     text, taste, exhaustive counts) is named in unassessable_components.
 //   - A term is the user's own noun in the singular. What a model calls it is the
 //     business of a [Vocabulary], so one query serves every model.
+//   - A word one slip away from exactly one word that the rules know is read as that
+//     word, unless it is an English word of its own or a capitalised name.
 //   - [Assessable] is the only place that says which forms are answered today.
 //
 // How the intent follows from what the rules found, first match wins:
@@ -44,7 +47,8 @@
 //	           big, small                relative to the frame
 //	           wearing [COLOURS] ITEM    clothing; "wearing COLOURS" is any garment
 //	           any other word or phrase  "fluffy", "with long hair"
-//	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle"
+//	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle";
+//	                                     a direction too: "walking toward left"
 //	location   left, centre, right, top, middle, bottom
 //	           top left, top right, bottom left, bottom right
 //	           background, foreground, corner, outside, inside
@@ -67,8 +71,8 @@
 //	OBJECT     a noun phrase without articles, its noun in the singular. When it is one
 //	           of search_terms it is that thing; otherwise it says more ("red bus"),
 //	           and only its noun is among them
-//	STATE      open, closed, on, off, empty, full, locked, parked, still, asleep, awake,
-//	           broken and others
+//	STATE      open, closed, on, off, empty, full, locked, unlocked, parked, still,
+//	           asleep, awake, burning, dark, bright, crowded, folded and others
 //
 // The conditions of one subject hold of the same instance at the same time; those of
 // kind location combine by the operator when there is one subject ("on the left or on
@@ -77,8 +81,9 @@
 // operator all asks for its subjects in the same frame. Of a time window, each subject
 // has a copy.
 //
-// Three readings are conventions: a definite setting ("in the room", "on the road") is
-// the scene that the video shows and narrows nothing; a bare number means exactly ("are there two dogs"),
-// and a definite subject is presupposed, so that "is the dog barking" asks only for
-// what cannot be heard, while "is there a barking dog" also asks for the dog.
+// Four readings are conventions: a definite setting ("in the room", "on the road") is
+// the scene that the video shows and narrows nothing; a bare number means exactly ("are
+// there two dogs"); a definite subject is presupposed, so that "is the dog barking" asks
+// only for what cannot be heard, while "is there a barking dog" also asks for the dog;
+// and a place at the end of a list is that of all ("a cup and a bowl on the table").
 package query
