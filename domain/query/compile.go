@@ -88,7 +88,7 @@ func (p *parser) combined() bool {
 		}
 		p.operator = Any
 		return p.choice == KindLocation || p.apart()
-	case p.anyOf && p.allOf:
+	case p.anyOf && p.allOf, p.contradicts():
 		return false
 	case p.anyOf:
 		p.operator = Any

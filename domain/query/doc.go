@@ -14,7 +14,7 @@
 //   - A prompt is read wholly or not at all: words that the rules do not understand
 //     make the query open_ended, they are never dropped. So do questions that a Query
 //     cannot hold: how often, in which order, compared with what, except for what, of
-//     all or most, "two or three". What no model here can assess (sound, identity,
+//     all or most, "two or three", "sit down and stand up". What no model here can assess (sound, identity,
 //     text, taste, exhaustive counts) is named in unassessable_components.
 //   - A term is the user's own noun in the singular. What a model calls it is the
 //     business of a [Vocabulary], so one query serves every model.

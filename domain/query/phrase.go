@@ -278,7 +278,7 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 			out = append(out, pending{KindState, states[w]})
 		case colours[w] || attributes[w]:
 			out = append(out, pending{KindAttribute, quality(w)})
-		case isAction(ts, i) && strings.HasSuffix(w, "ing"):
+		case isAction(ts, i) && (strings.HasSuffix(w, "ing") || w == "seated"):
 			out = append(out, pending{KindAction, gerund(w)})
 		case w == "very" || w == "really" || w == "quite":
 		default:

@@ -120,3 +120,50 @@ var relations = table(`
 	toward: toward towards
 	outside: outside_of outside
 `)
+
+// exclusive are values of which one object has at most one at a time.
+var exclusive = []map[string]bool{
+	set("left centre right"), set("top middle bottom"), set("beginning middle end first_half second_half"),
+	set("sitting standing lying kneeling crouching"),
+}
+
+// contradicts reports whether one subject must be in two places, postures or parts of
+// the video at once. "Does the man sit down and stand up" means one after the other,
+// which no query holds.
+func (p *parser) contradicts() bool {
+	for i, a := range p.conditions {
+		for _, b := range p.conditions[:i] {
+			if a.Subject == b.Subject && a.Kind == b.Kind && !a.Negated && !b.Negated && clash(a.Value, b.Value) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// clash compares the halves of places ("top left") and whole values otherwise.
+func clash(a, b string) bool {
+	for _, group := range exclusive {
+		v, w := belongs(group, a), belongs(group, b)
+		if v != "" && w != "" && v != w {
+			return true
+		}
+	}
+	return false
+}
+
+// belongs is the part of a value that is in a group, "" when none is.
+func belongs(group map[string]bool, value string) string {
+	if group[value] {
+		return value
+	}
+	row, column, ok := strings.Cut(value, " ")
+	if ok && thirds[row] == row && thirds[column] == column {
+		for _, half := range []string{row, column} {
+			if group[half] {
+				return half
+			}
+		}
+	}
+	return ""
+}
