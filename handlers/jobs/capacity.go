@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -30,7 +31,8 @@ type Capacity struct {
 	readyAt atomic.Int64 // Unix nanoseconds; 0 before the engine ever answered
 }
 
-// InferenceReady returns nil when the engine answers, else inference_unavailable.
+// InferenceReady returns nil when the engine answers, else inference_unavailable, or
+// capacity_exhausted when it answers that it has no room.
 func (c *Capacity) InferenceReady(ctx context.Context) error {
 	if at := c.readyAt.Load(); at != 0 && c.Now().Sub(time.Unix(0, at)) < readyFor {
 		return nil
@@ -47,7 +49,11 @@ func (c *Capacity) InferenceReady(ctx context.Context) error {
 func (c *Capacity) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if err := c.Engine.Ready(ctx); err != nil {
+	err := c.Engine.Ready(ctx)
+	if errors.Is(err, gpu.ErrSaturated) {
+		return fault.New(fault.CapacityExhausted, "").WithRetryAfter(5).WithCause(err)
+	}
+	if err != nil {
 		return fault.New(fault.InferenceUnavailable, "").WithRetryAfter(5).WithCause(err)
 	}
 	c.readyAt.Store(c.Now().UnixNano())

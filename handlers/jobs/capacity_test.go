@@ -49,3 +49,16 @@ func TestCallersShareOneCheck(t *testing.T) {
 		require.Equal(t, 2*time.Second, time.Since(started))
 	})
 }
+
+// full is an engine that has no room.
+type full struct{ gpu.Engine }
+
+func (full) Ready(context.Context) error { return &gpu.UnavailableError{Err: gpu.ErrSaturated} }
+
+func TestAFullEngineIsNotAway(t *testing.T) {
+	t.Parallel()
+	c := &jobs.Capacity{Engine: full{}, Now: time.Now}
+	err := c.InferenceReady(t.Context())
+	require.Equal(t, fault.CapacityExhausted, fault.Of(err).Code)
+	require.Positive(t, fault.Of(err).RetryAfterS)
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"vqa/domain/fault"
 	"vqa/domain/incident"
 	"vqa/handlers/command"
 )
@@ -33,7 +34,7 @@ type OpenIncidents interface {
 // Outages opens an incident while this node's engine is away, so that what fails by it may
 // be run again for free, and closes it when the engine is back.
 type Outages struct {
-	// Ready returns nil when the engine answers.
+	// Ready returns nil when the engine answers; capacity_exhausted is an answer too.
 	Ready    func(ctx context.Context) error
 	Commands *command.Service
 	Read     OpenIncidents
@@ -74,7 +75,7 @@ func (o *Outages) Look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if away == nil {
+	if away == nil || fault.Has(away, fault.CapacityExhausted) { // one that is full is there
 		o.downSince = time.Time{}
 		return o.end(ctx, open)
 	}

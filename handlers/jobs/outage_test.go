@@ -82,7 +82,12 @@ func TestAShortAbsenceIsNoOutage(t *testing.T) {
 		require.NoError(t, o.Look(t.Context()))
 		w.skip(50 * time.Second)
 	}
-	require.Empty(t, w.incidents(t, false))
+	engine.away = fault.New(fault.CapacityExhausted, "")
+	for range 2 {
+		require.NoError(t, o.Look(t.Context()))
+		w.skip(2 * time.Minute)
+	}
+	require.Empty(t, w.incidents(t, false), "an engine that is full is there")
 }
 
 func TestOutagesOfOtherNodes(t *testing.T) {
