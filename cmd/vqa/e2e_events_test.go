@@ -55,7 +55,7 @@ func TestWhyAndReplay(t *testing.T) {
 	}), why)
 	for _, want := range []string{
 		"by " + c.key.KeyID, "─ video.analysis_opened #", "─ credit.held@2 #", "└─ analysis.created@2 #",
-		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed #", "─ video.analysis_closed #",
+		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed@2 #", "─ video.analysis_closed #",
 		"─ credit.settled #", "held -7, analysis_usage +7; balance 93",
 	} {
 		require.Contains(t, why, want)
