@@ -39,7 +39,7 @@ const (
 // file descriptor 3 a line with the time of each.
 func arguments(source string, opts Options, mode mode) []string {
 	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(1 << 30)}
-	args = append(args, inputArguments(source)...)
+	args = append(args, InputArguments(source)...)
 	// Deblocking pictures that are never shown nor referred to changes nothing.
 	args = append(args, "-threads", strconv.Itoa(decodeThreads()), "-max_pixels", strconv.Itoa(maxPixels), "-skip_loop_filter", "noref")
 	if opts.Coarse {
@@ -51,7 +51,7 @@ func arguments(source string, opts Options, mode mode) []string {
 	if opts.Duration > 0 {
 		args = append(args, "-t", seconds(opts.Duration))
 	}
-	args = append(args, "-i", inputName(source), "-map", "0:V:0", "-vf", filters(opts, mode))
+	args = append(args, "-i", InputName(source), "-map", "0:V:0", "-vf", filters(opts, mode))
 	if mode == first {
 		args = append(args, "-frames:v", "1")
 	}
@@ -64,7 +64,9 @@ func decodeThreads() int {
 	return min(4, max(1, runtime.GOMAXPROCS(0)/4))
 }
 
-func inputArguments(source string) []string {
+// InputArguments are what every ffmpeg that reads a stranger's video is given before -i: the
+// protocols and containers that it may open, none of which refer to other files.
+func InputArguments(source string) []string {
 	if isURL(source) {
 		return []string{"-protocol_whitelist", "http,https,tcp,tls", "-format_whitelist", formats,
 			"-rw_timeout", strconv.FormatInt((15 * time.Second).Microseconds(), 10)}
@@ -76,8 +78,8 @@ func isURL(source string) bool {
 	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
 }
 
-// inputName keeps ffmpeg from reading a path as an option or as another protocol.
-func inputName(source string) string {
+// InputName is what stands after -i; it keeps ffmpeg from reading a path as an option or as another protocol.
+func InputName(source string) string {
 	if isURL(source) {
 		return source
 	}
@@ -106,13 +108,22 @@ func seconds(d time.Duration) string {
 	return strconv.FormatFloat(d.Seconds(), 'f', 6, 64)
 }
 
+// Confine bounds the memory of a running ffmpeg; one that has ended already is no error.
+func Confine(pid int) error {
+	limit := unix.Rlimit{Cur: maxAddressSpace, Max: maxAddressSpace}
+	if err := unix.Prlimit(pid, unix.RLIMIT_AS, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+		return err
+	}
+	return nil
+}
+
 // process is a running ffmpeg.
 type process struct {
 	cmd      *exec.Cmd
 	pictures *bufio.Reader
 	times    *bufio.Reader
 	timesEnd *os.File
-	stderr   tail
+	stderr   Tail
 }
 
 // start runs ffmpeg; it is killed when ctx ends. The caller must call wait.
@@ -137,8 +148,7 @@ func start(ctx context.Context, args []string) (*process, error) {
 		_ = read.Close()
 		return nil, fmt.Errorf("frames: start ffmpeg: %w", err)
 	}
-	limit := unix.Rlimit{Cur: maxAddressSpace, Max: maxAddressSpace}
-	if err := unix.Prlimit(p.cmd.Process.Pid, unix.RLIMIT_AS, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := Confine(p.cmd.Process.Pid); err != nil {
 		_ = p.cmd.Process.Kill()
 		_ = p.wait()
 		return nil, fmt.Errorf("frames: limit ffmpeg: %w", err)

@@ -166,13 +166,13 @@ func unreachable(said string) bool {
 	return false
 }
 
-// tail keeps the last bytes that are written to it: ffmpeg may complain without end.
-type tail struct{ kept []byte }
+// Tail keeps the last bytes that are written to it: ffmpeg may complain without end.
+type Tail struct{ kept []byte }
 
 const tailBytes = 2048
 
 // Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
+func (t *Tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
 	if extra := len(t.kept) - tailBytes; extra > 0 {
 		t.kept = append(t.kept[:0], t.kept[extra:]...)
@@ -180,8 +180,9 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (t *tail) String() string {
+// String returns them as text.
+func (t *Tail) String() string {
 	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.kept), []byte("?")))
 }
 
-var _ io.Writer = (*tail)(nil)
+var _ io.Writer = (*Tail)(nil)

@@ -1,8 +1,8 @@
 // Package artifact draws what an analysis found: an annotated copy of the video, and a
 // contact sheet with the best picture of each clip (api-v1.md, "Artifacts").
 //
-// It may import domain, handlers/media/objects, golang.org/x/image (the letters; the fonts
-// are part of the program) and golang.org/x/sys. ffmpeg must be on the PATH: one process
+// It may import domain, handlers/media/objects, gpu/frames (how a stranger's video is
+// opened) and golang.org/x/image (the letters; the fonts are part of the program). ffmpeg must be on the PATH: one process
 // decodes, one encodes, and between them the marks are drawn onto raw pictures.
 //
 // # What is shown

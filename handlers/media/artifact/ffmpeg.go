@@ -2,7 +2,6 @@ package artifact
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"vqa/gpu/frames"
 )
 
 const (
@@ -22,18 +21,14 @@ const (
 	maxSide, minSide = 960, 640
 	// maxPixels of a picture of the source: 8192x8192.
 	maxPixels = 8192 * 8192
-	// maxAddressSpace bounds the memory of a decoder, which reads what strangers sent.
-	maxAddressSpace = 4 << 30
 	// killWait is how long ffmpeg may take to end when it is told to.
 	killWait = 5 * time.Second
-	// formats are the containers that are opened: none can refer to other files.
-	formats = "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,flv,ogg,h264,hevc,mjpeg,gif,asf"
 )
 
 // process is a running ffmpeg.
 type process struct {
 	cmd  *exec.Cmd
-	said tail
+	said frames.Tail
 }
 
 func newProcess(ctx context.Context, args []string) *process {
@@ -61,19 +56,13 @@ type decoder struct {
 // decode starts at a span. The pictures are upright and have square pixels; picture k is
 // what a viewer sees k/fps seconds after the start of the span. The caller must call wait.
 func decode(ctx context.Context, source string, s span, fps float64) (*decoder, error) {
-	args := []string{"-protocol_whitelist", "file", "-format_whitelist", formats}
-	if strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://") {
-		args = []string{"-protocol_whitelist", "http,https,tcp,tls", "-format_whitelist", formats, "-rw_timeout", "15000000"}
-	} else {
-		source = "file:" + source
-	}
 	// The sides are even, as the coding of colour wants them.
 	side := fmt.Sprintf("clip(max(iw*sar\\,ih)\\,%d\\,%d)/max(iw*sar\\,ih)/2", minSide, maxSide)
 	filters := fmt.Sprintf("fps=fps=%s:round=up:start_time=0,"+
 		"scale=w=2*max(1\\,round(iw*sar*%s)):h=2*max(1\\,round(ih*%s)):flags=bilinear:out_color_matrix=bt709:out_range=tv,"+
 		"setsar=1,format=yuv420p", number(fps), side, side)
-	args = append(args, "-threads", "2", "-max_pixels", strconv.Itoa(maxPixels), "-max_alloc", strconv.Itoa(1<<30), "-ss", number(s.startS), "-t", number(s.endS-s.startS),
-		"-i", source, "-map", "0:V:0", "-an", "-vf", filters, "-f", "yuv4mpegpipe", "pipe:1")
+	args := append(frames.InputArguments(source), "-threads", "2", "-max_pixels", strconv.Itoa(maxPixels), "-max_alloc", strconv.Itoa(1<<30), "-ss", number(s.startS), "-t", number(s.endS-s.startS),
+		"-i", frames.InputName(source), "-map", "0:V:0", "-an", "-vf", filters, "-f", "yuv4mpegpipe", "pipe:1")
 	d := &decoder{process: newProcess(ctx, args)}
 	stdout, err := d.cmd.StdoutPipe()
 	if err == nil {
@@ -82,8 +71,7 @@ func decode(ctx context.Context, source string, s span, fps float64) (*decoder, 
 	if err != nil {
 		return nil, fmt.Errorf("artifact: start ffmpeg: %w", err)
 	}
-	limit := unix.Rlimit{Cur: maxAddressSpace, Max: maxAddressSpace}
-	if err := unix.Prlimit(d.cmd.Process.Pid, unix.RLIMIT_AS, &limit, nil); err != nil && !errors.Is(err, unix.ESRCH) {
+	if err := frames.Confine(d.cmd.Process.Pid); err != nil {
 		return nil, errors.Join(fmt.Errorf("artifact: limit ffmpeg: %w", err), d.cmd.Process.Kill(), d.cmd.Wait())
 	}
 	d.out = bufio.NewReaderSize(stdout, 1<<16)
@@ -181,21 +169,3 @@ func (e *encoder) finish() error {
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }
-
-// tail keeps the last bytes that are written to it: ffmpeg may complain without end.
-type tail struct{ kept []byte }
-
-const tailBytes = 2048
-
-// Write implements io.Writer.
-func (t *tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if extra := len(t.kept) - tailBytes; extra > 0 {
-		t.kept = append(t.kept[:0], t.kept[extra:]...)
-	}
-	return len(p), nil
-}
-
-func (t *tail) String() string {
-	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.kept), []byte("?")))
-}
