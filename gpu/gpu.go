@@ -58,6 +58,12 @@ type Info struct {
 	// Weights names what the model was trained as, for the evidence of an answer and
 	// to choose its calibration; Name when the server does not say.
 	Weights string
+	// Digest is the SHA-256 of the weights in lower-case hexadecimal, 64 digits; "" when
+	// the server does not say.
+	Digest string
+	// Worker names the serving program and its version, "vqa-worker/1.0.0"; "" when the
+	// server does not say.
+	Worker string
 	// Vocabulary lists every term that the model knows; nil when it does not say.
 	Vocabulary []string
 	// Colors names the columns of answer.Detection.Colors; nil when it has none.

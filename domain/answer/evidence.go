@@ -52,6 +52,9 @@ type Evidence struct {
 	Colors []string
 	// Frames are ordered by At.
 	Frames []Frame
+	// Fine are further frames between those of Frames, ordered by At: looked at only to
+	// tell where clips begin and end. All other rules see Frames alone.
+	Fine []Frame
 	// Aspect is the width of a frame over its height; 0 when unknown.
 	Aspect float64
 	// IntervalS is the sampling interval in seconds, > 0.

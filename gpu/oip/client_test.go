@@ -296,6 +296,9 @@ func TestReady(t *testing.T) {
 	requireUnavailable(t, status(200, 503).Ready(t.Context()))
 }
 
+// digest is a SHA-256 as a server would tell it.
+var digest = strings.Repeat("0a", 32)
+
 func TestInfo(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
@@ -303,13 +306,17 @@ func TestInfo(t *testing.T) {
 		want             gpu.Info
 	}{
 		"parameters in the metadata": {
-			metadata: `{"name":"detect","versions":["1","2"],"parameters":{"model":"m-512","vocabulary":"dog, cat","colors":"red","max_concurrency":4}}`,
-			want:     gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Vocabulary: []string{"dog", "cat"}, Colors: []string{"red"}, Concurrency: 4},
+			metadata: `{"name":"detect","versions":["1","2"],"parameters":{"model":"m-512","digest":"` + digest + `","worker":"vqa-worker/1.2.3","vocabulary":"dog, cat","colors":"red","max_concurrency":4}}`,
+			want:     gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "vqa-worker/1.2.3", Vocabulary: []string{"dog", "cat"}, Colors: []string{"red"}, Concurrency: 4},
 		},
 		"parameters in Triton's configuration": {
 			metadata: `{"name":"detect","versions":["1"]}`,
 			config:   `{"parameters":{"vocabulary":{"string_value":"dog"},"max_concurrency":{"string_value":"99999"}}}`,
 			want:     gpu.Info{Name: "detect", Version: "1", Weights: "detect", Vocabulary: []string{"dog"}, Concurrency: 1024},
+		},
+		"a digest that is none and a worker without end": {
+			metadata: `{"name":"detect","parameters":{"digest":"ABC","worker":"` + strings.Repeat("w", 101) + `"}}`,
+			want:     gpu.Info{Name: "detect", Weights: "detect", Concurrency: 1},
 		},
 		"no parameters at all": {
 			metadata: `{}`,

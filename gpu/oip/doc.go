@@ -8,8 +8,8 @@
 // (BOOL [K]); asked for when wanted KEYPOINTS (FP32 [M,17,3], x y score) and COLORS
 // (FP32 [M,C]). Outputs may come as raw bytes, as flat JSON lists or as typed contents.
 //
-// The vocabulary, the colour names (both comma-separated), the weights (`model`) and
-// `max_concurrency` are read from `parameters` of the model's metadata (HTTP), or of
+// The vocabulary, the colour names (both comma-separated), the weights (`model`) with
+// their SHA-256 (`digest`), the serving program (`worker`) and `max_concurrency` are read from `parameters` of the model's metadata (HTTP), or of
 // Triton's model configuration (HTTP and gRPC).
 //
 // It may import gpu, domain/answer, gRPC with package wire, and the standard library.

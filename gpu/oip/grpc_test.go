@@ -241,10 +241,11 @@ func TestGRPCInfo(t *testing.T) {
 	require.Empty(t, cmp.Diff(gpu.Info{Name: "detect", Version: "2", Weights: "detect", Concurrency: 1}, got))
 
 	got, err = serveGRPC(t, oip.Options{}, &grpcServer{metadata: metadata, config: map[string]*wire.ModelParameter{
-		"model": {StringValue: "m-512"}, "vocabulary": {StringValue: "dog,cat"}, "max_concurrency": {StringValue: "4"},
+		"model": {StringValue: "m-512"}, "digest": {StringValue: digest}, "worker": {StringValue: "triton/2"},
+		"vocabulary": {StringValue: "dog,cat"}, "max_concurrency": {StringValue: "4"},
 	}}).Info(t.Context())
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Vocabulary: []string{"dog", "cat"}, Concurrency: 4}, got))
+	require.Empty(t, cmp.Diff(gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "triton/2", Vocabulary: []string{"dog", "cat"}, Concurrency: 4}, got))
 }
 
 // TestPoolOfBothProtocols has one server of each; that of HTTP is not there.

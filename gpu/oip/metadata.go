@@ -2,6 +2,7 @@ package oip
 
 import (
 	"encoding/json"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -10,6 +11,11 @@ import (
 
 // maxConcurrency bounds what a server may ask its clients to have in flight.
 const maxConcurrency = 1024
+
+// maxWorkerName bounds the name of the serving program, bytes: it goes into every receipt.
+const maxWorkerName = 100
+
+var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 type metadata struct {
 	Name       string         `json:"name"`
@@ -52,6 +58,12 @@ func (m metadata) info(model string) gpu.Info {
 	info.Weights = m.text("model")
 	if info.Weights == "" {
 		info.Weights = info.Name
+	}
+	if digest := m.text("digest"); sha256Hex.MatchString(digest) {
+		info.Digest = digest
+	}
+	if worker := m.text("worker"); len(worker) <= maxWorkerName {
+		info.Worker = worker
 	}
 	info.Vocabulary = list(m.text("vocabulary"))
 	info.Colors = list(m.text("colors"))

@@ -299,6 +299,7 @@ func TestPoolTellsSaturationFromFailure(t *testing.T) {
 func TestPoolRefusesMixedWeights(t *testing.T) {
 	other := map[string]func(*backend){
 		"weights": func(b *backend) { b.info.Weights = "w2" },
+		"digest":  func(b *backend) { b.info.Digest = "2" },
 		"terms":   func(b *backend) { b.info.Vocabulary = []string{"cat"} },
 		"colours": func(b *backend) { b.info.Colors = []string{"red"} },
 	}

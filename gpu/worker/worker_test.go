@@ -20,6 +20,10 @@ import (
 	"vqa/gpu"
 )
 
+// weightsDigest is what sha256sum says of the four model files, one behind the other, as
+// the pinned package has them.
+const weightsDigest = "368152dc432b753010140b46211131d6f18b7eea5c55efc4791d8cf6dfedf3ac"
+
 // sign is a picture of a stop sign.
 func sign(t *testing.T) []byte {
 	t.Helper()
@@ -88,6 +92,8 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	require.Len(t, info.Vocabulary, 80)
 	require.Len(t, info.Colors, 11)
 	require.Equal(t, 2, info.Concurrency)
+	require.Equal(t, weightsDigest, info.Digest)
+	require.Regexp(t, `^vqa-worker/\d+\.\d+\.\d+$`, info.Worker)
 
 	_, err = w.Engine().Detect(t.Context(), gpu.Request{Frames: [][]byte{[]byte("no picture")}, Terms: []string{"dog"}})
 	_, ok := errors.AsType[*gpu.InferenceError](err)

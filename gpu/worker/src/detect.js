@@ -8,11 +8,15 @@
  * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; on demand KEYPOINTS
  * [M,17,3] (x, y, score; zeros where no pose was estimated) and COLORS [M,11].
  */
+import { readFileSync } from 'node:fs';
 import { byteValues, bytesElements, ProtocolError } from './protocol.js';
 import { COLORS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
 
 export const MODEL = 'detect';
 export const VERSION = '1';
+
+/** This program, as its package has it. */
+export const program = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
 /** Frames of one request at most. */
 export const MAX_FRAMES = 64;
@@ -32,10 +36,12 @@ const OUTPUTS = [
 /**
  * Metadata of the model. `parameters` holds what the protocol has no field for:
  * `vocabulary` and `colors` are comma-separated lists in index order, `model` names
- * the weights, `max_concurrency` is the number of frames worked on at once.
+ * the weights and `digest` is their SHA-256, `worker` names this program,
+ * `max_concurrency` is the number of frames worked on at once.
  * @param {number} threads
+ * @param {string} digest
  */
-export function metadata(threads) {
+export function metadata(threads, digest) {
   return {
     name: MODEL,
     versions: [VERSION],
@@ -48,6 +54,8 @@ export function metadata(threads) {
     outputs: OUTPUTS,
     parameters: {
       model: 'centernet-mobilenetv3-512',
+      digest,
+      worker: `${program.name}/${program.version}`,
       vocabulary: VOCABULARY.join(','),
       colors: COLORS.join(','),
       max_concurrency: String(threads),

@@ -3,6 +3,7 @@
  */
 import { suppress } from './boxes.js';
 import { letterbox } from './image.js';
+import { DETECTOR } from './models.js';
 import { execute, loadModel } from './tensorflow.js';
 
 const SIDE = 512;
@@ -23,7 +24,7 @@ export class Detector {
 
   /** @returns {Promise<Detector>} warmed up: the first inference compiles and is slow */
   static async load() {
-    const detector = new Detector(await loadModel('centernet'));
+    const detector = new Detector(await loadModel(DETECTOR));
     detector.detect({ width: 1, height: 1, data: new Uint8Array(3) }, new Set());
     return detector;
   }

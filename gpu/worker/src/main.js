@@ -11,6 +11,7 @@
  */
 import os from 'node:os';
 import { parseArgs } from 'node:util';
+import { digest } from './models.js';
 import { Pool } from './pool.js';
 import { createServer } from './server.js';
 
@@ -24,12 +25,12 @@ const capacity = count('queue', flags.queue ?? process.env.VQA_WORKER_QUEUE, 256
 // Watched from the start: a parent that dies while the models load must not leave a child.
 process.stdin.on('end', () => process.exit(0)).on('error', () => process.exit(0)).resume();
 
-const pool = await Pool.start({ threads, capacity });
+const [pool, weights] = await Promise.all([Pool.start({ threads, capacity }), digest()]);
 pool.on('crash', (err) => {
   console.error(err);
   process.exit(1);
 });
-const server = createServer(pool);
+const server = createServer(pool, weights);
 server.listen(0, '127.0.0.1', () => {
   process.stdout.write(`${JSON.stringify({ port: server.address().port, threads })}\n`);
 });

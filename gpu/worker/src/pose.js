@@ -2,6 +2,7 @@
  * Body pose: MoveNet Lightning on a square around one person.
  */
 import { cropSquare } from './image.js';
+import { POSES } from './models.js';
 import { execute, loadModel } from './tensorflow.js';
 import { JOINTS } from './vocabulary.js';
 
@@ -24,7 +25,7 @@ export class PoseEstimator {
 
   /** @returns {Promise<PoseEstimator>} */
   static async load() {
-    return new PoseEstimator(await loadModel('movenet-lightning'));
+    return new PoseEstimator(await loadModel(POSES));
   }
 
   /**

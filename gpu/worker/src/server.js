@@ -2,7 +2,7 @@
  * HTTP side of the worker: routes of the Open Inference Protocol v2 for one model.
  */
 import http from 'node:http';
-import { MODEL, VERSION, detect, metadata } from './detect.js';
+import { MODEL, VERSION, detect, metadata, program } from './detect.js';
 import { ProtocolError, encodeResponse, parseRequest } from './protocol.js';
 
 /** Bytes of one request body at most; larger ones are answered 413. */
@@ -11,14 +11,15 @@ const MAX_CONNECTIONS = 64;
 
 /**
  * @param {import('./pool.js').Pool} pool
+ * @param {string} digest of the weights
  * @returns {http.Server} not listening yet
  */
-export function createServer(pool) {
+export function createServer(pool, digest) {
   const routes = new Map([
-    ['GET /v2', () => ({ name: 'vqa-worker', version: VERSION, extensions: ['binary_tensor_data'] })],
+    ['GET /v2', () => ({ name: program.name, version: program.version, extensions: ['binary_tensor_data'] })],
     ['GET /v2/health/live', () => ({ live: true })],
     ['GET /v2/health/ready', () => ({ ready: true })],
-    [`GET /v2/models/${MODEL}`, () => metadata(pool.size)],
+    [`GET /v2/models/${MODEL}`, () => metadata(pool.size, digest)],
     [`GET /v2/models/${MODEL}/ready`, () => ({ name: MODEL, ready: true })],
   ]);
   const server = http.createServer(async (req, res) => {

@@ -2,17 +2,14 @@
  * The tensor runtime: TensorFlow.js on its WebAssembly backend, one thread an
  * instance (its own multi-threaded build crashes in Node).
  */
-import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import wasm from '@tensorflow/tfjs-backend-wasm';
 import converter from '@tensorflow/tfjs-converter';
 import tf from '@tensorflow/tfjs-core';
+import { readModel } from './models.js';
 
-const resolve = createRequire(import.meta.url).resolve;
-const runtimeDir = path.dirname(resolve('@tensorflow/tfjs-backend-wasm'));
-// The package's exports hide its models: they are found beside its entry point.
-const modelDir = path.join(path.dirname(resolve('@vladmandic/human')), '..', 'models');
+const runtimeDir = path.dirname(createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm'));
 
 /** Makes the backend ready; call once in a thread, before anything else here. */
 export async function startRuntime() {
@@ -24,13 +21,12 @@ export async function startRuntime() {
 }
 
 /**
- * @param {string} name of a file pair under the package's models folder
+ * @param {string} name as models.js has it
  * @returns {Promise<import('@tensorflow/tfjs-converter').GraphModel>}
  */
 export async function loadModel(name) {
-  const json = JSON.parse(await readFile(path.join(modelDir, `${name}.json`), 'utf8'));
-  const files = json.weightsManifest.flatMap((group) => group.paths);
-  const weights = Buffer.concat(await Promise.all(files.map((file) => readFile(path.join(modelDir, file)))));
+  const { topology, weights } = await readModel(name);
+  const json = JSON.parse(topology.toString('utf8'));
   return converter.loadGraphModel({
     load: async () => ({
       modelTopology: json.modelTopology,
