@@ -33,6 +33,8 @@
 //	           torso, a wrist above its elbow and shoulder   seen, or the legs are cut off
 //	gait       the way of the box through the samples, in    it shows in no neighbouring
 //	           its heights a second                          sample, or is frozen
+//	a narrower that the class is not there: a person may be  the class is there
+//	word       a woman or not (query.Vocabulary.Narrower)
 //	time       the frames that are looked at                 never; none: nothing_detected
 //
 // A compound of all asks for its subjects in the same frames: the least of their scores

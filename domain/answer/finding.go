@@ -44,6 +44,9 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	open.settle(samplesOf(all, judgeBy(conditions, cal, true), cal), ev, cal)
 	f.settle(samplesOf(all, judgeBy(conditions, cal, false), cal), ev, cal)
 	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0
+	if cal.Vocabulary.Narrower(subject.Term) {
+		f.seen = f.visible
+	}
 	return f
 }
 

@@ -33,6 +33,9 @@ type fitsOf func(s sighting) []fitness
 // there is one subject (domain/query, "Normal forms"), all others must hold together.
 func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibration) []fitsOf {
 	var all, places []fitsOf
+	if cal.Vocabulary.Narrower(subject.Term) {
+		all = append(all, each(unnamed))
+	}
 	for _, c := range q.Conditions {
 		if c.Subject != subject.ID || c.Kind == query.KindTime {
 			continue // time is a matter of the frames, not of the objects in them
@@ -56,7 +59,11 @@ func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibra
 // conditionOf is one condition that [query.Assessable] knows.
 func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration) fitsOf {
 	if relation, object, ok := c.Relation(q); ok {
-		return related(relation, classesOf(object, ev, cal).mine, ev, cal)
+		f := related(relation, classesOf(object, ev, cal).mine, ev, cal)
+		if cal.Vocabulary.Narrower(object) {
+			return doubted(f)
+		}
+		return f
 	}
 	if place, ok := c.Place(); ok {
 		return inPlace(place)
@@ -71,11 +78,32 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 	return held(posture, cal)
 }
 
+// not turns what was told round; what was not stays as it is.
 func not(f fitsOf) fitsOf {
 	return func(s sighting) []fitness {
 		out := f(s)
 		for i := range out {
-			out[i].Probability = 1 - out[i].Probability
+			if !out[i].Untold {
+				out[i].Probability = 1 - out[i].Probability
+			}
+		}
+		return out
+	}
+}
+
+// unnamed is what an object of the classes of a narrower word is worth: that it is one of
+// those that the word means cannot be told (domain/query, Vocabulary.Narrower).
+func unnamed(object) fitness { return untold }
+
+// doubted is a relation to something that a narrower word names: that there is nothing
+// there can be told, that it is what the word means cannot.
+func doubted(f fitsOf) fitsOf {
+	return func(s sighting) []fitness {
+		out := f(s)
+		for i := range out {
+			if out[i].Probability > untold.Probability {
+				out[i] = untold
+			}
 		}
 		return out
 	}

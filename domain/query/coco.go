@@ -5,7 +5,7 @@ package query
 // apart poorly, and people call both a car.
 func COCO() Vocabulary { return coco }
 
-var coco = newVocabulary(cocoClasses, cocoSynonyms, cocoCollective)
+var coco = newVocabulary(cocoClasses, cocoSynonyms, cocoNarrower, cocoCollective)
 
 var cocoClasses = []string{
 	"person", "bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat", "traffic light",
@@ -18,40 +18,35 @@ var cocoClasses = []string{
 	"toaster", "sink", "refrigerator", "book", "clock", "vase", "scissors", "teddy bear", "hair drier", "toothbrush",
 }
 
+// cocoSynonyms mean the class: whoever sees an instance of it may use the word. A word
+// for some of them only ("puppy") is in cocoNarrower.
 var cocoSynonyms = expand(map[string]string{
-	"person": "man woman child kid boy girl human pedestrian someone adult baby toddler teenager " +
-		"guy lady gentleman individual passerby bystander human_being",
+	"person":         "human someone individual human_being",
 	"bicycle":        "bike cycle pushbike push_bike",
-	"motorcycle":     "motorbike motor_bike motor_cycle moped scooter",
-	"airplane":       "plane aeroplane aircraft jet airliner jetliner",
-	"car,truck":      "car automobile auto sedan motorcar",
-	"truck":          "lorry pickup pickup_truck",
-	"bus":            "coach minibus school_bus double_decker",
-	"train":          "locomotive railway_train",
-	"boat":           "ship vessel sailboat sailing_boat rowboat rowing_boat motorboat motor_boat yacht ferry canoe kayak",
+	"motorcycle":     "motorbike motor_bike motor_cycle",
+	"airplane":       "plane aeroplane",
+	"car,truck":      "car automobile auto motorcar",
+	"truck":          "lorry",
+	"train":          "railway_train",
+	"boat":           "vessel",
 	"traffic light":  "stoplight traffic_signal stop_light",
 	"fire hydrant":   "hydrant fire_plug fireplug",
-	"cat":            "kitten kitty pussycat",
-	"dog":            "puppy doggy doggie pup",
-	"horse":          "pony foal",
-	"sheep":          "lamb",
-	"cow":            "cattle calf bull ox",
+	"cat":            "kitty pussycat",
+	"dog":            "doggy doggie",
+	"cow":            "cattle",
 	"backpack":       "rucksack knapsack",
-	"umbrella":       "parasol",
 	"handbag":        "purse hand_bag",
 	"tie":            "necktie neck_tie",
-	"suitcase":       "luggage suit_case",
+	"suitcase":       "suit_case",
 	"frisbee":        "flying_disc",
 	"skis":           "ski",
 	"snowboard":      "snow_board",
-	"sports ball":    "ball football soccer_ball basketball tennis_ball baseball volleyball sport_ball",
+	"sports ball":    "ball sport_ball",
 	"baseball glove": "baseball_mitt",
 	"skateboard":     "skate_board",
 	"surfboard":      "surf_board",
 	"tennis racket":  "racket racquet tennis_racquet",
-	"bottle":         "water_bottle plastic_bottle",
 	"wine glass":     "wineglass",
-	"cup":            "mug teacup coffee_cup tea_cup",
 	"hot dog":        "hotdog",
 	"donut":          "doughnut",
 	"couch":          "sofa settee",
@@ -63,30 +58,70 @@ var cocoSynonyms = expand(map[string]string{
 	"mouse":          "computer_mouse",
 	"remote":         "remote_control tv_remote",
 	"keyboard":       "computer_keyboard",
-	"cell phone":     "phone cellphone mobile mobile_phone smartphone smart_phone telephone iphone",
+	"cell phone":     "phone cellphone mobile mobile_phone smartphone smart_phone telephone",
 	"microwave":      "microwave_oven",
-	"oven":           "stove",
 	"refrigerator":   "fridge",
-	"clock":          "wall_clock",
 	"teddy bear":     "teddy teddybear",
 	"hair drier":     "hairdryer hair_dryer hairdrier blow_dryer",
 	"scissors":       "scissor",
 	"toothbrush":     "tooth_brush",
 })
 
+// cocoNarrower are words for some instances of a class: by age, sex, breed, make or use.
+// A role is such a word too: whoever is seen is a person, but a pedestrian only on foot.
+// Where the model takes such a thing for one of several classes, all are named, because a
+// `no` rests on none of them being seen. Roles whose bearer is hidden where they are
+// played (driver, pilot) are no words of the model.
+var cocoNarrower = expand(map[string]string{
+	"person": "man woman child kid boy girl adult baby toddler teenager guy lady gentleman infant " +
+		"pedestrian passerby bystander player worker policeman policewoman police_officer soldier doctor nurse " +
+		"firefighter waiter waitress teacher student cyclist skateboarder surfer skier snowboarder swimmer dancer " +
+		"singer musician tourist customer shopper crowd tennis_player football_player soccer_player " +
+		"basketball_player baseball_player",
+	"motorcycle":    "moped",
+	"airplane":      "jet airliner jetliner fighter_jet",
+	"car,truck":     "sedan taxi cab suv convertible sports_car race_car police_car jeep limousine pickup pickup_truck",
+	"car,truck,bus": "van minivan minibus ambulance",
+	"truck,bus":     "fire_truck fire_engine garbage_truck dump_truck tow_truck delivery_truck",
+	"bus":           "school_bus double_decker",
+	"train":         "locomotive freight_train steam_train",
+	"train,bus":     "tram streetcar",
+	"boat": "ship sailboat sailing_boat rowboat rowing_boat motorboat motor_boat speedboat yacht ferry canoe kayak " +
+		"fishing_boat",
+	"bird":        "duck pigeon seagull eagle owl crow swan parrot goose",
+	"cat":         "kitten",
+	"dog":         "puppy pup german_shepherd golden_retriever labrador poodle bulldog chihuahua dachshund beagle",
+	"horse":       "pony foal",
+	"sheep":       "lamb",
+	"cow":         "calf bull ox",
+	"bear":        "polar_bear grizzly_bear",
+	"umbrella":    "parasol",
+	"tie":         "bow_tie bowtie",
+	"sports ball": "football soccer_ball basketball tennis_ball baseball volleyball golf_ball beach_ball rugby_ball",
+	"bottle":      "water_bottle plastic_bottle wine_bottle beer_bottle glass_bottle",
+	"cup":         "mug teacup coffee_cup tea_cup coffee_mug paper_cup",
+	"tv":          "monitor computer_monitor",
+	"cell phone":  "iphone",
+	"oven":        "stove",
+	"clock":       "wall_clock alarm_clock",
+})
+
+// cocoCollective are words that also cover what no class covers.
 var cocoCollective = expand(map[string]string{
-	"car,truck,bus,motorcycle":                                 "vehicle motor_vehicle",
+	"car,truck,bus,motorcycle": "vehicle motor_vehicle",
+	"airplane":                 "aircraft",
 	"bird,cat,dog,horse,sheep,cow,elephant,bear,zebra,giraffe": "animal",
 	"cat,dog":                            "pet",
 	"backpack,handbag,suitcase":          "bag",
+	"suitcase":                           "luggage",
 	"chair,couch,bed,dining table,bench": "furniture",
 	"banana,apple,orange":                "fruit",
 	"broccoli,carrot":                    "vegetable",
 	"banana,apple,sandwich,orange,broccoli,carrot,hot dog,pizza,donut,cake": "food",
 	"cup,wine glass":    "glass drinking_glass",
-	"potted plant":      "plant flower",
+	"potted plant":      "plant",
 	"chair,bench,couch": "seat",
-	"laptop":            "computer notebook",
-	"dining table":      "table desk",
+	"laptop":            "computer",
+	"dining table":      "table",
 	"fork,knife,spoon":  "cutlery silverware utensil",
 })

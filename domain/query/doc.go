@@ -18,6 +18,12 @@
 //     text, taste, exhaustive counts) is named in unassessable_components.
 //   - A term is the user's own noun in the singular. What a model calls it is the
 //     business of a [Vocabulary], so one query serves every model.
+//   - A Vocabulary knows a word by the class that it means. It means the class wholly
+//     ("sofa") when each instance of the class may be called so; it is narrower when only
+//     some may ("puppy", "woman", "taxi", and roles: a person on a bicycle is no
+//     pedestrian), and collective when it also covers what no class covers ("animal").
+//     Seeing the class is then no evidence of a narrower word, and not seeing it none
+//     against a collective one. A word that is both ("scooter", "flower") is unknown.
 //   - A word one slip away from exactly one word that the rules know is read as that
 //     word, unless it is an English word of its own or a capitalised name.
 //   - [Assessable] is the only place that says which forms are answered today.

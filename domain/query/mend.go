@@ -108,8 +108,7 @@ func mendWord(w string) string {
 		if len(w) < minSlipLen && !frequent[known] {
 			continue
 		}
-		if found != "" && (coco.meanings[found].classes == nil ||
-			!slices.Equal(coco.meanings[found].classes, coco.meanings[known].classes)) {
+		if found != "" && (coco.meanings[found].classes == nil || !coco.meanings[found].same(coco.meanings[known])) {
 			return w
 		}
 		if found == "" || oneSlip(w, known) && !oneSlip(w, found) {

@@ -14,6 +14,12 @@ type meaning struct {
 	classes []string
 	// partial is true when the word also covers things that no class covers.
 	partial bool
+	// narrower is true when the classes also cover things that the word does not.
+	narrower bool
+}
+
+func (m meaning) same(as meaning) bool {
+	return m.partial == as.partial && m.narrower == as.narrower && slices.Equal(m.classes, as.classes)
 }
 
 // Vocabulary maps terms of a query to the classes of one model. The zero value
@@ -27,17 +33,21 @@ type Vocabulary struct {
 }
 
 // newVocabulary builds a vocabulary of classes, each known by its own name, of
-// synonyms and of collective words that the classes cover only in part.
-func newVocabulary(classes []string, synonyms, collective map[string][]string) Vocabulary {
+// synonyms, of narrower words for a part of what the classes cover, and of collective
+// words that the classes cover only in part.
+func newVocabulary(classes []string, synonyms, narrower, collective map[string][]string) Vocabulary {
 	v := Vocabulary{
 		classes:  classes,
-		meanings: make(map[string]meaning, len(classes)+len(synonyms)+len(collective)),
+		meanings: make(map[string]meaning, len(classes)+len(synonyms)+len(narrower)+len(collective)),
 	}
 	for _, c := range classes {
 		v.meanings[c] = meaning{classes: []string{c}}
 	}
 	for word, to := range synonyms {
 		v.meanings[word] = meaning{classes: to}
+	}
+	for word, to := range narrower {
+		v.meanings[word] = meaning{classes: to, narrower: true}
 	}
 	for word, to := range collective {
 		v.meanings[word] = meaning{classes: to, partial: true}
@@ -61,6 +71,14 @@ func (v Vocabulary) Lookup(term string) (classes []string, ok bool) {
 func (v Vocabulary) Covers(term string) bool {
 	m, ok := v.find(term)
 	return ok && !m.partial
+}
+
+// Narrower reports whether the classes of a known term cover more than the word means,
+// so that seeing one of them is no evidence of presence: true for "puppy", which the
+// model sees as a dog, and for "woman".
+func (v Vocabulary) Narrower(term string) bool {
+	m, ok := v.find(term)
+	return ok && m.narrower
 }
 
 // Classes returns what to ask the model for to answer q, unique, in order: the
@@ -111,7 +129,7 @@ func (v Vocabulary) mend(term string) (meaning, bool) {
 			continue
 		}
 		m := v.meanings[word]
-		if found.classes != nil && !slices.Equal(found.classes, m.classes) {
+		if found.classes != nil && !found.same(m) {
 			return meaning{}, false
 		}
 		found = m
