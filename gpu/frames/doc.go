@@ -5,7 +5,7 @@
 // PATH.
 //
 // Guarantees of Sample:
-//   - Sample k shows what a viewer sees at Start + k/FPS: the last picture whose
+//   - Sample k shows what a viewer sees at k/FPS: the last picture whose
 //     presentation time is not later. At is that instant, on the video's own clock
 //     (second 0 is where the container starts, so a picture track that begins late has
 //     no samples before it). Variable frame rates and gaps need no care.
@@ -19,6 +19,9 @@
 //   - The process is gone when the iteration ends, however it ends.
 //   - A file cannot reach beyond itself: only the protocol of the source and plain
 //     containers are allowed, so a playlist in disguise opens nothing.
+//
+// With Within, only the instants of the grid in some parts of the video are made into
+// pictures; each is the same, bit for bit, as without.
 //
 // With Coarse, pictures that no other picture refers to are not decoded, which saves a
 // third of the decoding; a sample may then show a picture that is older than At by the

@@ -32,6 +32,7 @@ type mode int
 
 const (
 	sampled mode = iota // one at each instant of the grid
+	sought              // the same, decoding from the key picture before the first part on
 	first               // the first one only
 )
 
@@ -45,11 +46,10 @@ func arguments(source string, opts Options, mode mode) []string {
 	if opts.Coarse {
 		args = append(args, "-skip_frame", "noref")
 	}
-	if opts.Start > 0 {
-		args = append(args, "-ss", seconds(opts.Start))
-	}
-	if opts.Duration > 0 {
-		args = append(args, "-t", seconds(opts.Duration))
+	if mode == sought {
+		// All pictures from there on, with the times of the video: the one that is on view at
+		// the first instant may have come long before it.
+		args = append(args, "-noaccurate_seek", "-copyts", "-start_at_zero", "-ss", decimal(opts.Within[0].From))
 	}
 	args = append(args, "-i", InputName(source), "-map", "0:V:0", "-vf", filters(opts, mode))
 	if mode == first {
@@ -97,16 +97,29 @@ func filters(opts Options, mode mode) string {
 		fmt.Sprintf("scale=w='max(1,round(iw*sar*%s))':h='max(1,round(ih*%s))':flags=area:out_range=pc:out_color_matrix=bt601", scale, scale),
 		"setsar=1", "format=yuvj420p",
 	}
-	if mode == sampled {
-		grid := fmt.Sprintf("fps=fps=%s:round=up", strconv.FormatFloat(opts.FPS, 'f', -1, 64))
-		chain = append([]string{grid}, chain...)
+	if mode != first {
+		chain = append(grid(opts), chain...)
 	}
 	return strings.Join(chain, ",")
 }
 
-func seconds(d time.Duration) string {
-	return strconv.FormatFloat(d.Seconds(), 'f', 6, 64)
+// grid picks the instants that are wanted; decoding ends behind the last.
+func grid(opts Options) []string {
+	rate := "fps=fps=" + strconv.FormatFloat(opts.FPS, 'f', -1, 64) + ":round=up"
+	n := len(opts.Within)
+	if n == 0 {
+		return []string{rate}
+	}
+	// Instants are steps of the grid: a quarter of one tells them apart.
+	step := 1 / opts.FPS
+	parts := make([]string, n)
+	for i, s := range opts.Within {
+		parts[i] = `between(t\,` + decimal(s.From-step/4) + `\,` + decimal(s.To+step/4) + ")"
+	}
+	return []string{"trim=end=" + decimal(opts.Within[n-1].To+step), rate, "select='" + strings.Join(parts, "+") + "'"}
 }
+
+func decimal(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 6, 64) }
 
 // Confine bounds the memory of a running ffmpeg; one that has ended already is no error.
 func Confine(pid int) error {

@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math"
 	"os/exec"
 	"strings"
 	"time"
 )
+
+// MaxSpans is how many parts of a video one Sample may be of: they are words of a command.
+const MaxSpans = 256
 
 // Defaults of Options.
 const (
@@ -25,15 +29,18 @@ type Options struct {
 	FPS float64
 	// LongSide is the most pixels on the longer side, 16 to 4096.
 	LongSide int
-	// Start is where sampling begins, from the start of the video.
-	Start time.Duration
-	// Duration is how much of the video is sampled; 0 means to its end.
-	Duration time.Duration
+	// Within limits the samples to parts of the video, in order and disjoint, at most
+	// MaxSpans; none means all of it. Decoding begins at the key picture before the first
+	// part; what lies between two is decoded, but not made into pictures.
+	Within []Span
 	// Coarse trades up to 0.1 s of exactness for cheaper decoding, see the package.
 	Coarse bool
 	// Stall is how long ffmpeg may take from one sample to the next.
 	Stall time.Duration
 }
+
+// Span is a part of a video, both ends included, in seconds from its start: 0 <= From <= To.
+type Span struct{ From, To float64 }
 
 // Frame is one sampled picture.
 type Frame struct {
@@ -70,17 +77,34 @@ func Sample(ctx context.Context, source string, opts Options) iter.Seq2[Frame, e
 		}
 		count := 0
 		counting := func(f Frame) bool { count++; return yield(f, nil) }
-		err = run(ctx, source, opts, sampled, counting)
-		if err == nil && count == 0 {
+		if len(opts.Within) > 0 {
+			err = parts(ctx, source, opts, counting)
+		} else if err = run(ctx, source, opts, sampled, counting); err == nil && count == 0 {
 			err = run(ctx, source, opts, first, counting)
 		}
-		if err == nil && count == 0 && opts.Start == 0 {
+		if err == nil && count == 0 && opts.Within == nil {
 			err = &UnreadableError{Reason: "it holds no picture"}
 		}
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(Frame{}, err)
 		}
 	}
+}
+
+// parts decodes from the key picture before the first part on. Containers without an index
+// may miss it: then from the start.
+func parts(ctx context.Context, source string, opts Options, yield func(Frame) bool) error {
+	step := 1 / opts.FPS
+	begins := math.Ceil(opts.Within[0].From/step-.25) * step
+	met := false
+	err := run(ctx, source, opts, sought, func(f Frame) bool {
+		met = met || f.At < begins+step/2
+		return met && yield(f)
+	})
+	if met || err != nil && !errors.Is(err, errBreak) {
+		return err
+	}
+	return run(ctx, source, opts, sampled, yield)
 }
 
 func (o Options) checked() (Options, error) {
@@ -98,11 +122,23 @@ func (o Options) checked() (Options, error) {
 		return o, fmt.Errorf("frames: FPS %v is not in 0.01..60", o.FPS)
 	case o.LongSide < 16 || o.LongSide > 4096:
 		return o, fmt.Errorf("frames: LongSide %d is not in 16..4096", o.LongSide)
-	case o.Start < 0 || o.Duration < 0 || o.Stall < 0:
+	case o.Stall < 0:
 		return o, errors.New("frames: a negative time")
+	case len(o.Within) > MaxSpans:
+		return o, fmt.Errorf("frames: %d parts of a video, at most %d", len(o.Within), MaxSpans)
+	}
+	at := 0.0
+	for _, s := range o.Within {
+		if !(s.From >= at && s.To >= s.From && s.To < maxInstant) {
+			return o, fmt.Errorf("frames: the part %v to %v is not in order", s.From, s.To)
+		}
+		at = s.To
 	}
 	return o, nil
 }
+
+// maxInstant is beyond every video, in seconds.
+const maxInstant = 1e7
 
 // errBreak says that the consumer wants no more.
 var errBreak = errors.New("iteration ended")
@@ -121,7 +157,6 @@ func run(ctx context.Context, source string, opts Options, mode mode, yield func
 		// The consumer's time is not ffmpeg's.
 		watchdog.Stop()
 		defer watchdog.Reset(opts.Stall)
-		f.At += opts.Start.Seconds()
 		return yield(f)
 	})
 	if err != nil {

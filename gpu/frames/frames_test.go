@@ -79,15 +79,43 @@ func TestSamplesShowTheInstantTheyName(t *testing.T) {
 	}
 }
 
-func TestStartAndDuration(t *testing.T) {
+// TestPartsOfAVideo: an instant shows the same bytes, whatever else is asked for.
+func TestPartsOfAVideo(t *testing.T) {
 	t.Parallel()
-	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "5", "-c:v", "libx264", "-qp", "1", "-color_range", "pc")...)
-	list, err := collect(t, clip, frames.Options{FPS: 4, Start: 2 * time.Second, Duration: time.Second})
-	require.NoError(t, err)
-	require.Equal(t, []float64{2, 2.25, 2.5, 2.75}, times(list))
-	require.InDelta(t, 80, list[0].gray, 6)
+	clips := map[string]string{
+		"key pictures every 1.2 s": render(t, "a.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-bf", "2")...),
+		"one key picture":          render(t, "b.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "250")...),
+		"pictures that stay on view": render(t, "c.mp4", lavfi(ramp+",trim=end_frame=60,select='eq(n,0)+eq(n,1)+eq(n,20)+eq(n,57)'",
+			"-vsync", "vfr", "-c:v", "libx264")...),
+		"a clock that begins late": render(t, "d.ts", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-output_ts_offset", "7")...),
+	}
+	parts := []frames.Span{{From: 1.25, To: 1.5}, {From: 2, To: 2}, {From: 4.125, To: 4.375}}
+	for name, clip := range clips {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var want, got []frames.Frame
+			for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8}) {
+				require.NoError(t, err)
+				for _, p := range parts {
+					if f.At >= p.From && f.At <= p.To {
+						want = append(want, f)
+					}
+				}
+			}
+			require.Len(t, want, 7)
+			for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8, Within: parts}) {
+				require.NoError(t, err)
+				got = append(got, f)
+			}
+			require.Empty(t, cmp.Diff(want, got))
+		})
+	}
+}
 
-	list, err = collect(t, clip, frames.Options{Start: time.Minute})
+func TestPartsBehindTheEnd(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "2", "-c:v", "libx264")...)
+	list, err := collect(t, clip, frames.Options{Within: []frames.Span{{From: 60, To: 61}}})
 	require.NoError(t, err, "nothing to see after the end is no error")
 	require.Empty(t, list)
 }
@@ -294,7 +322,9 @@ func TestStalledSourceIsGivenUp(t *testing.T) {
 
 func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
-	for _, opts := range []frames.Options{{FPS: -1}, {FPS: 61}, {LongSide: 8}, {LongSide: 5000}, {Start: -1}, {Duration: -1}, {Stall: -1}} {
+	for _, opts := range []frames.Options{{FPS: -1}, {FPS: 61}, {LongSide: 8}, {LongSide: 5000}, {Stall: -1},
+		{Within: []frames.Span{{From: -1}}}, {Within: []frames.Span{{From: 2, To: 1}}}, {Within: []frames.Span{{From: 2, To: 3}, {From: 1, To: 4}}},
+		{Within: make([]frames.Span, frames.MaxSpans+1)}} {
 		_, err := collect(t, "any.mp4", opts)
 		require.Error(t, err, "%+v", opts)
 		_, unreadable := errors.AsType[*frames.UnreadableError](err)
