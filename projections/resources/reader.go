@@ -4,12 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/video"
@@ -17,7 +15,12 @@ import (
 )
 
 // Reader reads the tables of this package.
-type Reader struct{ pool *pgxpool.Pool }
+type Reader struct {
+	// Estimator foretells when queued work begins; nil foretells nothing.
+	Estimator *Estimator
+
+	pool *pgxpool.Pool
+}
 
 // NewReader returns a reader on a pool.
 func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
@@ -54,13 +57,6 @@ func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p pr
 	return projections.Rows[video.State](ctx, r.pool, q, p)
 }
 
-// Analysis is an analysis with its place in the queue.
-type Analysis struct {
-	analysis.State
-	// QueuePosition is 1 for the next to be worked on; nil when not queued.
-	QueuePosition *int
-}
-
 // Analysis returns an analysis of the tenant, or resource_not_found.
 func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, error) {
 	a, err := one[analysis.State](ctx, r.pool,
@@ -69,7 +65,11 @@ func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, e
 	if err != nil {
 		return Analysis{}, notFound(err)
 	}
-	return r.positioned(ctx, a)
+	list, err := r.positioned(ctx, []analysis.State{a})
+	if err != nil {
+		return Analysis{}, err
+	}
+	return list[0], nil
 }
 
 // AnalysisFilter narrows a list of analyses; empty fields match everything.
@@ -104,30 +104,8 @@ func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p pro
 	if err != nil {
 		return nil, false, err
 	}
-	list := make([]Analysis, len(states))
-	for i, s := range states {
-		if list[i], err = r.positioned(ctx, s); err != nil {
-			return nil, false, err
-		}
-	}
-	return list, more, nil
-}
-
-// positioned counts who is before a queued analysis; what the service asks itself lets
-// everybody pass.
-func (r *Reader) positioned(ctx context.Context, a analysis.State) (Analysis, error) {
-	if a.Status != analysis.Queued {
-		return Analysis{State: a}, nil
-	}
-	var before int
-	err := r.pool.QueryRow(ctx,
-		"select count(*) from analyses where status = 'queued' and (created_at, id) < ($1, $2) and account_id <> $3",
-		a.CreatedAt, a.ID, account.SystemID).Scan(&before)
-	if err != nil {
-		return Analysis{}, fmt.Errorf("counting the queue: %w", err)
-	}
-	position := before + 1
-	return Analysis{State: a, QueuePosition: &position}, nil
+	list, err := r.positioned(ctx, states)
+	return list, more, err
 }
 
 // one reads the document of a single row.

@@ -33,11 +33,5 @@ func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysi
 	if len(states) == 0 {
 		return nil, fault.NotFound()
 	}
-	list := make([]Analysis, len(states))
-	for i, s := range states {
-		if list[i], err = r.positioned(ctx, s); err != nil {
-			return nil, err
-		}
-	}
-	return list, nil
+	return r.positioned(ctx, states)
 }

@@ -1,0 +1,219 @@
+package resources
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"vqa/domain/account"
+	"vqa/domain/analysis"
+	"vqa/domain/query"
+	"vqa/domain/video"
+)
+
+const (
+	// restFactor is how many times as long as making it took a forecast is used, so that
+	// estimates cost at most a twentieth of a core, however long the queue is.
+	restFactor = 20
+	// forecastLimit bounds the unfinished analyses that a forecast knows.
+	forecastLimit = 5000
+	// measured is how many of the latest completed analyses tell how fast the service is, of
+	// at most measuredAmong.
+	measured, measuredAmong = 64, 512
+)
+
+// Estimator foretells when the work on queued analyses begins, from what the latest ones
+// took. It holds nothing that is not in the tables but the forecast of a moment.
+type Estimator struct {
+	Pool *pgxpool.Pool
+	// Nodes counts the living nodes; each works on Slots analyses at once.
+	Nodes func(ctx context.Context) (int, error)
+	Slots int
+	Now   func() time.Time
+
+	mu   sync.Mutex
+	last forecast
+}
+
+// forecast is what was foretold at a moment.
+type forecast struct {
+	at time.Time
+	// took is how long it took to make.
+	took time.Duration
+	// starts are the seconds until the work on the queued begins; end until it would on one
+	// more.
+	starts map[string]float64
+	end    float64
+}
+
+// in returns the whole seconds from now until the work on an analysis begins; nil when
+// that is not known. One that came after the forecast begins when all others have.
+func (f forecast) in(id string, now time.Time) *int {
+	start, ok := f.starts[id]
+	if !ok {
+		start = f.end
+	}
+	if math.IsInf(start, 1) {
+		return nil
+	}
+	left := max(start-now.Sub(f.at).Seconds(), 0)
+	return new(int(math.Round(left)))
+}
+
+// forecast returns one that is new enough. Callers that come together share it.
+func (e *Estimator) forecast(ctx context.Context) (forecast, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	began := e.Now()
+	if age := began.Sub(e.last.at); e.last.starts != nil && age >= 0 && age < restFactor*e.last.took {
+		return e.last, nil
+	}
+	made, err := e.foretell(ctx, began)
+	if err != nil {
+		return forecast{}, fmt.Errorf("estimating the queue: %w", err)
+	}
+	made.took = e.Now().Sub(began)
+	e.last = made
+	return made, nil
+}
+
+// foretell makes a forecast.
+func (e *Estimator) foretell(ctx context.Context, now time.Time) (forecast, error) {
+	tasks, spans, err := e.unfinished(ctx, now)
+	if err != nil {
+		return forecast{}, err
+	}
+	ended, err := e.ended(ctx)
+	if err != nil {
+		return forecast{}, err
+	}
+	nodes, err := e.Nodes(ctx)
+	if err != nil {
+		return forecast{}, err
+	}
+	made := forecast{at: now, starts: make(map[string]float64, len(tasks))}
+	starts := fleet{nodes: nodes, slots: e.Slots, speed: speed(append(ended, spans...))}.starts(tasks)
+	for i, t := range tasks {
+		made.starts[t.id] = starts[i]
+	}
+	made.end = starts[len(tasks)]
+	return made, nil
+}
+
+// progress is what the estimate needs of an analysis.
+type progress struct {
+	id, subject, status string
+	worker              *string
+	startedAt           *time.Time
+	percent             int
+	query               query.Query
+	film                video.State
+}
+
+// unfinished returns the unfinished analyses in the order in which they are worked on, and
+// what is known of the speed from those that run. What the service asks itself comes last.
+func (e *Estimator) unfinished(ctx context.Context, now time.Time) ([]task, []span, error) {
+	looked, err := e.looked(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	rows, err := e.Pool.Query(ctx, `
+		select a.id, a.video_id || ' ' || a.model, a.status, d.worker, d.started_at, coalesce(d.percent, 0), d.query, v.doc
+		from analyses a join videos v on v.id = a.video_id
+		cross join lateral json_to_record(a.doc) as d (worker text, started_at timestamptz, percent int, query json)
+		where a.status in ('queued', 'preparing', 'analyzing', 'rendering') and a.livemode
+		order by a.status = 'queued', a.account_id = $1, a.created_at, a.id limit $2`, account.SystemID, forecastLimit)
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p progress, err error) {
+		var asked, film []byte
+		if err := row.Scan(&p.id, &p.subject, &p.status, &p.worker, &p.startedAt, &p.percent, &asked, &film); err != nil {
+			return p, err
+		}
+		if err := json.Unmarshal(asked, &p.query); err != nil {
+			return p, err
+		}
+		return p, json.Unmarshal(film, &p.film)
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	tasks := make([]task, len(all))
+	var spans []span
+	for i, p := range all {
+		t := task{id: p.id, subject: p.subject, running: p.status != string(analysis.Queued), done: float64(p.percent) / 100}
+		t.kept = looked[p.subject].covers(p.query)
+		if s := p.film.DurationS(); s != nil {
+			t.videoS = *s
+		}
+		tasks[i] = t
+		if t.running && !t.kept && p.startedAt != nil && p.worker != nil {
+			spans = append(spans, span{node: *p.worker, from: *p.startedAt, to: now, videoS: t.done * t.videoS})
+		}
+	}
+	return tasks, spans, nil
+}
+
+// looked is what was looked at in a video.
+type look struct{ taken, joints bool }
+
+// covers says whether a question needs no other look.
+func (l look) covers(q query.Query) bool { return l.taken && (l.joints || !query.NeedsPose(q)) }
+
+// looked returns what was looked at of the videos of unfinished analyses.
+func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
+	rows, err := e.Pool.Query(ctx, `
+		select open.video_id || ' ' || open.model, done.query
+		from (select distinct video_id, model from analyses
+		      where status in ('queued', 'preparing', 'analyzing', 'rendering') and livemode limit $1) open
+		cross join lateral (
+			select doc->'query' as query from analyses a
+			where a.video_id = open.video_id and a.model = open.model and a.status = 'completed' and a.livemode
+			order by a.created_at desc, a.id desc limit 8) done`, forecastLimit)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]look{}
+	var subject string
+	var asked []byte
+	_, err = pgx.ForEachRow(rows, []any{&subject, &asked}, func() error {
+		var q query.Query
+		if err := json.Unmarshal(asked, &q); err != nil {
+			return err
+		}
+		if query.Assessable(q) { // any other was answered without a look
+			l := all[subject]
+			all[subject] = look{taken: true, joints: l.joints || query.NeedsPose(q)}
+		}
+		return nil
+	})
+	return all, err
+}
+
+// ended returns what the latest analyses took that looked at a whole video in one go: not
+// those about a video that another one had looked at.
+func (e *Estimator) ended(ctx context.Context) ([]span, error) {
+	rows, err := e.Pool.Query(ctx, `
+		select d.worker, d.started_at, d.completed_at, (d.result->>'video_duration_s')::float8
+		from (select * from analyses where status = 'completed' and livemode order by id desc limit $1) a
+		cross join lateral json_to_record(a.doc) as d
+			(worker text, started_at timestamptz, completed_at timestamptz, attempt int, result json)
+		where d.attempt = 1 and d.worker is not null and d.result->>'video_duration_s' is not null and not exists (
+			select from analyses b where b.video_id = a.video_id and b.model = a.model and b.status = 'completed'
+			and b.livemode and (b.created_at, b.id) < (a.created_at, a.id))
+		order by a.id desc limit $2`, measuredAmong, measured)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s span, err error) {
+		err = row.Scan(&s.node, &s.from, &s.to, &s.videoS)
+		return s, err
+	})
+}

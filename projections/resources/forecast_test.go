@@ -1,0 +1,175 @@
+package resources
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// runs and waits are tasks about videos of their own, 10 seconds long.
+func runs(subject string, done float64) task {
+	return task{id: subject, subject: subject, running: true, videoS: 10, done: done}
+}
+
+func waits(subject string) task { return task{id: subject, subject: subject, videoS: 10} }
+
+func TestStartsOfAQueue(t *testing.T) {
+	t.Parallel()
+	never := math.Inf(1)
+	again := waits("a")
+	again.kept = true
+	unknown := waits("b")
+	unknown.videoS = 0
+	one := fleet{nodes: 1, slots: 1, speed: 2}
+	for name, tt := range map[string]struct {
+		fleet fleet
+		tasks []task
+		want  []float64
+	}{
+		"nothing to do":                   {one, nil, []float64{0}},
+		"one after the other":             {one, []task{waits("a"), waits("b")}, []float64{0, 5, 10}},
+		"what runs is half done":          {one, []task{runs("a", 0.5), waits("b")}, []float64{0, 2.5, 7.5}},
+		"slots share the engine":          {fleet{1, 2, 2}, []task{waits("a"), waits("b"), waits("c")}, []float64{0, 0, 10, 10}},
+		"and share with who comes next":   {fleet{1, 2, 2}, []task{runs("a", 0.5), runs("b", 0), waits("c")}, []float64{0, 0, 5, 10}},
+		"nodes do not share":              {fleet{2, 1, 2}, []task{waits("a"), waits("b"), waits("c")}, []float64{0, 0, 5, 5}},
+		"one look for all of a video":     {one, []task{waits("a"), waits("a"), waits("a")}, []float64{0, 5, 5 + answerS, 5 + 2*answerS}},
+		"who waits for a look has a slot": {fleet{1, 2, 2}, []task{waits("a"), waits("a"), waits("b")}, []float64{0, 0, 5, 5 + answerS}},
+		"a video looked at before":        {one, []task{again, again}, []float64{0, answerS, 2 * answerS}},
+		"a length that is not known":      {one, []task{waits("a"), unknown}, []float64{0, 5, 10}},
+		"no length is known":              {one, []task{unknown}, []float64{0, unknownLengthS / 2}},
+		"a speed that is not known":       {fleet{1, 1, 0}, []task{waits("a"), waits("b")}, []float64{0, never, never}},
+		"what needs no speed":             {fleet{1, 1, 0}, []task{again, again}, []float64{0, answerS, 2 * answerS}},
+		"nobody lives":                    {fleet{0, 0, 2}, []task{waits("a"), waits("b")}, []float64{0, 5, 10}},
+		"more run than there are slots":   {one, []task{runs("a", 0), runs("b", 0), waits("c")}, []float64{0, 0, 10, 15}},
+	} {
+		got := tt.fleet.starts(tt.tasks)
+		if diff := cmp.Diff(tt.want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// crowd draws a fleet and what it has to do: every third video is asked about more than
+// once, and some were looked at before.
+func crowd(t *rapid.T) (fleet, []task) {
+	f := fleet{
+		nodes: rapid.IntRange(1, 3).Draw(t, "nodes"), slots: rapid.IntRange(1, 4).Draw(t, "slots"),
+		speed: rapid.Float64Range(0.1, 50).Draw(t, "speed"),
+	}
+	running := rapid.IntRange(0, f.nodes*f.slots).Draw(t, "running")
+	n := rapid.IntRange(0, 30).Draw(t, "tasks")
+	tasks := make([]task, n)
+	for i := range tasks {
+		subject := rapid.IntRange(0, 40).Draw(t, "subject")
+		tasks[i] = task{
+			id: fmt.Sprint(i), subject: fmt.Sprint(subject), videoS: float64(1 + subject*subject), kept: subject%7 == 0,
+			running: i < running,
+		}
+		if tasks[i].running {
+			tasks[i].done = rapid.Float64Range(0, 1).Draw(t, "done")
+		}
+	}
+	return f, tasks
+}
+
+// looks are what is to be looked at for the first n tasks, in seconds of video each.
+func looks(tasks []task, n int) (videoS []float64) {
+	seen := map[string]bool{}
+	for _, t := range tasks[:n] {
+		if !t.kept && !seen[t.subject] {
+			seen[t.subject] = true
+			videoS = append(videoS, t.videoS*(1-t.done))
+		}
+	}
+	slices.Sort(videoS)
+	return videoS
+}
+
+func sum(all []float64) (total float64) {
+	for _, x := range all {
+		total += x
+	}
+	return total
+}
+
+func TestLawsOfAForecast(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		f, tasks := crowd(t)
+		starts := f.starts(tasks)
+		require.Len(t, starts, len(tasks)+1)
+		const rounding = 1e-6
+		for i, at := range starts {
+			require.False(t, math.IsNaN(at) || math.IsInf(at, 0) || at < 0, "%v", starts)
+			if i > 0 && at < starts[i-1] {
+				t.Fatalf("the order is not kept: %v", starts)
+			}
+			if i < f.nodes*f.slots {
+				require.Zero(t, at, "there is a slot for it")
+			}
+			// All that is before it, one after the other on one node, is the longest wait; the
+			// shortest is that of all nodes, for all but the most that may still go on.
+			before := looks(tasks, i)
+			require.LessOrEqual(t, at, sum(before)/f.speed+float64(i)*answerS+rounding)
+			ended := before[:max(len(before)-(f.nodes*f.slots-1), 0)]
+			require.GreaterOrEqual(t, at, sum(ended)/f.speed/float64(f.nodes)-rounding)
+		}
+		// A single slot does exactly that.
+		if f.nodes*f.slots == 1 && len(tasks) > 0 {
+			waiting := 0.0
+			seen := map[string]bool{}
+			for i, task := range tasks {
+				require.InDelta(t, waiting, starts[i], rounding)
+				if task.kept || seen[task.subject] {
+					waiting += answerS
+				} else {
+					waiting += task.videoS * (1 - task.done) / f.speed
+				}
+				seen[task.subject] = seen[task.subject] || !task.kept
+			}
+		}
+	})
+}
+
+func TestSpeed(t *testing.T) {
+	t.Parallel()
+	at := func(s int) time.Time { return time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC) }
+	for name, tt := range map[string]struct {
+		spans []span
+		want  float64
+	}{
+		"nothing":                     {nil, 0},
+		"no time":                     {[]span{{"a", at(1), at(1), 5}}, 0},
+		"one":                         {[]span{{"a", at(0), at(5), 10}}, 2},
+		"idle time does not count":    {[]span{{"a", at(50), at(55), 10}, {"a", at(0), at(5), 10}}, 2},
+		"at once, they share":         {[]span{{"a", at(0), at(10), 10}, {"a", at(0), at(10), 10}}, 2},
+		"one within another":          {[]span{{"a", at(0), at(10), 15}, {"a", at(2), at(4), 5}}, 2},
+		"one half over another":       {[]span{{"a", at(0), at(6), 10}, {"a", at(4), at(10), 10}}, 2},
+		"nodes have their own engine": {[]span{{"a", at(0), at(10), 20}, {"b", at(0), at(10), 20}}, 2},
+	} {
+		require.InDelta(t, tt.want, speed(tt.spans), 1e-9, name)
+	}
+}
+
+func TestAForecastGoesBy(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	f := forecast{at: at, starts: map[string]float64{"a": 4.4, "b": math.Inf(1)}, end: 10.6}
+	in := func(id string, after time.Duration) any {
+		s := f.in(id, at.Add(after))
+		if s == nil {
+			return nil
+		}
+		return *s
+	}
+	require.Equal(t, []any{4, 2, 0, nil, 11}, []any{
+		in("a", 0), in("a", 2*time.Second), in("a", time.Minute), in("b", 0), in("later", 0),
+	})
+}
