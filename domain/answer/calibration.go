@@ -40,6 +40,9 @@ type Calibration struct {
 	Outvote float64
 }
 
+// CPUWeights is what the embedded worker calls its weights.
+const CPUWeights = "centernet-mobilenetv3-512"
+
 // CPU is the calibration of the embedded worker's model, CenterNet on COCO classes.
 //
 // The curve was measured on 60 labelled pictures, none of them from the clips that the

@@ -5,7 +5,7 @@ package query
 // apart poorly, and people call both a car.
 func COCO() Vocabulary { return coco }
 
-var coco = newVocabulary(cocoClasses, cocoSynonyms, cocoNarrower, cocoCollective)
+var coco = newVocabulary(cocoClasses)
 
 var cocoClasses = []string{
 	"person", "bicycle", "car", "motorcycle", "airplane", "bus", "train", "truck", "boat", "traffic light",

@@ -3,6 +3,7 @@ package query
 import (
 	"maps"
 	"slices"
+	"strings"
 )
 
 // minSlipLen is the shortest word in which a spelling slip is mended: in shorter
@@ -23,7 +24,7 @@ func (m meaning) same(as meaning) bool {
 }
 
 // Vocabulary maps terms of a query to the classes of one model. The zero value
-// knows no term. A Vocabulary is immutable and safe for concurrent use.
+// maps none: it is that of an open model, which takes each term as it is. A Vocabulary is immutable and safe for concurrent use.
 type Vocabulary struct {
 	classes  []string
 	meanings map[string]meaning
@@ -32,29 +33,64 @@ type Vocabulary struct {
 	words []string
 }
 
-// newVocabulary builds a vocabulary of classes, each known by its own name, of
-// synonyms, of narrower words for a part of what the classes cover, and of collective
-// words that the classes cover only in part.
-func newVocabulary(classes []string, synonyms, narrower, collective map[string][]string) Vocabulary {
-	v := Vocabulary{
-		classes:  classes,
-		meanings: make(map[string]meaning, len(classes)+len(synonyms)+len(narrower)+len(collective)),
+// VocabularyOf is the vocabulary of a model that knows some classes, with the everyday
+// words for those of them that are in [COCO]. Of no classes it is the zero Vocabulary: a
+// model that does not say what it knows is open, and takes each term as it is.
+func VocabularyOf(classes []string) Vocabulary {
+	switch {
+	case len(classes) == 0:
+		return Vocabulary{}
+	case slices.Equal(classes, coco.classes):
+		return coco
 	}
+	return newVocabulary(slices.Clone(classes))
+}
+
+func newVocabulary(classes []string) Vocabulary {
+	v := Vocabulary{classes: classes, meanings: map[string]meaning{}}
+	named := make(map[string]string, len(classes))
 	for _, c := range classes {
-		v.meanings[c] = meaning{classes: []string{c}}
+		named[strings.ToLower(c)] = c
 	}
-	for word, to := range synonyms {
-		v.meanings[word] = meaning{classes: to}
+	for name, class := range named {
+		v.meanings[name] = meaning{classes: []string{class}}
 	}
-	for word, to := range narrower {
-		v.meanings[word] = meaning{classes: to, narrower: true}
+	// Only where the model has words of its own do these stand back, but a car is never
+	// without its trucks.
+	for word, to := range cocoSynonyms {
+		if known := pick(named, to); len(known) == len(to) {
+			v.meanings[word] = meaning{classes: known}
+		}
 	}
-	for word, to := range collective {
-		v.meanings[word] = meaning{classes: to, partial: true}
+	for word, to := range cocoNarrower {
+		known := pick(named, to)
+		if _, own := named[word]; !own && len(known) == len(to) {
+			v.meanings[word] = meaning{classes: known, narrower: true}
+		}
+	}
+	for word, to := range cocoCollective {
+		known := pick(named, to)
+		if _, own := named[word]; !own && len(known) > 0 {
+			v.meanings[word] = meaning{classes: known, partial: true}
+		}
 	}
 	v.words = slices.Sorted(maps.Keys(v.meanings))
 	return v
 }
+
+// pick returns what a model calls those of some classes that it has.
+func pick(named map[string]string, classes []string) []string {
+	var out []string
+	for _, c := range classes {
+		if class, ok := named[c]; ok {
+			out = append(out, class)
+		}
+	}
+	return out
+}
+
+// Open reports whether the model takes any term as it is.
+func (v Vocabulary) Open() bool { return len(v.classes) == 0 }
 
 // Lookup returns the classes of the model that a term stands for; an object of any
 // of them is an instance of the term. ok is false for a term that the model cannot

@@ -80,6 +80,35 @@ func TestClassesAsksForRivalsLast(t *testing.T) {
 	require.Equal(t, []string{"car"}, Vocabulary{}.Classes(Compile("Is there a car?")), "an open vocabulary takes the term itself")
 }
 
+// TestVocabularyOfOtherModels: a model with classes of its own keeps them, and has the
+// everyday words for the others.
+func TestVocabularyOfOtherModels(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, COCO().Names(), VocabularyOf(COCO().Names()).Names())
+	open := VocabularyOf(nil)
+	require.True(t, open.Open())
+	_, ok := open.Lookup("woman")
+	require.False(t, ok)
+	require.False(t, open.Narrower("woman"), "an open model looks for women")
+	require.Equal(t, []string{"woman"}, open.Classes(Compile("Is there a woman?")))
+
+	v := VocabularyOf([]string{"Person", "woman", "dog", "car", "flower"})
+	require.False(t, v.Open())
+	for term, want := range map[string]string{"people": "Person", "woman": "woman", "women": "woman", "doggy": "dog", "man": "Person", "car": "car", "flower": "flower", "vehicle": "car"} {
+		got, ok := v.Lookup(term)
+		require.True(t, ok, term)
+		require.Equal(t, []string{want}, got, term)
+	}
+	require.True(t, v.Narrower("man"))
+	require.False(t, v.Narrower("woman"), "a class of the model")
+	require.False(t, v.Covers("vehicle"))
+	for _, term := range []string{"taxi", "cat", "kitten", "sofa", "automobile"} {
+		_, ok := v.Lookup(term)
+		require.False(t, ok, "%s is not known, or not wholly", term)
+	}
+	require.Equal(t, []string{"dog", "Person", "woman", "car", "flower"}, v.Classes(Compile("Is there a dog?")))
+}
+
 func TestSingular(t *testing.T) {
 	t.Parallel()
 	cases := map[string]string{

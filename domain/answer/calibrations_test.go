@@ -1,0 +1,91 @@
+package answer_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+const measured = `[{"weights":"owlv2@0123456789ab","curve":[[0,0.02],[0.2,0.5],[1,0.99]],"threshold":0.2,"keep":0.15,"further":0.05,"flash":0.3,"peak":0.5}]`
+
+func TestCalibrationFollowsTheWeights(t *testing.T) {
+	t.Parallel()
+	all, err := answer.ParseCalibrations([]byte(measured))
+	require.NoError(t, err)
+
+	embedded := all.For(answer.CPUWeights, query.COCO().Names())
+	require.InDelta(t, answer.CPU().Probability(.5), embedded.Probability(.5), 1e-9)
+	require.True(t, embedded.Vocabulary.Narrower("woman"))
+
+	open := all.For("owlv2@0123456789ab", nil)
+	require.InDelta(t, .5, open.Probability(.2), 1e-9)
+	require.InDelta(t, .2, open.Threshold, 1e-9)
+	require.InDelta(t, answer.CPU().Overlap, open.Overlap, 1e-9)
+	require.True(t, open.Vocabulary.Open())
+
+	require.Empty(t, cmp.Diff(answer.Unmeasured().Curve, answer.Calibrations(nil).For("another", nil).Curve))
+}
+
+func TestUnmeasuredClaimsLittle(t *testing.T) {
+	t.Parallel()
+	cal := answer.Unmeasured()
+	last := 0.0
+	for score := 0.0; score <= 1; score += .01 {
+		p := cal.Probability(score)
+		require.GreaterOrEqual(t, p, last)
+		require.LessOrEqual(t, p, .8)
+		require.LessOrEqual(t, 1-p, .8)
+		last = p
+	}
+	// "lighthouse" is no class of the embedded model; an open one is asked for it.
+	q := query.Compile("Is there a lighthouse?")
+	for _, c := range []struct {
+		score float64
+		want  answer.Answer
+	}{{.9, answer.Yes}, {0, answer.No}, {.28, answer.Indeterminate}} {
+		ev := answer.Evidence{Terms: cal.Vocabulary.Classes(q), Known: []bool{true}, IntervalS: .5, DurationS: 3}
+		for i := range 6 {
+			f := answer.Frame{At: float64(i) / 2}
+			f.Detections = append(f.Detections, answer.Detection{Score: c.score, Box: at(.5, .5)})
+			ev.Frames = append(ev.Frames, f)
+		}
+		r := answer.Decide(q, ev, cal)
+		require.Equal(t, c.want, r.Answer, "%v", c.score)
+		require.LessOrEqual(t, r.Confidence, .8)
+		if c.want != answer.Indeterminate {
+			require.Greater(t, r.Confidence, .7)
+		}
+	}
+}
+
+func TestCalibrationsAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string][2]string{
+		"no list":           {measured, `{}`},
+		"more than a list":  {`]`, `] []`},
+		"unknown field":     {`"keep"`, `"kep"`},
+		"missing":           {`"flash":0.3,`, ``},
+		"no name":           {`owlv2@0123456789ab`, ``},
+		"keep over all":     {`"keep":0.15`, `"keep":0.25`},
+		"peak under flash":  {`"peak":0.5`, `"peak":0.25`},
+		"peak beyond":       {`"peak":0.5`, `"peak":1.5`},
+		"further negative":  {`"further":0.05`, `"further":-1`},
+		"certainty":         {`[1,0.99]`, `[1,1]`},
+		"falling":           {`[0.2,0.5]`, `[0.2,0.01]`},
+		"scores that stand": {`[0.2,0.5]`, `[0,0.5]`},
+		"cut short":         {`,[1,0.99]`, ``},
+		"one point":         {`[0,0.02],[0.2,0.5],`, ``},
+		"text":              {`0.15`, `"0.15"`},
+		"twice":             {measured, strings.TrimSuffix(measured, "]") + "," + strings.TrimPrefix(measured, "[")},
+	} {
+		raw := strings.Replace(measured, change[0], change[1], 1)
+		require.NotEqual(t, measured, raw, name)
+		_, err := answer.ParseCalibrations([]byte(raw))
+		require.Error(t, err, name)
+	}
+}
