@@ -43,12 +43,18 @@ var (
 	started   = analysis.Started{AnalysisID: "an_1", Attempt: 1, Worker: "w1", At: now}
 	reclaimed = analysis.Reclaimed{AnalysisID: "an_1", Attempt: 3, Worker: "w2", At: now}
 	drawn     = &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}
-	completed = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, At: now}
+	told      = []analysis.NarrativeEntry{{AtS: 0.5, Text: "A dog enters from the left."}}
+	completed = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Narrating: true, At: now}
+	drawing   = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Artifacts: drawn, Drawing: true, At: now}
+	narrated  = analysis.Narrated{AnalysisID: "an_1", Entries: told, At: now}
 	failed    = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, At: now}
 	unlucky   = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, IncidentID: "inc_1", At: now}
 	repeated  = analysis.Repeated{AnalysisID: "an_1", RerunID: "an_2", At: now}
 	canceled  = analysis.Canceled{AnalysisID: "an_1", Usage: unpaid, At: now}
 )
+
+// quiet is a question without a narrative.
+var quiet = func() analysis.Created { c := created; c.Narrative = false; return c }()
 
 func progressed(stage analysis.Status, percent int) analysis.Progressed {
 	return analysis.Progressed{AnalysisID: "an_1", Stage: stage, Percent: percent, At: now}
@@ -78,9 +84,8 @@ func TestDecide(t *testing.T) {
 			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage}, Then: events{completed},
 		},
 		{
-			Name: "an answer with what was drawn of it", Given: events{created, started},
-			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage, Artifacts: drawn},
-			Then: events{analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Artifacts: drawn, At: now}},
+			Name: "an answer that will be drawn", Given: events{quiet, started},
+			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage, Drawing: drawn}, Then: events{drawing},
 		},
 		{
 			Name: "a failed attempt", Given: events{created, started}, When: analysis.Fail{Attempt: 1, Error: failure, Usage: unpaid},
@@ -93,6 +98,57 @@ func TestDecide(t *testing.T) {
 		{Name: "canceled in the queue", Given: events{created}, When: analysis.Cancel{Usage: unpaid}, Then: events{canceled}},
 		{Name: "canceled at work", Given: events{created, started}, When: analysis.Cancel{Usage: unpaid}, Then: events{canceled}},
 	})
+}
+
+func TestAfterwork(t *testing.T) {
+	t.Parallel()
+	drawing, told := events{quiet, started, drawing}, events{created, started, completed}
+	draw := analysis.Draw{Artifacts: drawn}
+	aggregate.Run(t, cases{
+		{Name: "drawn", Given: drawing, When: draw, Then: events{analysis.Drawn{AnalysisID: "an_1", Artifacts: drawn, At: now}}},
+		{Name: "drawing failed", Given: drawing, When: analysis.Draw{}, Then: events{analysis.Drawn{AnalysisID: "an_1", At: now}}},
+		{Name: "drawn twice", Given: append(drawing, analysis.Drawn{AnalysisID: "an_1", At: now}), When: draw, Refused: fault.ResourceConflict},
+		{Name: "nothing to draw", Given: told, When: draw, Refused: fault.ResourceConflict},
+		{Name: "drawn before the answer", Given: events{created, started}, When: draw, Refused: fault.ResourceConflict},
+		{Name: "told", Given: told, When: analysis.Narrate{Entries: narrated.Entries}, Then: events{narrated}},
+		{
+			Name: "nothing to tell", Given: told, When: analysis.Narrate{},
+			Then: events{analysis.Narrated{AnalysisID: "an_1", At: now}},
+		},
+		{
+			Name: "telling failed", Given: told, When: analysis.FailNarration{},
+			Then: events{analysis.NarrationFailed{AnalysisID: "an_1", At: now}},
+		},
+		{Name: "told twice", Given: append(told, narrated), When: analysis.FailNarration{}, Refused: fault.ResourceConflict},
+		{Name: "told unasked", Given: drawing, When: analysis.Narrate{}, Refused: fault.ResourceConflict},
+		{Name: "told to the canceled", Given: events{created, canceled}, When: analysis.Narrate{}, Refused: fault.ResourceConflict},
+		{
+			Name: "told at once", Given: events{created}, When: analysis.Complete{Result: result, Narrative: narrated.Entries},
+			Then: events{analysis.Completed{AnalysisID: "an_1", Result: result, Narrative: narrated.Entries, At: now}},
+		},
+	})
+}
+
+func TestNarration(t *testing.T) {
+	t.Parallel()
+	atOnce := analysis.Completed{AnalysisID: "an_1", Result: result, At: now}
+	toldAtOnce := atOnce
+	toldAtOnce.Narrative = told
+	for name, tt := range map[string]struct {
+		given events
+		want  *analysis.Narrative
+	}{
+		"not asked for":          {events{quiet, started, drawing}, nil},
+		"before the answer":      {events{created, started}, nil},
+		"being written":          {events{created, started, completed}, &analysis.Narrative{Status: "generating"}},
+		"written":                {events{created, started, completed, narrated}, &analysis.Narrative{Status: "ready", Entries: told}},
+		"given up":               {events{created, started, completed, analysis.NarrationFailed{At: now}}, &analysis.Narrative{Status: "failed"}},
+		"of the canned":          {events{created, toldAtOnce}, &analysis.Narrative{Status: "ready", Entries: told}},
+		"of the refused":         {events{created, atOnce}, &analysis.Narrative{Status: "failed"}},
+		"of one that was failed": {events{created, started, failed}, nil},
+	} {
+		require.Equal(t, tt.want, aggregate.Fold(tt.given...).Narration, name)
+	}
 }
 
 func TestRerun(t *testing.T) {
@@ -141,7 +197,7 @@ func TestAttempts(t *testing.T) {
 		{Name: "an earlier attempt fails", Given: taken, When: analysis.Fail{Attempt: 1, Error: failure}, Refused: fault.ResourceConflict},
 		{
 			Name: "the latest completes", Given: taken, When: analysis.Complete{Attempt: 3, Result: result},
-			Then: events{analysis.Completed{AnalysisID: "an_1", Attempt: 3, Result: result, At: now}},
+			Then: events{analysis.Completed{AnalysisID: "an_1", Attempt: 3, Result: result, Narrating: true, At: now}},
 		},
 	})
 }
@@ -184,23 +240,25 @@ func TestStateTable(t *testing.T) {
 		"(none)": nil, "queued": {created}, "preparing": {created, started},
 		"analyzing": {created, started, progressed(analysis.Analyzing, 20)},
 		"rendering": {created, started, progressed(analysis.Rendering, 80)},
-		"completed": {created, started, completed}, "failed": {created, started, failed}, "canceled": {created, canceled},
+		"completed": {created, started, completed, narrated}, "drawing": {quiet, started, drawing},
+		"narrating": {created, started, completed}, "failed": {created, started, failed}, "canceled": {created, canceled},
 		"failed in an incident": {created, started, unlucky}, "repeated": {created, started, unlucky, repeated},
 	}
 	scenario.ReadTable(t, "state").Check(t,
 		[]string{
-			"(none)", "queued", "preparing", "analyzing", "rendering", "completed", "failed", "failed in an incident", "repeated", "canceled",
+			"(none)", "queued", "preparing", "analyzing", "rendering", "completed", "drawing", "narrating", "failed", "failed in an incident", "repeated", "canceled",
 		},
-		[]string{"Create", "Claim", "Progress", "Complete", "Fail", "Cancel", "Repeat"},
+		[]string{"Create", "Claim", "Progress", "Complete", "Fail", "Cancel", "Repeat", "Draw", "Narrate", "FailNarration"},
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			require.Equal(t, state, stateOf(s))
 			when := map[string]analysis.Command{
 				"Create": create, "Claim": analysis.Claim{Attempt: s.Attempt + 1, Worker: "w"},
 				"Progress": progress(s.Attempt, analysis.Rendering, 90),
-				"Complete": analysis.Complete{Attempt: s.Attempt, Result: result},
+				"Complete": analysis.Complete{Attempt: s.Attempt, Result: result, Narrative: told},
 				"Fail":     analysis.Fail{Attempt: s.Attempt, Error: failure}, "Cancel": analysis.Cancel{},
-				"Repeat": analysis.Repeat{RerunID: "an_2"},
+				"Repeat": analysis.Repeat{RerunID: "an_2"}, "Draw": analysis.Draw{}, "Narrate": analysis.Narrate{},
+				"FailNarration": analysis.FailNarration{},
 			}
 			decided, err := analysis.Decide(s, when[command], now)
 			return stateOf(aggregate.Step(t, s, decided...)), scenario.Outcome(decided, err)
@@ -216,6 +274,10 @@ func stateOf(s analysis.State) string {
 		return "repeated"
 	case s.RerunEligible():
 		return "failed in an incident"
+	case s.Drawing:
+		return "drawing"
+	case s.Narrating():
+		return "narrating"
 	}
 	return string(s.Status)
 }

@@ -57,9 +57,27 @@ type Complete struct {
 	Result  answer.Result
 	// Usage is nil when nothing is accounted.
 	Usage *Usage
-	// Artifacts is nil when nothing was drawn.
+	// Drawing are the objects that will be drawn now, or nil when there is nothing to show.
+	Drawing *Artifacts
+	// Narrative is the text of an answer that was known at creation, or empty. That of any
+	// other is written now, if it was asked for.
+	Narrative []NarrativeEntry
+}
+
+// Draw ends the drawing of a completed analysis.
+type Draw struct {
+	// Artifacts were drawn; nil when drawing failed.
 	Artifacts *Artifacts
 }
+
+// Narrate gives a completed analysis its narrative.
+type Narrate struct {
+	// Entries are ordered by time; none when there is nothing to tell.
+	Entries []NarrativeEntry
+}
+
+// FailNarration gives the narrative of a completed analysis up.
+type FailNarration struct{}
 
 // Fail ends the analysis without a result.
 type Fail struct {
@@ -105,6 +123,31 @@ type Artifacts struct {
 	SheetKey string `json:"sheet_key,omitempty"`
 }
 
+// NarrativeStatus is how far the narrative of an analysis is (api-v1.md, "Narrative").
+type NarrativeStatus string
+
+// The statuses of the contract.
+const (
+	NarrativeGenerating NarrativeStatus = "generating"
+	NarrativeReady      NarrativeStatus = "ready"
+	NarrativeFailed     NarrativeStatus = "failed"
+)
+
+// Narrative is a text beside the answer, which tells what happens in the video
+// (api-v1.md, "Narrative").
+type Narrative struct {
+	Status NarrativeStatus `json:"status"`
+	// Entries are ordered by time; none unless it is ready.
+	Entries []NarrativeEntry `json:"entries,omitempty"`
+}
+
+// NarrativeEntry is one sentence of a narrative.
+type NarrativeEntry struct {
+	// AtS is the time that it speaks of, in seconds from the start of the video, >= 0.
+	AtS  float64 `json:"t_s"`
+	Text string  `json:"text"`
+}
+
 // Usage is what an analysis cost (api-v1.md, "Usage").
 type Usage struct {
 	// BilledSeconds is >= 0.
@@ -122,3 +165,7 @@ func (Complete) isCommand() {}
 func (Fail) isCommand()     {}
 func (Cancel) isCommand()   {}
 func (Repeat) isCommand()   {}
+func (Draw) isCommand()     {}
+func (Narrate) isCommand()  {}
+
+func (FailNarration) isCommand() {}

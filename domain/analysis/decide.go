@@ -19,6 +19,9 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	if c, ok := command.(Repeat); ok {
 		return decideRepeat(s, c, now)
 	}
+	if events, ok := decideAfterwork(s, command, now); ok {
+		return events, nil
+	}
 	if s.Status.Terminal() {
 		return nil, refuseTerminal(s, command)
 	}
@@ -31,7 +34,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		if c.Attempt != s.Attempt {
 			return nil, staleAttempt(s, c.Attempt)
 		}
-		return []Event{Completed{AnalysisID: s.ID, Attempt: c.Attempt, Result: c.Result, Usage: c.Usage, Artifacts: c.Artifacts, At: now}}, nil
+		return []Event{decideComplete(s, c, now)}, nil
 	case Fail:
 		if c.Attempt != 0 && c.Attempt != s.Attempt {
 			return nil, staleAttempt(s, c.Attempt)
@@ -39,6 +42,8 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return []Event{decideFail(s, c, now)}, nil
 	case Cancel:
 		return []Event{Canceled{AnalysisID: s.ID, Usage: c.Usage, At: now}}, nil
+	case Draw, Narrate, FailNarration:
+		return nil, fault.Newf(fault.ResourceConflict, "The analysis is %s; nothing is drawn or told of it yet.", s.Status)
 	default:
 		panic(fmt.Sprintf("analysis: unknown command %T", command))
 	}
@@ -54,6 +59,31 @@ func decideCreate(s State, c Create, now time.Time) ([]Event, error) {
 		Metadata: c.Metadata, HeldSeconds: c.HeldSeconds, BatchID: c.BatchID,
 		BatchIndex: c.BatchIndex, RerunOf: c.RerunOf, Webhook: c.Webhook, At: now,
 	}}, nil
+}
+
+// decideComplete leaves the narrative, which was asked for with the question, to be written
+// when a worker has looked at the video.
+func decideComplete(s State, c Complete, now time.Time) Completed {
+	return Completed{
+		AnalysisID: s.ID, Attempt: c.Attempt, Result: c.Result, Usage: c.Usage, Artifacts: c.Drawing, Drawing: c.Drawing != nil,
+		Narrating: s.Narrative && c.Attempt > 0 && len(c.Narrative) == 0, Narrative: c.Narrative, At: now,
+	}
+}
+
+// decideAfterwork fills in what a completed analysis is still without; ok is false for a
+// command that is not about that, or comes a second time. Its status and its answer are
+// what they were.
+func decideAfterwork(s State, command Command, now time.Time) (events []Event, ok bool) {
+	switch c := command.(type) {
+	case Draw:
+		return []Event{Drawn{AnalysisID: s.ID, Artifacts: c.Artifacts, At: now}}, s.Drawing
+	case Narrate:
+		return []Event{Narrated{AnalysisID: s.ID, Entries: c.Entries, At: now}}, s.Narrating()
+	case FailNarration:
+		return []Event{NarrationFailed{AnalysisID: s.ID, At: now}}, s.Narrating()
+	default:
+		return nil, false
+	}
 }
 
 // decideFail blames an open incident for what went wrong inside the service, and for

@@ -79,9 +79,38 @@ type Completed struct {
 	Attempt int           `json:"attempt"`
 	Result  answer.Result `json:"result"`
 	Usage   *Usage        `json:"usage,omitempty"`
-	// Artifacts show what was found; absent when nothing was drawn.
+	// Artifacts show what was found; absent when there is nothing to show.
+	Artifacts *Artifacts `json:"artifacts,omitempty"`
+	// Drawing is true when the artifacts are yet to be drawn: analysis.drawn follows.
+	Drawing bool `json:"drawing,omitempty"`
+	// Narrating is true when the narrative is yet to be written: analysis.narrated or
+	// analysis.narration_failed follows.
+	Narrating bool `json:"narrating,omitempty"`
+	// Narrative is the text of an answer that was known at creation.
+	Narrative []NarrativeEntry `json:"narrative,omitempty"`
+	At        time.Time        `json:"at"`
+}
+
+// Drawn says that nothing more is drawn of what was found.
+type Drawn struct {
+	AnalysisID string `json:"analysis_id"`
+	// Artifacts show what was found; absent when drawing failed.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	At        time.Time  `json:"at"`
+}
+
+// Narrated says what happens in the video.
+type Narrated struct {
+	AnalysisID string `json:"analysis_id"`
+	// Entries are ordered by time; absent when there is nothing to tell.
+	Entries []NarrativeEntry `json:"entries,omitempty"`
+	At      time.Time        `json:"at"`
+}
+
+// NarrationFailed says that there will be no narrative.
+type NarrationFailed struct {
+	AnalysisID string    `json:"analysis_id"`
+	At         time.Time `json:"at"`
 }
 
 // Failed says that there will be no answer.
@@ -133,6 +162,15 @@ func (Canceled) EventType() string { return "analysis.canceled" }
 // EventType returns the stored name.
 func (Repeated) EventType() string { return "analysis.rerun" }
 
+// EventType returns the stored name.
+func (Drawn) EventType() string { return "analysis.drawn" }
+
+// EventType returns the stored name.
+func (Narrated) EventType() string { return "analysis.narrated" }
+
+// EventType returns the stored name.
+func (NarrationFailed) EventType() string { return "analysis.narration_failed" }
+
 func (Created) isEvent()    {}
 func (Started) isEvent()    {}
 func (Reclaimed) isEvent()  {}
@@ -141,3 +179,7 @@ func (Completed) isEvent()  {}
 func (Failed) isEvent()     {}
 func (Canceled) isEvent()   {}
 func (Repeated) isEvent()   {}
+func (Drawn) isEvent()      {}
+func (Narrated) isEvent()   {}
+
+func (NarrationFailed) isEvent() {}

@@ -31,11 +31,7 @@ func TestLaws(t *testing.T) {
 			s = aggregate.Step(t, s, decided...)
 
 			if before.Status.Terminal() {
-				if len(decided) > 0 {
-					require.IsType(t, analysis.Repeated{}, decided[0])
-					require.True(t, before.RerunEligible() && before.RerunID == "", "repeated without a right to it, or twice")
-					before.RerunID = s.RerunID
-				}
+				before = filledIn(t, before, s, decided)
 				require.Empty(t, cmp.Diff(before, s, cmpopts.EquateEmpty()), "a terminal state changed")
 			}
 			require.GreaterOrEqual(t, s.Percent, before.Percent, "percent fell")
@@ -45,6 +41,10 @@ func TestLaws(t *testing.T) {
 			require.Equal(t, s.Status.Terminal(), s.CompletedAt != nil)
 			require.Equal(t, s.Status == analysis.CompletedStatus, s.Result != nil)
 			require.Equal(t, s.Status == analysis.FailedStatus, s.Error != nil)
+			require.Equal(t, s.Status == analysis.CompletedStatus && s.Narrative, s.Narration != nil)
+			if s.Drawing || s.Artifacts != nil || s.Narration != nil {
+				require.Equal(t, analysis.CompletedStatus, s.Status, "something comes before the answer")
+			}
 			if done, ok := c.(analysis.Complete); ok && len(decided) > 0 {
 				require.Equal(t, before.Attempt, done.Attempt, "a stale attempt completed the analysis")
 			}
@@ -52,15 +52,39 @@ func TestLaws(t *testing.T) {
 	})
 }
 
+// filledIn is a terminal state with what an event may still fill in of it: each thing once,
+// and nothing but what it was without.
+func filledIn(t *rapid.T, before, after analysis.State, decided []analysis.Event) analysis.State {
+	if len(decided) == 0 {
+		return before
+	}
+	require.Len(t, decided, 1)
+	switch decided[0].(type) {
+	case analysis.Repeated:
+		require.True(t, before.RerunEligible() && before.RerunID == "", "repeated without a right to it, or twice")
+		before.RerunID = after.RerunID
+	case analysis.Drawn:
+		require.True(t, before.Drawing && !after.Drawing, "drawn without need, or twice")
+		before.Drawing, before.Artifacts = false, after.Artifacts
+	case analysis.Narrated, analysis.NarrationFailed:
+		require.True(t, before.Narrating() && !after.Narrating(), "told without need, or twice")
+		before.Narration = after.Narration
+	default:
+		require.Failf(t, "a terminal state changed", "%T", decided[0])
+	}
+	return before
+}
+
 func command(t *rapid.T) analysis.Command {
 	attempt := rapid.IntRange(0, 4).Draw(t, "attempt")
-	switch rapid.IntRange(0, 13).Draw(t, "command") {
+	switch rapid.IntRange(0, 17).Draw(t, "command") {
 	case 0, 1:
 		return create
 	case 2, 3:
 		return analysis.Claim{Attempt: attempt, Worker: "w"}
 	case 4:
-		return analysis.Complete{Attempt: attempt, Result: result, Usage: usage}
+		planned := rapid.SampledFrom([]*analysis.Artifacts{nil, drawn}).Draw(t, "planned")
+		return analysis.Complete{Attempt: attempt, Result: result, Usage: usage, Drawing: planned}
 	case 5:
 		incident := rapid.SampledFrom([]string{"", "inc_1"}).Draw(t, "incident")
 		return analysis.Fail{Attempt: attempt, Error: failure, Usage: unpaid, IncidentID: incident}
@@ -68,6 +92,12 @@ func command(t *rapid.T) analysis.Command {
 		return analysis.Cancel{Usage: unpaid}
 	case 7, 8:
 		return analysis.Repeat{RerunID: "an_2"}
+	case 9, 10:
+		return analysis.Draw{Artifacts: rapid.SampledFrom([]*analysis.Artifacts{nil, drawn}).Draw(t, "drawn")}
+	case 11:
+		return analysis.Narrate{Entries: told}
+	case 12:
+		return analysis.FailNarration{}
 	default:
 		stage := rapid.SampledFrom(append(analysis.Statuses(), "dreaming")).Draw(t, "stage")
 		return analysis.Progress{Attempt: attempt, Stage: stage, Percent: rapid.IntRange(-20, 130).Draw(t, "percent")}

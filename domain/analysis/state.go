@@ -91,6 +91,10 @@ type State struct {
 	Usage   *Usage         `json:"usage,omitempty"`
 	// Artifacts show what was found, or nil.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
+	// Drawing is true while the artifacts of a completed analysis are being drawn.
+	Drawing bool `json:"drawing,omitempty"`
+	// Narration is the narrative of a completed analysis, or nil when none was asked for.
+	Narration *Narrative `json:"narration,omitempty"`
 	// IncidentID is the platform incident that it failed in, or empty.
 	IncidentID string `json:"incident_id,omitempty"`
 	// RerunID is the analysis that repeats it, or empty.
@@ -103,6 +107,11 @@ type State struct {
 // RerunEligible is true for an analysis that failed in a platform incident, also when
 // its free re-run was used (api-v1.md, "States and transitions: Analysis").
 func (s State) RerunEligible() bool { return s.Status == FailedStatus && s.IncidentID != "" }
+
+// Narrating is true while the narrative of a completed analysis is being written.
+func (s State) Narrating() bool {
+	return s.Narration != nil && s.Narration.Status == NarrativeGenerating
+}
 
 // Exists is true once the analysis was created.
 func (s State) Exists() bool { return s.Status != "" }
@@ -126,7 +135,7 @@ func Evolve(s State, event Event) State {
 		s.Status, s.Percent = e.Stage, e.Percent
 	case Completed:
 		s.Status, s.Percent, s.Result, s.Usage, s.CompletedAt = CompletedStatus, 100, &e.Result, e.Usage, &e.At
-		s.Artifacts = e.Artifacts
+		s.Artifacts, s.Drawing, s.Narration = e.Artifacts, e.Drawing, narration(s.Narrative, e)
 	case Failed:
 		s.Status, s.Error, s.Usage, s.CompletedAt = FailedStatus, &e.Error, e.Usage, &e.At
 		s.IncidentID = e.IncidentID
@@ -134,8 +143,29 @@ func Evolve(s State, event Event) State {
 		s.Status, s.Usage, s.CompletedAt = CanceledStatus, e.Usage, &e.At
 	case Repeated:
 		s.RerunID = e.RerunID
+	case Drawn:
+		s.Artifacts, s.Drawing = e.Artifacts, false
+	case Narrated:
+		s.Narration = &Narrative{Status: NarrativeReady, Entries: e.Entries}
+	case NarrationFailed:
+		s.Narration = &Narrative{Status: NarrativeFailed}
 	default:
 		panic(fmt.Sprintf("analysis: unknown event %T", event))
 	}
 	return s
+}
+
+// narration is the narrative of an analysis that completes: the one that it comes with, one
+// that is being written, or none; an answer without a look at the video has nothing to tell.
+func narration(asked bool, e Completed) *Narrative {
+	switch {
+	case !asked:
+		return nil
+	case e.Narrating:
+		return &Narrative{Status: NarrativeGenerating}
+	case len(e.Narrative) > 0:
+		return &Narrative{Status: NarrativeReady, Entries: e.Narrative}
+	default:
+		return &Narrative{Status: NarrativeFailed}
+	}
 }

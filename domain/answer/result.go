@@ -56,6 +56,9 @@ type Result struct {
 	DetectedCount       *int               `json:"detected_count"`
 	IndeterminateReason *query.Reason      `json:"indeterminate_reason"`
 	UnsupportedAction   *UnsupportedAction `json:"unsupported_action,omitempty"`
+	// Receipt says what the result rests on; nil where it was made before there were
+	// receipts, and in what Decide and Refused return.
+	Receipt *Receipt `json:"receipt,omitempty"`
 }
 
 // newResult is an indeterminate result without evidence, which the rules then fill.

@@ -28,8 +28,8 @@ func releasesHaveReasons(old json.RawMessage) (json.RawMessage, error) {
 	return withField(old, "reason", func(map[string]json.RawMessage) (any, error) { return credit.ByCommand, nil })
 }
 
-// optionalField lifts a payload to a version that may have one field more: what was
-// stored before does not have it, and is read as it is.
+// optionalField lifts a payload to a version that may have a field more, or a few: what was
+// stored before does not have them, and is read as it is.
 func optionalField(old json.RawMessage) (json.RawMessage, error) { return old, nil }
 
 // withField adds a field to a payload. Error: the payload is not an object, or has the

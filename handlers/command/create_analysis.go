@@ -186,9 +186,9 @@ func (s *Service) decideOrder(ss *session, v video.State, o question) (analysis.
 	ss.fresh(analyses.Stream(o.ID))
 	switch {
 	case !o.Livemode:
-		return s.answerAtOnce(ss, o.Create, s.Fixture.Answer(o.Query))
+		return s.answerAtOnce(ss, o.Create, s.Fixture.Answer(o.Query), s.Fixture.Narrative())
 	case !o.needsEngine():
-		return s.answerAtOnce(ss, o.Create, answer.Refused(o.Query))
+		return s.answerAtOnce(ss, o.Create, answer.Refused(o.Query), nil)
 	}
 	o.HeldSeconds, _ = price(v, o.discountPct)
 	return s.enqueue(ss, o)
@@ -224,8 +224,8 @@ func videoOf(ss *session, caller Caller, videoID string) (video.State, error) {
 }
 
 // answerAtOnce records a question together with an answer that needs no engine and
-// costs nothing.
-func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Result) (analysis.State, error) {
+// costs nothing, and with the narrative that there is, if it was asked for.
+func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Result, told []analysis.NarrativeEntry) (analysis.State, error) {
 	balance, err := credits.get(ss, c.AccountID)
 	if err != nil {
 		return analysis.State{}, err
@@ -233,8 +233,12 @@ func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Res
 	if _, err := analyses.record(ss, c.ID, c); err != nil {
 		return analysis.State{}, err
 	}
+	if !c.Narrative {
+		told = nil
+	}
+	result.Receipt = answer.NewReceipt(c.Model, c.Query)
 	usage := &analysis.Usage{BalanceAfter: &balance.PostedSeconds}
-	return analyses.record(ss, c.ID, analysis.Complete{Result: result, Usage: usage})
+	return analyses.record(ss, c.ID, analysis.Complete{Result: result, Usage: usage, Narrative: told})
 }
 
 // admit refuses n analyses of an account that together reserve so many seconds: when too

@@ -57,8 +57,8 @@ func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Stat
 
 // CompleteAnalysis records the answer and settles the bill in one step. decodedS is
 // the length that was decoded, in seconds; it is billed when the video's own length
-// is unknown. artifacts may be nil.
-func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedS float64, frames int, artifacts *analysis.Artifacts) error {
+// is unknown. drawing are the objects that will be drawn of it, or nil.
+func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedS float64, frames int, drawing *analysis.Artifacts) error {
 	return s.finish(ctx, r, func(ss *session, a analysis.State, v video.State) error {
 		seconds, known := v.BilledSeconds()
 		if !known {
@@ -71,7 +71,7 @@ func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Res
 		if usage != nil {
 			usage.Frames = &frames
 		}
-		_, err = analyses.record(ss, r.AnalysisID, analysis.Complete{Attempt: r.Attempt, Result: result, Usage: usage, Artifacts: artifacts})
+		_, err = analyses.record(ss, r.AnalysisID, analysis.Complete{Attempt: r.Attempt, Result: result, Usage: usage, Drawing: drawing})
 		return err
 	})
 }

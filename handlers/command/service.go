@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vqa/domain/account"
+	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/id"
@@ -61,6 +62,8 @@ type Fixture interface {
 	Filename() string
 	// Answer is the deterministic result of a question about the fixture.
 	Answer(q query.Query) answer.Result
+	// Narrative tells what happens in the fixture.
+	Narrative() []analysis.NarrativeEntry
 }
 
 // Dependencies are everything a Service is made of.

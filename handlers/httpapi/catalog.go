@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"vqa/domain/answer"
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/model"
@@ -131,9 +132,14 @@ func (s *server) ListErrors(context.Context, api.ListErrorsRequestObject) (api.L
 // fixturePath serves the bytes of the fixture.
 const fixturePath = "/v1/test-fixture/video.mp4"
 
-// GetTestFixture answers GET /v1/test-fixture.
+// GetTestFixture answers GET /v1/test-fixture: what a test key gets from the default model.
 func (s *server) GetTestFixture(context.Context, api.GetTestFixtureRequestObject) (api.GetTestFixtureResponseObject, error) {
+	m, err := s.Service.Catalog.Resolve("", s.Service.Now())
+	if err != nil {
+		return nil, err
+	}
 	result := s.Service.Fixture.Answer(s.fixtureQuery)
+	result.Receipt = answer.NewReceipt(m.ID, s.fixtureQuery)
 	return api.GetTestFixture200JSONResponse{
 		Object: api.TestFixtureObjectTestFixture, VideoUrl: s.url(fixturePath), Filename: s.Service.Fixture.Filename(),
 		ContentType: api.TestFixtureContentTypeVideomp4, SizeBytes: int64(len(s.Fixture.Video)), Sha256: s.fixtureHash,

@@ -13,7 +13,6 @@ import (
 	"github.com/shopspring/decimal"
 
 	"vqa/domain/analysis"
-	"vqa/domain/answer"
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/domain/video"
@@ -139,7 +138,7 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 		}
 		out.MeteringRule = new(api.PerSecond)
 	}
-	out.Artifacts = s.renderArtifacts(ctx, a.State)
+	out.Narrative, out.Artifacts = renderNarrative(a.Narration), s.renderArtifacts(ctx, a.State)
 	if a.Status == analysis.FailedStatus {
 		out.RerunEligible = new(a.RerunEligible())
 	}
@@ -182,37 +181,6 @@ func (s *server) signArtifacts(ctx context.Context, a analysis.Artifacts) (*api.
 	}
 	out.ContactSheetUrl = &sheet.URL
 	return out, nil
-}
-
-// renderResult makes the wire form of a result; the page of a refusal gets the address
-// that this service has now.
-func (s *server) renderResult(r answer.Result) api.Result {
-	out := api.Result{
-		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: make([]api.Clip, len(r.Clips)),
-		TermConfidences: termConfidences(r.TermConfidences), QueryType: api.QueryType(r.QueryType),
-		VideoDurationS: r.VideoDurationS, DetectedCount: r.DetectedCount,
-	}
-	for i, c := range r.Clips {
-		out.Clips[i] = api.Clip{StartS: c.StartS, EndS: c.EndS, Confidence: c.Confidence, Terms: termConfidences(c.Terms)}
-	}
-	if r.IndeterminateReason != nil {
-		out.IndeterminateReason = new(api.IndeterminateReason(*r.IndeterminateReason))
-	}
-	if u := r.UnsupportedAction; u != nil {
-		docs := u.DocsURL
-		if strings.HasPrefix(docs, "/") {
-			docs = s.url(docs)
-		}
-		out.UnsupportedAction = &api.UnsupportedAction{Reason: u.Reason, DocsUrl: docs}
-	}
-	return out
-}
-
-func termConfidences(m map[string]float64) api.TermConfidences {
-	if m == nil {
-		return api.TermConfidences{}
-	}
-	return m
 }
 
 // renderPreview makes the answer to validate_only.

@@ -59,8 +59,12 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	seen, err := z.look(ctx, run, a, v)
 	if err == nil {
 		result := answer.Decide(a.Query, seen.Evidence, z.Calibration)
+		result.Receipt = receipt(a, seen)
 		artifacts = z.render(ctx, log, run, a, v, seen.Evidence, result)
 		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), artifacts)
+		if err == nil && artifacts != nil {
+			err = z.Commands.RecordDrawing(ctx, command.Afterwork{AccountID: run.AccountID, AnalysisID: run.AnalysisID, Cause: run.Cause}, artifacts)
+		}
 	}
 	switch {
 	case err == nil:
@@ -77,6 +81,15 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	}
 	log.Warn("analysis failed", "error", err)
 	return z.fail(ctx, run, err)
+}
+
+// receipt says what the answer to a question rests on.
+func receipt(a analysis.State, seen sighting) *answer.Receipt {
+	r := answer.NewReceipt(a.Model, a.Query)
+	r.Looked(answer.Engine{
+		Name: seen.info.Name, Weights: seen.info.Weights, Digest: seen.info.Digest, Worker: seen.info.Worker,
+	}, a.Query, seen.Evidence)
+	return r
 }
 
 // final reports whether an error lies in the video or the engine. Any other, such as a

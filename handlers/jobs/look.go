@@ -39,6 +39,8 @@ type sighting struct {
 	answer.Evidence
 	// decodedS is the length that was decoded, in seconds.
 	decodedS float64
+	// info describes the engine that looked.
+	info gpu.Info
 }
 
 // batch is a run of frames on its way through the engine.

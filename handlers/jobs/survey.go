@@ -50,7 +50,7 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 			return sighting{}, err
 		}
 	}
-	seen := sighting{Evidence: kept.For(p.classes), decodedS: kept.DecodedS}
+	seen := sighting{Evidence: kept.For(p.classes), decodedS: kept.DecodedS, info: info}
 	p.measure(&seen)
 	return seen, nil
 }

@@ -1568,7 +1568,7 @@ type Analysis struct {
 	Livemode bool           `json:"livemode"`
 	Status   AnalysisStatus `json:"status"`
 
-	// Artifacts Null when no annotated video exists or the analysis is not completed.
+	// Artifacts Null when no annotated video exists or the analysis is not completed. It is drawn after the answer: a URL that is opened before waits until the file is there, answers 503 with `Retry-After` when that takes long, and 404 when drawing failed.
 	Artifacts   *Artifacts `json:"artifacts"`
 	CompletedAt *time.Time `json:"completed_at"`
 	CreatedAt   time.Time  `json:"created_at"`
@@ -1576,12 +1576,17 @@ type Analysis struct {
 	// Error Only when `failed`.
 	Error *ResourceError `json:"error"`
 
+	// EstimatedStartS Seconds until work on it is likely to begin. Only while `queued`; null while nothing is known.
+	EstimatedStartS *int `json:"estimated_start_s"`
+
 	// Metadata The caller's own strings.
 	Metadata     Metadata      `json:"metadata"`
 	MeteringRule *MeteringRule `json:"metering_rule,omitempty"`
 
 	// Model The canonical id.
-	Model     string          `json:"model"`
+	Model string `json:"model"`
+
+	// Narrative Null unless `options.narrative` asked for it and the analysis is completed.
 	Narrative *Narrative      `json:"narrative"`
 	Options   AnalysisOptions `json:"options"`
 	Origin    AnalysisOrigin  `json:"origin"`
@@ -2384,15 +2389,20 @@ type ModelStatus string
 
 // Narrative defines model for Narrative.
 type Narrative struct {
-	Entries []struct {
-		TS   float64 `json:"t_s"`
-		Text string  `json:"text"`
-	} `json:"entries"`
-	Status NarrativeStatus `json:"status"`
+	// Entries Ordered by time; empty unless `ready`.
+	Entries []NarrativeEntry `json:"entries"`
+	Status  NarrativeStatus  `json:"status"`
 }
 
 // NarrativeStatus defines model for Narrative.Status.
 type NarrativeStatus string
+
+// NarrativeEntry defines model for NarrativeEntry.
+type NarrativeEntry struct {
+	// TS The time that it speaks of.
+	TS   float64 `json:"t_s"`
+	Text string  `json:"text"`
+}
 
 // ParseMode How the compiled query came to be.
 type ParseMode string
@@ -2424,6 +2434,42 @@ type Progress struct {
 // QueryType defines model for QueryType.
 type QueryType string
 
+// Receipt What a result rests on. On the same worker the same receipt has the same result, bit for bit.
+type Receipt struct {
+	// Frames Frames that were looked at.
+	Frames int `json:"frames"`
+
+	// Model The model that looked; null members were not told, or nothing looked.
+	Model ReceiptModel `json:"model"`
+
+	// QueryDigest Of the compiled query as `query` shows it.
+	QueryDigest string `json:"query_digest"`
+
+	// Sampled The times of those frames, ordered; equal steps are one item.
+	Sampled []SampleRun `json:"sampled"`
+
+	// SecondOpinion Null when no second model was asked.
+	SecondOpinion *SecondOpinion `json:"second_opinion"`
+
+	// WorkerVersion The program that served the model. Null when no engine looked or it does not say.
+	WorkerVersion *string `json:"worker_version"`
+}
+
+// ReceiptModel The model that looked; null members were not told, or nothing looked.
+type ReceiptModel struct {
+	// Id As in `GET /v1/models`.
+	Id string `json:"id"`
+
+	// Digest Of its weights.
+	Digest *string `json:"digest"`
+
+	// Name What the engine calls it.
+	Name *string `json:"name"`
+
+	// Weights What it was trained as.
+	Weights *string `json:"weights"`
+}
+
 // Recording defines model for Recording.
 type Recording struct {
 	Status RecordingStatus `json:"status"`
@@ -2452,7 +2498,10 @@ type Result struct {
 	DetectedCount       *int                 `json:"detected_count"`
 	IndeterminateReason *IndeterminateReason `json:"indeterminate_reason"`
 	QueryType           QueryType            `json:"query_type"`
-	TermConfidences     TermConfidences      `json:"term_confidences"`
+
+	// Receipt Null for results that were made before there were receipts.
+	Receipt         *Receipt        `json:"receipt"`
+	TermConfidences TermConfidences `json:"term_confidences"`
 
 	// UnsupportedAction Absent, never null, on every answer but a refusal.
 	UnsupportedAction *UnsupportedAction `json:"unsupported_action,omitempty"`
@@ -2477,6 +2526,15 @@ type ResultsSummary struct {
 type RotateApiKeyRequest struct {
 	// RevokeOld End the old key at once instead of in 24 hours.
 	RevokeOld *bool `json:"revoke_old,omitempty"`
+}
+
+// SampleRun `count` frames, `step_s` apart, from `start_s` on; in whole milliseconds.
+type SampleRun struct {
+	Count  int     `json:"count"`
+	StartS float64 `json:"start_s"`
+
+	// StepS 0 for a single frame.
+	StepS float64 `json:"step_s"`
 }
 
 // SandboxKey defines model for SandboxKey.
@@ -2528,6 +2586,13 @@ type SandboxKeyUpgradeMethod string
 
 // Scope A write scope brings its read scope.
 type Scope string
+
+// SecondOpinion defines model for SecondOpinion.
+type SecondOpinion struct {
+	// Frames Pictures that it was shown.
+	Frames int    `json:"frames"`
+	Model  string `json:"model"`
+}
 
 // Signaling defines model for Signaling.
 type Signaling struct {

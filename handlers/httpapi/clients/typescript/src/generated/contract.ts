@@ -1751,10 +1751,13 @@ export interface components {
             progress: components["schemas"]["Progress"] | null;
             /** @description Only while `queued`. */
             queue_position: number | null;
+            /** @description Seconds until work on it is likely to begin. Only while `queued`; null while nothing is known. */
+            estimated_start_s: number | null;
             /** @description Only when `completed`. */
             result: components["schemas"]["Result"] | null;
+            /** @description Null unless `options.narrative` asked for it and the analysis is completed. */
             narrative: components["schemas"]["Narrative"] | null;
-            /** @description Null when no annotated video exists or the analysis is not completed. */
+            /** @description Null when no annotated video exists or the analysis is not completed. It is drawn after the answer: a URL that is opened before waits until the file is there, answers 503 with `Retry-After` when that takes long, and 404 when drawing failed. */
             artifacts: components["schemas"]["Artifacts"] | null;
             /** @description Only when `failed`. */
             error: components["schemas"]["ResourceError"] | null;
@@ -1796,6 +1799,48 @@ export interface components {
             detected_count: number | null;
             indeterminate_reason: components["schemas"]["IndeterminateReason"] | null;
             unsupported_action?: components["schemas"]["UnsupportedAction"];
+            /** @description Null for results that were made before there were receipts. */
+            receipt: components["schemas"]["Receipt"] | null;
+        };
+        /** @description What a result rests on. On the same worker the same receipt has the same result, bit for bit. */
+        Receipt: {
+            model: components["schemas"]["ReceiptModel"];
+            /**
+             * @description The program that served the model. Null when no engine looked or it does not say.
+             * @example vqa-worker/1.0.0
+             */
+            worker_version: string | null;
+            /** @description Of the compiled query as `query` shows it. */
+            query_digest: string;
+            /** @description Frames that were looked at. */
+            frames: number;
+            /** @description The times of those frames, ordered; equal steps are one item. */
+            sampled: components["schemas"]["SampleRun"][];
+            /** @description Null when no second model was asked. */
+            second_opinion: components["schemas"]["SecondOpinion"] | null;
+        };
+        /** @description The model that looked; null members were not told, or nothing looked. */
+        ReceiptModel: {
+            /** @description As in `GET /v1/models`. */
+            id: string;
+            /** @description What the engine calls it. */
+            name: string | null;
+            /** @description What it was trained as. */
+            weights: string | null;
+            /** @description Of its weights. */
+            digest: string | null;
+        };
+        /** @description `count` frames, `step_s` apart, from `start_s` on; in whole milliseconds. */
+        SampleRun: {
+            start_s: number;
+            /** @description 0 for a single frame. */
+            step_s: number;
+            count: number;
+        };
+        SecondOpinion: {
+            model: string;
+            /** @description Pictures that it was shown. */
+            frames: number;
         };
         Clip: {
             start_s: number;
@@ -1822,10 +1867,13 @@ export interface components {
         Narrative: {
             /** @enum {string} */
             status: "generating" | "ready" | "failed";
-            entries: {
-                t_s: number;
-                text: string;
-            }[];
+            /** @description Ordered by time; empty unless `ready`. */
+            entries: components["schemas"]["NarrativeEntry"][];
+        };
+        NarrativeEntry: {
+            /** @description The time that it speaks of. */
+            t_s: number;
+            text: string;
         };
         Artifacts: {
             /** Format: uri */

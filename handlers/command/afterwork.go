@@ -1,0 +1,68 @@
+package command
+
+import (
+	"context"
+
+	"vqa/domain/analysis"
+	"vqa/domain/video"
+)
+
+// Afterwork identifies one attempt at what a completed analysis is still without: its
+// artifacts or its narrative.
+type Afterwork struct {
+	AccountID  string `json:"account_id"`
+	AnalysisID string `json:"analysis_id" river:"unique"`
+	// Attempt counts from 1; together with the analysis it identifies the job.
+	Attempt int   `json:"attempt" river:"unique"`
+	Cause   Cause `json:"cause"`
+}
+
+func (s *Service) afterworkIntent(w Afterwork) intent {
+	in := intent{accountID: w.AccountID, meta: s.systemMeta(w.Cause, w.AccountID, workerActor)}
+	in.streams = append(in.streams, analyses.Stream(w.AnalysisID))
+	return in
+}
+
+// AnalysisWithVideo reads an analysis and its video from the log itself: what a lane
+// remembers may be older than a deletion by another node.
+func (s *Service) AnalysisWithVideo(ctx context.Context, analysisID string) (analysis.State, video.State, error) {
+	var v video.State
+	histories, err := s.Store.Load(ctx, analyses.Stream(analysisID))
+	if err != nil {
+		return analysis.State{}, v, err
+	}
+	a, err := analyses.Restore(histories[analyses.Stream(analysisID)])
+	if err != nil || !a.Exists() {
+		return a, v, err
+	}
+	if histories, err = s.Store.Load(ctx, videos.Stream(a.VideoID)); err != nil {
+		return a, v, err
+	}
+	v, err = videos.Restore(histories[videos.Stream(a.VideoID)])
+	return a, v, err
+}
+
+// RecordDrawing ends the drawing of a completed analysis, with what was drawn, or nil when
+// it failed. A drawing that has ended is refused, see IsStale.
+func (s *Service) RecordDrawing(ctx context.Context, w Afterwork, artifacts *analysis.Artifacts) error {
+	return s.recordAfterwork(ctx, w, analysis.Draw{Artifacts: artifacts})
+}
+
+// RecordNarrative gives a completed analysis its narrative. One that has one, or will never
+// have one, is refused, see IsStale.
+func (s *Service) RecordNarrative(ctx context.Context, w Afterwork, entries []analysis.NarrativeEntry) error {
+	return s.recordAfterwork(ctx, w, analysis.Narrate{Entries: entries})
+}
+
+// FailNarrative gives the narrative of a completed analysis up. It is refused as
+// RecordNarrative is.
+func (s *Service) FailNarrative(ctx context.Context, w Afterwork) error {
+	return s.recordAfterwork(ctx, w, analysis.FailNarration{})
+}
+
+func (s *Service) recordAfterwork(ctx context.Context, w Afterwork, c analysis.Command) error {
+	return s.Pipeline.do(ctx, s.afterworkIntent(w), func(ss *session) error {
+		_, err := analyses.record(ss, w.AnalysisID, c)
+		return err
+	})
+}

@@ -1,0 +1,71 @@
+package httpapi
+
+import (
+	"strings"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/handlers/httpapi/api"
+)
+
+// renderResult makes the wire form of a result; the page of a refusal gets the address
+// that this service has now.
+func (s *server) renderResult(r answer.Result) api.Result {
+	out := api.Result{
+		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: make([]api.Clip, len(r.Clips)),
+		TermConfidences: termConfidences(r.TermConfidences), QueryType: api.QueryType(r.QueryType),
+		VideoDurationS: r.VideoDurationS, DetectedCount: r.DetectedCount, Receipt: renderReceipt(r.Receipt),
+	}
+	for i, c := range r.Clips {
+		out.Clips[i] = api.Clip{StartS: c.StartS, EndS: c.EndS, Confidence: c.Confidence, Terms: termConfidences(c.Terms)}
+	}
+	if r.IndeterminateReason != nil {
+		out.IndeterminateReason = new(api.IndeterminateReason(*r.IndeterminateReason))
+	}
+	if u := r.UnsupportedAction; u != nil {
+		docs := u.DocsURL
+		if strings.HasPrefix(docs, "/") {
+			docs = s.url(docs)
+		}
+		out.UnsupportedAction = &api.UnsupportedAction{Reason: u.Reason, DocsUrl: docs}
+	}
+	return out
+}
+
+func termConfidences(m map[string]float64) api.TermConfidences {
+	if m == nil {
+		return api.TermConfidences{}
+	}
+	return m
+}
+
+// renderReceipt makes the wire form of a receipt; a result that was made before there were
+// any has none.
+func renderReceipt(r *answer.Receipt) *api.Receipt {
+	if r == nil {
+		return nil
+	}
+	out := &api.Receipt{
+		Model:         api.ReceiptModel{Id: r.Model.ID, Name: r.Model.Name, Weights: r.Model.Weights, Digest: r.Model.Digest},
+		WorkerVersion: r.WorkerVersion, QueryDigest: r.QueryDigest, Frames: r.Frames, Sampled: make([]api.SampleRun, len(r.Sampled)),
+	}
+	for i, s := range r.Sampled {
+		out.Sampled[i] = api.SampleRun{StartS: s.StartS, StepS: s.StepS, Count: s.Count}
+	}
+	if o := r.SecondOpinion; o != nil {
+		out.SecondOpinion = &api.SecondOpinion{Model: o.Model, Frames: o.Frames}
+	}
+	return out
+}
+
+// renderNarrative makes the wire form of a narrative; its entries are never null.
+func renderNarrative(n *analysis.Narrative) *api.Narrative {
+	if n == nil {
+		return nil
+	}
+	out := &api.Narrative{Status: api.NarrativeStatus(n.Status), Entries: make([]api.NarrativeEntry, len(n.Entries))}
+	for i, e := range n.Entries {
+		out.Entries[i] = api.NarrativeEntry{TS: e.AtS, Text: e.Text}
+	}
+	return out
+}
