@@ -36,6 +36,7 @@ import (
 	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
 	"vqa/projections/public"
+	"vqa/projections/resources"
 )
 
 // The bounds of the HTTP server. Writing has none of its own: a video may take long
@@ -167,6 +168,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if slots == 0 {
 		slots = runtime.GOMAXPROCS(0) + 1
 	}
+	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: clock}
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{

@@ -77,6 +77,21 @@ func (p *Presence) Run(ctx context.Context) {
 
 // Alive returns whether each of the named nodes lives.
 func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
+	living, err := p.living(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return func(node string) bool { return living[nodeKey(node)] }, nil
+}
+
+// Count returns how many nodes live.
+func (p *Presence) Count(ctx context.Context) (int, error) {
+	living, err := p.living(ctx)
+	return len(living), err
+}
+
+// living are the keys of the locks that are held.
+func (p *Presence) living(ctx context.Context) (map[int32]bool, error) {
 	rows, err := p.pool.Query(ctx, `
 		select objid::bigint from pg_locks
 		where locktype = 'advisory' and granted and objsubid = 2 and classid = $1
@@ -92,7 +107,7 @@ func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
 	for _, k := range keys {
 		living[int32(uint32(k))] = true //nolint:gosec // a lock key is 32 bits that Postgres shows unsigned
 	}
-	return func(node string) bool { return living[nodeKey(node)] }, nil
+	return living, nil
 }
 
 // nodeKey is the second key of a node's lock.
