@@ -4,6 +4,7 @@ folder named by TINY (testdata/tiny.py)."""
 import io
 import json
 import os
+import re
 import sys
 import types
 import unittest
@@ -93,7 +94,9 @@ class DetectorTest(unittest.TestCase):
     def test_weights_are_named_by_their_content(self):
         other = d.Detector(TINY, device="cpu")
         self.addCleanup(other.close)
-        self.assertEqual(other.weights, self.detector.weights)
+        self.assertEqual((other.weights, other.digest), (self.detector.weights, self.detector.digest))
+        self.assertRegex(other.digest, "^[0-9a-f]{64}$")
+        self.assertEqual(other.weights, "owlv2@" + other.digest[:12])
         with torch.no_grad():
             next(other._model.parameters()).add_(1)
         self.assertNotIn(d._digest(other._model)[:12], self.detector.weights)
@@ -125,7 +128,7 @@ class TritonTest(unittest.TestCase):
         utils = types.ModuleType("triton_python_backend_utils")
         utils.Tensor = Tensor
         utils.TritonModelException = RuntimeError
-        utils.TritonError = mock.Mock(side_effect=lambda text, code: (text, code), INVALID_ARG=3, UNAVAILABLE=4)
+        utils.TritonError = mock.Mock(side_effect=lambda text, code: (text, code), INVALID_ARG=3, UNAVAILABLE=4, CANCELLED=5)
         utils.InferenceResponse = lambda output_tensors, error=None: (output_tensors, error)
         utils.get_input_tensor_by_name = lambda request, name: request.inputs.get(name)
         with mock.patch.dict(sys.modules, {"triton_python_backend_utils": utils}):
@@ -133,30 +136,37 @@ class TritonTest(unittest.TestCase):
             import model
         self.model = model.TritonPythonModel()
 
-    def start(self, weights):
-        parameters = {"source": TINY, "model": weights, "threshold": "0", "batch": "4"}
+    def start(self, **told):
+        parameters = {"source": TINY, "threshold": "0", "batch": "4"} | told
         config = {"parameters": {n: {"string_value": v} for n, v in parameters.items()}}
         self.model.initialize(
             {"model_config": json.dumps(config), "model_instance_kind": "CPU", "model_instance_device_id": "0"}
         )
         self.addCleanup(self.model.finalize)
 
-    def ask(self, frame, *outputs):
+    def ask(self, frame, *outputs, cancelled=False):
         inputs = {"FRAMES": np.array([frame], dtype=object), "TERMS": np.array([b"dog"], dtype=object)}
         request = mock.Mock(inputs={n: Tensor(n, v) for n, v in inputs.items()})
         request.requested_output_names.return_value = list(outputs)
+        request.is_cancelled.return_value = cancelled
         return self.model.execute([request])[0]
 
     def test_answers(self):
-        with self.assertRaisesRegex(RuntimeError, r"the weights are owlv2@\w{12}") as refused:
-            self.start("owlv2@other")
-        self.start(str(refused.exception).split()[3].rstrip(":"))
+        with self.assertRaisesRegex(RuntimeError, r"model is owlv2@\w{12}, digest is \w{64}") as refused:
+            self.start(model="owlv2@other", digest="unset")
+        true = dict(re.findall(r"(\w+) is (\S+?)(?:,|$)", str(refused.exception)))
+        with mock.patch.dict(os.environ, NVIDIA_TRITON_SERVER_VERSION="25.06"):
+            with self.assertRaisesRegex(RuntimeError, "^set the parameters of config.pbtxt: worker is triton/25.06$"):
+                self.start(**true, worker="triton/24.01")
+            self.start(**true, worker="triton/25.06")
         tensors, error = self.ask(jpeg(64, 64), "SCORES", "KEYPOINTS")
         self.assertIsNone(error)
         self.assertEqual(sorted(t.name for t in tensors), ["KEYPOINTS", "SCORES"], "only what was asked for")
         tensors, (text, code) = self.ask(b"hello", "SCORES")
         self.assertEqual((tensors, code), ([], 3))
         self.assertIn("frame 0 is no JPEG picture", text)
+        tensors, (_, code) = self.ask(jpeg(64, 64), "SCORES", cancelled=True)
+        self.assertEqual((tensors, code), ([], 5))
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from importlib.metadata import version
 from pathlib import Path
 
 import kserve
@@ -76,7 +77,12 @@ class Detect(kserve.Model):
 
     def parameters(self):
         # Two batches: one is worked on while the next one is decoded.
-        return {"model": self._detector.weights, "max_concurrency": str(2 * self._detector.batch)}
+        return {
+            "model": self._detector.weights,
+            "digest": self._detector.digest,
+            "worker": f"kserve/{version('kserve')}",
+            "max_concurrency": str(2 * self._detector.batch),
+        }
 
     def get_input_types(self):
         return [{"name": name, "datatype": "BYTES", "shape": [-1]} for name in ("FRAMES", "TERMS")]

@@ -177,6 +177,8 @@ func TestServe(t *testing.T) {
 	info, err := engines["HTTP"].Info(t.Context())
 	require.NoError(t, err)
 	require.Regexp(t, `^owlv2@[0-9a-f]{12}$`, info.Weights)
+	require.Regexp(t, `^[0-9a-f]{64}$`, info.Digest)
+	require.Regexp(t, `^kserve/\d+\.\d+\.\d+$`, info.Worker)
 	require.Equal(t, 32, info.Concurrency)
 	require.Nil(t, info.Vocabulary, "it is open")
 }

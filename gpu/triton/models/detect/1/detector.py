@@ -51,13 +51,21 @@ class Detector:
         self._model = Owlv2ForObjectDetection.from_pretrained(source, revision=revision, dtype=torch.float32)
         self._model = self._model.eval().to(self.device)
         config = self._model.config
-        self.weights = f"{config.model_type}@{_digest(self._model)[:12]}"
+        self.digest = _digest(self._model)
+        self.weights = f"{config.model_type}@{self.digest[:12]}"
         self._size = config.vision_config.image_size
         self._tokens = config.text_config.max_position_embeddings
         self._mean = torch.tensor(OPENAI_CLIP_MEAN, device=self.device).view(1, 3, 1, 1)
         self._std = torch.tensor(OPENAI_CLIP_STD, device=self.device).view(1, 3, 1, 1)
         self._kept = OrderedDict()
         self._decoders = ThreadPoolExecutor(max_workers=max(1, int(threads)), thread_name_prefix="jpeg")
+        self._warm()
+
+    def _warm(self):
+        """Looks once at nothing: the first batch of a GPU takes seconds, which no client should wait for."""
+        file = io.BytesIO()
+        Image.new("RGB", (64, 64)).save(file, "JPEG")
+        self.detect([file.getvalue()] * (min(self.batch, MAX_FRAMES) if self.device.type == "cuda" else 1), ["nothing"])
 
     def close(self):
         self._decoders.shutdown()

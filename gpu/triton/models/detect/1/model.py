@@ -21,17 +21,22 @@ class TritonPythonModel:
             threshold=parameter["threshold"],
             batch=parameter["batch"],
         )
-        # Clients take the name for the weights: it must not survive a change of them.
-        if self.detector.weights != parameter["model"]:
-            raise pb_utils.TritonModelException(
-                f"the weights are {self.detector.weights}: set the parameter `model` of config.pbtxt to that,"
-                f" it is {parameter['model']}"
-            )
+        # Clients take these parameters for what serves them, and Triton tells them as the
+        # file has them: they must not survive a change of the weights or of the image.
+        true = {"model": self.detector.weights, "digest": self.detector.digest}
+        if image := os.environ.get("NVIDIA_TRITON_SERVER_VERSION"):
+            true["worker"] = f"triton/{image}"
+        wrong = [f"{name} is {value}" for name, value in true.items() if parameter.get(name) != value]
+        if wrong:
+            raise pb_utils.TritonModelException(f"set the parameters of config.pbtxt: {', '.join(wrong)}")
 
     def execute(self, requests):
         return [self._answer(request) for request in requests]
 
     def _answer(self, request):
+        if request.is_cancelled():
+            # Its client gave up while it waited.
+            return _failure("the request was cancelled", pb_utils.TritonError.CANCELLED)
         try:
             terms = [term.decode() for term in _values(request, "TERMS")]
             pose = _values(request, "WANT_POSE")
