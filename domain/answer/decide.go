@@ -20,7 +20,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 	ev = sane(ev)
 	r := newResult(q, ev.DurationS)
 	within := windowOf(q, ev.DurationS)
-	ev.Frames = within.cut(ev.Frames)
+	ev.Frames, ev.Fine = within.cut(ev.Frames), within.cut(ev.Fine)
 	findings := make([]finding, len(q.Subjects))
 	for i, s := range q.Subjects {
 		findings[i] = find(q, s, ev, cal)
@@ -43,7 +43,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 		return r
 	}
 	if r.Answer == Yes && showsClips(q) {
-		r.Clips = within.clip(clipsOf(c.samples, c.shown, ev, cal, termsIn(findings, cal)))
+		r.Clips = within.clip(clipsOf(c.samples, c.fine, c.shown, ev, cal, termsIn(findings, cal)))
 	}
 	return r
 }

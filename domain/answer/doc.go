@@ -15,7 +15,9 @@
 //  3. A run is trusted when two neighbouring samples of it pass Threshold or one
 //     passes Peak, and when no other class outvotes the subject at the same place
 //     over the run: the weak "cat" on a dog is the dog.
-//  4. Trusted runs are the clips. The count is the largest number that two
+//  4. Trusted runs are the clips. They end half way between two samples or, where frames
+//     between those were looked at (Evidence.Fine), half way between the last of them that
+//     shows the subject and the next. The count is the largest number that two
 //     neighbouring samples of a trusted run both show.
 //
 // Conditions narrow the objects of each frame: an object scores what is worth the

@@ -15,6 +15,8 @@ type finding struct {
 	// sure bounds the confidence of a no: what was hardly seen was hardly judged.
 	sure    float64
 	samples []sample
+	// fine are the samples of the frames between, which tell the edges of clips.
+	fine []sample
 	// runs are all of them, trusted those to be believed.
 	runs, trusted []run
 	// visible is the probability that the subject is visible as asked.
@@ -34,6 +36,7 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	f.covers = classes.covers
 	f.settle(samplesOf(all, asSeen, cal), ev, cal)
 	f.seen = f.visible
+	f.fine = fineOf(q, subject, classes, ev, cal, asSeen)
 	conditions := conditionsOf(q, subject, ev, cal)
 	if len(conditions) == 0 {
 		return f
@@ -43,6 +46,7 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	open := finding{}
 	open.settle(samplesOf(all, judgeBy(conditions, cal, true), cal), ev, cal)
 	f.settle(samplesOf(all, judgeBy(conditions, cal, false), cal), ev, cal)
+	f.fine = fineOf(q, subject, classes, ev, cal, judgeBy(conditions, cal, false))
 	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0
 	if cal.Vocabulary.Narrower(subject.Term) {
 		f.seen = f.visible
@@ -127,8 +131,13 @@ func (f finding) believed(i int, cal Calibration) float64 {
 			return 0
 		}
 	}
+	return f.worth(f.samples[i], cal)
+}
+
+// worth is the score in a sample of the last of the instances that must be seen.
+func (f finding) worth(s sample, cal Calibration) float64 {
 	k := f.least()
-	score := f.samples[i].nth(k)
+	score := s.nth(k)
 	if k > 1 {
 		score = max(0, score-cal.Further)
 	}

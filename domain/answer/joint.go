@@ -12,7 +12,9 @@ type combined struct {
 	// samples and shown are the parts of the video in which a yes can be seen; shown is
 	// empty for what can only be seen to be absent.
 	samples []sample
-	shown   []run
+	// fine are the samples of the frames between, nil when they do not tell the edges.
+	fine  []sample
+	shown []run
 }
 
 // combine answers all or any of the findings. For all, what must be seen must be seen
@@ -106,8 +108,10 @@ func (c *combined) show(findings []finding, join func(a, b float64) float64, cal
 		return finding{}
 	}
 	together := visible[0]
+	c.fine = together.fine
 	if len(visible) > 1 || together.least() > 1 {
 		together = finding{}
+		c.fine = overlayFine(visible, join, cal)
 		together.settle(overlay(visible, join, cal), Evidence{IntervalS: intervalS}, cal)
 	}
 	c.samples, c.shown = together.samples, together.trusted

@@ -79,8 +79,9 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 }
 
 // clipsOf turns runs into clips. A sample at t stands for the time from t-i/2 to t+i/2,
-// so that edges are right on average. terms says what each run shows.
-func clipsOf(samples []sample, runs []run, ev Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
+// so that edges are right on average; where fine samples tell more they are believed.
+// terms says what each run shows.
+func clipsOf(samples, fine []sample, runs []run, ev Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
 	limit, intervalS, durationS := ev.DurationS, ev.IntervalS, ev.DurationS
 	if !(limit > 0) {
 		// Unknown duration: the video reaches at least as far as its last sample.
@@ -88,7 +89,8 @@ func clipsOf(samples []sample, runs []run, ev Evidence, cal Calibration, terms f
 	}
 	var clips []Clip
 	for _, r := range runs {
-		start, end := samples[r.first].at-intervalS/2, samples[r.last].at+intervalS/2
+		start := outward(samples, fine, r.first, -1, intervalS, cal)
+		end := outward(samples, fine, r.last, 1, intervalS, cal)
 		// What is cut off at both ends of the video is a gap like any other.
 		if r.first == 0 && start < 1.5*intervalS {
 			start = 0
@@ -97,10 +99,7 @@ func clipsOf(samples []sample, runs []run, ev Evidence, cal Calibration, terms f
 			end = durationS
 		}
 		start, end = max(0, start), min(limit, end)
-		if end-start < intervalS {
-			end = min(limit, start+intervalS)
-			start = max(0, end-intervalS)
-		}
+		start, end = widened(start, end, intervalS, limit)
 		clips = joinClip(clips, Clip{
 			StartS: min(milli(start), limit), EndS: min(milli(end), limit),
 			Confidence: round4(cal.Probability(r.best)), Terms: terms(r),

@@ -1,0 +1,136 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+
+	"vqa/domain/query"
+)
+
+// Edge is the time between two neighbouring samples, in seconds, in which something comes
+// or goes. Evidence.Fine of that time tells when.
+type Edge struct{ AfterS, BeforeS float64 }
+
+// Edges are where each of the terms comes and goes in the samples of ev, as far as it can
+// be believed when it is asked for alone or with others: in the order of time and without
+// repetition. Of more than most, those of the best sights are returned.
+func Edges(ev Evidence, cal Calibration, most int) []Edge {
+	ev = sane(ev)
+	best := map[Edge]float64{}
+	for _, samples := range samplesByTerm(ev) {
+		for _, r := range findRuns(samples, ev.IntervalS, cal) {
+			if !r.supported {
+				continue
+			}
+			for _, pair := range [][2]int{{r.first - 1, r.first}, {r.last, r.last + 1}} {
+				if pair[0] < 0 || pair[1] == len(samples) {
+					continue
+				}
+				e := Edge{samples[pair[0]].at, samples[pair[1]].at}
+				if neighbours(e.AfterS, e.BeforeS, ev.IntervalS) {
+					best[e] = max(best[e], r.best)
+				}
+			}
+		}
+	}
+	inTime := func(a, b Edge) int { return cmp.Compare(a.AfterS, b.AfterS) }
+	edges := make([]Edge, 0, len(best))
+	for e := range best {
+		edges = append(edges, e)
+	}
+	slices.SortFunc(edges, inTime)
+	if len(edges) > most {
+		slices.SortStableFunc(edges, func(a, b Edge) int { return cmp.Compare(best[b], best[a]) })
+		edges = edges[:max(0, most)]
+		slices.SortFunc(edges, inTime)
+	}
+	return edges
+}
+
+// samplesByTerm are the samples of each term that was seen, by itself.
+func samplesByTerm(ev Evidence) map[int][]sample {
+	byTerm := map[int][]sample{}
+	for i, f := range ev.Frames {
+		for _, d := range f.Detections {
+			if d.Term < 0 || d.Term >= len(ev.Terms) {
+				continue
+			}
+			samples := byTerm[d.Term]
+			if samples == nil {
+				samples = make([]sample, len(ev.Frames))
+				for k := range samples {
+					samples[k].at = ev.Frames[k].At
+				}
+				byTerm[d.Term] = samples
+			}
+			if d.Score > samples[i].best() {
+				samples[i].scores, samples[i].raw = []float64{min(d.Score, 1)}, min(d.Score, 1)
+			}
+		}
+	}
+	return byTerm
+}
+
+// fineOf are the samples of the frames between, nil when one frame alone does not tell
+// the conditions: a way needs neighbours at the pace of the others.
+func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev Evidence, cal Calibration, judge judgement) []sample {
+	for _, c := range q.Conditions {
+		if _, held := c.Posture(); c.Subject == subject.ID && c.Kind == query.KindAction && !held {
+			return nil
+		}
+	}
+	return samplesOf(sightingsOf(classes, Evidence{Frames: ev.Fine}, cal), judge, cal)
+}
+
+// overlayFine lays the fine samples of findings over each other as overlay does the
+// others; nil when one has none.
+func overlayFine(findings []finding, join func(a, b float64) float64, cal Calibration) []sample {
+	fine := slices.Clone(findings[0].fine)
+	for i := range fine {
+		score := findings[0].worth(fine[i], cal)
+		for _, f := range findings[1:] {
+			if len(f.fine) != len(fine) {
+				return nil
+			}
+			score = join(score, f.worth(f.fine[i], cal))
+		}
+		fine[i] = sample{at: fine[i].at, scores: []float64{score}, raw: score}
+	}
+	return fine
+}
+
+// outward is where a run that reaches to sample i, and not to its neighbour i+step, ends:
+// half way between the last sight and the first look that shows it no more, fine ones
+// included. At the end of the samples it is half an interval away.
+func outward(samples, fine []sample, i, step int, intervalS float64, cal Calibration) float64 {
+	with := samples[i].at
+	next := i + step
+	if next < 0 || next >= len(samples) || !neighbours(min(with, samples[next].at), max(with, samples[next].at), intervalS) {
+		return with + float64(step)*intervalS/2
+	}
+	without := samples[next].at
+	from, _ := slices.BinarySearchFunc(fine, min(with, without), func(s sample, at float64) int { return cmp.Compare(s.at, at) })
+	between := fine[from:]
+	to, _ := slices.BinarySearchFunc(between, max(with, without), func(s sample, at float64) int { return cmp.Compare(s.at, at) })
+	between = slices.Clone(between[:to])
+	if step < 0 {
+		slices.Reverse(between)
+	}
+	for _, s := range between {
+		if s.best() < cal.Keep {
+			without = s.at
+			break
+		}
+		with = s.at
+	}
+	return with + (without-with)/2
+}
+
+// widened is a clip of at least one interval around what was seen, within 0 and limit.
+func widened(start, end, intervalS, limit float64) (float64, float64) {
+	if missing := intervalS - (end - start); missing > 0 {
+		start = max(0, min(start-missing/2, limit-intervalS))
+		end = min(limit, start+intervalS)
+	}
+	return start, end
+}

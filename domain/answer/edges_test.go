@@ -1,0 +1,162 @@
+package answer_test
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+// look is a fine frame: a time, and the scores of the asked class.
+type look struct {
+	at     float64
+	scores frame
+}
+
+// finely adds fine frames to evidence.
+func finely(ev answer.Evidence, term int, looks ...look) answer.Evidence {
+	for _, l := range looks {
+		f := answer.Frame{At: l.at}
+		for k, s := range l.scores {
+			f.Detections = append(f.Detections, answer.Detection{Term: term, Score: s, Box: place(k)})
+		}
+		ev.Fine = append(ev.Fine, f)
+	}
+	slices.SortFunc(ev.Fine, func(a, b answer.Frame) int {
+		if a.At < b.At {
+			return -1
+		}
+		return 1
+	})
+	return ev
+}
+
+// clips are the edges of the clips of a result.
+func clips(r answer.Result) [][2]float64 {
+	var list [][2]float64
+	for _, c := range r.Clips {
+		list = append(list, [2]float64{c.StartS, c.EndS})
+	}
+	return list
+}
+
+// TestFineFramesTellTheEdges: the dog is seen from 1.0 to 2.0 s in the samples.
+func TestFineFramesTellTheEdges(t *testing.T) {
+	t.Parallel()
+	dog := frame{.8}
+	cases := map[string]struct {
+		looks []look
+		want  [2]float64
+	}{
+		"none": {nil, [2]float64{.75, 2.25}},
+		"it comes between .625 and .75, and goes between 2.375 and 2.5": {
+			[]look{{.625, nil}, {.75, dog}, {.875, dog}, {2.125, dog}, {2.25, dog}, {2.375, dog}},
+			[2]float64{.688, 2.438},
+		},
+		"it comes right after .5, and goes right after 2": {
+			[]look{{.625, dog}, {.75, dog}, {.875, dog}, {2.125, nil}, {2.25, nil}, {2.375, nil}},
+			[2]float64{.563, 2.063},
+		},
+		"only what is next to the run counts": {
+			[]look{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
+			[2]float64{.813, 2.063},
+		},
+		"a weak sight goes on, one below Keep does not": {
+			[]look{{.75, frame{.24}}, {.875, frame{.26}}, {2.125, frame{.26}}, {2.25, frame{.24}}},
+			[2]float64{.813, 2.188},
+		},
+		"looks within the run, and far from it": {
+			[]look{{.125, dog}, {1.25, nil}, {1.75, nil}, {2.875, dog}},
+			[2]float64{.75, 2.25},
+		},
+	}
+	for name, c := range cases {
+		q, ev := seen("Is there a dog?", frame{}, frame{}, dog, dog, dog, frame{}, frame{})
+		r := answer.Decide(q, finely(ev, 0, c.looks...), answer.CPU())
+		require.Empty(t, cmp.Diff([][2]float64{c.want}, clips(r)), name)
+	}
+}
+
+// TestFineEdgesOfTheWholeVideo: what is there from the first sample on was there before.
+func TestFineEdgesOfTheWholeVideo(t *testing.T) {
+	t.Parallel()
+	q, ev := seen("Is there a dog?", frame{.8}, frame{.8}, frame{}, frame{.8}, frame{.8})
+	r := answer.Decide(q, finely(ev, 0, look{.625, nil}, look{1.375, nil}), answer.CPU())
+	require.Equal(t, [][2]float64{{0, 2.5}}, clips(r), "one missed sample is no edge")
+}
+
+// TestAShortSightIsWidenedAroundItself (open points, "Answers": clips shorter than one
+// interval are widened to it).
+func TestAShortSightIsWidenedAroundItself(t *testing.T) {
+	t.Parallel()
+	q, ev := seen("Is there a dog?", frame{}, frame{}, frame{.8}, frame{}, frame{})
+	ev = finely(ev, 0, look{.875, frame{.8}}, look{.75, nil}, look{1.125, nil})
+	require.Equal(t, [][2]float64{{.688, 1.188}}, clips(answer.Decide(q, ev, answer.CPU())), "seen from .8125 to 1.0625")
+}
+
+// TestFineEdgesOfSeveral: both must show, and two of one kind.
+func TestFineEdgesOfSeveral(t *testing.T) {
+	t.Parallel()
+	one, two := frame{.8}, frame{.8, .8}
+	q, ev := seen("Are there at least two dogs and a cat?", one, one, two, two, two, one, one)
+	require.Equal(t, "cat", ev.Terms[1])
+	for i := range ev.Frames {
+		ev.Frames[i].Detections = append(ev.Frames[i].Detections, answer.Detection{Term: 1, Score: .8, Box: place(5)})
+	}
+	ev = finely(ev, 0, look{.625, one}, look{.75, two}, look{.875, two}, look{2.125, two}, look{2.25, two}, look{2.375, two})
+	for i := range ev.Fine {
+		if ev.Fine[i].At != 2.375 {
+			ev.Fine[i].Detections = append(ev.Fine[i].Detections, answer.Detection{Term: 1, Score: .8, Box: place(5)})
+		}
+	}
+	require.Equal(t, [][2]float64{{.688, 2.313}}, clips(answer.Decide(q, ev, answer.CPU())), "a dog was missing before, the cat after")
+}
+
+func TestEdges(t *testing.T) {
+	t.Parallel()
+	_, ev := seen("Is there a dog and a cat?",
+		frame{}, frame{.8}, frame{.8}, frame{}, frame{}, frame{.4}, frame{.5}, frame{}, frame{}, frame{.4}, frame{}, frame{.6})
+	for _, i := range []int{1, 2, 3, 4} { // the cat stays from .5 to 2 s
+		ev.Frames[i].Detections = append(ev.Frames[i].Detections, answer.Detection{Term: 1, Score: .9, Box: place(5)})
+	}
+	cal := answer.CPU()
+	comes, goes := answer.Edge{AfterS: 0, BeforeS: .5}, answer.Edge{AfterS: 1, BeforeS: 1.5}
+	catGoes, off := answer.Edge{AfterS: 2, BeforeS: 2.5}, answer.Edge{AfterS: 3, BeforeS: 3.5}
+	last := answer.Edge{AfterS: 5, BeforeS: 5.5}
+	// A flicker at 4.5 s cannot be believed; but it joins what is seen from 5.5 s on.
+	flicker := answer.Edge{AfterS: 4, BeforeS: 4.5}
+	require.Equal(t, []answer.Edge{comes, goes, catGoes, off, flicker}, answer.Edges(ev, cal, 100))
+	require.NotContains(t, answer.Edges(ev, cal, 100), last)
+	require.Equal(t, []answer.Edge{comes, catGoes}, answer.Edges(ev, cal, 2), "the cat is surest")
+	require.Empty(t, answer.Edges(ev, cal, 0))
+	require.Empty(t, answer.Edges(answer.Evidence{}, cal, 9))
+	ev.Frames = slices.Delete(ev.Frames, 3, 4)
+	require.NotContains(t, answer.Edges(ev, cal, 100), goes, "samples that are no neighbours have nothing between")
+}
+
+// TestFineFramesMoveNothingButEdges: whatever they show, every rule of results holds and
+// all but the clips is as without them.
+func TestFineFramesMoveNothingButEdges(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		ev := evidences(t, q)
+		without := answer.Decide(q, ev, answer.CPU())
+		ev.Fine = evidences(t, q).Frames
+		for i := range ev.Fine {
+			ev.Fine[i].At += rapid.SampledFrom([]float64{.125, .25, .375, 0, math.NaN()}).Draw(t, "between")
+		}
+		with := answer.Decide(q, ev, answer.CPU())
+		checkClips(t, with)
+		require.Equal(t, len(without.Clips) > 0, len(with.Clips) > 0)
+		without.Clips, with.Clips = nil, nil
+		require.Empty(t, cmp.Diff(without, with))
+		require.LessOrEqual(t, len(answer.Edges(ev, answer.CPU(), 3)), 3)
+	})
+}
