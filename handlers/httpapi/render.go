@@ -115,7 +115,7 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 	out := api.Analysis{
 		Id: a.ID, Object: api.AnalysisObjectAnalysis, Livemode: a.Livemode, Origin: api.AnalysisOrigin(a.Origin),
 		Status: api.AnalysisStatus(a.Status), VideoId: a.VideoID, Prompt: a.Prompt, Query: a.Query, Model: a.Model,
-		Options: api.AnalysisOptions{Narrative: a.Narrative}, QueuePosition: a.QueuePosition,
+		Options: api.AnalysisOptions{Narrative: a.Narrative}, QueuePosition: a.QueuePosition, EstimatedStartS: a.EstimatedStartS,
 		Metadata: metadata(a.Metadata), CreatedAt: stamp(a.CreatedAt), StartedAt: stampOf(a.StartedAt),
 		CompletedAt: stampOf(a.CompletedAt),
 	}
