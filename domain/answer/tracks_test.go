@@ -1,0 +1,117 @@
+package answer_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+// sight is a detection of a class at a place along the frame.
+func sight(term int, x, score float64) answer.Detection {
+	return answer.Detection{Term: term, Score: score, Box: answer.Box{X1: x, Y1: .4, X2: x + .2, Y2: .6}}
+}
+
+func TestTracks(t *testing.T) {
+	t.Parallel()
+	const dog, car, truck = 0, 1, 2
+	type ds = []answer.Detection
+	type track struct {
+		From, To float64
+		Sights   int
+		Term     int
+		Trusted  bool
+	}
+	all := []string{"dog", "car", "truck"}
+	tests := map[string]struct {
+		frames  []ds
+		classes []string
+		want    []track
+	}{
+		"one":                       {[]ds{{sight(dog, .1, .4)}, {sight(dog, .2, .4)}, {sight(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
+		"missed once":               {[]ds{{sight(dog, .1, .4)}, {sight(dog, .1, .4)}, nil, {sight(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
+		"missed twice":              {[]ds{{sight(dog, .1, .6)}, nil, nil, {sight(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
+		"two side by side":          {[]ds{{sight(dog, .1, .4), sight(dog, .6, .5)}, {sight(dog, .6, .4), sight(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
+		"too far for one":           {[]ds{{sight(dog, 0, .6)}, {sight(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
+		"weak":                      {[]ds{{sight(dog, .1, .26)}, {sight(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
+		"too weak":                  {[]ds{{sight(dog, .1, .2)}, {sight(dog, .1, .2)}}, all, nil},
+		"one good sight":            {[]ds{{sight(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
+		"one frame":                 {[]ds{{sight(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
+		"two readings":              {[]ds{{sight(car, .1, .5), sight(truck, .1, .4)}, {sight(car, .1, .4), sight(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
+		"two readings on their way": {[]ds{{sight(car, .1, .5), sight(truck, .1, .4)}, {sight(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
+		"two things":                {[]ds{{sight(car, .1, .5)}, {sight(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
+		"of one class only":         {[]ds{{sight(car, .1, .6), sight(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ev := answer.Evidence{Terms: all, Known: []bool{true, true, true}, IntervalS: .5}
+			for i, d := range tt.frames {
+				ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: d})
+			}
+			var got []track
+			for _, tr := range answer.Tracks(ev, answer.CPU(), tt.classes) {
+				got = append(got, track{tr.Sights[0].At, tr.Sights[len(tr.Sights)-1].At, len(tr.Sights), tr.Term(), tr.Trusted})
+			}
+			require.Empty(t, cmp.Diff(tt.want, got))
+		})
+	}
+}
+
+// TestTracksOfAnyEvidence: tracks are in order, and that of the detections does not matter.
+func TestTracksOfAnyEvidence(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		ev := evidences(t, query.Compile("Is there a dog?"))
+		tracks := answer.Tracks(ev, answer.CPU(), ev.Terms)
+		last := -1.0
+		for _, tr := range tracks {
+			require.NotEmpty(t, tr.Sights)
+			require.GreaterOrEqual(t, tr.Sights[0].At, last)
+			last = tr.Sights[0].At
+			for i, s := range tr.Sights {
+				for _, c := range []float64{s.Box.X1, s.Box.Y1, s.Box.X2, s.Box.Y2, s.Score} {
+					unit(t, c)
+				}
+				require.True(t, i == 0 || s.At > tr.Sights[i-1].At, "one sight a frame")
+				require.GreaterOrEqual(t, s.Score, answer.CPU().Keep)
+			}
+			require.Contains(t, terms(tr), tr.Term())
+		}
+		order := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "order"))) //nolint:gosec // a shuffle
+		for i, f := range ev.Frames {
+			f.Detections = slices.Clone(f.Detections)
+			order.Shuffle(len(f.Detections), func(a, b int) { f.Detections[a], f.Detections[b] = f.Detections[b], f.Detections[a] })
+			ev.Frames[i] = f
+		}
+		again := answer.Tracks(ev, answer.CPU(), ev.Terms)
+		require.Empty(t, cmp.Diff(boxes(tracks), boxes(again), cmpopts.EquateNaNs()))
+	})
+}
+
+func terms(t answer.Track) []int {
+	var all []int
+	for _, s := range t.Sights {
+		all = append(all, s.Term)
+	}
+	return all
+}
+
+func boxes(tracks []answer.Track) [][]answer.Box {
+	var all [][]answer.Box
+	for _, t := range tracks {
+		var track []answer.Box
+		for _, s := range t.Sights {
+			track = append(track, s.Box)
+		}
+		all = append(all, track)
+	}
+	return all
+}

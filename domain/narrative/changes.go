@@ -1,0 +1,246 @@
+package narrative
+
+import (
+	"cmp"
+	"slices"
+
+	"vqa/domain/answer"
+)
+
+const (
+	// edge is how near to a border of the frame a box touches it.
+	edge = .02
+	// crowd is the number of things of one kind from which those that come and go are
+	// not told one by one.
+	crowd = 6
+	// maxKinds is how many kinds of things one sentence names.
+	maxKinds = 6
+)
+
+// opening says what is in view at the beginning.
+func (s scene) opening() event {
+	e := event{rank: rankOpening}
+	switch there := s.inView(func(t *thing) bool { return s.fromBeginning(t) }); {
+	case len(s.things) == 0:
+		e.Text = sentence("nothing is seen in the video that can be named for sure")
+	case there == "":
+		e.Text = sentence("at first nothing is in view that can be named for sure")
+	default:
+		e.Text = sentence(there, "in view")
+	}
+	return e
+}
+
+// cutEvents say what is in view after each cut.
+func (s scene) cutEvents() []event {
+	var out []event
+	for _, i := range s.cuts {
+		at := s.at[i]
+		there := s.inView(func(t *thing) bool { return t.first().At == at })
+		out = append(out, event{Entry{at, sentence("the scene changes:", there, "in view")}, rankCut, s.endS - at})
+	}
+	return out
+}
+
+// inView lists things with their verb: people first, then by how long they stay. It is
+// empty without a thing.
+func (s scene) inView(belongs func(*thing) bool) string {
+	type kind struct {
+		noun    noun
+		count   int
+		seconds float64
+	}
+	var kinds []kind
+	for _, t := range s.things {
+		if !belongs(t) {
+			continue
+		}
+		k := slices.IndexFunc(kinds, func(k kind) bool { return k.noun == t.noun })
+		if k < 0 {
+			k = len(kinds)
+			kinds = append(kinds, kind{noun: t.noun})
+		}
+		kinds[k].count++
+		kinds[k].seconds = max(kinds[k].seconds, t.seconds())
+	}
+	slices.SortStableFunc(kinds, func(a, b kind) int {
+		switch person := odd["person"]; {
+		case a.noun == person:
+			return -1
+		case b.noun == person:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(b.seconds, a.seconds), cmp.Compare(a.noun.one, b.noun.one))
+	})
+	var words []string
+	for _, k := range kinds[:min(len(kinds), maxKinds)] {
+		words = append(words, k.noun.some(k.count))
+	}
+	switch {
+	case len(kinds) == 0:
+		return ""
+	case len(kinds) == 1 && kinds[0].count == 1:
+		return words[0] + " is"
+	}
+	return list(words) + " are"
+}
+
+// side is an edge of the frame.
+type side string
+
+const (
+	left   side = "left"
+	right  side = "right"
+	top    side = "top"
+	bottom side = "bottom"
+)
+
+// enters is the side that a thing comes from, empty when it comes from none.
+func (s scene) enters(t *thing) side {
+	if len(t.sights) < 2 {
+		return ""
+	}
+	return s.crossed(t.sights[0], t.sights[1])
+}
+
+// leaves is the side that a thing goes to, empty when it goes to none.
+func (s scene) leaves(t *thing) side {
+	n := len(t.sights)
+	if n < 2 {
+		return ""
+	}
+	return s.crossed(t.sights[n-1], t.sights[n-2])
+}
+
+// crossed is the side of the frame that a thing touches, or will within a sample, as it
+// goes on from its place inside to its outer one. A box that is cut off by the frame
+// tells by its inner border which way the thing goes.
+func (s scene) crossed(outer, inner answer.Sight) side {
+	const least = .01 // of the frame in a sample: less is noise
+	steps := (outer.At - inner.At) / s.intervalS
+	if steps < 0 {
+		steps = -steps
+	}
+	o, i := outer.Box, inner.Box
+	var found side
+	fastest := least
+	try := func(to side, border, way float64, opposite bool) {
+		if way /= steps; way > fastest && border-way <= edge && !opposite {
+			found, fastest = to, way
+		}
+	}
+	try(left, o.X1, i.X2-o.X2, o.X2 >= 1-edge)
+	try(right, 1-o.X2, o.X1-i.X1, o.X1 <= edge)
+	try(top, o.Y1, i.Y2-o.Y2, o.Y2 >= 1-edge)
+	try(bottom, 1-o.Y2, o.Y1-i.Y1, o.Y1 <= edge)
+	return found
+}
+
+// fromBeginning: what is seen first in the second sample may have been missed in the
+// first, as a clip of an answer begins with the video then.
+func (s scene) fromBeginning(t *thing) bool {
+	late := t.first().At - s.at[0]
+	return late == 0 || late < 1.5*s.intervalS && s.enters(t) == ""
+}
+
+// toEnd is the same for the end.
+func (s scene) toEnd(t *thing) bool {
+	early := s.at[len(s.at)-1] - t.last().At
+	return early == 0 || early < 1.5*s.intervalS && s.leaves(t) == ""
+}
+
+// change is several things of one kind that come or go at one time and side.
+type change struct {
+	atS     float64
+	noun    noun
+	side    side
+	count   int
+	seconds float64
+}
+
+// gather counts things that change alike, in the order of time.
+func gather(changes []change) []change {
+	slices.SortStableFunc(changes, func(a, b change) int {
+		// What goes to no side is told later, when it is not seen any more.
+		return cmp.Or(cmp.Compare(a.atS, b.atS), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
+	})
+	var out []change
+	for _, c := range changes {
+		if n := len(out); n > 0 && out[n-1].atS == c.atS && out[n-1].noun == c.noun && out[n-1].side == c.side {
+			out[n-1].count++
+			out[n-1].seconds = max(out[n-1].seconds, c.seconds)
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// comings tell what comes into view.
+func (s scene) comings() []event {
+	var changes []change
+	for _, t := range s.things {
+		at := t.first().At
+		if s.fromBeginning(t) || slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] == at }) {
+			continue
+		}
+		changes = append(changes, change{at, t.noun, s.enters(t), 1, t.seconds()})
+	}
+	var out []event
+	all := gather(changes)
+	for i, c := range all {
+		total := s.visible(c.noun, c.atS)
+		for _, later := range all[i+1:] {
+			if later.atS != c.atS {
+				break
+			}
+			if later.noun == c.noun {
+				total -= later.count
+			}
+		}
+		if total > crowd {
+			continue
+		}
+		what := c.noun.another(c.count, total)
+		text := sentence(what, verb(c.count, "appears", "appear"))
+		if c.side != "" {
+			text = sentence(what, verb(c.count, "enters", "enter"), "from the", string(c.side))
+		}
+		out = append(out, event{Entry{c.atS, text}, rankComing, c.seconds})
+	}
+	return out
+}
+
+// leavings tell what goes out of view.
+func (s scene) leavings() []event {
+	var changes []change
+	for _, t := range s.things {
+		at := t.last().At
+		if s.toEnd(t) || s.cutBetween(at, at+1.5*s.intervalS) {
+			continue
+		}
+		changes = append(changes, change{at, t.noun, s.leaves(t), 1, t.seconds()})
+	}
+	var out []event
+	gone, goneAt := map[noun]int{}, -1.0
+	for _, c := range gather(changes) {
+		if c.atS != goneAt {
+			gone, goneAt = map[noun]int{}, c.atS
+		}
+		total := s.visible(c.noun, c.atS) - gone[c.noun]
+		gone[c.noun] += c.count
+		if total > crowd {
+			continue
+		}
+		what := c.noun.of(c.count, total)
+		text, at := sentence(what, verb(c.count, "is", "are"), "no longer in view"), c.atS+s.intervalS
+		switch c.side {
+		case left, right:
+			text, at = sentence(what, verb(c.count, "leaves", "leave"), "to the", string(c.side)), c.atS
+		case top, bottom:
+			text, at = sentence(what, verb(c.count, "leaves", "leave"), "at the", string(c.side)), c.atS
+		}
+		out = append(out, event{Entry{at, text}, rankLeaving, c.seconds})
+	}
+	return out
+}

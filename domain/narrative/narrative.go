@@ -1,0 +1,80 @@
+package narrative
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"vqa/domain/answer"
+)
+
+const (
+	// MaxEntries bounds a narrative: of more, the things that stay longest are told.
+	MaxEntries = 200
+	// MaxLen bounds the text of an entry, in bytes.
+	MaxLen = 200
+)
+
+// Entry is one sentence.
+type Entry struct {
+	// AtS is when it is so, in seconds from the start of the video.
+	AtS float64 `json:"t_s"`
+	// Text is an English sentence.
+	Text string `json:"text"`
+}
+
+// The order of sentences about one instant.
+const (
+	rankOpening = iota
+	rankCut
+	rankLeaving
+	rankComing
+	rankPosture
+	rankMoving
+)
+
+// event is a sentence that may be told.
+type event struct {
+	Entry
+	rank int
+	// weight is for how long, in seconds, the thing that it is about was seen.
+	weight float64
+}
+
+// Write tells what the evidence shows. Evidence without frames, or without anything that
+// the calibration is sure of, gives one entry that says so.
+func Write(ev answer.Evidence, cal answer.Calibration) []Entry {
+	s := observe(ev, cal)
+	if len(s.at) == 0 {
+		return []Entry{{Text: "No picture of the video was looked at."}}
+	}
+	events := []event{s.opening()}
+	events = append(events, s.cutEvents()...)
+	events = append(events, s.comings()...)
+	events = append(events, s.leavings()...)
+	events = append(events, s.movements()...)
+	events = append(events, s.postures(cal)...)
+	return s.entries(events)
+}
+
+// entries are the weightiest events in the order of time.
+func (s scene) entries(events []event) []Entry {
+	if len(events) > MaxEntries {
+		slices.SortStableFunc(events[1:], func(a, b event) int { return cmp.Compare(b.weight, a.weight) })
+		events = events[:MaxEntries]
+	}
+	for i := range events {
+		events[i].AtS = min(max(milli(events[i].AtS), 0), s.endS)
+	}
+	slices.SortStableFunc(events, func(a, b event) int {
+		return cmp.Or(cmp.Compare(a.AtS, b.AtS), cmp.Compare(a.rank, b.rank), cmp.Compare(a.Text, b.Text))
+	})
+	out := make([]Entry, len(events))
+	for i, e := range events {
+		out[i] = e.Entry
+	}
+	return out
+}
+
+// milli rounds seconds to milliseconds.
+func milli(s float64) float64 { return math.Round(s*1e3) / 1e3 }

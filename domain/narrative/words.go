@@ -1,0 +1,157 @@
+package narrative
+
+import (
+	"strconv"
+	"strings"
+)
+
+// noun is what one or several things of a class are called.
+type noun struct{ one, many string }
+
+// maxName bounds the name of a class as it is told.
+const maxName = 40
+
+// odd are the classes of known models whose names are not said as they are written.
+var odd = map[string]noun{
+	"person":         {"person", "people"},
+	"sports ball":    {"ball", "balls"},
+	"mouse":          {"computer mouse", "computer mice"},
+	"knife":          {"knife", "knives"},
+	"sheep":          {"sheep", "sheep"},
+	"tv":             {"TV", "TVs"},
+	"scissors":       {"pair of scissors", "pairs of scissors"},
+	"skis":           {"pair of skis", "pairs of skis"},
+	"broccoli":       {"piece of broccoli", "pieces of broccoli"},
+	"baseball glove": {"baseball glove", "baseball gloves"},
+	"remote":         {"remote control", "remote controls"},
+	"man":            {"man", "men"},
+	"woman":          {"woman", "women"},
+	"child":          {"child", "children"},
+	"fish":           {"fish", "fish"},
+	"deer":           {"deer", "deer"},
+	"goose":          {"goose", "geese"},
+	"leaf":           {"leaf", "leaves"},
+	"shelf":          {"shelf", "shelves"},
+}
+
+// nounOf names a class; one whose name is no plain text is an object.
+func nounOf(class string) noun {
+	class = strings.ToLower(strings.TrimSpace(class))
+	if n, ok := odd[class]; ok {
+		return n
+	}
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r == ' ' || r == '-' || r == '\''
+	}
+	if class == "" || len(class) > maxName || strings.ContainsFunc(class, func(r rune) bool { return !plain(r) }) {
+		return noun{"object", "objects"}
+	}
+	return noun{class, plural(class)}
+}
+
+// plural is the regular one.
+func plural(word string) string {
+	ends := func(suffixes ...string) bool {
+		for _, s := range suffixes {
+			if strings.HasSuffix(word, s) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case ends("s", "x", "z", "ch", "sh"):
+		return word + "es"
+	case ends("man"):
+		return strings.TrimSuffix(word, "man") + "men"
+	case ends("y") && !ends("ay", "ey", "oy", "uy"):
+		return strings.TrimSuffix(word, "y") + "ies"
+	}
+	return word + "s"
+}
+
+// a puts the article before a word, by its sound as far as spelling tells it.
+func a(word string) string {
+	for _, silent := range []string{"hour", "honest", "heir", "honour"} {
+		if strings.HasPrefix(word, silent) {
+			return "an " + word
+		}
+	}
+	for _, glide := range []string{"uni", "use", "uten", "eu", "one"} {
+		if strings.HasPrefix(word, glide) && !strings.HasPrefix(word, "unin") {
+			return "a " + word
+		}
+	}
+	if strings.ContainsRune("aeiou8", rune(word[0])) {
+		return "an " + word
+	}
+	return "a " + word
+}
+
+var numbers = [...]string{"no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"}
+
+var ordinals = [...]string{"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"}
+
+func number(n int) string {
+	if n < len(numbers) {
+		return numbers[n]
+	}
+	return strconv.Itoa(n)
+}
+
+// some is a number of things: "a dog", "two dogs".
+func (n noun) some(count int) string {
+	if count == 1 {
+		return a(n.one)
+	}
+	return number(count) + " " + n.many
+}
+
+// another is what makes a number of things complete: "a third dog", "two more dogs".
+func (n noun) another(count, total int) string {
+	switch {
+	case count == total:
+		return n.some(count)
+	case count > 1:
+		return number(count) + " more " + n.many
+	case total < len(ordinals):
+		return a(ordinals[total] + " " + n.one)
+	}
+	return "another " + n.one
+}
+
+// of is a part of the things in view: "the dog", "one of the two dogs", "both dogs".
+func (n noun) of(count, total int) string {
+	switch {
+	case total <= 1:
+		return "the " + n.one
+	case count < total:
+		return number(count) + " of the " + number(total) + " " + n.many
+	case total == 2:
+		return "both " + n.many
+	}
+	return "all " + number(total) + " " + n.many
+}
+
+// verb agrees with a number of things.
+func verb(count int, one, many string) string {
+	if count == 1 {
+		return one
+	}
+	return many
+}
+
+// list joins words: "a, b and c".
+func list(words []string) string {
+	if len(words) < 2 {
+		return strings.Join(words, "")
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// sentence begins with a capital and ends with a full stop.
+func sentence(words ...string) string {
+	s := strings.Join(words, " ")
+	return strings.ToUpper(s[:1]) + s[1:] + "."
+}
