@@ -85,7 +85,7 @@ func TestTracksOfAnyEvidence(t *testing.T) {
 			}
 			require.Contains(t, terms(tr), tr.Term())
 		}
-		order := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "order"))) //nolint:gosec // a shuffle
+		order := rand.New(rand.NewPCG(1, rapid.Uint64().Draw(t, "order")))
 		for i, f := range ev.Frames {
 			f.Detections = slices.Clone(f.Detections)
 			order.Shuffle(len(f.Detections), func(a, b int) { f.Detections[a], f.Detections[b] = f.Detections[b], f.Detections[a] })

@@ -1,6 +1,7 @@
 package narrative
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -72,33 +73,45 @@ func (t *thing) x(i int) float64 { return (t.sights[i].Box.X1 + t.sights[i].Box.
 
 // movements tell which way things go, but for what their coming and leaving tells.
 func (s scene) movements() []event {
-	var out []event
+	type move struct {
+		t        *thing
+		from, to answer.Sight
+		side     side
+	}
+	var moves []move
 	for _, t := range s.things {
 		for _, w := range waysOf(t) {
-			from, to := t.sights[w.first], t.sights[w.last]
 			comes := w.first == 0 && !s.fromBeginning(t) && s.enters(t) != "" && s.enters(t) != w.to
 			goes := w.last == len(t.sights)-1 && !s.toEnd(t) && s.leaves(t) == w.to
-			total := s.visible(t.noun, from.At)
-			if comes || goes || total > crowd || s.panned(t, from, to) {
-				continue
+			if !comes && !goes {
+				moves = append(moves, move{t, t.sights[w.first], t.sights[w.last], w.to})
 			}
-			text := sentence(t.noun.of(1, total), "moves to the", string(w.to))
-			out = append(out, event{Entry{from.At, text}, rankMoving, t.seconds()})
+		}
+	}
+	slices.SortStableFunc(moves, func(a, b move) int { return cmp.Compare(a.from.At, b.from.At) })
+	var out []event
+	var live []*thing
+	coming := s.things
+	for _, m := range moves {
+		for len(coming) > 0 && coming[0].first().At <= m.from.At {
+			live, coming = append(live, coming[0]), coming[1:]
+		}
+		live = slices.DeleteFunc(live, func(t *thing) bool { return t.last().At < m.from.At })
+		if total := s.visible(m.t.noun, m.from.At); total <= crowd && !panned(m.t, live, m.from, m.to) {
+			text := sentence(m.t.noun.of(1, total), "moves to the", string(m.side))
+			out = append(out, event{Entry{m.from.At, text}, rankMoving, m.t.seconds()})
 		}
 	}
 	return out
 }
 
-// panned reports whether all other things, at least one of another kind, go the same way
-// meanwhile: then it is the camera that moves.
-func (s scene) panned(t *thing, from, to answer.Sight) bool {
+// panned reports whether all others of some things, at least one of another kind, go the
+// same way meanwhile: then it is the camera that moves.
+func panned(t *thing, things []*thing, from, to answer.Sight) bool {
 	const alike = .6 // of the way
 	dx := (to.Box.X1 + to.Box.X2 - from.Box.X1 - from.Box.X2) / 2
 	other := false
-	for _, o := range s.things {
-		if o.first().At > from.At {
-			break
-		}
+	for _, o := range things {
 		a, b := o.sightAt(from.At), o.sightAt(to.At)
 		if o == t || a == nil || b == nil {
 			continue

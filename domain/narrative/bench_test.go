@@ -1,0 +1,39 @@
+package narrative_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"vqa/domain/answer"
+	"vqa/domain/narrative"
+)
+
+// BenchmarkFourHours tells the longest video that is taken, of a street on which there are
+// twenty things of ten kinds at any time, each for ten seconds on average.
+func BenchmarkFourHours(b *testing.B) {
+	const samples, things = 4 * 3600 * 2, 20
+	type passing struct {
+		term, until int
+		x, y, dx    float64
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	ev := answer.Evidence{Terms: coco, IntervalS: .5, DurationS: samples / 2}
+	var street [things]passing
+	for i := range samples {
+		f := answer.Frame{At: float64(i) / 2}
+		for k := range street {
+			if p := &street[k]; p.until <= i {
+				*p = passing{r.IntN(10), i + 1 + r.IntN(40), r.Float64(), r.Float64(), (r.Float64() - .5) / 10}
+			}
+			p := &street[k]
+			f.Detections = append(f.Detections, answer.Detection{Term: p.term, Score: .3 + .5*r.Float64(), Box: place(p.x, p.y)})
+			p.x += p.dx
+		}
+		ev.Frames = append(ev.Frames, f)
+	}
+	for b.Loop() {
+		if got := narrative.Write(ev, answer.CPU()); len(got) != narrative.MaxEntries {
+			b.Fatalf("%d entries", len(got))
+		}
+	}
+}
