@@ -172,7 +172,7 @@ func start(ctx context.Context, args []string) (*process, error) {
 
 // frames reads frame after frame. It returns nil at the end of the output, errBreak
 // when yield wants no more.
-func (p *process) frames(yield func(Frame) bool) error {
+func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error {
 	for {
 		jpeg, err := readPart(p.pictures)
 		if errors.Is(err, io.EOF) {
@@ -182,11 +182,11 @@ func (p *process) frames(yield func(Frame) bool) error {
 			return err
 		}
 		// The filter wrote the time before the encoder saw the picture.
-		at, err := readTime(p.times)
+		when, err := readTime(p.times)
 		if err != nil {
 			return err
 		}
-		if !yield(Frame{At: at, JPEG: jpeg}) {
+		if !yield(Frame{At: when.at(opts, mode), JPEG: jpeg}) {
 			return errBreak
 		}
 	}

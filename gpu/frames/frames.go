@@ -153,7 +153,7 @@ func run(ctx context.Context, source string, opts Options, mode mode, yield func
 	}
 	watchdog := time.AfterFunc(opts.Stall, func() { cancel(errStalled) })
 	defer watchdog.Stop()
-	err = p.frames(func(f Frame) bool {
+	err = p.frames(opts, mode, func(f Frame) bool {
 		// The consumer's time is not ffmpeg's.
 		watchdog.Stop()
 		defer watchdog.Reset(opts.Stall)

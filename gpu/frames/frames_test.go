@@ -112,6 +112,15 @@ func TestPartsOfAVideo(t *testing.T) {
 	}
 }
 
+// TestLateInstantsAreExact: ffmpeg prints six digits of a time.
+func TestLateInstantsAreExact(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "long.mp4", lavfi("color=s=32x32:r=1/10:d=12000", "-c:v", "libx264", "-g", "10")...)
+	list, err := collect(t, clip, frames.Options{FPS: 8, Within: []frames.Span{{From: 11000.125, To: 11000.375}}})
+	require.NoError(t, err)
+	require.Equal(t, []float64{11000.125, 11000.25, 11000.375}, times(list))
+}
+
 func TestPartsBehindTheEnd(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "2", "-c:v", "libx264")...)

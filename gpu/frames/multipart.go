@@ -50,24 +50,40 @@ func readPicture(r *bufio.Reader, length int) ([]byte, error) {
 	return jpeg, nil
 }
 
+// stamp is the time of a picture, as ffmpeg tells it.
+type stamp struct {
+	// number counts steps of the grid, where there is one.
+	number int64
+	// seconds are rounded to six digits: beyond 1000 s that is not exact.
+	seconds float64
+}
+
+// at is the exact time in seconds.
+func (s stamp) at(opts Options, mode mode) float64 {
+	if mode == first {
+		return max(0, s.seconds)
+	}
+	return max(0, float64(s.number)/opts.FPS)
+}
+
 // readTime reads on to the next `frame:N pts:P pts_time:S` line.
-func readTime(r *bufio.Reader) (float64, error) {
+func readTime(r *bufio.Reader) (stamp, error) {
 	for range maxHeaderLines {
 		line, err := readLine(r)
 		if err != nil {
-			return 0, fmt.Errorf("time of a picture: %w", err)
+			return stamp{}, fmt.Errorf("time of a picture: %w", err)
 		}
-		_, value, ok := strings.Cut(line, "pts_time:")
-		if !ok {
+		var frame int64
+		var s stamp
+		if n, _ := fmt.Sscanf(line, "frame:%d pts:%d pts_time:%f", &frame, &s.number, &s.seconds); n != 3 {
 			continue
 		}
-		at, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		if err != nil || at < -1e9 || at > 1e9 || at != at {
-			return 0, fmt.Errorf("time of a picture: %q", value)
+		if !(s.seconds > -1e9 && s.seconds < 1e9) || s.number < -1e15 || s.number > 1e15 {
+			return stamp{}, fmt.Errorf("time of a picture: %q", line)
 		}
-		return max(0, at), nil
+		return s, nil
 	}
-	return 0, errors.New("no time of a picture")
+	return stamp{}, errors.New("no time of a picture")
 }
 
 // readLine returns a line without its end; lines longer than the buffer are errors.

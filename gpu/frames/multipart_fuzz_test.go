@@ -53,8 +53,12 @@ func FuzzReadPart(f *testing.F) {
 				t.Fatalf("%q", jpeg)
 			}
 		}
-		if at, err := readTime(bufio.NewReader(bytes.NewReader(times))); err == nil && !(at >= 0 && at <= 1e9) {
-			t.Fatal(at)
+		if when, err := readTime(bufio.NewReader(bytes.NewReader(times))); err == nil {
+			for _, mode := range []mode{sampled, sought, first} {
+				if at := when.at(Options{FPS: .01}, mode); !(at >= 0 && at <= 1e17) {
+					t.Fatal(at)
+				}
+			}
 		}
 	})
 }
