@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"os"
 	"time"
 
+	"vqa/domain/answer"
 	"vqa/gpu/oip"
 	"vqa/gpu/worker"
 )
@@ -15,9 +18,35 @@ import (
 // slow to load is looked at when it comes.
 const checkWait = 10 * time.Second
 
+// maxCalibrationBytes bounds the file of calibrations.
+const maxCalibrationBytes = 1 << 20
+
+// readCalibrations reads the operator's calibrations; there are none without a file.
+func readCalibrations(path string) (answer.Calibrations, error) {
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path) //nolint:gosec // the operator names it
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }() // read only
+	raw, err := io.ReadAll(io.LimitReader(file, maxCalibrationBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(raw) > maxCalibrationBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes", path, maxCalibrationBytes)
+	}
+	return answer.ParseCalibrations(raw)
+}
+
 // openEngine connects to the configured inference servers, or starts the embedded
 // worker.
-func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) error {
+func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) (err error) {
+	if s.calibrations, err = readCalibrations(c.CalibrationFile); err != nil {
+		return fmt.Errorf("VQA_CALIBRATION_FILE: %w", err)
+	}
 	if len(c.InferenceURL) > 0 {
 		return s.openServers(ctx, c.InferenceURL, log)
 	}

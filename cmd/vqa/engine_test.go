@@ -1,10 +1,13 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,4 +60,24 @@ func TestSeveralInferenceServers(t *testing.T) {
 	}
 	err := (&server{}).openEngine(t.Context(), config{InferenceURL: []string{"ftp://x"}}, log)
 	require.ErrorContains(t, err, "VQA_INFERENCE_URL")
+}
+
+func TestCalibrationFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "calibrations.json")
+	none, err := readCalibrations("")
+	require.NoError(t, err)
+	require.Empty(t, none)
+	require.NoError(t, os.WriteFile(path, []byte(`[{"weights":"w1","curve":[[0,0.1],[1,0.9]],"threshold":0.3,"keep":0.2,"further":0.1,"flash":0.4,"peak":0.5}]`), 0o600))
+	measured, err := readCalibrations(path)
+	require.NoError(t, err)
+	require.InDelta(t, .5, measured.For("w1", nil).Probability(.5), 1e-9)
+	s := &server{}
+	require.NoError(t, os.WriteFile(path, []byte(`[{"weights":"w1"}]`), 0o600))
+	require.ErrorContains(t, s.openEngine(t.Context(), config{CalibrationFile: path}, slog.New(slog.DiscardHandler)), "VQA_CALIBRATION_FILE")
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte(" "), maxCalibrationBytes+1), 0o600))
+	_, err = readCalibrations(path)
+	require.ErrorContains(t, err, "larger")
+	_, err = readCalibrations(path + ".gone")
+	require.ErrorIs(t, err, os.ErrNotExist)
 }

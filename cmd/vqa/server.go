@@ -19,7 +19,6 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/id"
-	"vqa/domain/query"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/postgres"
 	"vqa/gpu"
@@ -63,22 +62,24 @@ const sweepRows = 1000
 // server is the whole service in one process.
 type server struct {
 	*app
-	objects  *objects.Store
-	intake   *media.Intake
-	engine   gpu.Engine
-	capacity *jobs.Capacity
-	windows  *postgres.Windows
-	locks    *postgres.Locks
-	closers  []func() error
-	jobs     *jobs.Client
-	feed     *feed.Feed
-	presence *postgres.Presence
-	sweeper  *jobs.Sweeper
-	sealer   *jobs.Sealer
-	outages  *jobs.Outages
-	keyUses  *command.KeyUses
-	http     *http.Server
-	listener net.Listener
+	objects *objects.Store
+	intake  *media.Intake
+	engine  gpu.Engine
+	// calibrations are the operator's, by the weights of an engine.
+	calibrations answer.Calibrations
+	capacity     *jobs.Capacity
+	windows      *postgres.Windows
+	locks        *postgres.Locks
+	closers      []func() error
+	jobs         *jobs.Client
+	feed         *feed.Feed
+	presence     *postgres.Presence
+	sweeper      *jobs.Sweeper
+	sealer       *jobs.Sealer
+	outages      *jobs.Outages
+	keyUses      *command.KeyUses
+	http         *http.Server
+	listener     net.Listener
 
 	// endRequests cuts off the requests that are still served.
 	endRequests context.CancelFunc
@@ -172,7 +173,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
+			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Calibrations: s.calibrations,
 			Node: node, Log: s.log, Renderer: s.studio(),
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},

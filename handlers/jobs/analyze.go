@@ -23,12 +23,12 @@ type Sources interface {
 
 // Analyzer runs attempts at analyses.
 type Analyzer struct {
-	Commands    *command.Service
-	Sources     Sources
-	Surveys     Surveys
-	Engine      gpu.Engine
-	Vocabulary  query.Vocabulary
-	Calibration answer.Calibration
+	Commands *command.Service
+	Sources  Sources
+	Surveys  Surveys
+	Engine   gpu.Engine
+	// Calibrations are the measured ones, beside that of the embedded model.
+	Calibrations answer.Calibrations
 	// Renderer draws what was found; nil draws nothing.
 	Renderer Renderer
 	Node     string
@@ -58,9 +58,9 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	var artifacts *analysis.Artifacts
 	seen, err := z.look(ctx, run, a, v)
 	if err == nil {
-		result := answer.Decide(a.Query, seen.Evidence, z.Calibration)
+		result := answer.Decide(a.Query, seen.Evidence, seen.rules)
 		result.Receipt = receipt(a, seen)
-		artifacts = z.render(ctx, log, run, a, v, seen.Evidence, result)
+		artifacts = z.render(ctx, log, run, a, v, seen, result)
 		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), artifacts)
 		if err == nil && artifacts != nil {
 			err = z.Commands.RecordDrawing(ctx, command.Afterwork{AccountID: run.AccountID, AnalysisID: run.AnalysisID, Cause: run.Cause}, artifacts)
@@ -111,7 +111,7 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 		return sighting{}, fmt.Errorf("locating the video: %w", err)
 	}
 	p := &pass{
-		engine: z.Engine, source: source, classes: z.Vocabulary.Classes(a.Query), durationS: v.DurationS(),
+		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
 		pose: query.NeedsPose(a.Query), colours: query.NeedsColours(a.Query),
 	}
 	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {

@@ -12,6 +12,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
@@ -83,7 +84,7 @@ func (w *world) demoAnalyses(t *testing.T) []resources.Analysis {
 func TestDemosAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	engine := &gpufixture.Engine{Detections: func(_ int, term string) []answer.Detection {
+	engine := &gpufixture.Engine{Vocabulary: query.COCO().Names(), Detections: func(_ int, term string) []answer.Detection {
 		if term != "sports ball" {
 			return nil
 		}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/gpu"
 	"vqa/gpu/frames"
 )
@@ -24,8 +25,10 @@ const (
 
 // pass is one look at a whole video for some classes.
 type pass struct {
-	engine  gpu.Engine
-	source  string
+	engine gpu.Engine
+	source string
+	query  query.Query
+	// classes are what the model is asked for to answer the query.
 	classes []string
 	// pose and colours are asked for where the question needs them: both cost time.
 	pose, colours bool
@@ -41,6 +44,8 @@ type sighting struct {
 	decodedS float64
 	// info describes the engine that looked.
 	info gpu.Info
+	// rules are what is known of its model.
+	rules answer.Calibration
 }
 
 // batch is a run of frames on its way through the engine.

@@ -24,7 +24,7 @@ type Renderer interface {
 // render draws an answer. It returns nil when there is nothing to show or when drawing
 // failed: the answer is what was paid for, and does not wait for another try.
 func (z *Analyzer) render(
-	ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen answer.Evidence, result answer.Result,
+	ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen sighting, result answer.Result,
 ) *analysis.Artifacts {
 	// Nobody reads what the service asks itself.
 	if z.Renderer == nil || a.Origin == analysis.OriginSystem {
@@ -37,8 +37,8 @@ func (z *Analyzer) render(
 		return nil
 	}
 	in := artifact.Input{
-		Source: source, Question: question(a), Result: result, Evidence: seen,
-		Classes: classesOf(a.Query, z.Vocabulary), Calibration: z.Calibration,
+		Source: source, Question: question(a), Result: result, Evidence: seen.Evidence,
+		Classes: classesOf(a.Query, seen.rules.Vocabulary), Calibration: seen.rules,
 	}
 	if v.File.FPS != nil {
 		in.FPS = *v.File.FPS

@@ -33,6 +33,8 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 		return sighting{}, err
 	}
 	defer leave()
+	rules := z.Calibrations.For(info.Weights, info.Vocabulary)
+	p.classes = rules.Vocabulary.Classes(p.query)
 	// A model without colours leaves what they would tell untold.
 	p.colours = p.colours && len(info.Colors) > 0
 	need := survey.Need{
@@ -50,7 +52,7 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 			return sighting{}, err
 		}
 	}
-	seen := sighting{Evidence: kept.For(p.classes), decodedS: kept.DecodedS, info: info}
+	seen := sighting{Evidence: kept.For(p.classes), decodedS: kept.DecodedS, info: info, rules: rules}
 	p.measure(&seen)
 	return seen, nil
 }

@@ -22,7 +22,6 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/id"
 	"vqa/domain/model"
-	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
@@ -230,7 +229,7 @@ func (w *world) history(t *testing.T, run command.Run) []eventstore.Recorded {
 
 func (w *world) analyzer(engine gpu.Engine) *jobs.Analyzer {
 	return &jobs.Analyzer{
-		Commands: w.Service, Sources: w.objects, Surveys: survey.Store{Objects: w.objects}, Engine: engine, Vocabulary: query.COCO(), Calibration: answer.CPU(),
+		Commands: w.Service, Sources: w.objects, Surveys: survey.Store{Objects: w.objects}, Engine: engine, Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 		Node: "node", Log: w.log,
 	}
 }
