@@ -30,6 +30,9 @@ type config struct {
 	WorkerDir        string   `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
 	ReferenceDir     string   `env:"VQA_REFERENCE_DIR" help:"folder of what renders the contract at /docs; found beside the binary when empty"`
 
+	InferenceTimeout  time.Duration `env:"VQA_INFERENCE_TIMEOUT" envDefault:"1m" help:"longest answer of an engine to one request; an embedded worker that takes longer is started anew"`
+	InferencePatience time.Duration `env:"VQA_INFERENCE_PATIENCE" envDefault:"2m" help:"how long an analysis waits for an engine that is away before it fails; half of it is a platform incident"`
+
 	Artifacts bool `env:"VQA_ARTIFACTS" envDefault:"true" help:"whether an annotated video and a contact sheet are made of each answer"`
 	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"whether demo videos are made and shown at /v1/demo-videos"`
 
@@ -99,6 +102,7 @@ func (c config) check() error {
 		"VQA_RATE_ANALYSES_CREATE": int64(c.RateAnalysesCreate), "VQA_RATE_PARSE": int64(c.RateParse),
 		"VQA_UPGRADE_PER_IP": int64(c.UpgradePerIP), "VQA_UPGRADE_GLOBAL": int64(c.UpgradeGlobal),
 		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP), "VQA_MAX_VIDEO_DURATION": int64(c.MaxVideoDuration),
+		"VQA_INFERENCE_TIMEOUT": int64(c.InferenceTimeout), "VQA_INFERENCE_PATIENCE": int64(c.InferencePatience),
 	} {
 		if n <= 0 {
 			return fmt.Errorf("configuration: %s: must be greater than 0", name)

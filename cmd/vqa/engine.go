@@ -48,10 +48,10 @@ func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) (er
 		return fmt.Errorf("VQA_CALIBRATION_FILE: %w", err)
 	}
 	if len(c.InferenceURL) > 0 {
-		return s.openServers(ctx, c.InferenceURL, log)
+		return s.openServers(ctx, c, log)
 	}
 	// The worker ends with Close, after the jobs that use it.
-	w, err := worker.Start(context.WithoutCancel(ctx), worker.Options{Dir: c.WorkerDir, Threads: c.InferenceThreads, Log: log})
+	w, err := worker.Start(context.WithoutCancel(ctx), worker.Options{Dir: c.WorkerDir, Threads: c.InferenceThreads, Timeout: c.InferenceTimeout, Log: log})
 	if err != nil {
 		return fmt.Errorf("starting the embedded worker: %w", err)
 	}
@@ -62,8 +62,8 @@ func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) (er
 
 // openServers makes an engine of servers. That two serve different models is an error of
 // whoever runs them, so nothing starts; that one is away is not.
-func (s *server) openServers(ctx context.Context, urls []string, log *slog.Logger) error {
-	pool, err := oip.Open(urls, oip.PoolOptions{Log: log})
+func (s *server) openServers(ctx context.Context, c config, log *slog.Logger) error {
+	pool, err := oip.Open(c.InferenceURL, oip.PoolOptions{Options: oip.Options{Timeout: c.InferenceTimeout}, Log: log})
 	if err != nil {
 		return fmt.Errorf("VQA_INFERENCE_URL: %w", err)
 	}

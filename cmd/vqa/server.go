@@ -174,7 +174,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Calibrations: s.calibrations,
-			Node: node, Log: s.log, Renderer: s.studio(),
+			Node: node, Log: s.log, Renderer: s.studio(), Patience: s.config.InferencePatience,
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})
@@ -186,6 +186,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	}
 	s.outages = &jobs.Outages{
 		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: node, Now: clock, Log: s.log,
+		Patience: s.config.InferencePatience,
 	}
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,9 @@ type Analyzer struct {
 	Calibrations answer.Calibrations
 	// Renderer draws what was found; nil draws nothing.
 	Renderer Renderer
+	// Patience is how long an attempt waits for an engine that went away; DefaultPatience
+	// when 0.
+	Patience time.Duration
 	Node     string
 	Log      *slog.Logger
 
@@ -113,6 +117,7 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 	p := &pass{
 		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
 		pose: query.NeedsPose(a.Query), colours: query.NeedsColours(a.Query),
+		patience: cmp.Or(z.Patience, DefaultPatience),
 	}
 	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {
 		p.aspect = float64(*w) / float64(*h)

@@ -19,8 +19,8 @@ const (
 	sampleFPS = 2
 	// batchFrames are sent to the engine together.
 	batchFrames = 4
-	// outageLimit is how long an attempt waits for an engine that went away.
-	outageLimit = 2 * time.Minute
+	// DefaultPatience is how long an attempt waits for an engine that went away.
+	DefaultPatience = 2 * time.Minute
 )
 
 // pass is one look at a whole video for some classes.
@@ -35,6 +35,8 @@ type pass struct {
 	// aspect is the width of a frame over its height; 0 when unknown.
 	aspect    float64
 	durationS *float64
+	// patience is how long it waits for an engine that went away.
+	patience time.Duration
 }
 
 // sighting is the evidence of a pass.
@@ -120,7 +122,7 @@ func (p *pass) decode(ctx context.Context, emit func(*batch) error) error {
 // detect asks the engine, and asks again while it is away: an embedded worker that
 // crashed is back within seconds.
 func (p *pass) detect(ctx context.Context, b *batch) error {
-	deadline := time.Now().Add(outageLimit)
+	deadline := time.Now().Add(p.patience)
 	wait := 100 * time.Millisecond
 	for {
 		var err error
@@ -143,7 +145,7 @@ func (p *pass) detect(ctx context.Context, b *batch) error {
 
 // info waits for the engine as detect does.
 func (p *pass) info(ctx context.Context) (gpu.Info, error) {
-	deadline := time.Now().Add(outageLimit)
+	deadline := time.Now().Add(p.patience)
 	for {
 		info, err := p.engine.Info(ctx)
 		var away *gpu.UnavailableError

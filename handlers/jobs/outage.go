@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,11 +15,8 @@ import (
 )
 
 const (
-	// outageLookEvery is the time between two looks at the engine.
+	// outageLookEvery is the longest time between two looks at the engine.
 	outageLookEvery = 5 * time.Second
-	// outageAfter is how long the engine must be away before that is an incident: a worker
-	// that is started again is back sooner, and no work fails before.
-	outageAfter = time.Minute
 	// outageTitle is what the incident says.
 	outageTitle = "The inference engine does not answer."
 	// maxOutages bounds the open incidents that are looked at; there is one a node.
@@ -39,6 +37,9 @@ type Outages struct {
 	Commands *command.Service
 	Read     OpenIncidents
 	Nodes    Nodes
+	// Patience is that of the Analyzer. An engine that is away for half of it is an incident:
+	// a worker that is started again is back sooner, and no work fails before.
+	Patience time.Duration
 	// Node is this process.
 	Node string
 	Now  func() time.Time
@@ -48,9 +49,12 @@ type Outages struct {
 	downSince time.Time
 }
 
-// Run looks every 5 seconds until ctx ends.
+// after is how long the engine must be away before that is an incident.
+func (o *Outages) after() time.Duration { return cmp.Or(o.Patience, DefaultPatience) / 2 }
+
+// Run looks every 5 seconds, or as often as it must to be in time, until ctx ends.
 func (o *Outages) Run(ctx context.Context) {
-	ticker := time.NewTicker(outageLookEvery)
+	ticker := time.NewTicker(min(outageLookEvery, max(o.after()/4, 100*time.Millisecond)))
 	defer ticker.Stop()
 	for {
 		if err := o.Look(ctx); err != nil && ctx.Err() == nil {
@@ -64,7 +68,7 @@ func (o *Outages) Run(ctx context.Context) {
 	}
 }
 
-// Look looks once: it opens an incident when the engine was away for a minute, and closes
+// Look looks once: it opens an incident when the engine was away for too long, and closes
 // those whose node has its engine back or is gone.
 func (o *Outages) Look(ctx context.Context) error {
 	away := o.Ready(ctx)
@@ -84,7 +88,7 @@ func (o *Outages) Look(ctx context.Context) error {
 		o.downSince = now
 	}
 	own := func(i incident.State) bool { return i.Node == o.Node }
-	if now.Sub(o.downSince) < outageAfter || slices.ContainsFunc(open, own) {
+	if now.Sub(o.downSince) < o.after() || slices.ContainsFunc(open, own) {
 		return nil
 	}
 	reported, err := o.Commands.ReportOutage(ctx, outageTitle, o.Node)
