@@ -66,9 +66,11 @@ func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAna
 	case c.Query != nil:
 		create.Query, create.ParseMode = *c.Query, analysis.ParseClient
 	case c.Prompt != nil:
-		if create.Query, create.ParseMode, err = parse(*c.Prompt, "prompt"); err != nil {
+		read, err := s.readPrompts(ctx, caller, []string{*c.Prompt}, func(int) string { return "prompt" })
+		if err != nil {
 			return PlannedAnalysis{}, err
 		}
+		create.Query, create.ParseMode = read[0].query, read[0].mode
 	default:
 		return PlannedAnalysis{}, fault.New(fault.PromptEmpty, "").WithParam("prompt")
 	}
@@ -95,14 +97,14 @@ type question struct {
 }
 
 // needsEngine is true for a question that cannot be answered at once.
-func (o question) needsEngine() bool { return o.Livemode && query.Assessable(o.Query) }
+func (s *Service) needsEngine(o question) bool { return o.Livemode && s.assessable(o.Query) }
 
 // createAnalyses creates all questions of a request about one video, or none. resourceID is
 // what the request made.
 func (s *Service) createAnalyses(ctx context.Context, caller Caller, questions []question, resourceID string, validateOnly bool) ([]PlannedAnalysis, error) {
 	work := 0
 	for _, o := range questions {
-		if o.needsEngine() {
+		if s.needsEngine(o) {
 			work++
 		}
 	}
@@ -151,8 +153,8 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, que
 	var total int64
 	work := 0
 	for i, o := range questions {
-		plans[i] = PlannedAnalysis{Assessable: query.Assessable(o.Query), DurationS: v.DurationS(), DiscountPct: o.discountPct}
-		if !o.needsEngine() {
+		plans[i] = PlannedAnalysis{Assessable: s.assessable(o.Query), DurationS: v.DurationS(), DiscountPct: o.discountPct}
+		if !s.needsEngine(o) {
 			plans[i].EstimatedSeconds = new(int64)
 			continue
 		}
@@ -187,7 +189,7 @@ func (s *Service) decideOrder(ss *session, v video.State, o question) (analysis.
 	switch {
 	case !o.Livemode:
 		return s.answerAtOnce(ss, o.Create, s.Fixture.Answer(o.Query), s.Fixture.Narrative())
-	case !o.needsEngine():
+	case !s.needsEngine(o):
 		return s.answerAtOnce(ss, o.Create, answer.Refused(o.Query), nil)
 	}
 	o.HeldSeconds, _ = price(v, o.discountPct)

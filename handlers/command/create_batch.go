@@ -41,12 +41,14 @@ func (s *Service) CreateBatch(ctx context.Context, caller Caller, c CreateBatch)
 		return PlannedBatch{}, err
 	}
 	batch := PlannedBatch{ID: s.IDs.New(id.Batch), VideoID: c.VideoID}
+	read, err := s.readPrompts(ctx, caller, c.Prompts, func(i int) string { return fmt.Sprintf("prompts.%d", i) })
+	if err != nil {
+		return PlannedBatch{}, err
+	}
 	questions := make([]question, len(c.Prompts))
-	for i, prompt := range c.Prompts {
+	for i := range c.Prompts {
 		o := question{Create: s.newAnalysis(caller, c.VideoID, m.ID)}
-		if o.Query, o.ParseMode, err = parse(prompt, fmt.Sprintf("prompts.%d", i)); err != nil {
-			return PlannedBatch{}, err
-		}
+		o.Query, o.ParseMode = read[i].query, read[i].mode
 		o.Prompt, o.Narrative, o.Metadata, o.Webhook = &c.Prompts[i], c.Narrative, c.Metadata, c.Webhook
 		o.BatchID, o.BatchIndex = batch.ID, i
 		if i > 0 {

@@ -227,7 +227,7 @@ func TestParse(t *testing.T) {
 		"?": fault.ParseFailed, "…!? — 🐕": fault.ParseFailed,
 		strings.Repeat("é", 2000): "", "7": "", "犬はいますか": "", "Is there a dog?": "",
 	} {
-		q, mode, err := w.Parse(prompt)
+		q, mode, err := w.Parse(t.Context(), prompt)
 		if want != "" {
 			require.True(t, fault.Has(err, want), "%.20q: %v", prompt, err)
 			continue

@@ -78,6 +78,10 @@ type Dependencies struct {
 	Uploads  Uploads
 	Capacity Capacity
 	Fixture  Fixture
+	// Compiler is nil where prompts are read by the rules alone.
+	Compiler Compiler
+	// Assessable reports which queries are answered; nil is [query.Assessable].
+	Assessable func(query.Query) bool
 	// Identities is nil where a sandbox is upgraded without proof of who asks.
 	Identities Identities
 	// Incidents is nil where no platform incident is ever open.

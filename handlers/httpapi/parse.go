@@ -8,8 +8,8 @@ import (
 )
 
 // ParsePrompt answers POST /v1/parse; the body was checked before.
-func (s *server) ParsePrompt(_ context.Context, r api.ParsePromptRequestObject) (api.ParsePromptResponseObject, error) {
-	q, mode, err := s.Service.Parse(r.Body.Prompt)
+func (s *server) ParsePrompt(ctx context.Context, r api.ParsePromptRequestObject) (api.ParsePromptResponseObject, error) {
+	q, mode, err := s.Service.Parse(ctx, r.Body.Prompt)
 	if err != nil {
 		return nil, err
 	}
