@@ -7,9 +7,11 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"vqa/domain/answer"
+	"vqa/gpu"
 	"vqa/gpu/oip"
 	"vqa/gpu/worker"
 )
@@ -73,7 +75,44 @@ func (s *server) openServers(ctx context.Context, c config, log *slog.Logger) er
 		pool.Close()
 		return fmt.Errorf("VQA_INFERENCE_URL: %w", err)
 	}
-	s.engine = pool
+	s.engine, s.vocabulary = pool, (&modelWords{engine: pool, now: clock}).known
 	s.closers = append(s.closers, func() error { pool.Close(); return nil })
 	return nil
+}
+
+const (
+	// wordsFor is how long what a server said that its model knows is not asked again.
+	wordsFor = time.Minute
+	// wordsRetry is when a server that did not say is asked again.
+	wordsRetry = 5 * time.Second
+	// wordsWait bounds the question: a read is not kept waiting for a server.
+	wordsWait = 200 * time.Millisecond
+)
+
+// modelWords remembers what the model of an engine knows, through times when the engine
+// is away.
+type modelWords struct {
+	engine gpu.Engine
+	now    func() time.Time
+
+	mu    sync.Mutex
+	again time.Time
+	terms []string
+	ok    bool
+}
+
+// known returns the terms of the model, none when it is open; ok is false until the
+// engine has said.
+func (m *modelWords) known(ctx context.Context) (terms []string, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.now(); !now.Before(m.again) {
+		m.again = now.Add(wordsRetry)
+		ctx, cancel := context.WithTimeout(ctx, wordsWait)
+		defer cancel()
+		if info, err := m.engine.Info(ctx); err == nil {
+			m.again, m.terms, m.ok = now.Add(wordsFor), info.Vocabulary, true
+		}
+	}
+	return m.terms, m.ok
 }

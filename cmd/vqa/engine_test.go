@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -9,9 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/gpu"
 	"vqa/gpu/oip"
 )
 
@@ -80,4 +84,48 @@ func TestCalibrationFile(t *testing.T) {
 	require.ErrorContains(t, err, "larger")
 	_, err = readCalibrations(path + ".gone")
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+// saying is an engine that says what it knows, or fails.
+type saying struct {
+	gpu.Engine
+	info  gpu.Info
+	err   error
+	asked int
+}
+
+// Info implements gpu.Engine.
+func (s *saying) Info(context.Context) (gpu.Info, error) {
+	s.asked++
+	return s.info, s.err
+}
+
+func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	engine := &saying{err: &gpu.UnavailableError{Err: errors.New("starting")}}
+	words := &modelWords{engine: engine, now: func() time.Time { return now }}
+	_, ok := words.known(t.Context())
+	require.False(t, ok, "nobody has said")
+
+	now = now.Add(wordsRetry)
+	engine.err, engine.info.Vocabulary = nil, []string{"dog"}
+	terms, ok := words.known(t.Context())
+	require.True(t, ok)
+	require.Equal(t, []string{"dog"}, terms)
+	before := engine.asked
+	_, _ = words.known(t.Context())
+	require.Equal(t, before, engine.asked, "asked once a minute")
+
+	now = now.Add(wordsFor)
+	engine.err = &gpu.UnavailableError{Err: errors.New("away")}
+	terms, ok = words.known(t.Context())
+	require.True(t, ok)
+	require.Equal(t, []string{"dog"}, terms)
+
+	now = now.Add(wordsRetry)
+	engine.err, engine.info.Vocabulary = nil, nil
+	terms, ok = words.known(t.Context())
+	require.True(t, ok)
+	require.Empty(t, terms, "another model took its place, an open one")
 }

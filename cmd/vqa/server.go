@@ -67,19 +67,21 @@ type server struct {
 	engine  gpu.Engine
 	// calibrations are the operator's, by the weights of an engine.
 	calibrations answer.Calibrations
-	capacity     *jobs.Capacity
-	windows      *postgres.Windows
-	locks        *postgres.Locks
-	closers      []func() error
-	jobs         *jobs.Client
-	feed         *feed.Feed
-	presence     *postgres.Presence
-	sweeper      *jobs.Sweeper
-	sealer       *jobs.Sealer
-	outages      *jobs.Outages
-	keyUses      *command.KeyUses
-	http         *http.Server
-	listener     net.Listener
+	// vocabulary is told by the servers of VQA_INFERENCE_URL; nil for the embedded worker.
+	vocabulary func(context.Context) ([]string, bool)
+	capacity   *jobs.Capacity
+	windows    *postgres.Windows
+	locks      *postgres.Locks
+	closers    []func() error
+	jobs       *jobs.Client
+	feed       *feed.Feed
+	presence   *postgres.Presence
+	sweeper    *jobs.Sweeper
+	sealer     *jobs.Sealer
+	outages    *jobs.Outages
+	keyUses    *command.KeyUses
+	http       *http.Server
+	listener   net.Listener
 
 	// endRequests cuts off the requests that are still served.
 	endRequests context.CancelFunc
@@ -226,8 +228,9 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events:  public.NewReader(s.store),
 		Windows: s.windows, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
-		Rates:    httpapi.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
-		CheckURL: s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
+		Rates:      httpapi.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
+		Vocabulary: s.vocabulary,
+		CheckURL:   s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Demos: s.demos(),
 		Pricing: httpapi.Pricing{
 			PricePerSecondCents: c.PricePerSecondCents, SignupGrantSeconds: c.SignupGrantSeconds,

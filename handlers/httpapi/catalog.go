@@ -89,9 +89,13 @@ func (s *server) GetCreditPricing(context.Context, api.GetCreditPricingRequestOb
 }
 
 // ListModels answers GET /v1/models.
-func (s *server) ListModels(context.Context, api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
+func (s *server) ListModels(ctx context.Context, _ api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	list := api.ModelList{Object: api.ModelListObjectList, Data: make([]api.Model, len(s.Service.Catalog))}
 	for i, m := range s.Service.Catalog {
+		if s.Vocabulary != nil {
+			terms, ok := s.Vocabulary(ctx)
+			m.Capabilities.Vocabulary, m.Capabilities.OpenVocabulary = terms, ok && len(terms) == 0
+		}
 		list.Data[i] = renderModel(m)
 	}
 	return api.ListModels200JSONResponse(list), nil

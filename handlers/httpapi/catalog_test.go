@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/handlers/command"
+	"vqa/handlers/httpapi"
 	"vqa/handlers/media/fixture"
 )
 
@@ -93,4 +95,30 @@ func TestSandboxKeyAnswersItsFixtureOnly(t *testing.T) {
 		require.Equal(t, http.StatusCreated, w.do(http.MethodPost, "/v1/sandbox", "").StatusCode)
 	}
 	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 429, fault.SandboxLimitExceeded, "")
+}
+
+// TestModelsSayWhatTheEngineKnows: another model behind the engine has other words.
+func TestModelsSayWhatTheEngineKnows(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		terms []string
+		known bool
+		words any
+		open  bool
+	}{
+		"an open model":       {nil, true, nil, true},
+		"a closed one":        {[]string{"dog", "flower"}, true, []any{"dog", "flower"}, false},
+		"nobody has said yet": {nil, false, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, func(o *httpapi.Options) {
+				o.Vocabulary = func(context.Context) ([]string, bool) { return tt.terms, tt.known }
+			})
+			m := w.do(http.MethodGet, "/v1/models", "").at("data").([]any)[0].(map[string]any)
+			can := m["capabilities"].(map[string]any)
+			require.Equal(t, tt.open, can["open_vocabulary"])
+			require.Equal(t, tt.words, can["vocabulary"])
+		})
+	}
 }

@@ -114,8 +114,11 @@ type Options struct {
 	// CheckURL refuses a URL that may not be fetched, without asking the network.
 	// Errors: url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error
-	Pricing  Pricing
-	Fixture  TestFixture
+	// Vocabulary is what the model behind the engine knows, none when it takes any term;
+	// ok is false while nobody knows. nil leaves what the catalog says.
+	Vocabulary func(ctx context.Context) (terms []string, ok bool)
+	Pricing    Pricing
+	Fixture    TestFixture
 	// Demos are the demo videos; none by default.
 	Demos Demos
 	// Wake subscribes to "something changed": the channel may miss signals, never
