@@ -13,16 +13,23 @@ import (
 
 // evalReport is what `vqa eval --json` prints.
 type evalReport struct {
-	// Supported sums up the forms that are answered today, Later the others.
-	Supported formScore   `json:"supported"`
-	Later     formScore   `json:"later"`
-	Forms     []formScore `json:"forms"`
-	Outcomes  []outcome   `json:"outcomes"`
+	// Total sums up all questions, Supported the forms that are answered today, Later the
+	// others.
+	Total       formScore   `json:"total"`
+	Supported   formScore   `json:"supported"`
+	Later       formScore   `json:"later"`
+	Forms       []formScore `json:"forms"`
+	Calibration reliability `json:"calibration"`
+	Outcomes    []outcome   `json:"outcomes"`
 }
 
+// bounds are what an evaluation must reach over all its questions; nil asks for nothing.
+type bounds struct{ minRight, minOverlap, maxECE *float64 }
+
 func evalCommand() *cobra.Command {
-	var server, key string
+	var server, key, diagram string
 	var asJSON bool
+	var minRight, minOverlap, maxECE float64
 	cmd := &cobra.Command{
 		Use:   "eval CLIPS_DIR",
 		Short: "Ask the questions of a folder of clips with truth.json and score the answers",
@@ -30,7 +37,12 @@ func evalCommand() *cobra.Command {
 
 truth.json is a list of {file, form, question, answer, count, clips}: answer is yes or no, count an integer or
 null, clips a list of [start, end] in seconds or null. An answer is right when it is equal and, where the truth
-has a count, detected_count is equal too. Overlap is intersection over union of the clips in time.`,
+has a count, detected_count is equal too. Overlap is intersection over union of the clips in time.
+
+The calibration error is the expected one over ten bins of confidence. An indeterminate result is not right, and
+does not enter the calibration error: it claims nothing.
+
+With --min-right, --min-overlap or --max-ece the exit status is 1 when all questions together miss a bound.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -48,24 +60,72 @@ has a count, detected_count is equal too. Overlap is intersection over union of 
 			if err := errors.Join(err, s.Close()); err != nil {
 				return err
 			}
-			return printReport(cmd.OutOrStdout(), report(outcomes), asJSON)
+			r := report(outcomes)
+			if err := printReport(cmd.OutOrStdout(), r, asJSON); err != nil {
+				return err
+			}
+			if diagram != "" {
+				if err := saveDiagram(diagram, r.Calibration); err != nil {
+					return fmt.Errorf("reliability diagram: %w", err)
+				}
+				fmt.Fprintln(cmd.ErrOrStderr(), "reliability diagram:", diagram)
+			}
+			given := func(flag string, value *float64) *float64 {
+				if cmd.Flags().Changed(flag) {
+					return value
+				}
+				return nil
+			}
+			return r.missed(bounds{given("min-right", &minRight), given("min-overlap", &minOverlap), given("max-ece", &maxECE)})
 		},
 	}
 	cmd.Flags().StringVar(&server, "url", "", "base URL of the server")
 	cmd.Flags().StringVar(&key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram into this PNG file")
+	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
+	cmd.Flags().Float64Var(&minOverlap, "min-overlap", 0, "fail below this mean overlap of clips, 0 to 1")
+	cmd.Flags().Float64Var(&maxECE, "max-ece", 0, "fail above this expected calibration error, 0 to 1")
 	return strict(cmd, 1)
 }
 
 func report(outcomes []outcome) evalReport {
 	supported := func(o outcome) bool { return slices.Contains(supportedForms, o.Form) }
 	r := evalReport{
-		Supported: tally("supported", outcomes, supported),
-		Later:     tally("later", outcomes, func(o outcome) bool { return !supported(o) }),
-		Forms:     score(outcomes), Outcomes: outcomes,
+		Total:       tally("total", outcomes, func(outcome) bool { return true }),
+		Supported:   tally("supported", outcomes, supported),
+		Later:       tally("later", outcomes, func(o outcome) bool { return !supported(o) }),
+		Forms:       score(outcomes),
+		Calibration: reliabilityOf(outcomes),
+		Outcomes:    outcomes,
 	}
 	r.Supported.Supported = true
 	return r
+}
+
+// missed is an error that names the bounds that the evaluation misses; what could not be
+// measured misses its bound too.
+func (r evalReport) missed(b bounds) error {
+	var misses []string
+	check := func(name string, bound, got *float64, most bool) {
+		switch {
+		case bound == nil:
+		case got == nil:
+			misses = append(misses, name+" could not be measured")
+		case most && *got > *bound:
+			misses = append(misses, fmt.Sprintf("%s %.3f is over %.3f", name, *got, *bound))
+		case !most && *got < *bound:
+			misses = append(misses, fmt.Sprintf("%s %.3f is under %.3f", name, *got, *bound))
+		}
+	}
+	share := r.Total.share()
+	check("share of right answers", b.minRight, &share, false)
+	check("mean overlap", b.minOverlap, r.Total.MeanOverlap, false)
+	check("calibration error", b.maxECE, r.Calibration.ECE, true)
+	if len(misses) == 0 {
+		return nil
+	}
+	return errors.New(strings.Join(misses, "; "))
 }
 
 func printReport(w io.Writer, r evalReport, asJSON bool) error {
@@ -78,7 +138,7 @@ func printReport(w io.Writer, r evalReport, asJSON bool) error {
 		if s.Asked == 0 {
 			return
 		}
-		share := fmt.Sprintf("%.0f%%", 100*float64(s.Right)/float64(s.Asked))
+		share := fmt.Sprintf("%.0f%%", 100*s.share())
 		t = append(t, []string{s.Form, strconv.Itoa(s.Right), strconv.Itoa(s.Asked), share, overlapText(s.MeanOverlap)})
 	}
 	for _, s := range r.Forms {
@@ -93,11 +153,27 @@ func printReport(w io.Writer, r evalReport, asJSON bool) error {
 		}
 	}
 	add(r.Later)
+	if r.Later.Asked > 0 {
+		add(r.Total)
+	}
 	fmt.Fprintln(out)
 	t.print(out)
+	printCalibration(out, r.Calibration)
 	printMisses(out, r.Outcomes, "Missed", func(o outcome) bool { return slices.Contains(supportedForms, o.Form) })
 	printMisses(out, r.Outcomes, "Later forms", func(o outcome) bool { return !slices.Contains(supportedForms, o.Form) })
 	return nil
+}
+
+// printCalibration says how far the confidence of the answers can be believed.
+func printCalibration(out screen, r reliability) {
+	if r.ECE == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n  calibration error  %.3f over %d answers", *r.ECE, r.Answered)
+	if r.Undecided > 0 {
+		fmt.Fprintf(out, "; %d undecided claim nothing", r.Undecided)
+	}
+	fmt.Fprintln(out)
 }
 
 func overlapText(iou *float64) string {

@@ -49,6 +49,14 @@ type formScore struct {
 	MeanOverlap *float64 `json:"mean_overlap"`
 }
 
+// share is how many of those asked are right, 0..1; 0 when none was asked.
+func (s formScore) share() float64 {
+	if s.Asked == 0 {
+		return 0
+	}
+	return float64(s.Right) / float64(s.Asked)
+}
+
 // supportedForms are the forms of truth.json that are answered today, in order.
 var supportedForms = []string{
 	"presence", "absence", "count", "threshold", "compound", "location", "attribute", "action", "segment",

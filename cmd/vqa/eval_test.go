@@ -104,9 +104,9 @@ func TestReport(t *testing.T) {
 	half, whole := .5, 1.0
 	outcomes := []outcome{
 		{question: question{File: "a.mp4", Form: "state", Question: "Is a tap open?", Answer: "yes"}, Got: "indeterminate", Reason: "unsupported_query_form"},
-		{question: question{Form: "count", Answer: "yes", Count: intOf(2)}, Right: true},
-		{question: question{Form: "presence", Answer: "yes"}, Right: true, Overlap: &half},
-		{question: question{Form: "presence", Answer: "yes"}, Right: true, Overlap: &whole},
+		{question: question{Form: "count", Answer: "yes", Count: intOf(2)}, Got: "yes", Confidence: .86, Right: true},
+		{question: question{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: .9, Right: true, Overlap: &half},
+		{question: question{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: 1, Right: true, Overlap: &whole},
 		{question: question{File: "b.mp4", Form: "count", Question: "How many cups?", Answer: "yes", Count: intOf(3)}, Got: "yes", GotCount: intOf(1), Confidence: .8},
 		{question: question{File: "c.mp4", Form: "presence", Question: "Is there a cat?", Answer: "yes"}, Failure: "inference_error: no frame"},
 	}
@@ -129,6 +129,9 @@ func TestReport(t *testing.T) {
   supported      3   5    60%     0.75
   state          0   1     0%        -
   later          0   1     0%        -
+  total          3   6    50%     0.75
+
+  calibration error  0.190 over 4 answers; 2 undecided claim nothing
 
   Missed
   FILE   QUESTION         TRUTH  ANSWERED
