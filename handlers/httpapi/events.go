@@ -35,6 +35,9 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
+	if err := s.withoutRemoved(ctx, list); err != nil {
+		return nil, err
+	}
 	out := api.ListEvents200JSONResponse{Object: api.EventListObjectList, Data: make([]api.Event, len(list)), HasMore: more}
 	for i, e := range list {
 		if out.Data[i], err = s.renderEvent(ctx, e); err != nil {
@@ -47,11 +50,31 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 // GetEvent answers GET /v1/events/{id}.
 func (s *server) GetEvent(ctx context.Context, r api.GetEventRequestObject) (api.GetEventResponseObject, error) {
 	e, err := s.Events.Event(ctx, exchangeOf(ctx).tenant(), r.Id)
+	if err == nil {
+		err = s.withoutRemoved(ctx, []public.Event{e})
+	}
 	if err != nil {
 		return nil, err
 	}
 	out, err := s.renderEvent(ctx, e)
 	return api.GetEvent200JSONResponse(out), err
+}
+
+// withoutRemoved takes away the artifacts that went with their videos.
+func (s *server) withoutRemoved(ctx context.Context, list []public.Event) error {
+	var ids []string
+	for _, e := range list {
+		if e.Analysis != nil && e.Analysis.Artifacts != nil {
+			ids = append(ids, e.Analysis.VideoID)
+		}
+	}
+	removed, err := s.Resources.RemovedVideos(ctx, ids)
+	for _, e := range list {
+		if e.Analysis != nil && removed[e.Analysis.VideoID] {
+			e.Analysis.Artifacts = nil
+		}
+	}
+	return err
 }
 
 // renderEvent makes the resource of an event. Its data is what a read of the resource

@@ -124,6 +124,9 @@ func (st eventStream) follow(out *eventWriter, wake <-chan struct{}) error {
 
 // write sends events in their order.
 func (st eventStream) write(out *eventWriter, list []public.Event) error {
+	if err := st.server.withoutRemoved(st.ctx, list); err != nil {
+		return err
+	}
 	for _, e := range list {
 		resource, err := st.server.renderEvent(st.ctx, e)
 		if err != nil {

@@ -42,6 +42,8 @@ type Resources interface {
 	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
 	// Batch returns the analyses of a batch in the order of its prompts.
 	Batch(ctx context.Context, t resources.Tenant, id string) ([]resources.Analysis, error)
+	// RemovedVideos tells which of some videos were deleted.
+	RemovedVideos(ctx context.Context, ids []string) (map[string]bool, error)
 	// AnalysesSince counts the live analyses that an account created since then.
 	AnalysesSince(ctx context.Context, accountID string, since time.Time) (int64, error)
 	// DeviceCode finds a device code by its hash, whatever its state.
@@ -57,10 +59,12 @@ type Ledger interface {
 	Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]ledger.Transaction, bool, error)
 }
 
-// Objects signs the URLs that a video carries.
+// Objects signs the URLs that videos and analyses carry.
 type Objects interface {
 	UploadURL(ctx context.Context, key, contentType string, maxBytes int64, ttl time.Duration) (objects.Signed, error)
 	DownloadURL(ctx context.Context, key, filename, contentType string, ttl time.Duration) (objects.Signed, error)
+	// AwaitedURL is one of this service's own, for an object that is still being made.
+	AwaitedURL(key, filename, contentType string, ttl time.Duration) (objects.Signed, error)
 }
 
 // Pricing is the configured price list (api-v1.md, "Usage meters and credits").

@@ -14,11 +14,9 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
-	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
-	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/objects"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
@@ -143,44 +141,6 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 		out.RerunEligible = new(a.RerunEligible())
 	}
 	return out
-}
-
-// renderArtifacts signs what was drawn of an analysis, unless it went with its video. A
-// reader who cannot have it has the answer all the same.
-func (s *server) renderArtifacts(ctx context.Context, a analysis.State) *api.Artifacts {
-	if a.Artifacts == nil {
-		return nil
-	}
-	tenant := resources.Tenant{AccountID: a.AccountID, Livemode: a.Livemode}
-	_, err := s.Resources.Video(ctx, tenant, a.VideoID)
-	if fault.Has(err, fault.ResourceNotFound) {
-		return nil
-	}
-	var out *api.Artifacts
-	if err == nil {
-		out, err = s.signArtifacts(ctx, *a.Artifacts)
-	}
-	if err != nil {
-		s.Log.WarnContext(ctx, "artifacts not signed", "analysis_id", a.ID, "error", err.Error())
-	}
-	return out
-}
-
-func (s *server) signArtifacts(ctx context.Context, a analysis.Artifacts) (*api.Artifacts, error) {
-	signed, err := s.Objects.DownloadURL(ctx, a.VideoKey, "annotated.mp4", artifact.VideoType, objects.SignedURLLife)
-	if err != nil {
-		return nil, err
-	}
-	out := &api.Artifacts{AnnotatedVideoUrl: signed.URL, ExpiresAt: stamp(signed.ExpiresAt)}
-	if a.SheetKey == "" {
-		return out, nil
-	}
-	sheet, err := s.Objects.DownloadURL(ctx, a.SheetKey, "contact-sheet.png", artifact.SheetType, objects.SignedURLLife)
-	if err != nil {
-		return nil, err
-	}
-	out.ContactSheetUrl = &sheet.URL
-	return out, nil
 }
 
 // renderPreview makes the answer to validate_only.

@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"context"
 	"strings"
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/media/artifact"
+	"vqa/handlers/media/objects"
 )
 
 // renderResult makes the wire form of a result; the page of a refusal gets the address
@@ -68,4 +71,31 @@ func renderNarrative(n *analysis.Narrative) *api.Narrative {
 		out.Entries[i] = api.NarrativeEntry{TS: e.AtS, Text: e.Text}
 	}
 	return out
+}
+
+// renderArtifacts signs what is drawn of an analysis; what is still drawn is waited for by
+// who opens it. A reader who cannot have it has the answer all the same.
+func (s *server) renderArtifacts(ctx context.Context, a analysis.State) *api.Artifacts {
+	if a.Artifacts == nil {
+		return nil
+	}
+	video, err := s.signArtifact(ctx, a.Drawing, a.Artifacts.VideoKey, "annotated.mp4", artifact.VideoType)
+	out := &api.Artifacts{AnnotatedVideoUrl: video.URL, ExpiresAt: stamp(video.ExpiresAt)}
+	if err == nil && a.Artifacts.SheetKey != "" {
+		var sheet objects.Signed
+		sheet, err = s.signArtifact(ctx, a.Drawing, a.Artifacts.SheetKey, "contact-sheet.png", artifact.SheetType)
+		out.ContactSheetUrl = &sheet.URL
+	}
+	if err != nil {
+		s.Log.WarnContext(ctx, "artifacts not signed", "analysis_id", a.ID, "error", err.Error())
+		return nil
+	}
+	return out
+}
+
+func (s *server) signArtifact(ctx context.Context, drawing bool, key, filename, contentType string) (objects.Signed, error) {
+	if drawing {
+		return s.Objects.AwaitedURL(key, filename, contentType, objects.SignedURLLife)
+	}
+	return s.Objects.DownloadURL(ctx, key, filename, contentType, objects.SignedURLLife)
 }

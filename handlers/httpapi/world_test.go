@@ -30,6 +30,7 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/media"
+	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/egress"
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
@@ -174,8 +175,10 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	t.Cleanup(server.Close)
 	w.url = server.URL
 
+	gate := &artifact.Gate{Drawing: resources.NewReader(w.pool).Drawing, Wake: w.watch}
 	store, err := objects.Open(t.Context(), objects.Options{
 		Dir: w.objects, PublicURL: w.url, SigningKey: bytes.Repeat([]byte{7}, 32), Now: w.now, WriteError: httpapi.WriteError, Log: log,
+		Await: gate.Wait,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })

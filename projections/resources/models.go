@@ -41,11 +41,13 @@ var analyses = projections.Model[analysis.State, analysis.Event]{
 	Columns: []projections.Column{
 		{Name: "account_id", Type: "text"}, {Name: "livemode", Type: "boolean"}, {Name: "video_id", Type: "text"},
 		{Name: "model", Type: "text"}, {Name: "status", Type: "text"}, {Name: "batch_id", Type: "text"},
-		{Name: "created_at", Type: "timestamptz"},
+		{Name: "afterwork", Type: "boolean"}, {Name: "created_at", Type: "timestamptz"},
 	},
 	States: func(id string, s analysis.State) []projections.Row {
 		return []projections.Row{{
-			ID: id, Values: []any{s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), s.BatchID, &s.CreatedAt}, Doc: s,
+			ID: id, Values: []any{
+				s.AccountID, s.Livemode, s.VideoID, s.Model, string(s.Status), s.BatchID, s.Drawing || s.Narrating(), &s.CreatedAt,
+			}, Doc: s,
 		}}
 	},
 }

@@ -57,13 +57,24 @@ func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p pr
 	return projections.Rows[video.State](ctx, r.pool, q, p)
 }
 
-// Analysis returns an analysis of the tenant, or resource_not_found.
+// Analysis returns an analysis of the tenant, or resource_not_found. Artifacts that went
+// with their video are not shown, neither here nor in the lists.
 func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, error) {
-	a, err := one[analysis.State](ctx, r.pool,
-		"select doc from analyses where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)",
-		id, t.AccountID, t.Livemode, t.VideoID)
+	var doc []byte
+	var removed bool
+	err := r.pool.QueryRow(ctx, `
+		select doc, exists (select from videos v where v.id = a.video_id and v.status = 'removed') from analyses a
+		where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)`,
+		id, t.AccountID, t.Livemode, t.VideoID).Scan(&doc, &removed)
 	if err != nil {
 		return Analysis{}, notFound(err)
+	}
+	var a analysis.State
+	if err := json.Unmarshal(doc, &a); err != nil {
+		return Analysis{}, err
+	}
+	if removed {
+		a.Artifacts = nil
 	}
 	list, err := r.positioned(ctx, []analysis.State{a})
 	if err != nil {
@@ -101,6 +112,9 @@ func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p pro
 		q = q.Where("status = ?", string(f.Status))
 	}
 	states, more, err := projections.Rows[analysis.State](ctx, r.pool, q, p)
+	if err == nil {
+		err = r.withoutRemoved(ctx, states)
+	}
 	if err != nil {
 		return nil, false, err
 	}

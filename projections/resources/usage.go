@@ -33,5 +33,8 @@ func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysi
 	if len(states) == 0 {
 		return nil, fault.NotFound()
 	}
+	if err := r.withoutRemoved(ctx, states); err != nil {
+		return nil, err
+	}
 	return r.positioned(ctx, states)
 }

@@ -2,8 +2,8 @@
 // contact sheet with the best picture of each clip (api-v1.md, "Artifacts").
 //
 // It may import domain, handlers/media/objects, gpu/frames (how a stranger's video is
-// opened) and golang.org/x/image (the letters; the fonts are part of the program). ffmpeg must be on the PATH: one process
-// decodes, one encodes, and between them the marks are drawn onto raw pictures.
+// opened) and golang.org/x/image (the letters; the fonts are part of the program). ffmpeg
+// must be on the PATH: one process decodes, one encodes, and between them the marks are drawn onto raw pictures.
 //
 // # What is shown
 //
@@ -24,4 +24,8 @@
 //   - Memory is that of a few pictures, however long the video; time is bounded by the
 //     context, and by a deadline of the Studio's own.
 //   - Nothing stays of a try that failed: a Studio puts both files away, or none.
+//   - What Plan says before anything is drawn holds, but for a video that has fewer
+//     pictures than its length promises.
+//   - Whoever opens a file that is still drawn waits at a Gate: at most PatienceS, and at
+//     most MaxWaiting at once.
 package artifact

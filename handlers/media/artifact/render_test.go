@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/handlers/media/objects"
 )
@@ -228,8 +229,10 @@ func TestStudioKeepsAndRemoves(t *testing.T) {
 	t.Parallel()
 	s, dir := studio(t)
 	name := Name{VideoID: "vid_1", AnalysisID: "an_1", Attempt: 2}
-	made, err := s.Make(t.Context(), name, aDog(t))
+	planned := s.Plan(name, aDog(t))
+	made, err := s.Make(t.Context(), *planned, aDog(t))
 	require.NoError(t, err)
+	require.Equal(t, planned, made)
 	require.Equal(t, "artifacts/vid_1/an_1.2.mp4", made.VideoKey)
 	require.Equal(t, "artifacts/vid_1/an_1.2.png", made.SheetKey)
 	for _, key := range []string{made.VideoKey, made.SheetKey} {
@@ -242,18 +245,35 @@ func TestStudioKeepsAndRemoves(t *testing.T) {
 	require.Empty(t, filesIn(t, dir))
 }
 
+// TestPlanIsWhatIsMade: a plan names what there will be, without a picture.
+func TestPlanIsWhatIsMade(t *testing.T) {
+	t.Parallel()
+	s, _ := studio(t)
+	name := Name{VideoID: "vid_1", AnalysisID: "an_1", Attempt: 1}
+	short := aDog(t)
+	short.Source = ""
+	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}, s.Plan(name, short))
+	unseen := short
+	unseen.Result.Clips = nil
+	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4"}, s.Plan(name, unseen), "no clips, no sheet")
+	long := unseen
+	long.Evidence.DurationS = MaxOutputS + 1
+	require.Nil(t, s.Plan(name, long), "nothing of a long video is to be shown")
+}
+
 func TestFailedTryLeavesNothing(t *testing.T) {
 	s, dir := studio(t)
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	broken := aDog(t)
 	broken.Source = filepath.Join(t.TempDir(), "absent.mp4")
-	_, err := s.Make(t.Context(), Name{"vid_1", "an_1", 1}, broken)
+	planned := analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}
+	_, err := s.Make(t.Context(), planned, broken)
 	require.ErrorContains(t, err, "No such file")
 
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
-	_, err = s.Make(ctx, Name{"vid_1", "an_1", 1}, aDog(t))
+	_, err = s.Make(ctx, planned, aDog(t))
 	require.Error(t, err)
 	require.Empty(t, filesIn(t, dir))
 	require.Empty(t, filesIn(t, temp))

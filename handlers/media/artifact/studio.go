@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
 	"vqa/domain/analysis"
@@ -28,8 +29,8 @@ const (
 // Studio draws, and keeps what it drew in the object store.
 type Studio struct{ Objects *objects.Store }
 
-// Name is what the objects of one attempt are called after. Each attempt has its own, so
-// that one that comes too late cannot touch those of the one that was first.
+// Name is what the objects of an answer are called after: the attempt that found it too, so
+// that those of two answers can never be mistaken.
 type Name struct {
 	VideoID, AnalysisID string
 	Attempt             int
@@ -39,8 +40,24 @@ func (n Name) key(file string) string {
 	return objects.ArtifactKey(n.VideoID, fmt.Sprintf("%s.%d.%s", n.AnalysisID, n.Attempt, file))
 }
 
-// Make draws and keeps both files, or none. It returns nil when there is nothing to show.
-func (s *Studio) Make(ctx context.Context, name Name, in Input) (made *analysis.Artifacts, err error) {
+// Plan says what Make will keep, and under which keys; nil when there is nothing to show.
+func (s *Studio) Plan(name Name, in Input) *analysis.Artifacts {
+	spans := spansOf(in.Evidence.DurationS, in.Result.Clips)
+	if len(spans) == 0 {
+		return nil
+	}
+	planned := &analysis.Artifacts{VideoKey: name.key("mp4")}
+	for _, t := range tilesOf(in, sightsOf(in)) {
+		if slices.ContainsFunc(spans, func(s span) bool { return t.atS >= s.startS && t.atS < s.endS }) {
+			planned.SheetKey = name.key("png")
+		}
+	}
+	return planned
+}
+
+// Make draws and keeps what was planned, or nothing. It returns what it kept: a sheet may
+// turn out to have no picture.
+func (s *Studio) Make(ctx context.Context, planned analysis.Artifacts, in Input) (made *analysis.Artifacts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, makeTimeout)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "vqa-artifact-")
@@ -49,17 +66,20 @@ func (s *Studio) Make(ctx context.Context, name Name, in Input) (made *analysis.
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	files, err := Render(ctx, in, dir)
-	if err != nil || files.Video == "" {
+	if err != nil {
 		return nil, err
 	}
-	kept := analysis.Artifacts{VideoKey: name.key("mp4")}
+	if files.Video == "" {
+		return nil, errors.New("artifact: there is nothing to show")
+	}
+	kept := analysis.Artifacts{VideoKey: planned.VideoKey}
 	if err := s.keep(ctx, files.Video, kept.VideoKey, VideoType); err != nil {
 		return nil, err
 	}
-	if files.Sheet == "" {
+	if files.Sheet == "" || planned.SheetKey == "" {
 		return &kept, nil
 	}
-	kept.SheetKey = name.key("png")
+	kept.SheetKey = planned.SheetKey
 	if err := s.keep(ctx, files.Sheet, kept.SheetKey, SheetType); err != nil {
 		return nil, errors.Join(err, s.Remove(context.WithoutCancel(ctx), kept))
 	}

@@ -27,18 +27,15 @@ const (
 	methods = "GET, HEAD, PUT, OPTIONS"
 )
 
-// ServeHTTP answers the signed URLs of a file:// bucket under Path: PUT stores,
-// GET and HEAD play, OPTIONS is the preflight of a browser. Failures are faults
+// ServeHTTP answers the signed URLs under Path: PUT stores, GET and HEAD play, OPTIONS is
+// the preflight of a browser. Those of a bucket that is not a folder are awaited ones only;
+// a GET of one is sent on to the bucket when the object is there. Failures are faults
 // handed to Options.WriteError: insufficient_scope (signature), token_expired,
 // resource_not_found, resource_conflict (frozen), unsupported_media_type,
 // payload_too_large, video_too_large and upload_incomplete.
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setCORS(w.Header())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	if s.dir == "" {
-		s.opt.WriteError(w, r, fault.NotFound())
-		return
-	}
 	var serve func(http.ResponseWriter, *http.Request, grant) error
 	switch r.Method {
 	case http.MethodOptions:
@@ -54,6 +51,12 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	g, err := s.verify(r)
+	if err == nil && g.awaited {
+		err = s.await(r.Context(), g.key)
+	}
+	if err == nil && s.dir == "" {
+		serve = s.sendOn
+	}
 	if err == nil {
 		err = serve(w, r, g)
 	}

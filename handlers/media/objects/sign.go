@@ -37,6 +37,7 @@ const (
 	argType      = "type"
 	argMaxBytes  = "max_bytes"
 	argFilename  = "filename"
+	argAwaited   = "awaited" // any value: the object may not be there yet
 	argSignature = "signature"
 )
 
@@ -74,6 +75,19 @@ func (s *Store) DownloadURL(ctx context.Context, key, filename, contentType stri
 	return s.sign(out, key, ttl, args), nil
 }
 
+// AwaitedURL is as DownloadURL for an object that is still being made: it is always one of
+// this service's own, and waits for the object (Options.Await).
+func (s *Store) AwaitedURL(key, filename, contentType string, ttl time.Duration) (Signed, error) {
+	if err := checkKey(key); err != nil {
+		return Signed{}, err
+	}
+	args := url.Values{argType: {contentType}, argAwaited: {"1"}}
+	if name := safeFilename(filename); name != "" {
+		args.Set(argFilename, name)
+	}
+	return s.sign(Signed{Method: http.MethodGet, Headers: map[string]string{}}, key, ttl, args), nil
+}
+
 func (s *Store) presign(ctx context.Context, out Signed, key string, ttl time.Duration, hook func(func(any) bool) error) (Signed, error) {
 	out.ExpiresAt = s.opt.Now().Add(ttl).UTC().Truncate(time.Second)
 	var err error
@@ -107,6 +121,8 @@ type grant struct {
 	maxBytes    int64
 	filename    string
 	expiresAt   time.Time
+	// awaited: the object may not be there yet.
+	awaited bool
 }
 
 // verify judges the signature before it looks at anything that the signature
@@ -132,6 +148,7 @@ func (s *Store) verify(r *http.Request) (grant, error) {
 		return grant{}, refused
 	}
 	g := grant{key: key, contentType: args.Get(argType), filename: args.Get(argFilename), expiresAt: time.Unix(expires, 0)}
+	g.awaited = args.Has(argAwaited)
 	if !s.opt.Now().Before(g.expiresAt) {
 		return grant{}, fault.New(fault.TokenExpired, "This signed URL has expired; read the resource again for a fresh one.")
 	}

@@ -45,11 +45,14 @@ type Options struct {
 	// Dir is the folder of the objects when URL is empty.
 	Dir string
 	// PublicURL is the address under which clients reach this service, without a
-	// trailing slash; URLs of a file:// bucket begin with it.
+	// trailing slash; URLs of a file:// bucket, and awaited ones, begin with it.
 	PublicURL string
-	// SigningKey signs URLs of a file:// bucket: at least 32 bytes, the same in
-	// every process that shares the folder.
+	// SigningKey signs URLs of a file:// bucket, and awaited ones: at least 32 bytes, the
+	// same in every process that shares the bucket.
 	SigningKey []byte
+	// Await waits until the object of an awaited URL is there, or will never be, and is
+	// asked only while it is absent. Its error is the response. nil waits for nothing.
+	Await func(ctx context.Context, key string) error
 	// Now is the clock of expiry.
 	Now func() time.Time
 	// WriteError answers a failed request to ServeHTTP with the error envelope.
@@ -103,6 +106,12 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(opt.SigningKey) < minSigningKey {
+		return nil, fmt.Errorf("objects: the signing key has %d bytes, fewer than %d", len(opt.SigningKey), minSigningKey)
+	}
+	if opt.WriteError == nil || opt.PublicURL == "" {
+		return nil, errors.New("objects: PublicURL and WriteError are needed to serve signed URLs")
+	}
 	if dir == "" {
 		bucket, err := blob.OpenBucket(ctx, opt.URL)
 		if err != nil {
@@ -111,12 +120,6 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 			return nil, errors.New("objects: open the bucket: " + strings.ReplaceAll(err.Error(), opt.URL, scheme+"://…"))
 		}
 		return &Store{bucket: bucket, opt: opt}, nil
-	}
-	if len(opt.SigningKey) < minSigningKey {
-		return nil, fmt.Errorf("objects: the signing key has %d bytes, fewer than %d", len(opt.SigningKey), minSigningKey)
-	}
-	if opt.WriteError == nil || opt.PublicURL == "" {
-		return nil, errors.New("objects: a folder needs PublicURL and WriteError to serve signed URLs")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("objects: make the folder: %w", err)

@@ -30,9 +30,12 @@ func newS3(t *testing.T) *Store {
 	t.Cleanup(server.Close)
 	t.Setenv("AWS_ACCESS_KEY_ID", "test-id")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "test-secret")
+	var s *Store
+	own := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { s.ServeHTTP(w, r) }))
+	t.Cleanup(own.Close)
 	s, err := Open(t.Context(), Options{
 		URL: "s3://videos?region=us-east-1&use_path_style=true&response_checksum_validation=when_required&endpoint=" + url.QueryEscape(server.URL),
-		Now: time.Now,
+		Now: time.Now, PublicURL: own.URL, SigningKey: make([]byte, 32), WriteError: writeError,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
@@ -106,6 +109,7 @@ func testDriver(t *testing.T, s *Store) {
 	require.True(t, fault.Has(err, fault.ResourceNotFound))
 
 	testWriter(t, s)
+	testAwaited(t, s)
 }
 
 func testWriter(t *testing.T, s *Store) {
