@@ -1,0 +1,245 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestFaultsOfTheEngine spoils what an engine says. The parts share one service and one
+// engine; each has an account of its own.
+func TestFaultsOfTheEngine(t *testing.T) {
+	engine := newFaulty(t)
+	s := ownService(t, "VQA_INFERENCE_URL="+engine.URL, "VQA_INFERENCE_TIMEOUT=15s", "VQA_INFERENCE_PATIENCE=10s", "VQA_ANALYSIS_SLOTS=1")
+	t.Run("garbage", func(t *testing.T) { garbageFails(t, s, engine) })
+	t.Run("away before", func(t *testing.T) { awayRefuses(t, s, engine) })
+	t.Run("away in an analysis", func(t *testing.T) { awayIsAnIncident(t, s, engine) })
+	t.Run("ledger", func(t *testing.T) { requireLedgerClean(t, s) })
+}
+
+// untouched holds the account against what it had: nothing was billed, nothing is held.
+func (c *apiClient) untouched(t *testing.T, grant float64) {
+	t.Helper()
+	credits := c.credits(t)
+	require.InDelta(t, grant, credits.number("balance_seconds"), 0)
+	require.InDelta(t, 0, credits.number("held_seconds"), 0)
+	require.InDelta(t, 0, credits.number("used_seconds"), 0)
+	require.Empty(t, credits.at("holds"))
+}
+
+// garbageFails: no answer that cannot be true becomes one of ours, and none costs anything.
+func garbageFails(t *testing.T, s *service, engine *faulty) {
+	const grant = 100
+	c := s.account(t, grant)
+	videoID := c.readyVideo(t, clip(t, signsClip))
+	for name, spoiled := range garbage() {
+		engine.spoil(spoiled)
+		a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
+		require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.raw)
+		require.Equal(t, "failed", a.text("status"), "%s: %s", name, a.raw)
+		require.Equal(t, "inference_error", a.text("error.code"), name)
+		require.Nil(t, a.at("result"), name)
+		require.Equal(t, false, a.at("rerun_eligible"), "%s is no incident", name)
+		require.InDelta(t, 0, a.number("usage.billed_seconds"), 0, name)
+		require.InDelta(t, grant, a.number("usage.credit_balance_after"), 0, name)
+		refused := c.call(t, http.MethodPost, "/v1/analyses/"+a.text("id")+"/rerun", nil)
+		require.Equal(t, "rerun_not_eligible", refused.code(), "%s", refused.raw)
+		c.untouched(t, grant)
+	}
+	engine.spoil(nil)
+	a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
+	require.Equal(t, "yes", a.text("result.answer"), "nothing of the garbage was kept: %s", a.raw)
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+videoID, nil).status, "nothing keeps the video open")
+}
+
+// awayRefuses: while no engine is up new work is refused, and everything else goes on.
+func awayRefuses(t *testing.T, s *service, engine *faulty) {
+	const grant = 100
+	c := s.account(t, grant)
+	tester := &apiClient{service: s, key: issued{APIKey: s.newTestKey(t)}}
+	videoID := c.readyVideo(t, clip(t, signsClip))
+	fixture := tester.call(t, http.MethodGet, "/v1/videos", nil).text("data.0.id")
+	question := map[string]any{"video_id": videoID, "prompt": "Is there a stop sign?"}
+	batch := map[string]any{"video_id": videoID, "prompts": []string{"Is there a stop sign?", "Is there a dog?"}}
+	engine.spoil(away)
+	health := &apiClient{service: s}
+	require.True(t, poll(time.Minute, func() bool {
+		return health.call(t, http.MethodGet, "/readyz", nil).status == http.StatusServiceUnavailable
+	}), "that it was there is believed for a moment")
+	for path, body := range map[string]map[string]any{"/v1/analyses": question, "/v1/analyses/batch": batch} {
+		a := c.call(t, http.MethodPost, path, body, "Idempotency-Key", path)
+		require.Equal(t, http.StatusServiceUnavailable, a.status, "%s: %s", path, a.raw)
+		require.Equal(t, "inference_unavailable", a.code())
+		requireRetryAfter(t, a)
+	}
+
+	for _, path := range []string{"/v1/videos/" + videoID, "/v1/analyses", "/v1/credits", "/v1/usage", "/v1/models"} {
+		require.Equal(t, http.StatusOK, c.call(t, http.MethodGet, path, nil).status, path)
+	}
+	question["validate_only"] = true
+	preview := c.call(t, http.MethodPost, "/v1/analyses", question)
+	require.Equal(t, "analysis_preview", preview.text("object"), "%s", preview.raw)
+	refused := c.ask(t, videoID, "What is happening?")
+	require.Equal(t, "completed", refused.text("status"), "what needs no engine is answered: %s", refused.raw)
+	canned := tester.ask(t, fixture, "Is there a ball?")
+	require.Equal(t, http.StatusOK, canned.status, "test mode is never shed: %s", canned.raw)
+	require.Equal(t, "completed", canned.text("status"))
+	c.untouched(t, grant)
+
+	engine.spoil(nil)
+	delete(question, "validate_only")
+	var a answer
+	require.True(t, poll(time.Minute, func() bool {
+		a = c.call(t, http.MethodPost, "/v1/analyses", question, "Idempotency-Key", "/v1/analyses", "Prefer", "wait=100")
+		return a.status != http.StatusServiceUnavailable
+	}), "%s", a.raw)
+	require.Equal(t, "yes", a.text("result.answer"), "the same key asks again: %s", a.raw)
+}
+
+// awayIsAnIncident follows an outage from its first moment to the free re-run.
+func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
+	const grant = 100
+	c := s.account(t, grant)
+	videoID := c.readyVideo(t, clip(t, signsClip))
+	before := len(s.incidents(t))
+	drain(engine.asked)
+	engine.spoil(func(w http.ResponseWriter, r *http.Request) bool { return isInfer(r) && away(w, r) })
+	a := c.ask(t, videoID, "Is there a stop sign?")
+	require.Equal(t, http.StatusAccepted, a.status, "%s", a.raw)
+	select {
+	case <-engine.asked:
+	case <-time.After(recovery):
+		require.Fail(t, "the engine was not asked")
+	}
+	engine.spoil(away)
+	path := "/v1/analyses/" + a.text("id")
+	a = c.await(t, path, recovery, answer.terminal)
+	require.Equal(t, "failed", a.text("status"), "%s", a.raw)
+	require.Equal(t, "inference_error", a.text("error.code"))
+	require.Equal(t, true, a.at("rerun_eligible"), "it failed in an incident: %s", a.raw)
+	require.InDelta(t, 0, a.number("usage.billed_seconds"), 0)
+	c.untouched(t, grant)
+	open := s.incidents(t, "--open")
+	require.Len(t, open, 1)
+	require.NotEmpty(t, open[0].Title)
+	unavailable := c.call(t, http.MethodPost, path+"/rerun", nil)
+	require.Equal(t, http.StatusServiceUnavailable, unavailable.status, "%s", unavailable.raw)
+	require.Equal(t, "inference_unavailable", unavailable.code())
+	requireRetryAfter(t, unavailable)
+
+	engine.spoil(nil)
+	require.True(t, pollEvery(time.Second, recovery, func() bool { return len(s.incidents(t, "--open")) == 0 }), "the incident ends by itself")
+	var rerun answer
+	require.True(t, poll(time.Minute, func() bool {
+		rerun = c.call(t, http.MethodPost, path+"/rerun", nil)
+		return rerun.status != http.StatusServiceUnavailable
+	}))
+	require.Equal(t, http.StatusAccepted, rerun.status, "a refusal left it unused: %s", rerun.raw)
+	require.NotEqual(t, a.text("id"), rerun.text("id"))
+	for _, same := range []string{"video_id", "prompt", "query", "model", "options", "metadata"} {
+		require.Equal(t, a.at(same), rerun.at(same), same)
+	}
+	require.Nil(t, rerun.at("usage"))
+	done := c.await(t, "/v1/analyses/"+rerun.text("id"), recovery, answer.terminal)
+	require.Equal(t, "yes", done.text("result.answer"), "%s", done.raw)
+	require.Nil(t, done.at("usage"), "usage of a free re-run stays null")
+	c.untouched(t, grant)
+	again := c.call(t, http.MethodPost, path+"/rerun", nil)
+	require.Equal(t, http.StatusConflict, again.status)
+	require.Equal(t, "rerun_not_eligible", again.code())
+	require.JSONEq(t, string(a.raw), string(c.call(t, http.MethodGet, path, nil).raw), "the original is unchanged")
+	notFailed := c.call(t, http.MethodPost, "/v1/analyses/"+rerun.text("id")+"/rerun", nil)
+	require.Equal(t, "rerun_not_eligible", notFailed.code(), "%s", notFailed.raw)
+	require.Len(t, s.incidents(t), before+1, "one outage is one incident")
+}
+
+func drain(signals chan struct{}) {
+	select {
+	case <-signals:
+	default:
+	}
+}
+
+// shown is what `vqa incidents list --json` prints of each.
+type shown struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Open  bool   `json:"open"`
+}
+
+func (s *service) incidents(t *testing.T, args ...string) (list []shown) {
+	t.Helper()
+	out := s.tool(t, append([]string{"incidents", "list", "--json"}, args...)...)
+	require.NoError(t, json.Unmarshal(out, &list), "%s", out)
+	return list
+}
+
+func requireLedgerClean(t *testing.T, s *service) {
+	t.Helper()
+	var verdict struct {
+		Sound bool `json:"sound"`
+	}
+	out := s.tool(t, "ledger", "verify", "--json")
+	require.NoError(t, json.Unmarshal(out, &verdict), "%s", out)
+	require.True(t, verdict.Sound, "%s", out)
+}
+
+// TestFaultsOfTheWorker harms the embedded worker in mid-analysis: what it was asked is
+// answered by its successor.
+func TestFaultsOfTheWorker(t *testing.T) {
+	s := ownService(t, "VQA_INFERENCE_TIMEOUT=10s")
+	for _, harm := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
+		t.Run(fmt.Sprint(harm), func(t *testing.T) {
+			c := s.account(t, 100)
+			videoID := c.readyVideo(t, clip(t, longClip))
+			worker := s.worker(t)
+			a := c.ask(t, videoID, "Is there a stop sign?")
+			path := "/v1/analyses/" + a.text("id")
+			a = c.await(t, path, recovery, func(a answer) bool { return a.text("status") == "analyzing" || a.terminal() })
+			require.False(t, a.terminal(), "%s", a.raw)
+			require.NoError(t, syscall.Kill(worker, harm))
+			a = c.await(t, path, recovery, answer.terminal)
+			require.Equal(t, "completed", a.text("status"), "%s", a.raw)
+			require.Equal(t, "yes", a.text("result.answer"))
+			require.InDelta(t, longClipS, a.number("usage.billed_seconds"), 0)
+			require.InDelta(t, 100-longClipS, c.credits(t).number("balance_seconds"), 0)
+			require.NotEqual(t, worker, s.worker(t), "another one serves")
+			require.ErrorIs(t, syscall.Kill(worker, 0), syscall.ESRCH, "and the first is gone")
+		})
+	}
+	requireLedgerClean(t, s)
+}
+
+// worker is the process id of the embedded worker.
+func (s *service) worker(t *testing.T) (pid int) {
+	t.Helper()
+	found, err := filepath.Glob("/proc/[0-9]*/stat")
+	require.NoError(t, err)
+	for _, path := range found {
+		stat, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has just ended
+		}
+		_, after, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(after) // state, parent
+		command, err := os.ReadFile(filepath.Join(filepath.Dir(path), "cmdline"))
+		if err != nil || len(fields) < 2 || fields[1] != strconv.Itoa(s.cmd.Process.Pid) || !bytes.Contains(command, []byte("main.js")) {
+			continue
+		}
+		pid, err = strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		require.NoError(t, err)
+		return pid
+	}
+	require.Fail(t, "no worker runs")
+	return 0
+}
