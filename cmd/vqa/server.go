@@ -65,6 +65,9 @@ type server struct {
 	objects *objects.Store
 	intake  *media.Intake
 	engine  gpu.Engine
+	models  *models
+	// drawings lets readers wait for what is still drawn.
+	drawings artifact.Gate
 	// calibrations are the operator's, by the weights of an engine.
 	calibrations answer.Calibrations
 	// vocabulary is told by the servers of VQA_INFERENCE_URL; nil for the embedded worker.
@@ -113,11 +116,16 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.capacity = &jobs.Capacity{Engine: s.engine, Now: clock}
-	identities, err := c.identities()
-	if err != nil {
+	with := adapters{uploads: s.intake, capacity: s.capacity}
+	if with.identities, err = c.identities(); err != nil {
 		return s, err
 	}
-	if s.app, err = openApp(ctx, c, log, adapters{uploads: s.intake, capacity: s.capacity, identities: identities}); err != nil {
+	if s.models, err = openModels(c, log); err != nil {
+		return s, err
+	}
+	s.closers = append(s.closers, s.models.Close)
+	with.compiler, with.assessable = s.models.commandCompiler(), s.models.assessable
+	if s.app, err = openApp(ctx, c, log, with); err != nil {
 		return s, err
 	}
 	s.capacity.Queue = s.resources
@@ -142,7 +150,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
 		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
-		Now: clock, WriteError: httpapi.WriteError, Log: log,
+		Now: clock, WriteError: httpapi.WriteError, Log: log, Await: s.drawings.Wait,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the object store: %w", err)
@@ -176,7 +184,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Calibrations: s.calibrations,
-			Node: node, Log: s.log, Renderer: s.studio(), Patience: s.config.InferencePatience,
+			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})
@@ -194,6 +202,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
+	s.drawings.Drawing, s.drawings.Wake = s.resources.Drawing, s.feed.Watch
 	return nil
 }
 

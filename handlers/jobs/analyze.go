@@ -30,8 +30,12 @@ type Analyzer struct {
 	Engine   gpu.Engine
 	// Calibrations are the measured ones, beside that of the embedded model.
 	Calibrations answer.Calibrations
+	// Open tells what else is asked about a video; nil tells nothing.
+	Open OpenQuestions
 	// Renderer draws what was found; nil draws nothing.
 	Renderer Renderer
+	// Narrator writes narratives in better prose than rules do; nil leaves it at that.
+	Narrator Narrator
 	// Patience is how long an attempt waits for an engine that went away; DefaultPatience
 	// when 0.
 	Patience time.Duration
@@ -59,23 +63,17 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	}
 	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
 	started := time.Now()
-	var artifacts *analysis.Artifacts
 	seen, err := z.look(ctx, run, a, v)
 	if err == nil {
 		result := answer.Decide(a.Query, seen.Evidence, seen.rules)
 		result.Receipt = receipt(a, seen)
-		artifacts = z.render(ctx, log, run, a, v, seen, result)
-		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), artifacts)
-		if err == nil && artifacts != nil {
-			err = z.Commands.RecordDrawing(ctx, command.Afterwork{AccountID: run.AccountID, AnalysisID: run.AnalysisID, Cause: run.Cause}, artifacts)
-		}
+		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), z.plan(a, v, seen, result))
 	}
 	switch {
 	case err == nil:
 		log.Info("analysis completed", "frames", len(seen.Frames), "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	case command.IsStale(err):
-		z.discard(ctx, log, artifacts)
 		log.Info("analysis ended without this attempt")
 		return nil
 	case ctx.Err() != nil:
@@ -102,25 +100,15 @@ func final(err error) bool {
 	var input *inputError
 	var refused *gpu.InferenceError
 	var away *gpu.UnavailableError
-	return errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
+	var undrawn *drawError
+	return errors.As(err, &undrawn) || errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
 }
 
-// look prepares the source and gathers the evidence for a question.
+// look gathers the evidence for a question, and tells of its progress.
 func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, v video.State) (sighting, error) {
-	if v.File == nil || v.File.ObjectKey == "" {
-		return sighting{}, &inputError{"The video has no stored file."}
-	}
-	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
+	p, err := z.passOf(ctx, a, v)
 	if err != nil {
-		return sighting{}, fmt.Errorf("locating the video: %w", err)
-	}
-	p := &pass{
-		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
-		pose: query.NeedsPose(a.Query), colours: query.NeedsColours(a.Query),
-		patience: cmp.Or(z.Patience, DefaultPatience),
-	}
-	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {
-		p.aspect = float64(*w) / float64(*h)
+		return sighting{}, err
 	}
 	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
@@ -131,6 +119,26 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 		return sighting{}, err
 	}
 	return seen, reporter.stage(ctx, analysis.Rendering, renderPercent)
+}
+
+// passOf is the look at a video that a question needs.
+func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) (*pass, error) {
+	if v.File == nil || v.File.ObjectKey == "" {
+		return nil, &inputError{"The video has no stored file."}
+	}
+	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
+	if err != nil {
+		return nil, fmt.Errorf("locating the video: %w", err)
+	}
+	p := &pass{
+		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
+		pose:     query.NeedsPose(a.Query),
+		patience: cmp.Or(z.Patience, DefaultPatience),
+	}
+	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {
+		p.aspect = float64(*w) / float64(*h)
+	}
+	return p, nil
 }
 
 // fail ends the analysis with what the caller may know of the error.

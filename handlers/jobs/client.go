@@ -18,10 +18,13 @@ import (
 )
 
 // The queues. Analyses have one of their own, so that fetching a slow server never
-// keeps a question waiting.
+// keeps a question waiting; drawings, which take the cores for minutes, go one at a time;
+// a narrative does not wait for them.
 const (
-	queueAnalyses = "analyses"
-	queueVideos   = "videos"
+	queueAnalyses   = "analyses"
+	queueVideos     = "videos"
+	queueDrawings   = "drawings"
+	queueNarratives = "narratives"
 )
 
 // lastPriority is River's lowest.
@@ -88,6 +91,12 @@ func New(o Options) (*Client, error) {
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[analyzeArgs]) error {
 		return cutOff(ctx, o.Analyzer.Run(ctx, job.Args.Run))
 	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[drawArgs]) error {
+		return cutOff(ctx, o.Analyzer.Draw(ctx, job.Args.Afterwork))
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[narrateArgs]) error {
+		return cutOff(ctx, o.Analyzer.Narrate(ctx, job.Args.Afterwork))
+	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
 		return o.Fetcher.Run(ctx, job.Args.Fetch)
 	}))
@@ -106,8 +115,10 @@ func New(o Options) (*Client, error) {
 		ReindexerSchedule: river.NeverSchedule(), // the service does not own River's indexes
 		SoftStopTimeout:   softStop,
 		Queues: map[string]river.QueueConfig{
-			queueAnalyses: {MaxWorkers: max(o.Analyses, 1)},
-			queueVideos:   {MaxWorkers: 4},
+			queueAnalyses:   {MaxWorkers: max(o.Analyses, 1)},
+			queueVideos:     {MaxWorkers: 4},
+			queueDrawings:   {MaxWorkers: 1},
+			queueNarratives: {MaxWorkers: 2},
 		},
 	})
 	if err != nil {

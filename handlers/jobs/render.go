@@ -2,7 +2,8 @@ package jobs
 
 import (
 	"context"
-	"log/slog"
+	"errors"
+	"fmt"
 	"time"
 
 	"vqa/domain/analysis"
@@ -15,52 +16,129 @@ import (
 
 // Renderer draws what an analysis found and keeps it.
 type Renderer interface {
-	// Make returns nil when there is nothing to show.
-	Make(ctx context.Context, name artifact.Name, in artifact.Input) (*analysis.Artifacts, error)
-	// Remove deletes what Make kept.
+	// Plan says what Make will keep; nil when there is nothing to show.
+	Plan(name artifact.Name, in artifact.Input) *analysis.Artifacts
+	// Make draws what was planned, and returns what it kept: all of it, or nothing.
+	Make(ctx context.Context, planned analysis.Artifacts, in artifact.Input) (*analysis.Artifacts, error)
+	// Remove deletes what Make kept; what is gone already is no error.
 	Remove(ctx context.Context, a analysis.Artifacts) error
 }
 
-// render draws an answer. It returns nil when there is nothing to show or when drawing
-// failed: the answer is what was paid for, and does not wait for another try.
-func (z *Analyzer) render(
-	ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen sighting, result answer.Result,
-) *analysis.Artifacts {
+// plan says what will be drawn of an answer.
+func (z *Analyzer) plan(a analysis.State, v video.State, seen sighting, result answer.Result) *analysis.Artifacts {
 	// Nobody reads what the service asks itself.
 	if z.Renderer == nil || a.Origin == analysis.OriginSystem {
 		return nil
 	}
-	started := time.Now()
-	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
-	if err != nil {
-		log.Warn("no artifacts", "error", err)
-		return nil
-	}
+	name := artifact.Name{VideoID: a.VideoID, AnalysisID: a.ID, Attempt: a.Attempt}
+	return z.Renderer.Plan(name, picture(a, v, seen, result))
+}
+
+// picture is what is drawn of an answer, but for where the video is.
+func picture(a analysis.State, v video.State, seen sighting, result answer.Result) artifact.Input {
 	in := artifact.Input{
-		Source: source, Question: question(a), Result: result, Evidence: seen.Evidence,
+		Question: question(a), Result: result, Evidence: seen.Evidence,
 		Classes: classesOf(a.Query, seen.rules.Vocabulary), Calibration: seen.rules,
 	}
 	if v.File.FPS != nil {
 		in.FPS = *v.File.FPS
 	}
-	made, err := z.Renderer.Make(ctx, artifact.Name{VideoID: run.VideoID, AnalysisID: run.AnalysisID, Attempt: run.Attempt}, in)
-	if err != nil {
-		log.Warn("no artifacts", "error", err)
-		return nil
-	}
-	log.Info("artifacts made", "took", time.Since(started).Round(time.Millisecond))
-	return made
+	return in
 }
 
-// discard removes the artifacts of an attempt that was not the first to end.
-func (z *Analyzer) discard(ctx context.Context, log *slog.Logger, a *analysis.Artifacts) {
-	if a == nil {
-		return
+// drawTimeout bounds a drawing with the look at the video that it may need.
+const drawTimeout = analyzeTimeout
+
+// Draw makes one attempt at drawing what a completed analysis promises. A drawing that
+// fails costs the artifacts, and nothing else. A nil return means that the attempt is
+// over, whichever way; an error, that the next attempt must take it up.
+//
+// Attempts draw the same into the same objects, so that one that was thought lost does no
+// harm: the first to end says what there is, and what nobody was told of is removed.
+func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
+	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
+	defer cancel()
+	log := z.Log.With("analysis_id", w.AnalysisID, "attempt", w.Attempt)
+	started := time.Now()
+	a, v, err := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
+	if err != nil || !a.Drawing {
+		return err
 	}
-	if err := z.Renderer.Remove(ctx, *a); err != nil {
-		log.Warn("artifacts not removed", "error", err)
+	planned := *a.Artifacts
+	made, err := z.draw(ctx, a, v)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && !final(err):
+		return fmt.Errorf("drawing %s: %w", w.AnalysisID, err)
+	case err != nil:
+		log.Warn("no artifacts", "error", err)
 	}
+	kept, err := z.recordDrawing(ctx, w, made)
+	switch {
+	case err != nil:
+		return err
+	case kept:
+		log.Info("artifacts made", "took", time.Since(started).Round(time.Millisecond))
+		return nil
+	case z.Renderer == nil:
+		return nil
+	}
+	return z.Renderer.Remove(ctx, planned)
 }
+
+// recordDrawing ends a drawing, unless another attempt has, and reports whether what was
+// drawn is wanted.
+func (z *Analyzer) recordDrawing(ctx context.Context, w command.Afterwork, made *analysis.Artifacts) (kept bool, err error) {
+	// Who deletes the video after this look removes what was drawn too.
+	_, v, err := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
+	if err != nil {
+		return false, err
+	}
+	if !v.Exists() {
+		made = nil
+	}
+	err = z.Commands.RecordDrawing(ctx, w, made)
+	if !command.IsStale(err) {
+		return made != nil, err
+	}
+	a, v, err := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
+	return a.Artifacts != nil && v.Exists(), err
+}
+
+// drawError says that there will be no drawing.
+type drawError struct{ err error }
+
+func (e *drawError) Error() string { return e.err.Error() }
+func (e *drawError) Unwrap() error { return e.err }
+
+// draw draws an answer from what was kept of the video, or after another look.
+func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*analysis.Artifacts, error) {
+	switch {
+	case !v.Exists():
+		return nil, &drawError{errors.New("the video was deleted")}
+	case z.Renderer == nil:
+		return nil, &drawError{errors.New("this node draws nothing")}
+	}
+	p, err := z.passOf(ctx, a, v)
+	if err != nil {
+		return nil, err
+	}
+	seen, err := z.survey(ctx, v, p, quietly)
+	if err != nil {
+		return nil, err
+	}
+	in := picture(a, v, seen, *a.Result)
+	in.Source = p.source
+	made, err := z.Renderer.Make(ctx, *a.Artifacts, in)
+	if err != nil {
+		return nil, &drawError{err}
+	}
+	return made, nil
+}
+
+// quietly tells nobody of the progress: the analysis has completed.
+func quietly(context.Context, float64) error { return nil }
 
 // question is what was asked, for people: the prompt or, when a query came instead, what
 // that was made of.

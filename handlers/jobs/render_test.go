@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/analysis"
@@ -14,16 +15,22 @@ import (
 	"vqa/domain/video"
 	"vqa/eventstore"
 	gpufixture "vqa/gpu/fixture"
+	"vqa/handlers/command"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/artifact"
+	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
 )
 
-// drawing is an analyzer that draws what it finds.
+// drawing is an analyzer whose answers are drawn.
 func (w *world) drawing(engine *gpufixture.Engine) *jobs.Analyzer {
 	z := w.analyzer(engine)
 	z.Renderer = &artifact.Studio{Objects: w.objects}
 	return z
+}
+
+func work(run command.Run) command.Afterwork {
+	return command.Afterwork{AccountID: run.AccountID, AnalysisID: run.AnalysisID, Attempt: 1, Cause: run.Cause}
 }
 
 func (w *world) requireGone(t *testing.T, keys ...string) {
@@ -34,24 +41,48 @@ func (w *world) requireGone(t *testing.T, keys ...string) {
 	}
 }
 
-// TestAnswerIsDrawn goes on to the end of the artifacts: they go with their video.
-func TestAnswerIsDrawn(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	v := w.readyVideo(t, shortClip)
-	run := w.ask(t, v)
-	require.NoError(t, w.drawing(&gpufixture.Engine{Detections: seen}).Run(t.Context(), run))
-	a := w.analysis(t, run)
-	require.Equal(t, analysis.CompletedStatus, a.Status)
-	require.NotNil(t, a.Artifacts)
-	for _, key := range []string{a.Artifacts.VideoKey, a.Artifacts.SheetKey} {
+func (w *world) requireKept(t *testing.T, keys ...string) {
+	t.Helper()
+	for _, key := range keys {
 		info, err := w.objects.Stat(t.Context(), key)
 		require.NoError(t, err)
 		require.Greater(t, info.SizeBytes, int64(1000))
 	}
+}
 
-	other := w.ask(t, w.readyVideo(t, shortClip))
-	require.NoError(t, w.drawing(&gpufixture.Engine{Detections: seen}).Run(t.Context(), other))
+// promised answers a question that will be drawn by z, about a new video.
+func (w *world) promised(t *testing.T, z *jobs.Analyzer) (command.Run, analysis.Artifacts) {
+	t.Helper()
+	run := w.ask(t, w.readyVideo(t, shortClip))
+	require.NoError(t, z.Run(t.Context(), run))
+	a := w.analysis(t, run)
+	require.Equal(t, analysis.CompletedStatus, a.Status)
+	require.True(t, a.Drawing)
+	require.Equal(t, "artifacts/"+run.VideoID+"/"+run.AnalysisID+".1.mp4", a.Artifacts.VideoKey)
+	w.requireGone(t, a.Artifacts.VideoKey, a.Artifacts.SheetKey)
+	return run, *a.Artifacts
+}
+
+// TestAnswerIsDrawn goes on to the end of the artifacts: they go with their video.
+func TestAnswerIsDrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	z := w.drawing(&gpufixture.Engine{Detections: seen})
+	run, planned := w.promised(t, z)
+	before := w.analysis(t, run)
+	require.NoError(t, z.Draw(t.Context(), work(run)))
+	a := w.analysis(t, run)
+	require.Equal(t, &planned, a.Artifacts)
+	require.False(t, a.Drawing)
+	require.Empty(t, cmp.Diff(before.Result, a.Result), "the answer is what it was")
+	w.requireKept(t, planned.VideoKey, planned.SheetKey)
+	history := w.history(t, run)
+	require.NoError(t, z.Draw(t.Context(), work(run)), "a second time")
+	require.Equal(t, history, w.history(t, run))
+
+	other, kept := w.promised(t, z)
+	require.NoError(t, z.Draw(t.Context(), work(other)))
+	v := w.video(t, run.VideoID)
 	_, client := w.sweeper(t)
 	reactor := react.Reactor{Jobs: client}
 	require.NoError(t, reactor.Handle(t.Context(), eventstore.Recorded{Event: video.Deleted{VideoID: v.ID, ObjectKey: v.File.ObjectKey}}))
@@ -62,59 +93,137 @@ func TestAnswerIsDrawn(t *testing.T) {
 		require.NoError(t, client.Stop(ctx))
 	})
 	require.Eventually(t, func() bool {
-		_, err := w.objects.Stat(t.Context(), a.Artifacts.SheetKey)
+		_, err := w.objects.Stat(t.Context(), planned.SheetKey)
 		_, original := w.objects.Stat(t.Context(), v.File.ObjectKey)
 		return fault.Has(err, fault.ResourceNotFound) && fault.Has(original, fault.ResourceNotFound)
 	}, patience, 20*time.Millisecond)
-	w.requireGone(t, a.Artifacts.VideoKey)
-	_, err := w.objects.Stat(t.Context(), w.analysis(t, other).Artifacts.VideoKey)
-	require.NoError(t, err, "those of another video stay")
+	w.requireGone(t, planned.VideoKey)
+	w.requireKept(t, kept.VideoKey)
 }
 
-// renderer does what a test wants.
+// renderer does what a test wants before it draws.
 type renderer struct {
 	*artifact.Studio
 	make func(ctx context.Context) error
 }
 
-func (r *renderer) Make(ctx context.Context, name artifact.Name, in artifact.Input) (*analysis.Artifacts, error) {
+func (r *renderer) Make(ctx context.Context, planned analysis.Artifacts, in artifact.Input) (*analysis.Artifacts, error) {
 	if err := r.make(ctx); err != nil {
 		return nil, err
 	}
-	return r.Studio.Make(ctx, name, in)
+	return r.Studio.Make(ctx, planned, in)
+}
+
+// meanwhile is an analyzer that lets something happen while it draws.
+func (w *world) meanwhile(happens func(ctx context.Context) error) *jobs.Analyzer {
+	z := w.analyzer(&gpufixture.Engine{Detections: seen})
+	z.Renderer = &renderer{Studio: &artifact.Studio{Objects: w.objects}, make: happens}
+	return z
 }
 
 func TestAnswerNeedsNoDrawing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	run := w.ask(t, w.readyVideo(t, shortClip))
-	z := w.analyzer(&gpufixture.Engine{Detections: seen})
-	z.Renderer = &renderer{make: func(context.Context) error { return errors.New("out of paint") }}
-	require.NoError(t, z.Run(t.Context(), run))
+	z := w.meanwhile(func(context.Context) error { return errors.New("out of paint") })
+	run, planned := w.promised(t, z)
+	w.put(t, planned.VideoKey, []byte("what an attempt left that was killed"))
+	require.NoError(t, z.Draw(t.Context(), work(run)))
 	a := w.analysis(t, run)
 	require.Equal(t, answer.Yes, a.Result.Answer)
 	require.Nil(t, a.Artifacts)
+	require.False(t, a.Drawing)
+	w.requireGone(t, planned.VideoKey, planned.SheetKey)
 	w.requireBilled(t, shortS)
 }
 
-// TestDrawingThatCameTooLateIsRemoved lets a second attempt end while the first draws.
-func TestDrawingThatCameTooLateIsRemoved(t *testing.T) {
+// TestDrawingLooksAgain when what was seen is gone, and draws the same answer.
+func TestDrawingLooksAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	run := w.ask(t, w.readyVideo(t, shortClip))
-	studio := &artifact.Studio{Objects: w.objects}
-	z := w.analyzer(&gpufixture.Engine{Detections: seen})
-	z.Renderer = &renderer{Studio: studio, make: func(context.Context) error {
-		second := run
-		second.Attempt = 2
-		return w.drawing(&gpufixture.Engine{Detections: seen}).Run(t.Context(), second)
-	}}
-	require.NoError(t, z.Run(t.Context(), run))
+	engine := &gpufixture.Engine{Detections: seen}
+	z := w.drawing(engine)
+	run, planned := w.promised(t, z)
+	require.NoError(t, w.objects.Delete(t.Context(), survey.Key(run.VideoID)))
+	looked := len(engine.Calls())
+	require.NoError(t, z.Draw(t.Context(), work(run)))
+	require.Greater(t, len(engine.Calls()), looked)
+	w.requireKept(t, planned.VideoKey, planned.SheetKey)
+}
+
+func TestVideoDeletedWhileItIsDrawn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	var run command.Run
+	z := w.meanwhile(func(ctx context.Context) error { return w.DeleteVideo(ctx, w.caller, run.VideoID) })
+	run, planned := w.promised(t, z)
+	require.NoError(t, z.Draw(t.Context(), work(run)))
+	w.requireGone(t, planned.VideoKey, planned.SheetKey)
+	require.False(t, w.analysis(t, run).Drawing)
+
+	z = w.drawing(&gpufixture.Engine{Detections: seen})
+	run, planned = w.promised(t, z)
+	require.NoError(t, w.DeleteVideo(t.Context(), w.caller, run.VideoID))
+	w.put(t, planned.VideoKey, []byte("what an attempt left that was killed"))
+	require.NoError(t, z.Draw(t.Context(), work(run)))
+	w.requireGone(t, planned.VideoKey)
+	require.False(t, w.analysis(t, run).Drawing)
+}
+
+// TestTwoDraw lets a second attempt end while the first, which was thought lost, is at it.
+func TestTwoDraw(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]error{"the first succeeds too": nil, "the first fails": errors.New("out of paint")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			var run command.Run
+			z := w.meanwhile(func(ctx context.Context) error {
+				if err := w.drawing(&gpufixture.Engine{Detections: seen}).Draw(ctx, work(run)); err != nil {
+					return err
+				}
+				return first
+			})
+			run, planned := w.promised(t, z)
+			require.NoError(t, z.Draw(t.Context(), work(run)))
+			require.Equal(t, &planned, w.analysis(t, run).Artifacts)
+			w.requireKept(t, planned.VideoKey, planned.SheetKey)
+		})
+	}
+	t.Run("the second gives up", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t)
+		var run command.Run
+		z := w.meanwhile(func(ctx context.Context) error { return w.RecordDrawing(ctx, work(run), nil) })
+		run, planned := w.promised(t, z)
+		require.NoError(t, z.Draw(t.Context(), work(run)))
+		require.Nil(t, w.analysis(t, run).Artifacts)
+		w.requireGone(t, planned.VideoKey, planned.SheetKey)
+	})
+}
+
+func TestDrawingThatIsCutOffIsTakenUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	ctx, cut := context.WithCancel(t.Context())
+	z := w.meanwhile(func(ctx context.Context) error { cut(); return ctx.Err() })
+	run, _ := w.promised(t, z)
+	require.ErrorIs(t, z.Draw(ctx, work(run)), context.Canceled)
+	require.True(t, w.analysis(t, run).Drawing)
+
+	sweeper, client := w.sweeper(t)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Empty(t, w.attempts(t, "draw"), "the feed has a moment to enqueue it")
+	require.NoError(t, client.Draw(t.Context(), work(run)))
+	require.NoError(t, client.Draw(t.Context(), work(run)), "a redelivered event adds nothing")
+	for range 3 {
+		require.True(t, w.analysis(t, run).Drawing)
+		w.leave(t, deadNode)
+		require.NoError(t, sweeper.Sweep(t.Context()))
+		require.NoError(t, sweeper.Sweep(t.Context()))
+	}
+	require.Equal(t, []int{1, 2, 3}, w.attempts(t, "draw"))
 	a := w.analysis(t, run)
-	require.Equal(t, 2, a.Attempt)
-	require.NotNil(t, a.Artifacts)
-	_, err := w.objects.Stat(t.Context(), a.Artifacts.VideoKey)
-	require.NoError(t, err)
-	first := "artifacts/" + run.VideoID + "/" + run.AnalysisID + ".1"
-	w.requireGone(t, first+".mp4", first+".png")
+	require.False(t, a.Drawing, "three were lost")
+	require.Nil(t, a.Artifacts)
+	require.Equal(t, analysis.CompletedStatus, a.Status)
 }

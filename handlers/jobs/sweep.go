@@ -42,6 +42,7 @@ type Nodes interface {
 // Open lists unfinished work.
 type Open interface {
 	OpenAnalyses(ctx context.Context) ([]analysis.State, error)
+	OpenAfterwork(ctx context.Context) ([]analysis.State, error)
 	OpenFetches(ctx context.Context) ([]video.State, error)
 	ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error)
 }
@@ -87,7 +88,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("asking which nodes live: %w", err)
 	}
-	return errors.Join(s.analyses(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx), s.holds(ctx))
+	return errors.Join(s.analyses(ctx, alive), s.afterwork(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx), s.holds(ctx))
 }
 
 func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {

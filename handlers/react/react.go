@@ -15,6 +15,8 @@ const Group = "jobs"
 // Jobs takes work that runs later. Enqueuing the same work twice adds nothing.
 type Jobs interface {
 	Analyze(ctx context.Context, run command.Run) error
+	Draw(ctx context.Context, work command.Afterwork) error
+	Narrate(ctx context.Context, work command.Afterwork) error
 	Fetch(ctx context.Context, fetch command.Fetch) error
 	RemoveObject(ctx context.Context, key string) error
 	RemoveSurvey(ctx context.Context, videoID string) error
@@ -34,6 +36,8 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 		return r.Jobs.Analyze(ctx, command.Run{
 			AccountID: e.AccountID, AnalysisID: e.AnalysisID, VideoID: e.VideoID, Attempt: 1, Cause: command.CausedBy(recorded),
 		})
+	case analysis.Completed:
+		return r.completed(ctx, recorded, e)
 	case video.Registered:
 		if e.Source != video.SourceURL {
 			return nil
@@ -52,6 +56,22 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			return err
 		}
 		return r.Jobs.RemoveObject(ctx, e.ObjectKey)
+	}
+	return nil
+}
+
+// completed starts what is made after the answer.
+func (r Reactor) completed(ctx context.Context, recorded eventstore.Recorded, e analysis.Completed) error {
+	work := command.Afterwork{
+		AccountID: recorded.Meta.AccountID, AnalysisID: e.AnalysisID, Attempt: 1, Cause: command.CausedBy(recorded),
+	}
+	if e.Drawing {
+		if err := r.Jobs.Draw(ctx, work); err != nil {
+			return err
+		}
+	}
+	if e.Narrating {
+		return r.Jobs.Narrate(ctx, work)
 	}
 	return nil
 }

@@ -1,0 +1,98 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"vqa/domain/analysis"
+	"vqa/eventstore/fold"
+	"vqa/handlers/command"
+)
+
+// drawArgs is one attempt at drawing what a completed analysis promises.
+type drawArgs struct {
+	command.Afterwork
+}
+
+// Kind implements river.JobArgs.
+func (drawArgs) Kind() string { return "draw" }
+
+// narrateArgs is one attempt at the narrative of a completed analysis.
+type narrateArgs struct {
+	command.Afterwork
+}
+
+// Kind implements river.JobArgs.
+func (narrateArgs) Kind() string { return "narrate" }
+
+func (a drawArgs) attempt() (id string, number int, cause command.Cause) {
+	return a.AnalysisID, a.Attempt, a.Cause
+}
+
+func (a narrateArgs) attempt() (id string, number int, cause command.Cause) {
+	return a.AnalysisID, a.Attempt, a.Cause
+}
+
+// Draw enqueues an attempt at drawing; a second call adds nothing.
+func (c *Client) Draw(ctx context.Context, w command.Afterwork) error {
+	_, err := c.river.Insert(ctx, drawArgs{w}, attempt(queueDrawings))
+	return err
+}
+
+// Narrate enqueues an attempt at a narrative; a second call adds nothing.
+func (c *Client) Narrate(ctx context.Context, w command.Afterwork) error {
+	_, err := c.river.Insert(ctx, narrateArgs{w}, attempt(queueNarratives))
+	return err
+}
+
+// afterwork takes up drawings and narratives whose process was lost.
+func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error {
+	drawings, err := jobsOf[drawArgs](ctx, s.Client, alive)
+	if err != nil {
+		return err
+	}
+	narratives, err := jobsOf[narrateArgs](ctx, s.Client, alive)
+	if err != nil {
+		return err
+	}
+	open, err := s.Open.OpenAfterwork(ctx)
+	if err != nil {
+		return err
+	}
+	for _, a := range open {
+		if a.Drawing {
+			err = errors.Join(err, s.takeUp(ctx, a, drawings[a.ID], s.Client.Draw, func(w command.Afterwork) error {
+				return s.Commands.RecordDrawing(ctx, w, nil)
+			}))
+		}
+		if a.Narrating() {
+			err = errors.Join(err, s.takeUp(ctx, a, narratives[a.ID], s.Client.Narrate, func(w command.Afterwork) error {
+				return s.Commands.FailNarrative(ctx, w)
+			}))
+		}
+	}
+	return err
+}
+
+// takeUp enqueues the next attempt at a piece of afterwork that nobody is about to do, or
+// gives it up.
+func (s *Sweeper) takeUp(
+	ctx context.Context, a analysis.State, k known, enqueue func(context.Context, command.Afterwork) error, giveUp func(command.Afterwork) error,
+) error {
+	if k.working(0) || k.last == 0 && a.CompletedAt != nil && s.Now().Sub(*a.CompletedAt) < grace {
+		return nil
+	}
+	w := command.Afterwork{AccountID: a.AccountID, AnalysisID: a.ID, Attempt: k.last + 1}
+	var err error
+	if w.Cause, err = s.cause(ctx, k, fold.Analysis.Stream(a.ID)); err != nil {
+		return err
+	}
+	if k.lost >= maxLost {
+		if err := giveUp(w); !command.IsStale(err) {
+			return err
+		}
+		return nil
+	}
+	s.Log.Warn("taking up lost afterwork", "analysis_id", a.ID, "attempt", w.Attempt)
+	return enqueue(ctx, w)
+}
