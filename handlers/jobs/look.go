@@ -15,23 +15,26 @@ import (
 )
 
 const (
-	// sampleFPS is how many frames of each second are looked at.
-	sampleFPS = 2
 	// batchFrames are sent to the engine together.
 	batchFrames = 4
 	// DefaultPatience is how long an attempt waits for an engine that went away.
 	DefaultPatience = 2 * time.Minute
 )
 
-// pass is one look at a whole video for some classes.
+// pass is what a question needs to see of a video.
 type pass struct {
 	engine gpu.Engine
 	source string
 	query  query.Query
 	// classes are what the model is asked for to answer the query.
 	classes []string
-	// pose and colours are asked for where the question needs them: both cost time.
-	pose, colours bool
+	// own are those of them that the question is about; the others tell look-alikes apart.
+	own []string
+	// everything asks for all that the model knows of the video instead, as far as the pass
+	// over the whole of it tells.
+	everything bool
+	// pose says that the question needs joints: they cost time.
+	pose bool
 	// aspect is the width of a frame over its height; 0 when unknown.
 	aspect    float64
 	durationS *float64
@@ -39,15 +42,21 @@ type pass struct {
 	patience time.Duration
 }
 
-// sighting is the evidence of a pass.
-type sighting struct {
-	answer.Evidence
-	// decodedS is the length that was decoded, in seconds.
-	decodedS float64
-	// info describes the engine that looked.
-	info gpu.Info
-	// rules are what is known of its model.
-	rules answer.Calibration
+// look is one look at a video.
+type look struct {
+	terms         []string
+	pose, colours bool
+	// stepS is the time between two instants, in seconds.
+	stepS float64
+	// at are the instants, in order, all on the grid of stepS; nil for the whole video.
+	at []float64
+}
+
+// seen is what a look saw.
+type seen struct {
+	frames []answer.Frame
+	// known says for each of the terms whether the model can assess it.
+	known []bool
 }
 
 // batch is a run of frames on its way through the engine.
@@ -60,16 +69,16 @@ type batch struct {
 
 // look decodes, detects and gathers at the same time: while the engine works on some
 // batches the next frames are decoded, so its cores never wait. The batches in
-// flight bound the memory; only detections are kept. progress is called in order,
-// and its error ends the pass.
-func (p *pass) look(ctx context.Context, info gpu.Info, progress func(ctx context.Context, atS float64) error) (sighting, error) {
+// flight bound the memory; only detections are kept. progress is called in order with
+// the share that is done, 0..1, and its error ends the look.
+func (p *pass) look(ctx context.Context, l look, info gpu.Info, progress func(ctx context.Context, share float64) error) (seen, error) {
 	g, ctx := errgroup.WithContext(ctx)
 	inFlight := max(info.Concurrency, 1) + 1
 	order := make(chan *batch, inFlight)
 	slots := make(chan struct{}, inFlight)
 	g.Go(func() error {
 		defer close(order)
-		return p.decode(ctx, func(b *batch) error {
+		return p.decode(ctx, l, func(b *batch) error {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
@@ -78,7 +87,7 @@ func (p *pass) look(ctx context.Context, info gpu.Info, progress func(ctx contex
 			g.Go(func() error {
 				defer func() { <-slots }()
 				defer close(b.done)
-				return p.detect(ctx, b)
+				return p.detect(ctx, l, b)
 			})
 			select {
 			case order <- b:
@@ -88,30 +97,35 @@ func (p *pass) look(ctx context.Context, info gpu.Info, progress func(ctx contex
 			}
 		})
 	})
-	seen := sighting{Evidence: answer.Evidence{Terms: p.classes, Colors: info.Colors, Aspect: p.aspect, IntervalS: 1.0 / sampleFPS}}
-	g.Go(func() error { return p.gather(ctx, order, &seen, progress) })
+	var s seen
+	g.Go(func() error { return p.gather(ctx, l, order, &s, progress) })
 	if err := g.Wait(); err != nil {
-		return sighting{}, describe(err)
+		return seen{}, describe(err)
 	}
-	return seen, p.finish(&seen)
+	return s, nil
 }
 
 // decode cuts the sampled frames into batches.
-func (p *pass) decode(ctx context.Context, emit func(*batch) error) error {
+func (p *pass) decode(ctx context.Context, l look, emit func(*batch) error) error {
 	b := &batch{done: make(chan struct{})}
-	for frame, err := range frames.Sample(ctx, p.source, frames.Options{FPS: sampleFPS}) {
-		if err != nil {
-			return err
+	for _, opts := range l.samples() {
+		for frame, err := range frames.Sample(ctx, p.source, opts) {
+			if l.at != nil && unreadable(err) {
+				break // a part that is damaged shows nothing: the pass over the whole was made
+			}
+			if err != nil {
+				return err
+			}
+			b.at = append(b.at, frame.At)
+			b.jpeg = append(b.jpeg, frame.JPEG)
+			if len(b.at) < batchFrames {
+				continue
+			}
+			if err := emit(b); err != nil {
+				return err
+			}
+			b = &batch{done: make(chan struct{})}
 		}
-		b.at = append(b.at, frame.At)
-		b.jpeg = append(b.jpeg, frame.JPEG)
-		if len(b.at) < batchFrames {
-			continue
-		}
-		if err := emit(b); err != nil {
-			return err
-		}
-		b = &batch{done: make(chan struct{})}
 	}
 	if len(b.at) > 0 {
 		return emit(b)
@@ -121,13 +135,13 @@ func (p *pass) decode(ctx context.Context, emit func(*batch) error) error {
 
 // detect asks the engine, and asks again while it is away: an embedded worker that
 // crashed is back within seconds.
-func (p *pass) detect(ctx context.Context, b *batch) error {
+func (p *pass) detect(ctx context.Context, l look, b *batch) error {
 	deadline := time.Now().Add(p.patience)
 	wait := 100 * time.Millisecond
 	for {
 		var err error
 		b.resp, err = p.engine.Detect(ctx, gpu.Request{
-			Frames: b.jpeg, Terms: p.classes, WantPose: p.pose, WantColors: p.colours,
+			Frames: b.jpeg, Terms: l.terms, WantPose: l.pose, WantColors: l.colours,
 		})
 		var away *gpu.UnavailableError
 		if !errors.As(err, &away) || time.Now().After(deadline) {
@@ -161,7 +175,7 @@ func (p *pass) info(ctx context.Context) (gpu.Info, error) {
 }
 
 // gather takes the batches in the order of the video.
-func (p *pass) gather(ctx context.Context, order <-chan *batch, seen *sighting, progress func(context.Context, float64) error) error {
+func (p *pass) gather(ctx context.Context, l look, order <-chan *batch, s *seen, progress func(context.Context, float64) error) error {
 	for b := range order {
 		select {
 		case <-b.done:
@@ -171,40 +185,38 @@ func (p *pass) gather(ctx context.Context, order <-chan *batch, seen *sighting, 
 		if len(b.resp.Frames) != len(b.at) {
 			return nil // detect failed; its error ends the group
 		}
-		if seen.Known == nil {
-			seen.Known = b.resp.Known
+		if s.known == nil {
+			s.known = b.resp.Known
 		}
 		for i, at := range b.at {
-			seen.Frames = append(seen.Frames, answer.Frame{At: at, Detections: b.resp.Frames[i]})
+			s.frames = append(s.frames, answer.Frame{At: at, Detections: b.resp.Frames[i]})
 		}
-		if err := progress(ctx, b.at[len(b.at)-1]); err != nil {
+		if err := progress(ctx, p.share(l, s)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// finish adds how much of the video was decoded.
-func (p *pass) finish(seen *sighting) error {
-	if len(seen.Frames) == 0 {
-		return &inputError{"No frame of the video could be decoded."}
+// share is how much of a look is done, 0..1.
+func (p *pass) share(l look, s *seen) float64 {
+	switch {
+	case l.at != nil:
+		return float64(len(s.frames)) / float64(len(l.at))
+	case p.durationS != nil && *p.durationS > 0:
+		return min(s.frames[len(s.frames)-1].At / *p.durationS, 1)
 	}
-	seen.decodedS = seen.Frames[len(seen.Frames)-1].At + seen.IntervalS
-	return nil
+	return 0
 }
 
-// measure says how long the video is: as it was probed, else as it was decoded.
-func (p *pass) measure(seen *sighting) {
-	seen.DurationS = seen.decodedS
-	if p.durationS != nil && *p.durationS > 0 {
-		seen.DurationS = *p.durationS
-	}
+func unreadable(err error) bool {
+	_, is := errors.AsType[*frames.UnreadableError](err)
+	return is
 }
 
 // describe turns an undecodable video into a failure that the caller understands.
 func describe(err error) error {
-	var unreadable *frames.UnreadableError
-	if errors.As(err, &unreadable) {
+	if unreadable(err) {
 		return errors.Join(&inputError{"The video could not be decoded."}, err)
 	}
 	return fmt.Errorf("looking at the video: %w", err)

@@ -3,9 +3,10 @@ package jobs
 import (
 	"context"
 	"slices"
-	"sync"
-	"time"
 
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/handlers/media/survey"
@@ -19,10 +20,26 @@ type Surveys interface {
 	Save(ctx context.Context, videoID string, s survey.Survey) error
 }
 
-// survey answers a pass from what was kept of its video, or makes the pass, for all terms
-// of the model, and keeps it. Questions about one video that come together take turns, so
-// that one pass serves all of them: progress is called while one waits too, and its error
-// ends the waiting.
+// OpenQuestions lists the analyses that wait or run.
+type OpenQuestions interface {
+	OpenAnalyses(ctx context.Context) ([]analysis.State, error)
+}
+
+// sighting is the evidence for a question.
+type sighting struct {
+	answer.Evidence
+	// decodedS is the length that was decoded, in seconds.
+	decodedS float64
+	// info describes the engine that looked.
+	info gpu.Info
+	// rules are what is known of its model.
+	rules answer.Calibration
+}
+
+// survey answers a pass from what was kept of its video, and looks at what is missing, for
+// all terms of the model, and keeps that too. Questions about one video that come together
+// take turns, so that one look serves all of them: progress is called while one waits too,
+// and its error ends the waiting.
 func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress func(context.Context, float64) error) (sighting, error) {
 	info, err := p.info(ctx)
 	if err != nil {
@@ -34,49 +51,161 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 	}
 	defer leave()
 	rules := z.Calibrations.For(info.Weights, info.Vocabulary)
-	p.classes = rules.Vocabulary.Classes(p.query)
-	// A model without colours leaves what they would tell untold.
-	p.colours = p.colours && len(info.Colors) > 0
-	need := survey.Need{
-		Weights: info.Weights, Terms: p.classes, IntervalS: 1.0 / sampleFPS, Pose: p.pose, Colours: p.colours,
+	p.own, p.classes = classesFor(p.query, rules.Vocabulary)
+	s := &surveyor{Analyzer: z, pass: p, videoID: v.ID, info: info, rules: rules, progress: progress}
+	s.load(ctx)
+	if err := s.complete(ctx); err != nil {
+		return sighting{}, err
 	}
-	kept, found, err := z.Surveys.Load(ctx, v.ID)
-	if err != nil {
-		z.Log.WarnContext(ctx, "what was seen before cannot be read", "video_id", v.ID, "error", err)
+	seen := sighting{Evidence: p.evidence(s.survey, rules), decodedS: s.survey.DecodedS, info: info, rules: rules}
+	seen.DurationS = seen.decodedS
+	if p.durationS != nil && *p.durationS > 0 {
+		seen.DurationS = *p.durationS
 	}
-	if !found || !kept.Covers(need) {
-		// What was known stays known: questions of several kinds must not push each
-		// other's out.
-		need = need.Or(kept)
-		if kept, err = z.pass(ctx, v, p, info, need, progress); err != nil {
-			return sighting{}, err
-		}
-	}
-	seen := sighting{Evidence: kept.For(p.classes), decodedS: kept.DecodedS, info: info, rules: rules}
-	p.measure(&seen)
 	return seen, nil
 }
 
-// pass looks at the video and keeps what it saw. That it could not be kept is not the
-// question's fault.
-func (z *Analyzer) pass(ctx context.Context, v video.State, p *pass, info gpu.Info, need survey.Need, progress func(context.Context, float64) error) (survey.Survey, error) {
-	all := *p
-	all.classes, all.pose, all.colours = everyTerm(info, need.Terms), need.Pose, need.Colours
-	seen, err := all.look(ctx, info, progress)
-	if err != nil {
-		return survey.Survey{}, err
-	}
-	made := survey.Survey{
-		Weights: need.Weights, Pose: need.Pose, Colours: need.Colours, DecodedS: seen.decodedS, Evidence: seen.Evidence,
-	}
-	if err := z.Surveys.Save(ctx, v.ID, made); err != nil && ctx.Err() == nil {
-		z.Log.WarnContext(ctx, "what was seen could not be kept", "video_id", v.ID, "error", err)
-	}
-	return made, nil
+// surveyor completes the survey of a video for one question.
+type surveyor struct {
+	*Analyzer
+	pass     *pass
+	videoID  string
+	info     gpu.Info
+	rules    answer.Calibration
+	progress func(ctx context.Context, atS float64) error
+
+	survey survey.Survey
+	// done is the share of the work that was reported.
+	done float64
 }
 
-// everyTerm are the terms of a pass: all that the model says it knows, and those of the
-// question besides.
+// load takes up what was kept, or begins a survey for all that the model knows and that
+// was ever asked of it: questions of several kinds must not push each other's out.
+func (s *surveyor) load(ctx context.Context) {
+	engine := answer.Engine{Name: s.info.Name, Weights: s.info.Weights, Digest: s.info.Digest, Worker: s.info.Worker}
+	kept, found, err := s.Surveys.Load(ctx, s.videoID)
+	if err != nil {
+		s.Log.WarnContext(ctx, "what was seen before cannot be read", "video_id", s.videoID, "error", err)
+	}
+	if found && kept.Covers(engine, s.pass.classes) {
+		s.survey = kept
+		return
+	}
+	terms := s.pass.classes
+	if found && kept.Engine == engine {
+		terms = kept.With(terms)
+	}
+	s.survey = survey.Survey{Engine: engine, Evidence: answer.Evidence{
+		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.pass.aspect, IntervalS: baseStepS,
+	}}
+}
+
+// complete looks at what the question needs and the survey has not.
+func (s *surveyor) complete(ctx context.Context) error {
+	p, pose := s.pass, s.pass.pose
+	if s.survey.StepS == 0 {
+		step := wholeStep(p.durationS)
+		pose = step == baseStepS && (pose || s.othersNeedPose(ctx))
+		if err := s.whole(ctx, look{stepS: step, pose: pose}); err != nil {
+			return err
+		}
+	}
+	if s.survey.StepS > baseStepS {
+		if p.everything {
+			return nil
+		}
+		hints := suspects(s.survey.For(p.own).Frames, s.survey.StepS, s.rules, s.survey.DecodedS)
+		if err := s.part(ctx, s.survey.Missing(hints, false), look{stepS: baseStepS, pose: p.pose}); err != nil {
+			return err
+		}
+	}
+	edges := p.edges(s.survey, s.rules)
+	if err := s.part(ctx, s.survey.Missing(edges, false), look{stepS: fineStepS, pose: pose}); err != nil || !p.pose {
+		return err
+	}
+	return s.joints(ctx)
+}
+
+// joints looks for those that were not asked for before, where somebody may be.
+func (s *surveyor) joints(ctx context.Context) error {
+	ev := s.pass.evidence(s.survey, s.rules)
+	people := s.pass.people(s.survey, ev.Frames, s.rules)
+	if err := s.part(ctx, s.survey.Missing(people, true), look{stepS: baseStepS, pose: true}); err != nil {
+		return err
+	}
+	people = s.pass.people(s.survey, ev.Fine, s.rules)
+	return s.part(ctx, s.survey.Missing(people, true), look{stepS: fineStepS, pose: true})
+}
+
+// whole makes the pass over all of the video.
+func (s *surveyor) whole(ctx context.Context, l look) error {
+	seen, err := s.look(ctx, l)
+	if err != nil {
+		return err
+	}
+	n := len(seen.frames)
+	if n == 0 {
+		return &inputError{"No frame of the video could be decoded."}
+	}
+	s.survey.StepS, s.survey.DecodedS, s.survey.Evidence.Known = l.stepS, seen.frames[n-1].At+l.stepS, seen.known
+	if d := s.pass.durationS; d != nil && *d > seen.frames[n-1].At {
+		s.survey.DecodedS = min(s.survey.DecodedS, *d)
+	}
+	s.survey.Add(survey.Look{Frames: seen.frames, Pose: l.pose})
+	s.save(ctx)
+	return nil
+}
+
+// part looks at some instants, if there are any.
+func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
+	if l.at = at; len(at) == 0 {
+		return nil
+	}
+	seen, err := s.look(ctx, l)
+	if err != nil {
+		return err
+	}
+	s.survey.Add(survey.Look{At: l.at, Frames: seen.frames, Pose: l.pose, Fine: l.stepS == fineStepS})
+	s.save(ctx)
+	return nil
+}
+
+// look looks for all that the model knows. Most of the progress that is left is its own:
+// what comes after it is not known yet.
+func (s *surveyor) look(ctx context.Context, l look) (seen, error) {
+	l.terms, l.colours = s.survey.Evidence.Terms, len(s.info.Colors) > 0
+	from, most := s.done, .8*(1-s.done)
+	return s.pass.look(ctx, l, s.info, func(ctx context.Context, share float64) error {
+		s.done = max(s.done, from+most*share)
+		if s.pass.durationS == nil {
+			return s.progress(ctx, 0)
+		}
+		return s.progress(ctx, s.done**s.pass.durationS)
+	})
+}
+
+// save keeps the survey. That it could not be kept is not the question's fault.
+func (s *surveyor) save(ctx context.Context) {
+	if err := s.Surveys.Save(ctx, s.videoID, s.survey); err != nil && ctx.Err() == nil {
+		s.Log.WarnContext(ctx, "what was seen could not be kept", "video_id", s.videoID, "error", err)
+	}
+}
+
+// othersNeedPose reports whether another open question about the video needs joints: then
+// the first pass asks for them, and one pass serves all prompts of a batch.
+func (s *surveyor) othersNeedPose(ctx context.Context) bool {
+	if s.Open == nil {
+		return false
+	}
+	open, err := s.Open.OpenAnalyses(ctx)
+	if err != nil {
+		s.Log.WarnContext(ctx, "what else is asked is not known", "video_id", s.videoID, "error", err)
+	}
+	return slices.ContainsFunc(open, func(a analysis.State) bool { return a.VideoID == s.videoID && query.NeedsPose(a.Query) })
+}
+
+// everyTerm are the terms of a survey: all that the model says it knows, and those of the
+// questions besides.
 func everyTerm(info gpu.Info, asked []string) []string {
 	all := slices.Clone(info.Vocabulary)
 	for _, term := range asked {
@@ -85,67 +214,4 @@ func everyTerm(info gpu.Info, asked []string) []string {
 		}
 	}
 	return all
-}
-
-// turns let one at a time work on something.
-type turns struct {
-	mu sync.Mutex
-	// places hold what is worked on, with how many do or want to.
-	places map[string]*place
-}
-
-type place struct {
-	free  chan struct{}
-	wants int
-}
-
-// turnEvery is how often one who waits for a turn is asked whether it still wants it.
-const turnEvery = time.Second
-
-// take waits for the turn at a name and returns the function that gives it back. waiting is
-// called every second, and its error ends the wait.
-func (t *turns) take(ctx context.Context, name string, waiting func() error) (leave func(), err error) {
-	p := t.join(name)
-	tick := time.NewTicker(turnEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-p.free:
-			return func() { p.free <- struct{}{}; t.part(name) }, nil
-		case <-tick.C:
-			err = waiting()
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
-		if err != nil {
-			t.part(name)
-			return nil, err
-		}
-	}
-}
-
-func (t *turns) join(name string) *place {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.places == nil {
-		t.places = map[string]*place{}
-	}
-	p := t.places[name]
-	if p == nil {
-		p = &place{free: make(chan struct{}, 1)}
-		p.free <- struct{}{}
-		t.places[name] = p
-	}
-	p.wants++
-	return p
-}
-
-func (t *turns) part(name string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if p := t.places[name]; p.wants == 1 {
-		delete(t.places, name)
-	} else {
-		p.wants--
-	}
 }

@@ -19,7 +19,7 @@ const (
 	// maxPlain bounds it as it is read.
 	maxPlain = 512 << 20
 	// form is raised when surveys of another form cannot be read any more.
-	form = 1
+	form = 2
 
 	contentType = "application/octet-stream"
 )

@@ -1,70 +1,109 @@
 package survey
 
 import (
+	"cmp"
 	"slices"
 
 	"vqa/domain/answer"
 )
 
-// Need is what a question needs to know of a video.
-type Need struct {
-	// Weights names the model.
-	Weights string
-	// Terms are the classes that the question is about.
-	Terms []string
-	// IntervalS is the sampling interval in seconds.
-	IntervalS float64
-	// Pose and Colours say whether joints and colours are needed.
-	Pose, Colours bool
-}
-
-// Survey is what a model saw in a whole video.
+// Survey is what a model saw in a video at the instants that were looked at.
 type Survey struct {
-	// Weights names the model.
-	Weights string
-	// Pose and Colours say whether joints and colours were asked for.
-	Pose, Colours bool
+	// Engine is what looked.
+	Engine answer.Engine
+	// StepS is the time between two instants of the pass over the whole video, in seconds; 0
+	// before that pass was made.
+	StepS float64
 	// DecodedS is the length that was decoded, in seconds.
 	DecodedS float64
+	// Looked are the instants that were looked at, Posed those at which joints were asked
+	// for; in seconds and in order. The video may have no picture there.
+	Looked, Posed []float64
 	// Evidence is that of all terms that were asked for.
 	Evidence answer.Evidence
 }
 
-// Covers reports whether the survey holds all that is needed.
-func (s Survey) Covers(n Need) bool {
-	if s.Weights != n.Weights || s.Evidence.IntervalS != n.IntervalS || n.Pose && !s.Pose || n.Colours && !s.Colours {
-		return false
+// Look is what was seen at some instants.
+type Look struct {
+	// At are the instants, in order; those of Frames at least.
+	At []float64
+	// Frames are the pictures that there were.
+	Frames []answer.Frame
+	// Pose says that joints were asked for.
+	Pose bool
+	// Fine says that the frames are for the edges of clips.
+	Fine bool
+}
+
+// Covers reports whether the survey tells what an engine sees of some terms.
+func (s Survey) Covers(engine answer.Engine, terms []string) bool {
+	return s.Engine == engine && !slices.ContainsFunc(terms, func(term string) bool { return !slices.Contains(s.Evidence.Terms, term) })
+}
+
+// Missing are the instants that were not looked at, or not for joints when they are wanted.
+func (s Survey) Missing(at []float64, pose bool) []float64 {
+	known := s.Looked
+	if pose {
+		known = s.Posed
 	}
-	for _, term := range n.Terms {
-		if !slices.Contains(s.Evidence.Terms, term) {
-			return false
+	var missing []float64
+	for _, t := range at {
+		if _, found := slices.BinarySearch(known, t); !found {
+			missing = append(missing, t)
 		}
 	}
-	return true
+	return missing
+}
+
+// Add takes up what was seen; it replaces what was seen at the same instants.
+func (s *Survey) Add(l Look) {
+	at := slices.Clone(l.At)
+	for _, f := range l.Frames {
+		at = append(at, f.At)
+	}
+	s.Looked = union(s.Looked, at)
+	if l.Pose {
+		s.Posed = union(s.Posed, at)
+	}
+	if l.Fine {
+		s.Evidence.Fine = merged(s.Evidence.Fine, l.Frames)
+	} else {
+		s.Evidence.Frames = merged(s.Evidence.Frames, l.Frames)
+	}
+}
+
+func union(a, b []float64) []float64 {
+	all := slices.Concat(a, b)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// merged are the frames of both in order, the new one where both have one.
+func merged(old, seen []answer.Frame) []answer.Frame {
+	all := slices.Concat(seen, old)
+	slices.SortStableFunc(all, func(a, b answer.Frame) int { return cmp.Compare(a.At, b.At) })
+	return slices.CompactFunc(all, func(a, b answer.Frame) bool { return a.At == b.At })
 }
 
 // maxTerms bounds what a survey of an open model gathers.
 const maxTerms = 256
 
-// Or is what is needed together with what a survey by the same model holds.
-func (n Need) Or(s Survey) Need {
-	if s.Weights != n.Weights {
-		return n
-	}
-	n.Pose, n.Colours, n.Terms = n.Pose || s.Pose, n.Colours || s.Colours, slices.Clone(n.Terms)
+// With are some terms together with those that the survey holds.
+func (s Survey) With(terms []string) []string {
+	all := slices.Clone(terms)
 	for _, term := range s.Evidence.Terms {
-		if len(n.Terms) < maxTerms && !slices.Contains(n.Terms, term) {
-			n.Terms = append(n.Terms, term)
+		if len(all) < maxTerms && !slices.Contains(all, term) {
+			all = append(all, term)
 		}
 	}
-	return n
+	return all
 }
 
 // For returns the evidence for some of the survey's terms, as if only they had been asked
 // for.
 func (s Survey) For(terms []string) answer.Evidence {
 	ev := s.Evidence
-	ev.Terms, ev.Known, ev.Frames = terms, make([]bool, len(terms)), make([]answer.Frame, len(s.Evidence.Frames))
+	ev.Terms, ev.Known = terms, make([]bool, len(terms))
 	place := make(map[int]int, len(terms))
 	for i, term := range terms {
 		at := slices.Index(s.Evidence.Terms, term)
@@ -73,14 +112,24 @@ func (s Survey) For(terms []string) answer.Evidence {
 		}
 		place[at], ev.Known[i] = i, s.Evidence.Known[at]
 	}
-	for i, frame := range s.Evidence.Frames {
-		ev.Frames[i].At = frame.At
+	ev.Frames, ev.Fine = only(place, s.Evidence.Frames), only(place, s.Evidence.Fine)
+	return ev
+}
+
+// only keeps the detections of some terms, and gives them their new places.
+func only(place map[int]int, frames []answer.Frame) []answer.Frame {
+	if frames == nil {
+		return nil
+	}
+	kept := make([]answer.Frame, len(frames))
+	for i, frame := range frames {
+		kept[i].At = frame.At
 		for _, d := range frame.Detections {
 			if term, asked := place[d.Term]; asked {
 				d.Term = term
-				ev.Frames[i].Detections = append(ev.Frames[i].Detections, d)
+				kept[i].Detections = append(kept[i].Detections, d)
 			}
 		}
 	}
-	return ev
+	return kept
 }

@@ -26,9 +26,13 @@ func store(t *testing.T) survey.Store {
 	return survey.Store{Objects: o}
 }
 
+// engine is what looked.
+var engine = answer.Engine{Name: "detect", Weights: "w", Digest: "d", Worker: "x/1"}
+
 // drawn is some survey of three terms.
 func drawn(r *rapid.T) survey.Survey {
-	s := survey.Survey{Weights: "w", Pose: rapid.Bool().Draw(r, "pose"), Colours: rapid.Bool().Draw(r, "colours"), DecodedS: 3}
+	s := survey.Survey{Engine: engine, StepS: .5, DecodedS: 3}
+	colours := rapid.Bool().Draw(r, "colours")
 	s.Evidence = answer.Evidence{
 		Terms: []string{"dog", "cat", "person"}, Known: []bool{true, false, true}, Colors: []string{"red", "blue"}, IntervalS: 0.5, DurationS: 3,
 	}
@@ -40,12 +44,14 @@ func drawn(r *rapid.T) survey.Survey {
 				Term: rapid.IntRange(0, 2).Draw(r, "term"), Score: unit.Draw(r, "score"),
 				Box: answer.Box{X1: unit.Draw(r, "x"), Y2: unit.Draw(r, "y")},
 			}
-			if s.Colours {
+			if colours {
 				d.Colors = []float64{unit.Draw(r, "red"), 1}
 			}
 			f.Detections = append(f.Detections, d)
 		}
-		s.Evidence.Frames = append(s.Evidence.Frames, f)
+		s.Add(survey.Look{Frames: []answer.Frame{f}, Pose: i%2 == 0})
+		f.At += .125
+		s.Add(survey.Look{At: []float64{f.At, f.At + .125}, Frames: []answer.Frame{f}, Fine: true})
 	}
 	return s
 }
@@ -71,6 +77,7 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 		part := s.For([]string{"person", "dog"})
 		require.Equal(r, []bool{true, true}, part.Known)
 		require.Len(r, part.Frames, len(s.Evidence.Frames))
+		require.Len(r, part.Fine, len(s.Evidence.Fine))
 		names := func(ev answer.Evidence, f answer.Frame) []string {
 			var all []string
 			for _, d := range f.Detections {
@@ -82,36 +89,65 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 		}
 		for i := range part.Frames {
 			require.Equal(r, names(s.Evidence, s.Evidence.Frames[i]), names(part, part.Frames[i]))
+			require.Equal(r, names(s.Evidence, s.Evidence.Fine[i]), names(part, part.Fine[i]))
 		}
 	})
 }
 
 func TestCovers(t *testing.T) {
 	t.Parallel()
-	s := survey.Survey{Weights: "w", Colours: true, Evidence: answer.Evidence{Terms: []string{"dog", "cat"}, IntervalS: 0.5}}
+	s := survey.Survey{Engine: engine, Evidence: answer.Evidence{Terms: []string{"dog", "cat"}}}
+	newer, other := engine, engine
+	newer.Worker, other.Digest = "x/2", "e"
 	for name, tt := range map[string]struct {
-		need survey.Need
-		want bool
+		engine answer.Engine
+		terms  []string
+		want   bool
 	}{
-		"the same":           {survey.Need{Weights: "w", Terms: []string{"cat", "dog"}, IntervalS: 0.5, Colours: true}, true},
-		"less":               {survey.Need{Weights: "w", Terms: []string{"dog"}, IntervalS: 0.5}, true},
-		"another model":      {survey.Need{Weights: "v", Terms: []string{"dog"}, IntervalS: 0.5}, false},
-		"another term":       {survey.Need{Weights: "w", Terms: []string{"dog", "cow"}, IntervalS: 0.5}, false},
-		"joints":             {survey.Need{Weights: "w", Terms: []string{"dog"}, IntervalS: 0.5, Pose: true}, false},
-		"a closer look":      {survey.Need{Weights: "w", Terms: []string{"dog"}, IntervalS: 0.25}, false},
-		"nothing of a model": {survey.Need{IntervalS: 0.5}, false},
+		"the same":                  {engine, []string{"cat", "dog"}, true},
+		"less":                      {engine, []string{"dog"}, true},
+		"another term":              {engine, []string{"dog", "cow"}, false},
+		"other weights":             {other, []string{"dog"}, false},
+		"another version of worker": {newer, []string{"dog"}, false},
 	} {
-		require.Equal(t, tt.want, s.Covers(tt.need), name)
+		require.Equal(t, tt.want, s.Covers(tt.engine, tt.terms), name)
 	}
+	require.Equal(t, []string{"cow", "dog", "cat"}, s.With([]string{"cow", "dog"}), "what is known stays known")
 }
 
-func TestWhatIsKnownStaysKnown(t *testing.T) {
+// TestTheOrderOfLooksDoesNotShow: a survey is the set of what was looked at.
+func TestTheOrderOfLooksDoesNotShow(t *testing.T) {
 	t.Parallel()
-	s := survey.Survey{Weights: "w", Colours: true, Evidence: answer.Evidence{Terms: []string{"dog", "cat"}, IntervalS: 0.5}}
-	n := survey.Need{Weights: "w", Terms: []string{"cow", "dog"}, IntervalS: 0.5, Pose: true}
-	require.Equal(t, survey.Need{Weights: "w", Terms: []string{"cow", "dog", "cat"}, IntervalS: 0.5, Pose: true, Colours: true}, n.Or(s))
-	n.Weights = "v"
-	require.Equal(t, n, n.Or(s), "another model knows nothing of it")
+	frame := func(at float64) answer.Frame {
+		return answer.Frame{At: at, Detections: []answer.Detection{{Score: at / 10}}}
+	}
+	looks := []survey.Look{
+		{Frames: []answer.Frame{frame(0), frame(2), frame(4)}},
+		{At: []float64{2.5, 3}, Frames: []answer.Frame{frame(2.5), frame(3)}},
+		{At: []float64{3.5, 4.5}, Frames: []answer.Frame{frame(3.5)}, Pose: true},
+		{At: []float64{2.125, 2.25}, Frames: []answer.Frame{frame(2.125), frame(2.25)}, Fine: true},
+	}
+	var want survey.Survey
+	for _, l := range looks {
+		want.Add(l)
+	}
+	require.Equal(t, []float64{0, 2, 2.125, 2.25, 2.5, 3, 3.5, 4, 4.5}, want.Looked)
+	require.Equal(t, []float64{3.5, 4.5}, want.Posed)
+	rapid.Check(t, func(r *rapid.T) {
+		var got survey.Survey
+		for _, l := range rapid.Permutation(looks).Draw(r, "order") {
+			got.Add(l)
+		}
+		require.Empty(r, cmp.Diff(want, got))
+	})
+	require.Equal(t, []float64{1, 5}, want.Missing([]float64{1, 2, 4.5, 5}, false), "there was no picture at 4.5: that is known")
+	require.Equal(t, []float64{2, 4}, want.Missing([]float64{2, 3.5, 4}, true))
+
+	joints := frame(2)
+	joints.Detections[0].Keypoints = make([]answer.Keypoint, 17)
+	want.Add(survey.Look{At: []float64{2}, Frames: []answer.Frame{joints}, Pose: true})
+	require.Equal(t, joints, want.Evidence.Frames[1], "the newer look stands")
+	require.Len(t, want.Evidence.Frames, 6)
 }
 
 func TestWhatCannotBeReadIsNone(t *testing.T) {

@@ -1,0 +1,197 @@
+package jobs
+
+import (
+	"math"
+	"slices"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+	"vqa/gpu/frames"
+	"vqa/handlers/media/survey"
+)
+
+// The steps at which a video is looked at, in seconds. Each is a multiple of the next, so
+// that instants of one are instants of all.
+const (
+	coarseStepS = 2
+	baseStepS   = 0.5
+	fineStepS   = 0.125
+)
+
+// longS is the length from which on a video is looked at coarsely first.
+const longS = 600
+
+// seekS is how far apart two instants must be for ffmpeg to be started anew: a start and the
+// decoding from the key picture on cost about as much as decoding that long.
+const seekS = 5
+
+// wholeStep is the step of the pass over all of a video.
+func wholeStep(durationS *float64) float64 {
+	if durationS != nil && *durationS > longS {
+		return coarseStepS
+	}
+	return baseStepS
+}
+
+// suspects are the instants of the base grid around each sample of a coarse pass that shows
+// something at the hint or above: what shows in none of two neighbouring samples is taken
+// to be absent between them.
+func suspects(seen []answer.Frame, stepS float64, rules answer.Calibration, endS float64) []float64 {
+	var at []float64
+	for _, f := range onGrid(seen, stepS) {
+		if !shows(f, hintOf(rules)) {
+			continue
+		}
+		for t := max(0, f.At-stepS+baseStepS); t < min(f.At+stepS, endS); t += baseStepS {
+			if n := len(at); n == 0 || t > at[n-1] {
+				at = append(at, t)
+			}
+		}
+	}
+	return at
+}
+
+func shows(f answer.Frame, score float64) bool {
+	return slices.ContainsFunc(f.Detections, func(d answer.Detection) bool { return d.Score >= score })
+}
+
+// showing are the instants of the frames that show something at a score.
+func showing(frames []answer.Frame, score float64) []float64 {
+	var at []float64
+	for _, f := range frames {
+		if shows(f, score) {
+			at = append(at, f.At)
+		}
+	}
+	return at
+}
+
+// between are the fine instants that tell the edges of clips. What they may cost is a
+// quarter of the base samples and 24.
+func between(ev answer.Evidence, rules answer.Calibration) []float64 {
+	const each = baseStepS/fineStepS - 1
+	var at []float64
+	for _, e := range answer.Edges(ev, rules, (len(ev.Frames)/4+24)/each) {
+		for t := e.AfterS + fineStepS; t < e.BeforeS; t += fineStepS {
+			at = append(at, t)
+		}
+	}
+	return at
+}
+
+// evidence is what a survey tells a question: what the looks for it alone would have told,
+// so that it has one answer whatever was asked before.
+func (p *pass) evidence(s survey.Survey, rules answer.Calibration) answer.Evidence {
+	if p.everything {
+		return overview(s)
+	}
+	ev := s.For(p.classes)
+	if s.StepS == baseStepS {
+		return ev
+	}
+	own := s.For(p.own)
+	wanted := suspects(own.Frames, s.StepS, rules, s.DecodedS)
+	for _, f := range onGrid(ev.Frames, s.StepS) {
+		wanted = append(wanted, f.At)
+	}
+	ev.Frames, own.Frames = within(ev.Frames, wanted), within(own.Frames, wanted)
+	ev.Fine = within(ev.Fine, between(own, rules))
+	return ev
+}
+
+// edges are the fine instants: of a video that was looked at throughout those for all
+// terms, so that no later question needs others; else those for the question.
+func (p *pass) edges(s survey.Survey, rules answer.Calibration) []float64 {
+	if s.StepS == baseStepS {
+		return between(s.Evidence, rules)
+	}
+	own := s.For(p.own)
+	own.Frames = within(own.Frames, instants(p.evidence(s, rules).Frames))
+	return between(own, rules)
+}
+
+// people are the instants at which the frames of a question show what it is about.
+func (p *pass) people(s survey.Survey, frames []answer.Frame, rules answer.Calibration) []float64 {
+	own := s.For(p.own)
+	shown := append(showing(own.Frames, rules.Keep), showing(own.Fine, rules.Keep)...)
+	return instants(within(frames, shown))
+}
+
+// classesFor are the classes of the question's own terms, and all that it is answered with.
+func classesFor(q query.Query, v query.Vocabulary) (own, all []string) {
+	for _, term := range q.SearchTerms {
+		classes, ok := v.Lookup(term)
+		if !ok {
+			classes = []string{term}
+		}
+		own = append(own, classes...)
+	}
+	return own, v.Classes(q)
+}
+
+// overview is what the pass over the whole video told of all terms.
+func overview(s survey.Survey) answer.Evidence {
+	ev := s.Evidence
+	if s.StepS > baseStepS {
+		ev.Frames, ev.Fine, ev.IntervalS = onGrid(ev.Frames, s.StepS), nil, s.StepS
+	}
+	return ev
+}
+
+// hintOf is the score from which on a closer look pays. On real clips, and with samples 2 s
+// apart, nothing that counts was missed at half of Keep, and of a class that is not there an
+// eighth of the video was looked at closely.
+func hintOf(rules answer.Calibration) float64 { return rules.Keep / 2 }
+
+func instants(frames []answer.Frame) []float64 {
+	at := make([]float64, len(frames))
+	for i, f := range frames {
+		at[i] = f.At
+	}
+	return at
+}
+
+// onGrid are the frames at the steps of a grid.
+func onGrid(frames []answer.Frame, stepS float64) []answer.Frame {
+	var on []answer.Frame
+	for _, f := range frames {
+		if math.Mod(f.At, stepS) == 0 {
+			on = append(on, f)
+		}
+	}
+	return on
+}
+
+// within are the frames at some instants, which need no order.
+func within(frames []answer.Frame, at []float64) []answer.Frame {
+	slices.Sort(at)
+	var kept []answer.Frame
+	for _, f := range frames {
+		if _, wanted := slices.BinarySearch(at, f.At); wanted {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
+
+// samples are the runs of ffmpeg that yield the instants of a look.
+func (l look) samples() []frames.Options {
+	if l.at == nil {
+		return []frames.Options{{FPS: 1 / l.stepS, Coarse: l.stepS > baseStepS}}
+	}
+	var runs []frames.Options
+	last := -2.0 * seekS
+	for _, t := range l.at {
+		if n := len(runs); t-last > seekS || len(runs[n-1].Within) == frames.MaxSpans {
+			runs = append(runs, frames.Options{FPS: 1 / l.stepS})
+		}
+		run := &runs[len(runs)-1]
+		if n := len(run.Within); n > 0 && t-last <= l.stepS {
+			run.Within[n-1].To = t
+		} else {
+			run.Within = append(run.Within, frames.Span{From: t, To: t})
+		}
+		last = t
+	}
+	return runs
+}

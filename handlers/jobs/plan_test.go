@@ -1,0 +1,245 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/jpeg"
+	"log/slog"
+	"net/http"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/gpu"
+	"vqa/handlers/media/objects"
+	"vqa/handlers/media/survey"
+)
+
+// watchman is an engine that sees a person and a stop sign in bright pictures, and nothing
+// in dark ones.
+type watchman struct {
+	mu sync.Mutex
+	// looked and posed count pictures, those with joints apart.
+	looked, posed int
+}
+
+// Ready implements gpu.Engine.
+func (*watchman) Ready(context.Context) error { return nil }
+
+// Info implements gpu.Engine.
+func (*watchman) Info(context.Context) (gpu.Info, error) {
+	return gpu.Info{Name: "watchman", Weights: "fixture", Vocabulary: query.COCO().Names(), Concurrency: 2}, nil
+}
+
+// Detect implements gpu.Engine.
+func (w *watchman) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: slices.Repeat([]bool{true}, len(req.Terms))}
+	for i, picture := range req.Frames {
+		img, err := jpeg.Decode(bytes.NewReader(picture))
+		if err != nil {
+			return gpu.Response{}, &gpu.InferenceError{Err: err}
+		}
+		w.looked++
+		if req.WantPose {
+			w.posed++
+		}
+		if bright, _, _, _ := img.At(8, 8).RGBA(); bright < 1<<15 {
+			continue
+		}
+		for term, name := range req.Terms {
+			d := answer.Detection{Term: term, Score: .9, Box: answer.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}}
+			switch name {
+			case "person":
+				if req.WantPose {
+					d.Keypoints = make([]answer.Keypoint, 17)
+				}
+			case "stop sign":
+				d.Box = answer.Box{X1: .6, Y1: .1, X2: .8, Y2: .4}
+			default:
+				continue
+			}
+			resp.Frames[i] = append(resp.Frames[i], d)
+		}
+	}
+	return resp, nil
+}
+
+// watch is a video that is bright for some time, and what looks at it.
+type watch struct {
+	*Analyzer
+	engine    *watchman
+	source    string
+	durationS float64
+	// progress is what was reported, in seconds.
+	progress []float64
+}
+
+// newWatch renders a video of 8 pictures a second.
+func newWatch(t *testing.T, durationS, from, to float64) *watch {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "clip.mp4")
+	picture := fmt.Sprintf("color=black:s=16x16:r=8:d=%v,drawbox=color=white:t=fill:enable='gte(t,%v)*lt(t,%v)'", durationS, from, to)
+	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", picture, "-g", "40", path).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	store, err := objects.Open(t.Context(), objects.Options{
+		Dir: t.TempDir(), PublicURL: "http://service.example", SigningKey: make([]byte, 32), Now: time.Now,
+		WriteError: func(http.ResponseWriter, *http.Request, error) {}, Log: slog.New(slog.DiscardHandler),
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	engine := &watchman{}
+	return &watch{engine: engine, source: path, durationS: durationS, Analyzer: &Analyzer{
+		Surveys: survey.Store{Objects: store}, Engine: engine, Log: slog.New(slog.DiscardHandler),
+		Calibrations: answer.Calibrations{"fixture": answer.CPU()},
+	}}
+}
+
+// ask returns what is seen for a question and how many pictures were looked at for it, and
+// how many of them for joints.
+func (w *watch) ask(t *testing.T, prompt string) (s sighting, looked, posed int) {
+	t.Helper()
+	q := query.Compile(prompt)
+	return w.see(t, &pass{query: q, pose: query.NeedsPose(q)})
+}
+
+func (w *watch) see(t *testing.T, p *pass) (s sighting, looked, posed int) {
+	t.Helper()
+	looked, posed = w.engine.looked, w.engine.posed
+	p.engine, p.source, p.durationS, p.patience = w.engine, w.source, &w.durationS, time.Minute
+	w.progress = nil
+	s, err := w.survey(t.Context(), video.State{ID: "vid_1"}, p, func(_ context.Context, atS float64) error {
+		w.progress = append(w.progress, atS)
+		return nil
+	})
+	require.NoError(t, err)
+	require.True(t, slices.IsSorted(w.progress), "progress never falls: %v", w.progress)
+	require.True(t, len(w.progress) == 0 || w.progress[len(w.progress)-1] <= w.durationS)
+	return s, w.engine.looked - looked, w.engine.posed - posed
+}
+
+func clipOf(t *testing.T, s sighting, prompt string) (startS, endS float64) {
+	t.Helper()
+	r := answer.Decide(query.Compile(prompt), s.Evidence, s.rules)
+	require.Equal(t, answer.Yes, r.Answer)
+	require.Len(t, r.Clips, 1)
+	return r.Clips[0].StartS, r.Clips[0].EndS
+}
+
+// TestEdgesAreLookedAtClosely: 12 samples, and 3 pictures at each of two edges.
+func TestEdgesAreLookedAtClosely(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t, 6, 1.75, 4.375)
+	first, looked, posed := w.ask(t, "Is there a stop sign?")
+	require.Equal(t, 12+6, looked)
+	require.Zero(t, posed)
+	start, end := clipOf(t, first, "Is there a stop sign?")
+	require.InDelta(t, 1.75, start, .0635)
+	require.InDelta(t, 4.375, end, .0635)
+
+	again, looked, _ := w.ask(t, "Is there a stop sign?")
+	require.Zero(t, looked)
+	require.Empty(t, cmp.Diff(first.Evidence, again.Evidence), "the same question has the same evidence")
+	other, looked, _ := w.ask(t, "Is there a person?")
+	require.Zero(t, looked, "the edges of all that was seen are known")
+	start, end = clipOf(t, other, "Is there a person?")
+	require.InDelta(t, 1.75, start, .0635)
+	require.InDelta(t, 4.375, end, .0635)
+}
+
+// TestJointsAreLookedForWhereSomebodyIs: a later question looks at pictures of people again.
+func TestJointsAreLookedForWhereSomebodyIs(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t, 6, 1.75, 4.375)
+	_, _, _ = w.ask(t, "Is there a person?")
+	later, looked, posed := w.ask(t, "Is a person sitting?")
+	require.Equal(t, 5+4, posed, "5 samples are bright, and 2 fine pictures at each edge")
+	require.Equal(t, posed, looked)
+	_, looked, _ = w.ask(t, "Is a person standing?")
+	require.Zero(t, looked)
+
+	fresh := newWatch(t, 6, 1.75, 4.375)
+	first, looked, posed := fresh.ask(t, "Is a person sitting?")
+	require.Equal(t, 12+6, looked, "one pass serves both")
+	require.Equal(t, looked, posed)
+	require.Empty(t, cmp.Diff(first.Evidence, later.Evidence), "whatever was asked before")
+}
+
+// asked is a list of open questions about one video.
+type asked []string
+
+// OpenAnalyses implements OpenQuestions.
+func (a asked) OpenAnalyses(context.Context) ([]analysis.State, error) {
+	var open []analysis.State
+	for _, prompt := range a {
+		open = append(open, analysis.State{VideoID: "vid_1", Query: query.Compile(prompt)})
+	}
+	return open, nil
+}
+
+// TestOnePassServesABatch: the first question asks for what the others need.
+func TestOnePassServesABatch(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t, 6, 1.75, 4.375)
+	w.Open = asked{"Is there a stop sign?", "Is a person sitting?"}
+	_, looked, posed := w.ask(t, "Is there a stop sign?")
+	require.Equal(t, 12+6, looked)
+	require.Equal(t, looked, posed)
+	_, looked, _ = w.ask(t, "Is a person sitting?")
+	require.Zero(t, looked)
+}
+
+// TestLongVideosAreLookedAtCoarselyFirst: a picture every 2 s, and closely around the one
+// that shows what is asked for.
+func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t, 610, 300.25, 303.625)
+	first, looked, _ := w.ask(t, "Is there a stop sign?")
+	require.Equal(t, 305+6+6, looked, "the samples, those of 300.5 to 303.5 s, and two edges")
+	start, end := clipOf(t, first, "Is there a stop sign?")
+	require.InDelta(t, 300.25, start, .0635)
+	require.InDelta(t, 303.625, end, .0635)
+
+	absent, looked, _ := w.ask(t, "Is there a dog?")
+	require.Zero(t, looked)
+	require.Len(t, absent.Frames, 305)
+	require.Equal(t, answer.No, answer.Decide(query.Compile("Is there a dog?"), absent.Evidence, absent.rules).Answer)
+	again, looked, _ := w.ask(t, "Is there a stop sign?")
+	require.Zero(t, looked)
+	require.Empty(t, cmp.Diff(first.Evidence, again.Evidence))
+
+	_, looked, posed := w.ask(t, "Is a person sitting?")
+	require.Equal(t, 7+2, posed, "the pictures with somebody")
+	require.Equal(t, posed, looked)
+	all, looked, _ := w.see(t, &pass{everything: true})
+	require.Zero(t, looked)
+	require.Len(t, all.Frames, 305)
+	require.InDelta(t, 2, all.IntervalS, 0)
+}
+
+func TestSamples(t *testing.T) {
+	t.Parallel()
+	runs := look{stepS: baseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.samples()
+	require.Len(t, runs, 2, "6 s are decoded again from a key picture")
+	require.Len(t, runs[0].Within, 2)
+	require.InDelta(t, 7, runs[0].Within[1].To, 0)
+	var many []float64
+	for i := range 600 {
+		many = append(many, float64(i))
+	}
+	require.Len(t, look{stepS: fineStepS, at: many}.samples(), 3, "a command holds 256 parts")
+	require.True(t, look{stepS: coarseStepS}.samples()[0].Coarse)
+	require.False(t, look{stepS: baseStepS}.samples()[0].Coarse)
+}
