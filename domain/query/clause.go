@@ -1,19 +1,25 @@
 package query
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up determine_the_number_of determine_how_many report_how_many estimate_how_many count_the_number_of count_number_of count_the_total_number_of count_all_of count_all count what_is_the_number_of
 	what_is_the_total_number_of what_is_the_count_of the_number_of number_of total_number_of the_total_number_of
 	the_count_of count_of what_number_of give_me_the_number_of give_me_the_count_of give_me_a_count_of give_the_number_of
 	report_the_number_of provide_the_number_of state_the_number_of the_amount_of the_quantity_of amount_of quantity_of
-	find_the_number_of calculate_the_number_of estimate_the_number_of what_is_the_quantity_of what_is_the_amount_of what_are_the_number_of`)
+	find_the_number_of calculate_the_number_of estimate_the_number_of what_is_the_quantity_of what_is_the_amount_of what_are_the_number_of
+	what_is_the_maximum_number_of the_maximum_number_of maximum_number_of what_is_the_max_number_of the_max_number_of max_number_of
+	what_is_the_largest_number_of the_largest_number_of what_is_the_highest_number_of the_highest_number_of`)
 
 var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_moment what_time at_which_time
 	at_which_point at_which_moment during_which_time find_the_moment find_the_moments find_the_moment_when
 	find_the_moments_when find_the_part_where find_the_parts_where find_the_segments_where find_the_segment_where
 	show_me_the_moment_when show_me_when show_me_the_part_where show_me_the_parts_where show_the_moments_when
 	show_me_the_moments_when find_all_moments_when find_all_moments_where find_when find_the_moments_where
-	find_the_times_when find_every_moment_when find_the_moments_with point_out_when tell_me_the_time_when give_me_the_timestamps_of give_me_the_timestamps_when give_me_the_timestamps_where list_the_timestamps_of list_the_times_when list_all_times_when list_the_moments_when show_me_all_moments_when show_me_every_moment_when timestamps_of timestamps_where timestamps_when identify_when identify_the_moment_when locate_the_moment_when at_what_second at_which_second at_what_minute in_what_part around_what_time how_far_into_the_video how_far_in mark_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
+	find_the_times_when find_every_moment_when find_every_moment find_all_moments find_every_clip_with find_all_clips_with find_the_clips_with
+	show_me_the_clips_with show_me_all_the_clips_with show_me_all_clips_with show_me_every_clip_with show_me_the_moments_with show_me_all_the_moments_when show_me_all_the_parts_where find_the_moments_with point_out_when tell_me_the_time_when give_me_the_timestamps_of give_me_the_timestamps_when give_me_the_timestamps_where list_the_timestamps_of list_the_times_when list_all_times_when list_the_moments_when show_me_all_moments_when show_me_every_moment_when timestamps_of timestamps_where timestamps_when identify_when identify_the_moment_when locate_the_moment_when at_what_second at_which_second at_what_minute in_what_part around_what_time how_far_into_the_video how_far_in mark_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
 
 var openLeads = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
 	translate compare write name identify tell caption`)
@@ -219,12 +225,22 @@ func (p *parser) auxiliary(ts words) bool {
 	}
 	first := len(p.subjects)
 	j, ok := p.nouns(ts, i, helper)
-	if act := opening[ts.at(j)]; ok && helper && act != "" && j+1 == len(ts) {
+	if act := opening[ts.at(j)]; ok && helper && act != "" {
 		// "Does the door open" asks for a movement, "is the door open" for a state.
-		p.condition(len(p.subjects)-1, KindAction, act, false)
-		return true
+		ts = slices.Clone(ts)
+		ts[j].w = act
+	}
+	if ok && !helper && j == len(ts) && slices.ContainsFunc(p.subjects[first:], swallows) {
+		return false
 	}
 	return ok && p.predicate(ts, j, first)
+}
+
+// swallows reports whether a term ends in a word that may as well say how something is:
+// "is the dog hungry" asks for no "dog hungry".
+func swallows(s Subject) bool {
+	i := strings.LastIndexByte(s.Term, ' ')
+	return i > 0 && knownNouns[s.Term[:i]] && !knownNouns[s.Term] && !knownNouns[s.Term[i+1:]]
 }
 
 var opening = map[string]string{"open": "opening", "close": "closing", "shut": "closing"}

@@ -1,6 +1,9 @@
 package query
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // unwrap drops politeness at both ends: "Hi, can you please tell me if … , thanks".
 func unwrap(ts words) words {
@@ -13,7 +16,7 @@ func unwrap(ts words) words {
 		if n == 0 {
 			break
 		}
-		if guarded[ts[:n].text()] && !joints[ts.at(n)] {
+		if guarded[ts[:n].text()] && n < len(ts) && !joints[ts.at(n)] {
 			break
 		}
 		if ts.at(0) == "that" && n == 1 && auxiliaries[ts.at(1)] {
@@ -26,15 +29,48 @@ func unwrap(ts words) words {
 		if last != "please" && last != "," && last != "thanks" && last != "right" {
 			break
 		}
-		if last == "right" && ts.at(len(ts)-2) != "," {
+		if stated := ts.at(0) == "there" && auxiliaries[ts.at(1)]; last == "right" && ts.at(len(ts)-2) != "," &&
+			!(stated && !determiners[ts.at(len(ts)-2)] && ts.at(len(ts)-2) != "on") {
 			break
 		}
 		ts = ts[:len(ts)-1]
 	}
-	if len(ts) > 2 && ts.at(len(ts)-2) == "thank" && ts.at(len(ts)-1) == "you" {
-		return unwrap(ts[:len(ts)-2])
+	if n := thanksAt(ts); n < len(ts) {
+		return unwrap(ts[:n])
 	}
 	return ts
+}
+
+// thanksAt is where the thanks at the end begin: "thank you so much". It is len(ts) when
+// there are none, or nothing else.
+func thanksAt(ts words) int {
+	i := len(ts)
+	for i > 1 && gratitude[ts.at(i-1)] {
+		i--
+		if w := ts.at(i); w == "thanks" || w == "thank" || w == "cheers" {
+			return i
+		}
+	}
+	return len(ts)
+}
+
+var gratitude = set("thanks thank cheers you very so much a lot in advance again kindly for your help")
+
+// placeFirst puts a place at the front of a question behind it: "on the left, is there a
+// dog".
+func placeFirst(ts words) words {
+	_, n := placeAt(ts, 0)
+	if n == 0 {
+		return ts
+	}
+	rest := ts[n:]
+	if rest.at(0) == "," {
+		rest = rest[1:]
+	}
+	if !auxiliaries[rest.at(0)] && countLeads.match(rest, 0) == 0 {
+		return ts
+	}
+	return append(slices.Clone(rest), ts[:n]...)
 }
 
 // untag drops a question at the end that only asks for assent: ", isn't there".
@@ -80,6 +116,16 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
+		if stillThere(ts, i, out) {
+			i++
+			continue
+		}
+		if owner, n := handOf(ts, i); n > 0 {
+			// "is a person's hand raised" asks whether there is one "with a hand raised".
+			out = append(out, token{w: owner}, token{w: "with"})
+			i += n
+			continue
+		}
 		// A comma behind "is there" only pauses.
 		if before := out.at(len(out) - 1); ts.at(i) == "," && (before == "there" || auxiliaries[before] || before == ",") {
 			i++
@@ -97,6 +143,29 @@ func clean(ts words) words {
 		out = out[:len(out)-1]
 	}
 	return out
+}
+
+// stillThere reports whether the word at i is the "still" of "is there still a dog", which
+// says nothing about how the dog is; "is the dog still" does.
+func stillThere(ts words, i int, before words) bool {
+	last := before.at(len(before) - 1)
+	return ts.at(i) == "still" && i+1 < len(ts) && ts.at(i+1) != "," && conjunctions[ts.at(i+1)] == "" &&
+		(last == "there" || auxiliaries[last] || determiners[ts.at(i+1)] || mediaPrepositions[ts.at(i+1)])
+}
+
+// handOf reads whose hand the words at i say is held in some way: "person's hand raised",
+// or "anyone is hand raised", as contractions have left it. n is 0 when they do not.
+func handOf(ts words, i int) (owner string, n int) {
+	owner, n = strings.TrimSuffix(ts.at(i), "'s"), 1
+	if owner == ts.at(i) && persons[owner] && ts.at(i+1) == "is" {
+		n = 2
+	} else if owner == ts.at(i) || !knownNouns[owner] {
+		return "", 0
+	}
+	if i+n+2 > len(ts) || poses[ts[i+n:i+n+2].text()] == "" {
+		return "", 0
+	}
+	return owner, n
 }
 
 // rewrites are phrases that a shorter one says as well.

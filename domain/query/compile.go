@@ -164,7 +164,7 @@ func (p *parser) read(prompt string) bool {
 	}
 	ts, windows := cutWindows(ts)
 	ts = unwrap(ts)
-	if !p.clause(clean(ts)) || len(p.subjects) == 0 {
+	if !p.clause(placeFirst(clean(ts))) || len(p.subjects) == 0 {
 		return false
 	}
 	if !p.exists && len(p.conditions) == 0 && len(p.obstacles) > 0 && !p.counting && !p.timed {

@@ -29,7 +29,7 @@ var limits = table(`
 
 // vague quantities stand for a smallest number.
 var vague = map[string]int{
-	"several": 3, "multiple": 2, "a couple of": 2, "a couple": 2, "a pair of": 2, "a few": 3, "numerous": 3,
+	"several": 3, "multiple": 2, "a couple of": 2, "a couple": 2, "a pair of": 2, "a few": 3, "numerous": 3, "a group of": 3,
 	"more than a": 2, "plural": 2,
 }
 
@@ -87,15 +87,15 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	i_want_you_to i_need_you_to i_would_like_you_to i_am_curious i_would_love_to_know i_am_trying_to_find_out
 	tell_me telling_me tell let_me_know do_you_know do_you_think check determine verify confirm find_out figure_out
 	answer_yes_or_no answer_with_yes_or_no yes_or_no answer say see look analyze_the_video_and analyze_this_video_and watch_the_video_and look_at_the_video_and
-	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say can_it_be
+	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say can_it_be could_it_be
 	question my_question_is quick_question the_question_is i_have_a_question detect
 	in_this_video in_the_video in_this_clip in_the_clip in_the_footage in_this_footage at_any_point at_any_time
 	in_this_scene in_the_scene in_that_video by_any_chance if whether that , kindly hey_there dear_assistant dear_sir good_morning
-	good_afternoon hello_there hi_there be_so_kind_as_to do_me_a_favor_and help_me i_think i_believe i_suppose we_want_to_know confirm_the_presence_of detect_the_presence_of check_the_presence_of
+	good_afternoon good_day good_evening hello_there hi_there be_so_kind_as_to do_me_a_favor_and help_me i_think i_believe i_suppose we_want_to_know confirm_the_presence_of detect_the_presence_of check_the_presence_of
 	check_for_the_presence_of verify_the_presence_of i_just_want_to_know i_just_wanted_to_know
 	i_wanted_to_know i_was_wondering i_am_asking we_need_to_know we_would_like_to_know i_am_interested_in_knowing
 	would_it_be_possible_to is_it_possible_to are_you_able_to can_you_please could_you_please
-	would_you_be_able_to would_you_kindly mind_telling_me do_you_mind_telling_me would_you_mind_telling_me
+	would_you_be_able_to would_you_kindly mind_telling_me do_you_mind_telling_me would_you_mind_telling_me would_you_mind_checking do_you_mind_checking
 	from_the_video based_on_the_video according_to_the_video looking_at_the_video from_what_you_see as_far_as_you_can_see
 	judging_from_the_video for_this_video in_your_opinion true_or_false is_it_so
 	i_would_like_to_ask can_i_ask may_i_ask let_me_ask anyway also listen look_and_see have_a_look_and_see
@@ -106,10 +106,11 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no
 	true_or_false look_at_the_video look_at_this_video watch_the_video watch_this_video watch_the_video_carefully
 	look_carefully look_closely here_is_a_video here_is_the_video here_is_my_video i_uploaded_a_video i_have_a_question
-	i_have_a_question_about_this_video i_have_a_question_about_the_video quick_question just_curious i_am_just_curious
+	i_have_a_question_about_this_video i_have_a_question_about_the_video quick_question quick_one i_have_a_quick_one i_have_a_quick_question just_curious i_am_just_curious
 	take_a_look analyze_this_video analyze_the_video analyse_this_video analyse_the_video check_the_video hello hi hey
-	good_morning good_afternoon hello_there hi_there answer_yes_or_no answer_with_yes_or_no please_answer_yes_or_no
+	good_morning good_afternoon good_day good_evening hello_there hi_there answer_yes_or_no answer_with_yes_or_no please_answer_yes_or_no
 	just_answer_yes_or_no answer_with_a_number just_give_me_a_number just_the_number reply_with_yes_or_no
+	this_is_urgent it_is_urgent answer_only_with_yes_or_no answer_only_yes_or_no only_answer_yes_or_no just_say_yes_or_no
 	i_need_to_know let_me_know please_let_me_know yes_or_no_please`)
 
 // guarded wrappers are part of the question unless a joint follows: "see if", but
@@ -119,6 +120,9 @@ var guarded = set("see check detect look verify confirm determine say find_out t
 var joints = set("if whether that there how")
 
 var actionForms = table(`
+	tripping: trip trips tripped
+	slipping: slip slips slipped
+	disappearing: disappear disappears disappeared vanish vanishes vanished vanishing
 	running: run runs ran jog jogs jogging jogged sprint sprints sprinting sprinted
 	walking: walk walks walked stroll strolls strolling strolled
 	jumping: jump jumps jumped leap leaps leaping hop hops hopping
@@ -239,7 +243,7 @@ var states = table(`
 	locked: locked
 	unlocked: unlocked
 	parked: parked
-	still: still stationary motionless unmoving
+	still: still stopped halted stationary motionless unmoving
 	asleep: asleep
 	awake: awake
 	burning: burning on_fire

@@ -234,7 +234,9 @@ func (p *parser) particle(ts words, i int) bool {
 	if last < 0 || p.conditions[last].Kind != KindAction || i < len(ts) {
 		return false
 	}
-	p.conditions[last].Value += " " + ts.at(i-1)
+	if by := ts.at(i-1) == "by" && bodily[p.conditions[last].Value]; !by {
+		p.conditions[last].Value += " " + ts.at(i-1)
+	}
 	return true
 }
 
@@ -264,16 +266,19 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 		p.object(ts[i+1 : end])
 	}
 	value := actionOf(verb, ts[i+1:end])
-	if w := ts.at(end); w == "to" || w == "toward" || w == "towards" {
+	if way := ways[ts.at(end)]; way != "" {
 		if side, n := sideAt(ts, end+1); n > 0 && ts.at(end+1+n) != "of" {
 			// "walking to the left" is a direction, not a place.
-			value += " toward " + side
+			value += " " + way + " " + side
 			end += 1 + n
 		}
 	}
 	p.condition(s, KindAction, clip(value), negate)
 	return end, true
 }
+
+// ways are the prepositions of a direction.
+var ways = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
 
 // object notes a thing named inside a condition, so that it is searched for too.
 func (p *parser) object(ts words) {

@@ -81,7 +81,7 @@ var contractions = map[string]string{
 	"didnt": "did n't", "cant": "can n't", "cannot": "can not", "theres": "there is", "whats": "what is",
 	"whos": "who is", "noone": "no one", "gonna": "going to", "there's": "there is", "what's": "what is",
 	"who's": "who is", "it's": "it is", "where's": "where is", "that's": "that is", "how's": "how is",
-	"when's": "when is", "he's": "he is", "she's": "she is", "let's": "let us", "i'd": "i would", "i'm": "i am",
+	"when's": "when is", "he's": "he is", "she's": "she is", "let's": "let us", "i'd": "i would", "i'm": "i am", "im": "i am",
 	"can't": "can n't", "won't": "will n't", "ain't": "is n't", "pls": "please", "plz": "please",
 	"here's": "here is", "someone's": "someone is", "anyone's": "anyone is", "they're": "they are",
 	"nobody's": "no one is", "nobody": "no one", "hm": "how many", "teh": "the", "ther": "there", "thier": "their", "tehre": "there", "hwo": "how",
@@ -178,6 +178,9 @@ func between(rs []rune, i int, kind func(rune) bool) bool {
 func split(w string) []string {
 	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isSmall(ones) {
 		return []string{tens, ones}
+	}
+	if a, b, ok := strings.Cut(w, "/"); ok && knownNouns[singular(a)] && knownNouns[singular(b)] {
+		return []string{a, "or", b}
 	}
 	if full, ok := contractions[w]; ok {
 		return strings.Fields(full)

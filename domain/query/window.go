@@ -82,8 +82,11 @@ var spans = map[string]string{
 // instants are the prepositions in front of one point in time.
 var instants = map[string]string{
 	"after": "after", "since": "after", "from": "after", "before": "before", "until": "before", "till": "before",
-	"by": "before", "at": "at", "past": "after",
+	"by": "before", "at": "at", "past": "after", "around": "at",
 }
+
+// roughly may stand between "at" and a time, whose window reaches around it anyway.
+var roughly = set("around about approximately roughly exactly precisely")
 
 func windowAt(ts words, i int) (string, int) {
 	switch ts.at(i) {
@@ -104,6 +107,9 @@ func windowAt(ts words, i int) (string, int) {
 		return "", 0
 	}
 	j := i + 1
+	if side == "at" && roughly[ts.at(j)] {
+		j++
+	}
 	if ts.at(j) == "the" {
 		j++
 	}

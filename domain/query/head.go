@@ -1,0 +1,66 @@
+package query
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxUnknown is how many words a term that no list knows may have; longer ones are
+// more likely a sentence that the rules did not understand.
+const maxUnknown = 3
+
+// head turns the words of a noun into a subject: the longest known noun at their end,
+// with the words before it as attributes, or all of them.
+func (p *parser) head(noun words, quantity *Quantity, before []pending, end int) (int, bool) {
+	if audio[noun.at(len(noun)-1)] {
+		p.obstacle(Audio, noun.text())
+		return end, false
+	}
+	if reading[singular(noun.at(len(noun)-1))] || reading[noun.at(len(noun)-1)] {
+		p.obstacle(Text, noun.text())
+		return end, false
+	}
+	if pose, held := poses[noun.text()]; held && quantity == nil && !p.counting && len(before) == 0 {
+		// "a raised hand" is somebody's.
+		p.condition(p.addSubject("person", nil), KindAction, pose, false)
+		return end, true
+	}
+	term, from := singular(noun.text()), 0
+	for from < len(noun) && !knownNouns[singular(noun[from:].text())] {
+		from++
+	}
+	known := from < len(noun)
+	if known {
+		term = singular(noun[from:].text())
+	} else if from = 0; len(noun) > maxUnknown || p.bare && len(noun) > 1 {
+		return end, false
+	}
+	if first := noun.at(0); !known && len(noun) > 1 && knownNouns[singular(first)] && singular(first) != first {
+		// "people max": a noun in the plural is not part of a longer one.
+		return end, false
+	}
+	if pronoun[term] || len(noun) > 1 && pronoun[noun.at(0)] || !strings.ContainsFunc(term, unicode.IsLetter) {
+		return end, false
+	}
+	if p.bare && (!known && (colours[term] || attributes[term]) ||
+		slices.ContainsFunc(noun[:from], func(t token) bool { return knownNouns[singular(t.w)] })) {
+		// "red", "dog cat"
+		return end, false
+	}
+	if slices.ContainsFunc(noun[:from], func(t token) bool { return !strings.ContainsFunc(t.w, unicode.IsLetter) }) {
+		return end, false
+	}
+	s := p.addSubject(term, quantity)
+	for _, b := range before {
+		p.condition(s, b.kind, b.value, false)
+	}
+	for _, t := range noun[:from] {
+		p.condition(s, KindAttribute, quality(t.w), false)
+	}
+	return end, true
+}
+
+var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
+	one video clip footage question time way sense reason answer moment yes ok hello left right see hear
+	beginning start middle end top bottom front back side`)
