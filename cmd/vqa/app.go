@@ -38,6 +38,9 @@ type adapters struct {
 	uploads    command.Uploads
 	capacity   command.Capacity
 	identities command.Identities
+	compiler   command.Compiler
+	// assessable is nil for what the detector answers.
+	assessable func(query.Query) bool
 }
 
 // app is what every subcommand that touches the log works with. It may run beside a
@@ -68,12 +71,14 @@ func allProjections() []projections.Projection {
 
 // catalog is what models there are. Both the embedded worker and a server named by
 // VQA_INFERENCE_URL serve the same detector contract.
-func catalog() model.Catalog {
+func catalog(c config) model.Catalog {
 	return model.Catalog{{
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
 			Analyses: true, Counting: true, Actions: "beta", Vocabulary: query.COCO().Names(),
+			// A model that looks at pictures takes any term.
+			OpenVocabulary: c.VLMURL != "",
 		},
 	}}
 }
@@ -103,7 +108,8 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
 		Incidents: a.resources,
-		Catalog:   catalog(), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
+		Catalog:   catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
+		Compiler: with.compiler, Assessable: with.assessable,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
 			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,

@@ -33,6 +33,14 @@ type config struct {
 	InferenceTimeout  time.Duration `env:"VQA_INFERENCE_TIMEOUT" envDefault:"1m" help:"longest answer of an engine to one request; an embedded worker that takes longer is started anew"`
 	InferencePatience time.Duration `env:"VQA_INFERENCE_PATIENCE" envDefault:"2m" help:"how long an analysis waits for an engine that is away before it fails; half of it is a platform incident"`
 
+	LLMURL     string        `env:"VQA_LLM_URL" help:"base URL of a server of the OpenAI chat completions protocol (http://host:8000/v1) whose model compiles prompts and writes narratives; rules do when empty"`
+	LLMModel   string        `env:"VQA_LLM_MODEL" help:"name of that model at its server"`
+	LLMAPIKey  string        `env:"VQA_LLM_API_KEY" secret:"true" help:"key for that server"`
+	LLMTimeout time.Duration `env:"VQA_LLM_TIMEOUT" envDefault:"1s" help:"longest wait for the compiling of a prompt, a part of what a create takes; then rules compile it"`
+	VLMURL     string        `env:"VQA_VLM_URL" help:"base URL of such a server whose model looks at pictures: up to 8 frames of a video are sent there where the detector cannot tell; nobody is asked when empty"`
+	VLMModel   string        `env:"VQA_VLM_MODEL" help:"name of that model at its server"`
+	VLMAPIKey  string        `env:"VQA_VLM_API_KEY" secret:"true" help:"key for that server"`
+
 	Artifacts bool `env:"VQA_ARTIFACTS" envDefault:"true" help:"whether an annotated video and a contact sheet are made of each answer"`
 	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"whether demo videos are made and shown at /v1/demo-videos"`
 
@@ -103,6 +111,7 @@ func (c config) check() error {
 		"VQA_UPGRADE_PER_IP": int64(c.UpgradePerIP), "VQA_UPGRADE_GLOBAL": int64(c.UpgradeGlobal),
 		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP), "VQA_MAX_VIDEO_DURATION": int64(c.MaxVideoDuration),
 		"VQA_INFERENCE_TIMEOUT": int64(c.InferenceTimeout), "VQA_INFERENCE_PATIENCE": int64(c.InferencePatience),
+		"VQA_LLM_TIMEOUT": int64(c.LLMTimeout),
 	} {
 		if n <= 0 {
 			return fmt.Errorf("configuration: %s: must be greater than 0", name)
@@ -121,6 +130,9 @@ func (c config) check() error {
 		return err
 	}
 	if err := c.checkForge(); err != nil {
+		return err
+	}
+	if err := c.checkLanguage(); err != nil {
 		return err
 	}
 	if _, err := c.legacyKeys(); err != nil {

@@ -12,7 +12,7 @@ func TestSettings(t *testing.T) {
 	t.Parallel()
 	environment := map[string]string{
 		"VQA_DATABASE_URL": "postgres://vqa:hunter2@db/vqa", "VQA_INFERENCE_URL": "http://u:hunter2@gpu:8000,https://u:hunter2@gpu2/x",
-		"VQA_TRUSTED_PROXIES": "10.0.0.1,10.0.0.2",
+		"VQA_TRUSTED_PROXIES": "10.0.0.1,10.0.0.2", "VQA_LLM_URL": "http://llm:8000/v1", "VQA_LLM_API_KEY": "sk-hunter2", "VQA_VLM_API_KEY": "sk-hunter2",
 	}
 	c, err := env.ParseAsWithOptions[config](env.Options{Environment: environment})
 	require.NoError(t, err)
@@ -33,6 +33,10 @@ func TestSettings(t *testing.T) {
 		"VQA_INFERENCE_URL":          {"http://u:xxxxx@gpu:8000,https://u:xxxxx@gpu2/x", "environment"},
 		"VQA_TRUSTED_PROXIES":        {"10.0.0.1,10.0.0.2", "environment"},
 		"VQA_MAX_VIDEO_DURATION":     {"4h0m0s", "default"},
+		"VQA_LLM_URL":                {"http://llm:8000/v1", "environment"},
+		"VQA_LLM_API_KEY":            {"xxxxx", "environment"},
+		"VQA_VLM_API_KEY":            {"xxxxx", "environment"},
+		"VQA_LLM_TIMEOUT":            {"1s", "default"},
 		"VQA_ALLOWED_PURCHASE_CENTS": {"1000,2500,5000,10000", "default"},
 		"VQA_BLOB_URL":               {"", "default"},
 	}

@@ -67,6 +67,8 @@ var checks = []check{
 	{"ffmpeg", checkFFmpeg},
 	{"Node", checkNode},
 	{"inference", checkInference},
+	{"language", checkLanguageModel},
+	{"vision", checkVisionModel},
 }
 
 func doctorCommand() *cobra.Command {

@@ -114,21 +114,6 @@ func (c *Client) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
 	return answer, nil
 }
 
-// Check asks the server which models it has. It returns nil when that is answered and the
-// configured one is among them. Errors as for Ask.
-func (c *Client) Check(ctx context.Context) error {
-	list, err := c.api.ListModels(ctx)
-	if err != nil {
-		return c.classify(err)
-	}
-	for _, m := range list.Models {
-		if m.ID == c.model {
-			return nil
-		}
-	}
-	return fmt.Errorf("%w: the server has no model %q", ErrRefused, c.model)
-}
-
 // try makes one call.
 func (c *Client) try(ctx context.Context, q Question) (json.RawMessage, error) {
 	// No temperature: models that reason refuse one. The seed makes servers that sample

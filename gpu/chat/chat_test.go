@@ -205,21 +205,6 @@ func TestTriesAgainOnce(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
-	t.Parallel()
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/models" {
-			w.WriteHeader(http.StatusNotFound)
-			return
-		}
-		_, _ = io.WriteString(w, `{"object": "list", "data": [{"id": "orchard-0"}, {"id": "orchard-1"}]}`)
-	})
-	require.NoError(t, c.Check(t.Context()))
-	require.ErrorIs(t, serve(t, answering(200, `{"data": [{"id": "other"}]}`)).Check(t.Context()), chat.ErrRefused)
-	require.ErrorIs(t, serve(t, answering(401, ``)).Check(t.Context()), chat.ErrRefused)
-	require.ErrorIs(t, serve(t, answering(500, ``)).Check(t.Context()), chat.ErrAway)
-}
-
 func TestNewRefuses(t *testing.T) {
 	t.Parallel()
 	for _, o := range []chat.Options{

@@ -94,7 +94,8 @@ func (s *server) ListModels(ctx context.Context, _ api.ListModelsRequestObject) 
 	for i, m := range s.Service.Catalog {
 		if s.Vocabulary != nil {
 			terms, ok := s.Vocabulary(ctx)
-			m.Capabilities.Vocabulary, m.Capabilities.OpenVocabulary = terms, ok && len(terms) == 0
+			m.Capabilities.Vocabulary = terms
+			m.Capabilities.OpenVocabulary = m.Capabilities.OpenVocabulary || ok && len(terms) == 0
 		}
 		list.Data[i] = renderModel(m)
 	}
