@@ -36,6 +36,7 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 func Unmeasured() Calibration {
 	cal := CPU()
 	cal.Vocabulary = query.Vocabulary{}
+	cal.Threshold, cal.Faint, cal.Keep, cal.Further = .30, .30, .25, .05
 	cal.Curve = []Point{{0, .20}, {.15, .30}, {.30, .50}, {.50, .65}, {.80, .78}, {1, .80}}
 	return cal
 }
@@ -107,6 +108,7 @@ func (m measurement) calibration() (Calibration, error) {
 		}
 		*field.to = *field.from
 	}
+	cal.Faint = cal.Threshold
 	if !(0 < cal.Keep && cal.Keep <= cal.Threshold && cal.Threshold <= cal.Flash && cal.Flash <= cal.Peak && cal.Peak <= 1) {
 		return cal, fmt.Errorf("threshold: want 0 < keep <= threshold <= flash <= peak <= 1")
 	}

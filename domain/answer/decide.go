@@ -31,7 +31,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 		if reason := f.doubt(cal); reason != "" {
 			return r.indeterminate(q, reason)
 		}
-		return byCount(r, q, tallyOf(f.samples, f.trusted, f.visible, cal), cal.Probability(cal.Threshold))
+		return byCount(r, q, tallyOf(f.samples, f.trusted, f.visible, cal), cal.Probability(cal.Faint))
 	}
 	c := combine(findings, q.Operator, cal, ev.IntervalS)
 	if c.answer == Indeterminate {
@@ -156,7 +156,7 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 		case r.outvoted:
 			doubtful = max(doubtful, min(p*r.share, below(cal)))
 		case r.samples >= cal.Sustained:
-			doubtful = max(doubtful, p, cal.Probability(cal.Threshold))
+			doubtful = max(doubtful, p, cal.Probability(cal.Faint))
 		case r.best < cal.Flash:
 			doubtful = max(doubtful, min(p, below(cal)))
 		default:
@@ -177,9 +177,9 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	return doubtful
 }
 
-// below is a probability just under the threshold: an outvoted sight or a flicker may
-// make a `no` doubtful, but not undecided.
-func below(cal Calibration) float64 { return cal.Probability(cal.Threshold) - 0.01 }
+// below is what a sight is worth at most that is outvoted, or that no neighbouring sample
+// supports: it makes a `no` doubtful, but not undecided.
+func below(cal Calibration) float64 { return .6 * cal.Probability(cal.Faint) }
 
 func trustedOf(runs []run) []run {
 	var out []run

@@ -86,15 +86,15 @@ func TestRule2NoNeedsEvidence(t *testing.T) {
 		require.Equal(t, c.answer, c.got.Answer, c.name)
 		require.Equal(t, c.reason, reason(c.got), c.name)
 	}
-	far, near := decide("Is there a dog?", frame{}, frame{}), decide("Is there a dog?", frame{.24}, frame{})
+	far, near := decide("Is there a dog?", frame{}, frame{}), decide("Is there a dog?", frame{.15}, frame{})
 	require.Greater(t, far.Confidence, .9)
 	require.Greater(t, far.Confidence, near.Confidence, "the confidence of a no falls as the best score nears the threshold")
 	flicker := decide("Is there a dog?", frame{.34}, frame{}, frame{})
 	require.Equal(t, answer.No, flicker.Answer)
 	require.Less(t, flicker.Confidence, near.Confidence)
-	long := decide("Is there a dog?", frame{.27}, frame{.27}, frame{.27}, frame{.27})
+	long := decide("Is there a dog?", frame{.19}, frame{.19}, frame{.17}, frame{.19}, frame{.19})
 	require.Equal(t, query.LowConfidence, reason(long), "a weak sight that lasts is more than a flicker")
-	require.Equal(t, query.LowConfidence, reason(decide("How many dogs are there?", frame{.27}, frame{.27}, frame{.27}, frame{.27})))
+	require.Equal(t, query.LowConfidence, reason(decide("How many dogs are there?", frame{.19}, frame{.19}, frame{.17}, frame{.19}, frame{.19})))
 	require.Less(t, far.Confidence, 1.0, "a detector misses things; no `no` is certain")
 }
 
@@ -204,7 +204,7 @@ func TestRule9ConfidenceFollowsTheCalibration(t *testing.T) {
 		require.Equal(t, r.Confidence, r.TermConfidences["dog"])
 		last = r.Confidence
 	}
-	require.InDelta(t, .80, decide("Is there a dog?", frame{.42}, frame{.42}).Confidence, 1e-9)
+	require.InDelta(t, .86, decide("Is there a dog?", frame{.42}, frame{.42}).Confidence, 1e-9)
 	require.GreaterOrEqual(t, decide("Is there a dog?", frame{.75}, frame{.75}).Confidence, .7)
 }
 
@@ -231,9 +231,10 @@ func TestSupport(t *testing.T) {
 		{"one peak", []frame{{}, {.56}, {}}, answer.Yes},
 		{"one under the peak", []frame{{}, {.54}, {}}, answer.Indeterminate},
 		{"one frame in all", []frame{{.4}}, answer.Yes},
-		{"weak for a moment", []frame{{.29}, {.29}, {.29}, {}}, answer.No},
-		{"weak throughout", []frame{{.29}, {.29}, {.29}, {.29}}, answer.Indeterminate},
-		{"too weak throughout", []frame{{.24}, {.24}, {.24}, {.24}}, answer.No},
+		{"faint for a moment", []frame{{.29}, {.29}, {}, {}}, answer.No},
+		{"faint for three samples", []frame{{}, {.19}, {.19}, {.19}, {}}, answer.Yes},
+		{"faint now and then", []frame{{.19}, {.19}, {}, {.19}, {.19}}, answer.Indeterminate},
+		{"too faint throughout", []frame{{.15}, {.15}, {.15}, {.15}}, answer.No},
 	}
 	for _, c := range cases {
 		require.Equal(t, c.want, decide("Is there a dog?", c.frames...).Answer, c.name)

@@ -67,8 +67,8 @@ func TestFineFramesTellTheEdges(t *testing.T) {
 			[]look{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
 			[2]float64{.813, 2.063},
 		},
-		"a weak sight goes on, one below Keep does not": {
-			[]look{{.75, frame{.24}}, {.875, frame{.26}}, {2.125, frame{.26}}, {2.25, frame{.24}}},
+		"a faint sight goes on, one below Keep does not": {
+			[]look{{.75, frame{.15}}, {.875, frame{.17}}, {2.125, frame{.17}}, {2.25, frame{.15}}},
 			[2]float64{.813, 2.188},
 		},
 		"looks within the run, and far from it": {

@@ -73,6 +73,10 @@ type verdict struct {
 
 func undecided(reason query.Reason) verdict { return verdict{answer: Indeterminate, reason: reason} }
 
+// nearlyEven is the part of even odds from which nothing is said: a no that is about as
+// likely wrong as right helps nobody.
+const nearlyEven = .95
+
 // doubt is why nothing can be said when no run of a subject is trusted; "" when the
 // subject is absent.
 func (f finding) doubt(cal Calibration) query.Reason {
@@ -81,7 +85,7 @@ func (f finding) doubt(cal Calibration) query.Reason {
 		return query.NothingDetected
 	case len(f.trusted) > 0:
 		return ""
-	case f.untold || f.visible >= cal.Probability(cal.Threshold):
+	case f.untold || f.visible >= nearlyEven*cal.Probability(cal.Faint):
 		return query.LowConfidence
 	case !f.covers:
 		return query.NothingDetected
@@ -101,7 +105,7 @@ func (f finding) verdict(cal Calibration) verdict {
 		return verdict{answer: No, confidence: min(1-f.visible, f.sure)}
 	}
 	t := tallyOf(f.samples, f.trusted, f.visible, cal)
-	yes, p := holds(*f.subject.Quantity, t.count(cal.Probability(cal.Threshold)), t)
+	yes, p := holds(*f.subject.Quantity, t.count(cal.Probability(cal.Faint)), t)
 	if yes {
 		return verdict{answer: Yes, confidence: p}
 	}

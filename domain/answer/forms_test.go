@@ -122,7 +122,7 @@ func TestColour(t *testing.T) {
 		{"Is there a blue car?", answer.No, red},
 		{"Is there a dark red car?", answer.Yes, red},
 		{"Is there a white car?", answer.Yes, shaded},
-		{"Is there a gray car?", answer.Indeterminate, still(6, car(map[string]float64{"gray": .32, "brown": .68}))},
+		{"Is there a gray car?", answer.Indeterminate, still(6, car(map[string]float64{"gray": .365, "brown": .635}))},
 		{"Is there a black car?", answer.No, shaded},
 		{"Is there a black and white car?", answer.Yes, still(6, car(map[string]float64{"white": .5, "black": .5}))},
 		{"Is there a black and white car?", answer.No, red},

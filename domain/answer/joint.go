@@ -61,7 +61,7 @@ func combineAll(findings []finding, verdicts []verdict, cal Calibration, interva
 	case together.samples == nil: // all are to be absent
 	case len(together.trusted) > 0:
 		c.confidence = min(yes, together.visible)
-	case together.visible >= cal.Probability(cal.Threshold):
+	case together.visible >= cal.Probability(cal.Faint):
 		return combined{verdict: undecided(query.LowConfidence)}
 	default:
 		return combined{verdict: verdict{answer: No, confidence: 1 - together.visible}}

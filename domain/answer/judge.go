@@ -14,7 +14,7 @@ type judgement func(s sighting) []float64
 func asSeen(s sighting) []float64 {
 	scores := make([]float64, len(s.objects))
 	for i, o := range s.objects {
-		scores[i] = o.Score
+		scores[i] = o.worth
 	}
 	return scores
 }
@@ -132,7 +132,7 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 	return func(s sighting) []float64 {
 		p := make([]float64, len(s.objects))
 		for i, o := range s.objects {
-			p[i] = cal.Probability(o.Score)
+			p[i] = cal.Probability(o.worth)
 		}
 		for _, c := range conditions {
 			for i, f := range c(s) {
@@ -143,7 +143,7 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 		}
 		scores := make([]float64, len(s.objects))
 		for i := range p {
-			scores[i] = min(cal.score(p[i]), s.objects[i].Score)
+			scores[i] = min(cal.score(p[i]), s.objects[i].worth)
 		}
 		return scores
 	}

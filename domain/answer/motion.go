@@ -45,6 +45,7 @@ func follow(all []sighting, ev Evidence, cal Calibration) {
 		}
 	}
 	back := reversed(links)
+	stances(all, links, back, aspect)
 	for i := range all {
 		for k := range all[i].objects {
 			all[i].objects[k].motion = motionOf(all, links, back, i, k, aspect)

@@ -22,6 +22,16 @@ type sample struct {
 	rivals map[int]float64
 }
 
+// backed reports whether the last of some samples is backed by those before it: by one
+// over Threshold, or by two over Faint.
+func backed(samples []sample, cal Calibration) bool {
+	over := func(n int, score float64) bool {
+		return len(samples) >= n &&
+			!slices.ContainsFunc(samples[len(samples)-n:], func(s sample) bool { return s.best() < score })
+	}
+	return over(2, cal.Threshold) || over(3, cal.Faint)
+}
+
 func (s sample) best() float64 { return s.nth(1) }
 
 // nth is the score of the kth best object, k > 0; 0 when there are fewer.
@@ -59,8 +69,12 @@ func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
 // object is one thing of a subject's classes in a frame.
 type object struct {
 	Detection
+	// worth is what is left of the score when the place is contested.
+	worth float64
 	// motion is how it moves through the video, where that was followed.
 	motion motion
+	// stance is how it holds itself, where it is a person.
+	stance stance
 }
 
 // sighting is what one frame shows of a subject's classes.
@@ -98,9 +112,23 @@ func look(f Frame, mine map[int]bool, cal Calibration) sighting {
 		}
 	}
 	for _, d := range distinct(own, cal.Overlap) {
-		s.objects = append(s.objects, object{Detection: d})
+		s.objects = append(s.objects, object{Detection: d, worth: s.worth(d, cal)})
 	}
 	return s
+}
+
+// worth is the score of a detection, but half of it for a weak one whose place another
+// class holds: a weak orange is often an apple.
+func (s sighting) worth(d Detection, cal Calibration) float64 {
+	if d.Score >= cal.Threshold {
+		return d.Score
+	}
+	for _, rival := range s.others {
+		if rival.Score >= d.Score && iou(rival.Box, d.Box) >= cal.Contest {
+			return d.Score / 2
+		}
+	}
+	return d.Score
 }
 
 // samplesOf makes samples of sightings: each object scores what judge leaves of it.

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"math"
 
 	"vqa/domain/query"
@@ -8,6 +9,7 @@ import (
 
 // The joints of a body in COCO order.
 const (
+	nose                        = 0
 	leftShoulder, rightShoulder = 5, 6
 	leftElbow, rightElbow       = 7, 8
 	leftWrist, rightWrist       = 9, 10
@@ -17,9 +19,6 @@ const (
 	joints                      = 17
 )
 
-// seenJoint is the score from which a joint is where the model says.
-const seenJoint = .3
-
 // background is the share of the largest body's area under which a body is scenery: its
 // joints cannot be told, and nobody asks for them.
 const background = .2
@@ -28,15 +27,18 @@ const background = .2
 type body struct {
 	box    Box
 	joints []Keypoint
+	// bar is the score from which a joint is seen; 0 is seenJoint.
+	bar float64
 }
 
 // seen reports whether all of some joints are seen. One at the edge of the frame lies
 // beyond it: the model clamps what it guesses there.
 func (b body) seen(joint ...int) bool {
 	const edge = .01
+	bar := cmp.Or(b.bar, seenJoint)
 	for _, j := range joint {
 		k := b.joints[j]
-		if !(k.Score >= seenJoint) || !(k.X > edge && k.X < 1-edge && k.Y > edge && k.Y < 1-edge) {
+		if !(k.Score >= bar) || !(k.X > edge && k.X < 1-edge && k.Y > edge && k.Y < 1-edge) {
 			return false
 		}
 	}
@@ -70,8 +72,11 @@ func (b body) height() float64 { return b.box.Y2 - b.box.Y1 }
 
 // held judges people by their posture.
 func held(p query.Posture, cal Calibration) fitsOf {
-	judge := map[query.Posture]func(body) fitness{
-		query.Sitting: sitting, query.Standing: standing, query.Lying: lying, query.RaisingHand: raisingHand,
+	judge := map[query.Posture]func(object) fitness{
+		query.Standing:    func(o object) fitness { return told(o.stance.stands, o.stance.upright) },
+		query.Sitting:     func(o object) fitness { return told(o.stance.sits, o.stance.upright) },
+		query.Lying:       func(o object) fitness { return told(o.stance.lies, o.stance.laid) },
+		query.RaisingHand: func(o object) fitness { return raisingHand(body{box: o.Box, joints: o.Keypoints}) },
 	}[p]
 	return func(s sighting) []fitness {
 		largest := 0.0
@@ -82,11 +87,10 @@ func held(p query.Posture, cal Calibration) fitsOf {
 		}
 		out := make([]fitness, len(s.objects))
 		for i, o := range s.objects {
-			switch b := (body{box: o.Box, joints: o.Keypoints}); {
-			case len(o.Keypoints) != joints || !(b.height() > 0):
+			if len(o.Keypoints) != joints || !(o.Box.Y2 > o.Box.Y1) {
 				out[i] = fitness{Probability: .1, Untold: o.Score >= cal.Threshold}
-			default:
-				out[i] = judge(b)
+			} else {
+				out[i] = judge(o)
 			}
 			if area(o.Box) < background*largest {
 				out[i].Untold = false
@@ -94,6 +98,13 @@ func held(p query.Posture, cal Calibration) fitsOf {
 		}
 		return out
 	}
+}
+
+func told(p float64, ok bool) fitness {
+	if !ok {
+		return untold
+	}
+	return fitness{Probability: p}
 }
 
 var untold = fitness{Probability: .1, Untold: true}
@@ -136,36 +147,6 @@ func (b body) torso() float64 {
 	return b.height() / 3
 }
 
-// upright is the probability that a body stands, sits or lies, in that order; ok is
-// false when the joints do not tell.
-func upright(b body) (stands, sits, lies float64, ok bool) {
-	shoulders, okS := b.mean(leftShoulder, rightShoulder)
-	hips, okH := b.mean(leftHip, rightHip)
-	if !okS || !okH {
-		return 0, 0, 0, false
-	}
-	torso := math.Abs(hips - shoulders)
-	if lean := b.lean(); lean > 1.2 && b.box.X2-b.box.X1 > b.height()*.9 {
-		return .05, .1, .85, true
-	}
-	knees, okK := b.mean(leftKnee, rightKnee)
-	ankles, okA := b.mean(leftAnkle, rightAnkle)
-	switch {
-	case okK && okA && ankles-hips > 1.1*torso && knees-hips > .35*torso:
-		return .95, .03, .02, true
-	case okK && knees-hips > .6*torso:
-		return .85, .12, .03, true
-	case okK && knees-hips < .45*torso && b.sure(leftKnee, rightKnee):
-		return .12, .8, .08, true
-	case b.hanging(hips):
-		return .85, .12, .03, true
-	case b.box.Y2 < .93 && b.box.Y2-hips < .5*torso:
-		// The legs are hidden though the frame goes on: behind a table.
-		return .2, .75, .05, true
-	}
-	return 0, 0, 0, false
-}
-
 // lean is the run over the rise of the spine: 0 upright, large when it lies.
 func (b body) lean() float64 {
 	x := (b.joints[leftShoulder].X + b.joints[rightShoulder].X - b.joints[leftHip].X - b.joints[rightHip].X) / 2
@@ -184,26 +165,4 @@ func (b body) hanging(hips float64) bool {
 		}
 	}
 	return false
-}
-
-func standing(b body) fitness {
-	p, _, _, ok := upright(b)
-	return told(p, ok)
-}
-
-func sitting(b body) fitness {
-	_, p, _, ok := upright(b)
-	return told(p, ok)
-}
-
-func lying(b body) fitness {
-	_, _, p, ok := upright(b)
-	return told(p, ok)
-}
-
-func told(p float64, ok bool) fitness {
-	if !ok {
-		return untold
-	}
-	return fitness{Probability: p}
 }

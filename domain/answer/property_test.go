@@ -156,7 +156,7 @@ func TestProbabilityRises(t *testing.T) {
 		require.LessOrEqual(t, pa, pb)
 	})
 	require.Equal(t, cal.Probability(0), cal.Probability(math.NaN()))
-	require.InDelta(t, .5, cal.Probability(cal.Threshold), 1e-9)
+	require.InDelta(t, .5, cal.Probability(cal.Faint), 1e-9)
 	require.Zero(t, answer.Calibration{}.Probability(.9))
 }
 

@@ -62,15 +62,14 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 		if s.best() >= cal.Keep {
 			r.samples++
 		}
-		pair := i > first && s.best() >= cal.Threshold && samples[i-1].best() >= cal.Threshold
-		r.supported = r.supported || pair || s.best() >= cal.Peak
+		r.supported = r.supported || backed(samples[first:i+1], cal) || s.best() >= cal.Peak
 		own += s.raw
 		for term, score := range s.rivals {
 			votes[term] += score
 		}
 	}
 	// A video of one frame cannot show anything twice.
-	r.supported = r.supported || len(samples) == 1 && r.best >= cal.Threshold
+	r.supported = r.supported || len(samples) == 1 && r.best >= cal.Faint
 	for _, rival := range votes {
 		r.share = min(r.share, own/(own+rival))
 		r.outvoted = r.outvoted || rival >= own*cal.Outvote

@@ -198,14 +198,14 @@ func (s Sight) Posture() (p query.Posture, probability float64, ok bool) {
 	if len(s.Keypoints) != joints || !(b.height() > 0) {
 		return "", 0, false
 	}
-	stands, sits, lies, ok := upright(b)
-	switch best := max(stands, sits, lies); best {
-	case stands:
-		return query.Standing, best, ok
-	case sits:
-		return query.Sitting, best, ok
+	told := b.stance()
+	switch best := max(told.stands, told.sits, told.lies); best {
+	case told.stands:
+		return query.Standing, best, told.upright
+	case told.sits:
+		return query.Sitting, best, told.upright
 	default:
-		return query.Lying, best, ok
+		return query.Lying, best, told.upright
 	}
 }
 

@@ -41,7 +41,7 @@ func TestTracks(t *testing.T) {
 		"two side by side":          {[]ds{{sight(dog, .1, .4), sight(dog, .6, .5)}, {sight(dog, .6, .4), sight(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
 		"too far for one":           {[]ds{{sight(dog, 0, .6)}, {sight(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
 		"weak":                      {[]ds{{sight(dog, .1, .26)}, {sight(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
-		"too weak":                  {[]ds{{sight(dog, .1, .2)}, {sight(dog, .1, .2)}}, all, nil},
+		"too weak":                  {[]ds{{sight(dog, .1, .15)}, {sight(dog, .1, .15)}}, all, nil},
 		"one good sight":            {[]ds{{sight(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
 		"one frame":                 {[]ds{{sight(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
 		"two readings":              {[]ds{{sight(car, .1, .5), sight(truck, .1, .4)}, {sight(car, .1, .4), sight(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},

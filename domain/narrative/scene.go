@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// Sure is the probability that one sight of a thing must have for it to be told.
-	Sure = .8
+	// Sure is the probability that one sight of a thing must have for it to be told. It is
+	// that of a thing that is asked about; of what nobody asked about it is worth less.
+	Sure = .86
 	// Patience is for how long, in seconds, a thing may be hidden that is found again at
 	// its place.
 	Patience = 3

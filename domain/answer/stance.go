@@ -1,0 +1,141 @@
+package answer
+
+import "math"
+
+// stance is the probability that a body stands, sits or lies.
+type stance struct {
+	stands, sits, lies float64
+	// upright and laid say whether it was told if the body stands or sits, and if it lies.
+	upright, laid bool
+}
+
+const (
+	// seenJoint is the score from which a joint is where the model says; dimJoint that
+	// from which it is, as far as its place makes sense.
+	seenJoint, dimJoint = .3, .2
+	// carried is for how many samples a stance lasts that can no longer be told.
+	carried = 4
+	// sameSpot is the intersection over union from which the boxes of two samples are of
+	// a body that has not moved much.
+	sameSpot = .3
+)
+
+// stanceOf tells the stance of a body from its joints, else from its box.
+func stanceOf(b body, aspect float64) stance {
+	for _, bar := range []float64{seenJoint, dimJoint} {
+		b.bar = bar
+		if s := b.stance(); s.upright {
+			return s
+		}
+	}
+	if b.slender(aspect) {
+		return stance{stands: .85, sits: .1, lies: .03, upright: true, laid: true}
+	}
+	b.bar = seenJoint
+	return stance{lies: .03, laid: b.headUp()}
+}
+
+// stance tells by the heights of shoulders, hips, knees and ankles, by the torso.
+func (b body) stance() stance {
+	told := func(stands, sits, lies float64) stance { return stance{stands, sits, lies, true, true} }
+	shoulders, okS := b.mean(leftShoulder, rightShoulder)
+	hips, okH := b.mean(leftHip, rightHip)
+	if !okS || !okH {
+		return stance{}
+	}
+	torso := math.Abs(hips - shoulders)
+	if lean := b.lean(); lean > 1.2 && b.box.X2-b.box.X1 > b.height()*.9 {
+		return told(.05, .1, .85)
+	}
+	knees, okK := b.mean(leftKnee, rightKnee)
+	ankles, okA := b.mean(leftAnkle, rightAnkle)
+	switch {
+	case okK && okA && ankles-hips > 1.1*torso && knees-hips > .35*torso:
+		return told(.95, .03, .02)
+	case okK && knees-hips > .6*torso:
+		return told(.85, .12, .03)
+	case okK && knees-hips < .45*torso && b.sure(leftKnee, rightKnee):
+		return told(.12, .8, .08)
+	case okK && okA && b.sure(leftKnee, rightKnee) && b.sure(leftAnkle, rightAnkle):
+		return told(.6, .3, .05) // a squat, or a high stool
+	case b.hanging(hips):
+		return told(.85, .12, .03)
+	case b.box.Y2 < .93 && b.box.Y2-hips < .5*torso:
+		// The legs are hidden though the frame goes on: behind a table.
+		return told(.2, .75, .05)
+	}
+	return stance{}
+}
+
+// slender: the whole body is in the frame, and is much higher than wide.
+func (b body) slender(aspect float64) bool {
+	const edge = .01
+	inside := b.box.X1 > edge && b.box.X2 < 1-edge && b.box.Y1 > edge && b.box.Y2 < 1-edge
+	return inside && b.height() > 2.6*aspect*(b.box.X2-b.box.X1)
+}
+
+// headUp: the head is over the shoulders and within their width, as it is of nobody who
+// lies.
+func (b body) headUp() bool {
+	if !b.seen(leftShoulder, rightShoulder, nose) {
+		return false
+	}
+	l, r, head := b.joints[leftShoulder], b.joints[rightShoulder], b.joints[nose]
+	width := math.Abs(l.X - r.X)
+	return head.Y < min(l.Y, r.Y) && math.Abs(l.Y-r.Y) < width && math.Abs(head.X-(l.X+r.X)/2) < width
+}
+
+// stances tells how the people of all sightings hold themselves. Where joints are hidden
+// for a moment, the stance of the same body shortly before or after holds.
+func stances(all []sighting, forth, back []link, aspect float64) {
+	for i := range all {
+		for k := range all[i].objects {
+			o := &all[i].objects[k]
+			if b := (body{box: o.Box, joints: o.Keypoints}); len(o.Keypoints) == joints && b.height() > 0 {
+				o.stance = stanceOf(b, aspect)
+			}
+		}
+	}
+	told := make([][]stance, len(all))
+	for i := range all {
+		told[i] = make([]stance, len(all[i].objects))
+		for k := range all[i].objects {
+			told[i][k] = nearest(all, forth, back, i, k)
+		}
+	}
+	for i := range all {
+		for k := range all[i].objects {
+			all[i].objects[k].stance = told[i][k]
+		}
+	}
+}
+
+// nearest is the stance of an object, or that of the nearest sample in which it was told.
+func nearest(all []sighting, forth, back []link, i, k int) stance {
+	own := all[i].objects[k].stance
+	if own.upright {
+		return own
+	}
+	type place struct{ at, object int }
+	before, after := place{i, k}, place{i, k}
+	step := func(p place, links []link, by int) (place, bool) {
+		if p.object < 0 {
+			return p, false
+		}
+		next := place{p.at + by, links[p.at][p.object]}
+		if next.object < 0 || iou(all[p.at].objects[p.object].Box, all[next.at].objects[next.object].Box) < sameSpot {
+			return place{object: -1}, false
+		}
+		return next, all[next.at].objects[next.object].stance.upright
+	}
+	for range carried {
+		var ok bool
+		if before, ok = step(before, back, -1); ok {
+			return all[before.at].objects[before.object].stance
+		}
+		if after, ok = step(after, forth, 1); ok {
+			return all[after.at].objects[after.object].stance
+		}
+	}
+	return own
+}

@@ -1,0 +1,80 @@
+package answer_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+)
+
+// portrait is a body cut off by the frame at the hips, its head over its shoulders.
+func portrait() thing {
+	f := figure{
+		shoulder: [2]float64{.7, .4}, elbow: [2]float64{.75, .7}, wrist: [2]float64{.7, .9},
+		hip: [2]float64{.5, 1}, knee: [2]float64{.5, 1}, ankle: [2]float64{.5, 1}, hidden: legs,
+		other: &[3][2]float64{{.3, .4}, {.25, .7}, {.3, .9}},
+	}
+	p := f.in(answer.Box{X1: .2, Y1: .2, X2: .8, Y2: 1})
+	p.joints[0] = answer.Keypoint{X: .5, Y: .3, Score: .8}
+	return p
+}
+
+func TestStance(t *testing.T) {
+	t.Parallel()
+	dim := stander.in(tall)
+	for i := range dim.joints {
+		dim.joints[i].Score *= .35
+	}
+	veiled := stander.in(answer.Box{X1: .45, Y1: .1, X2: .55, Y2: .8})
+	for i := range veiled.joints {
+		veiled.joints[i].Score = .1
+	}
+	squat := sitter
+	squat.knee, squat.ankle = [2]float64{.5, .78}, [2]float64{.5, .95}
+	tilted := portrait()
+	tilted.joints[0].Y = .9 // the head is lower than the shoulders
+	check(t, []ask{
+		{"Is a person standing?", answer.Yes, still(6, dim)},
+		{"Is a person sitting?", answer.No, still(6, dim)},
+		{"Is a person standing?", answer.Yes, still(6, veiled)},
+		{"Is a person sitting?", answer.No, still(6, squat.in(tall))},
+		{"Is a person lying?", answer.No, still(6, portrait())},
+		{"Is a person sitting?", answer.Indeterminate, still(6, portrait())},
+		{"Is a person lying?", answer.Indeterminate, still(6, tilted)},
+	})
+}
+
+func TestStanceIsCarriedAlong(t *testing.T) {
+	t.Parallel()
+	hidden := stander.in(tall)
+	hidden.box.Y2 = 1 // cut off by the frame
+	for i := range hidden.joints {
+		hidden.joints[i].Score = .1
+	}
+	away := hidden
+	away.box = answer.Box{X1: .7, Y1: .1, X2: .9, Y2: 1}
+	check(t, []ask{
+		{"Is a person sitting?", answer.Indeterminate, still(8, hidden)},
+		{"Is a person sitting?", answer.No, append(still(4, hidden), still(4, stander.in(tall))...)},
+		{"Is a person sitting?", answer.Yes, append(still(3, sitter.in(tall)), still(4, hidden)...)},
+		{"Is a person sitting?", answer.Indeterminate, append(still(4, stander.in(tall)), still(9, hidden)...)},
+		{"Is a person sitting?", answer.Indeterminate, append(still(4, stander.in(tall)), still(4, away)...)},
+	})
+	shown := append(still(3, sitter.in(tall)), still(4, hidden)...)
+	require.Equal(t, 3.5, scene("Is a person sitting?", shown...).Clips[0].EndS)
+}
+
+func TestFaintSightIsContested(t *testing.T) {
+	t.Parallel()
+	apple := func(score float64) thing { return thing{term: "apple", score: score, box: at(.5, .5)} }
+	orange := func(score float64) thing { return thing{term: "orange", score: score, box: at(.51, .5)} }
+	elsewhere := thing{term: "orange", score: .5, box: at(.8, .5)}
+	check(t, []ask{
+		{"Is there an apple?", answer.Yes, still(6, apple(.25))},
+		{"Is there an apple?", answer.Yes, still(6, apple(.25), orange(.24))},
+		{"Is there an apple?", answer.No, still(6, apple(.25), orange(.26))},
+		{"Is there an apple?", answer.Yes, still(6, apple(.31), orange(.33))},
+		{"Is there an apple?", answer.Yes, still(6, apple(.25), elsewhere)},
+	})
+}
