@@ -96,7 +96,7 @@ func (s *sim) drawPrompt() (prompt string, assessable bool) {
 }
 
 func (s *sim) askOperation(caller Caller) operation {
-	c := CreateAnalysis{VideoID: s.pickVideo(caller.AccountID), ValidateOnly: s.random.IntN(7) == 0}
+	c := CreateAnalysis{VideoID: s.pickVideo(caller.AccountID), ValidateOnly: s.random.IntN(7) == 0, Narrative: s.random.IntN(2) == 0}
 	prompt, assessable := s.drawPrompt()
 	c.Prompt = &prompt
 	a := asking{sim: s, caller: caller, videoID: c.VideoID}

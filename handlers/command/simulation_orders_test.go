@@ -32,8 +32,10 @@ func (s *sim) draw() operation {
 		return s.askOperation(caller)
 	case p < 30:
 		return s.batchOperation(caller)
-	case p < 60:
+	case p < 56:
 		return s.workOperation()
+	case p < 60:
+		return s.afterworkOperation()
 	case p < 67:
 		return s.cancelOperation(caller)
 	case p < 77:
@@ -180,8 +182,12 @@ func (s *sim) workOperation() operation {
 		if now.RerunOf != "" {
 			o.leaves = []string{leavesForFree}
 		}
+		var drawing *analysis.Artifacts
+		if s.random.IntN(2) == 0 {
+			drawing = &analysis.Artifacts{VideoKey: r.AnalysisID + ".mp4"}
+		}
 		report = func(ctx context.Context, svc *Service, r Run) error {
-			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19, nil)
+			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19, drawing)
 		}
 	default:
 		o.name, o.leaves = "fail", []string{leavesFailed}
@@ -200,6 +206,58 @@ func (s *sim) workOperation() operation {
 		return outcome{err: report(ctx, svc, r)}
 	}
 	return o
+}
+
+// afterworkOperation is the end of a drawing or a narrative, which may have ended before,
+// or never begun.
+func (s *sim) afterworkOperation() operation {
+	r, found := s.pickAfterwork()
+	if !found {
+		return s.askOperation(s.callers[0])
+	}
+	o := operation{leaves: []string{"analysis.drawn"}}
+	wants := func(a analysis.State) bool { return a.Drawing }
+	var record func(context.Context, *Service, Afterwork) error
+	switch s.random.IntN(4) {
+	case 0:
+		o.name, record = "drawn", func(ctx context.Context, svc *Service, w Afterwork) error {
+			return svc.RecordDrawing(ctx, w, &analysis.Artifacts{VideoKey: r.AnalysisID + ".mp4"})
+		}
+	case 1:
+		o.name, record = "not drawn", func(ctx context.Context, svc *Service, w Afterwork) error { return svc.RecordDrawing(ctx, w, nil) }
+	case 2:
+		o.name, o.leaves, wants = "narrated", []string{"analysis.narrated"}, analysis.State.Narrating
+		record = func(ctx context.Context, svc *Service, w Afterwork) error {
+			return svc.RecordNarrative(ctx, w, []analysis.NarrativeEntry{{Text: "A dog."}})
+		}
+	default:
+		o.name, o.leaves, wants = "not narrated", []string{"analysis.narration_failed"}, analysis.State.Narrating
+		record = func(ctx context.Context, svc *Service, w Afterwork) error { return svc.FailNarrative(ctx, w) }
+	}
+	o.name += " " + r.AnalysisID
+	o.refused = func(m moments, code fault.Code) bool {
+		return code == fault.ResourceConflict &&
+			sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool { return !wants(a) })
+	}
+	o.run = func(ctx context.Context, svc *Service, request string, _ *Idempotency) outcome {
+		return outcome{err: record(ctx, svc, Afterwork{AccountID: r.AccountID, AnalysisID: r.AnalysisID, Cause: Cause{RequestID: request}})}
+	}
+	return o
+}
+
+// pickAfterwork is mostly an analysis that is still without something, else one of the
+// newest.
+func (s *sim) pickAfterwork() (Run, bool) {
+	var open []Run
+	for _, r := range s.oracle.analyses {
+		if a := latest(s.oracle, fold.Analysis, r.AnalysisID); a.Drawing || a.Narrating() {
+			open = append(open, r)
+		}
+	}
+	if len(open) > 0 && s.random.IntN(4) > 0 {
+		return open[s.random.IntN(len(open))], true
+	}
+	return s.pickRun()
 }
 
 // expireOperation is a sweep's, of a hold that may be open, ended or never made.
