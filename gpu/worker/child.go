@@ -51,8 +51,10 @@ func (w *Worker) runChild(ctx context.Context) error {
 	watch.Go(func() {
 		select {
 		case a := <-announced:
-			w.publish(fmt.Sprintf("http://127.0.0.1:%d", a.Port), cmd.Process, false)
+			url := fmt.Sprintf("http://127.0.0.1:%d", a.Port)
+			w.publish(url, cmd.Process, false)
 			w.opts.Log.Info("inference worker serves", "port", a.Port, "threads", a.Threads)
+			w.listen(ctx, url)
 		case <-time.After(startTimeout):
 			_ = cmd.Process.Kill()
 		case <-ctx.Done():
@@ -66,6 +68,27 @@ func (w *Worker) runChild(ctx context.Context) error {
 		err = errors.New("exit status 0")
 	}
 	return err
+}
+
+// listen asks the child whether it is alive until ctx ends, and has one that was silent
+// for three heartbeats killed: while nothing is asked of it, nobody else would notice.
+func (w *Worker) listen(ctx context.Context, url string) {
+	tick := time.NewTicker(w.opts.Heartbeat)
+	defer tick.Stop()
+	for missed := 0; missed < missedHeartbeats; {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		limited, cancel := context.WithTimeout(ctx, w.opts.Heartbeat)
+		err := w.client.Ready(limited)
+		cancel()
+		if missed++; err == nil {
+			missed = 0
+		}
+	}
+	w.hung(url)
 }
 
 // announcement is the line with which a child says that it serves.

@@ -15,8 +15,8 @@
 //     signals it, even when this process is killed.
 //   - A child that ends is started again, after 100 ms that double up to 10 s while
 //     starts keep failing. Requests it was working on fail with *gpu.UnavailableError.
-//   - A child that lets a request run into its deadline is taken for hung, killed and
-//     replaced.
+//   - A child that lets a request run into its deadline, or is silent for three
+//     heartbeats, is taken for hung, killed and replaced.
 //   - The child is given no environment but PATH, so no secret of the service.
 //
 // The sources are read from the repository's gpu/worker folder, with its node_modules

@@ -19,8 +19,11 @@ import (
 const (
 	startTimeout = 60 * time.Second
 	startWait    = 30 * time.Second
-	minBackoff   = 100 * time.Millisecond
-	maxBackoff   = 10 * time.Second
+	heartbeat    = 5 * time.Second
+	// missedHeartbeats are what makes a child a hung one.
+	missedHeartbeats = 3
+	minBackoff       = 100 * time.Millisecond
+	maxBackoff       = 10 * time.Second
 	// settled is how long a child must have served to be taken for healthy.
 	settled = 30 * time.Second
 )
@@ -36,6 +39,9 @@ type Options struct {
 	NodePath string
 	// Timeout bounds one request; by default oip.DefaultTimeout.
 	Timeout time.Duration
+	// Heartbeat is how often the child is asked whether it is alive, and how long it may take
+	// to say so; by default 5 s.
+	Heartbeat time.Duration
 	// Log takes what the child says and what becomes of it; by default slog.Default.
 	Log *slog.Logger
 }
@@ -111,6 +117,9 @@ func Start(ctx context.Context, opts Options) (*Worker, error) {
 	}
 	if opts.Threads <= 0 {
 		opts.Threads = runtime.GOMAXPROCS(0)
+	}
+	if opts.Heartbeat <= 0 {
+		opts.Heartbeat = heartbeat
 	}
 	if opts.Log == nil {
 		opts.Log = slog.Default()

@@ -142,6 +142,20 @@ func TestHungChildIsReplaced(t *testing.T) {
 	require.NotEqual(t, child.Pid, serving(t, w).Pid)
 }
 
+// TestSilentChildIsReplaced: nothing is asked of it.
+func TestSilentChildIsReplaced(t *testing.T) {
+	t.Parallel()
+	w := start(t, Options{Threads: 1, Heartbeat: time.Second})
+	child := serving(t, w)
+	w.mu.Lock()
+	changed := w.changed
+	w.mu.Unlock()
+	require.NoError(t, child.Signal(syscall.SIGSTOP))
+	<-changed
+	require.NotEqual(t, child.Pid, serving(t, w).Pid)
+	recovers(t, w)
+}
+
 func TestCloseEndsTheChild(t *testing.T) {
 	t.Parallel()
 	w := start(t, Options{Threads: 1})
