@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"vqa/handlers/media/paint"
 )
 
 const (
@@ -24,6 +26,13 @@ var exact = []string{"-map_metadata", "-1", "-fflags", "+bitexact", "-flags:v", 
 // Render draws the clip into a new file, an H.264 MP4 that can be played while it is
 // loaded.
 func (s Scene) Render(ctx context.Context, path string) error {
+	picture := s.painter()
+	return Encode(ctx, path, fps, s.durationS*fps, func(atS float64) paint.Canvas { return picture(atS).Canvas })
+}
+
+// Encode makes a file of so many pictures, so many a second, each painted for its time in
+// seconds. The pictures are Width by Height.
+func Encode(ctx context.Context, path string, fps, pictures int, picture func(atS float64) paint.Canvas) error {
 	ctx, cancel := context.WithTimeout(ctx, renderTimeout)
 	defer cancel()
 	args := []string{"-nostdin", "-v", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgba", "-video_size", fmt.Sprintf("%dx%d", Width, Height),
@@ -37,10 +46,9 @@ func (s Scene) Render(ctx context.Context, path string) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("ffmpeg: %w", err)
 	}
-	picture := s.painter()
 	var broken error
-	for i := range s.durationS * fps {
-		if _, broken = input.Write(picture(float64(i) / fps).Pix); broken != nil {
+	for i := range pictures {
+		if _, broken = input.Write(picture(float64(i) / float64(fps)).Pix); broken != nil {
 			break
 		}
 	}

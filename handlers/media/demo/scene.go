@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vqa/domain/id"
+	"vqa/handlers/media/paint"
 )
 
 // The frame of every clip, pixels, and its rate, pictures a second.
@@ -29,6 +30,14 @@ type Scene struct {
 	// painter draws what stays once, and returns what draws the picture of a time.
 	painter func() func(atS float64) canvas
 }
+
+// canvas is a picture of a scene.
+type canvas struct{ paint.Canvas }
+
+func newCanvas() canvas { return canvas{paint.New(Width, Height)} }
+
+// over returns a copy of a finished picture to paint on.
+func (c canvas) over() canvas { return canvas{c.Over()} }
 
 // began is the time in the ids of all scenes.
 var began = time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)

@@ -1,6 +1,10 @@
 package demo
 
-import "math"
+import (
+	"math"
+
+	"vqa/handlers/media/paint"
+)
 
 // The street: the camera passes a stop sign, and comes to a crossing with two.
 const (
@@ -19,10 +23,10 @@ var signsAt = [...]float64{800, 1790, 2090}
 // street returns the painter of the scene.
 func street() func(atS float64) canvas {
 	sky := newCanvas()
-	sky.fill(bar(-1, -1, Width+1, horizon+1, 0), falling(0, rgb(0x6fa8dc), horizon, rgb(0xdcebf5)))
-	sky.fill(bar(-1, horizon, Width+1, kerb, 0), falling(horizon, rgb(0xb9b5ab), kerb, rgb(0xa39e93)))
-	sky.fill(bar(-1, kerb, Width+1, kerb+8, 0), falling(kerb, rgb(0xdedbd3), kerb+8, rgb(0x8e8a82)))
-	sky.fill(bar(-1, kerb+8, Width+1, Height+1, 0), falling(kerb, rgb(0x5b5d60), Height, rgb(0x484a4d)))
+	sky.Fill(paint.Bar(-1, -1, Width+1, horizon+1, 0), paint.Falling(0, paint.RGB(0x6fa8dc), horizon, paint.RGB(0xdcebf5)))
+	sky.Fill(paint.Bar(-1, horizon, Width+1, kerb, 0), paint.Falling(horizon, paint.RGB(0xb9b5ab), kerb, paint.RGB(0xa39e93)))
+	sky.Fill(paint.Bar(-1, kerb, Width+1, kerb+8, 0), paint.Falling(kerb, paint.RGB(0xdedbd3), kerb+8, paint.RGB(0x8e8a82)))
+	sky.Fill(paint.Bar(-1, kerb+8, Width+1, Height+1, 0), paint.Falling(kerb, paint.RGB(0x5b5d60), Height, paint.RGB(0x484a4d)))
 	return func(atS float64) canvas {
 		c := sky.over()
 		// The camera starts and stops gently.
@@ -33,7 +37,7 @@ func street() func(atS float64) canvas {
 		c.pavement(gone)
 		for _, at := range signsAt {
 			if x := at - gone; x > -signRadius && x < Width+signRadius {
-				c.stopSign(x, 128, signRadius)
+				c.StopSign(x, 128, signRadius, kerb-6)
 			}
 		}
 		return c
@@ -48,18 +52,18 @@ func eased(atS, durationS float64) float64 {
 }
 
 func (c canvas) clouds(gone float64) {
-	for _, at := range [...]point{{80, 48}, {330, 30}, {560, 66}, {820, 40}} {
-		x := at.x - gone
-		cloud := union(ellipse(x, at.y, 74, 9), ellipse(x-26, at.y-7, 44, 10), ellipse(x+30, at.y+6, 56, 8))
-		c.soft(cloud, 22, flat(rgb(0xffffff).faint(0.7)))
+	for _, at := range [...][2]float64{{80, 48}, {330, 30}, {560, 66}, {820, 40}} {
+		x, y := at[0]-gone, at[1]
+		cloud := paint.Union(paint.Ellipse(x, y, 74, 9), paint.Ellipse(x-26, y-7, 44, 10), paint.Ellipse(x+30, y+6, 56, 8))
+		c.Soft(cloud, 22, paint.Flat(paint.RGB(0xffffff).Faint(0.7)))
 	}
 }
 
 func (c canvas) hills(gone float64) {
 	for i := range 7 {
 		x := float64(i)*210 - gone
-		hill := ellipse(x, horizon+30, 170+20*math.Sin(float64(i)*2), 88+14*math.Sin(float64(i)*5))
-		c.fill(within(hill, bar(-1, -1, Width+1, horizon, 0)), falling(130, rgb(0x9fb79b), horizon, rgb(0xb7c7ab)))
+		hill := paint.Ellipse(x, horizon+30, 170+20*math.Sin(float64(i)*2), 88+14*math.Sin(float64(i)*5))
+		c.Fill(paint.Within(hill, paint.Bar(-1, -1, Width+1, horizon, 0)), paint.Falling(130, paint.RGB(0x9fb79b), horizon, paint.RGB(0xb7c7ab)))
 	}
 }
 
@@ -73,42 +77,33 @@ func (c canvas) houses(gone float64) {
 		if x > Width || x < -pitch {
 			continue
 		}
-		wall, roof := rgb(facades[i%len(facades)][0]), rgb(facades[i%len(facades)][1])
+		wall, roof := paint.RGB(facades[i%len(facades)][0]), paint.RGB(facades[i%len(facades)][1])
 		top := 128 + 12*float64(i%3)
-		c.fill(polygon(point{x - 12, top}, point{x + 34, top - 44}, point{x + width - 34, top - 44}, point{x + width + 12, top}), flat(roof))
-		c.fill(bar(x, top, x+width, horizon, 0), falling(top, wall, horizon, mix(wall, rgb(0x5a4a3a), 0.25)))
+		c.Fill(paint.Polygon(paint.At(x-12, top), paint.At(x+34, top-44), paint.At(x+width-34, top-44), paint.At(x+width+12, top)), paint.Flat(roof))
+		c.Fill(paint.Bar(x, top, x+width, horizon, 0), paint.Falling(top, wall, horizon, paint.Mix(wall, paint.RGB(0x5a4a3a), 0.25)))
 		for w := range 3 {
 			left := x + 18 + float64(w)*50
-			c.fill(bar(left-2, top+18, left+34, top+58, 1), flat(rgb(0xf4f1e8)))
-			c.fill(bar(left+1, top+21, left+31, top+55, 0), falling(top+20, rgb(0x5f7d92), top+56, rgb(0x8fb0c2)))
-			c.fill(bar(left+15, top+20, left+17, top+56, 0), flat(rgb(0xf4f1e8)))
+			c.Fill(paint.Bar(left-2, top+18, left+34, top+58, 1), paint.Flat(paint.RGB(0xf4f1e8)))
+			c.Fill(paint.Bar(left+1, top+21, left+31, top+55, 0), paint.Falling(top+20, paint.RGB(0x5f7d92), top+56, paint.RGB(0x8fb0c2)))
+			c.Fill(paint.Bar(left+15, top+20, left+17, top+56, 0), paint.Flat(paint.RGB(0xf4f1e8)))
 		}
 		c.tree(x + width + 36)
 	}
 }
 
 func (c canvas) tree(x float64) {
-	c.fill(bar(x-4, 176, x+4, horizon, 1), flat(rgb(0x6d5540)))
-	c.fill(union(circle(x, 160, 26), circle(x-18, 172, 18), circle(x+18, 172, 18)), falling(136, rgb(0x6f9a58), 190, rgb(0x4d7742)))
+	c.Fill(paint.Bar(x-4, 176, x+4, horizon, 1), paint.Flat(paint.RGB(0x6d5540)))
+	c.Fill(paint.Union(paint.Circle(x, 160, 26), paint.Circle(x-18, 172, 18), paint.Circle(x+18, 172, 18)), paint.Falling(136, paint.RGB(0x6f9a58), 190, paint.RGB(0x4d7742)))
 }
 
 // pavement has its joints, and the road its dashes.
 func (c canvas) pavement(gone float64) {
 	for x := -math.Mod(gone, 90) - 90; x < Width+90; x += 90 {
-		c.fill(line(point{x + 24, horizon}, point{x, kerb}, 1.4), flat(rgb(0x8a857b).faint(0.8)))
+		c.Fill(paint.Line(paint.At(x+24, horizon), paint.At(x, kerb), 1.4), paint.Flat(paint.RGB(0x8a857b).Faint(0.8)))
 	}
 	const dash = 220
 	ahead := gone * 1.35
 	for x := -math.Mod(ahead, dash) - dash; x < Width; x += dash {
-		c.fill(polygon(point{x + 8, 328}, point{x + 118, 328}, point{x + 112, 335}, point{x, 335}), flat(rgb(0xe6e3da).faint(0.9)))
+		c.Fill(paint.Polygon(paint.At(x+8, 328), paint.At(x+118, 328), paint.At(x+112, 335), paint.At(x, 335)), paint.Flat(paint.RGB(0xe6e3da).Faint(0.9)))
 	}
-}
-
-// stopSign stands with its centre at a point.
-func (c canvas) stopSign(x, y, r float64) {
-	c.soft(ellipse(x+16, kerb-6, 26, 5), 8, flat(rgb(0x000000).faint(0.3)))
-	c.fill(bar(x-3.5, y, x+3.5, kerb-6, 1), falling(y, rgb(0x9a9da1), kerb, rgb(0x7d8084)))
-	c.fill(regular(x, y, r, 8, 22.5), flat(rgb(0xf3f3f3)))
-	c.fill(regular(x, y, 0.93*r, 8, 22.5), falling(y-r, rgb(0xcf2430), y+r, rgb(0xb01824)))
-	word(c, "STOP", x, y, 0.50*r, 0.085*r, rgb(0xf6f6f6))
 }

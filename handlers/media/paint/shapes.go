@@ -1,28 +1,32 @@
-package demo
+package paint
 
 import "math"
 
-// shape is a figure: how far a point is from its edge, in pixels, less than 0 within,
+// Shape is a figure: how far a point is from its edge, in pixels, less than 0 within,
 // and a box that holds all of it.
-type shape struct {
+type Shape struct {
 	left, top, right, bottom float64
 	distance                 func(x, y float64) float64
 }
 
 // away is how far a point is at least, by the box alone: 0 within.
-func (s shape) away(x, y float64) float64 {
+func (s Shape) away(x, y float64) float64 {
 	return max(s.left-x, x-s.right, s.top-y, y-s.bottom, 0)
 }
 
-// point of a picture, in pixels from its upper left corner.
-type point struct{ x, y float64 }
+// Point of a picture, in pixels from its upper left corner.
+type Point struct{ x, y float64 }
 
-func circle(x, y, r float64) shape { return ellipse(x, y, r, r) }
+// At is a point of a picture.
+func At(x, y float64) Point { return Point{x, y} }
 
-// ellipse has half-axes rx and ry; its distance is exact for a circle and close enough
+// Circle has a radius in pixels.
+func Circle(x, y, r float64) Shape { return Ellipse(x, y, r, r) }
+
+// Ellipse has half-axes rx and ry; its distance is exact for a circle and close enough
 // near the edge of any other.
-func ellipse(x, y, rx, ry float64) shape {
-	return shape{x - rx, y - ry, x + rx, y + ry, func(px, py float64) float64 {
+func Ellipse(x, y, rx, ry float64) Shape {
+	return Shape{x - rx, y - ry, x + rx, y + ry, func(px, py float64) float64 {
 		u, v := (px-x)/rx, (py-y)/ry
 		k := math.Sqrt(u*u + v*v)
 		if k < 1e-9 {
@@ -32,21 +36,21 @@ func ellipse(x, y, rx, ry float64) shape {
 	}}
 }
 
-// bar is a box with round corners.
-func bar(left, top, right, bottom, corner float64) shape {
+// Bar is a box with round corners.
+func Bar(left, top, right, bottom, corner float64) Shape {
 	cx, cy, hw, hh := (left+right)/2, (top+bottom)/2, (right-left)/2-corner, (bottom-top)/2-corner
-	return shape{left, top, right, bottom, func(x, y float64) float64 {
+	return Shape{left, top, right, bottom, func(x, y float64) float64 {
 		dx, dy := math.Abs(x-cx)-hw, math.Abs(y-cy)-hh
 		return math.Hypot(max(dx, 0), max(dy, 0)) + min(max(dx, dy), 0) - corner
 	}}
 }
 
-// line is a stroke with round ends.
-func line(a, b point, width float64) shape {
+// Line is a stroke with round ends.
+func Line(a, b Point, width float64) Shape {
 	r := width / 2
 	dx, dy := b.x-a.x, b.y-a.y
 	long := dx*dx + dy*dy
-	return shape{min(a.x, b.x) - r, min(a.y, b.y) - r, max(a.x, b.x) + r, max(a.y, b.y) + r, func(x, y float64) float64 {
+	return Shape{min(a.x, b.x) - r, min(a.y, b.y) - r, max(a.x, b.x) + r, max(a.y, b.y) + r, func(x, y float64) float64 {
 		along := 0.0
 		if long > 0 {
 			along = min(max(((x-a.x)*dx+(y-a.y)*dy)/long, 0), 1)
@@ -56,19 +60,19 @@ func line(a, b point, width float64) shape {
 	}}
 }
 
-// outline is a stroke along points.
-func outline(width float64, points ...point) shape {
-	all := make([]shape, 0, len(points)-1)
+// Outline is a stroke along points.
+func Outline(width float64, points ...Point) Shape {
+	all := make([]Shape, 0, len(points)-1)
 	for i := range len(points) - 1 {
-		all = append(all, line(points[i], points[i+1], width))
+		all = append(all, Line(points[i], points[i+1], width))
 	}
-	return union(all...)
+	return Union(all...)
 }
 
-// polygon has its corners in order and bulges nowhere inwards: it lies on one side of
+// Polygon has its corners in order and bulges nowhere inwards: it lies on one side of
 // each of its edges.
-func polygon(corners ...point) shape {
-	s := shape{left: math.Inf(1), top: math.Inf(1), right: math.Inf(-1), bottom: math.Inf(-1)}
+func Polygon(corners ...Point) Shape {
+	s := Shape{left: math.Inf(1), top: math.Inf(1), right: math.Inf(-1), bottom: math.Inf(-1)}
 	for _, p := range corners {
 		s.left, s.top, s.right, s.bottom = min(s.left, p.x), min(s.top, p.y), max(s.right, p.x), max(s.bottom, p.y)
 	}
@@ -94,18 +98,18 @@ func polygon(corners ...point) shape {
 	return s
 }
 
-// regular is a polygon of n equal sides with a corner at an angle in degrees.
-func regular(x, y, r float64, n int, angle float64) shape {
-	corners := make([]point, n)
+// Regular is a polygon of n equal sides with a corner at an angle in degrees.
+func Regular(x, y, r float64, n int, angle float64) Shape {
+	corners := make([]Point, n)
 	for i := range corners {
 		a := (angle + 360*float64(i)/float64(n)) * math.Pi / 180
-		corners[i] = point{x + r*math.Cos(a), y + r*math.Sin(a)}
+		corners[i] = Point{x + r*math.Cos(a), y + r*math.Sin(a)}
 	}
-	return polygon(corners...)
+	return Polygon(corners...)
 }
 
-// union is all of the shapes.
-func union(all ...shape) shape {
+// Union is all of the shapes.
+func Union(all ...Shape) Shape {
 	s := all[0]
 	for _, o := range all[1:] {
 		s.left, s.top, s.right, s.bottom = min(s.left, o.left), min(s.top, o.top), max(s.right, o.right), max(s.bottom, o.bottom)
@@ -122,9 +126,9 @@ func union(all ...shape) shape {
 	return s
 }
 
-// within is the part of a shape that lies in another.
-func within(a, b shape) shape {
-	return shape{max(a.left, b.left), max(a.top, b.top), min(a.right, b.right), min(a.bottom, b.bottom), func(x, y float64) float64 {
+// Within is the part of a shape that lies in another.
+func Within(a, b Shape) Shape {
+	return Shape{max(a.left, b.left), max(a.top, b.top), min(a.right, b.right), min(a.bottom, b.bottom), func(x, y float64) float64 {
 		return max(a.distance(x, y), b.distance(x, y))
 	}}
 }
