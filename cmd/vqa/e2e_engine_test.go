@@ -16,11 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFaultsOfTheEngine spoils what an engine says. The parts share one service and one
-// engine; each has an account of its own.
-func TestFaultsOfTheEngine(t *testing.T) {
+// TestEngine looks at what the engine is asked, and spoils what it says. The parts share
+// one service and one engine; each has an account of its own.
+func TestEngine(t *testing.T) {
 	engine := newFaulty(t)
-	s := ownService(t, "VQA_INFERENCE_URL="+engine.URL, "VQA_INFERENCE_TIMEOUT=15s", "VQA_INFERENCE_PATIENCE=10s", "VQA_ANALYSIS_SLOTS=1")
+	s := ownService(t, "VQA_INFERENCE_URL="+engine.URL, "VQA_INFERENCE_TIMEOUT=15s", "VQA_INFERENCE_PATIENCE=10s", fmt.Sprint("VQA_ANALYSIS_SLOTS=", engineSlots))
+	t.Run("batch", func(t *testing.T) { batchIsOneLook(t, s, engine) })
+	t.Run("queue", func(t *testing.T) { queueInOrder(t, s, engine) })
 	t.Run("garbage", func(t *testing.T) { garbageFails(t, s, engine) })
 	t.Run("away before", func(t *testing.T) { awayRefuses(t, s, engine) })
 	t.Run("away in an analysis", func(t *testing.T) { awayIsAnIncident(t, s, engine) })

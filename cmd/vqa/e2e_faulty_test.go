@@ -154,6 +154,15 @@ func cutShort(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
+// unknown says of itself what cannot be read.
+func unknown(w http.ResponseWriter, r *http.Request) bool {
+	if strings.HasSuffix(r.URL.Path, "/detect") {
+		_, _ = io.WriteString(w, "It works!")
+		return true
+	}
+	return false
+}
+
 // detects answers with one detection whose parts can be wrong.
 type detects struct {
 	score       float32
@@ -202,6 +211,7 @@ func garbage() map[string]fault {
 		"an endless answer":           says(http.StatusOK, strings.Repeat(" ", 17<<20)),
 		"a body that is cut short":    cutShort,
 		"no answer":                   hangs,
+		"no metadata":                 unknown,
 		"a score that is no number":   with(func(d *detects) { d.score = float32(math.NaN()) }),
 		"a score beyond one":          with(func(d *detects) { d.score = 7 }),
 		"boxes of another shape":      with(func(d *detects) { d.boxes = "[4]" }),

@@ -19,8 +19,10 @@ import (
 
 const (
 	// restFactor is how many times as long as making it took a forecast is used, so that
-	// estimates cost at most a twentieth of a core, however long the queue is.
-	restFactor = 20
+	// estimates cost little however long the queue is, but at most restMost; where a newer
+	// one is wanted, for an analysis that it does not know, it is used for less.
+	restFactor, newerFactor = 20, 6
+	restMost, newerMost     = time.Second, 250 * time.Millisecond
 	// forecastLimit bounds the unfinished analyses that a forecast knows.
 	forecastLimit = 5000
 	// measured is how many of the latest completed analyses tell how fast the service is, of
@@ -66,12 +68,13 @@ func (f forecast) in(id string, now time.Time) *int {
 	return new(int(math.Round(left)))
 }
 
-// forecast returns one that is new enough. Callers that come together share it.
-func (e *Estimator) forecast(ctx context.Context) (forecast, error) {
+// forecast returns one that is new enough for an analysis. Callers that come together
+// share it.
+func (e *Estimator) forecast(ctx context.Context, id string) (forecast, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	began := e.Now()
-	if age := began.Sub(e.last.at); e.last.starts != nil && age >= 0 && age < restFactor*e.last.took {
+	if e.last.serves(id, began) {
 		return e.last, nil
 	}
 	made, err := e.foretell(ctx, began)
@@ -81,6 +84,16 @@ func (e *Estimator) forecast(ctx context.Context) (forecast, error) {
 	made.took = e.Now().Sub(began)
 	e.last = made
 	return made, nil
+}
+
+// serves says whether a forecast is new enough.
+func (f forecast) serves(id string, now time.Time) bool {
+	rest := min(restFactor*f.took, restMost)
+	if _, known := f.starts[id]; !known {
+		rest = min(newerFactor*f.took, newerMost)
+	}
+	age := now.Sub(f.at)
+	return f.starts != nil && age >= 0 && age < rest
 }
 
 // foretell makes a forecast.

@@ -173,3 +173,22 @@ func TestAForecastGoesBy(t *testing.T) {
 		in("a", 0), in("a", 2*time.Second), in("a", time.Minute), in("b", 0), in("later", 0),
 	})
 }
+
+func TestHowLongAForecastServes(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	after := func(took, age time.Duration) [2]bool {
+		f := forecast{at: at, took: took, starts: map[string]float64{"a": 1}}
+		return [2]bool{f.serves("a", at.Add(age)), f.serves("new", at.Add(age))}
+	}
+	const ms = time.Millisecond
+	require.Equal(t, [2]bool{true, true}, after(10*ms, 0))
+	require.Equal(t, [2]bool{true, true}, after(10*ms, 59*ms))
+	require.Equal(t, [2]bool{true, false}, after(10*ms, 60*ms))
+	require.Equal(t, [2]bool{true, false}, after(10*ms, 199*ms))
+	require.Equal(t, [2]bool{false, false}, after(10*ms, 200*ms))
+	require.Equal(t, [2]bool{true, false}, after(time.Minute, 250*ms), "however long it took")
+	require.Equal(t, [2]bool{false, false}, after(time.Minute, time.Second))
+	require.Equal(t, [2]bool{false, false}, after(time.Minute, -ms), "a clock that was set back")
+	require.False(t, forecast{}.serves("a", at), "none was made")
+}

@@ -25,10 +25,11 @@ type Analysis struct {
 func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Analysis, error) {
 	list := make([]Analysis, len(states))
 	queued := map[string]*Analysis{}
+	latest := ""
 	for i, s := range states {
 		list[i].State = s
 		if s.Status == analysis.Queued {
-			queued[s.ID] = &list[i]
+			queued[s.ID], latest = &list[i], max(latest, s.ID)
 		}
 	}
 	if len(queued) == 0 {
@@ -40,7 +41,7 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 	if r.Estimator == nil {
 		return list, nil
 	}
-	f, err := r.Estimator.forecast(ctx)
+	f, err := r.Estimator.forecast(ctx, latest)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,143 @@
+package main_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// engineSlots is how many analyses the service of these tests works on at once.
+const engineSlots = 3
+
+// batchIsOneLook: ten prompts cost the engine what one does, and the bill has the discount.
+func batchIsOneLook(t *testing.T, s *service, engine *faulty) {
+	c := s.account(t, 1000)
+	alone, together := c.readyVideo(t, clip(t, signsClip)), c.readyVideo(t, clip(t, signsClip))
+	engine.frames.Store(0)
+	one := c.ask(t, alone, "Is there a stop sign?", "Prefer", "wait=100")
+	require.Equal(t, "yes", one.text("result.answer"), "%s", one.raw)
+	looked := engine.frames.Swap(0)
+	require.GreaterOrEqual(t, looked, int64(signsClipS*2), "two frames a second")
+
+	answers := map[string]string{
+		"Is there a stop sign?": "yes", "Is there a dog?": "no", "How many stop signs are there?": "yes", "Is there no cat?": "yes",
+		"Are there at least two stop signs?": "yes", "Are there more than five stop signs?": "no", "Is there a stop sign and a dog?": "no",
+		"Is there a stop sign or a dog?": "yes", "Is there a bus?": "no", "Is there a stop sign at the end?": "no",
+	}
+	prompts := make([]string, 0, len(answers))
+	for prompt := range answers {
+		prompts = append(prompts, prompt)
+	}
+	slices.Sort(prompts)
+	full, half := 7.0, 4.0 // of 6.5 seconds, each rounded up
+	batch := c.call(t, http.MethodPost, "/v1/analyses/batch", map[string]any{"video_id": together, "prompts": prompts})
+	require.Equal(t, http.StatusAccepted, batch.status, "%s", batch.raw)
+	require.InDelta(t, full+9*half, batch.number("pricing.estimated_total_seconds"), 0)
+	require.InDelta(t, 50, batch.number("pricing.discount_pct"), 0)
+	require.InDelta(t, 9, batch.number("pricing.discounted_prompts"), 0)
+	for i, prompt := range prompts {
+		a := c.await(t, "/v1/analyses/"+batch.text(fmt.Sprintf("analyses.%d.id", i)), recovery, answer.terminal)
+		require.Equal(t, prompt, a.text("prompt"))
+		require.Equal(t, answers[prompt], a.text("result.answer"), "%s: %s", prompt, a.raw)
+		billed := half
+		if i == 0 {
+			billed = full
+		}
+		require.InDelta(t, billed, a.number("usage.billed_seconds"), 0, prompt)
+	}
+	require.Equal(t, looked, engine.frames.Load(), "ten prompts are one look")
+	require.InDelta(t, 1000-full-(full+9*half), c.credits(t).number("balance_seconds"), 0)
+	require.InDelta(t, 0, c.credits(t).number("held_seconds"), 0)
+}
+
+// queueInOrder: places are those of all accounts, and work begins in their order.
+func queueInOrder(t *testing.T, s *service, engine *faulty) {
+	alice, bob := s.account(t, 1000), s.account(t, 1000)
+	type asked struct {
+		by *apiClient
+		id string
+	}
+	questions := make([]asked, engineSlots+5)
+	videos := make([]string, len(questions))
+	for i := range questions {
+		questions[i].by = []*apiClient{alice, bob}[i%2]
+		videos[i] = questions[i].by.readyVideo(t, clip(t, signsClip))
+	}
+	gate := make(chan struct{})
+	engine.spoil(func(_ http.ResponseWriter, r *http.Request) bool {
+		if isInfer(r) {
+			select {
+			case <-gate:
+			case <-r.Context().Done():
+			}
+		}
+		return false
+	})
+	opened := false
+	open := func() {
+		if !opened {
+			close(gate)
+			engine.spoil(nil)
+		}
+		opened = true
+	}
+	t.Cleanup(open)
+	for i := range questions {
+		a := questions[i].by.ask(t, videos[i], "Is there a stop sign?")
+		require.Equal(t, http.StatusAccepted, a.status, "%s", a.raw)
+		questions[i].id = a.text("id")
+	}
+	read := func(q asked) answer { return q.by.call(t, http.MethodGet, "/v1/analyses/"+q.id, nil) }
+	for _, q := range questions[:engineSlots] {
+		a := q.by.await(t, "/v1/analyses/"+q.id, recovery, func(a answer) bool { return a.text("status") != "queued" })
+		require.Nil(t, a.at("queue_position"), "only while queued")
+		require.Nil(t, a.at("estimated_start_s"))
+	}
+	waiting := questions[engineSlots:]
+	canceled := waiting[1]
+	last := 0.0
+	for i, q := range waiting {
+		a := read(q)
+		require.InDelta(t, i+1, a.number("queue_position"), 0, "%s", a.raw)
+		estimate, known := a.at("estimated_start_s").(float64)
+		require.True(t, known, "others were answered before: %s", a.raw)
+		require.GreaterOrEqual(t, estimate, last, "no sooner than what is before it")
+		last = estimate
+	}
+	require.Positive(t, last)
+	require.Equal(t, "canceled", canceled.by.call(t, http.MethodPost, "/v1/analyses/"+canceled.id+"/cancel", nil).text("status"))
+	waiting = slices.Delete(waiting, 1, 2)
+	for i, q := range waiting {
+		require.InDelta(t, i+1, read(q).number("queue_position"), 0, "who gave up is before nobody")
+	}
+	listed := map[string]any{}
+	for _, c := range []*apiClient{alice, bob} {
+		for _, item := range c.call(t, http.MethodGet, "/v1/analyses?status=queued", nil).at("data").([]any) {
+			a := item.(map[string]any)
+			listed[a["id"].(string)] = a["queue_position"]
+		}
+	}
+	require.Len(t, listed, len(waiting))
+	for i, q := range waiting {
+		require.EqualValues(t, i+1, listed[q.id])
+	}
+
+	open()
+	var before time.Time
+	for _, q := range append(slices.Clone(questions[:engineSlots]), waiting...) {
+		a := q.by.await(t, "/v1/analyses/"+q.id, recovery, answer.terminal)
+		require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
+		started, err := time.Parse(time.RFC3339, a.text("started_at"))
+		require.NoError(t, err)
+		require.False(t, started.Before(before.Add(-startTogether)), "work begins in the order of the queue")
+		before = started
+	}
+	require.Nil(t, read(canceled).at("started_at"))
+}
+
+// startTogether is how far apart two analyses may begin whose slots were free at once.
+const startTogether = time.Second
