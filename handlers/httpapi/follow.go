@@ -145,7 +145,14 @@ func eventID(a resources.Analysis) string {
 	if a.QueuePosition != nil {
 		position = *a.QueuePosition
 	}
-	return string(a.Status) + "." + strconv.Itoa(a.Attempt) + "." + strconv.Itoa(a.Percent) + "." + strconv.Itoa(position)
+	name := string(a.Status) + "." + strconv.Itoa(a.Attempt) + "." + strconv.Itoa(a.Percent) + "." + strconv.Itoa(position)
+	if a.Drawing {
+		name += ".drawing"
+	}
+	if a.Narrating() {
+		name += ".narrating"
+	}
+	return name
 }
 
 func flushed(control *http.ResponseController, err error) error {
