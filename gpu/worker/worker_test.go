@@ -17,6 +17,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/gpu"
 )
 
@@ -89,7 +91,8 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	require.NoError(t, w.Engine().Ready(t.Context()))
 	info, err := w.Engine().Info(t.Context())
 	require.NoError(t, err)
-	require.Len(t, info.Vocabulary, 80)
+	require.Equal(t, answer.CPUWeights, info.Weights, "its scores are calibrated")
+	require.Equal(t, query.COCO().Names(), info.Vocabulary)
 	require.Len(t, info.Colors, 11)
 	require.Equal(t, 2, info.Concurrency)
 	require.Equal(t, weightsDigest, info.Digest)
