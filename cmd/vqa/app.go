@@ -76,7 +76,7 @@ func catalog(c config) model.Catalog {
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
-			Analyses: true, Counting: true, Actions: "beta", Vocabulary: query.COCO().Names(),
+			Analyses: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: query.COCO().Names(),
 			// A model that looks at pictures takes any term.
 			OpenVocabulary: c.VLMURL != "",
 		},

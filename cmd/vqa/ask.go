@@ -22,11 +22,12 @@ const (
 
 // askOptions are the flags of `vqa ask`.
 type askOptions struct {
-	server string
-	key    string
-	model  string
-	wait   time.Duration
-	json   bool
+	server    string
+	key       string
+	model     string
+	wait      time.Duration
+	narrative bool
+	json      bool
 }
 
 func askCommand() *cobra.Command {
@@ -56,6 +57,7 @@ Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis f
 	flags.StringVar(&o.key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
 	flags.StringVar(&o.model, "model", "", "model; the default model when empty")
 	flags.DurationVar(&o.wait, "wait", 10*time.Minute, "how long to wait for the answer before canceling")
+	flags.BoolVar(&o.narrative, "narrative", false, "also tell what happens in the video")
 	flags.BoolVar(&o.json, "json", false, "print the analysis as JSON")
 	return strict(cmd, 2)
 }
@@ -167,14 +169,22 @@ func ask(ctx context.Context, s *session, o askOptions, src source, prompt strin
 	if o.model != "" {
 		body["model"] = o.model
 	}
+	if o.narrative {
+		body["options"] = map[string]bool{"narrative": true}
+	}
 	a, err := s.createAnalysis(ctx, body, newIdempotencyKey(), 0)
 	if err != nil {
 		return a, err
 	}
-	return follow(ctx, s.client, a, pollEvery, func(a analysisResource) {
+	a, err = follow(ctx, s.client, a, pollEvery, func(a analysisResource) {
 		if a.Progress != nil {
 			bar.stage(a.Progress.Stage)
 			bar.set(int64(a.Progress.Percent), 100)
 		}
 	})
+	if err == nil && a.narrating() {
+		bar.stage("narrating")
+		a = followNarrative(ctx, s.client, a, pollEvery)
+	}
+	return a, err
 }

@@ -49,6 +49,22 @@ func follow(ctx context.Context, c *client, a analysisResource, every time.Durat
 	}
 }
 
+// followNarrative reads a completed analysis until its narrative is there, or will not be.
+// The answer does not wait longer than ctx for it, nor for a server that is gone.
+func followNarrative(ctx context.Context, c *client, a analysisResource, every time.Duration) analysisResource {
+	for a.narrating() {
+		if err := sleep(ctx, every); err != nil {
+			return a
+		}
+		next, err := c.analysis(ctx, a.ID)
+		if err != nil {
+			return a
+		}
+		a = next
+	}
+	return a
+}
+
 // cancelError says that an analysis that nobody waits for goes on.
 type cancelError struct{ err error }
 

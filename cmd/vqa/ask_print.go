@@ -35,6 +35,7 @@ func printAnswer(out screen, a analysisResource) {
 		fmt.Fprintf(out, "  %s\n", line)
 	}
 	printClips(out, r)
+	printNarrative(out, a)
 	fmt.Fprintf(out, "\n  %s\n", out.paint(dim, footing(a)))
 	if !a.Livemode {
 		fmt.Fprintf(out, "  %s\n", out.paint(boldYellow, "test mode: a canned answer, no evidence about the video"))
@@ -106,6 +107,24 @@ func printClips(out screen, r *analysisResult) {
 			break
 		}
 		fmt.Fprintf(out, "  %8s – %-8s %s\n", clockTime(c.StartS), clockTime(c.EndS), out.paint(dim, fmt.Sprintf("%.2f", c.Confidence)))
+	}
+}
+
+// printNarrative tells what happens in the video, or that it could not be told.
+func printNarrative(out screen, a analysisResource) {
+	if a.Narrative == nil {
+		return
+	}
+	fmt.Fprintln(out)
+	switch a.Narrative.Status {
+	case "ready":
+		for _, e := range a.Narrative.Entries {
+			fmt.Fprintf(out, "  %s  %s\n", out.paint(dim, fmt.Sprintf("%8s", clockTime(e.AtS))), e.Text)
+		}
+	case "generating":
+		fmt.Fprintf(out, "  the narrative is still being written: vqa show %s\n", a.ID)
+	default:
+		fmt.Fprintln(out, "  there is no narrative")
 	}
 }
 

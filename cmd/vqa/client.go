@@ -115,8 +115,15 @@ type analysisResource struct {
 	} `json:"progress"`
 	QueuePosition *int            `json:"queue_position"`
 	Result        *analysisResult `json:"result"`
-	Error         *apiError       `json:"error"`
-	Usage         *struct {
+	Narrative     *struct {
+		Status  string `json:"status"`
+		Entries []struct {
+			AtS  float64 `json:"t_s"`
+			Text string  `json:"text"`
+		} `json:"entries"`
+	} `json:"narrative"`
+	Error *apiError `json:"error"`
+	Usage *struct {
 		BilledSeconds      int64  `json:"billed_seconds"`
 		CreditBalanceAfter *int64 `json:"credit_balance_after"`
 	} `json:"usage"`
@@ -143,6 +150,11 @@ type analysisResult struct {
 // terminal reports an analysis that will not change.
 func (a analysisResource) terminal() bool {
 	return a.Status == "completed" || a.Status == "failed" || a.Status == "canceled"
+}
+
+// narrating reports that its narrative is still being written.
+func (a analysisResource) narrating() bool {
+	return a.Narrative != nil && a.Narrative.Status == "generating"
 }
 
 // healthy reports whether a server of ours answers.

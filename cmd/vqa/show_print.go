@@ -121,5 +121,16 @@ func gist(data json.RawMessage) string {
 	if result, ok := fields["result"].(map[string]any); ok && result["answer"] != nil {
 		told = append(told, fmt.Sprint("answer ", result["answer"]))
 	}
+	for _, promised := range []string{"drawing", "narrating"} {
+		if fields[promised] == true {
+			told = append(told, promised)
+		}
+	}
+	if artifacts, ok := fields["artifacts"].(map[string]any); ok && fields["drawing"] == nil {
+		told = append(told, fmt.Sprint(artifacts["video_key"]))
+	}
+	if entries, ok := fields["entries"].([]any); ok {
+		told = append(told, counted(int64(len(entries)), "sentence"))
+	}
 	return printable(strings.Join(told, ", "))
 }
