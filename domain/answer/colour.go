@@ -7,12 +7,12 @@ import "slices"
 // is gray, red in the light is orange; a gray thing is not white.
 var shades = map[string]map[string]float64{
 	"black":  {"gray": .15},
-	"white":  {"gray": .5},
+	"white":  {"gray": .5, "blue": .4},
 	"gray":   {"white": .2, "black": .2},
 	"red":    {"orange": .5, "pink": .4},
 	"orange": {"red": .4, "yellow": .3, "brown": .3},
 	"yellow": {"orange": .4},
-	"green":  {},
+	"green":  {"yellow": .35},
 	"blue":   {"purple": .4},
 	"purple": {"blue": .25, "pink": .4},
 	"pink":   {"purple": .4, "red": .25},
@@ -54,9 +54,27 @@ func share(colour string, shares []float64, names []string) float64 {
 		}
 		return 0
 	}
-	total := of(colour)
+	own, shaded := of(colour), 0.0
 	for _, name := range names {
-		total += shades[colour][name] * of(name)
+		shaded += shades[colour][name] * of(name)
+	}
+	switch {
+	case colour == "white":
+		shaded = min(shaded, sunlit*own) // what is white nowhere is gray
+	case colour == "blue" && of("gray")+of("white") > own:
+		own /= 2 // the sky makes gray things bluish
+	}
+	total := own + shaded
+	if colour != "black" {
+		total /= max(1-of("black"), leastLit)
 	}
 	return min(total, 1)
 }
+
+const (
+	// sunlit is how much more of a white thing may lie in the shade than in the light.
+	sunlit = 1.5
+	// leastLit is the part of a box that tells its colour at least: windows, tyres and
+	// the dark side of a thing tell nothing, unless nearly all is dark.
+	leastLit = .6
+)

@@ -155,7 +155,7 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 			trusted = max(trusted, p)
 		case r.outvoted:
 			doubtful = max(doubtful, min(p*r.share, below(cal)))
-		case r.samples >= cal.Sustained:
+		case r.samples >= cal.Sustained && p >= likely*cal.Probability(cal.Faint):
 			doubtful = max(doubtful, p, cal.Probability(cal.Faint))
 		case r.best < cal.Flash:
 			doubtful = max(doubtful, min(p, below(cal)))
@@ -176,6 +176,9 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	}
 	return doubtful
 }
+
+// likely is the part of even odds from which a sight that lasts leaves a `no` undecided.
+const likely = .75
 
 // below is what a sight is worth at most that is outvoted, or that no neighbouring sample
 // supports: it makes a `no` doubtful, but not undecided.

@@ -109,6 +109,34 @@ func TestLocationFollowsTheObject(t *testing.T) {
 	})
 }
 
+// TestColourInTheLight: shade, sky and dark parts change what pixels are called.
+func TestColourInTheLight(t *testing.T) {
+	t.Parallel()
+	ask := func(colour string, shares map[string]float64) answer.Answer {
+		frames := still(6, thing{term: "car", score: .8, box: at(.5, .5), colours: shares})
+		return scene("Is there a "+colour+" car?", frames...).Answer
+	}
+	cases := map[string]struct {
+		shares  map[string]float64
+		yes, no []string
+	}{
+		"white in the shade":   {map[string]float64{"gray": .34, "blue": .25, "black": .23, "white": .18}, []string{"white"}, []string{"blue", "red"}},
+		"gray under the sky":   {map[string]float64{"gray": .55, "blue": .3, "black": .15}, []string{"gray"}, []string{"blue", "white"}},
+		"blue with windows":    {map[string]float64{"blue": .43, "black": .3, "gray": .2, "white": .07}, []string{"blue"}, []string{"white"}},
+		"black with some blue": {map[string]float64{"black": .7, "blue": .2, "gray": .1}, []string{"black"}, []string{"blue", "gray"}},
+		"brown, half in shade": {map[string]float64{"brown": .35, "black": .6, "gray": .05}, []string{"brown"}, []string{"gray", "white"}},
+		"between two names":    {map[string]float64{"yellow": .5, "green": .48}, []string{"green", "yellow"}, []string{"orange"}},
+	}
+	for name, c := range cases {
+		for _, colour := range c.yes {
+			require.Equal(t, answer.Yes, ask(colour, c.shares), "%s is %s", name, colour)
+		}
+		for _, colour := range c.no {
+			require.Equal(t, answer.No, ask(colour, c.shares), "%s is not %s", name, colour)
+		}
+	}
+}
+
 func TestColour(t *testing.T) {
 	t.Parallel()
 	car := func(colours map[string]float64) thing {

@@ -72,7 +72,7 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 		return coloured(colours, ev.Colors)
 	}
 	if gait, ok := c.Gait(); ok {
-		return moving(gait, cal.Threshold)
+		return moving(gait, cal.Threshold, ev.aspect())
 	}
 	posture, _ := c.Posture()
 	return held(posture, cal)

@@ -17,6 +17,8 @@ type motion struct {
 	pace float64
 	// known is false for what was seen in no neighbouring sample.
 	known bool
+	// picture is true for what does not move at all, not even by the noise of a camera.
+	picture bool
 }
 
 const (
@@ -119,31 +121,57 @@ func distance(a, b Box, aspect float64) float64 {
 
 // motionOf follows object k of sighting i to both sides.
 func motionOf(all []sighting, forth, back []link, i, k int, aspect float64) motion {
-	walk := func(links []link, step int) (speed float64, at, object, steps int) {
-		at, object = i, k
-		for steps < paceSamples {
-			next := links[at][object]
-			if next < 0 {
-				break
-			}
-			if steps == 0 {
-				speed = distance(all[at].objects[object].Box, all[at+step].objects[next].Box, aspect) / math.Abs(all[at+step].at-all[at].at)
-			}
-			at, object = at+step, next
-			steps++
-		}
-		return speed, at, object, steps
-	}
-	before, first, a, nBefore := walk(back, -1)
-	after, last, b, nAfter := walk(forth, 1)
-	sides := min(nBefore, 1) + min(nAfter, 1)
+	before, after := stepsOf(all, back, i, k, -1, aspect), stepsOf(all, forth, i, k, 1, aspect)
+	sides := min(len(before.speeds), 1) + min(len(after.speeds), 1)
 	if sides == 0 {
 		return motion{}
 	}
-	way := distance(all[first].objects[a].Box, all[last].objects[b].Box, aspect)
+	way := distance(before.last.Box, after.last.Box, aspect)
 	return motion{
-		speed: (before + after) / float64(sides), pace: way / (all[last].at - all[first].at), known: true,
+		speed: (before.next() + after.next()) / float64(sides), pace: way / (after.at - before.at), known: true,
+		picture: before.frozen() >= 2 || after.frozen() >= 2 || before.frozen() >= 1 && after.frozen() >= 1,
 	}
+}
+
+// steps are those of an object to one side.
+type steps struct {
+	// speeds are in heights a second, the nearest step first.
+	speeds []float64
+	// last is the object where it was followed to, and at when.
+	last object
+	at   float64
+}
+
+func stepsOf(all []sighting, links []link, i, k, by int, aspect float64) steps {
+	s := steps{last: all[i].objects[k], at: all[i].at}
+	for len(s.speeds) < paceSamples {
+		if k = links[i][k]; k < 0 {
+			break
+		}
+		i += by
+		to := all[i].objects[k]
+		s.speeds = append(s.speeds, distance(s.last.Box, to.Box, aspect)/math.Abs(all[i].at-s.at))
+		s.last, s.at = to, all[i].at
+	}
+	return s
+}
+
+// next is the speed of the nearest step, 0 without one.
+func (s steps) next() float64 {
+	if len(s.speeds) == 0 {
+		return 0
+	}
+	return s.speeds[0]
+}
+
+// frozen is the number of steps from the nearest on in which nothing moved.
+func (s steps) frozen() int {
+	for n, speed := range s.speeds {
+		if speed >= frozen {
+			return n
+		}
+	}
+	return len(s.speeds)
 }
 
 // The probabilities of gaits by speed in heights a second. A person walks at about 0.8
@@ -156,16 +184,40 @@ var (
 
 // moving judges by the way of the box. A camera that moves moves everything; what it
 // follows stands still. What shows in no neighbouring sample, and scores over threshold,
-// is untold, and so is what does not move at all: a still picture of a runner.
-func moving(g query.Gait, threshold float64) fitsOf {
+// is untold; in a still picture the stride tells.
+func moving(g query.Gait, threshold, aspect float64) fitsOf {
 	return each(func(o object) fitness {
 		switch m := o.motion; {
-		case !m.known || m.speed < frozen:
+		case !m.known:
 			return fitness{Probability: .05, Untold: o.Score >= threshold}
+		case m.picture:
+			return pictured(g, o, aspect)
 		case g == query.Running:
 			return fitness{Probability: interpolate(runningCurve, m.speed)}
 		default:
 			return fitness{Probability: interpolate(walkingCurve, m.pace)}
 		}
 	})
+}
+
+// strideCurve is the probability that a standing body walks, by the way between its
+// ankles in lengths of its legs.
+var strideCurve = []Point{{0, .05}, {.15, .12}, {.25, .40}, {.35, .68}, {.7, .72}, {1, .40}, {1.5, .10}}
+
+// pictured judges what a still picture shows of a gait.
+func pictured(g query.Gait, o object, aspect float64) fitness {
+	b := body{box: o.Box, joints: o.Keypoints}
+	if g != query.Walking || len(o.Keypoints) != joints || o.stance.stands < .5 {
+		return fitness{Probability: .05, Untold: true}
+	}
+	hips, ok := b.mean(leftHip, rightHip)
+	if !ok || !b.seen(leftAnkle, rightAnkle) {
+		return fitness{Probability: .05, Untold: true}
+	}
+	l, r := b.joints[leftAnkle], b.joints[rightAnkle]
+	leg := max(l.Y, r.Y) - hips
+	if !(leg > 0) {
+		return fitness{Probability: .05, Untold: true}
+	}
+	return fitness{Probability: interpolate(strideCurve, math.Hypot((l.X-r.X)*aspect, l.Y-r.Y)/leg)}
 }

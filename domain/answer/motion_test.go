@@ -85,9 +85,36 @@ func TestGaitClips(t *testing.T) {
 	t.Parallel()
 	frames := append(going("dog", 8, .1, 0), going("dog", 6, .1, .12)...)
 	frames = append(frames, going("dog", 8, .7, 0)...)
+	for i := range frames {
+		frames[i][0].box.Y1 += .002 * float64(i%3) // the noise of a camera
+	}
 	r := scene("When is the dog running?", frames...)
 	require.Equal(t, answer.Yes, r.Answer)
 	require.Len(t, r.Clips, 1)
 	require.InDelta(t, 4, r.Clips[0].StartS, .5)
 	require.InDelta(t, 7, r.Clips[0].EndS, .5)
+}
+
+// TestStrideInAPicture: what does not move at all is a still picture, in which the way
+// between the feet tells.
+func TestStrideInAPicture(t *testing.T) {
+	t.Parallel()
+	strider := func(apart float64) thing {
+		p := stander.in(answer.Box{X1: .4, Y1: .1, X2: .6, Y2: .8})
+		p.joints[15].X, p.joints[16].X = .5-apart/2, .5+apart/2
+		return p
+	}
+	noisy := still(8, strider(.08))
+	for i := range noisy {
+		p := strider(.08)
+		p.box.Y1 += .002 * float64(i%3)
+		noisy[i] = []thing{p}
+	}
+	check(t, []ask{
+		{"Is a person walking?", answer.Yes, still(6, strider(.08))},
+		{"Is a person walking?", answer.No, still(6, strider(.005))},
+		{"Is a person walking?", answer.No, noisy},
+		{"Is a person walking?", answer.Indeterminate, still(6, sitter.in(tall))},
+		{"Is a person running?", answer.Indeterminate, still(6, strider(.08))},
+	})
 }
