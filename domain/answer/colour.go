@@ -8,7 +8,7 @@ import "slices"
 var shades = map[string]map[string]float64{
 	"black":  {"gray": .15},
 	"white":  {"gray": .5, "blue": .4},
-	"gray":   {"white": .2, "black": .2},
+	"gray":   {"white": .2, "black": .1},
 	"red":    {"orange": .5, "pink": .4},
 	"orange": {"red": .4, "yellow": .3, "brown": .3},
 	"yellow": {"orange": .4},
