@@ -19,7 +19,9 @@ var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_m
 	show_me_the_moment_when show_me_when show_me_the_part_where show_me_the_parts_where show_the_moments_when
 	show_me_the_moments_when find_all_moments_when find_all_moments_where find_when find_the_moments_where
 	find_the_times_when find_every_moment_when find_every_moment find_all_moments find_every_clip_with find_all_clips_with find_the_clips_with
-	show_me_the_clips_with show_me_all_the_clips_with show_me_all_clips_with show_me_every_clip_with show_me_the_moments_with show_me_all_the_moments_when show_me_all_the_parts_where find_the_moments_with point_out_when tell_me_the_time_when give_me_the_timestamps_of give_me_the_timestamps_when give_me_the_timestamps_where list_the_timestamps_of list_the_times_when list_all_times_when list_the_moments_when show_me_all_moments_when show_me_every_moment_when timestamps_of timestamps_where timestamps_when identify_when identify_the_moment_when locate_the_moment_when at_what_second at_which_second at_what_minute in_what_part around_what_time how_far_into_the_video how_far_in mark_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
+	show_me_the_clips_with show_me_all_the_clips_with show_me_all_clips_with show_me_every_clip_with show_me_the_moments_with show_me_all_the_moments_when show_me_all_the_parts_where find_the_moments_with point_out_when tell_me_the_time_when give_me_the_timestamps_of give_me_the_timestamps_when give_me_the_timestamps_where list_the_timestamps_of list_the_times_when list_all_times_when list_the_moments_when show_me_all_moments_when show_me_every_moment_when timestamps_of timestamps_where timestamps_when list_when list_the_moments_with at_which_times at_which_timestamp at_which_timestamps
+	what_is_the_timestamp_of what_are_the_timestamps_of timestamps_with timestamps_for moments_with moments_when moments_where times_when
+	identify_when identify_the_moment_when locate_the_moment_when at_what_second at_which_second at_what_minute in_what_part around_what_time how_far_into_the_video how_far_in mark_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
 
 var openLeads = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
 	translate compare write name identify tell caption`)
@@ -33,6 +35,9 @@ func (p *parser) clause(ts words) bool {
 		ts = ts[n:]
 	} else if n := countLeads.match(ts, 0); n > 0 {
 		return p.countClause(ts[n:])
+	} else if last := len(ts) - 1; last > 0 && ts.at(last) == "count" && !auxiliaries[ts.at(0)] {
+		// "people count"
+		return p.countClause(ts[:last])
 	}
 	if len(ts) == 0 {
 		return false

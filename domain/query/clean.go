@@ -83,8 +83,12 @@ func untag(ts words) words {
 	if ts.at(i) == "n't" || ts.at(i) == "not" {
 		i--
 	}
-	if auxiliaries[ts.at(i)] && i > 1 && (ts.at(i-1) == "," || ts.at(i-1) == "or" && i < n-2) {
+	switch {
+	case !auxiliaries[ts.at(i)] || i < 2:
+	case ts.at(i-1) == "," || ts.at(i-1) == "or" && i < n-2:
 		return ts[:i-1]
+	case ts.at(i+1) == "n't" && !auxiliaries[ts.at(0)]:
+		return ts[:i]
 	}
 	return ts
 }
@@ -180,7 +184,7 @@ var rewrites = map[string]string{
 	"someone else": "someone", "still there": "", "still here": "", "still visible": "", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
 	"n't show": "lack", "not include": "lack", "n't include": "lack", "both of": "both", "on fire": "burning", "up and down": "", "going up": "climbing",
 	"on foot": "walking", "on his feet": "standing", "on her feet": "standing", "on their feet": "standing",
-	"on the move": "moving", "in motion": "moving", "sat down": "sitting", "made of": "",
+	"on the move": "moving", "in motion": "moving", "seems to be": "is", "seem to be": "are", "sat down": "sitting", "made of": "",
 }
 
 var rewritePhrases = phrasesOf(rewrites)
@@ -196,9 +200,12 @@ func mediaPhrase(ts words, i int) int {
 	for k := 0; k < 2 && (determiners[ts.at(j)] && ts.at(j) != "of" || owners[ts.at(j)]); k++ {
 		j++
 	}
-	if definite := ts.at(i+1) == "the" || ts.at(i+1) == "this"; definite && j == i+2 && settings[ts.at(j)] &&
-		ts.at(i) != "of" && ts.at(i) != "across" && ts.at(i) != "from" && ts.at(i) != "into" && ts.at(i) != "through" {
-		return 3
+	if definite := ts.at(i+1) == "the" || ts.at(i+1) == "this"; definite && j == i+2 && !passing[ts.at(i)] {
+		for n := 2; n > 0; n-- {
+			if j+n <= len(ts) && settings[ts[j:j+n].text()] {
+				return 2 + n
+			}
+		}
 	}
 	j += modifiers(ts, j)
 	if !media[ts.at(j)] {
@@ -206,6 +213,9 @@ func mediaPhrase(ts words, i int) int {
 	}
 	return j + 1 - i
 }
+
+// passing are the prepositions that say more of a scene than that something is in it.
+var passing = set("of across from into through")
 
 // modifiers counts the words at i that stand before a media noun: "whole", "camera"
 // before "footage".

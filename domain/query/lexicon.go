@@ -59,7 +59,8 @@ var media = set(`video videos clip clips footage scene frame frames image pictur
 	camera file sequence stream feed sight it background_footage`)
 
 // settings are scenes. A definite one is what the video shows: "in the room".
-var settings = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway
+var settings = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway bedroom
+	bathroom living_room dining_room parking_lot warehouse store shop restaurant gym factory
 	corridor lobby area place`)
 
 var mediaModifiers = set("whole entire uploaded given attached provided same video camera full")
@@ -73,7 +74,7 @@ var seeing = set(`see spot find detect notice observe locate recognize recognise
 
 // noise is dropped wherever it stands: the question is the same without it.
 var noise = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
-	maybe perhaps please today also too here appear appears appearing appeared occur occurs exist exists existing
+	maybe perhaps possibly probably please today also too here appear appears appearing appeared occur occurs exist exists existing
 	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
 	at_the_same_time at_once simultaneously together at_the_same_moment show_up shows_up showing_up showed_up be_found be_seen found
 	come_into_view comes_into_view thanks thank_you in_total altogether depicted featured detected detectable
@@ -87,7 +88,7 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	i_want_you_to i_need_you_to i_would_like_you_to i_am_curious i_would_love_to_know i_am_trying_to_find_out
 	tell_me telling_me tell let_me_know do_you_know do_you_think check determine verify confirm find_out figure_out
 	answer_yes_or_no answer_with_yes_or_no yes_or_no answer say see look analyze_the_video_and analyze_this_video_and watch_the_video_and look_at_the_video_and
-	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say can_it_be could_it_be
+	is_it_true is_it_the_case is_it_correct is_it_possible does_it_look_like does_it_seem would_you_say would_n't_you_say am_i_right_that am_i_right is_it_safe_to_say is_it_fair_to_say can_it_be could_it_be
 	question my_question_is quick_question the_question_is i_have_a_question detect
 	in_this_video in_the_video in_this_clip in_the_clip in_the_footage in_this_footage at_any_point at_any_time
 	in_this_scene in_the_scene in_that_video by_any_chance if whether that , kindly hey_there dear_assistant dear_sir good_morning
@@ -111,7 +112,7 @@ var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_
 	good_morning good_afternoon good_day good_evening hello_there hi_there answer_yes_or_no answer_with_yes_or_no please_answer_yes_or_no
 	just_answer_yes_or_no answer_with_a_number just_give_me_a_number just_the_number reply_with_yes_or_no
 	this_is_urgent it_is_urgent answer_only_with_yes_or_no answer_only_yes_or_no only_answer_yes_or_no just_say_yes_or_no
-	i_need_to_know let_me_know please_let_me_know yes_or_no_please`)
+	i_need_to_know let_me_know please_let_me_know yes_or_no_please correct is_that_right is_that_correct am_i_right`)
 
 // guarded wrappers are part of the question unless a joint follows: "see if", but
 // "see a dog".
@@ -123,6 +124,16 @@ var actionForms = table(`
 	tripping: trip trips tripped
 	slipping: slip slips slipped
 	disappearing: disappear disappears disappeared vanish vanishes vanished vanishing
+	rolling: roll rolls rolled
+	bouncing: bounce bounces bounced
+	sliding: slide slides slid
+	wagging: wag wags wagged
+	licking: lick licks licked
+	chewing: chew chews chewed
+	crawling: crawl crawls crawled
+	approaching: approach approaches approached
+	washing: wash washes washed
+	cutting: cut cuts
 	running: run runs ran jog jogs jogging jogged sprint sprints sprinting sprinted
 	walking: walk walks walked stroll strolls strolling strolled
 	jumping: jump jumps jumped leap leaps leaping hop hops hopping
@@ -166,7 +177,7 @@ var actionForms = table(`
 	pointing: point points pointed
 	clapping: clap claps clapped
 	entering: enter enters entered
-	leaving: leave leaves
+	leaving: leave leaves exit exits exited exiting
 	turning: turn turns turned
 	stopping: stop stops stopped
 	flying: fly flies flew

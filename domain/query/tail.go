@@ -262,10 +262,15 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 	if playing := verb == "playing" && ts.at(end) == "with"; playing {
 		end = objectEnd(ts, end+1)
 	}
-	if end > i+1 {
-		p.object(ts[i+1 : end])
+	objects := ts[i+1 : end]
+	if (verb == "entering" || verb == "leaving") && len(objects) > 0 && mediaPhraseBare(objects, 0) == len(objects) {
+		// What is entered is the picture, unless something else is named.
+		objects = nil
 	}
-	value := actionOf(verb, ts[i+1:end])
+	if len(objects) > 0 {
+		p.object(objects)
+	}
+	value := actionOf(verb, objects)
 	if way := ways[ts.at(end)]; way != "" {
 		if side, n := sideAt(ts, end+1); n > 0 && ts.at(end+1+n) != "of" {
 			// "walking to the left" is a direction, not a place.
