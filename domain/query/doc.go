@@ -54,7 +54,8 @@
 //	           wearing [COLOURS] ITEM    clothing; "wearing COLOURS" is any garment
 //	           any other word or phrase  "fluffy", "with long hair"
 //	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle";
-//	                                     a direction too: "walking toward left"
+//	                                     a direction too: "walking toward left", "entering from left"; the
+//	                           picture itself is not named: "entering", "leaving"
 //	location   left, centre, right, top, middle, bottom
 //	           top left, top right, bottom left, bottom right
 //	           background, foreground, corner, outside, inside
