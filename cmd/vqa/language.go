@@ -7,6 +7,7 @@ import (
 	"vqa/domain/query"
 	"vqa/gpu/chat"
 	"vqa/handlers/command"
+	"vqa/handlers/jobs"
 	"vqa/handlers/language"
 )
 
@@ -61,6 +62,14 @@ func (m *models) commandCompiler() command.Compiler {
 		return nil
 	}
 	return m.compiler
+}
+
+// jobsNarrator is the narrator as the jobs take it, nil for none.
+func (m *models) jobsNarrator() jobs.Narrator {
+	if m.narrator == nil {
+		return nil
+	}
+	return m.narrator
 }
 
 // Close lets go of connections.

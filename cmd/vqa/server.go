@@ -185,6 +185,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Calibrations: s.calibrations,
 			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
+			Narrator: s.models.jobsNarrator(), Witness: s.models.witness,
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})

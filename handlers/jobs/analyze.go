@@ -15,6 +15,7 @@ import (
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/handlers/command"
+	"vqa/handlers/language"
 )
 
 // Sources tells where the bytes of a stored video can be read: a path or a URL.
@@ -36,6 +37,8 @@ type Analyzer struct {
 	Renderer Renderer
 	// Narrator writes narratives in better prose than rules do; nil leaves it at that.
 	Narrator Narrator
+	// Witness is asked where the detector finds no answer; nil asks nobody.
+	Witness *language.Witness
 	// Patience is how long an attempt waits for an engine that went away; DefaultPatience
 	// when 0.
 	Patience time.Duration
@@ -64,9 +67,13 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
 	started := time.Now()
 	seen, err := z.look(ctx, run, a, v)
+	var result answer.Result
 	if err == nil {
-		result := answer.Decide(a.Query, seen.Evidence, seen.rules)
-		result.Receipt = receipt(a, seen)
+		first := answer.Decide(a.Query, seen.Evidence, seen.rules)
+		first.Receipt = receipt(a, seen)
+		result, err = z.second(ctx, log, a, v, seen, first)
+	}
+	if err == nil {
 		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), z.plan(a, v, seen, result))
 	}
 	switch {

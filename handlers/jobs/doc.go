@@ -42,6 +42,14 @@
 // objects of its own, and removes them when another was first; what a killed process
 // leaves goes with the video.
 //
+// # Second opinions
+//
+// Where the detector finds no answer to a question of closed form, a model that looks at
+// pictures may be asked, with up to 8 frames: those that may show it, evenly spread. Its
+// word is bounded by domain/answer. A model that is away costs the second opinion alone;
+// only a question that the detector cannot answer at all fails without it, as inference
+// that was away, and is not billed.
+//
 // # Demo videos
 //
 // At the start each node draws the demo videos that the log has not, and asks their
@@ -49,7 +57,7 @@
 // question and the model, so that several nodes, or a second start, make nothing twice;
 // a new drawing or a new model has new ids and is asked anew.
 //
-// It may import domain, the contract of eventstore, handlers/command,
+// It may import domain, handlers/language, the contract of eventstore, handlers/command,
 // handlers/media/artifact, demo and survey, handlers/react, the readers of projections,
 // the contract of gpu and River. It never sees SQL.
 package jobs
