@@ -41,6 +41,8 @@ type overhead struct {
 
 type overheadRound struct {
 	bare, full time.Duration
+	// frames were looked at, those around edges too.
+	frames int
 	// The parts of full, from the log: until claimed, until ffmpeg is started, until
 	// the last frame was seen, until it is decided and settled, until answered.
 	claim, begin, look, settle, answer time.Duration
@@ -74,7 +76,7 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 
 func (o *overhead) round(b *testing.B, s *server, c *client) {
 	b.Helper()
-	r := overheadRound{bare: o.bare(b, s.engine, o.threads+1)}
+	var r overheadRound
 	// A video of its own: what was seen in one answers the next question.
 	video := readyVideo(b, c, o.clip)
 	started := time.Now()
@@ -83,19 +85,23 @@ func (o *overhead) round(b *testing.B, s *server, c *client) {
 	r.full = time.Since(started)
 	require.Equal(b, "completed", a.Status)
 	r.divide(b, s, a.ID)
+	r.bare = o.bare(b, s.engine, o.threads+1, r.frames)
 	o.rounds = append(o.rounds, r)
 }
 
-// bare sends decoded frames straight to the engine, with some requests in flight.
-func (o *overhead) bare(b *testing.B, engine gpu.Engine, inFlight int) time.Duration {
+// bare sends as many decoded frames straight to the engine, with some requests in flight.
+func (o *overhead) bare(b *testing.B, engine gpu.Engine, inFlight, count int) time.Duration {
 	b.Helper()
 	g, ctx := errgroup.WithContext(benchContext(b))
 	g.SetLimit(inFlight)
 	started := time.Now()
-	for i := 0; i < len(o.jpegs); i += bareBatch {
+	for i := 0; i < count; i += bareBatch {
 		g.Go(func() error {
-			part := o.jpegs[i:min(i+bareBatch, len(o.jpegs))]
-			resp, err := engine.Detect(ctx, gpu.Request{Frames: part, Terms: o.classes})
+			part := make([][]byte, min(bareBatch, count-i))
+			for k := range part {
+				part[k] = o.jpegs[(i+k)%len(o.jpegs)]
+			}
+			resp, err := engine.Detect(ctx, gpu.Request{Frames: part, Terms: o.classes, WantColors: true})
 			if err == nil && len(resp.Frames) != len(part) {
 				err = fmt.Errorf("%d of %d frames were answered", len(resp.Frames), len(part))
 			}
@@ -130,7 +136,7 @@ func (r *overheadRound) divide(b *testing.B, s *server, id string) {
 				r.look = since(e)
 			}
 		case analysis.Completed:
-			r.settle = since(e)
+			r.settle, r.frames = since(e), event.Result.Receipt.Frames
 		}
 	}
 	require.Positive(b, r.settle, "the analysis has all its events")

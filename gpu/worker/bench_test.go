@@ -3,14 +3,19 @@ package worker
 import (
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
 	"vqa/gpu"
 )
 
-// BenchmarkDetect keeps all threads busy with requests of 8 frames, 512x288 pixels.
+// BenchmarkDetect keeps all threads busy with requests of 8 frames, 512x288 pixels, for
+// all that the model knows, colours too. It is measured against the bare model in as many
+// threads, before and after: other work of the machine touches both.
 func BenchmarkDetect(b *testing.B) {
 	picture, err := os.ReadFile(filepath.Join("testdata", "stop-sign.jpg"))
 	if err != nil {
@@ -29,16 +34,41 @@ func BenchmarkDetect(b *testing.B) {
 	for i := range frames {
 		frames[i] = picture
 	}
+	info, err := w.Engine().Info(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	before := bare(b, w, info.Concurrency)
 	for b.Loop() {
 		var wg sync.WaitGroup
 		for range inFlight {
 			wg.Go(func() {
-				if _, err := w.Engine().Detect(b.Context(), gpu.Request{Frames: frames, Terms: []string{"stop sign"}}); err != nil {
+				if _, err := w.Engine().Detect(b.Context(), gpu.Request{Frames: frames, Terms: info.Vocabulary, WantColors: true}); err != nil {
 					b.Error(err)
 				}
 			})
 		}
 		wg.Wait()
 	}
-	b.ReportMetric(batch*inFlight*float64(b.N)/b.Elapsed().Seconds(), "frames/s")
+	rate := batch * inFlight * float64(b.N) / b.Elapsed().Seconds()
+	alone := (before + bare(b, w, info.Concurrency)) / 2
+	b.ReportMetric(rate, "frames/s")
+	b.ReportMetric(alone, "bare-frames/s")
+	b.ReportMetric(alone/rate, "full/bare")
+}
+
+// bare is how many frames a second the model alone does, in some threads.
+func bare(b *testing.B, w *Worker, threads int) float64 {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), w.opts.NodePath, filepath.Join("testdata", "bare.js"), strconv.Itoa(threads), "20")
+	cmd.Dir = w.opts.Dir
+	out, err := cmd.Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	rate, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return rate
 }
