@@ -31,9 +31,12 @@ func TestCrashes(t *testing.T) {
 	origin, err := newSite()
 	require.NoError(t, err)
 	t.Cleanup(origin.Close)
-	s := ownService(t, append(origin.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64")...)
+	temp := filepath.Join(t.TempDir(), "drawings")
+	require.NoError(t, os.Mkdir(temp, 0o755))
+	s := ownService(t, append(origin.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64", "TMPDIR="+temp)...)
 
 	t.Run("in an analysis", func(t *testing.T) { killInAnalyses(t, s) })
+	t.Run("in a drawing", func(t *testing.T) { killInDrawing(t, s, temp) })
 	t.Run("in an upload", func(t *testing.T) { killInUpload(t, s) })
 	t.Run("in a fetch", func(t *testing.T) { killInFetch(t, s, origin) })
 	t.Run("stopped in an analysis", func(t *testing.T) { stopInAnalysis(t, s) })
