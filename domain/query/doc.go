@@ -54,8 +54,9 @@
 //	           wearing [COLOURS] ITEM    clothing; "wearing COLOURS" is any garment
 //	           any other word or phrase  "fluffy", "with long hair"
 //	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle";
-//	                                     a direction too: "walking toward left", "entering from left"; the
-//	                           picture itself is not named: "entering", "leaving"
+//	                                     a direction too: "walking toward left",
+//	                                     "entering from left"; the picture that is
+//	                                     entered or left is not named
 //	location   left, centre, right, top, middle, bottom
 //	           top left, top right, bottom left, bottom right
 //	           background, foreground, corner, outside, inside

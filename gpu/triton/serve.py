@@ -29,7 +29,8 @@ from detector import Detector, InvalidRequest  # noqa: E402  after its folder is
 DATATYPES = {"float32": "FP32", "int32": "INT32", "bool": "BOOL"}
 SHAPES = {"BOXES": [-1, 4], "KEYPOINTS": [-1, 17, 3]}
 MAX_REQUEST_BYTES = 256 << 20
-# Requests that wait for the device; more are refused, so that clients go elsewhere.
+# Batches of frames that wait for the device; a request beyond is refused, so that its
+# client goes elsewhere.
 MAX_WAITING = 16
 
 
@@ -92,19 +93,21 @@ class Detect(kserve.Model):
         return [{"name": name, "datatype": type, "shape": SHAPES.get(name, [-1])} for name, type in types.items()]
 
     async def predict(self, payload, headers=None, response_headers=None):
-        if self._waiting >= MAX_WAITING:
+        frames, terms = _values(payload, "FRAMES"), _terms(payload)
+        if self._waiting and self._waiting + len(frames) > MAX_WAITING * self._detector.batch:
             full = "the server has all the work it takes"
             raise ResourceExhausted(full) if payload.from_grpc else HTTPException(429, full)
         wanted = {output.name for output in payload.request_outputs or []}
-        self._waiting += 1
+        self._waiting += len(frames)
         try:
+            begun = self._detector.begin(frames, terms)
             tensors = await asyncio.get_running_loop().run_in_executor(
-                self._device, self._detector.detect, _values(payload, "FRAMES"), _terms(payload), "KEYPOINTS" in wanted
+                self._device, self._detector.look, begun, "KEYPOINTS" in wanted
             )
         except InvalidRequest as error:
             raise InvalidInput(str(error)) from error
         finally:
-            self._waiting -= 1
+            self._waiting -= len(frames)
         outputs = [_output(name, tensor) for name, tensor in tensors.items() if not wanted or name in wanted]
         return InferResponse(
             response_id=payload.id,

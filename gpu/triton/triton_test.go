@@ -202,7 +202,7 @@ func TestServeRefusesWhatItCannotTake(t *testing.T) {
 		}
 		awaitReady(t, engine)
 		req := gpu.Request{Terms: []string{"dog"}}
-		for range 32 {
+		for range 16 {
 			req.Frames = append(req.Frames, picture(t, 200, 150))
 		}
 		outcomes := make(chan error, 24)

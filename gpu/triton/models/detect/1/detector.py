@@ -36,7 +36,7 @@ class InvalidRequest(ValueError):
 
 
 class Detector:
-    """OWLv2 on one device. Not safe for concurrent use: one caller at a time."""
+    """OWLv2 on one device. One caller at a time, but for begin()."""
 
     def __init__(self, source, revision=None, device=None, threshold=0.1, batch=16, threads=4):
         """Loads weights from a local folder or a model hub.
@@ -70,24 +70,32 @@ class Detector:
     def close(self):
         self._decoders.shutdown()
 
-    @torch.inference_mode()
     def detect(self, frames, terms, want_pose=False):
         """Looks for the terms in JPEG files (bytes each); returns the output tensors by name.
 
         Raises InvalidRequest for no or too many frames or terms, and for what is no picture.
         """
+        return self.look(self.begin(frames, terms), want_pose)
+
+    def begin(self, frames, terms):
+        """Begins to decode, ahead of the device; returns what look() goes on with. It may be
+        called while another request is looked at. Raises InvalidRequest as detect() does."""
         if not 1 <= len(frames) <= MAX_FRAMES:
             raise InvalidRequest(f"{len(frames)} frames: want 1 to {MAX_FRAMES}")
         if not 1 <= len(terms) <= MAX_TERMS:
             raise InvalidRequest(f"{len(terms)} terms: want 1 to {MAX_TERMS}")
-        # Decoders run ahead of the device.
-        pictures = self._decoders.map(_decode, range(len(frames)), frames)
-        known, indices, queries = self._embed(tuple(terms))
+        return tuple(terms), len(frames), self._decoders.map(_decode, range(len(frames)), frames)
+
+    @torch.inference_mode()
+    def look(self, begun, want_pose=False):
+        """Detections of what was begun. Raises InvalidRequest for what is no picture."""
+        terms, count, pictures = begun
+        known, indices, queries = self._embed(terms)
         rows = []
         if indices:
-            for first in range(0, len(frames), self.batch):
-                chunk = [next(pictures) for _ in range(min(self.batch, len(frames) - first))]
-                rows += self._look(first, chunk, indices, queries)
+            for first in range(0, count, self.batch):
+                chunk = [next(pictures) for _ in range(min(self.batch, count - first))]
+                rows += self._batch(first, chunk, indices, queries)
         else:
             list(pictures)  # what is no picture is refused all the same
         return _tensors(rows, known, want_pose)
@@ -113,7 +121,7 @@ class Detector:
             self._kept.popitem(last=False)
         return self._kept[terms]
 
-    def _look(self, first, pictures, indices, queries):
+    def _batch(self, first, pictures, indices, queries):
         """Detections of a batch of pictures: rows of frame, term, score and box."""
         pixels = torch.cat([self._prepare(picture) for picture in pictures])
         # The encoder is nearly all of the work; the heads are exact, since boxes need it.
