@@ -44,19 +44,26 @@ func garbageFails(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
 	videoID := c.readyVideo(t, clip(t, signsClip))
-	for name, spoiled := range garbage() {
+	fails := func(name string, spoiled fault) answer {
 		engine.spoil(spoiled)
 		a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
 		require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.raw)
 		require.Equal(t, "failed", a.text("status"), "%s: %s", name, a.raw)
 		require.Equal(t, "inference_error", a.text("error.code"), name)
 		require.Nil(t, a.at("result"), name)
-		require.Equal(t, false, a.at("rerun_eligible"), "%s is no incident", name)
 		require.InDelta(t, 0, a.number("usage.billed_seconds"), 0, name)
 		require.InDelta(t, grant, a.number("usage.credit_balance_after"), 0, name)
+		c.untouched(t, grant)
+		return a
+	}
+	for name, spoiled := range garbage() {
+		a := fails(name, spoiled)
+		require.Equal(t, false, a.at("rerun_eligible"), "%s may be for the input", name)
 		refused := c.call(t, http.MethodPost, "/v1/analyses/"+a.text("id")+"/rerun", nil)
 		require.Equal(t, "rerun_not_eligible", refused.code(), "%s", refused.raw)
-		c.untouched(t, grant)
+	}
+	for name, spoiled := range silence() {
+		require.Equal(t, true, fails(name, spoiled).at("rerun_eligible"), "%s is an outage", name)
 	}
 	engine.spoil(nil)
 	a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
@@ -113,6 +120,7 @@ func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
 	videoID := c.readyVideo(t, clip(t, signsClip))
+	s.awaitNoIncident(t)
 	before := len(s.incidents(t))
 	drain(engine.asked)
 	engine.spoil(func(w http.ResponseWriter, r *http.Request) bool { return isInfer(r) && away(w, r) })
@@ -140,7 +148,7 @@ func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	requireRetryAfter(t, unavailable)
 
 	engine.spoil(nil)
-	require.True(t, pollEvery(time.Second, recovery, func() bool { return len(s.incidents(t, "--open")) == 0 }), "the incident ends by itself")
+	s.awaitNoIncident(t)
 	var rerun answer
 	require.True(t, poll(time.Minute, func() bool {
 		rerun = c.call(t, http.MethodPost, path+"/rerun", nil)
@@ -186,6 +194,12 @@ func (s *service) incidents(t *testing.T, args ...string) (list []shown) {
 	return list
 }
 
+// awaitNoIncident waits for what the service noticed by itself to be over.
+func (s *service) awaitNoIncident(t *testing.T) {
+	t.Helper()
+	require.True(t, pollEvery(500*time.Millisecond, recovery, func() bool { return len(s.incidents(t, "--open")) == 0 }))
+}
+
 func requireLedgerClean(t *testing.T, s *service) {
 	t.Helper()
 	var verdict struct {
@@ -219,7 +233,34 @@ func TestFaultsOfTheWorker(t *testing.T) {
 			require.ErrorIs(t, syscall.Kill(worker, 0), syscall.ESRCH, "and the first is gone")
 		})
 	}
+	t.Run("while idle", func(t *testing.T) { silentWorkerIsReplaced(t, s) })
 	requireLedgerClean(t, s)
+}
+
+// silentWorkerIsReplaced stops a worker of which nothing is asked: new work is refused
+// until another one serves.
+func silentWorkerIsReplaced(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	videoID := c.readyVideo(t, clip(t, signsClip))
+	worker := s.worker(t)
+	require.NoError(t, syscall.Kill(worker, syscall.SIGSTOP))
+	health := &apiClient{service: s}
+	require.True(t, poll(time.Minute, func() bool {
+		return health.call(t, http.MethodGet, "/readyz", nil).status == http.StatusServiceUnavailable
+	}))
+	refused := c.ask(t, videoID, "Is there a stop sign?")
+	require.Equal(t, http.StatusServiceUnavailable, refused.status, "%s", refused.raw)
+	require.Equal(t, "inference_unavailable", refused.code())
+	requireRetryAfter(t, refused)
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodGet, "/v1/videos/"+videoID, nil).status)
+
+	var a answer
+	require.True(t, pollEvery(time.Second, recovery, func() bool {
+		a = c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
+		return a.status != http.StatusServiceUnavailable
+	}), "%s", a.raw)
+	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
+	require.NotEqual(t, worker, s.worker(t))
 }
 
 // worker is the process id of the embedded worker.

@@ -201,7 +201,12 @@ func with(change func(*detects)) fault {
 	return d.fault
 }
 
-// garbage are answers that cannot be believed, or are none.
+// silence is no answer, from an engine that says it is ready.
+func silence() map[string]fault {
+	return map[string]fault{"a body that is cut short": cutShort, "no answer": hangs}
+}
+
+// garbage are answers that cannot be believed.
 func garbage() map[string]fault {
 	return map[string]fault{
 		"an internal error":           says(http.StatusInternalServerError, `{"error":"out of memory"}`),
@@ -209,8 +214,6 @@ func garbage() map[string]fault {
 		"no JSON":                     says(http.StatusOK, "It works!"),
 		"no outputs":                  says(http.StatusOK, `{"outputs":[]}`),
 		"an endless answer":           says(http.StatusOK, strings.Repeat(" ", 17<<20)),
-		"a body that is cut short":    cutShort,
-		"no answer":                   hangs,
 		"no metadata":                 unknown,
 		"a score that is no number":   with(func(d *detects) { d.score = float32(math.NaN()) }),
 		"a score beyond one":          with(func(d *detects) { d.score = 7 }),

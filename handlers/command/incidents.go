@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"vqa/domain/analysis"
 	"vqa/domain/id"
 	"vqa/domain/incident"
 )
@@ -44,6 +45,22 @@ func (s *Service) ReportOutage(ctx context.Context, title, node string) (inciden
 func (s *Service) EndOutage(ctx context.Context, incidentID string) (incident.State, error) {
 	in := intent{accountID: platform, meta: s.systemMeta(Cause{}, platform, outageActor)}
 	return s.recordIncident(ctx, in, incidentID, incident.Close{})
+}
+
+// FailInOutage ends an attempt as FailAnalysis does when what the service runs on was away
+// for too long. That is a platform incident: one is opened, with this title by this node,
+// unless one is open.
+func (s *Service) FailInOutage(ctx context.Context, r Run, why analysis.Failure, title, node string) error {
+	incidentID, err := s.openIncident(ctx)
+	if err == nil && incidentID == "" {
+		var opened incident.State
+		opened, err = s.ReportOutage(ctx, title, node)
+		incidentID = opened.ID
+	}
+	if err != nil {
+		return err
+	}
+	return s.failIn(ctx, r, why, incidentID)
 }
 
 func (s *Service) recordIncident(ctx context.Context, in intent, incidentID string, c incident.Command) (incident.State, error) {

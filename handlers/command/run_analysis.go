@@ -84,6 +84,11 @@ func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure)
 	if err != nil {
 		return err
 	}
+	return s.failIn(ctx, r, why, incidentID)
+}
+
+// failIn is FailAnalysis in an incident, or in none when the id is empty.
+func (s *Service) failIn(ctx context.Context, r Run, why analysis.Failure, incidentID string) error {
 	return s.finish(ctx, r, func(ss *session, a analysis.State, _ video.State) error {
 		usage, err := release(ss, a)
 		if err != nil {

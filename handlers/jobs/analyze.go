@@ -155,7 +155,12 @@ func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
 	if errors.As(why, &input) {
 		failure.Message = input.message
 	}
-	err := z.Commands.FailAnalysis(ctx, run, failure)
+	var err error
+	if _, away := errors.AsType[*gpu.UnavailableError](why); away {
+		err = z.Commands.FailInOutage(ctx, run, failure, outageTitle, z.Node)
+	} else {
+		err = z.Commands.FailAnalysis(ctx, run, failure)
+	}
 	if command.IsStale(err) {
 		return nil
 	}

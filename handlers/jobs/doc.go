@@ -30,10 +30,12 @@
 //
 // # Outages
 //
-// Every node looks at its engine every 5 seconds. One that is away for a minute is a
-// platform incident, which the node opens by itself, so that what fails by it may be run
-// again for free; the node closes it when the engine is back, and another node when the
-// one that opened it is gone. An incident that an operator opened is the operator's.
+// Every node looks at its engine every 5 seconds. One that is away for half as long as an
+// analysis waits for it is a platform incident, which the node opens by itself, so that what
+// fails by it may be run again for free; the node closes it when the engine is back, and
+// another node when the one that opened it is gone. An analysis that waited in vain for an
+// engine which says that it is ready opens one too. An incident that an operator opened is
+// the operator's.
 //
 // # Artifacts
 //

@@ -11,6 +11,8 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/incident"
+	"vqa/gpu"
+	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/jobs"
 )
 
@@ -67,6 +69,35 @@ func TestAnOutageIsAnIncident(t *testing.T) {
 	again, err := w.RerunAnalysis(t.Context(), w.caller, run.AnalysisID)
 	require.NoError(t, err)
 	require.Equal(t, analysis.Queued, again.Status)
+}
+
+// silent is an engine that says it is ready and answers nothing.
+type silent struct{ gpu.Engine }
+
+func (silent) Detect(context.Context, gpu.Request) (gpu.Response, error) {
+	return gpu.Response{}, &gpu.UnavailableError{Err: errors.New("no answer in time")}
+}
+
+func TestASilentEngineIsAnIncident(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.Incidents = w.resources
+	z := w.analyzer(silent{&gpufixture.Engine{}})
+	z.Patience = time.Nanosecond
+	v := w.readyVideo(t, shortClip)
+	for range 2 {
+		run := w.ask(t, v)
+		require.NoError(t, z.Run(t.Context(), run))
+		a := w.analysis(t, run)
+		require.Equal(t, fault.InferenceError, a.Error.Code)
+		require.True(t, a.RerunEligible())
+	}
+	open := w.incidents(t, true)
+	require.Len(t, open, 1, "one is enough")
+	require.Equal(t, "node", open[0].Node)
+	w.requireBilled(t, 0)
+	require.NoError(t, w.outages(&switched{}, living{"node": true}, "node").Look(t.Context()))
+	require.Empty(t, w.incidents(t, true), "the watch closes it")
 }
 
 func TestAShortAbsenceIsNoOutage(t *testing.T) {
