@@ -37,12 +37,22 @@
 // engine which says that it is ready opens one too. An incident that an operator opened is
 // the operator's.
 //
-// # Artifacts
+// # After the answer
 //
-// An attempt that has an answer draws it before the analysis completes. A drawing that
-// fails, or takes too long, costs the artifacts and never the answer. Each attempt has
-// objects of its own, and removes them when another was first; what a killed process
-// leaves goes with the video.
+// What is made of an answer does not hold it up. An analysis completes with the names of
+// the objects that will be drawn, and its narrative is generating; each is a job of its own,
+// on a queue of its own, and works from the survey, or looks again when that is gone:
+//
+//	job       makes                     ends with            given up
+//	draw      the artifacts, or none    analysis.drawn       after three lost attempts: none
+//	narrate   the narrative             analysis.narrated    after three lost attempts, and when
+//	                                                         there is nothing to look at:
+//	                                                         analysis.narration_failed
+//
+// Nothing is claimed here: attempts at one drawing make the same objects, the first to end
+// says what there is, and what nobody was told of is removed. So nothing stays of a video
+// that is deleted while it is drawn. A drawing that fails costs the artifacts, a model that
+// writes badly costs the prose, and neither the answer.
 //
 // # Second opinions
 //

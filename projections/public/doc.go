@@ -13,6 +13,9 @@
 //     and sees none twice.
 //   - An event never changes: not its id, not its place, not its resource, which is shown
 //     as it was right after the event.
+//   - What is filled in of a completed analysis later, its artifacts and its narrative, is
+//     no event of the feed: the vocabulary is closed, and a read of the resource shows it.
+//     An analysis.completed shows them as they were right after it.
 //   - The sequence of an event is the version of its resource: of two events of one
 //     resource, the higher one is the later one.
 //   - An event of another account, or of the other mode, is as absent as one that does not

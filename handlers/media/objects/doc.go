@@ -26,6 +26,9 @@
 //     no upload URL is ever signed for its key, and a PUT never writes into an
 //     existing file (Promote may therefore be a hard link, which costs nothing for
 //     2 GiB, and syncs to disk before it returns).
+//   - An awaited URL is this service's own, whichever the bucket, and may be given out
+//     before its object is there: a reader waits (Options.Await), and then plays a file of a
+//     folder, or is sent on to the bucket.
 //   - A signed URL is bound to its method, key, content type, size limit, file name
 //     and expiry by HMAC-SHA-256, compared in constant time. It is a bearer secret:
 //     log the path of such a request, not its query.
