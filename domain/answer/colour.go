@@ -27,12 +27,27 @@ var colourCurve = []Point{{0, .02}, {.10, .03}, {.20, .08}, {.30, .25}, {.40, .6
 // twoColours is the same for each of two colours, which share the box.
 var twoColours = []Point{{0, .02}, {.08, .10}, {.18, .60}, {.30, .90}, {.50, .96}, {1, .97}}
 
+// wornCurve is the probability that somebody wears a colour, by the share of the body's
+// box that has it: skin, hair and the background have colours too.
+var wornCurve = []Point{{0, .02}, {.12, .06}, {.20, .25}, {.28, .60}, {.35, .76}, {.50, .85}, {1, .88}}
+
+// twoWorn is the same for each of two colours.
+var twoWorn = []Point{{0, .02}, {.10, .08}, {.18, .35}, {.25, .65}, {.35, .80}, {1, .85}}
+
+// dressed judges people by the colours of what they wear.
+func dressed(colours, names []string) fitsOf { return byShares(colours, names, wornCurve, twoWorn) }
+
 // coloured judges by the shares of colours in the box; a model that gives none leaves
 // it untold.
 func coloured(colours, names []string) fitsOf {
-	curve := colourCurve
+	return byShares(colours, names, colourCurve, twoColours)
+}
+
+// byShares judges by the share of one colour, or by those of several.
+func byShares(colours, names []string, one, more []Point) fitsOf {
+	curve := one
 	if len(colours) > 1 {
-		curve = twoColours
+		curve = more
 	}
 	return each(func(d object) fitness {
 		if len(d.Colors) == 0 || len(d.Colors) != len(names) {

@@ -12,9 +12,10 @@
 //  2. Neighbouring samples that reach Keep form a run; one missed sample does not end
 //     it. A weak sight counts next to a strong one; alone it makes a `no` less sure,
 //     and undecided when it lasts for Sustained samples.
-//  3. A run is trusted when two neighbouring samples of it pass Threshold or one
-//     passes Peak, and when no other class outvotes the subject at the same place
-//     over the run: the weak "cat" on a dog is the dog.
+//  3. A run is trusted when two neighbouring samples of it pass Threshold, three pass
+//     Faint or one passes Peak, and when no other class outvotes the subject at the same
+//     place over the run: the weak "cat" on a dog is the dog. A sight below Threshold is worth
+//     half where any other class scores as much.
 //  4. Trusted runs are the clips. They end half way between two samples or, where frames
 //     between those were looked at (Evidence.Fine), half way between the last of them that
 //     shows the subject and the next. The count is the largest number that two
@@ -27,14 +28,18 @@
 //
 //	condition  told by                                       untold when
 //	location   the third that the centre of the box is in    never
-//	relation   the boxes of both things in the frame         the model does not know the
-//	                                                         other thing
-//	attribute  the share of the colour, and of its shades,   the model names no colours
-//	           in the box
-//	posture    the joints: heights of hips and knees by the  shoulders or hips are not
-//	           torso, a wrist above its elbow and shoulder   seen, or the legs are cut off
+//	relation   the boxes of both things in the frame: what   the model does not know the
+//	           stands lower is in front                      other thing
+//	colour     the share of the colour, and of its shades,   the model names no colours
+//	           in the box; of clothes too
+//	size       the share of the frame                        never
+//	posture    the joints: heights of hips and knees by the  the joints are not seen or cut
+//	           torso, a wrist above its elbow and shoulder;  off, and were not within two
+//	           a slender box; that of the same body shortly  seconds
+//	           before or after
 //	gait       the way of the box through the samples, in    it shows in no neighbouring
-//	           its heights a second                          sample, or is frozen
+//	           its heights a second; in a still picture the  sample, or a picture does not
+//	           way between the feet                          show the feet
 //	a narrower that the class is not there: a person may be  the class is there
 //	word       a woman or not (query.Vocabulary.Narrower)
 //	time       the frames that are looked at                 never; none: nothing_detected
@@ -50,7 +55,8 @@
 //	no frames, or the model does not know the term  indeterminate   nothing_detected
 //	a trusted run                                   yes/no by form  -
 //	a trusted run but for what is untold            indeterminate   low_confidence
-//	a lasting weak sight, or one over Flash         indeterminate   low_confidence
+//	about even odds, or a weak sight that lasts,    indeterminate   low_confidence
+//	or one over Flash
 //	that no neighbour supports and none outvotes
 //	nothing, and the classes do not cover the word  indeterminate   nothing_detected
 //	nothing                                         no (absence: yes)  -

@@ -71,6 +71,12 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 	if colours, ok := c.Colours(); ok {
 		return coloured(colours, ev.Colors)
 	}
+	if colours, ok := c.Worn(); ok {
+		return dressed(colours, ev.Colors)
+	}
+	if size, ok := c.Size(); ok {
+		return sized(size)
+	}
 	if gait, ok := c.Gait(); ok {
 		return moving(gait, cal.Threshold, ev.aspect())
 	}
@@ -175,6 +181,22 @@ func inPlace(p query.Place) fitsOf {
 		}
 		return fitness{Probability: f}
 	})
+}
+
+// bigCurve is the probability that people call a thing big in a frame, by its share of
+// the frame.
+var bigCurve = []Point{{0, .02}, {.06, .05}, {.12, .30}, {.20, .70}, {.35, .93}, {1, .97}}
+
+// smallCurve is the same for small.
+var smallCurve = []Point{{0, .97}, {.01, .90}, {.03, .50}, {.06, .20}, {.12, .05}, {1, .02}}
+
+// sized judges by the share of the frame ("relative to the frame", domain/query).
+func sized(size query.Size) fitsOf {
+	curve := bigCurve
+	if size == query.Small {
+		curve = smallCurve
+	}
+	return each(func(o object) fitness { return fitness{Probability: interpolate(curve, area(o.Box))} })
 }
 
 // within is the probability that a centre lies in a third, 0 to 2, of an axis.

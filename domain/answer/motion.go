@@ -179,6 +179,7 @@ func (s steps) frozen() int {
 // four legs is about as long as it is high.
 var (
 	walkingCurve = []Point{{0, .03}, {.12, .06}, {.20, .30}, {.35, .75}, {.80, .85}, {1.3, .60}, {2, .15}, {3, .05}}
+	movingCurve  = []Point{{0, .02}, {.05, .08}, {.10, .35}, {.18, .75}, {.5, .93}}
 	runningCurve = []Point{{0, .02}, {.6, .06}, {1.0, .30}, {1.4, .70}, {2.2, .88}, {4, .93}}
 )
 
@@ -192,6 +193,8 @@ func moving(g query.Gait, threshold, aspect float64) fitsOf {
 			return fitness{Probability: .05, Untold: o.Score >= threshold}
 		case m.picture:
 			return pictured(g, o, aspect)
+		case g == query.Moving:
+			return fitness{Probability: interpolate(movingCurve, m.pace)}
 		case g == query.Running:
 			return fitness{Probability: interpolate(runningCurve, m.speed)}
 		default:

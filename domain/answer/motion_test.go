@@ -118,3 +118,18 @@ func TestStrideInAPicture(t *testing.T) {
 		{"Is a person running?", answer.Indeterminate, still(6, strider(.08))},
 	})
 }
+
+func TestMoving(t *testing.T) {
+	t.Parallel()
+	parked := going("car", 8, .5, 0)
+	for i := range parked {
+		parked[i][0].box.Y1 += .002 * float64(i%3)
+	}
+	check(t, []ask{
+		{"Is the car moving?", answer.Yes, going("car", 8, .1, .05)},
+		{"Is the car moving?", answer.No, parked},
+		{"Is the car moving?", answer.Indeterminate, going("car", 8, .5, 0)},
+		{"Is a person moving?", answer.Yes, going("person", 8, .1, .03)},
+		{"Is a person moving?", answer.No, swaying(10)},
+	})
+}

@@ -16,6 +16,8 @@ func related(r query.Relation, mine map[int]bool, ev Evidence, cal Calibration) 
 		query.LeftOf:  leftOf,
 		query.RightOf: func(a, b Box) float64 { return leftOf(b, a) },
 		query.On:      on,
+		query.InFront: inFront,
+		query.Behind:  func(a, b Box) float64 { return inFront(b, a) },
 		query.Riding:  on,
 	}[r]
 	return func(s sighting) []fitness {
@@ -71,4 +73,22 @@ func on(a, b Box) float64 {
 	// How far the lower end of a is under the top of b, in heights of b.
 	sunk := (a.Y2 - b.Y1) / (b.Y2 - b.Y1)
 	return interpolate([]Point{{-.25, .03}, {-.05, .70}, {.10, .88}, {.95, .88}, {1.2, .30}, {1.5, .05}}, sunk)
+}
+
+// inFront: a covers a part of b or stands close before it, and stands lower in the
+// picture, so nearer. What is cut off by the lower edge of the frame stands anywhere.
+func inFront(a, b Box) float64 {
+	width, height := min(a.X2, b.X2)-max(a.X1, b.X1), b.Y2-b.Y1
+	if !(width > .25*min(a.X2-a.X1, b.X2-b.X1)) || !(a.Y1 < b.Y2+.2*height) || !(b.Y1 < a.Y2) {
+		return .03
+	}
+	const cutOff = .985
+	if a.Y2 > cutOff && b.Y2 > cutOff {
+		return .4
+	}
+	if inside(b, a) >= contained {
+		return .25 // wholly visible, so in it or before it
+	}
+	// How far the lower end of a is under that of b, in heights of b.
+	return interpolate([]Point{{-.10, .04}, {0, .45}, {.04, .75}, {.12, .88}}, (a.Y2-b.Y2)/height)
 }

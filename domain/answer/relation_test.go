@@ -42,3 +42,61 @@ func TestRelations(t *testing.T) {
 	require.Len(t, r.Clips, 1)
 	require.Equal(t, [2]float64{2.75, 6}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS})
 }
+
+func TestInFrontAndBehind(t *testing.T) {
+	t.Parallel()
+	car := thing{term: "car", score: .8, box: answer.Box{X1: .2, Y1: .4, X2: .8, Y2: .8}}
+	before := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .3, X2: .4, Y2: .9}}
+	after := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .1, X2: .4, Y2: .55}}
+	driver := thing{term: "person", score: .8, box: answer.Box{X1: .4, Y1: .45, X2: .45, Y2: .55}}
+	aside := thing{term: "person", score: .8, box: answer.Box{X1: .85, Y1: .3, X2: .95, Y2: .9}}
+	bust := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .3, X2: .5, Y2: 1}}
+	desk := thing{term: "dining table", score: .8, box: answer.Box{X1: .1, Y1: .7, X2: .9, Y2: 1}}
+	check(t, []ask{
+		{"Is there a person in front of a car?", answer.Yes, still(6, car, before)},
+		{"Is there a car behind a person?", answer.Yes, still(6, car, before)},
+		{"Is there a person behind a car?", answer.No, still(6, car, before)},
+		{"Is there a car in front of a person?", answer.Yes, still(6, car, after)},
+		{"Is there a person behind a car?", answer.Yes, still(6, car, after)},
+		{"Is there a person in front of a car?", answer.No, still(6, car, after)},
+		{"Is there a person behind a car?", answer.No, still(6, car, driver)},
+		{"Is there a person in front of a car?", answer.No, still(6, car, aside)},
+		{"Is there a person behind a car?", answer.No, still(6, car, aside)},
+		{"Is there a person behind the table?", answer.Indeterminate, still(6, desk, bust)},
+		{"Is there a person in front of a car?", answer.No, still(6, before)},
+	})
+}
+
+func TestSize(t *testing.T) {
+	t.Parallel()
+	dog := func(side float64) [][]thing {
+		return still(6, thing{term: "dog", score: .8, box: answer.Box{X1: .1, Y1: .1, X2: .1 + side, Y2: .1 + side}})
+	}
+	check(t, []ask{
+		{"Is there a big dog?", answer.Yes, dog(.6)},
+		{"Is there a small dog?", answer.No, dog(.6)},
+		{"Is there a big dog?", answer.No, dog(.1)},
+		{"Is there a small dog?", answer.Yes, dog(.1)},
+		{"Is there a big dog?", answer.No, dog(.3)},
+		{"Is there a small dog?", answer.No, dog(.3)},
+	})
+}
+
+func TestClothes(t *testing.T) {
+	t.Parallel()
+	worn := func(shares map[string]float64) [][]thing {
+		return still(6, thing{term: "person", score: .8, box: at(.5, .5), colours: shares})
+	}
+	red := worn(map[string]float64{"red": .43, "black": .25, "brown": .2, "gray": .12})
+	check(t, []ask{
+		{"Is there a person in a red shirt?", answer.Yes, red},
+		{"Is there a person wearing a blue shirt?", answer.No, red},
+		{"Is there a person wearing red?", answer.Yes, red},
+		{"Is there a person in a red shirt?", answer.No, worn(map[string]float64{"red": .12, "brown": .3, "gray": .58})},
+		{"Is there a person in a black and white dress?", answer.Yes, worn(map[string]float64{"black": .4, "white": .4, "brown": .2})},
+		{"Is there a person in a red shirt?", answer.Indeterminate, worn(nil)},
+		{"Is nobody wearing red?", answer.No, red},
+	})
+	r := scene("Is there a person in a red shirt?", red...)
+	require.Less(t, r.Confidence, .9, "a part of the box is background")
+}

@@ -101,7 +101,7 @@ func Refused(q query.Query) Result {
 func refusal(q query.Query, reason query.Reason) string {
 	switch {
 	case reason == query.UnsupportedActionTerm:
-		return "This action is not assessed by this service; sitting, standing, lying, raising a hand, walking, running and riding are, of people."
+		return "This action is not assessed by this service; sitting, standing, lying, raising a hand, walking, running and riding are, of people, and moving of anything."
 	case q.PromptIntent == query.OpenEnded:
 		return "The question does not resolve to a yes/no or a count question about what is visible."
 	default:

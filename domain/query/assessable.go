@@ -38,12 +38,14 @@ func (q Query) assesses(c Condition) bool {
 		_, ok := c.Place()
 		return ok
 	case KindAttribute:
-		_, ok := c.Colours()
-		return ok
+		_, coloured := c.Colours()
+		_, sized := c.Size()
+		_, worn := c.Worn()
+		return coloured || sized || worn && q.about(c.Subject, person)
 	case KindAction:
 		_, held := c.Posture()
 		gait, moves := c.Gait()
-		return (held || moves) && q.about(c.Subject, person) || gait == Running && q.about(c.Subject, animals)
+		return (held || moves) && q.about(c.Subject, person) || gait == Running && q.about(c.Subject, animals) || gait == Moving
 	default:
 		return false
 	}
@@ -69,14 +71,19 @@ func (q Query) about(subject string, among map[string]bool) bool {
 // NeedsPose reports whether an answer to q needs the joints of people.
 func NeedsPose(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
-		_, ok := c.Posture()
-		return ok
+		_, held := c.Posture()
+		gait, _ := c.Gait()
+		return held || gait == Walking // in a still picture the feet tell
 	})
 }
 
 // NeedsColours reports whether an answer to q needs the colours of objects.
 func NeedsColours(q Query) bool {
-	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool { return c.Kind == KindAttribute })
+	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
+		_, coloured := c.Colours()
+		_, worn := c.Worn()
+		return coloured || worn
+	})
 }
 
 // Unsupported returns the reason for which a query that is not [Assessable] is

@@ -39,7 +39,11 @@ func (c Condition) Colours() (colours []string, ok bool) {
 	if c.Kind != KindAttribute {
 		return nil, false
 	}
-	for part := range strings.SplitSeq(c.Value, " and ") {
+	return readColours(c.Value)
+}
+
+func readColours(value string) (colours []string, ok bool) {
+	for part := range strings.SplitSeq(value, " and ") {
 		part = strings.TrimPrefix(strings.TrimPrefix(part, "dark "), "light ")
 		if !askedColours[part] {
 			return nil, false
@@ -47,6 +51,38 @@ func (c Condition) Colours() (colours []string, ok bool) {
 		colours = append(colours, part)
 	}
 	return colours, true
+}
+
+// garments are those that cover so much of a body that their colour is that of its box.
+var garments = set("shirt t-shirt jacket coat sweater hoodie vest blouse suit dress uniform jersey top pullover cardigan robe")
+
+// Worn are the colours of clothing that an attribute asks for; ok is false for any other
+// attribute, for clothing without a colour, and for what covers little of a body: shoes,
+// hats, trousers.
+func (c Condition) Worn() (colours []string, ok bool) {
+	value, worn := strings.CutPrefix(c.Value, "wearing ")
+	if !worn || c.Kind != KindAttribute {
+		return nil, false
+	}
+	if last := strings.LastIndexByte(value, ' '); last >= 0 && garments[value[last+1:]] {
+		value = value[:last]
+	}
+	return readColours(value)
+}
+
+// Size is how large something is in the frame.
+type Size string
+
+// The sizes that a box can tell.
+const (
+	Big   Size = "big"
+	Small Size = "small"
+)
+
+// Size is the size that an attribute asks for; ok is false for any other attribute.
+func (c Condition) Size() (s Size, ok bool) {
+	s = Size(c.Value)
+	return s, c.Kind == KindAttribute && (s == Big || s == Small)
 }
 
 // Posture is how a body is held.
@@ -73,12 +109,14 @@ type Gait string
 const (
 	Walking Gait = "walking"
 	Running Gait = "running"
+	// Moving is any motion, of anything.
+	Moving Gait = "moving"
 )
 
 // Gait is the gait that an action asks for; ok is false for any other action.
 func (c Condition) Gait() (g Gait, ok bool) {
 	g = Gait(c.Value)
-	return g, c.Kind == KindAction && (g == Walking || g == Running)
+	return g, c.Kind == KindAction && (g == Walking || g == Running || g == Moving)
 }
 
 // Relation is where a subject is by another thing in the frame.
@@ -90,6 +128,8 @@ const (
 	LeftOf  Relation = "left of"
 	RightOf Relation = "right of"
 	On      Relation = "on"
+	InFront Relation = "in front of"
+	Behind  Relation = "behind"
 	// Riding is an action that looks like being on the thing.
 	Riding Relation = "riding"
 )
@@ -102,7 +142,7 @@ func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 	if rest, near := strings.CutPrefix(value, "near "); near {
 		value = string(NextTo) + " " + rest
 	}
-	for _, r := range []Relation{NextTo, LeftOf, RightOf, On, Riding} {
+	for _, r := range []Relation{NextTo, LeftOf, RightOf, On, InFront, Behind, Riding} {
 		kind := KindLocation
 		if r == Riding {
 			kind = KindAction

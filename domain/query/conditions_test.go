@@ -59,6 +59,33 @@ func TestColoursOfAnAttribute(t *testing.T) {
 	}
 }
 
+func TestColoursOfClothing(t *testing.T) {
+	t.Parallel()
+	cases := map[string][]string{
+		"wearing red": {"red"}, "wearing red shirt": {"red"}, "wearing black and white dress": {"black", "white"},
+		"wearing dark blue jacket": {"blue"}, "wearing shirt": nil, "wearing red trousers": nil, "wearing red hat": nil,
+		"red shirt": nil, "wearing": nil, "wearing ": nil, "red": nil,
+	}
+	for value, want := range cases {
+		got, ok := Condition{Kind: KindAttribute, Value: value}.Worn()
+		require.Equal(t, want != nil, ok, value)
+		require.Empty(t, cmp.Diff(want, got), value)
+	}
+	_, ok := Condition{Kind: KindState, Value: "wearing red"}.Worn()
+	require.False(t, ok, "clothing is an attribute")
+}
+
+func TestSizeOfAnAttribute(t *testing.T) {
+	t.Parallel()
+	for value, want := range map[string]bool{"big": true, "small": true, "huge": false, "": false} {
+		size, ok := Condition{Kind: KindAttribute, Value: value}.Size()
+		require.Equal(t, want, ok, value)
+		require.Equal(t, Size(value), size)
+	}
+	_, ok := Condition{Kind: KindState, Value: "big"}.Size()
+	require.False(t, ok)
+}
+
 func TestWhatIsAssessed(t *testing.T) {
 	t.Parallel()
 	type needs struct{ assessed, pose, colours bool }
@@ -70,12 +97,21 @@ func TestWhatIsAssessed(t *testing.T) {
 		"Is a person sitting?":                   {assessed: true, pose: true},
 		"When is someone raising a hand?":        {assessed: true, pose: true},
 		"Is there a dog in the first 5 seconds?": {assessed: true},
-		"Is a person walking?":                   {assessed: true},
+		"Is a person walking?":                   {assessed: true, pose: true},
+		"Is a person running?":                   {assessed: true},
+		"Is the car moving?":                     {assessed: true},
+		"Is there a big dog?":                    {assessed: true},
+		"Is there a person in a red shirt?":      {assessed: true, colours: true},
+		"Is there a dog in a red shirt?":         {},
+		"Is there a person in red shoes?":        {},
+		"Is there a person wearing a hat?":       {},
+		"Is there a dog in front of a car?":      {assessed: true},
+		"Is there a dog under a car?":            {},
 		"Is the dog running?":                    {assessed: true},
 		"Is there a dog next to a car?":          {assessed: true},
 		"Is someone riding a bicycle?":           {assessed: true},
 		"Is there a dog next to a red car?":      {},
-		"Is there a dog behind a car?":           {},
+		"Is there a dog behind a car?":           {assessed: true},
 		"Is the dog sitting?":                    {},
 		"Is the car running?":                    {},
 		"Is an animal running?":                  {},
