@@ -24,7 +24,7 @@ type config struct {
 	BlobURL     string `env:"VQA_BLOB_URL" help:"object store (Go CDK blob URL); a folder under the data folder when empty"`
 
 	InferenceURL     []string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol servers of one model, http(s):// or grpc(s)://; the embedded worker when empty"`
-	CalibrationFile  string   `env:"VQA_CALIBRATION_FILE" help:"measured calibrations of the models of other inference servers (JSON, domain/answer ParseCalibrations); answers of a model without one are never surer than 0.8"`
+	CalibrationFile  string   `env:"VQA_CALIBRATION_FILE" help:"measured calibrations of the models of other inference servers (JSON, domain/answer ParseCalibrations); answers of a model without one are never surer than 0.69"`
 	InferenceThreads int      `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`
 	AnalysisSlots    int      `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"analyses at once on this node; 0 for one more than its cores"`
 	WorkerDir        string   `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`

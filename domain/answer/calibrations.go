@@ -30,14 +30,14 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 }
 
 // Unmeasured is the calibration of a model of which nothing is known but that its scores
-// rise with what they are worth. It claims little: no answer to a question about one thing
-// is surer than .8, yes or no. A model that scores low sees nothing with it, so that such
-// answers are not to be had without a measurement ([ParseCalibrations]).
+// rise with what they are worth. So no answer is surer than .69, yes or no: what is reliable
+// begins at .7 (result rule 9). A model that scores low sees nothing with it, and needs a
+// measurement ([ParseCalibrations]).
 func Unmeasured() Calibration {
 	cal := CPU()
 	cal.Vocabulary = query.Vocabulary{}
 	cal.Threshold, cal.Faint, cal.Keep, cal.Further = .30, .30, .25, .05
-	cal.Curve = []Point{{0, .20}, {.15, .30}, {.30, .50}, {.50, .65}, {.80, .78}, {1, .80}}
+	cal.Curve = []Point{{0, .31}, {.15, .38}, {.30, .50}, {.50, .58}, {.80, .66}, {1, .69}}
 	return cal
 }
 

@@ -38,8 +38,8 @@ func TestUnmeasuredClaimsLittle(t *testing.T) {
 	for score := 0.0; score <= 1; score += .01 {
 		p := cal.Probability(score)
 		require.GreaterOrEqual(t, p, last)
-		require.LessOrEqual(t, p, .8)
-		require.LessOrEqual(t, 1-p, .8)
+		require.Less(t, p, .7, "marginal, not reliable")
+		require.Less(t, 1-p, .7)
 		last = p
 	}
 	// "lighthouse" is no class of the embedded model; an open one is asked for it.
@@ -56,9 +56,9 @@ func TestUnmeasuredClaimsLittle(t *testing.T) {
 		}
 		r := answer.Decide(q, ev, cal)
 		require.Equal(t, c.want, r.Answer, "%v", c.score)
-		require.LessOrEqual(t, r.Confidence, .8)
+		require.Less(t, r.Confidence, .7)
 		if c.want != answer.Indeterminate {
-			require.Greater(t, r.Confidence, .7)
+			require.Greater(t, r.Confidence, .6)
 		}
 	}
 }
