@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
 	"vqa/domain/query"
@@ -88,4 +89,15 @@ func TestCalibrationsAreChecked(t *testing.T) {
 		_, err := answer.ParseCalibrations([]byte(raw))
 		require.Error(t, err, name)
 	}
+}
+
+// TestNothingUnmeasuredIsReliable: whatever was seen, and however it is combined.
+func TestNothingUnmeasuredIsReliable(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := query.Compile(rapid.SampledFrom(prompts).Draw(t, "prompt"))
+		ev := evidences(t, q)
+		r := answer.Decide(q, ev, answer.Calibrations(nil).For("unknown", query.COCO().Names()))
+		require.Less(t, r.Confidence, .7, "%v: %+v", q.OriginalPrompt, ev)
+	})
 }
