@@ -72,13 +72,15 @@ func allProjections() []projections.Projection {
 // catalog is what models there are. Both the embedded worker and a server named by
 // VQA_INFERENCE_URL serve the same detector contract.
 func catalog(c config) model.Catalog {
+	vocabulary := query.COCO().Names()
+	if c.VLMURL != "" {
+		vocabulary = nil // a model that looks at pictures takes any term
+	}
 	return model.Catalog{{
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
 		CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC),
 		Capabilities: model.Capabilities{
-			Analyses: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: query.COCO().Names(),
-			// A model that looks at pictures takes any term.
-			OpenVocabulary: c.VLMURL != "",
+			Analyses: true, Narrative: true, Counting: true, Actions: "beta", Vocabulary: vocabulary, OpenVocabulary: vocabulary == nil,
 		},
 	}}
 }

@@ -53,6 +53,7 @@ func TestModelsFollowTheConfiguration(t *testing.T) {
 	require.True(t, none.assessable(query.Compile("Is there a dog?")))
 	require.False(t, none.assessable(juggling))
 	require.False(t, catalog(config{})[0].Capabilities.OpenVocabulary)
+	require.Contains(t, catalog(config{})[0].Capabilities.Vocabulary, "dog")
 
 	c := config{LLMURL: "http://llm.example", LLMModel: "writer", VLMURL: "http://vlm.example", VLMModel: "looker"}
 	both, err := openModels(c, log)
@@ -62,6 +63,7 @@ func TestModelsFollowTheConfiguration(t *testing.T) {
 	require.True(t, both.assessable(juggling))
 	require.False(t, both.assessable(love))
 	require.True(t, catalog(c)[0].Capabilities.OpenVocabulary)
+	require.Nil(t, catalog(c)[0].Capabilities.Vocabulary)
 	require.NoError(t, both.Close())
 }
 

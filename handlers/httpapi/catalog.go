@@ -92,10 +92,9 @@ func (s *server) GetCreditPricing(context.Context, api.GetCreditPricingRequestOb
 func (s *server) ListModels(ctx context.Context, _ api.ListModelsRequestObject) (api.ListModelsResponseObject, error) {
 	list := api.ModelList{Object: api.ModelListObjectList, Data: make([]api.Model, len(s.Service.Catalog))}
 	for i, m := range s.Service.Catalog {
-		if s.Vocabulary != nil {
+		if s.Vocabulary != nil && !m.Capabilities.OpenVocabulary {
 			terms, ok := s.Vocabulary(ctx)
-			m.Capabilities.Vocabulary = terms
-			m.Capabilities.OpenVocabulary = m.Capabilities.OpenVocabulary || ok && len(terms) == 0
+			m.Capabilities.Vocabulary, m.Capabilities.OpenVocabulary = terms, ok && len(terms) == 0
 		}
 		list.Data[i] = renderModel(m)
 	}

@@ -232,11 +232,11 @@ var resourceCodes = map[fault.Code]string{
 	fault.StuckTimeout:   "../../cmd/vqa/e2e_crash_test.go:TestCrashes",
 }
 
-// notYet are codes of parts that the service does not have.
+// notYet are codes of parts that the service does not have, or that nothing here leads to.
 var notYet = map[fault.Code]string{
 	fault.WebhookEndpointLimit: "webhooks",
 	fault.StreamAlreadyActive:  "streams",
-	fault.ParseUnavailable:     "parsing by a language model",
+	fault.ParseUnavailable:     "nothing: rules compile a prompt where a language model does not",
 }
 
 // TestEveryCodeOfTheRegistryIsProduced shows that no code of the registry is only words.

@@ -119,7 +119,8 @@ type Options struct {
 	// Errors: url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error
 	// Vocabulary is what the model behind the engine knows, none when it takes any term;
-	// ok is false while nobody knows. nil leaves what the catalog says.
+	// ok is false while nobody knows. nil leaves what the catalog says, and so
+	// does a catalog that says that any term is taken.
 	Vocabulary func(ctx context.Context) (terms []string, ok bool)
 	Pricing    Pricing
 	Fixture    TestFixture

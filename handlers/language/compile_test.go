@@ -20,7 +20,7 @@ import (
 
 // odd is a prompt that the rules do not understand, oddly how a model reads it.
 const (
-	odd   = "I was wondering whether any pooches turn up in this thing?"
+	odd   = "yo, frumious woofers up in this joint, y/n"
 	oddly = `{"schema_version": 1, "prompt_intent": "presence", "query_type": "object", "subjects": [{"id": "s1", "term": "dog"}], "search_terms": ["dog"]}`
 )
 
