@@ -28,7 +28,7 @@ func readCalibrations(path string) (answer.Calibrations, error) {
 	if path == "" {
 		return nil, nil
 	}
-	file, err := os.Open(path) //nolint:gosec // the operator names it
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
