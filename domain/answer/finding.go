@@ -47,11 +47,27 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	open.settle(samplesOf(all, judgeBy(conditions, cal, true), cal), ev, cal)
 	f.settle(samplesOf(all, judgeBy(conditions, cal, false), cal), ev, cal)
 	f.fine = fineOf(q, subject, classes, ev, cal, judgeBy(conditions, cal, false))
-	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0
+	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0 && mostlyOpen(open.samples, f.samples, cal)
 	if cal.Vocabulary.Narrower(subject.Term) {
 		f.seen = f.visible
 	}
 	return f
+}
+
+// mostlyOpen reports whether what may be as asked, but is not told, is a part of all that
+// is seen which matters: somebody who is cut off for a moment as he comes is not.
+func mostlyOpen(open, told []sample, cal Calibration) bool {
+	const matters = .2
+	untold, seen := 0., 0.
+	for i, s := range open {
+		if s.raw >= cal.Threshold {
+			seen++
+		}
+		if s.best() >= cal.Threshold && told[i].best() < cal.Faint {
+			untold++
+		}
+	}
+	return untold >= matters*seen
 }
 
 // settle draws the conclusions from samples.

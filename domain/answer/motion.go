@@ -178,7 +178,7 @@ func (s steps) frozen() int {
 // and runs from 1.5 on when seen from the side, slower when seen from ahead; an animal on
 // four legs is about as long as it is high.
 var (
-	walkingCurve = []Point{{0, .03}, {.12, .06}, {.20, .30}, {.35, .75}, {.80, .85}, {1.3, .60}, {2, .15}, {3, .05}}
+	walkingCurve = []Point{{0, .03}, {.12, .07}, {.18, .30}, {.24, .56}, {.35, .78}, {.80, .85}, {1.3, .60}, {2, .15}, {3, .05}}
 	movingCurve  = []Point{{0, .02}, {.05, .08}, {.10, .35}, {.18, .75}, {.5, .93}}
 	runningCurve = []Point{{0, .02}, {.6, .06}, {1.0, .30}, {1.4, .70}, {2.2, .88}, {4, .93}}
 )
@@ -207,11 +207,17 @@ func moving(g query.Gait, threshold, aspect float64) fitsOf {
 // ankles in lengths of its legs.
 var strideCurve = []Point{{0, .05}, {.15, .12}, {.25, .40}, {.35, .68}, {.7, .72}, {1, .40}, {1.5, .10}}
 
+// runningStride is how far apart the feet of one who runs are at least for a moment.
+const runningStride = .5
+
 // pictured judges what a still picture shows of a gait.
 func pictured(g query.Gait, o object, aspect float64) fitness {
 	b := body{box: o.Box, joints: o.Keypoints}
-	if g != query.Walking || len(o.Keypoints) != joints || o.stance.stands < .5 {
+	switch {
+	case g == query.Moving || len(o.Keypoints) != joints || !o.stance.upright:
 		return fitness{Probability: .05, Untold: true}
+	case o.stance.stands < .5:
+		return fitness{Probability: .05}
 	}
 	hips, ok := b.mean(leftHip, rightHip)
 	if !ok || !b.seen(leftAnkle, rightAnkle) {
@@ -222,5 +228,9 @@ func pictured(g query.Gait, o object, aspect float64) fitness {
 	if !(leg > 0) {
 		return fitness{Probability: .05, Untold: true}
 	}
-	return fitness{Probability: interpolate(strideCurve, math.Hypot((l.X-r.X)*aspect, l.Y-r.Y)/leg)}
+	apart := math.Hypot((l.X-r.X)*aspect, l.Y-r.Y) / leg
+	if g == query.Running {
+		return fitness{Probability: .05, Untold: apart > runningStride}
+	}
+	return fitness{Probability: interpolate(strideCurve, apart)}
 }

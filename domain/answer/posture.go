@@ -38,11 +38,19 @@ func (b body) seen(joint ...int) bool {
 	bar := cmp.Or(b.bar, seenJoint)
 	for _, j := range joint {
 		k := b.joints[j]
-		if !(k.Score >= bar) || !(k.X > edge && k.X < 1-edge && k.Y > edge && k.Y < 1-edge) {
+		if !(k.Score >= bar) || !(k.X > edge && k.X < 1-edge && k.Y > edge && k.Y < 1-edge) || b.beyond(k) {
 			return false
 		}
 	}
 	return true
+}
+
+// beyond reports whether a joint lies so far outside of the box that it is of somebody
+// else.
+func (b body) beyond(k Keypoint) bool {
+	const reach = .15
+	dx, dy := reach*(b.box.X2-b.box.X1), reach*b.height()
+	return k.X < b.box.X1-dx || k.X > b.box.X2+dx || k.Y < b.box.Y1-dy || k.Y > b.box.Y2+dy
 }
 
 // sure reports whether one of some joints is beyond doubt: legs that are cut off or

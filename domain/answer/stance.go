@@ -13,6 +13,8 @@ const (
 	// seenJoint is the score from which a joint is where the model says; dimJoint that
 	// from which it is, as far as its place makes sense.
 	seenJoint, dimJoint = .3, .2
+	// tallBox is how much higher than wide the box is of somebody who hardly lies.
+	tallBox = 1.4
 	// carried is for how many samples a stance lasts that can no longer be told.
 	carried = 4
 	// sameSpot is the intersection over union from which the boxes of two samples are of
@@ -32,7 +34,10 @@ func stanceOf(b body, aspect float64) stance {
 		return stance{stands: .85, sits: .1, lies: .03, upright: true, laid: true}
 	}
 	b.bar = seenJoint
-	return stance{lies: .03, laid: b.headUp()}
+	if b.headUp() {
+		return stance{lies: .03, laid: true}
+	}
+	return stance{lies: .08, laid: b.height() > tallBox*aspect*(b.box.X2-b.box.X1)}
 }
 
 // stance tells by the heights of shoulders, hips, knees and ankles, by the torso.
