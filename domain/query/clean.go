@@ -184,7 +184,12 @@ var rewrites = map[string]string{
 	"someone else": "someone", "still there": "", "still here": "", "still visible": "", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
 	"n't show": "lack", "not include": "lack", "n't include": "lack", "both of": "both", "on fire": "burning", "up and down": "", "going up": "climbing",
 	"on foot": "walking", "on his feet": "standing", "on her feet": "standing", "on their feet": "standing",
-	"on the move": "moving", "in motion": "moving", "seems to be": "is", "seem to be": "are", "sat down": "sitting", "made of": "",
+	"on the move": "moving", "in motion": "moving",
+	"any kind of": "any", "any kinds of": "any", "any sort of": "any", "any type of": "any", "any types of": "any",
+	"some kind of": "some", "some sort of": "some", "some type of": "some",
+	"a pair of scissors": "a scissors", "a pair of skis": "a skis", "a pair of glasses": "a glasses", "a pair of sunglasses": "a sunglasses",
+	"a pair of headphones": "a headphones", "a pair of binoculars": "a binoculars",
+	"seems to be": "is", "seem to be": "are", "sat down": "sitting", "made of": "",
 }
 
 var rewritePhrases = phrasesOf(rewrites)
@@ -208,10 +213,16 @@ func mediaPhrase(ts words, i int) int {
 		}
 	}
 	j += modifiers(ts, j)
-	if !media[ts.at(j)] {
+	if !media[ts.at(j)] || ts.at(j) == "it" && refersBack(ts, i) {
 		return 0
 	}
 	return j + 1 - i
+}
+
+// refersBack reports whether the "it" behind the preposition at i is something that was
+// named, rather than the video: "left of it", "a bench with two people on it".
+func refersBack(ts words, i int) bool {
+	return ts.at(i) != "in" && ts.at(i) != "within" || slices.ContainsFunc(ts[:i], func(t token) bool { return t.w == "with" })
 }
 
 // passing are the prepositions that say more of a scene than that something is in it.

@@ -132,6 +132,7 @@ var actionForms = table(`
 	chewing: chew chews chewed
 	crawling: crawl crawls crawled
 	approaching: approach approaches approached
+	landing: land lands landed
 	washing: wash washes washed
 	cutting: cut cuts
 	running: run runs ran jog jogs jogging jogged sprint sprints sprinting sprinted

@@ -111,6 +111,9 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 		return i + 1, true
 	case isAction(ts, i):
 		return p.action(ts, i, s, negate)
+	case w == "right" && i+1 == len(ts):
+		// It says where, but not of what.
+		return i, false
 	case adverbs[w] || strings.HasSuffix(w, "ly"):
 		return i + 1, true
 	}
