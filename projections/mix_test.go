@@ -52,7 +52,7 @@ func (c *client) step(ctx context.Context) error {
 	steps := []func(context.Context) error{
 		c.openAccount, c.sandbox, c.revoke, c.grant, c.upload, c.upload, c.fetch, c.endFetch,
 		c.remove, c.ask, c.ask, c.ask, c.ask, c.claim, c.claim, c.progress, c.progress, c.complete, c.complete, c.fail, c.cancel, c.seal,
-		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade,
+		c.batch, c.outage, c.rerun, c.mint, c.signIn, c.claimKey, c.manageKeys, c.upgrade, c.afterwork,
 	}
 	return refusal(pick(c.rand, steps)(ctx))
 }
@@ -243,7 +243,7 @@ func (c *client) ask(ctx context.Context) error {
 	}
 	v := pick(c.rand, c.videos)
 	prompt := pick(c.rand, []string{"Is there a dog?", "How many cars are there?", "What is happening?", "Are there at least two people?"})
-	q := command.CreateAnalysis{VideoID: v.id, Prompt: &prompt, ValidateOnly: c.rand.IntN(10) == 0}
+	q := command.CreateAnalysis{VideoID: v.id, Prompt: &prompt, ValidateOnly: c.rand.IntN(10) == 0, Narrative: c.rand.IntN(2) == 0}
 	p, err := c.CreateAnalysis(ctx, v.Caller, q)
 	if err == nil && !q.ValidateOnly {
 		c.analyses = append(c.analyses, command.Run{AccountID: v.AccountID, AnalysisID: p.Analysis.ID, VideoID: v.id, Attempt: 1})
@@ -324,7 +324,27 @@ func (c *client) complete(ctx context.Context) error {
 	if !ok {
 		return nil
 	}
-	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7.3, 15, nil)
+	planned := pick(c.rand, []*analysis.Artifacts{nil, {VideoKey: "annotated.mp4"}})
+	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7.3, 15, planned)
+}
+
+// afterwork ends a drawing or a narrative, often in vain.
+func (c *client) afterwork(ctx context.Context) error {
+	r, ok := c.run()
+	if !ok {
+		return nil
+	}
+	w := command.Afterwork{AccountID: r.AccountID, AnalysisID: r.AnalysisID}
+	switch c.rand.IntN(4) {
+	case 0:
+		return c.RecordDrawing(ctx, w, &analysis.Artifacts{VideoKey: "annotated.mp4"})
+	case 1:
+		return c.RecordDrawing(ctx, w, nil)
+	case 2:
+		return c.RecordNarrative(ctx, w, []analysis.NarrativeEntry{{Text: "A dog is in view."}})
+	default:
+		return c.FailNarrative(ctx, w)
+	}
 }
 
 func (c *client) fail(ctx context.Context) error {
