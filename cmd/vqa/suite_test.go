@@ -3,16 +3,26 @@ package main_test
 import (
 	"net/http"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/domain/query"
 	"vqa/handlers/media/demo"
 )
 
-// clipTolerance is how far an edge of a clip may lie from the truth, seconds: half the
-// interval between two samples.
-const clipTolerance = 0.25
+const (
+	// clipTolerance is how far an edge of a clip may lie from the truth, seconds: a step
+	// of the closest look.
+	clipTolerance = 0.125
+	// sampleS is the time between two samples, which is how exactly a narrative tells.
+	sampleS = 0.5
+	// narrativePatience covers writing one on cores that other tests use as well.
+	narrativePatience = 2 * time.Minute
+)
 
 // TestDrawnScenes asks the whole service, with its real worker, about scenes that are
 // drawn here, so that every answer, number, place and time is known exactly. Actions are
@@ -32,6 +42,7 @@ func TestDrawnScenes(t *testing.T) {
 				require.Equal(t, "completed", a.text("status"), "%s: %s", q.prompt, a.raw)
 				t.Run(q.prompt, func(t *testing.T) { d.check(t, q, a) })
 			}
+			d.checkNarrative(t, c, videoID)
 		})
 	}
 }
@@ -71,6 +82,40 @@ func checkClips(t *testing.T, sure, possible []span, a answer) {
 		require.LessOrEqual(t, from, sure[i].from+clipTolerance, "clip %d, drawn %v: %s", i, sure, a.raw)
 		require.GreaterOrEqual(t, to, sure[i].to-clipTolerance, "clip %d, drawn %v: %s", i, sure, a.raw)
 		require.LessOrEqual(t, to, possible[i].to+clipTolerance, "clip %d, drawn %v: %s", i, possible, a.raw)
+	}
+}
+
+// checkNarrative holds what is told against what was drawn: the things that come and go
+// are told of when they do, and nothing is told of that is not there.
+func (d drawing) checkNarrative(t *testing.T, c *apiClient, videoID string) {
+	t.Helper()
+	body := map[string]any{"video_id": videoID, "prompt": "Is there a clock?", "options": map[string]any{"narrative": true}}
+	asked := c.call(t, http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "narrative-"+d.name, "Prefer", "wait=100")
+	told := c.await(t, "/v1/analyses/"+asked.text("id"), narrativePatience, func(a answer) bool { return a.text("narrative.status") != "generating" })
+	require.Equal(t, "ready", told.text("narrative.status"), "%s", told.raw)
+	entries := told.at("narrative.entries").([]any)
+	tells := func(class string, from, to float64, words ...string) bool {
+		return slices.ContainsFunc(entries, func(e any) bool {
+			at, text := e.(map[string]any)["t_s"].(float64), e.(map[string]any)["text"].(string)
+			says := slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+			return at >= from && at <= to && says && strings.Contains(text, class)
+		})
+	}
+	for _, thing := range d.things {
+		sure, possible := d.onView(thing, true), d.onView(thing, false)
+		if sure.from == 0 {
+			require.True(t, tells(thing.class, 0, 0, "in view"), "%s from the beginning: %v", thing.class, entries)
+		} else {
+			require.True(t, tells(thing.class, possible.from, sure.from+sampleS, "appear", "enter"), "%s comes in %v: %v", thing.class, sure, entries)
+		}
+		if sure.to < float64(d.seconds) {
+			require.True(t, tells(thing.class, sure.to-sampleS, possible.to+sampleS, "no longer in view", "leave"),
+				"%s goes after %v: %v", thing.class, sure, entries)
+		}
+	}
+	for _, class := range query.COCO().Names() {
+		drawn := slices.ContainsFunc(d.things, func(thing drawn) bool { return strings.HasSuffix(class, thing.class) })
+		require.True(t, drawn || !tells(class, 0, float64(d.seconds), ""), "no %s was drawn: %v", class, entries)
 	}
 }
 

@@ -268,3 +268,9 @@ func (d drawing) most(class string, sure bool) int {
 	}
 	return most
 }
+
+// onView is when a thing lies in the picture.
+func (d drawing) onView(t drawn, sure bool) span {
+	visible := drawing{seconds: d.seconds, things: []drawn{t}}.spans(asked{so: atLeast(1, t.class)}, sure)
+	return span{visible[0].from, visible[len(visible)-1].to}
+}

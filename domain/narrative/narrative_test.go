@@ -111,8 +111,13 @@ func TestWrite(t *testing.T) {
 			entries{{0, "A cat is in view."}, {3, "The scene changes: a person and a bus are in view."}},
 		},
 		"a cut between people": {
-			film(12).still("person", 0, 5, .2).still("person", 0, 5, .8).still("person", 6, 11, .33).still("person", 6, 11, .67),
+			film(12).still("person", 0, 5, .2).still("person", 0, 5, .8).
+				put("person", .7, 6, 11, 0, 0, .5).put("person", .7, 6, 11, 1, 1, .5), // half of them in the frame
 			entries{{0, "Two people are in view."}, {3, "The scene changes: two people are in view."}},
+		},
+		"two that move fast": {
+			film(10).put("kite", .7, 0, 9, .1, .9, .2).put("kite", .7, 0, 9, .9, .1, .8),
+			entries{{0, "Two kites are in view."}, {0, "One of the two kites moves to the left."}, {0, "One of the two kites moves to the right."}},
 		},
 		"a jump is no cut": {film(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}, {2.5, "The dog moves to the right."}}},
 		"the camera turns": {

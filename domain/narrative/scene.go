@@ -18,6 +18,8 @@ const (
 	// samePlace is the intersection over union from which a box is at the place of
 	// another.
 	samePlace = .5
+	// sameSize is the same for the sizes alone.
+	sameSize = .7
 	// sameThing is that from which detections of two classes are readings of one thing.
 	sameThing = .7
 	// moment is how many intervals a thing may be missed anywhere.
@@ -164,8 +166,9 @@ func cut(things []*thing, was, is float64) bool {
 	var before, after []*thing
 	for _, t := range things {
 		a, b := t.sightAt(was), t.sightAt(is)
-		// A thing that is missed in one of both may be there.
-		if t.at(was) && t.at(is) && (a == nil || b == nil || answer.Overlap(a.Box, b.Box) >= samePlace) {
+		// A thing that is missed in one of both may be there, and one that keeps its size
+		// has moved.
+		if t.at(was) && t.at(is) && (a == nil || b == nil || answer.Overlap(a.Box, b.Box) >= samePlace || alike(a.Box, b.Box)) {
 			return false
 		}
 		if a != nil {
@@ -182,6 +185,13 @@ func cut(things []*thing, was, is float64) bool {
 		return before[0].noun != after[0].noun
 	}
 	return true
+}
+
+// alike reports whether two boxes are of one size.
+func alike(a, b answer.Box) bool {
+	aw, ah, bw, bh := a.X2-a.X1, a.Y2-a.Y1, b.X2-b.X1, b.Y2-b.Y1
+	both := min(aw, bw) * min(ah, bh)
+	return both >= sameSize*(aw*ah+bw*bh-both)
 }
 
 // part cuts off and returns what is seen from a time on, nil when the thing begins then
