@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -27,7 +28,7 @@ const (
 	forecastLimit = 5000
 	// measured is how many of the latest completed analyses tell how fast the service is, of
 	// at most measuredAmong.
-	measured, measuredAmong = 64, 512
+	measured, measuredAmong = 32, 512
 )
 
 // Estimator foretells when the work on queued analyses begins, from what the latest ones
@@ -98,11 +99,11 @@ func (f forecast) serves(id string, now time.Time) bool {
 
 // foretell makes a forecast.
 func (e *Estimator) foretell(ctx context.Context, now time.Time) (forecast, error) {
-	tasks, spans, err := e.unfinished(ctx, now)
+	ended, err := e.ended(ctx)
 	if err != nil {
 		return forecast{}, err
 	}
-	ended, err := e.ended(ctx)
+	tasks, running, err := e.unfinished(ctx, now, ended)
 	if err != nil {
 		return forecast{}, err
 	}
@@ -111,7 +112,7 @@ func (e *Estimator) foretell(ctx context.Context, now time.Time) (forecast, erro
 		return forecast{}, err
 	}
 	made := forecast{at: now, starts: make(map[string]float64, len(tasks))}
-	starts := fleet{nodes: nodes, slots: e.Slots, speed: speed(append(ended, spans...))}.starts(tasks)
+	starts := fleet{nodes: nodes, slots: e.Slots, speed: speed(append(ended, running...))}.starts(tasks)
 	for i, t := range tasks {
 		made.starts[t.id] = starts[i]
 	}
@@ -131,7 +132,7 @@ type progress struct {
 
 // unfinished returns the unfinished analyses in the order in which they are worked on, and
 // what is known of the speed from those that run. What the service asks itself comes last.
-func (e *Estimator) unfinished(ctx context.Context, now time.Time) ([]task, []span, error) {
+func (e *Estimator) unfinished(ctx context.Context, now time.Time, ended []span) ([]task, []span, error) {
 	looked, err := e.looked(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -158,23 +159,41 @@ func (e *Estimator) unfinished(ctx context.Context, now time.Time) ([]task, []sp
 	if err != nil {
 		return nil, nil, err
 	}
+	lengths := lengthsOf(all)
 	tasks := make([]task, len(all))
 	var spans []span
 	for i, p := range all {
 		t := task{id: p.id, subject: p.subject, running: p.status != string(analysis.Queued), done: float64(p.percent) / 100}
-		t.kept = looked[p.subject].covers(p.query)
-		if s := p.film.DurationS(); s != nil {
-			t.videoS = *s
-		}
+		t.kept, t.frames = looked[p.subject].covers(p.query), lengths[i]*density(ended, lengths[i])
 		tasks[i] = t
 		if t.running && !t.kept && p.startedAt != nil && p.worker != nil {
-			spans = append(spans, span{node: *p.worker, from: *p.startedAt, to: now, videoS: t.done * t.videoS})
+			spans = append(spans, span{node: *p.worker, from: *p.startedAt, to: now, frames: t.done * t.frames})
 		}
 	}
 	return tasks, spans, nil
 }
 
-// looked is what was looked at in a video.
+// lengthsOf are the lengths of the videos, in seconds; one that is not known is taken to be
+// as long as the others are.
+func lengthsOf(all []progress) []float64 {
+	lengths := make([]float64, len(all))
+	total, known := 0.0, 0
+	for i, p := range all {
+		if s := p.film.DurationS(); s != nil && *s > 0 {
+			lengths[i], total, known = *s, total+*s, known+1
+		}
+	}
+	usual := float64(unknownLengthS)
+	if known > 0 {
+		usual = total / float64(known)
+	}
+	for i := range lengths {
+		lengths[i] = cmp.Or(lengths[i], usual)
+	}
+	return lengths
+}
+
+// look is what was looked at in a video.
 type look struct{ taken, joints bool }
 
 // covers says whether a question needs no other look.
@@ -214,10 +233,11 @@ func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
 // those about a video that another one had looked at.
 func (e *Estimator) ended(ctx context.Context) ([]span, error) {
 	rows, err := e.Pool.Query(ctx, `
-		select d.worker, d.started_at, d.completed_at, (d.result->>'video_duration_s')::float8
+		select d.worker, d.started_at, d.completed_at, (d.result->>'video_duration_s')::float8,
+			coalesce(d.usage->>'frames', d.result->'receipt'->>'frames', '0')::float8
 		from (select * from analyses where status = 'completed' and livemode order by id desc limit $1) a
 		cross join lateral json_to_record(a.doc) as d
-			(worker text, started_at timestamptz, completed_at timestamptz, attempt int, result json)
+			(worker text, started_at timestamptz, completed_at timestamptz, attempt int, result json, usage json)
 		where d.attempt = 1 and d.worker is not null and d.result->>'video_duration_s' is not null and not exists (
 			select from analyses b where b.video_id = a.video_id and b.model = a.model and b.status = 'completed'
 			and b.livemode and (b.created_at, b.id) < (a.created_at, a.id))
@@ -226,7 +246,7 @@ func (e *Estimator) ended(ctx context.Context) ([]span, error) {
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s span, err error) {
-		err = row.Scan(&s.node, &s.from, &s.to, &s.videoS)
+		err = row.Scan(&s.node, &s.from, &s.to, &s.videoS, &s.frames)
 		return s, err
 	})
 }

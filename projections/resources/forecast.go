@@ -12,42 +12,77 @@ const (
 	answerS = 0.2
 	// unknownLengthS stands for the length of a video when that of no other is known.
 	unknownLengthS = 60
+	// alike is how many looks at videos of the most similar length tell how closely one of
+	// some length is looked at.
+	alike = 8
 )
 
 // span is a time in which a node looked at a whole video, or at the first part of one.
 type span struct {
 	node     string
 	from, to time.Time
-	// videoS is how much was looked at, in seconds of video.
-	videoS float64
+	// videoS is how long what was looked at is, in seconds; frames is how many were.
+	videoS, frames float64
 }
 
-// speed is how many seconds of video a node looks at in a second, while it looks at
-// anything; 0 when nothing is known. Analyses of a node share its engine, so what counts
-// is how long any of them ran.
-func speed(spans []span) float64 {
+// density is how many frames of each second are looked at in a video of a length: long
+// ones are looked at less closely. Where nothing is known it is 1, as any other would do.
+func density(ended []span, videoS float64) float64 {
+	distance := func(s span) float64 { return math.Abs(math.Log(s.videoS / videoS)) }
+	ended = slices.DeleteFunc(slices.Clone(ended), func(s span) bool { return s.videoS <= 0 || s.frames <= 0 })
+	slices.SortStableFunc(ended, func(a, b span) int { return cmp.Compare(distance(a), distance(b)) })
+	var frames, seconds float64
+	for _, s := range ended[:min(alike, len(ended))] {
+		frames, seconds = frames+s.frames, seconds+s.videoS
+	}
+	if seconds <= 0 {
+		return 1
+	}
+	return frames / seconds
+}
+
+// period is a time in which a node looked at something without a break.
+type period struct{ busyS, frames float64 }
+
+// periods are those of all nodes. Analyses of a node share its engine, so what counts is
+// how long any of them ran.
+func periods(spans []span) []period {
 	spans = slices.Clone(spans)
 	slices.SortFunc(spans, func(a, b span) int { return cmp.Or(cmp.Compare(a.node, b.node), a.from.Compare(b.from)) })
-	var busy time.Duration
-	var videoS float64
+	var all []period
 	var node string
 	var until time.Time
 	for _, s := range spans {
-		if s.node != node {
-			node, until = s.node, time.Time{}
+		if len(all) == 0 || s.node != node || s.from.After(until) {
+			all = append(all, period{})
+			node, until = s.node, s.from
 		}
-		if s.from.After(until) {
-			until = s.from
-		}
+		last := &all[len(all)-1]
+		last.frames += s.frames
 		if s.to.After(until) {
-			busy, until = busy+s.to.Sub(until), s.to
+			last.busyS, until = last.busyS+s.to.Sub(until).Seconds(), s.to
 		}
-		videoS += s.videoS
 	}
-	if busy <= 0 {
-		return 0
+	return slices.DeleteFunc(all, func(p period) bool { return p.busyS <= 0 })
+}
+
+// speed is how many frames a node looks at in a second while it looks at anything; 0 when
+// nothing is known. It is the median of the periods, by frames: one that a start or an
+// outage made slow does not count.
+func speed(spans []span) float64 {
+	all := periods(spans)
+	slices.SortFunc(all, func(a, b period) int { return cmp.Compare(a.frames/a.busyS, b.frames/b.busyS) })
+	total := 0.0
+	for _, p := range all {
+		total += p.frames
 	}
-	return videoS / busy.Seconds()
+	below := 0.0
+	for _, p := range all {
+		if below += p.frames; below > 0 && 2*below >= total {
+			return p.frames / p.busyS
+		}
+	}
+	return 0
 }
 
 // fleet is what works the queue off: nodes alike, each with its engine.
@@ -55,7 +90,7 @@ type fleet struct {
 	nodes int
 	// slots are how many analyses run at once on one node.
 	slots int
-	// speed as of the function: seconds of video in a second, of one node.
+	// speed as of the function: frames in a second, of one node.
 	speed float64
 }
 
@@ -65,9 +100,8 @@ type task struct {
 	// subject is what is looked at: the video and the model.
 	subject string
 	running bool
-	// videoS is the length of the video in seconds, 0 when unknown; done is the share of it
-	// that was looked at.
-	videoS, done float64
+	// frames are to be looked at, all in all; done is the share that was.
+	frames, done float64
 	// kept is true when the video was looked at before.
 	kept bool
 }
@@ -99,8 +133,8 @@ func (f fleet) starts(tasks []task) []float64 {
 
 // turn is what is left of a task.
 type turn struct {
-	// videoS is still to be looked at; answerS still to be waited for after that.
-	videoS, answerS float64
+	// frames are still to be looked at; answerS still to be waited for after that.
+	frames, answerS float64
 	// behind is the task that looks at the same video, -1 for none.
 	behind int
 	over   bool
@@ -108,17 +142,6 @@ type turn struct {
 
 // prepare says who looks, and who waits for whom.
 func prepare(tasks []task) []turn {
-	length, known := 0.0, 0
-	for _, t := range tasks {
-		if t.videoS > 0 {
-			length, known = length+t.videoS, known+1
-		}
-	}
-	if known > 0 {
-		length /= float64(known)
-	} else {
-		length = unknownLengthS
-	}
 	looks := map[string]int{}
 	turns := make([]turn, len(tasks), len(tasks)+1)
 	for i, t := range tasks {
@@ -130,7 +153,7 @@ func prepare(tasks []task) []turn {
 			turns[i] = turn{answerS: answerS, behind: first}
 		default:
 			looks[t.subject] = i
-			turns[i] = turn{videoS: cmp.Or(t.videoS, length) * (1 - t.done), behind: -1}
+			turns[i] = turn{frames: t.frames * (1 - t.done), behind: -1}
 		}
 	}
 	return append(turns, turn{behind: -1})
@@ -150,7 +173,7 @@ type play struct {
 func (p *play) step() bool {
 	looking := 0
 	for _, i := range p.active {
-		if p.all[i].videoS > 0 {
+		if p.all[i].frames > 0 {
 			looking++
 		}
 	}
@@ -170,8 +193,8 @@ func (p *play) step() bool {
 		switch {
 		case left <= wait:
 			ended = append(ended, i)
-		case t.videoS > 0:
-			t.videoS -= wait * pace
+		case t.frames > 0:
+			t.frames -= wait * pace
 		case !math.IsInf(left, 1):
 			t.answerS -= wait
 		}
@@ -187,10 +210,10 @@ func (p *play) step() bool {
 func (p *play) left(i int, pace float64) float64 {
 	t := p.all[i]
 	switch {
-	case t.videoS > 0 && pace <= 0, t.behind >= 0 && !p.all[t.behind].over:
+	case t.frames > 0 && pace <= 0, t.behind >= 0 && !p.all[t.behind].over:
 		return math.Inf(1)
-	case t.videoS > 0:
-		return t.videoS / pace
+	case t.frames > 0:
+		return t.frames / pace
 	default:
 		return t.answerS
 	}

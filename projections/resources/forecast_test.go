@@ -13,20 +13,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// runs and waits are tasks about videos of their own, 10 seconds long.
+// runs and waits are tasks about videos of their own, of 10 frames.
 func runs(subject string, done float64) task {
-	return task{id: subject, subject: subject, running: true, videoS: 10, done: done}
+	return task{id: subject, subject: subject, running: true, frames: 10, done: done}
 }
 
-func waits(subject string) task { return task{id: subject, subject: subject, videoS: 10} }
+func waits(subject string) task { return task{id: subject, subject: subject, frames: 10} }
 
 func TestStartsOfAQueue(t *testing.T) {
 	t.Parallel()
 	never := math.Inf(1)
 	again := waits("a")
 	again.kept = true
-	unknown := waits("b")
-	unknown.videoS = 0
 	one := fleet{nodes: 1, slots: 1, speed: 2}
 	for name, tt := range map[string]struct {
 		fleet fleet
@@ -42,8 +40,6 @@ func TestStartsOfAQueue(t *testing.T) {
 		"one look for all of a video":     {one, []task{waits("a"), waits("a"), waits("a")}, []float64{0, 5, 5 + answerS, 5 + 2*answerS}},
 		"who waits for a look has a slot": {fleet{1, 2, 2}, []task{waits("a"), waits("a"), waits("b")}, []float64{0, 0, 5, 5 + answerS}},
 		"a video looked at before":        {one, []task{again, again}, []float64{0, answerS, 2 * answerS}},
-		"a length that is not known":      {one, []task{waits("a"), unknown}, []float64{0, 5, 10}},
-		"no length is known":              {one, []task{unknown}, []float64{0, unknownLengthS / 2}},
 		"a speed that is not known":       {fleet{1, 1, 0}, []task{waits("a"), waits("b")}, []float64{0, never, never}},
 		"what needs no speed":             {fleet{1, 1, 0}, []task{again, again}, []float64{0, answerS, 2 * answerS}},
 		"nobody lives":                    {fleet{0, 0, 2}, []task{waits("a"), waits("b")}, []float64{0, 5, 10}},
@@ -69,7 +65,7 @@ func crowd(t *rapid.T) (fleet, []task) {
 	for i := range tasks {
 		subject := rapid.IntRange(0, 40).Draw(t, "subject")
 		tasks[i] = task{
-			id: fmt.Sprint(i), subject: fmt.Sprint(subject), videoS: float64(1 + subject*subject), kept: subject%7 == 0,
+			id: fmt.Sprint(i), subject: fmt.Sprint(subject), frames: float64(1 + subject*subject), kept: subject%7 == 0,
 			running: i < running,
 		}
 		if tasks[i].running {
@@ -79,17 +75,17 @@ func crowd(t *rapid.T) (fleet, []task) {
 	return f, tasks
 }
 
-// looks are what is to be looked at for the first n tasks, in seconds of video each.
-func looks(tasks []task, n int) (videoS []float64) {
+// looks are what is to be looked at for the first n tasks, in frames each.
+func looks(tasks []task, n int) (frames []float64) {
 	seen := map[string]bool{}
 	for _, t := range tasks[:n] {
 		if !t.kept && !seen[t.subject] {
 			seen[t.subject] = true
-			videoS = append(videoS, t.videoS*(1-t.done))
+			frames = append(frames, t.frames*(1-t.done))
 		}
 	}
-	slices.Sort(videoS)
-	return videoS
+	slices.Sort(frames)
+	return frames
 }
 
 func sum(all []float64) (total float64) {
@@ -130,7 +126,7 @@ func TestLawsOfAForecast(t *testing.T) {
 				if task.kept || seen[task.subject] {
 					waiting += answerS
 				} else {
-					waiting += task.videoS * (1 - task.done) / f.speed
+					waiting += task.frames * (1 - task.done) / f.speed
 				}
 				seen[task.subject] = seen[task.subject] || !task.kept
 			}
@@ -141,21 +137,38 @@ func TestLawsOfAForecast(t *testing.T) {
 func TestSpeed(t *testing.T) {
 	t.Parallel()
 	at := func(s int) time.Time { return time.Date(2026, 1, 2, 3, 4, s, 0, time.UTC) }
+	look := func(node string, from, to int, frames float64) span { return span{node, at(from), at(to), 10, frames} }
 	for name, tt := range map[string]struct {
 		spans []span
 		want  float64
 	}{
 		"nothing":                     {nil, 0},
-		"no time":                     {[]span{{"a", at(1), at(1), 5}}, 0},
-		"one":                         {[]span{{"a", at(0), at(5), 10}}, 2},
-		"idle time does not count":    {[]span{{"a", at(50), at(55), 10}, {"a", at(0), at(5), 10}}, 2},
-		"at once, they share":         {[]span{{"a", at(0), at(10), 10}, {"a", at(0), at(10), 10}}, 2},
-		"one within another":          {[]span{{"a", at(0), at(10), 15}, {"a", at(2), at(4), 5}}, 2},
-		"one half over another":       {[]span{{"a", at(0), at(6), 10}, {"a", at(4), at(10), 10}}, 2},
-		"nodes have their own engine": {[]span{{"a", at(0), at(10), 20}, {"b", at(0), at(10), 20}}, 2},
+		"no time":                     {[]span{look("a", 1, 1, 5)}, 0},
+		"no frames":                   {[]span{look("a", 1, 5, 0)}, 0},
+		"one":                         {[]span{look("a", 0, 5, 10)}, 2},
+		"idle time does not count":    {[]span{look("a", 50, 55, 10), look("a", 0, 5, 10)}, 2},
+		"at once, they share":         {[]span{look("a", 0, 10, 10), look("a", 0, 10, 10)}, 2},
+		"one within another":          {[]span{look("a", 0, 10, 15), look("a", 2, 4, 5)}, 2},
+		"one half over another":       {[]span{look("a", 0, 6, 10), look("a", 4, 10, 10)}, 2},
+		"nodes have their own engine": {[]span{look("a", 0, 10, 20), look("b", 0, 10, 20)}, 2},
+		"a slow start is left out":    {[]span{look("a", 0, 10, 1), look("a", 20, 25, 10), look("a", 30, 35, 10)}, 2},
+		"most frames decide":          {[]span{look("a", 0, 5, 10), look("a", 10, 15, 10), look("a", 20, 30, 40)}, 4},
 	} {
 		require.InDelta(t, tt.want, speed(tt.spans), 1e-9, name)
 	}
+}
+
+func TestDensity(t *testing.T) {
+	t.Parallel()
+	var ended []span
+	for range alike {
+		ended = append(ended, span{videoS: 10, frames: 20}, span{videoS: 3600, frames: 1800}, span{videoS: 30})
+	}
+	require.InDelta(t, 2, density(ended, 30), 1e-9, "as the short ones")
+	require.InDelta(t, 0.5, density(ended, 10_000), 1e-9, "as the long ones")
+	require.InDelta(t, 220.0/130, density([]span{{videoS: 10, frames: 100}, {videoS: 120, frames: 120}}, 60), 1e-9, "as all, when there are few")
+	require.InDelta(t, 1, density(nil, 60), 0)
+	require.InDelta(t, 1, density([]span{{videoS: 0, frames: 5}}, 60), 0, "one of no length tells nothing")
 }
 
 func TestAForecastGoesBy(t *testing.T) {
