@@ -36,7 +36,7 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 func Unmeasured() Calibration {
 	cal := CPU()
 	cal.Vocabulary = query.Vocabulary{}
-	cal.Threshold, cal.Faint, cal.Keep, cal.Further = .30, .30, .25, .05
+	cal.Threshold, cal.Faint, cal.Keep, cal.Further, cal.Alike = .30, .30, .25, .05, .05
 	cal.Curve = []Point{{0, .31}, {.15, .38}, {.30, .50}, {.50, .58}, {.80, .66}, {1, .69}}
 	return cal
 }
@@ -108,7 +108,7 @@ func (m measurement) calibration() (Calibration, error) {
 		}
 		*field.to = *field.from
 	}
-	cal.Faint = cal.Threshold
+	cal.Faint, cal.Alike = cal.Threshold, cal.Further
 	if !(0 < cal.Keep && cal.Keep <= cal.Threshold && cal.Threshold <= cal.Flash && cal.Flash <= cal.Peak && cal.Peak <= 1) {
 		return cal, fmt.Errorf("threshold: want 0 < keep <= threshold <= flash <= peak <= 1")
 	}

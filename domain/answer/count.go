@@ -40,22 +40,35 @@ func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) 
 }
 
 // pairwise is the probability of k instances, k > 1, in the best two neighbours, or in
-// the only frame of the video.
+// the only frame of the video, or of k that are alike throughout Sustained samples.
 func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
-	kth := func(s sample) float64 {
-		if len(s.scores) < k {
+	firm := func(s sample) float64 { return cal.Probability(s.nth(k) - cal.Further) }
+	if single {
+		return firm(samples[0])
+	}
+	lasting := func(s sample) float64 {
+		if len(s.alike) < k {
 			return cal.Probability(0)
 		}
-		return cal.Probability(s.scores[k-1] - cal.Further)
-	}
-	if single {
-		return kth(samples[0])
+		return cal.Probability(s.alike[k-1])
 	}
 	best := cal.Probability(0)
-	for i := 1; i < len(samples); i++ {
-		best = max(best, min(kth(samples[i-1]), kth(samples[i])))
+	for i := range samples {
+		best = max(best, least(samples[i:], 2, firm), least(samples[i:], cal.Sustained, lasting))
 	}
 	return best
+}
+
+// least is the least of the first n samples, 0 when there are fewer.
+func least(samples []sample, n int, of func(sample) float64) float64 {
+	if n > len(samples) {
+		return 0
+	}
+	p := 1.0
+	for _, s := range samples[:n] {
+		p = min(p, of(s))
+	}
+	return p
 }
 
 // count is the largest number that is more likely than not.

@@ -287,6 +287,24 @@ func TestCounts(t *testing.T) {
 	}
 }
 
+func TestCountOfWhatIsAlike(t *testing.T) {
+	t.Parallel()
+	cup := func(x, width, score float64) thing {
+		return thing{term: "cup", score: score, box: answer.Box{X1: x, Y1: .4, X2: x + width, Y2: .7}}
+	}
+	count := func(frames [][]thing) int { return *scene("How many cups are there?", frames...).DetectedCount }
+	best, second, third := cup(.1, .1, .5), cup(.3, .11, .24), cup(.5, .09, .22)
+	require.Equal(t, 3, count(still(4, best, second, third)))
+	require.Equal(t, 1, count(still(3, best, second, third)), "they must last")
+	require.Equal(t, 1, count(still(4, best, cup(.3, .2, .24))), "twice as wide")
+	require.Equal(t, 1, count(still(4, best, cup(.12, .1, .24))), "at the same place")
+	require.Equal(t, 1, count(still(4, cup(.1, .01, .5), cup(.3, .01, .24))), "tiny")
+	require.Equal(t, 2, count(still(4, best, cup(.3, .2, .36))), "a firm one may be of any size")
+	bottle := second
+	bottle.term, bottle.score = "bottle", .28
+	require.Equal(t, 3, count(still(4, best, second, third, bottle)), "what is beside its like is not another thing")
+}
+
 func TestCarSeenAsCarAndTruckIsOne(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("How many cars are there?", frame{.7}, frame{.7})

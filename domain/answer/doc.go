@@ -19,7 +19,8 @@
 //  4. Trusted runs are the clips. They end half way between two samples or, where frames
 //     between those were looked at (Evidence.Fine), half way between the last of them that
 //     shows the subject and the next. The count is the largest number that two
-//     neighbouring samples of a trusted run both show.
+//     neighbouring samples of a trusted run both show, or Sustained samples of things that
+//     are about as large as the best.
 //
 // Conditions narrow the objects of each frame: an object scores what is worth the
 // product of the probabilities that it is the subject and that it satisfies them, and

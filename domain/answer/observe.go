@@ -15,6 +15,9 @@ type sample struct {
 	// scores are the scores of the distinct objects, best first: raw, or what a
 	// condition has left of it.
 	scores []float64
+	// alike are the scores for counting of what lasts, best first: that of the best, and of
+	// those about as large, discounted.
+	alike []float64
 	// raw is the raw score of the best object, for the vote against its rivals.
 	raw float64
 	// rivals are the best scores of other classes at the place of the best object,
@@ -153,6 +156,17 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 		}
 	}
 	out.raw = s.objects[best].Score
+	for i, o := range s.objects {
+		switch {
+		case i == best:
+			out.alike = append(out.alike, out.scores[i])
+		case out.scores[i] == o.worth && alike(o.Box, s.objects[best].Box):
+			out.alike = append(out.alike, o.Score-cal.Alike)
+		default:
+			out.alike = append(out.alike, out.scores[i]-cal.Further)
+		}
+	}
+	slices.SortFunc(out.alike, func(a, b float64) int { return cmp.Compare(b, a) })
 	slices.SortFunc(out.scores, func(a, b float64) int { return cmp.Compare(b, a) })
 	for _, d := range s.others {
 		if iou(d.Box, s.objects[best].Box) >= cal.SamePlace {
@@ -163,6 +177,14 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 		}
 	}
 	return out
+}
+
+// alike reports whether two boxes are about as large, none of them tiny, and of two
+// things.
+func alike(a, b Box) bool {
+	const resize, apart, tiny = 1.6, .3, .01
+	similar := func(x, y float64) bool { return x <= resize*y && y <= resize*x }
+	return similar(a.X2-a.X1, b.X2-b.X1) && similar(a.Y2-a.Y1, b.Y2-b.Y1) && iou(a, b) < apart && area(a) >= tiny
 }
 
 // distinct keeps the best detection of each object, best first. Boxes that overlap
