@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// MaxSpans is how many parts of a video one Sample may be of: they are words of a command.
-const MaxSpans = 256
+// MaxSpans is how many parts of a video one Sample may be of: ffmpeg takes no expression of
+// more than a hundred.
+const MaxSpans = 64
 
 // Defaults of Options.
 const (

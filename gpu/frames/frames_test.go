@@ -112,6 +112,18 @@ func TestPartsOfAVideo(t *testing.T) {
 	}
 }
 
+func TestAsManyPartsAsThereMayBe(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "ramp.mp4", lavfi("color=s=32x32:r=4:d=130", "-c:v", "libx264")...)
+	opts := frames.Options{FPS: 4}
+	for i := range frames.MaxSpans {
+		opts.Within = append(opts.Within, frames.Span{From: 2*float64(i) + .25, To: 2*float64(i) + .75})
+	}
+	list, err := collect(t, clip, opts)
+	require.NoError(t, err)
+	require.Len(t, list, 3*frames.MaxSpans)
+}
+
 // TestLateInstantsAreExact: ffmpeg prints six digits of a time.
 func TestLateInstantsAreExact(t *testing.T) {
 	t.Parallel()

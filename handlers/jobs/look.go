@@ -46,6 +46,9 @@ type pass struct {
 type look struct {
 	terms         []string
 	pose, colours bool
+	// faint is the score below which colours are not kept: most of what a model reports is
+	// noise, and most of the memory of it would be its colours.
+	faint float64
 	// stepS is the time between two instants, in seconds.
 	stepS float64
 	// at are the instants, in order, all on the grid of stepS; nil for the whole video.
@@ -189,13 +192,23 @@ func (p *pass) gather(ctx context.Context, l look, order <-chan *batch, s *seen,
 			s.known = b.resp.Known
 		}
 		for i, at := range b.at {
-			s.frames = append(s.frames, answer.Frame{At: at, Detections: b.resp.Frames[i]})
+			s.frames = append(s.frames, answer.Frame{At: at, Detections: l.kept(b.resp.Frames[i])})
 		}
 		if err := progress(ctx, p.share(l, s)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// kept are detections as they are kept.
+func (l look) kept(all []answer.Detection) []answer.Detection {
+	for i := range all {
+		if all[i].Score < l.faint {
+			all[i].Colors = nil
+		}
+	}
+	return all
 }
 
 // share is how much of a look is done, 0..1.

@@ -22,6 +22,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
+	"vqa/gpu/frames"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/survey"
 )
@@ -94,17 +95,22 @@ func newWatch(t *testing.T, durationS, from, to float64) *watch {
 	picture := fmt.Sprintf("color=black:s=16x16:r=8:d=%v,drawbox=color=white:t=fill:enable='gte(t,%v)*lt(t,%v)'", durationS, from, to)
 	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", picture, "-g", "40", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	engine := &watchman{}
+	return &watch{engine: engine, source: path, durationS: durationS, Analyzer: &Analyzer{
+		Surveys: survey.Store{Objects: newObjects(t)}, Engine: engine, Log: slog.New(slog.DiscardHandler),
+		Calibrations: answer.Calibrations{"fixture": answer.CPU()},
+	}}
+}
+
+func newObjects(t testing.TB) *objects.Store {
+	t.Helper()
 	store, err := objects.Open(t.Context(), objects.Options{
 		Dir: t.TempDir(), PublicURL: "http://service.example", SigningKey: make([]byte, 32), Now: time.Now,
 		WriteError: func(http.ResponseWriter, *http.Request, error) {}, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	engine := &watchman{}
-	return &watch{engine: engine, source: path, durationS: durationS, Analyzer: &Analyzer{
-		Surveys: survey.Store{Objects: store}, Engine: engine, Log: slog.New(slog.DiscardHandler),
-		Calibrations: answer.Calibrations{"fixture": answer.CPU()},
-	}}
+	return store
 }
 
 // ask returns what is seen for a question and how many pictures were looked at for it, and
@@ -229,6 +235,14 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 	require.InDelta(t, 2, all.IntervalS, 0)
 }
 
+// TestColoursOfNoiseAreNotKept bounds the memory of long videos.
+func TestColoursOfNoiseAreNotKept(t *testing.T) {
+	t.Parallel()
+	colours := []float64{1}
+	got := look{faint: .2}.kept([]answer.Detection{{Score: .1, Colors: colours}, {Score: .2, Colors: colours}})
+	require.Empty(t, cmp.Diff([]answer.Detection{{Score: .1}, {Score: .2, Colors: colours}}, got))
+}
+
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	runs := look{stepS: baseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.samples()
@@ -236,10 +250,10 @@ func TestSamples(t *testing.T) {
 	require.Len(t, runs[0].Within, 2)
 	require.InDelta(t, 7, runs[0].Within[1].To, 0)
 	var many []float64
-	for i := range 600 {
+	for i := range 10 * frames.MaxSpans {
 		many = append(many, float64(i))
 	}
-	require.Len(t, look{stepS: fineStepS, at: many}.samples(), 3, "a command holds 256 parts")
+	require.Len(t, look{stepS: fineStepS, at: many}.samples(), 10, "a command holds so many parts")
 	require.True(t, look{stepS: coarseStepS}.samples()[0].Coarse)
 	require.False(t, look{stepS: baseStepS}.samples()[0].Coarse)
 }

@@ -165,6 +165,9 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 	if err != nil {
 		return err
 	}
+	if n := len(l.at) - len(seen.frames); n > 0 {
+		s.Log.WarnContext(ctx, "some instants have no picture", "video_id", s.videoID, "missing", n, "of", len(l.at))
+	}
 	s.survey.Add(survey.Look{At: l.at, Frames: seen.frames, Pose: l.pose, Fine: l.stepS == fineStepS})
 	s.save(ctx)
 	return nil
@@ -174,6 +177,7 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 // what comes after it is not known yet.
 func (s *surveyor) look(ctx context.Context, l look) (seen, error) {
 	l.terms, l.colours = s.survey.Evidence.Terms, len(s.info.Colors) > 0
+	l.faint = hintOf(s.rules)
 	from, most := s.done, .8*(1-s.done)
 	return s.pass.look(ctx, l, s.info, func(ctx context.Context, share float64) error {
 		s.done = max(s.done, from+most*share)

@@ -1,0 +1,93 @@
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/gpu"
+	"vqa/handlers/media/survey"
+)
+
+// crowd is an engine that sees 50 things in every picture, each with its colours.
+type crowd struct{ watchman }
+
+// Detect implements gpu.Engine.
+func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
+	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: make([]bool, len(req.Terms))}
+	for i := range resp.Frames {
+		for k := range 50 {
+			resp.Frames[i] = append(resp.Frames[i], answer.Detection{
+				Term: k % len(req.Terms), Score: .1 + .01*float64(k), Box: answer.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float64, 11),
+			})
+		}
+	}
+	return resp, nil
+}
+
+// Info implements gpu.Engine.
+func (c *crowd) Info(ctx context.Context) (gpu.Info, error) {
+	info, err := c.watchman.Info(ctx)
+	info.Colors = make([]string, 11)
+	return info, err
+}
+
+// BenchmarkFourHours looks at a video of four hours, with an engine that takes no time:
+// what is left is decoding, and the memory that the evidence takes. The question is about
+// something that shows throughout (dense), or never (coarse).
+func BenchmarkFourHours(b *testing.B) {
+	const seconds = 4 * 3600
+	path := filepath.Join(b.TempDir(), "long.mp4")
+	short := filepath.Join(b.TempDir(), "short.mp4")
+	for _, args := range [][]string{
+		{"-f", "lavfi", "-i", "testsrc2=s=640x360:r=10:d=60", "-g", "50", "-preset", "veryfast", short},
+		{"-stream_loop", strconv.Itoa(seconds/60 - 1), "-i", short, "-c", "copy", path},
+	} {
+		out, err := exec.CommandContext(b.Context(), "ffmpeg", append([]string{"-v", "error"}, args...)...).CombinedOutput()
+		require.NoError(b, err, "%s", out)
+	}
+	for name, prompt := range map[string]string{"dense": "Is there a bus?", "coarse": "Is there a toothbrush?"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				engine, durationS := &crowd{}, float64(seconds)
+				z := &Analyzer{
+					Surveys: survey.Store{Objects: newObjects(b)}, Engine: engine, Log: slog.New(slog.DiscardHandler),
+					Calibrations: answer.Calibrations{"fixture": answer.CPU()},
+				}
+				p := &pass{engine: engine, source: path, query: query.Compile(prompt), durationS: &durationS, patience: time.Minute}
+				s, err := z.survey(b.Context(), video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
+				require.NoError(b, err)
+				b.ReportMetric(float64(len(s.Frames)), "frames")
+				b.ReportMetric(float64(len(s.Fine)), "fine")
+			}
+			b.ReportMetric(peakMB(b), "peak-MB")
+		})
+	}
+}
+
+// peakMB is the most memory that this process had so far.
+func peakMB(b *testing.B) float64 {
+	b.Helper()
+	status, err := os.ReadFile("/proc/self/status")
+	require.NoError(b, err)
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == "VmHWM:" {
+			kb, err := strconv.ParseFloat(fields[1], 64)
+			require.NoError(b, err)
+			return kb / 1024
+		}
+	}
+	b.Fatal("no VmHWM")
+	return 0
+}
