@@ -18,20 +18,26 @@ var poses = table(`
 	crossing arms: arms_crossed arms_folded crossed_arms folded_arms crossed_arm folded_arm
 `)
 
-// bodily verbs keep their meaning whatever direction stands behind them: "sitting down".
+// bodily verbs keep their meaning with a direction behind them: "sitting down".
 var bodily = set(`sitting standing lying kneeling crouching bending walking running jumping falling waving moving dancing
 	turning sleeping`)
 
-var directions = set("down up away out over around off forward backward backwards forwards past along back ahead straight upwards downwards")
+// directions add little to such a verb. "away" and "backwards" ask for more, and stay.
+var directions = set("down up over around past along")
 
-var manners = set(`quickly slowly fast together alone still just now all both directly right very so about already too
-	towards_camera hard high`)
+// strides are the verbs of which a bare "by", "past" or "around" says nothing: who turns
+// around does more than turn.
+var strides = set("running walking jumping dancing")
+
+// manners are words behind a verb that do not say how it is done; "slowly" does, and stays.
+var manners = set(`together still just now all both directly right very so about already too
+	towards_camera clearly currently`)
 
 // actionOf is the normal form of a verb in its -ing form and its objects.
 func actionOf(verb string, objects words) string {
 	var kept words
 	for _, t := range nounPhrase(objects) {
-		if manners[t.w] || strings.HasSuffix(t.w, "ly") && !knownNouns[t.w] {
+		if manners[t.w] {
 			continue
 		}
 		kept = append(kept, t)

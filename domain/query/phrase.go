@@ -297,6 +297,10 @@ func nounEnd(ts words, i int, helper bool) int {
 			// "Does the dog wag": a verb that no list has.
 			break
 		}
+		if w := ts.at(j); j > i && strings.HasSuffix(w, "ly") && !thingsInLy[w] && !knownNouns[w] {
+			// "a person quickly" is no thing.
+			break
+		}
 		if w := ts.at(j); j > i && (w == "left" || w == "right" || w == "stopped") {
 			break
 		}
@@ -307,6 +311,8 @@ func nounEnd(ts words, i int, helper bool) int {
 	}
 	return j
 }
+
+var thingsInLy = set("family fly dragonfly lily belly jelly bully assembly supply")
 
 // often are words for how often, how far on in time and with what exception; no query
 // holds them.

@@ -11,7 +11,9 @@ var languages = set("english french spanish german italian chinese japanese loud
 // possessive verbs tie a thing to its subject: "has a beard".
 var possessive = set("has have had having")
 
-var adverbs = set(`quickly slowly fast together to be being been already just now all both directly right very so
+// adverbs say nothing that is not asked anyway. How something is done is asked: "slowly" is
+// none of them.
+var adverbs = set(`together to be being been already just now all both directly right very so
 	around about down up away out`)
 
 // tail reads what follows a noun phrase: conditions on subject s, further subjects.
@@ -114,7 +116,7 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	case w == "right" && i+1 == len(ts):
 		// It says where, but not of what.
 		return i, false
-	case adverbs[w] || strings.HasSuffix(w, "ly"):
+	case adverbs[w]:
 		return i + 1, true
 	}
 	return i, false
@@ -237,7 +239,7 @@ func (p *parser) particle(ts words, i int) bool {
 	if last < 0 || p.conditions[last].Kind != KindAction || i < len(ts) {
 		return false
 	}
-	if by := ts.at(i-1) == "by" && bodily[p.conditions[last].Value]; !by {
+	if w := ts.at(i - 1); !strides[p.conditions[last].Value] || w != "by" && !directions[w] {
 		p.conditions[last].Value += " " + ts.at(i-1)
 	}
 	return true
