@@ -52,10 +52,10 @@ const (
 func Render(ctx context.Context, in Input, dir string) (Files, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	frames := sightsOf(in)
+	tracks := tracksOf(in)
 	r := &rendering{
 		in: in, spans: spansOf(in.Evidence.DurationS, in.Result.Clips), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
-		tracks: tracksOf(frames, in.Evidence.IntervalS), tiles: tilesOf(in, frames),
+		tracks: tracks, tiles: tilesOf(in, sightsOf(tracks)),
 	}
 	if len(r.spans) == 0 {
 		return Files{}, nil
@@ -94,7 +94,7 @@ type rendering struct {
 	spans  []span
 	fps    float64
 	path   string
-	tracks []*track
+	tracks []answer.Track
 	tiles  []*tile
 
 	// From the first picture on:
@@ -176,7 +176,7 @@ func (r *rendering) draw(atS float64) {
 	}
 	var marks []mark
 	for _, t := range r.tracks {
-		if now, seen := t.at(atS, r.in.Evidence.IntervalS); seen {
+		if now, seen := sightAt(t, atS, r.in.Evidence.IntervalS); seen {
 			marks = append(marks, r.in.markOf(now))
 		}
 	}

@@ -23,14 +23,14 @@ type tile struct {
 	clip answer.Clip
 	// atS is the time of its best picture, and objects what is marked there.
 	atS     float64
-	objects []sight
+	objects []answer.Sight
 	picture canvas
 	taken   bool
 }
 
 // tilesOf chooses the clips of the sheet, the surest ones, in the order of time, and for
 // each the sample that shows its objects best.
-func tilesOf(in Input, frames [][]sight) []*tile {
+func tilesOf(in Input, samples [][]answer.Sight) []*tile {
 	clips := slices.Clone(in.Result.Clips)
 	if len(clips) > MaxTiles {
 		slices.SortStableFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })
@@ -41,9 +41,9 @@ func tilesOf(in Input, frames [][]sight) []*tile {
 	for i, c := range clips {
 		tiles[i] = &tile{clip: c, atS: (c.StartS + c.EndS) / 2}
 		best := 0.0
-		for _, sights := range frames {
-			if len(sights) > 0 && sights[0].score > best && sights[0].at >= c.StartS && sights[0].at < c.EndS {
-				best, tiles[i].atS, tiles[i].objects = sights[0].score, sights[0].at, sights
+		for _, sights := range samples {
+			if top := sights[0]; top.Score > best && top.At >= c.StartS && top.At < c.EndS {
+				best, tiles[i].atS, tiles[i].objects = top.Score, top.At, sights
 			}
 		}
 	}

@@ -47,7 +47,7 @@ func (s *Studio) Plan(name Name, in Input) *analysis.Artifacts {
 		return nil
 	}
 	planned := &analysis.Artifacts{VideoKey: name.key("mp4")}
-	for _, t := range tilesOf(in, sightsOf(in)) {
+	for _, t := range tilesOf(in, sightsOf(tracksOf(in))) {
 		if slices.ContainsFunc(spans, func(s span) bool { return t.atS >= s.startS && t.atS < s.endS }) {
 			planned.SheetKey = name.key("png")
 		}

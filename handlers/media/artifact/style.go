@@ -134,15 +134,15 @@ func outline(c canvas, r image.Rectangle, width int, i ink, alpha uint8) {
 }
 
 // markOf is how a sight is drawn: named, and with how probable it is.
-func (in Input) markOf(s sight) mark {
-	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.term], 100*in.Calibration.Probability(s.score))
-	return mark{s.box, in.inkFor(s), label}
+func (in Input) markOf(s answer.Sight) mark {
+	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.Term], 100*in.Calibration.Probability(s.Score))
+	return mark{s.Box, in.inkFor(s), label}
 }
 
 // inkFor is the colour of a class: the first of the question is the first.
-func (in Input) inkFor(s sight) ink {
+func (in Input) inkFor(s answer.Sight) ink {
 	for i, class := range in.Classes {
-		if class == in.Evidence.Terms[s.term] {
+		if class == in.Evidence.Terms[s.Term] {
 			return palette[i%len(palette)]
 		}
 	}

@@ -3,6 +3,8 @@ package artifact
 import (
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -34,11 +36,11 @@ func TestSightsAreThoseThatCount(t *testing.T) {
 		answer.Detection{Term: 0, Box: boxAt(.7), Score: .2},                                 // too weak
 		answer.Detection{Term: 0, Box: answer.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
 	)), "dog", "cat")
-	got := sightsOf(in)
-	require.Equal(t, [][]sight{{
-		{0, 1, boxAt(.1), .9},
-		{0, 0, answer.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, .5},
-	}}, got)
+	got := sightsOf(tracksOf(in))
+	require.Empty(t, cmp.Diff([][]answer.Sight{{
+		{Detection: answer.Detection{Term: 1, Box: boxAt(.1), Score: .9}},
+		{Detection: answer.Detection{Term: 0, Box: answer.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5}},
+	}}, got, cmpopts.IgnoreUnexported(answer.Sight{})))
 }
 
 func TestTracksFollowObjects(t *testing.T) {
@@ -51,12 +53,12 @@ func TestTracksFollowObjects(t *testing.T) {
 		frame(1.5, dog(.9)),
 		frame(5, dog(.9)), // too long after it
 	), "dog")
-	tracks := tracksOf(sightsOf(in), interval)
+	tracks := tracksOf(in)
 	var at [][]float64
 	for _, track := range tracks {
 		var times []float64
-		for _, s := range track.sights {
-			times = append(times, s.at)
+		for _, s := range track.Sights {
+			times = append(times, s.At)
 		}
 		at = append(at, times)
 	}
@@ -65,7 +67,9 @@ func TestTracksFollowObjects(t *testing.T) {
 
 func TestBoxesMoveEvenly(t *testing.T) {
 	t.Parallel()
-	tr := &track{[]sight{{at: 1, box: boxAt(.1), score: .4}, {at: 1.5, box: boxAt(.3), score: .8}}}
+	tr := answer.Track{Sights: []answer.Sight{
+		{At: 1, Detection: answer.Detection{Box: boxAt(.1), Score: .4}}, {At: 1.5, Detection: answer.Detection{Box: boxAt(.3), Score: .8}},
+	}}
 	for _, test := range []struct {
 		at    float64
 		seen  bool
@@ -75,11 +79,11 @@ func TestBoxesMoveEvenly(t *testing.T) {
 		{.7, false, .1, .4}, {.75, true, .1, .4}, {1, true, .1, .4}, {1.125, true, .15, .4}, {1.25, true, .2, .4}, {1.375, true, .25, .8},
 		{1.5, true, .3, .8}, {1.75, true, .3, .8}, {1.8, false, .3, .8},
 	} {
-		got, seen := tr.at(test.at, interval)
+		got, seen := sightAt(tr, test.at, interval)
 		require.Equal(t, test.seen, seen, "at %v", test.at)
-		require.InDelta(t, test.x, got.box.X1, 1e-9, "at %v", test.at)
-		require.InDelta(t, test.x+.1, got.box.X2, 1e-9, "at %v", test.at)
-		require.Equal(t, test.score, got.score, "at %v", test.at)
+		require.InDelta(t, test.x, got.Box.X1, 1e-9, "at %v", test.at)
+		require.InDelta(t, test.x+.1, got.Box.X2, 1e-9, "at %v", test.at)
+		require.Equal(t, test.score, got.Score, "at %v", test.at)
 	}
 }
 
@@ -139,7 +143,7 @@ func TestTilesAreTheSurestClips(t *testing.T) {
 		in.Result.Clips = append(in.Result.Clips, answer.Clip{StartS: at, EndS: at + 1, Confidence: float64(i%19) / 100})
 	}
 	in.Evidence = evidence(frames...)
-	tiles := tilesOf(in, sightsOf(in))
+	tiles := tilesOf(in, sightsOf(tracksOf(in)))
 	require.Len(t, tiles, MaxTiles)
 	for i, tile := range tiles {
 		require.Equal(t, 70+float64(10*i), tile.clip.StartS)
