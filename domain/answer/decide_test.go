@@ -204,7 +204,7 @@ func TestRule9ConfidenceFollowsTheCalibration(t *testing.T) {
 		require.Equal(t, r.Confidence, r.TermConfidences["dog"])
 		last = r.Confidence
 	}
-	require.InDelta(t, .86, decide("Is there a dog?", frame{.42}, frame{.42}).Confidence, 1e-9)
+	require.InDelta(t, .88, decide("Is there a dog?", frame{.42}, frame{.42}).Confidence, 1e-9)
 	require.GreaterOrEqual(t, decide("Is there a dog?", frame{.75}, frame{.75}).Confidence, .7)
 }
 
