@@ -19,6 +19,10 @@
 //     heartbeats, is taken for hung, killed and replaced.
 //   - The child is given no environment but PATH, so no secret of the service.
 //
+// A frame is looked at once, whole. Four overlapping tiles besides it, in eight frames of
+// real clips with small or half hidden things, moved the best scores by -.1 to +.1, cut
+// boxes in two at their borders and mended no wrong count, for five times the work.
+//
 // The sources are read from the repository's gpu/worker folder, with its node_modules
 // (`npm ci --ignore-scripts`), rather than embedded: 130 MB of models and runtime
 // would have to be unpacked at every upgrade, and the program is run from its checkout.

@@ -18,9 +18,24 @@
 //
 // # Surveys
 //
-// A pass over a video asks the engine for all that it knows and is kept, so that later
-// questions look at nothing. On a node, those about one video take turns. A pass is made
-// again for another model, or when joints or colours are asked for the first time.
+// What was seen in a video is kept, so that later questions look at nothing, or only at
+// what they need besides. On a node, questions about one video take turns. Every look asks
+// the engine for all that it knows; colours always, since they cost less than a hundredth
+// of the model, joints when an open question about the video needs them. A video is looked
+// at in this order:
+//
+//	look    instants                               when
+//	whole   every 0.5 s, every 2 s over 10 min     nothing was kept, or by another engine
+//	close   every 0.5 s around hints               over 10 min: where a picture shows a class
+//	                                               of the question at half the score that counts
+//	edges   every 0.125 s between two samples      where runs begin and end, the surest first, of
+//	                                               all classes (over 10 min: of the question's); at
+//	                                               most a quarter of the samples and 24
+//	joints  the pictures with somebody             the question needs them, and no look asked
+//
+// A question is told what these looks alone would have told it, whatever was asked before:
+// the same question has the same answer. The looks that follow the first begin at the key
+// picture before an instant; a part of the video that is damaged shows nothing there.
 //
 // # Checkpoints
 //
