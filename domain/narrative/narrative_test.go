@@ -149,6 +149,13 @@ func TestWrite(t *testing.T) {
 	}
 }
 
+// TestUnmeasured: what an unknown model is as sure of as it can be is told.
+func TestUnmeasured(t *testing.T) {
+	t.Parallel()
+	ev := film(4).still("dog", 0, 3, .2).put("cat", .4, 0, 3, .8, .8, .5).evidence()
+	require.Empty(t, cmp.Diff([]narrative.Entry{{0, "A dog is in view."}}, narrative.Write(ev, answer.Unmeasured())))
+}
+
 func TestUpAndDown(t *testing.T) {
 	t.Parallel()
 	ev := film(12).evidence()

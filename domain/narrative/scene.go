@@ -75,8 +75,9 @@ func observe(ev answer.Evidence, cal answer.Calibration) scene {
 		s.endS = ev.DurationS
 	}
 	cal.Overlap = sameThing
+	least := Sure * cal.Probability(1)
 	for _, t := range answer.Tracks(ev, cal, ev.Terms) {
-		if !t.Trusted || cal.Probability(best(t.Sights)) < Sure {
+		if !t.Trusted || cal.Probability(best(t.Sights)) < least {
 			continue
 		}
 		if name, ok := nameOf(t, rivals, ev.Terms, cal); ok {
