@@ -49,14 +49,14 @@ func TestWhyAndReplay(t *testing.T) {
 	analysisID := a.text("id")
 
 	var why string
-	require.True(t, poll(toolTimeout, func() bool { // the job ends a moment after its answer
+	require.True(t, poll(toolTimeout, func() bool { // each job ends a moment after what it reports
 		why = string(c.tool(t, "why", analysisID))
-		return strings.Contains(why, "  completed  attempt 1, waited ")
+		return strings.Contains(why, "─ analysis.drawn #") && strings.Count(why, "  completed  attempt 1, waited ") == 2
 	}), why)
 	for _, want := range []string{
 		"by " + c.key.KeyID, "─ video.analysis_opened #", "─ credit.held@2 #", "└─ analysis.created@2 #",
-		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed@2 #", "─ video.analysis_closed #",
-		"─ credit.settled #", "held -7, analysis_usage +7; balance 93",
+		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed@3 #", "─ video.analysis_closed #",
+		"  └─ job draw #", "─ credit.settled #", "held -7, analysis_usage +7; balance 93",
 	} {
 		require.Contains(t, why, want)
 	}
