@@ -43,7 +43,11 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 	if pronoun[term] || len(noun) > 1 && pronoun[noun.at(0)] || !strings.ContainsFunc(term, unicode.IsLetter) {
 		return end, false
 	}
-	if p.bare && (!known && (colours[term] || attributes[term]) ||
+	if !known && colours[term] {
+		// "one black and one white"
+		return end, false
+	}
+	if p.bare && (!known && attributes[term] ||
 		slices.ContainsFunc(noun[:from], func(t token) bool { return knownNouns[singular(t.w)] })) {
 		// "red", "dog cat"
 		return end, false
@@ -63,4 +67,5 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 
 var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
 	one video clip footage question time way sense reason answer moment yes ok hello left right see hear
-	beginning start middle end top bottom front back side timestamp moment segment`)
+	beginning start middle end top bottom front back side timestamp moment segment
+	hardly barely scarcely almost nearly then`)

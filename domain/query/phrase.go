@@ -1,6 +1,9 @@
 package query
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 var comparatorPhrases = phrasesOf(comparators)
 var limitPhrases = phrasesOf(limits)
@@ -142,6 +145,10 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 
 // noun reads one noun phrase, adds its subject and the conditions in front of it.
 func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
+	if each := ts.at(i) == "both" && !slices.ContainsFunc(ts[i:], func(t token) bool { return t.w == "and" }); each && !p.counting {
+		// "Are both dogs black" asks about each one, as "all" does.
+		return i, false
+	}
 	quantity, i := p.lead(ts, i)
 	if amounts[ts.at(i)] {
 		p.obstacle(Subjective, ts.at(i))
@@ -297,8 +304,8 @@ func nounEnd(ts words, i int, helper bool) int {
 			// "Does the dog wag": a verb that no list has.
 			break
 		}
-		if w := ts.at(j); j > i && strings.HasSuffix(w, "ly") && !thingsInLy[w] && !knownNouns[w] {
-			// "a person quickly" is no thing.
+		if w := ts.at(j); j > i && (degrees[w] || strings.HasSuffix(w, "ly") && !thingsInLy[w] && !knownNouns[w]) {
+			// "a person quickly", "a dog very" are no things.
 			break
 		}
 		if w := ts.at(j); j > i && (w == "left" || w == "right" || w == "stopped") {
@@ -311,6 +318,8 @@ func nounEnd(ts words, i int, helper bool) int {
 	}
 	return j
 }
+
+var degrees = set("very so quite almost too first then up down out away half")
 
 var thingsInLy = set("family fly dragonfly lily belly jelly bully assembly supply")
 

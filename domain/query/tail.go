@@ -14,7 +14,7 @@ var possessive = set("has have had having")
 // adverbs say nothing that is not asked anyway. How something is done is asked: "slowly" is
 // none of them.
 var adverbs = set(`together to be being been already just now all both directly right very so
-	around about down up away out`)
+	around`)
 
 // tail reads what follows a noun phrase: conditions on subject s, further subjects.
 // It returns false when a word is left over.
