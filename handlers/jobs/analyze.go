@@ -74,11 +74,11 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 		result, err = z.second(ctx, log, a, v, seen, first)
 	}
 	if err == nil {
-		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, len(seen.Frames), z.plan(a, v, seen, result))
+		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, seen.pictures(), z.plan(a, v, seen, result))
 	}
 	switch {
 	case err == nil:
-		log.Info("analysis completed", "frames", len(seen.Frames), "took", time.Since(started).Round(time.Millisecond))
+		log.Info("analysis completed", "frames", seen.pictures(), "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	case command.IsStale(err):
 		log.Info("analysis ended without this attempt")

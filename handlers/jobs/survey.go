@@ -36,6 +36,9 @@ type sighting struct {
 	rules answer.Calibration
 }
 
+// pictures is how many frames were looked at for the question.
+func (s sighting) pictures() int { return len(s.Frames) + len(s.Fine) }
+
 // survey answers a pass from what was kept of its video, and looks at what is missing, for
 // all terms of the model, and keeps that too. Questions about one video that come together
 // take turns, so that one look serves all of them: progress is called while one waits too,
