@@ -137,6 +137,7 @@ func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
 			i++
 		}
 		value := outfit(ts[min(i, end):end])
+		p.owned(ts[min(i, end):end])
 		if value == "" {
 			return i, false
 		}

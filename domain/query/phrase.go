@@ -200,7 +200,7 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 		if q, n := quantityAt(ts, i); q != nil && i+n < len(ts) {
 			quantity, i = q, i+n
 			if q.Value == 0 && q.Op == Equal {
-				quantity, p.negated = nil, true
+				quantity, p.negated = nil, !p.negated
 			}
 			continue
 		}

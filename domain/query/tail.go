@@ -290,8 +290,16 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 // ways are the prepositions of a direction.
 var ways = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
 
+// owned notes that something is said to be somebody's: "my bicycle".
+func (p *parser) owned(ts words) {
+	if i := slices.IndexFunc(ts, func(t token) bool { return owners[t.w] }); i >= 0 {
+		p.obstacle(Identity, ts[i:].text())
+	}
+}
+
 // object notes a thing named inside a condition, so that it is searched for too.
 func (p *parser) object(ts words) {
+	p.owned(ts)
 	for from := range ts {
 		if term := singular(ts[from:].text()); knownNouns[term] {
 			p.objects = append(p.objects, term)
