@@ -46,14 +46,16 @@ func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			} `json:"json_schema"`
 		} `json:"response_format"`
 	}
-	var parts []struct {
-		Text string `json:"text"`
-	}
-	if json.NewDecoder(r.Body).Decode(&body) != nil || len(body.Messages) != 2 || json.Unmarshal(body.Messages[1].Content, &parts) != nil {
+	if json.NewDecoder(r.Body).Decode(&body) != nil || len(body.Messages) != 2 {
 		w.WriteHeader(http.StatusBadRequest)
 		return
 	}
 	task := body.Format.Schema.Name
+	var text string // that of a question with pictures is a list
+	if err := json.Unmarshal(body.Messages[1].Content, &text); (err == nil) == (task == "opinion") {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
 	s.mu.Lock()
 	s.asked[task]++
 	s.keys[r.Header.Get("Authorization")] = true
@@ -61,9 +63,9 @@ func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var said any
 	switch task {
 	case "compiled_query":
-		said = compiled(parts[0].Text)
+		said = compiled(text)
 	case "narrative":
-		said = retold(parts[0].Text)
+		said = retold(text)
 	default:
 		said = map[string]any{"answer": "yes", "confidence": 0.95, "frames": []int{0}, "count": nil}
 	}

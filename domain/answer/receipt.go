@@ -8,7 +8,8 @@ import (
 )
 
 // Receipt says what a result rests on, so that a later doubt can be settled: the same
-// receipt has the same result, bit for bit.
+// receipt has the same result, bit for bit, unless there is a second opinion, which may be
+// another the next time.
 type Receipt struct {
 	Model ReceiptModel `json:"model"`
 	// WorkerVersion names the program that served the model, and its version; nil when no

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -123,7 +124,7 @@ func (c *Client) try(ctx context.Context, q Question) (json.RawMessage, error) {
 		Seed:  new(int),
 		Messages: []openai.ChatCompletionMessage{
 			{Role: openai.ChatMessageRoleSystem, Content: q.System},
-			{Role: openai.ChatMessageRoleUser, MultiContent: contents(q.Parts)},
+			userMessage(q.Parts),
 		},
 		ResponseFormat: &openai.ChatCompletionResponseFormat{
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
@@ -146,6 +147,22 @@ func (c *Client) try(ctx context.Context, q Question) (json.RawMessage, error) {
 		return nil, fmt.Errorf("%w: cut off by the server's limit", ErrGarbage)
 	}
 	return json.RawMessage(choice.Message.Content), nil
+}
+
+// userMessage is a plain text where there are no pictures: servers of models without sight
+// often take nothing else.
+func userMessage(parts []Part) openai.ChatCompletionMessage {
+	m := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser}
+	if slices.ContainsFunc(parts, func(p Part) bool { return p.JPEG != nil }) {
+		m.MultiContent = contents(parts)
+		return m
+	}
+	texts := make([]string, len(parts))
+	for i, p := range parts {
+		texts[i] = p.Text
+	}
+	m.Content = strings.Join(texts, "\n")
+	return m
 }
 
 func contents(parts []Part) []openai.ChatMessagePart {

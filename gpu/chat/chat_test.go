@@ -92,6 +92,24 @@ func TestAsk(t *testing.T) {
 	}, got["messages"]))
 }
 
+// TestTextAlone: without pictures a question is a plain text.
+func TestTextAlone(t *testing.T) {
+	t.Parallel()
+	var got struct {
+		Messages []struct{ Content any }
+	}
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		_, _ = io.WriteString(w, says(`{"fruit": "pear"}`))
+	})
+	_, err := c.Ask(t.Context(), chat.Question{System: "s", Parts: []chat.Part{{Text: "a"}, {Text: "b"}}, Answer: fruit(t), Within: patience})
+	require.NoError(t, err)
+	require.Equal(t, "a\nb", got.Messages[1].Content)
+}
+
 // TestErrors: a server may do as it pleases, and the error says which of three it was.
 func TestErrors(t *testing.T) {
 	t.Parallel()

@@ -71,6 +71,10 @@ func (m *model) question(t testing.TB) (system string, texts []string, pictures 
 	require.NoError(t, json.Unmarshal(m.asked, &body))
 	require.Len(t, body.Messages, 2)
 	require.NoError(t, json.Unmarshal(body.Messages[0].Content, &system))
+	var plain string
+	if json.Unmarshal(body.Messages[1].Content, &plain) == nil {
+		return system, []string{plain}, 0
+	}
 	var parts []struct{ Type, Text string }
 	require.NoError(t, json.Unmarshal(body.Messages[1].Content, &parts))
 	for _, p := range parts {
