@@ -93,21 +93,23 @@ func TestPartsOfAVideo(t *testing.T) {
 	for name, clip := range clips {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			var want, got []frames.Frame
-			for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8}) {
-				require.NoError(t, err)
-				for _, p := range parts {
-					if f.At >= p.From && f.At <= p.To {
-						want = append(want, f)
+			for _, coarse := range []bool{false, true} {
+				var want, got []frames.Frame
+				for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8, Coarse: coarse}) {
+					require.NoError(t, err)
+					for _, p := range parts {
+						if f.At >= p.From && f.At <= p.To {
+							want = append(want, f)
+						}
 					}
 				}
+				require.Len(t, want, 7)
+				for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8, Within: parts, Coarse: coarse}) {
+					require.NoError(t, err)
+					got = append(got, f)
+				}
+				require.Empty(t, cmp.Diff(want, got), "coarse: %t", coarse)
 			}
-			require.Len(t, want, 7)
-			for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8, Within: parts}) {
-				require.NoError(t, err)
-				got = append(got, f)
-			}
-			require.Empty(t, cmp.Diff(want, got))
 		})
 	}
 }

@@ -143,6 +143,18 @@ func overview(s survey.Survey) answer.Evidence {
 // eighth of the video was looked at closely.
 func hintOf(rules answer.Calibration) float64 { return rules.Keep / 2 }
 
+// split tells instants on a grid from others.
+func split(at []float64, stepS float64) (on, off []float64) {
+	for _, t := range at {
+		if math.Mod(t, stepS) == 0 {
+			on = append(on, t)
+		} else {
+			off = append(off, t)
+		}
+	}
+	return on, off
+}
+
 func instants(frames []answer.Frame) []float64 {
 	at := make([]float64, len(frames))
 	for i, f := range frames {
@@ -174,16 +186,19 @@ func within(frames []answer.Frame, at []float64) []answer.Frame {
 	return kept
 }
 
+// coarse looks may show a picture that is a little older, see package frames.
+func (l look) coarse() bool { return l.stepS > baseStepS }
+
 // samples are the runs of ffmpeg that yield the instants of a look.
 func (l look) samples() []frames.Options {
 	if l.at == nil {
-		return []frames.Options{{FPS: 1 / l.stepS, Coarse: l.stepS > baseStepS}}
+		return []frames.Options{{FPS: 1 / l.stepS, Coarse: l.coarse()}}
 	}
 	var runs []frames.Options
 	last := -2.0 * seekS
 	for _, t := range l.at {
 		if n := len(runs); t-last > seekS || len(runs[n-1].Within) == frames.MaxSpans {
-			runs = append(runs, frames.Options{FPS: 1 / l.stepS})
+			runs = append(runs, frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()})
 		}
 		run := &runs[len(runs)-1]
 		if n := len(run.Within); n > 0 && t-last <= l.stepS {

@@ -132,8 +132,13 @@ func (s *surveyor) complete(ctx context.Context) error {
 // joints looks for those that were not asked for before, where somebody may be.
 func (s *surveyor) joints(ctx context.Context) error {
 	ev := s.pass.evidence(s.survey, s.rules)
-	people := s.pass.people(s.survey, ev.Frames, s.rules)
-	if err := s.part(ctx, s.survey.Missing(people, true), look{stepS: baseStepS, pose: true}); err != nil {
+	people := s.survey.Missing(s.pass.people(s.survey, ev.Frames, s.rules), true)
+	// The same instant must show the same picture again, so each is decoded as before.
+	on, off := split(people, s.survey.StepS)
+	if err := s.part(ctx, on, look{stepS: s.survey.StepS, pose: true}); err != nil {
+		return err
+	}
+	if err := s.part(ctx, off, look{stepS: baseStepS, pose: true}); err != nil {
 		return err
 	}
 	people = s.pass.people(s.survey, ev.Fine, s.rules)
