@@ -117,6 +117,11 @@ func TestAskBesideAServer(t *testing.T) {
 	require.Contains(t, notices, "made a live key")
 	require.NotContains(t, notices, "starting one")
 
+	t.Run("with a narrative", func(t *testing.T) {
+		var o, n buffer
+		require.NoError(t, runAsk(t.Context(), c, askOptions{wait: askWait, narrative: true}, clip, fixture.Prompt, &o, &n), n.String())
+		require.Regexp(t, `(?m)^  +0:0\d\.\d  .*ball`, o.String())
+	})
 	t.Run("json, with the key that was kept", func(t *testing.T) {
 		out, notices, err := ask(t.Context(), clip, "What is happening?", true)
 		require.NoError(t, err)
@@ -268,6 +273,25 @@ func TestUsageHasItsExitStatus(t *testing.T) {
 		require.ErrorIs(t, root.ExecuteContext(t.Context()), exitUsage, "%v", args)
 		require.Contains(t, complaint.String(), "vqa:")
 	}
+}
+
+// TestAskDoesNotWaitForeverForANarrative plays a server that never writes one.
+func TestAskDoesNotWaitForeverForANarrative(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"id":"an_1","narrative":{"status":"generating","entries":[]}}`)
+	}))
+	t.Cleanup(server.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	a := analysisResource{ID: "an_1", Model: "sight-1", Livemode: true, Result: result("no", nil)}
+	require.NoError(t, json.Unmarshal([]byte(`{"narrative":{"status":"generating"}}`), &a))
+	a = followNarrative(ctx, newClient(server.URL), a, time.Millisecond)
+	require.True(t, a.narrating())
+	a.Result = result("no", nil)
+	var out bytes.Buffer
+	printAnswer(screen{Writer: &out, columns: 80}, a)
+	require.Contains(t, out.String(), "the narrative is still being written: vqa show an_1")
 }
 
 // TestAskTellsOfAFailedAnalysis plays a server whose engine fails, because a real one
