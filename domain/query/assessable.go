@@ -77,15 +77,6 @@ func NeedsPose(q Query) bool {
 	})
 }
 
-// NeedsColours reports whether an answer to q needs the colours of objects.
-func NeedsColours(q Query) bool {
-	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
-		_, coloured := c.Colours()
-		_, worn := c.Worn()
-		return coloured || worn
-	})
-}
-
 // Unsupported returns the reason for which a query that is not [Assessable] is
 // refused.
 func Unsupported(q Query) Reason {

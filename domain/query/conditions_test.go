@@ -88,12 +88,12 @@ func TestSizeOfAnAttribute(t *testing.T) {
 
 func TestWhatIsAssessed(t *testing.T) {
 	t.Parallel()
-	type needs struct{ assessed, pose, colours bool }
+	type needs struct{ assessed, pose bool }
 	cases := map[string]needs{
 		"Is there a dog?":                        {assessed: true},
 		"Is there a dog on the left?":            {assessed: true},
-		"Is there a red car?":                    {assessed: true, colours: true},
-		"Is there a dog or a red car?":           {assessed: true, colours: true},
+		"Is there a red car?":                    {assessed: true},
+		"Is there a dog or a red car?":           {assessed: true},
 		"Is a person sitting?":                   {assessed: true, pose: true},
 		"When is someone raising a hand?":        {assessed: true, pose: true},
 		"Is there a dog in the first 5 seconds?": {assessed: true},
@@ -101,7 +101,7 @@ func TestWhatIsAssessed(t *testing.T) {
 		"Is a person running?":                   {assessed: true},
 		"Is the car moving?":                     {assessed: true},
 		"Is there a big dog?":                    {assessed: true},
-		"Is there a person in a red shirt?":      {assessed: true, colours: true},
+		"Is there a person in a red shirt?":      {assessed: true},
 		"Is there a dog in a red shirt?":         {},
 		"Is there a person in red shoes?":        {},
 		"Is there a person wearing a hat?":       {},
@@ -123,7 +123,7 @@ func TestWhatIsAssessed(t *testing.T) {
 	}
 	for prompt, want := range cases {
 		q := Compile(prompt)
-		require.Equal(t, want, needs{Assessable(q), NeedsPose(q), NeedsColours(q)}, prompt)
+		require.Equal(t, want, needs{Assessable(q), NeedsPose(q)}, prompt)
 	}
 	for _, prompt := range []string{"Is the dog sitting?", "How many dogs are dancing?", "When does the dog dance?", "Is there a red dog dancing?"} {
 		require.Equal(t, UnsupportedActionTerm, Unsupported(Compile(prompt)), prompt)
