@@ -108,9 +108,28 @@ class DetectorTest(unittest.TestCase):
 
     def test_one_object_is_reported_once(self):
         corners = np.array([[0, 0, 0.5, 0.5], [0, 0, 0.5, 0.45], [0.5, 0.5, 1, 1], [0, 0, 0.5, 0.5], [0, 1, 1, 1]])
-        kept = d._distinct(corners, np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.array([0, 0, 0, 1, 0]), 0.1)
+        kept = d._distinct(corners, np.array([0, 0, 0, 1, 0]))
         self.assertEqual(kept, [0, 2, 3], "another place, or another term, is another object")
-        self.assertEqual(d._distinct(corners, np.array([0.9, 0.8, 0.05, 0.05, 0.05]), np.zeros(5), 0.1), [0])
+
+    def test_what_else_is_asked_for_does_not_matter(self):
+        def of(term, terms):
+            out = self.detector.detect([jpeg(64, 64)], terms)
+            mine = out["TERM_INDEX"] == terms.index(term)
+            return np.column_stack([out["SCORES"][mine], out["BOXES"][mine]])
+
+        alone = of("woman", ["woman"])
+        self.assertGreater(len(alone), 1)
+        among = of("woman", ["person", "woman", "man", "dog"])
+        # Other shapes are added up in another order.
+        np.testing.assert_allclose(among, alone, atol=1e-5)
+
+    def test_weak_sights_are_not_reported(self):
+        frames, terms = [jpeg(64, 64)], ["dog", "cat"]
+        every = self.detector.detect(frames, terms)["SCORES"]
+        least = float(np.median(every))
+        strict = d.Detector(TINY, device="cpu", threshold=least)
+        self.addCleanup(strict.close)
+        np.testing.assert_allclose(strict.detect(frames, terms)["SCORES"], every[every >= least], atol=1e-6)
 
 
 class Tensor:

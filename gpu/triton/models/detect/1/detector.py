@@ -19,8 +19,10 @@ from transformers.image_utils import OPENAI_CLIP_MEAN, OPENAI_CLIP_STD
 MAX_FRAMES = 64
 MAX_TERMS = 1000
 MAX_PIXELS = 64_000_000
-# Detections of one frame, best first; 64 frames of them fit into an answer.
-MAX_DETECTIONS = 100
+# Detections of one frame, and of one term in it, best first; 64 frames of them fit into
+# an answer.
+MAX_DETECTIONS = 1000
+MAX_OF_A_TERM = 100
 # Two boxes of one term that overlap more are one object.
 SAME_OBJECT_IOU = 0.6
 # Less of a picture than this is no object, but the edge of one in the padding.
@@ -132,17 +134,20 @@ class Detector:
         flat = features.reshape(count, -1, features.shape[-1])
         logits, _ = self._model.class_predictor(flat, queries.expand(count, -1, -1))
         boxes = self._model.box_predictor(flat, features)
-        scores, terms = logits.sigmoid().max(dim=-1)
-        best = scores.topk(min(4 * MAX_DETECTIONS, scores.shape[1]), dim=-1)
-        chosen = best.indices
-        terms = terms.gather(1, chosen).cpu().numpy()
+        # A term must not hide another at the same place ("person", "woman"): what is seen of
+        # one does not depend on what else is asked for.
+        best = logits.sigmoid().topk(min(4 * MAX_OF_A_TERM, logits.shape[1]), dim=1)
+        chosen = best.indices.reshape(count, -1)
         boxes = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4)).cpu().numpy()
-        scores = best.values.cpu().numpy()
+        scores = best.values.reshape(count, -1).cpu().numpy()
+        terms = np.arange(chosen.shape[1]) % logits.shape[2]
         rows = []
         for i, picture in enumerate(pictures):
-            corners = _corners(boxes[i], picture.shape[1], picture.shape[0])
-            for j in _distinct(corners, scores[i], terms[i], self.threshold):
-                rows.append((first + i, indices[terms[i][j]], scores[i][j], corners[j]))
+            order = np.argsort(-scores[i], kind="stable")
+            order = order[scores[i][order] >= self.threshold]
+            corners = _corners(boxes[i][order], picture.shape[1], picture.shape[0])
+            for j in _distinct(corners, terms[order]):
+                rows.append((first + i, indices[terms[order[j]]], scores[i][order[j]], corners[j]))
         return rows
 
     def _prepare(self, picture):
@@ -186,22 +191,24 @@ def _corners(boxes, width, height):
     return np.clip(corners * scale, 0, 1)
 
 
-def _distinct(corners, scores, terms, threshold):
-    """Indices of the detections to report, best first: the others show an object again,
-    lie in the padding or score less than the threshold."""
+def _distinct(corners, terms):
+    """Indices of the detections to report, of those that are given, best first: the others
+    show an object again or lie in the padding."""
     area = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
     kept = []
-    for i in range(len(scores)):  # scores fall
-        if scores[i] < threshold or len(kept) == MAX_DETECTIONS:
+    of_term = {}
+    for i in range(len(terms)):
+        if len(kept) == MAX_DETECTIONS:
             break
-        if area[i] < MIN_AREA:
+        same = of_term.setdefault(int(terms[i]), [])
+        if area[i] < MIN_AREA or len(same) == MAX_OF_A_TERM:
             continue
-        same = [j for j in kept if terms[j] == terms[i]]
         low = np.maximum(corners[same, :2], corners[i, :2])
         high = np.minimum(corners[same, 2:], corners[i, 2:])
         shared = np.prod(np.clip(high - low, 0, None), axis=1)
         if np.all(shared <= SAME_OBJECT_IOU * (area[same] + area[i] - shared)):
             kept.append(i)
+            same.append(i)
     return kept
 
 
