@@ -75,7 +75,7 @@ func samplesByTerm(ev Evidence) map[int][]sample {
 // the conditions: a way needs neighbours at the pace of the others.
 func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev Evidence, cal Calibration, judge judgement) []sample {
 	for _, c := range q.Conditions {
-		if _, held := c.Posture(); c.Subject == subject.ID && c.Kind == query.KindAction && !held {
+		if _, moves := c.Gait(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}

@@ -118,6 +118,31 @@ func TestFineEdgesOfSeveral(t *testing.T) {
 	require.Equal(t, [][2]float64{{.688, 2.313}}, clips(answer.Decide(q, ev, answer.CPU())), "a dog was missing before, the cat after")
 }
 
+// TestFineEdgesOfConditions: what one frame tells is told by fine frames too; a way is not.
+func TestFineEdgesOfConditions(t *testing.T) {
+	t.Parallel()
+	at := func(x float64) answer.Box { return answer.Box{X1: x, Y1: .5, X2: x + .1, Y2: .9} }
+	// It rests on the left for a second, then runs to the right.
+	evidence := func(prompt string) (query.Query, answer.Evidence) {
+		q, ev := seen(prompt, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8})
+		for i := range ev.Frames {
+			ev.Frames[i].Detections[0].Box = at(.05 + .2*float64(max(0, i-2)))
+		}
+		for _, t := range []float64{.625, .75, .875, 1.625, 1.75, 1.875} {
+			d := answer.Detection{Score: .8, Box: at(.05 + .4*max(0, t-1))}
+			ev.Fine = append(ev.Fine, answer.Frame{At: t, Detections: []answer.Detection{d}})
+		}
+		return q, ev
+	}
+	q, ev := evidence("When is there a dog on the left?")
+	require.Equal(t, [][2]float64{{0, 1.563}}, clips(answer.Decide(q, ev, answer.CPU())), "its middle is at .30 at 1.5 s, and at .35 at 1.625 s")
+	q, ev = evidence("Is a dog running?")
+	with := answer.Decide(q, ev, answer.CPU())
+	require.NotEmpty(t, with.Clips)
+	ev.Fine = nil
+	require.Empty(t, cmp.Diff(answer.Decide(q, ev, answer.CPU()), with))
+}
+
 func TestEdges(t *testing.T) {
 	t.Parallel()
 	_, ev := seen("Is there a dog and a cat?",
