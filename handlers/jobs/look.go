@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -60,6 +61,16 @@ type seen struct {
 	frames []answer.Frame
 	// known says for each of the terms whether the model can assess it.
 	known []bool
+}
+
+// knows takes in which terms the model can assess. An engine that knew others a moment ago
+// is another one: what it does not see is not absent.
+func (s *seen) knows(known []bool) error {
+	if s.known != nil && !slices.Equal(s.known, known) {
+		return &gpu.InferenceError{Err: errors.New("the engine knows other terms than before")}
+	}
+	s.known = known
+	return nil
 }
 
 // batch is a run of frames on its way through the engine.
@@ -188,8 +199,8 @@ func (p *pass) gather(ctx context.Context, l look, order <-chan *batch, s *seen,
 		if len(b.resp.Frames) != len(b.at) {
 			return nil // detect failed; its error ends the group
 		}
-		if s.known == nil {
-			s.known = b.resp.Known
+		if err := s.knows(b.resp.Known); err != nil {
+			return err
 		}
 		for i, at := range b.at {
 			s.frames = append(s.frames, answer.Frame{At: at, Detections: l.kept(b.resp.Frames[i])})

@@ -170,6 +170,9 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 		return nil
 	}
 	seen, err := s.look(ctx, l)
+	if err == nil && seen.known != nil {
+		err = seen.knows(s.survey.Evidence.Known)
+	}
 	if err != nil {
 		return err
 	}
