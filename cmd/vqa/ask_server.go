@@ -98,7 +98,8 @@ func (s *session) find(ctx context.Context, at string) (*client, error) {
 		quiet.LogLevel = "error"
 	}
 	single := s.config
-	single.Demo = false // one command is no time to draw
+	// One command is no time to draw, and what it would draw could not be read afterwards.
+	single.Demo, single.Artifacts = false, false
 	own, err := startServer(ctx, single, newLogger(s.notices, quiet))
 	if err != nil {
 		return nil, err

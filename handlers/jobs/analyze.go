@@ -33,7 +33,8 @@ type Analyzer struct {
 	Calibrations answer.Calibrations
 	// Open tells what else is asked about a video; nil tells nothing.
 	Open OpenQuestions
-	// Renderer draws what was found; nil draws nothing.
+	// Renderer draws what was found; with nil nothing is promised, and what others promised
+	// is left to them.
 	Renderer Renderer
 	// Narrator writes narratives in better prose than rules do; nil leaves it at that.
 	Narrator Narrator

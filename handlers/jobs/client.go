@@ -114,17 +114,25 @@ func New(o Options) (*Client, error) {
 		JobTimeout:        -1,                    // each attempt bounds itself
 		ReindexerSchedule: river.NeverSchedule(), // the service does not own River's indexes
 		SoftStopTimeout:   softStop,
-		Queues: map[string]river.QueueConfig{
-			queueAnalyses:   {MaxWorkers: max(o.Analyses, 1)},
-			queueVideos:     {MaxWorkers: 4},
-			queueDrawings:   {MaxWorkers: 1},
-			queueNarratives: {MaxWorkers: 2},
-		},
+		Queues:            queues(o),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	return &Client{river: client}, nil
+}
+
+// queues are those that a node works. One that draws nothing leaves drawings to others.
+func queues(o Options) map[string]river.QueueConfig {
+	all := map[string]river.QueueConfig{
+		queueAnalyses:   {MaxWorkers: max(o.Analyses, 1)},
+		queueVideos:     {MaxWorkers: 4},
+		queueNarratives: {MaxWorkers: 2},
+	}
+	if o.Analyzer.Renderer != nil {
+		all[queueDrawings] = river.QueueConfig{MaxWorkers: 1}
+	}
+	return all
 }
 
 // cutOff cancels the job of an attempt that Stop cut off. River would run it again

@@ -67,7 +67,8 @@
 // Nothing is claimed here: attempts at one drawing make the same objects, the first to end
 // says what there is, and what nobody was told of is removed. So nothing stays of a video
 // that is deleted while it is drawn. A drawing that fails costs the artifacts, a model that
-// writes badly costs the prose, and neither the answer.
+// writes badly costs the prose, and neither the answer. A node that draws nothing leaves
+// the drawings that were promised to those that do.
 //
 // # Second opinions
 //

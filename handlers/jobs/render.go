@@ -51,7 +51,7 @@ const drawTimeout = analyzeTimeout
 
 // Draw makes one attempt at drawing what a completed analysis promises. A drawing that
 // fails costs the artifacts, and nothing else. A nil return means that the attempt is
-// over, whichever way; an error, that the next attempt must take it up.
+// over, whichever way; an error, that the next attempt must take it up. It needs a Renderer.
 //
 // Attempts draw the same into the same objects, so that one that was thought lost does no
 // harm: the first to end says what there is, and what nobody was told of is removed.
@@ -80,8 +80,6 @@ func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
 		return err
 	case kept:
 		log.Info("artifacts made", "took", time.Since(started).Round(time.Millisecond))
-		return nil
-	case z.Renderer == nil:
 		return nil
 	}
 	return z.Renderer.Remove(ctx, planned)
@@ -114,11 +112,8 @@ func (e *drawError) Unwrap() error { return e.err }
 
 // draw draws an answer from what was kept of the video, or after another look.
 func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*analysis.Artifacts, error) {
-	switch {
-	case !v.Exists():
+	if !v.Exists() {
 		return nil, &drawError{errors.New("the video was deleted")}
-	case z.Renderer == nil:
-		return nil, &drawError{errors.New("this node draws nothing")}
 	}
 	p, err := z.passOf(ctx, a, v)
 	if err != nil {

@@ -227,3 +227,23 @@ func TestDrawingThatIsCutOffIsTakenUp(t *testing.T) {
 	require.Nil(t, a.Artifacts)
 	require.Equal(t, analysis.CompletedStatus, a.Status)
 }
+
+func TestDrawingIsLeftToANodeThatDraws(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run := w.told(t, w.drawing(&gpufixture.Engine{Detections: seen}))
+	_, client := w.sweeper(t) // it draws nothing
+	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		defer cancel()
+		require.NoError(t, client.Stop(ctx))
+	})
+	require.NoError(t, client.Draw(t.Context(), work(run)))
+	require.NoError(t, client.Narrate(t.Context(), work(run)))
+	require.Eventually(t, func() bool { return !w.analysis(t, run).Narrating() }, patience, 20*time.Millisecond)
+	require.True(t, w.analysis(t, run).Drawing)
+	var state string
+	require.NoError(t, w.pool.QueryRow(t.Context(), "select state from river_job where kind = 'draw'").Scan(&state))
+	require.Equal(t, "available", state)
+}
