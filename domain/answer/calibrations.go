@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"vqa/domain/query"
 )
@@ -25,7 +26,10 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 	default:
 		cal = Unmeasured()
 	}
-	cal.Vocabulary = query.VocabularyOf(classes)
+	if cal.Vocabulary = query.VocabularyOf(classes); cal.Vocabulary.Open() {
+		// Free terms need not exclude each other: a woman is a person too.
+		cal.Outvote = math.Inf(1)
+	}
 	return cal
 }
 

@@ -91,6 +91,27 @@ func TestCalibrationsAreChecked(t *testing.T) {
 	}
 }
 
+// TestFreeTermsMayNameOneThing: of classes, one outvotes the other at its place.
+func TestFreeTermsMayNameOneThing(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		classes []string
+		want    answer.Answer
+	}{
+		"an open model": {nil, answer.Yes},
+		"classes":       {[]string{"person", "woman"}, answer.No},
+	} {
+		q := query.Compile("Is there a woman?")
+		ev := answer.Evidence{Terms: []string{"woman", "person"}, Known: []bool{true, true}, IntervalS: .5, DurationS: 3}
+		for i := range 6 {
+			ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: []answer.Detection{
+				{Term: 0, Score: .5, Box: at(.5, .5)}, {Term: 1, Score: .9, Box: at(.5, .5)},
+			}})
+		}
+		require.Equal(t, tt.want, answer.Decide(q, ev, answer.Calibrations{"w": answer.CPU()}.For("w", tt.classes)).Answer, name)
+	}
+}
+
 // TestNothingUnmeasuredIsReliable: whatever was seen, and however it is combined.
 func TestNothingUnmeasuredIsReliable(t *testing.T) {
 	t.Parallel()
