@@ -226,7 +226,9 @@ func TestSupport(t *testing.T) {
 		want   answer.Answer
 	}{
 		{"two neighbours", []frame{{}, {.31}, {.31}, {}}, answer.Yes},
-		{"two neighbours, one too weak", []frame{{}, {.34}, {.29}, {}}, answer.No},
+		{"two neighbours, on average", []frame{{}, {.42}, {.19}, {}}, answer.Yes},
+		{"two neighbours, too weak on average", []frame{{}, {.34}, {.25}, {}}, answer.No},
+		{"two neighbours, one too weak", []frame{{}, {.47}, {.17}, {}}, answer.Indeterminate},
 		{"two far apart", []frame{{.36}, {}, {}, {}, {.36}}, answer.Indeterminate},
 		{"one peak", []frame{{}, {.56}, {}}, answer.Yes},
 		{"one under the peak", []frame{{}, {.54}, {}}, answer.Indeterminate},

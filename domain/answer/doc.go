@@ -12,10 +12,10 @@
 //  2. Neighbouring samples that reach Keep form a run; one missed sample does not end
 //     it. A weak sight counts next to a strong one; alone it makes a `no` less sure,
 //     and undecided when it lasts for Sustained samples.
-//  3. A run is trusted when two neighbouring samples of it pass Threshold, three pass
-//     Faint or one passes Peak, and when no other class outvotes the subject at the same
-//     place over the run: the weak "cat" on a dog is the dog. A sight below Threshold is worth
-//     half where any other class scores as much.
+//  3. A run is trusted when two neighbouring samples of it pass Threshold on average,
+//     three pass Faint or one passes Peak, and when no other class outvotes the subject at
+//     the same place over the run: the weak "cat" on a dog is the dog. A sight below
+//     Threshold is worth half where any other class scores as much.
 //  4. Trusted runs are the clips. They end half way between two samples or, where frames
 //     between those were looked at (Evidence.Fine), half way between the last of them that
 //     shows the subject and the next. The count is the largest number that two

@@ -25,14 +25,15 @@ type sample struct {
 	rivals map[int]float64
 }
 
-// backed reports whether the last of some samples is backed by those before it: by one
-// over Threshold, or by two over Faint.
+// backed reports whether the last of some samples is backed by those before it: by one,
+// if both are over Faint and, on average, over Threshold, or by two over Faint.
 func backed(samples []sample, cal Calibration) bool {
 	over := func(n int, score float64) bool {
 		return len(samples) >= n &&
 			!slices.ContainsFunc(samples[len(samples)-n:], func(s sample) bool { return s.best() < score })
 	}
-	return over(2, cal.Threshold) || over(3, cal.Faint)
+	n := len(samples)
+	return over(2, cal.Faint) && samples[n-2].best()+samples[n-1].best() >= 2*cal.Threshold || over(3, cal.Faint)
 }
 
 func (s sample) best() float64 { return s.nth(1) }

@@ -136,7 +136,7 @@ func raisingHand(b body) fitness {
 		case over > 0:
 			best = max(best, .93)
 		case over > -.15:
-			best = max(best, .8)
+			best = max(best, .84)
 		case over > -.3:
 			best = max(best, .55)
 		}

@@ -57,6 +57,8 @@ func (b body) stance() stance {
 	switch {
 	case okK && okA && ankles-hips > 1.1*torso && knees-hips > .35*torso:
 		return told(.95, .03, .02)
+	case b.footing(hips) > 1.2*torso:
+		return told(.85, .1, .03)
 	case okK && knees-hips > .6*torso:
 		return told(.85, .12, .03)
 	case okK && knees-hips < .45*torso && b.sure(leftKnee, rightKnee):
@@ -67,9 +69,22 @@ func (b body) stance() stance {
 		return told(.85, .12, .03)
 	case b.box.Y2 < .93 && b.box.Y2-hips < .5*torso:
 		// The legs are hidden though the frame goes on: behind a table.
-		return told(.2, .75, .05)
+		return told(.18, .78, .05)
 	}
 	return stance{}
+}
+
+// footing is the height of the longer of both legs, 0 when neither is seen whole: who
+// lifts a knee stands on the other leg.
+func (b body) footing(hips float64) float64 {
+	longest := 0.0
+	for _, leg := range [][2]int{{leftKnee, leftAnkle}, {rightKnee, rightAnkle}} {
+		knee, ankle := b.joints[leg[0]], b.joints[leg[1]]
+		if b.seen(leg[0], leg[1]) && knee.Y-hips > .35*(ankle.Y-hips) {
+			longest = max(longest, ankle.Y-hips)
+		}
+	}
+	return longest
 }
 
 // slender: the whole body is in the frame, and is much higher than wide.

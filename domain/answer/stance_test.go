@@ -30,6 +30,8 @@ func TestStance(t *testing.T) {
 	for i := range veiled.joints {
 		veiled.joints[i].Score = .1
 	}
+	lifted := stander.in(tall) // the left knee
+	lifted.joints[13].Y, lifted.joints[15].Y = lifted.joints[11].Y+.02, lifted.joints[14].Y
 	squat := sitter
 	squat.knee, squat.ankle = [2]float64{.5, .78}, [2]float64{.5, .95}
 	tilted := portrait()
@@ -38,6 +40,7 @@ func TestStance(t *testing.T) {
 		{"Is a person standing?", answer.Yes, still(6, dim)},
 		{"Is a person sitting?", answer.No, still(6, dim)},
 		{"Is a person standing?", answer.Yes, still(6, veiled)},
+		{"Is a person standing?", answer.Yes, still(6, lifted)},
 		{"Is a person sitting?", answer.No, still(6, squat.in(tall))},
 		{"Is a person lying?", answer.No, still(6, portrait())},
 		{"Is a person sitting?", answer.Indeterminate, still(6, portrait())},
