@@ -225,6 +225,10 @@ func (p *parser) auxiliary(ts words) bool {
 	if isPointer(ts.at(i)) && i+1 < len(ts) && (determiners[ts.at(i+1)] || ts[i+1].name || number(ts.at(i+1)) >= 0) {
 		return p.existence(ts[i+1:])
 	}
+	if isPointer(ts.at(i)) && ts.at(i+1) == "be" && determiners[ts.at(i+2)] {
+		// "could that be a bus"
+		return p.existence(ts[i+2:])
+	}
 	if n := numberOf.match(ts, i); n > 0 {
 		return p.numberClause(ts, i+n)
 	}

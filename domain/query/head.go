@@ -67,5 +67,5 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 
 var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
 	one video clip footage question time way sense reason answer moment yes ok hello left right see hear
-	beginning start middle end top bottom front back side timestamp moment segment
+	beginning start middle end top bottom front back side timestamp moment segment scene frame
 	hardly barely scarcely almost nearly then`)

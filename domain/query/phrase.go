@@ -167,7 +167,7 @@ func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 	}
 	var before []pending
 	i, before = p.adjectives(ts, i)
-	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] && !knownNouns[singular(ts.at(i)+" "+ts.at(i+1))] {
+	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] && !clothing[singular(ts.at(i))] && !knownNouns[singular(ts.at(i)+" "+ts.at(i+1))] {
 		end := i
 		for end < len(ts) && ts[end].name {
 			end++

@@ -132,7 +132,7 @@ func sentences(prompt string) []words {
 		case strings.ContainsRune("-–—", r) && between(rs, i, unicode.IsDigit):
 			current = append(current, token{w: "to"})
 			count++
-		case !unicode.IsSpace(r) && !strings.ContainsRune("\"'()[]{}-–—…“”", r) && !unicode.IsMark(r):
+		case !unicode.IsSpace(r) && !strings.ContainsRune("\"'()[]{}-–—…“”¿¡", r) && !unicode.IsMark(r) && !unicode.Is(unicode.So, r):
 			// A sign that means something unknown must not be overlooked.
 			current = append(current, token{w: string(r)})
 			count++
@@ -181,6 +181,12 @@ func split(w string) []string {
 	}
 	if a, b, ok := strings.Cut(w, "/"); ok && knownNouns[singular(a)] && knownNouns[singular(b)] {
 		return []string{a, "or", b}
+	}
+	if a, b, ok := strings.Cut(w, "-and-"); ok && colourNames[a] != "" && colourNames[b] != "" {
+		return []string{a, "and", b}
+	}
+	if parts := strings.ReplaceAll(w, "-", " "); parts != w && !knownNouns[w] && knownNouns[singular(parts)] {
+		return strings.Fields(parts)
 	}
 	if full, ok := contractions[w]; ok {
 		return strings.Fields(full)
