@@ -9,7 +9,7 @@ var shades = map[string]map[string]float64{
 	"black":  {"gray": .15},
 	"white":  {"gray": .5, "blue": .4},
 	"gray":   {"white": .2, "black": .1},
-	"red":    {"orange": .5, "pink": .4},
+	"red":    {"orange": .5, "pink": .8},
 	"orange": {"red": .4, "yellow": .3, "brown": .3},
 	"yellow": {"orange": .4},
 	"green":  {"yellow": .35},
@@ -74,8 +74,8 @@ func share(colour string, shares []float64, names []string) float64 {
 		shaded += shades[colour][name] * of(name)
 	}
 	switch {
-	case colour == "white":
-		shaded = min(shaded, sunlit*own) // what is white nowhere is gray
+	case colour == "white" || colour == "red":
+		shaded = min(shaded, sunlit*own) // what is white nowhere is gray, or pink
 	case colour == "blue" && of("gray")+of("white") > own:
 		own /= 2 // the sky makes gray things bluish
 	}

@@ -125,6 +125,9 @@ func TestColourInTheLight(t *testing.T) {
 		"blue with windows":    {map[string]float64{"blue": .43, "black": .3, "gray": .2, "white": .07}, []string{"blue"}, []string{"white"}},
 		"black with some blue": {map[string]float64{"black": .7, "blue": .2, "gray": .1}, []string{"black"}, []string{"blue", "gray"}},
 		"brown, half in shade": {map[string]float64{"brown": .35, "black": .6, "gray": .05}, []string{"brown"}, []string{"gray", "white"}},
+		"red in the haze":      {map[string]float64{"pink": .34, "red": .18, "gray": .34, "purple": .11}, []string{"red"}, []string{"white", "orange"}},
+		"pink":                 {map[string]float64{"pink": .8, "red": .05, "white": .15}, []string{"pink"}, []string{"red", "white"}},
+		"orange":               {map[string]float64{"orange": .8, "red": .05, "green": .15}, []string{"orange"}, []string{"red", "green"}},
 		"between two names":    {map[string]float64{"yellow": .5, "green": .48}, []string{"green", "yellow"}, []string{"orange"}},
 	}
 	for name, c := range cases {
