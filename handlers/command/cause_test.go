@@ -86,6 +86,7 @@ func everyFlow(t *testing.T, w *world) {
 	ok(err)
 	_, err = w.CloseIncident(ctx, down.ID, "jo")
 	ok(err)
+	afterworkFlow(t, w, caller, videoID)
 	stuck := w.queued(caller, videoID)
 	w.clock.advance(holdLife)
 	ok(w.ExpireHold(ctx, caller.AccountID, stuck.AnalysisID))
