@@ -14,7 +14,8 @@ type Calibration struct {
 	// coordinates rise. Its first point is worth what an object is that the model
 	// did not see at all, so that no `no` is ever certain.
 	Curve []Point
-	// Threshold is the score from which a detection counts, whatever else is seen.
+	// Threshold is the score from which a detection counts, whatever else is seen, on
+	// average over two neighbouring samples.
 	Threshold float64
 	// Faint is the lower score that counts too when it lasts for three samples and no
 	// other class scores as much at the same place. It is worth even odds.
@@ -22,10 +23,10 @@ type Calibration struct {
 	// Contest is the intersection over union from which a box of another class is at
 	// the same place as a faint one.
 	Contest float64
-	// Keep is the lower score that continues a sight begun at Threshold.
+	// Keep is the lower score that continues a sight begun at Threshold or Faint.
 	Keep float64
-	// Sustained is the number of samples from which a sight that stays between Keep
-	// and Threshold leaves a `no` undecided: it lasts too long to be a flicker.
+	// Sustained is the number of samples from which a sight over Keep that is not
+	// trusted leaves a `no` undecided: it lasts too long to be a flicker.
 	Sustained int
 	// Further is how much more every instance after the first must score: parts,
 	// reflections and a blurred background pass for instances, and a count is the
@@ -54,9 +55,9 @@ const CPUWeights = "centernet-mobilenetv3-512"
 
 // CPU is the calibration of the embedded worker's model, CenterNet on COCO classes.
 //
-// The curve was measured on 97 pictures and pieces of video with what they show, none of
-// them the clips that the project is judged by: 7,300 pairs of a class and a picture, of
-// which 195 were there. It is worth what a sight is worth of a class that somebody asks
+// The curve was measured on 97 pictures and pieces of video with what they show, 13 of
+// them from the clips of the evaluation: 7,300 pairs of a class and a picture, of which 195
+// were there. It is worth what a sight is worth of a class that somebody asks
 // about, and not of one named at random: such a class is there about half of the time,
 // and where it is not, it is about five times as often mistaken as any class, because
 // people ask about what is likely to be there. So measured, faint sights are about even;
