@@ -19,6 +19,7 @@ import (
 // TestEngine looks at what the engine is asked, and spoils what it says. The parts share
 // one service and one engine; each has an account of its own.
 func TestEngine(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	engine := newFaulty(t)
 	s := ownService(t, "VQA_INFERENCE_URL="+engine.URL, "VQA_INFERENCE_TIMEOUT=15s", "VQA_INFERENCE_PATIENCE=10s", fmt.Sprint("VQA_ANALYSIS_SLOTS=", engineSlots))
 	t.Run("batch", func(t *testing.T) { batchIsOneLook(t, s, engine) })
@@ -213,6 +214,7 @@ func requireLedgerClean(t *testing.T, s *service) {
 // TestFaultsOfTheWorker harms the embedded worker in mid-analysis: what it was asked is
 // answered by its successor.
 func TestFaultsOfTheWorker(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	s := ownService(t, "VQA_INFERENCE_TIMEOUT=10s")
 	for _, harm := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(fmt.Sprint(harm), func(t *testing.T) {

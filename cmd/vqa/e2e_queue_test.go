@@ -61,7 +61,7 @@ func queueInOrder(t *testing.T, s *service, engine *faulty) {
 		by *apiClient
 		id string
 	}
-	questions := make([]asked, engineSlots+5)
+	questions := make([]asked, engineSlots+3)
 	videos := make([]string, len(questions))
 	for i := range questions {
 		questions[i].by = []*apiClient{alice, bob}[i%2]
