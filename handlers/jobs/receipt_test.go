@@ -1,0 +1,49 @@
+package jobs_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+	gpufixture "vqa/gpu/fixture"
+	"vqa/handlers/media/survey"
+)
+
+// TestReceipt: a look, what was kept of it, and a second look lead to the same result, bit
+// for bit, with a receipt that tells every frame.
+func TestReceipt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	engine := &gpufixture.Engine{Detections: seen}
+	z := w.analyzer(engine)
+	v := w.readyVideo(t, shortClip)
+	ask := func() *answer.Result {
+		run := w.ask(t, v)
+		require.NoError(t, z.Run(t.Context(), run))
+		return w.analysis(t, run).Result
+	}
+	first, kept := ask(), ask()
+	looked := len(engine.Calls())
+	require.NoError(t, w.objects.Delete(t.Context(), survey.Key(v.ID)))
+	again := ask()
+	require.Greater(t, len(engine.Calls()), looked)
+	require.Empty(t, cmp.Diff(first, kept))
+	require.Empty(t, cmp.Diff(first, again))
+
+	info, err := engine.Info(t.Context())
+	require.NoError(t, err)
+	r := first.Receipt
+	require.Equal(t, "sight-1", r.Model.ID)
+	require.Equal(t, info.Name, *r.Model.Name)
+	require.Equal(t, info.Weights, *r.Model.Weights)
+	require.Equal(t, "sha256:"+query.Digest(query.Compile("Is there a stop sign?")), r.QueryDigest)
+	require.Nil(t, r.SecondOpinion)
+	times := answer.Times(r.Sampled)
+	require.Len(t, times, r.Frames)
+	for i := range shortS * framesPerS {
+		require.Contains(t, times, float64(i)/framesPerS)
+	}
+}
