@@ -11,13 +11,14 @@ import (
 // or goes. Evidence.Fine of that time tells when.
 type Edge struct{ AfterS, BeforeS float64 }
 
-// Edges are where each of the terms comes and goes in the samples of ev, as far as it can
+// Edges are where each of some terms comes and goes in the samples of ev, as far as it can
 // be believed when it is asked for alone or with others: in the order of time and without
 // repetition. Of more than most, those of the best sights are returned.
-func Edges(ev Evidence, cal Calibration, most int) []Edge {
+func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 	ev = sane(ev)
 	best := map[Edge]float64{}
-	for _, samples := range samplesByTerm(ev) {
+	for _, term := range visible(ev, terms, cal) {
+		samples := samplesOf(sightingsOf(subjectClasses{mine: map[int]bool{term: true}}, ev, cal), asSeen, cal)
 		for _, r := range findRuns(samples, ev.IntervalS, cal) {
 			if !r.supported {
 				continue
@@ -47,28 +48,24 @@ func Edges(ev Evidence, cal Calibration, most int) []Edge {
 	return edges
 }
 
-// samplesByTerm are the samples of each term that was seen, by itself.
-func samplesByTerm(ev Evidence) map[int][]sample {
-	byTerm := map[int][]sample{}
-	for i, f := range ev.Frames {
+// visible are those of some terms, as indices in Evidence.Terms, that any frame shows at
+// Keep or more.
+func visible(ev Evidence, terms []string, cal Calibration) []int {
+	shown := make([]bool, len(ev.Terms))
+	for _, f := range ev.Frames {
 		for _, d := range f.Detections {
-			if d.Term < 0 || d.Term >= len(ev.Terms) {
-				continue
-			}
-			samples := byTerm[d.Term]
-			if samples == nil {
-				samples = make([]sample, len(ev.Frames))
-				for k := range samples {
-					samples[k].at = ev.Frames[k].At
-				}
-				byTerm[d.Term] = samples
-			}
-			if d.Score > samples[i].best() {
-				samples[i].scores, samples[i].raw = []float64{min(d.Score, 1)}, min(d.Score, 1)
+			if d.Score >= cal.Keep && d.Term >= 0 && d.Term < len(shown) {
+				shown[d.Term] = true
 			}
 		}
 	}
-	return byTerm
+	var at []int
+	for i, term := range ev.Terms {
+		if shown[i] && slices.Contains(terms, term) {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // fineOf are the samples of the frames between, nil when one frame alone does not tell

@@ -156,13 +156,13 @@ func TestEdges(t *testing.T) {
 	last := answer.Edge{AfterS: 5, BeforeS: 5.5}
 	// A flicker at 4.5 s cannot be believed; but it joins what is seen from 5.5 s on.
 	flicker := answer.Edge{AfterS: 4, BeforeS: 4.5}
-	require.Equal(t, []answer.Edge{comes, goes, catGoes, off, flicker}, answer.Edges(ev, cal, 100))
-	require.NotContains(t, answer.Edges(ev, cal, 100), last)
-	require.Equal(t, []answer.Edge{comes, catGoes}, answer.Edges(ev, cal, 2), "the cat is surest")
-	require.Empty(t, answer.Edges(ev, cal, 0))
-	require.Empty(t, answer.Edges(answer.Evidence{}, cal, 9))
+	require.Equal(t, []answer.Edge{comes, goes, catGoes, off, flicker}, answer.Edges(ev, ev.Terms, cal, 100))
+	require.NotContains(t, answer.Edges(ev, ev.Terms, cal, 100), last)
+	require.Equal(t, []answer.Edge{comes, catGoes}, answer.Edges(ev, ev.Terms, cal, 2), "the cat is surest")
+	require.Empty(t, answer.Edges(ev, ev.Terms, cal, 0))
+	require.Empty(t, answer.Edges(answer.Evidence{}, nil, cal, 9))
 	ev.Frames = slices.Delete(ev.Frames, 3, 4)
-	require.NotContains(t, answer.Edges(ev, cal, 100), goes, "samples that are no neighbours have nothing between")
+	require.NotContains(t, answer.Edges(ev, ev.Terms, cal, 100), goes, "samples that are no neighbours have nothing between")
 }
 
 // TestFineFramesMoveNothingButEdges: whatever they show, every rule of results holds and
@@ -182,6 +182,6 @@ func TestFineFramesMoveNothingButEdges(t *testing.T) {
 		require.Equal(t, len(without.Clips) > 0, len(with.Clips) > 0)
 		without.Clips, with.Clips = nil, nil
 		require.Empty(t, cmp.Diff(without, with))
-		require.LessOrEqual(t, len(answer.Edges(ev, answer.CPU(), 3)), 3)
+		require.LessOrEqual(t, len(answer.Edges(ev, ev.Terms, answer.CPU(), 3)), 3)
 	})
 }

@@ -27,7 +27,7 @@
 //	look    instants                               when
 //	whole   every 0.5 s, every 2 s over 10 min     nothing was kept, or by another engine
 //	close   every 0.5 s around hints               over 10 min: where a picture shows a class
-//	                                               of the question at half the score that counts
+//	                                               of the question at two thirds of a score that counts
 //	edges   every 0.125 s between two samples      where runs begin and end, the surest first, of
 //	                                               all classes (over 10 min: of the question's); at
 //	                                               most a quarter of the samples and 24

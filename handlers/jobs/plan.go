@@ -66,12 +66,12 @@ func showing(frames []answer.Frame, score float64) []float64 {
 	return at
 }
 
-// between are the fine instants that tell the edges of clips. What they may cost is a
+// between are the fine instants that tell the edges of clips of some terms. What they may cost is a
 // quarter of the base samples and 24.
-func between(ev answer.Evidence, rules answer.Calibration) []float64 {
+func between(ev answer.Evidence, terms []string, rules answer.Calibration) []float64 {
 	const each = baseStepS/fineStepS - 1
 	var at []float64
-	for _, e := range answer.Edges(ev, rules, (len(ev.Frames)/4+24)/each) {
+	for _, e := range answer.Edges(ev, terms, rules, (len(ev.Frames)/4+24)/each) {
 		for t := e.AfterS + fineStepS; t < e.BeforeS; t += fineStepS {
 			at = append(at, t)
 		}
@@ -89,13 +89,12 @@ func (p *pass) evidence(s survey.Survey, rules answer.Calibration) answer.Eviden
 	if s.StepS == baseStepS {
 		return ev
 	}
-	own := s.For(p.own)
-	wanted := suspects(own.Frames, s.StepS, rules, s.DecodedS)
+	wanted := suspects(s.For(p.own).Frames, s.StepS, rules, s.DecodedS)
 	for _, f := range onGrid(ev.Frames, s.StepS) {
 		wanted = append(wanted, f.At)
 	}
-	ev.Frames, own.Frames = within(ev.Frames, wanted), within(own.Frames, wanted)
-	ev.Fine = within(ev.Fine, between(own, rules))
+	ev.Frames = within(ev.Frames, wanted)
+	ev.Fine = within(ev.Fine, between(ev, p.own, rules))
 	return ev
 }
 
@@ -103,11 +102,9 @@ func (p *pass) evidence(s survey.Survey, rules answer.Calibration) answer.Eviden
 // terms, so that no later question needs others; else those for the question.
 func (p *pass) edges(s survey.Survey, rules answer.Calibration) []float64 {
 	if s.StepS == baseStepS {
-		return between(s.Evidence, rules)
+		return between(s.Evidence, s.Evidence.Terms, rules)
 	}
-	own := s.For(p.own)
-	own.Frames = within(own.Frames, instants(p.evidence(s, rules).Frames))
-	return between(own, rules)
+	return between(p.evidence(s, rules), p.own, rules)
 }
 
 // people are the instants at which the frames of a question show what it is about.
@@ -139,9 +136,9 @@ func overview(s survey.Survey) answer.Evidence {
 }
 
 // hintOf is the score from which on a closer look pays. On real clips, and with samples 2 s
-// apart, nothing that counts was missed at half of Keep, and of a class that is not there an
-// eighth of the video was looked at closely.
-func hintOf(rules answer.Calibration) float64 { return rules.Keep / 2 }
+// apart, nothing that counts was missed at two thirds of Faint, and of a class that is not
+// there an eighth of the video was looked at closely.
+func hintOf(rules answer.Calibration) float64 { return rules.Faint * 2 / 3 }
 
 // split tells instants on a grid from others.
 func split(at []float64, stepS float64) (on, off []float64) {
