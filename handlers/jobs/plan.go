@@ -135,9 +135,9 @@ func overview(s survey.Survey) answer.Evidence {
 	return ev
 }
 
-// hintOf is the score from which on a closer look pays. On real clips, and with samples 2 s
-// apart, nothing that counts was missed at two thirds of Faint, and of a class that is not
-// there an eighth of the video was looked at closely.
+// hintOf is the score from which on a closer look pays. In eight real clips, with samples
+// 2 s apart, two thirds of Faint missed 6 of 661 samples over Faint and none of 396 over
+// Threshold; of a class at random, a tenth of the video was looked at closely.
 func hintOf(rules answer.Calibration) float64 { return rules.Faint * 2 / 3 }
 
 // split tells instants on a grid from others.
