@@ -3,6 +3,7 @@ package main_test
 import (
 	"bufio"
 	"bytes"
+	"context"
 	wire "encoding/binary"
 	"encoding/json"
 	"fmt"
@@ -49,10 +50,10 @@ func newFaulty(t *testing.T) *faulty {
 // startWorker runs the embedded worker's program by itself and returns its address.
 func startWorker(t *testing.T) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "node", filepath.Join("src", "main.js"), "--threads", "2")
+	// The service ends first, and the test's own context before both.
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "node", filepath.Join("src", "main.js"), "--threads", "2")
 	cmd.Dir = filepath.Join("..", "..", "gpu", "worker")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	stdin, err := cmd.StdinPipe() // its end tells the worker that this process is gone
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
