@@ -24,11 +24,17 @@ type motion struct {
 const (
 	// reach is how far an object may come between two samples, in its heights.
 	reach = 2.5
+	// clear is how far something may come that is the nearest, but not the only one that
+	// it may be: in a crowd who comes farther may be anybody.
+	clear = .5
 	// resize is by which factor its height may change meanwhile.
 	resize = 1.8
 	// frozen is the speed under which not even the noise of a camera shows, in heights
 	// a second.
 	frozen = .001
+	// straight is how much faster than its pace somebody runs at most: people run ahead,
+	// and what jumps to and fro in a crowd is several of them.
+	straight = 1.3
 	// paceSamples is how far to either side the pace looks, in samples.
 	paceSamples = 2
 )
@@ -100,10 +106,17 @@ func (l link) match(from, to []object, aspect float64, cal Calibration) {
 	slices.SortFunc(pairs, func(x, y pair) int {
 		return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 	})
-	taken := map[int]bool{}
+	left, taken := map[int]bool{}, map[int]bool{}
 	for _, p := range pairs {
-		if l[p.a] < 0 && !taken[p.b] {
-			l[p.a], taken[p.b] = p.b, true
+		if left[p.a] || taken[p.b] {
+			continue
+		}
+		left[p.a], taken[p.b] = true, true
+		mistaken := slices.ContainsFunc(pairs, func(other pair) bool {
+			return (other.a == p.a) != (other.b == p.b) && other.distance < 2*p.distance
+		})
+		if p.distance <= clear || !mistaken {
+			l[p.a] = p.b
 		}
 	}
 }
@@ -196,7 +209,7 @@ func moving(g query.Gait, threshold, aspect float64) fitsOf {
 		case g == query.Moving:
 			return fitness{Probability: interpolate(movingCurve, m.pace)}
 		case g == query.Running:
-			return fitness{Probability: interpolate(runningCurve, m.speed)}
+			return fitness{Probability: interpolate(runningCurve, min(m.speed, straight*m.pace))}
 		default:
 			return fitness{Probability: interpolate(walkingCurve, m.pace)}
 		}

@@ -134,3 +134,28 @@ func TestMoving(t *testing.T) {
 		{"Is a person moving?", answer.No, swaying(10)},
 	})
 }
+
+// TestCrowdDoesNotRun: who stands where somebody else stood a moment before did not jump
+// there, and who is now here and now there is several people.
+func TestCrowdDoesNotRun(t *testing.T) {
+	t.Parallel()
+	person := func(x float64) thing {
+		return thing{term: "person", score: .6, box: answer.Box{X1: x - .01, Y1: .4, X2: x + .01, Y2: .5}}
+	}
+	var crowd, restless [][]thing
+	for i := range 10 {
+		var seen []thing
+		for k := range 6 {
+			if (k+i)%2 == 0 { // every second is seen, by turns
+				seen = append(seen, person(.2+.06*float64(k)))
+			}
+		}
+		crowd = append(crowd, seen)
+		restless = append(restless, []thing{person(.4 + .08*float64(i%2))})
+	}
+	check(t, []ask{
+		{"Is a person running?", answer.Indeterminate, crowd},
+		{"Is a person running?", answer.No, restless},
+		{"Is a person running?", answer.Yes, going("person", 6, .1, .12)},
+	})
+}
