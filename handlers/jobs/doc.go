@@ -65,8 +65,8 @@
 //	                                                         analysis.narration_failed
 //
 // Nothing is claimed here: attempts at one drawing make the same objects, the first to end
-// says what there is, and what nobody was told of is removed. So nothing stays of a video
-// that is deleted while it is drawn. A drawing that fails costs the artifacts, a model that
+// says what there is, what nobody was told of is removed, and what is seen is not kept. So
+// nothing stays of a video that is deleted meanwhile. A drawing that fails costs the artifacts, a model that
 // writes badly costs the prose, and neither the answer. A node that draws nothing leaves
 // the drawings that were promised to those that do.
 //

@@ -34,6 +34,9 @@ type pass struct {
 	// everything asks for all that the model knows of the video instead, as far as the pass
 	// over the whole of it tells.
 	everything bool
+	// fleeting says that the video may be deleted while it is looked at: nothing that is
+	// seen is kept, or it would stay when its video went.
+	fleeting bool
 	// pose says that the question needs joints: they cost time.
 	pose bool
 	// aspect is the width of a frame over its height; 0 when unknown.

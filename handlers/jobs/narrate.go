@@ -55,7 +55,7 @@ func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.Stat
 	if err != nil {
 		return nil, err
 	}
-	p.everything = true
+	p.everything, p.fleeting = true, true
 	seen, err := z.survey(ctx, v, p, quietly)
 	if err != nil {
 		return nil, fmt.Errorf("narrating %s: %w", a.ID, err)

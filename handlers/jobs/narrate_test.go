@@ -50,6 +50,7 @@ func TestNarrativeIsWritten(t *testing.T) {
 	require.NoError(t, w.objects.Delete(t.Context(), survey.Key(run.VideoID)))
 	require.NoError(t, z.Narrate(t.Context(), work(run)))
 	require.Equal(t, want, w.analysis(t, run).Narration, "after another look")
+	w.requireGone(t, survey.Key(run.VideoID)) // the video might have been deleted meanwhile
 }
 
 // prose is a narrator that says what a test wants.

@@ -119,6 +119,7 @@ func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*
 	if err != nil {
 		return nil, err
 	}
+	p.fleeting = true
 	seen, err := z.survey(ctx, v, p, quietly)
 	if err != nil {
 		return nil, err

@@ -148,6 +148,7 @@ func TestDrawingLooksAgain(t *testing.T) {
 	require.NoError(t, z.Draw(t.Context(), work(run)))
 	require.Greater(t, len(engine.Calls()), looked)
 	w.requireKept(t, planned.VideoKey, planned.SheetKey)
+	w.requireGone(t, survey.Key(run.VideoID)) // the video might have been deleted meanwhile
 }
 
 func TestVideoDeletedWhileItIsDrawn(t *testing.T) {

@@ -201,6 +201,9 @@ func (s *surveyor) look(ctx context.Context, l look) (seen, error) {
 
 // save keeps the survey. That it could not be kept is not the question's fault.
 func (s *surveyor) save(ctx context.Context) {
+	if s.pass.fleeting {
+		return
+	}
 	if err := s.Surveys.Save(ctx, s.videoID, s.survey); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "what was seen could not be kept", "video_id", s.videoID, "error", err)
 	}
