@@ -84,12 +84,14 @@ func reversed(links []link) []link {
 // neighbours reports whether no sample is missing between two times.
 func neighbours(a, b, intervalS float64) bool { return b > a && b-a < 1.5*intervalS }
 
-// match pairs the nearest objects first.
-func (l link) match(from, to []object, aspect float64, cal Calibration) {
-	type pair struct {
-		a, b     int
-		distance float64
-	}
+// pair is an object of one sample that may be one of the next.
+type pair struct {
+	a, b     int
+	distance float64
+}
+
+// pairsOf are the objects of two samples that may be the same, the nearest first.
+func pairsOf(from, to []object, aspect float64, cal Calibration) []pair {
 	var pairs []pair
 	for a, x := range from {
 		for b, y := range to {
@@ -106,16 +108,30 @@ func (l link) match(from, to []object, aspect float64, cal Calibration) {
 	slices.SortFunc(pairs, func(x, y pair) int {
 		return cmp.Or(cmp.Compare(x.distance, y.distance), cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b))
 	})
-	left, taken := map[int]bool{}, map[int]bool{}
+	return pairs
+}
+
+// match pairs the nearest objects first, unless one that came far may be another.
+func (l link) match(from, to []object, aspect float64, cal Calibration) {
+	pairs := pairsOf(from, to, aspect, cal)
+	// The two nearest of each tell if there is another that it may be.
+	nearA, nearB := make([][]pair, len(from)), make([][]pair, len(to))
+	for _, p := range pairs {
+		if len(nearA[p.a]) < 2 {
+			nearA[p.a] = append(nearA[p.a], p)
+		}
+		if len(nearB[p.b]) < 2 {
+			nearB[p.b] = append(nearB[p.b], p)
+		}
+	}
+	left, taken := make([]bool, len(from)), make([]bool, len(to))
 	for _, p := range pairs {
 		if left[p.a] || taken[p.b] {
 			continue
 		}
 		left[p.a], taken[p.b] = true, true
-		mistaken := slices.ContainsFunc(pairs, func(other pair) bool {
-			return (other.a == p.a) != (other.b == p.b) && other.distance < 2*p.distance
-		})
-		if p.distance <= clear || !mistaken {
+		mistaken := func(other pair) bool { return other != p && other.distance < 2*p.distance }
+		if p.distance <= clear || !slices.ContainsFunc(nearA[p.a], mistaken) && !slices.ContainsFunc(nearB[p.b], mistaken) {
 			l[p.a] = p.b
 		}
 	}
