@@ -2,6 +2,8 @@ package projections_test
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -31,6 +33,7 @@ func newLine(t *testing.T) *line {
 	l.world = newWorldAt(t, l.now)
 	l.resources.Estimator = &resources.Estimator{
 		Pool: l.pool, Slots: 1, Now: l.now, Nodes: func(context.Context) (int, error) { return 1, nil },
+		Log: slog.New(slog.DiscardHandler),
 	}
 	return l
 }
@@ -214,4 +217,9 @@ func TestReadsOfADeepQueue(t *testing.T) {
 		require.Equal(t, 40-i, *a.QueuePosition)
 	}
 	require.Equal(t, 1, asked, "one forecast for all")
+
+	l.resources.Estimator.Nodes = func(context.Context) (int, error) { return 0, errors.New("nobody answers") }
+	list, _, err = l.resources.Analyses(ctx, resources.Tenant{AccountID: c.AccountID, Livemode: true}, resources.AnalysisFilter{}, projections.Page{Limit: 40})
+	require.NoError(t, err, "the analyses are read all the same")
+	require.Equal(t, place{40, -1}, placeOf(list[0]))
 }

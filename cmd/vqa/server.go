@@ -179,7 +179,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if slots == 0 {
 		slots = runtime.GOMAXPROCS(0) + 1
 	}
-	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: clock}
+	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: clock, Log: s.log}
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{

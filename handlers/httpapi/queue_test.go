@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"testing"
 	"time"
@@ -17,7 +18,7 @@ func TestEstimatedStart(t *testing.T) {
 	t.Parallel()
 	estimator := &resources.Estimator{Slots: 1, Nodes: func(context.Context) (int, error) { return 1, nil }}
 	w := open(t, func(o *httpapi.Options) { o.Resources.(*resources.Reader).Estimator = estimator })
-	estimator.Pool, estimator.Now = w.pool, w.now
+	estimator.Pool, estimator.Now, estimator.Log = w.pool, w.now, slog.New(slog.DiscardHandler)
 	c := w.customer(100)
 	videoID, other := c.ready(), c.ready()
 	first, second := c.ask(videoID, "Is there a dog?"), c.ask(other, "Is there a dog?")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"math"
 	"sync"
 	"time"
@@ -39,6 +40,7 @@ type Estimator struct {
 	Nodes func(ctx context.Context) (int, error)
 	Slots int
 	Now   func() time.Time
+	Log   *slog.Logger
 
 	mu   sync.Mutex
 	last forecast

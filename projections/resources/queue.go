@@ -42,8 +42,12 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 		return list, nil
 	}
 	f, err := r.Estimator.forecast(ctx, latest)
-	if err != nil {
-		return nil, err
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil { // a reader who is told no estimate has the analysis all the same
+		r.Estimator.Log.WarnContext(ctx, "the queue is not estimated", "error", err)
+		return list, nil
 	}
 	now := r.Estimator.Now()
 	for id, a := range queued {
