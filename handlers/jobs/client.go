@@ -33,6 +33,11 @@ const lastPriority = 4
 // fetchPoll is how often River looks for jobs that it was not notified of.
 const fetchPoll = time.Second
 
+// fetchCooldown is the least time between two fetches. River notifies of no job that is
+// enqueued within it of another, which then waits for the poll: a question that is asked
+// right after an answer would take a second.
+const fetchCooldown = 5 * time.Millisecond
+
 // softStop is how long running jobs may take to end when the program stops; what is
 // cut off then is taken up by the next attempt.
 const softStop = 2 * time.Second
@@ -110,6 +115,7 @@ func New(o Options) (*Client, error) {
 		ID:                o.Node,
 		Logger:            o.Log,
 		Workers:           workers,
+		FetchCooldown:     fetchCooldown,
 		FetchPollInterval: fetchPoll,
 		JobTimeout:        -1,                    // each attempt bounds itself
 		ReindexerSchedule: river.NeverSchedule(), // the service does not own River's indexes
