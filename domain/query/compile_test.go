@@ -157,6 +157,9 @@ func BenchmarkCompile(b *testing.B) {
 		"letters":   strings.Repeat("жы ", 660),
 		"phrases":   "Is there a dog " + strings.Repeat("on the ", 280),
 		"adverbs":   "Is there " + strings.Repeat("very ", 390) + "dog",
+		"thanks":    "Is there a dog, " + strings.Repeat("thanks ", 280),
+		"hyphens":   strings.Repeat("stop-sign ", 200),
+		"tails":     "Is there a dog " + strings.Repeat("next to it ", 180),
 	}
 	for name, prompt := range prompts {
 		b.Run(name, func(b *testing.B) {
