@@ -21,10 +21,12 @@ import (
 
 const (
 	// restFactor is how many times as long as making it took a forecast is used, so that
-	// estimates cost little however long the queue is, but at most restMost; where a newer
-	// one is wanted, for an analysis that it does not know, it is used for less.
+	// estimates cost little however long the queue is, but at most restMost. For an analysis
+	// that it does not know it is used for less, and only when it knows so many that one more
+	// makes no difference.
 	restFactor, newerFactor = 20, 6
 	restMost, newerMost     = time.Second, 250 * time.Millisecond
+	many                    = 100
 	// forecastLimit bounds the unfinished analyses that a forecast knows.
 	forecastLimit = 5000
 	// measured is how many of the latest completed analyses tell how fast the service is, of
@@ -93,7 +95,9 @@ func (e *Estimator) forecast(ctx context.Context, id string) (forecast, error) {
 func (f forecast) serves(id string, now time.Time) bool {
 	rest := min(restFactor*f.took, restMost)
 	if _, known := f.starts[id]; !known {
-		rest = min(newerFactor*f.took, newerMost)
+		if rest = min(newerFactor*f.took, newerMost); len(f.starts) < many {
+			return false
+		}
 	}
 	age := now.Sub(f.at)
 	return f.starts != nil && age >= 0 && age < rest

@@ -192,6 +192,10 @@ func TestHowLongAForecastServes(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	after := func(took, age time.Duration) [2]bool {
 		f := forecast{at: at, took: took, starts: map[string]float64{"a": 1}}
+		require.False(t, f.serves("new", at.Add(age)), "in a short queue one more counts")
+		for i := range many {
+			f.starts[fmt.Sprint(i)] = 1
+		}
 		return [2]bool{f.serves("a", at.Add(age)), f.serves("new", at.Add(age))}
 	}
 	const ms = time.Millisecond
