@@ -31,6 +31,8 @@
 //	location   the third that the centre of the box is in    never
 //	relation   the boxes of both things in the frame: what   the model does not know the
 //	           stands lower is in front                      other thing
+//	on the     nothing to sit or lie on beneath; of who     the feet are not seen, or it
+//	ground     sits, the hips are near the feet             stands
 //	colour     the share of the colour, and of its shades,   the model names no colours
 //	           in the box; of clothes too
 //	size       the share of the frame                        never

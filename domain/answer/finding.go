@@ -63,7 +63,7 @@ func mostlyOpen(open, told []sample, cal Calibration) bool {
 		if s.raw >= cal.Threshold {
 			seen++
 		}
-		if s.best() >= cal.Threshold && told[i].best() < cal.Faint {
+		if s.best() >= cal.Faint && told[i].best() < cal.Faint {
 			untold++
 		}
 	}

@@ -59,7 +59,11 @@ func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibra
 // conditionOf is one condition that [query.Assessable] knows.
 func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration) fitsOf {
 	if relation, object, ok := c.Relation(q); ok {
-		f := related(relation, classesOf(object, ev, cal).mine, ev, cal)
+		mine := classesOf(object, ev, cal).mine
+		if len(mine) == 0 && c.Grounded(q) {
+			return grounded(ev, cal)
+		}
+		f := related(relation, mine, ev, cal)
 		if cal.Vocabulary.Narrower(object) {
 			return doubted(f)
 		}

@@ -73,7 +73,7 @@ func NeedsPose(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
 		_, held := c.Posture()
 		gait, _ := c.Gait()
-		return held || gait == Walking // in a still picture the feet tell
+		return held || gait == Walking || c.Grounded(q) // in a still picture the feet tell
 	})
 }
 

@@ -198,6 +198,10 @@ var mediaPrepositions = set("in on within during inside from of through across i
 
 // mediaPhrase is the length of "in the whole video" at i, 0 when there is none.
 func mediaPhrase(ts words, i int) int {
+	if ways := ts.at(i) == "along" || ts.at(i) == "down" || ts.at(i) == "up"; ways && strides[gerund(ts.at(i-1))] && ts.at(i+1) == "the" && settings[ts.at(i+2)] {
+		// "walking down the street"
+		return 3
+	}
 	if !mediaPrepositions[ts.at(i)] {
 		return 0
 	}

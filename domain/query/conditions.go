@@ -139,8 +139,10 @@ const (
 // closely described ("next to a red bus").
 func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 	value := c.Value
-	if rest, near := strings.CutPrefix(value, "near "); near {
-		value = string(NextTo) + " " + rest
+	for _, close := range []string{"near ", "at "} {
+		if rest, ok := strings.CutPrefix(value, close); ok {
+			value = string(NextTo) + " " + rest
+		}
 	}
 	for _, r := range []Relation{NextTo, LeftOf, RightOf, On, InFront, Behind, Riding} {
 		kind := KindLocation
@@ -153,6 +155,17 @@ func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 		}
 	}
 	return "", "", false
+}
+
+// grounds are what people and animals are on that are on nothing else.
+var grounds = set("ground floor grass sidewalk pavement")
+
+// Grounded reports whether a condition of q says that people, or animals that run, are on
+// the ground, whatever it is called.
+func (c Condition) Grounded(q Query) bool {
+	ground, ok := strings.CutPrefix(c.Value, string(On)+" ")
+	return ok && c.Kind == KindLocation && grounds[ground] &&
+		(q.about(c.Subject, person) || q.about(c.Subject, animals))
 }
 
 // Window is a part of a video, in seconds; see [Window.Within].

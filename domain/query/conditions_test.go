@@ -119,6 +119,10 @@ func TestWhatIsAssessed(t *testing.T) {
 		"Is there a red and a fluffy dog?":       {},
 		"Is there a dog in the background?":      {},
 		"Is the door open?":                      {},
+		"Is someone lying on the ground?":        {assessed: true, pose: true},
+		"Is there a person on the floor?":        {assessed: true, pose: true},
+		"Is there a person at the table?":        {assessed: true},
+		"Is there a person across the street?":   {},
 		"Why?":                                   {},
 	}
 	for prompt, want := range cases {

@@ -89,8 +89,9 @@
 // operator all asks for its subjects in the same frame. Of a time window, each subject
 // has a copy.
 //
-// Four readings are conventions: a definite setting ("in the room", "on the road") is
-// the scene that the video shows and narrows nothing; a bare number means exactly ("are
+// Four readings are conventions: a definite setting ("in the room", "on the road",
+// "walking down the street") is the scene that the video shows and narrows nothing, nor
+// does the ground of those who stand, walk or run; a bare number means exactly ("are
 // there two dogs"); a definite subject is presupposed, so that "is the dog barking" asks
 // only for what cannot be heard, while "is there a barking dog" also asks for the dog;
 // and a place at the end of a list is that of all ("a cup and a bowl on the table").

@@ -61,7 +61,7 @@ var media = set(`video videos clip clips footage scene frame frames image pictur
 // settings are scenes. A definite one is what the video shows: "in the room".
 var settings = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway bedroom
 	bathroom living_room dining_room parking_lot warehouse store shop restaurant gym factory
-	corridor lobby area place`)
+	corridor lobby area place path trail playground forest woods`)
 
 var mediaModifiers = set("whole entire uploaded given attached provided same video camera full")
 

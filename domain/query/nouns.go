@@ -17,7 +17,7 @@ var knownNouns = func() map[string]bool {
 		shopping_cart swimming_pool washing_machine running_shoe parking_lot parking_space license_plate stuffed_animal
 		traffic_cone speed_limit_sign street_light stop_watch unicorn ladder barrel bucket basket tent swing slide_board
 		pedestrian_crossing zebra_crossing sewing_machine dining_room living_room vending_machine rocking_chair
-		scooter coach flower desk notebook`) {
+		scooter coach flower desk notebook ground sidewalk pavement`) {
 		out[w] = true
 	}
 	return out

@@ -121,6 +121,23 @@ var relations = table(`
 	outside: outside_of outside
 `)
 
+// seats are what people are both in and on.
+var seats = set("chair armchair couch sofa bed")
+
+// afoot reports whether the condition before says that subject s stands, walks or runs:
+// who does so does it on the ground.
+func (p *parser) afoot(s int) bool {
+	last := len(p.conditions) - 1
+	if last < 0 || p.conditions[last].Subject != p.subjects[s].ID || p.conditions[last].Negated {
+		return false
+	}
+	switch p.conditions[last].Value {
+	case "standing", "walking", "running":
+		return true
+	}
+	return false
+}
+
 // exclusive are values of which one object has at most one at a time.
 var exclusive = []map[string]bool{
 	set("left centre right"), set("top middle bottom"), set("beginning middle end first_half second_half"),

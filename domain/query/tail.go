@@ -223,8 +223,15 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	if len(object) == 0 || pronoun[object.text()] || slices.ContainsFunc(object, isTime) {
 		return i, false
 	}
+	what := describe(ts[i:end])
+	if relation == "in" && seats[what] {
+		relation = "on"
+	}
+	if p.afoot(s) && (relation == "on" || relation == "in") && grounds[what] {
+		return end, true
+	}
 	p.object(ts[i:end])
-	p.condition(s, KindLocation, clip(relation+" "+describe(ts[i:end])), negate)
+	p.condition(s, KindLocation, clip(relation+" "+what), negate)
 	return end, true
 }
 
