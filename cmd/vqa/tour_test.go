@@ -39,7 +39,7 @@ $ curl -X POST /v1/videos/video_…/complete
 $ curl -X POST /v1/analyses
 200  object: analysis_preview  assessable: true  estimated_seconds: 12  estimated_cost_usd: 0.06
 $ curl -X POST /v1/analyses
-200  status: completed  livemode: true  answer: yes  start_s: 2.75  end_s: 8.25  billed_seconds: 12  credit_balance_after: 5988
+200  status: completed  livemode: true  answer: yes  start_s: 2.938  end_s: 8.063  billed_seconds: 12  credit_balance_after: 5988
 $ curl -X GET /v1/credits
 200  balance_seconds: 5988  held_seconds: 0  used_seconds: 12  kind: analysis_debit  seconds_delta: -12
 $ curl -X GET /v1/events
