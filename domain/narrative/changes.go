@@ -151,11 +151,12 @@ func (s scene) toEnd(t *thing) bool {
 
 // change is several things of one kind that come or go at one time and side.
 type change struct {
-	atS     float64
-	noun    noun
-	side    side
-	count   int
-	seconds float64
+	// atS is the sample that first or last shows it; exactS is when it is told.
+	atS, exactS float64
+	noun        noun
+	side        side
+	count       int
+	seconds     float64
 }
 
 // gather counts things that change alike, in the order of time.
@@ -168,12 +169,19 @@ func gather(changes []change) []change {
 	for _, c := range changes {
 		if n := len(out); n > 0 && out[n-1].atS == c.atS && out[n-1].noun == c.noun && out[n-1].side == c.side {
 			out[n-1].count++
+			out[n-1].exactS = min(out[n-1].exactS, c.exactS)
 			out[n-1].seconds = max(out[n-1].seconds, c.seconds)
 			continue
 		}
 		out = append(out, c)
 	}
 	return out
+}
+
+// before is the time of the sample before the one at a time.
+func (s scene) before(at float64) float64 {
+	i, _ := slices.BinarySearch(s.at, at)
+	return s.at[max(i-1, 0)]
 }
 
 // comings tell what comes into view.
@@ -184,7 +192,7 @@ func (s scene) comings() []event {
 		if s.fromBeginning(t) || slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] == at }) {
 			continue
 		}
-		changes = append(changes, change{at, t.noun, s.enters(t), 1, t.seconds()})
+		changes = append(changes, change{at, s.edges.came(t, s.before(at)), t.noun, s.enters(t), 1, t.seconds()})
 	}
 	var out []event
 	all := gather(changes)
@@ -206,7 +214,7 @@ func (s scene) comings() []event {
 		if c.side != "" {
 			text = sentence(what, verb(c.count, "enters", "enter"), "from the", string(c.side))
 		}
-		out = append(out, event{Entry{c.atS, text}, rankComing, c.seconds})
+		out = append(out, event{Entry{c.exactS, text}, rankComing, c.seconds})
 	}
 	return out
 }
@@ -219,7 +227,12 @@ func (s scene) leavings() []event {
 		if s.toEnd(t) || s.cutBetween(at, at+1.5*s.intervalS) {
 			continue
 		}
-		changes = append(changes, change{at, t.noun, s.leaves(t), 1, t.seconds()})
+		to := s.leaves(t)
+		exact := at // one who leaves is seen to, another is missed afterwards
+		if to == "" {
+			exact = s.edges.gone(t, at+s.intervalS)
+		}
+		changes = append(changes, change{at, exact, t.noun, to, 1, t.seconds()})
 	}
 	var out []event
 	gone, goneAt := map[noun]int{}, -1.0
@@ -233,14 +246,14 @@ func (s scene) leavings() []event {
 			continue
 		}
 		what := c.noun.of(c.count, total)
-		text, at := sentence(what, verb(c.count, "is", "are"), "no longer in view"), c.atS+s.intervalS
+		text := sentence(what, verb(c.count, "is", "are"), "no longer in view")
 		switch c.side {
 		case left, right:
-			text, at = sentence(what, verb(c.count, "leaves", "leave"), "to the", string(c.side)), c.atS
+			text = sentence(what, verb(c.count, "leaves", "leave"), "to the", string(c.side))
 		case top, bottom:
-			text, at = sentence(what, verb(c.count, "leaves", "leave"), "at the", string(c.side)), c.atS
+			text = sentence(what, verb(c.count, "leaves", "leave"), "at the", string(c.side))
 		}
-		out = append(out, event{Entry{at, text}, rankLeaving, c.seconds})
+		out = append(out, event{Entry{c.exactS, text}, rankLeaving, c.seconds})
 	}
 	return out
 }

@@ -50,6 +50,8 @@ type scene struct {
 	// cuts are the indices in at of the first samples of new scenes.
 	cuts  []int
 	stays map[noun]*stays
+	// edges tell when things came and went.
+	edges edges
 }
 
 // observe finds what is to be told.
@@ -74,6 +76,7 @@ func observe(ev answer.Evidence, cal answer.Calibration) scene {
 	if ev.DurationS > 0 && !math.IsInf(ev.DurationS, 0) {
 		s.endS = ev.DurationS
 	}
+	s.edges = edgesOf(ev, cal)
 	cal.Overlap = sameThing
 	least := Sure * cal.Probability(1)
 	for _, t := range answer.Tracks(ev, cal, ev.Terms) {

@@ -93,7 +93,7 @@ func writeSheet(in Input, tiles []*tile, path string) error {
 		}
 		s.marks(sheet, picture, marks)
 		below := image.Pt(at.X, picture.Max.Y+s.pad/3)
-		times := fmt.Sprintf("%s – %s", clock(t.clip.StartS), clock(t.clip.EndS))
+		times := fmt.Sprintf("%s – %s", exactly(t.clip.StartS), exactly(t.clip.EndS))
 		s.bold.write(sheet, times, below, bright)
 		sure := fmt.Sprintf("%.0f%%", 100*t.clip.Confidence)
 		s.regular.write(sheet, sure, image.Pt(picture.Max.X-s.regular.width(sure), below.Y), dim)

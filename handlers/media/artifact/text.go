@@ -111,3 +111,9 @@ func clock(s float64) string {
 	}
 	return fmt.Sprintf("%d:%02d", whole/60, whole%60)
 }
+
+// exactly writes a time as clock does, with tenths of a second.
+func exactly(s float64) string {
+	tenths := int(math.Round(max(s, 0) * 10))
+	return fmt.Sprintf("%s.%d", clock(float64(tenths/10)), tenths%10)
+}

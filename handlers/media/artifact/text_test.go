@@ -29,6 +29,9 @@ func TestClock(t *testing.T) {
 	for s, want := range map[float64]string{-1: "0:00", 0: "0:00", 7.9: "0:07", 61: "1:01", 3599: "59:59", 3661: "1:01:01", 14400: "4:00:00"} {
 		require.Equal(t, want, clock(s))
 	}
+	for s, want := range map[float64]string{-1: "0:00.0", 2.938: "0:02.9", 8.063: "0:08.1", 59.96: "1:00.0", 3661.5: "1:01:01.5"} {
+		require.Equal(t, want, exactly(s))
+	}
 }
 
 func TestCanvasPaintsWhatItIsTold(t *testing.T) {
