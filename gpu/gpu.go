@@ -66,7 +66,8 @@ type Info struct {
 	Worker string
 	// Vocabulary lists every term that the model knows; nil when it does not say.
 	Vocabulary []string
-	// Colors names the columns of answer.Detection.Colors; nil when it has none.
+	// Colors names the columns of answer.Detection.Colors (answer.Evidence.Colors); nil when
+	// it has none.
 	Colors []string
 	// Concurrency is the number of frames that the engine works on at once, at least
 	// 1: with fewer frames in flight it idles.

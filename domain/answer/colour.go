@@ -27,16 +27,6 @@ var colourCurve = []Point{{0, .02}, {.10, .03}, {.20, .08}, {.30, .25}, {.40, .6
 // twoColours is the same for each of two colours, which share the box.
 var twoColours = []Point{{0, .02}, {.08, .10}, {.18, .60}, {.30, .90}, {.50, .96}, {1, .97}}
 
-// wornCurve is the probability that somebody wears a colour, by the share of the body's
-// box that has it: skin, hair and the background have colours too.
-var wornCurve = []Point{{0, .02}, {.12, .06}, {.20, .25}, {.28, .60}, {.35, .76}, {.50, .85}, {1, .88}}
-
-// twoWorn is the same for each of two colours.
-var twoWorn = []Point{{0, .02}, {.10, .08}, {.18, .35}, {.25, .65}, {.35, .80}, {1, .85}}
-
-// dressed judges people by the colours of what they wear.
-func dressed(colours, names []string) fitsOf { return byShares(colours, names, wornCurve, twoWorn) }
-
 // coloured judges by the shares of colours in the box; a model that gives none leaves
 // it untold.
 func coloured(colours, names []string) fitsOf {
@@ -63,16 +53,8 @@ func byShares(colours, names []string, one, more []Point) fitsOf {
 
 // share is how much of a box counts for a colour, 0..1.
 func share(colour string, shares []float64, names []string) float64 {
-	of := func(name string) float64 {
-		if i := slices.Index(names, name); i >= 0 && shares[i] > 0 {
-			return min(shares[i], 1)
-		}
-		return 0
-	}
-	own, shaded := of(colour), 0.0
-	for _, name := range names {
-		shaded += shades[colour][name] * of(name)
-	}
+	of := func(name string) float64 { return shareOf(name, shares, names) }
+	own, shaded := ofColour(colour, "", shares, names)
 	switch {
 	case colour == "white" || colour == "red":
 		shaded = min(shaded, sunlit*own) // what is white nowhere is gray, or pink
@@ -93,3 +75,23 @@ const (
 	// the dark side of a thing tell nothing, unless nearly all is dark.
 	leastLit = .6
 )
+
+// ofColour is the share that a colour has of a part of a box, and what its shades there
+// count for; the part "" is all of it.
+func ofColour(colour, part string, shares []float64, names []string) (own, shaded float64) {
+	of := func(name string) float64 { return shareOf(name+part, shares, names) }
+	for _, name := range names {
+		if weight := shades[colour][name]; weight > 0 {
+			shaded += weight * of(name)
+		}
+	}
+	return of(colour), shaded
+}
+
+// shareOf is the column of a name, 0 where there is none.
+func shareOf(name string, shares []float64, names []string) float64 {
+	if i := slices.Index(names, name); i >= 0 && shares[i] > 0 {
+		return min(shares[i], 1)
+	}
+	return 0
+}

@@ -31,10 +31,12 @@
 //	location   the third that the centre of the box is in    never
 //	relation   the boxes of both things in the frame: what   the model does not know the
 //	           stands lower is in front                      other thing
-//	on the     nothing to sit or lie on beneath; of who     the feet are not seen, or it
-//	ground     sits, the hips are near the feet             stands
+//	on the     nothing beneath to sit or lie on; of who      the feet are not seen; who
+//	ground     sits, the hips are near the feet              stands
 //	colour     the share of the colour, and of its shades,   the model names no colours
-//	           in the box; of clothes too
+//	           in the box
+//	clothes    the share of the colour in the quarters of    the model names no colours;
+//	           the body where they are worn                  trousers: the legs are cut off
 //	size       the share of the frame                        never
 //	posture    the joints: heights of hips and knees by the  the joints are not seen or cut
 //	           torso, a wrist above its elbow and shoulder;  off, and were not within two

@@ -48,7 +48,8 @@ type Evidence struct {
 	Terms []string
 	// Known says for each of Terms whether the model can assess it at all.
 	Known []bool
-	// Colors names the columns of Detection.Colors; nil when the model gives none.
+	// Colors names the columns of Detection.Colors; nil when the model gives none. "red" is
+	// that of the box, "red/2" that of the second quarter of a person's box from the top.
 	Colors []string
 	// Frames are ordered by At.
 	Frames []Frame

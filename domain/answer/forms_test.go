@@ -2,6 +2,7 @@ package answer_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,6 +22,25 @@ type thing struct {
 
 var colourNames = []string{"black", "white", "red", "green", "yellow", "blue", "brown", "orange", "pink", "purple", "gray"}
 
+// columns are the colours that the model of some frames tells: of the quarters of bodies
+// too where one of them has such.
+func columns(frames [][]thing) []string {
+	for _, o := range slices.Concat(frames...) {
+		for name := range o.colours {
+			if strings.Contains(name, "/") {
+				all := slices.Clone(colourNames)
+				for _, quarter := range []string{"/1", "/2", "/3", "/4"} {
+					for _, c := range colourNames {
+						all = append(all, c+quarter)
+					}
+				}
+				return all
+			}
+		}
+	}
+	return colourNames
+}
+
 // at is a box of a tenth of the frame around a centre.
 func at(x, y float64) answer.Box {
 	return answer.Box{X1: x - .05, Y1: y - .05, X2: x + .05, Y2: y + .05}
@@ -29,7 +49,7 @@ func at(x, y float64) answer.Box {
 // scene is what is asked of evidence sampled at 2 frames a second.
 func scene(prompt string, frames ...[]thing) answer.Result {
 	q := query.Compile(prompt)
-	ev := answer.Evidence{Terms: query.COCO().Classes(q), Colors: colourNames, IntervalS: .5, DurationS: float64(len(frames)) / 2}
+	ev := answer.Evidence{Terms: query.COCO().Classes(q), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
 		_, known := query.COCO().Lookup(term)
 		ev.Known = append(ev.Known, known)
@@ -39,9 +59,9 @@ func scene(prompt string, frames ...[]thing) answer.Result {
 		for _, o := range things {
 			d := answer.Detection{Term: slices.Index(ev.Terms, o.term), Score: o.score, Box: o.box, Keypoints: o.joints}
 			if o.colours != nil {
-				d.Colors = make([]float64, len(colourNames))
+				d.Colors = make([]float64, len(ev.Colors))
 				for name, share := range o.colours {
-					d.Colors[slices.Index(colourNames, name)] = share
+					d.Colors[slices.Index(ev.Colors, name)] = share
 				}
 			}
 			f.Detections = append(f.Detections, d)

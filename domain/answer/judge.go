@@ -75,8 +75,8 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 	if colours, ok := c.Colours(); ok {
 		return coloured(colours, ev.Colors)
 	}
-	if colours, ok := c.Worn(); ok {
-		return dressed(colours, ev.Colors)
+	if colours, on, ok := c.Worn(); ok {
+		return dressed(colours, on, ev)
 	}
 	if size, ok := c.Size(); ok {
 		return sized(size)

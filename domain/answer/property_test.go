@@ -21,7 +21,7 @@ var prompts = []string{
 	"Is there a cat or a dog?", "Is there a dog but no cat?", "Is there neither a cat nor a dog?", "Are there two dogs and a cat?",
 	"Is there a unicorn and a dog?", "When is there a dog?", "Is there a dog in the first 2 seconds?",
 	"Is there a dog and a cat at the end?", "Is a person sitting?", "Is nobody standing?", "Is someone raising a hand?",
-	"How many people are lying?", "Is there a dog after 0:50?",
+	"How many people are lying?", "Is a person in red trousers sitting on the floor?", "Is there a person in a red shirt?", "Is there a dog after 0:50?",
 }
 
 // evidences draws evidence of every shape, also of impossible ones.
@@ -40,7 +40,7 @@ func evidences(t *rapid.T, q query.Query) answer.Evidence {
 		IntervalS: rapid.SampledFrom([]float64{.5, .5, .2, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
 		DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
 	}
-	ev.Colors = []string{"red", "blue"}
+	ev.Colors = rapid.SampledFrom([][]string{{"red", "blue"}, {"red", "red/2"}}).Draw(t, "colour names")
 	ev.Known = rapid.SliceOfN(rapid.SampledFrom([]bool{true, true, true, false}), 0, len(ev.Terms)).Draw(t, "known")
 	for i := range rapid.IntRange(0, 12).Draw(t, "frames") {
 		f := answer.Frame{At: float64(i) * .5}

@@ -40,7 +40,7 @@ func (q Query) assesses(c Condition) bool {
 	case KindAttribute:
 		_, coloured := c.Colours()
 		_, sized := c.Size()
-		_, worn := c.Worn()
+		_, _, worn := c.Worn()
 		return coloured || sized || worn && q.about(c.Subject, person)
 	case KindAction:
 		_, held := c.Posture()

@@ -53,21 +53,43 @@ func readColours(value string) (colours []string, ok bool) {
 	return colours, true
 }
 
-// garments are those that cover so much of a body that their colour is that of its box.
-var garments = set("shirt t-shirt jacket coat sweater hoodie vest blouse suit dress uniform jersey top pullover cardigan robe")
+// Wear is the part of a body that clothing covers.
+type Wear string
 
-// Worn are the colours of clothing that an attribute asks for; ok is false for any other
-// attribute, for clothing without a colour, and for what covers little of a body: shoes,
-// hats, trousers.
-func (c Condition) Worn() (colours []string, ok bool) {
+// The parts that are told apart.
+const (
+	// WholeBody is the part of a dress, and of a colour that no garment is named with.
+	WholeBody Wear = "whole"
+	UpperBody Wear = "upper"
+	LowerBody Wear = "lower"
+)
+
+// garments are those that cover so much of a part that their colour is that of it.
+var garments = map[Wear]map[string]bool{
+	WholeBody: set("suit dress uniform robe"),
+	UpperBody: set("shirt t-shirt jacket coat sweater hoodie vest blouse jersey top pullover cardigan"),
+	LowerBody: set("trousers jeans shorts skirt"),
+}
+
+// Worn are the colours of clothing that an attribute asks for, and where it is worn; ok is
+// false for any other attribute, for clothing without a colour, and for what covers
+// little of a body: shoes, hats.
+func (c Condition) Worn() (colours []string, on Wear, ok bool) {
 	value, worn := strings.CutPrefix(c.Value, "wearing ")
 	if !worn || c.Kind != KindAttribute {
-		return nil, false
+		return nil, "", false
 	}
-	if last := strings.LastIndexByte(value, ' '); last >= 0 && garments[value[last+1:]] {
-		value = value[:last]
+	on = WholeBody
+	if last := strings.LastIndexByte(value, ' '); last >= 0 {
+		for part, names := range garments {
+			if names[value[last+1:]] {
+				value, on = value[:last], part
+				break
+			}
+		}
 	}
-	return readColours(value)
+	colours, ok = readColours(value)
+	return colours, on, ok
 }
 
 // Size is how large something is in the frame.

@@ -61,17 +61,25 @@ func TestColoursOfAnAttribute(t *testing.T) {
 
 func TestColoursOfClothing(t *testing.T) {
 	t.Parallel()
-	cases := map[string][]string{
-		"wearing red": {"red"}, "wearing red shirt": {"red"}, "wearing black and white dress": {"black", "white"},
-		"wearing dark blue jacket": {"blue"}, "wearing shirt": nil, "wearing red trousers": nil, "wearing red hat": nil,
-		"red shirt": nil, "wearing": nil, "wearing ": nil, "red": nil,
+	type clothes struct {
+		Colours []string
+		On      Wear
+	}
+	cases := map[string]clothes{
+		"wearing red": {[]string{"red"}, WholeBody}, "wearing red shirt": {[]string{"red"}, UpperBody},
+		"wearing black and white dress": {[]string{"black", "white"}, WholeBody},
+		"wearing dark blue jacket":      {[]string{"blue"}, UpperBody}, "wearing red trousers": {[]string{"red"}, LowerBody},
+		"wearing light blue jeans": {[]string{"blue"}, LowerBody},
+		"wearing shirt":            {}, "wearing red hat": {}, "red shirt": {}, "wearing": {}, "wearing ": {}, "red": {},
 	}
 	for value, want := range cases {
-		got, ok := Condition{Kind: KindAttribute, Value: value}.Worn()
-		require.Equal(t, want != nil, ok, value)
-		require.Empty(t, cmp.Diff(want, got), value)
+		colours, on, ok := Condition{Kind: KindAttribute, Value: value}.Worn()
+		require.Equal(t, want.Colours != nil, ok, value)
+		if ok {
+			require.Empty(t, cmp.Diff(want, clothes{colours, on}), value)
+		}
 	}
-	_, ok := Condition{Kind: KindState, Value: "wearing red"}.Worn()
+	_, _, ok := Condition{Kind: KindState, Value: "wearing red"}.Worn()
 	require.False(t, ok, "clothing is an attribute")
 }
 
@@ -103,6 +111,7 @@ func TestWhatIsAssessed(t *testing.T) {
 		"Is there a big dog?":                    {assessed: true},
 		"Is there a person in a red shirt?":      {assessed: true},
 		"Is there a dog in a red shirt?":         {},
+		"Is there a person in red trousers?":     {assessed: true},
 		"Is there a person in red shoes?":        {},
 		"Is there a person wearing a hat?":       {},
 		"Is there a dog in front of a car?":      {assessed: true},

@@ -80,7 +80,7 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	require.Greater(t, best.Score, 0.8)
 	require.InDelta(t, 0.38, best.Box.X1, 0.03)
 	require.InDelta(t, 0.62, best.Box.X2, 0.03)
-	require.Len(t, best.Colors, 11)
+	require.Len(t, best.Colors, 55)
 	require.Nil(t, best.Keypoints)
 	require.Empty(t, cmp.Diff(resp.Frames[0], resp.Frames[2]), "equal frames, equal answers")
 

@@ -1,39 +1,61 @@
 /**
  * Colour names of what is inside a box.
  */
-import { COLORS } from './vocabulary.js';
+import { COLORS, COLUMNS, QUARTERS } from './vocabulary.js';
 
 /** Share of the box, around its centre, that is looked at: corners are background. */
 const CORE = 0.7;
 /** Pixels looked at along one side at most. */
 const SAMPLES = 48;
+/** The same of a quarter of a body, which is narrower than its box: arms are bent. */
+const QUARTER = { width: 0.5, height: 0.9, columns: 24, rows: 16 };
 
 const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
 
 /**
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalised to the frame
- * @returns {Float32Array} share of each name of COLORS among the pixels, summing to 1
+ * @param {boolean} body whether what is in the box is a person, whose clothes have colours of their own
+ * @returns {Float32Array} share of each of COLUMNS among the pixels; those of the box sum
+ *   to 1, and those of each quarter of a body; of anything else the quarters are 0
  */
-export function colorShares(image, box) {
-  const shares = new Float32Array(COLORS.length);
-  const span = (low, high, size) => {
-    const margin = ((high - low) * (1 - CORE)) / 2;
+export function colorShares(image, box, body = false) {
+  const shares = new Float32Array(COLUMNS.length);
+  count(image, box, { width: CORE, height: CORE, columns: SAMPLES, rows: SAMPLES }, shares.subarray(0, COLORS.length));
+  if (!body) return shares;
+  const [left, top, right, bottom] = box;
+  const height = (bottom - top) / QUARTERS;
+  for (let q = 0; q < QUARTERS; q++) {
+    const part = [left, top + q * height, right, top + (q + 1) * height];
+    count(image, part, QUARTER, shares.subarray((q + 1) * COLORS.length, (q + 2) * COLORS.length));
+  }
+  return shares;
+}
+
+/**
+ * @param {import('./image.js').Image} image
+ * @param {number[]} box normalised to the frame
+ * @param {{width: number, height: number, columns: number, rows: number}} grid the share of the
+ *   box that is looked at, and at how many pixels at most
+ * @param {Float32Array} shares what is found, by COLORS
+ */
+function count(image, box, grid, shares) {
+  const span = (low, high, size, core) => {
+    const margin = ((high - low) * (1 - core)) / 2;
     return [(low + margin) * size, (high - margin) * size];
   };
-  const [left, right] = span(box[0], box[2], image.width);
-  const [top, bottom] = span(box[1], box[3], image.height);
-  const columns = Math.max(1, Math.min(SAMPLES, Math.floor(right - left)));
-  const rows = Math.max(1, Math.min(SAMPLES, Math.floor(bottom - top)));
+  const [left, right] = span(box[0], box[2], image.width, grid.width);
+  const [top, bottom] = span(box[1], box[3], image.height, grid.height);
+  const columns = Math.max(1, Math.min(grid.columns, Math.floor(right - left)));
+  const rows = Math.max(1, Math.min(grid.rows, Math.floor(bottom - top)));
   for (let r = 0; r < rows; r++) {
     const y = Math.min(image.height - 1, Math.floor(top + ((r + 0.5) * (bottom - top)) / rows));
     for (let c = 0; c < columns; c++) {
       const x = Math.min(image.width - 1, Math.floor(left + ((c + 0.5) * (right - left)) / columns));
       const at = (y * image.width + x) * 3;
-      shares[colorOf(image.data[at], image.data[at + 1], image.data[at + 2])] += 1;
+      shares[colorOf(image.data[at], image.data[at + 1], image.data[at + 2])] += 1 / (rows * columns);
     }
   }
-  return shares.map((count) => count / (rows * columns));
 }
 
 /**

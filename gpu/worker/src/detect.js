@@ -6,11 +6,12 @@
  * class names), WANT_POSE (BOOL [1], optional). Outputs, a row per detection, ordered
  * by frame and then by falling score: BOXES [M,4] (x1, y1, x2, y2 in 0..1), SCORES
  * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; on demand KEYPOINTS
- * [M,17,3] (x, y, score; zeros where no pose was estimated) and COLORS [M,11].
+ * [M,17,3] (x, y, score; zeros where no pose was estimated) and COLORS [M,55]
+ * (shares of COLUMNS).
  */
 import { readFileSync } from 'node:fs';
 import { byteValues, bytesElements, ProtocolError } from './protocol.js';
-import { COLORS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
+import { COLUMNS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
 
 export const MODEL = 'detect';
 export const VERSION = '1';
@@ -29,7 +30,7 @@ const OUTPUTS = [
   { name: 'TERM_INDEX', datatype: 'INT32', shape: [-1] },
   { name: 'FRAME_INDEX', datatype: 'INT32', shape: [-1] },
   { name: 'KEYPOINTS', datatype: 'FP32', shape: [-1, JOINTS, 3] },
-  { name: 'COLORS', datatype: 'FP32', shape: [-1, COLORS.length] },
+  { name: 'COLORS', datatype: 'FP32', shape: [-1, COLUMNS.length] },
   { name: 'KNOWN_TERMS', datatype: 'BOOL', shape: [-1] },
 ];
 
@@ -57,7 +58,7 @@ export function metadata(threads, digest) {
       digest,
       worker: `${program.name}/${program.version}`,
       vocabulary: VOCABULARY.join(','),
-      colors: COLORS.join(','),
+      colors: COLUMNS.join(','),
       max_concurrency: String(threads),
     },
   };
@@ -143,7 +144,7 @@ function readFrames(tensor) {
  */
 function toOutputs(seen, classes) {
   const rows = seen.flatMap((detections, frame) => detections.map((detection) => ({ frame, ...detection })));
-  const none = { joints: new Float32Array(JOINTS * 3), colors: new Float32Array(COLORS.length) };
+  const none = { joints: new Float32Array(JOINTS * 3), colors: new Float32Array(COLUMNS.length) };
   const values = {
     BOXES: rows.flatMap(({ box }) => box),
     SCORES: rows.map(({ score }) => score),

@@ -47,7 +47,7 @@ async function look({ frame, classes, pose, color }) {
   const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
   /** @type {Seen[]} */
   const detections = detector.detect(image, classes);
-  if (color) for (const seen of detections) seen.colors = colorShares(image, seen.box);
+  if (color) for (const seen of detections) seen.colors = colorShares(image, seen.box, seen.cls === PERSON);
   if (pose) await addPoses(image, detections);
   return detections;
 }

@@ -18,12 +18,23 @@ export const VOCABULARY = Object.freeze([
 export const PERSON = 0;
 
 /**
- * The eleven basic colour terms of English (Berlin and Kay), in the order of the
- * COLORS output.
+ * The eleven basic colour terms of English (Berlin and Kay).
  * @type {readonly string[]}
  */
 export const COLORS = Object.freeze([
   'black', 'white', 'red', 'green', 'yellow', 'blue', 'brown', 'orange', 'pink', 'purple', 'gray',
+]);
+
+/** Parts of the box of a person, from the top, of which colours are told. */
+export const QUARTERS = 4;
+
+/**
+ * The columns of the COLORS output: the colours of the box and, of a person, those of
+ * each quarter ("red/2" is red in the second one from the top).
+ * @type {readonly string[]}
+ */
+export const COLUMNS = Object.freeze([
+  ...COLORS, ...Array.from({ length: QUARTERS }, (_, q) => COLORS.map((name) => `${name}/${q + 1}`)).flat(),
 ]);
 
 /** Joints of a body in COCO order: the length of a KEYPOINTS row. */

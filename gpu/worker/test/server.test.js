@@ -77,7 +77,7 @@ test('the same input gives the same bytes', async () => {
 test('colours and poses come on demand, a row per detection', async () => {
   const { SCORES, COLORS, KEYPOINTS } = byName(
     await infer(worker, [picture], ['stop sign'], { outputs: ['SCORES', 'COLORS', 'KEYPOINTS'], pose: true }));
-  assert.deepEqual(COLORS.shape, [SCORES.shape[0], 11]);
+  assert.deepEqual(COLORS.shape, [SCORES.shape[0], 55]);
   assert.deepEqual(KEYPOINTS.shape, [SCORES.shape[0], 17, 3]);
   assert.ok(COLORS.data[2] > 0.5, `share of red: ${COLORS.data[2]}`);
   assert.ok(KEYPOINTS.data.every((value) => value === 0), 'a sign has no pose');

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { suppress } from '../src/boxes.js';
 import { colorOf, colorShares } from '../src/colors.js';
 import { cropSquare, letterbox, shrink } from '../src/image.js';
-import { COLORS, VOCABULARY, classOf } from '../src/vocabulary.js';
+import { COLORS, COLUMNS, VOCABULARY, classOf } from '../src/vocabulary.js';
 
 /** An image of one colour. */
 function plain(width, height, [r, g, b]) {
@@ -70,8 +70,20 @@ test('colour shares of a box sum to one', () => {
   const image = plain(20, 20, [200, 20, 30]);
   image.data.fill(0, 0, 10 * 20 * 3);
   const shares = colorShares(image, [0, 0, 1, 1]);
-  assert.equal(shares[COLORS.indexOf('black')], 0.5);
-  assert.equal(shares[COLORS.indexOf('red')], 0.5);
+  assert.ok(Math.abs(shares[COLORS.indexOf('black')] - 0.5) < 1e-4);
+  assert.ok(Math.abs(shares[COLORS.indexOf('red')] - 0.5) < 1e-4);
+});
+
+test('colours of a body are told by its quarters', () => {
+  const image = plain(40, 40, [200, 20, 30]);
+  image.data.fill(0, 0, 20 * 40 * 3); // black above
+  const of = (shares, name) => Math.round(shares[COLUMNS.indexOf(name)] * 1e3) / 1e3;
+  const body = colorShares(image, [0, 0, 1, 1], true);
+  const quarters = [1, 2, 3, 4].map((q) => [of(body, `black/${q}`), of(body, `red/${q}`)]);
+  assert.deepEqual(quarters, [[1, 0], [1, 0], [0, 1], [0, 1]]);
+  assert.equal(of(body, 'red'), 0.5);
+  const thing = colorShares(image, [0, 0, 1, 1]);
+  assert.deepEqual([of(thing, 'red'), of(thing, 'red/4')], [0.5, 0]);
 });
 
 test('every class is found by its name and nothing else is', () => {
