@@ -93,7 +93,7 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, answer.CPUWeights, info.Weights, "its scores are calibrated")
 	require.Equal(t, query.COCO().Names(), info.Vocabulary)
-	require.Len(t, info.Colors, 11)
+	require.Len(t, info.Colors, 55)
 	require.Equal(t, 2, info.Concurrency)
 	require.Equal(t, weightsDigest, info.Digest)
 	require.Regexp(t, `^vqa-worker/\d+\.\d+\.\d+$`, info.Worker)
