@@ -105,7 +105,8 @@ func queueInOrder(t *testing.T, s *service, engine *faulty) {
 		require.InDelta(t, i+1, a.number("queue_position"), 0, "%s", a.raw)
 		estimate, known := a.at("estimated_start_s").(float64)
 		require.True(t, known, "others were answered before: %s", a.raw)
-		require.GreaterOrEqual(t, estimate, last, "no sooner than what is before it")
+		// Time passes between two reads, and with it what is left to wait.
+		require.GreaterOrEqual(t, estimate, last-2, "no sooner than what is before it")
 		last = estimate
 	}
 	require.Positive(t, last)
