@@ -82,13 +82,25 @@ func inFront(a, b Box) float64 {
 	if !(width > .25*min(a.X2-a.X1, b.X2-b.X1)) || !(a.Y1 < b.Y2+.2*height) || !(b.Y1 < a.Y2) {
 		return .03
 	}
-	const cutOff = .985
-	if a.Y2 > cutOff && b.Y2 > cutOff {
+	const edge = .985
+	if a.Y2 > edge && b.Y2 > edge {
 		return .4
 	}
-	if inside(b, a) >= contained {
+	switch {
+	case atTheFoot(a, b):
+		return .78
+	case atTheFoot(b, a):
+		return .12
+	case inside(b, a) >= contained:
 		return .25 // wholly visible, so in it or before it
 	}
 	// How far the lower end of a is under that of b, in heights of b.
 	return interpolate([]Point{{-.10, .04}, {0, .45}, {.04, .75}, {.12, .88}}, (a.Y2-b.Y2)/height)
+}
+
+// atTheFoot reports whether a is a small thing over the lower end of b, where it would be
+// hidden if it were behind.
+func atTheFoot(a, b Box) bool {
+	const mostly, near = .6, .04
+	return inside(a, b) >= mostly && area(a) < area(b)/2 && a.Y2 > b.Y2-near*(b.Y2-b.Y1)
 }

@@ -51,12 +51,17 @@ func TestInFrontAndBehind(t *testing.T) {
 	driver := thing{term: "person", score: .8, box: answer.Box{X1: .4, Y1: .45, X2: .45, Y2: .55}}
 	aside := thing{term: "person", score: .8, box: answer.Box{X1: .85, Y1: .3, X2: .95, Y2: .9}}
 	bust := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .3, X2: .5, Y2: 1}}
+	sitting := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .2, X2: .6, Y2: .8}}
+	cake := thing{term: "cake", score: .8, box: answer.Box{X1: .4, Y1: .65, X2: .65, Y2: .8}}
 	desk := thing{term: "dining table", score: .8, box: answer.Box{X1: .1, Y1: .7, X2: .9, Y2: 1}}
 	check(t, []ask{
 		{"Is there a person in front of a car?", answer.Yes, still(6, car, before)},
 		{"Is there a car behind a person?", answer.Yes, still(6, car, before)},
 		{"Is there a person behind a car?", answer.No, still(6, car, before)},
 		{"Is there a car in front of a person?", answer.Yes, still(6, car, after)},
+		{"Is there a cake in front of a person?", answer.Yes, still(6, sitting, cake)},
+		{"Is there a person behind a cake?", answer.Yes, still(6, sitting, cake)},
+		{"Is there a person in front of a cake?", answer.No, still(6, sitting, cake)},
 		{"Is there a person behind a car?", answer.Yes, still(6, car, after)},
 		{"Is there a person in front of a car?", answer.No, still(6, car, after)},
 		{"Is there a person behind a car?", answer.No, still(6, car, driver)},
