@@ -44,7 +44,8 @@ run: build ## Start the service: database, worker and API in one
 
 test: setup ## Run every check that a change must pass
 	go vet ./...
-	go test -timeout 8m ./...
+	@# Most of the time is waiting: for workers, deadlines, other processes.
+	go test -timeout 8m -parallel 4 ./...
 	cd gpu/worker && npm test
 
 race: setup ## Run the Go tests under the race detector
