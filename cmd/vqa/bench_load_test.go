@@ -84,7 +84,7 @@ type loadKind struct {
 
 func newLoad(b *testing.B) *load {
 	b.Helper()
-	s := startBenchServer(b)
+	s := startBenchServer(b, true)
 	// One pool for all, as a fleet of callers keeps its connections.
 	pool := &http.Client{Transport: &http.Transport{MaxIdleConns: loadOpen, MaxIdleConnsPerHost: loadOpen}}
 	l := &load{test: newClient(s.baseURL())}

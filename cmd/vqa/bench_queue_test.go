@@ -40,7 +40,7 @@ type waited struct {
 // foretold to each against when the work on it began (api-v1.md, "Versioning": within 50%).
 // One iteration is one queue. Questions on videos of their own measure the speed before.
 func BenchmarkQueueEstimate(b *testing.B) {
-	s := startBenchServer(b)
+	s := startBenchServer(b, true)
 	c := benchClient(b, s)
 	for range 2 { // the first look of a worker is slow
 		askQueue(b, c, []int{20}, queuePrompts[:1])

@@ -22,7 +22,8 @@ import (
 // BenchmarkService measures the whole program: the real server with its own durable
 // Postgres and worker, asked through its public API. One iteration is one round.
 func BenchmarkService(b *testing.B) {
-	s := startBenchServer(b)
+	// Artifacts are drawn after an answer, beside what would be measured next.
+	s := startBenchServer(b, false)
 	c := benchClient(b, s)
 	var o overhead
 	var l latencies
@@ -52,7 +53,7 @@ func BenchmarkService(b *testing.B) {
 }
 
 // startBenchServer starts the service as "vqa serve" does, in a folder of its own.
-func startBenchServer(b *testing.B) *server {
+func startBenchServer(b *testing.B, artifacts bool) *server {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "vqa-bench-") //nolint:usetesting // b.TempDir lies in a folder of mode 0700
 	require.NoError(b, err)
@@ -66,7 +67,7 @@ func startBenchServer(b *testing.B) *server {
 	require.NoError(b, err)
 	c.Addr, c.DataDir = free.Addr().String(), filepath.Join(dir, "data")
 	c.PublicURL, c.DatabaseURL, c.InferenceURL, c.BlobURL = "http://"+c.Addr, "", nil, ""
-	c.Demo = false
+	c.Demo, c.Artifacts = false, artifacts
 	// What is measured must not be refused.
 	const unlimited = 1_000_000_000
 	c.RateReads, c.RateWrites, c.RateAnalysesCreate = unlimited, unlimited, unlimited
