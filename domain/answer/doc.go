@@ -69,6 +69,9 @@
 // A compound is no as soon as one of all, or every one of any, is no; else it is
 // indeterminate when one of its subjects is and the others do not settle it.
 //
+// [Tracks] follows objects through the samples, for what is told and drawn of a video; the
+// support that makes a track trusted is that of a run.
+//
 // Guarantees: indeterminate has confidence 0; every confidence is within 0..1; clips
 // are ordered, disjoint, within the duration and at most 500; evidence of any shape
 // is answered without a panic, and the order of detections in a frame is irrelevant.
