@@ -174,6 +174,7 @@ type idle struct{}
 
 func (idle) InferenceReady(context.Context) error        { return nil }
 func (idle) QueuedAnalyses(context.Context) (int, error) { return 0, nil }
+func (idle) RoomIn(context.Context, int) (int, bool)     { return 0, false }
 
 // fillLog lets the real commands decide on a log in memory, block by block, and copies
 // what they recorded. It returns the number of events.

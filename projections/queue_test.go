@@ -97,6 +97,17 @@ func (l *line) places(t *testing.T, ids ...string) []place {
 	return all
 }
 
+// room is when so many of the queued do not wait any more, in seconds; nil when that is not
+// known.
+func (l *line) room(t *testing.T, places int) any {
+	t.Helper()
+	seconds, known := l.resources.RoomIn(t.Context(), places)
+	if !known {
+		return nil
+	}
+	return seconds
+}
+
 // TestTheQueueIsOne: of all accounts, batches and re-runs, in the order in which they came.
 func TestTheQueueIsOne(t *testing.T) {
 	t.Parallel()
@@ -170,6 +181,7 @@ func TestEstimatesOfTheQueue(t *testing.T) {
 	slow := l.queue(t, c, a, "Is there a dog?")
 	behind := l.queue(t, c, b, "Is there a dog?")
 	require.Equal(t, []place{{1, 0}, {2, -1}}, l.places(t, slow, behind), "nothing is known yet, but that the slot is free")
+	require.Equal(t, []any{0, nil}, []any{l.room(t, 1), l.room(t, 2)})
 
 	// 7.3 seconds of video in 14.6 seconds.
 	l.claim(t, slow)
@@ -187,6 +199,7 @@ func TestEstimatesOfTheQueue(t *testing.T) {
 	require.Equal(t, []int{1, 2, 3, 4, 5}, []int{got[0].position, got[1].position, got[2].position, got[3].position, got[4].position})
 	for i, want := range []float64{lookS, 2 * lookS, 2*lookS + 0.2, 2*lookS + 0.4, 3*lookS + 0.4} {
 		require.InDelta(t, want, got[i].startS, 1, "%d of %v", i, got)
+		require.InDelta(t, got[i].startS, l.room(t, i+1), 1, "the place of one that begins is free")
 	}
 
 	// Half of it done in the time that was expected, and time goes by between two forecasts.
@@ -222,4 +235,5 @@ func TestReadsOfADeepQueue(t *testing.T) {
 	list, _, err = l.resources.Analyses(ctx, resources.Tenant{AccountID: c.AccountID, Livemode: true}, resources.AnalysisFilter{}, projections.Page{Limit: 40})
 	require.NoError(t, err, "the analyses are read all the same")
 	require.Equal(t, place{40, -1}, placeOf(list[0]))
+	require.Nil(t, l.room(t, 1))
 }

@@ -135,10 +135,26 @@ func (s *Service) checkCapacity(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	if queued+n > s.Limits.AnalysisQueueCap {
-		return fault.New(fault.CapacityExhausted, "The queue is full.").WithRetryAfter(10)
+	if over := queued + n - s.Limits.AnalysisQueueCap; over > 0 {
+		return fault.New(fault.CapacityExhausted, "The queue is full.").WithRetryAfter(s.roomIn(ctx, over))
 	}
 	return nil
+}
+
+const (
+	// roomUnknownS is when to come again, in seconds, where nobody can tell when there is room.
+	roomUnknownS = 10
+	// roomMostS bounds it: places are given up, and nodes are added, before their time.
+	roomMostS = 300
+)
+
+// roomIn is when a caller for whom the queue has too few places is to come again, in seconds.
+func (s *Service) roomIn(ctx context.Context, places int) int {
+	seconds, known := s.Capacity.RoomIn(ctx, places)
+	if !known {
+		return roomUnknownS
+	}
+	return min(seconds, roomMostS)
 }
 
 // decideAnalyses prices all questions first, so that a refusal speaks of the whole request.

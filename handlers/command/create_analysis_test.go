@@ -142,7 +142,6 @@ func TestCreateAnalysisRefusals(t *testing.T) {
 		w.capacity.queued = 7
 		_, err = w.CreateAnalysis(t.Context(), rich, ask(ready))
 		requireFault(t, err, fault.CapacityExhausted)
-		require.GreaterOrEqual(t, fault.Of(err).RetryAfterS, 1)
 		w.capacity.down = fault.New(fault.InferenceUnavailable, "").WithRetryAfter(5)
 		_, err = w.CreateAnalysis(t.Context(), rich, ask(ready))
 		requireFault(t, err, fault.InferenceUnavailable)
@@ -150,6 +149,39 @@ func TestCreateAnalysisRefusals(t *testing.T) {
 	w.capacity.queued, w.capacity.down = 6, nil
 	_, err = w.CreateAnalysis(t.Context(), rich, ask(ready))
 	require.NoError(t, err)
+}
+
+// TestWhenThereIsRoom: who finds the queue full is told when its places are likely to be free.
+func TestWhenThereIsRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, withLimits(func(l *Limits) { l.AnalysisQueueCap = 7 }))
+	caller := w.account(1000)
+	videoID := w.readyVideo(caller)
+	w.capacity.queued = 6
+	_, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
+	require.NoError(t, err)
+	refused := func(err error) int {
+		t.Helper()
+		requireFault(t, err, fault.CapacityExhausted)
+		return fault.Of(err).RetryAfterS
+	}
+	one := func() int {
+		_, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
+		return refused(err)
+	}
+	w.capacity.queued = 7
+	require.Equal(t, roomUnknownS, one(), "nothing is known")
+	w.capacity.roomS = []int{0, 17, 4000}
+	require.Equal(t, 1, one(), "at once is a second at least")
+	w.capacity.roomS[0] = 16
+	require.Equal(t, 16, one())
+	_, err = w.CreateBatch(t.Context(), caller, batchOf(videoID, 2))
+	require.Equal(t, 17, refused(err), "two places")
+	w.capacity.queued = 6
+	_, err = w.CreateBatch(t.Context(), caller, batchOf(videoID, 2))
+	require.Equal(t, 16, refused(err), "one of the two is there")
+	w.capacity.queued = 9
+	require.Equal(t, roomMostS, one(), "not longer than a guess is worth")
 }
 
 func TestValidateOnlyReservesNothing(t *testing.T) {

@@ -115,10 +115,19 @@ func (i *intake) Keep(_ context.Context, _, ticket string) error {
 type capacity struct {
 	down   error
 	queued int
+	// roomS are the seconds until each place is free.
+	roomS []int
 }
 
 func (c *capacity) InferenceReady(context.Context) error        { return c.down }
 func (c *capacity) QueuedAnalyses(context.Context) (int, error) { return c.queued, nil }
+
+func (c *capacity) RoomIn(_ context.Context, places int) (seconds int, known bool) {
+	if places > len(c.roomS) {
+		return 0, false
+	}
+	return c.roomS[places-1], true
+}
 
 // world is a service with its log and everything around it.
 type world struct {

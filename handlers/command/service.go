@@ -54,6 +54,9 @@ type Capacity interface {
 	InferenceReady(ctx context.Context) error
 	// QueuedAnalyses counts the live analyses that wait for a worker.
 	QueuedAnalyses(ctx context.Context) (int, error)
+	// RoomIn returns in how many seconds so many of them, at least 1, no longer wait; known
+	// is false when that cannot be told.
+	RoomIn(ctx context.Context, places int) (seconds int, known bool)
 }
 
 // Fixture is the canned video of test mode.

@@ -97,6 +97,9 @@ func (e *engine) InferenceReady(context.Context) error {
 // QueuedAnalyses implements command.Capacity.
 func (e *engine) QueuedAnalyses(context.Context) (int, error) { return 0, nil }
 
+// RoomIn implements command.Capacity.
+func (e *engine) RoomIn(context.Context, int) (seconds int, known bool) { return 0, false }
+
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

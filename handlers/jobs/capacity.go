@@ -24,6 +24,7 @@ type Capacity struct {
 	Engine gpu.Engine
 	Queue  interface {
 		QueuedAnalyses(ctx context.Context) (int, error)
+		RoomIn(ctx context.Context, places int) (seconds int, known bool)
 	}
 	Now func() time.Time
 
@@ -63,4 +64,9 @@ func (c *Capacity) check(ctx context.Context) error {
 // QueuedAnalyses counts the live analyses that wait for a worker.
 func (c *Capacity) QueuedAnalyses(ctx context.Context) (int, error) {
 	return c.Queue.QueuedAnalyses(ctx)
+}
+
+// RoomIn tells when so many of those that wait no longer do.
+func (c *Capacity) RoomIn(ctx context.Context, places int) (seconds int, known bool) {
+	return c.Queue.RoomIn(ctx, places)
 }

@@ -57,6 +57,8 @@ type forecast struct {
 	// more.
 	starts map[string]float64
 	end    float64
+	// queue has the same of the queued alone, in their order.
+	queue []float64
 }
 
 // in returns the whole seconds from now until the work on an analysis begins; nil when
@@ -66,11 +68,24 @@ func (f forecast) in(id string, now time.Time) *int {
 	if !ok {
 		start = f.end
 	}
-	if math.IsInf(start, 1) {
+	return f.left(start, now)
+}
+
+// room returns the whole seconds from now until the work on so many of the queued, at least
+// 1, has begun; nil when that is not known.
+func (f forecast) room(places int, now time.Time) *int {
+	if places > len(f.queue) {
+		return f.left(f.end, now)
+	}
+	return f.left(f.queue[places-1], now)
+}
+
+// left returns the whole seconds from now until a time of the forecast; nil for never.
+func (f forecast) left(at float64, now time.Time) *int {
+	if math.IsInf(at, 1) {
 		return nil
 	}
-	left := max(start-now.Sub(f.at).Seconds(), 0)
-	return new(int(math.Round(left)))
+	return new(int(math.Round(max(at-now.Sub(f.at).Seconds(), 0))))
 }
 
 // forecast returns one that is new enough for an analysis. Callers that come together
@@ -121,6 +136,9 @@ func (e *Estimator) foretell(ctx context.Context, now time.Time) (forecast, erro
 	starts := fleet{nodes: nodes, slots: e.Slots, speed: speed(append(ended, running...))}.starts(tasks)
 	for i, t := range tasks {
 		made.starts[t.id] = starts[i]
+		if !t.running {
+			made.queue = append(made.queue, starts[i])
+		}
 	}
 	made.end = starts[len(tasks)]
 	return made, nil

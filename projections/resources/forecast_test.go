@@ -185,6 +185,10 @@ func TestAForecastGoesBy(t *testing.T) {
 	require.Equal(t, []any{4, 2, 0, nil, 11}, []any{
 		in("a", 0), in("a", 2*time.Second), in("a", time.Minute), in("b", 0), in("later", 0),
 	})
+	f.queue = []float64{4.4, math.Inf(1)}
+	require.Equal(t, new(2), f.room(1, at.Add(2*time.Second)))
+	require.Nil(t, f.room(2, at))
+	require.Equal(t, new(11), f.room(3, at), "more than wait")
 }
 
 func TestHowLongAForecastServes(t *testing.T) {

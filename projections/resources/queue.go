@@ -56,6 +56,26 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 	return list, nil
 }
 
+// RoomIn tells in how many seconds the work on so many of the queued analyses, at least 1,
+// has begun; known is false when nothing is known of how fast the service is.
+func (r *Reader) RoomIn(ctx context.Context, places int) (seconds int, known bool) {
+	if r.Estimator == nil {
+		return 0, false
+	}
+	f, err := r.Estimator.forecast(ctx, "")
+	if err != nil { // who is refused is refused all the same
+		if ctx.Err() == nil {
+			r.Estimator.Log.WarnContext(ctx, "the queue is not estimated", "error", err)
+		}
+		return 0, false
+	}
+	left := f.room(places, r.Estimator.Now())
+	if left == nil {
+		return 0, false
+	}
+	return *left, true
+}
+
 // number counts, in one pass, who is before each. One that is no longer queued was next.
 func (r *Reader) number(ctx context.Context, queued map[string]*Analysis) error {
 	ids := make([]string, 0, len(queued))
