@@ -42,9 +42,9 @@
 //	           torso, a wrist above its elbow and shoulder;  off, and were not within two
 //	           a slender box; that of the same body shortly  seconds
 //	           before or after
-//	gait       the way of the box through the samples, in    it shows in no neighbouring
-//	           its heights a second; in a still picture the  sample, or a picture does not
-//	           way between the feet                          show the feet
+//	gait       the way of the box through the samples, in    it shows in no sample near by,
+//	           its heights a second; in a still picture the  or a picture does not show the
+//	           way between the feet                          feet
 //	a narrower that the class is not there: a person may be  the class is there
 //	word       a woman or not (query.Vocabulary.Narrower)
 //	time       the frames that are looked at                 never; none: nothing_detected
@@ -69,8 +69,11 @@
 // A compound is no as soon as one of all, or every one of any, is no; else it is
 // indeterminate when one of its subjects is and the others do not settle it.
 //
-// [Tracks] follows objects through the samples, for what is told and drawn of a video; the
-// support that makes a track trusted is that of a run.
+// Objects are followed through the samples: the nearest of the next sample, or of the one
+// after, is taken for the same, by the way between the boxes in their heights, unless it
+// came far and might be another. The way tells gaits, and a stance holds for a moment.
+// [Tracks] are the same for what is told and drawn of a video; the support that makes a
+// track trusted is that of a run.
 //
 // Guarantees: indeterminate has confidence 0; every confidence is within 0..1; clips
 // are ordered, disjoint, within the duration and at most 500; evidence of any shape

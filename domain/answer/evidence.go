@@ -1,6 +1,10 @@
 package answer
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
 // Box is a rectangle in a frame, its corners normalised to 0..1 with the origin
 // at the top left.
@@ -72,4 +76,13 @@ func (ev Evidence) aspect() float64 {
 		return fallbackAspect
 	}
 	return ev.Aspect
+}
+
+// frames are those at a time that can be, in order and one each.
+func (ev Evidence) frames() []Frame {
+	frames := slices.DeleteFunc(slices.Clone(ev.Frames), func(f Frame) bool {
+		return !(f.At >= 0) || math.IsInf(f.At, 0)
+	})
+	slices.SortStableFunc(frames, func(a, b Frame) int { return cmp.Compare(a.At, b.At) })
+	return slices.CompactFunc(frames, func(a, b Frame) bool { return a.At == b.At })
 }

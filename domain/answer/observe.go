@@ -2,7 +2,6 @@ package answer
 
 import (
 	"cmp"
-	"math"
 	"slices"
 )
 
@@ -73,6 +72,8 @@ func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
 // object is one thing of a subject's classes in a frame.
 type object struct {
 	Detection
+	// also are the other classes that it was read as, worse.
+	also []int
 	// worth is what is left of the score when the place is contested.
 	worth float64
 	// motion is how it moves through the video, where that was followed.
@@ -93,12 +94,9 @@ type sighting struct {
 // sightingsOf gathers the objects of a subject's classes, in the order of time.
 func sightingsOf(c subjectClasses, ev Evidence, cal Calibration) []sighting {
 	var all []sighting
-	for _, f := range ev.Frames {
-		if f.At >= 0 && !math.IsInf(f.At, 0) {
-			all = append(all, look(f, c.mine, cal))
-		}
+	for _, f := range ev.frames() {
+		all = append(all, look(f, c.mine, cal))
 	}
-	slices.SortStableFunc(all, func(a, b sighting) int { return cmp.Compare(a.at, b.at) })
 	return all
 }
 
@@ -188,15 +186,18 @@ func alike(a, b Box) bool {
 	return similar(a.X2-a.X1, b.X2-b.X1) && similar(a.Y2-a.Y1, b.Y2-b.Y1) && iou(a, b) < apart && area(a) >= tiny
 }
 
+// bestFirst orders detections by their scores, and equal ones somehow.
+func bestFirst(a, b Detection) int {
+	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Term, b.Term),
+		cmp.Compare(a.Box.X1, b.Box.X1), cmp.Compare(a.Box.Y1, b.Box.Y1),
+		cmp.Compare(a.Box.X2, b.Box.X2), cmp.Compare(a.Box.Y2, b.Box.Y2))
+}
+
 // distinct keeps the best detection of each object, best first. Boxes that overlap
 // are one object when their classes differ (one car seen as car and as truck); within
 // a class the model has already told objects apart.
 func distinct(ds []Detection, overlap float64) []Detection {
-	slices.SortFunc(ds, func(a, b Detection) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Term, b.Term),
-			cmp.Compare(a.Box.X1, b.Box.X1), cmp.Compare(a.Box.Y1, b.Box.Y1),
-			cmp.Compare(a.Box.X2, b.Box.X2), cmp.Compare(a.Box.Y2, b.Box.Y2))
-	})
+	slices.SortFunc(ds, bestFirst)
 	var kept []Detection
 	for _, d := range ds {
 		again := slices.ContainsFunc(kept, func(k Detection) bool {

@@ -52,6 +52,9 @@ func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
 // gap is the time between what two samples stand for, half an interval to each side.
 func gap(a, b sample, intervalS float64) float64 { return b.at - a.at - intervalS }
 
+// neighbours reports whether no sample is missing between two times.
+func neighbours(a, b, intervalS float64) bool { return b > a && b-a < 1.5*intervalS }
+
 // weigh judges one stretch.
 func weigh(samples []sample, first, last int, cal Calibration) run {
 	r := run{first: first, last: last, share: 1}

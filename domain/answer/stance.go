@@ -107,7 +107,7 @@ func (b body) headUp() bool {
 
 // stances tells how the people of all sightings hold themselves. Where joints are hidden
 // for a moment, the stance of the same body shortly before or after holds.
-func stances(all []sighting, forth, back []link, aspect float64) {
+func stances(all []sighting, trails []trail, aspect float64) {
 	for i := range all {
 		for k := range all[i].objects {
 			o := &all[i].objects[k]
@@ -116,46 +116,34 @@ func stances(all []sighting, forth, back []link, aspect float64) {
 			}
 		}
 	}
-	told := make([][]stance, len(all))
-	for i := range all {
-		told[i] = make([]stance, len(all[i].objects))
-		for k := range all[i].objects {
-			told[i][k] = nearest(all, forth, back, i, k)
+	for _, t := range trails {
+		body := make([]object, len(t))
+		for i, p := range t {
+			body[i] = all[p.sample].objects[p.object]
 		}
-	}
-	for i := range all {
-		for k := range all[i].objects {
-			all[i].objects[k].stance = told[i][k]
+		for i, p := range t {
+			all[p.sample].objects[p.object].stance = nearest(body, i)
 		}
 	}
 }
 
-// nearest is the stance of an object, or that of the nearest sample in which it was told.
-func nearest(all []sighting, forth, back []link, i, k int) stance {
-	own := all[i].objects[k].stance
-	if own.upright {
-		return own
-	}
-	type place struct{ at, object int }
-	before, after := place{i, k}, place{i, k}
-	step := func(p place, links []link, by int) (place, bool) {
-		if p.object < 0 {
-			return p, false
+// nearest is the stance of sight i of a body, or that of the nearest sight on its spot in
+// which it was told.
+func nearest(body []object, i int) stance {
+	told := body[i].stance
+	before, after := i, i
+	step := func(at *int, by int) {
+		next := *at + by
+		if told.upright || next < 0 || next >= len(body) || iou(body[*at].Box, body[next].Box) < sameSpot {
+			return
 		}
-		next := place{p.at + by, links[p.at][p.object]}
-		if next.object < 0 || iou(all[p.at].objects[p.object].Box, all[next.at].objects[next.object].Box) < sameSpot {
-			return place{object: -1}, false
+		if *at = next; body[next].stance.upright {
+			told = body[next].stance
 		}
-		return next, all[next.at].objects[next.object].stance.upright
 	}
 	for range carried {
-		var ok bool
-		if before, ok = step(before, back, -1); ok {
-			return all[before.at].objects[before.object].stance
-		}
-		if after, ok = step(after, forth, 1); ok {
-			return all[after.at].objects[after.object].stance
-		}
+		step(&before, -1)
+		step(&after, 1)
 	}
-	return own
+	return told
 }

@@ -65,6 +65,49 @@ func TestTracks(t *testing.T) {
 	}
 }
 
+// TestTracksOfTwoGrids: closer looks between the samples are of the same objects.
+func TestTracksOfTwoGrids(t *testing.T) {
+	t.Parallel()
+	ev := answer.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
+	add := func(atS float64) {
+		ev.Frames = append(ev.Frames, answer.Frame{At: atS, Detections: []answer.Detection{sight(0, .1+.3*atS, .5), sight(0, .8, .4)}})
+	}
+	for i := range 4 {
+		add(float64(i) / 2)
+	}
+	for i := range 3 {
+		add(.5 + float64(i+1)/8)
+	}
+	tracks := answer.Tracks(ev, answer.CPU(), ev.Terms)
+	require.Len(t, tracks, 2)
+	for k, speed := range []float64{.3, 0} {
+		require.Len(t, tracks[k].Sights, 7)
+		for i, s := range tracks[k].Sights[1:] {
+			require.InDelta(t, speed*(s.At-tracks[k].Sights[i].At), s.Box.X1-tracks[k].Sights[i].Box.X1, 1e-9)
+		}
+	}
+}
+
+// TestTracksInACrowd: who comes far, where another might have come from, may be anybody.
+func TestTracksInACrowd(t *testing.T) {
+	t.Parallel()
+	at := func(x float64) answer.Detection {
+		return answer.Detection{Score: .5, Box: answer.Box{X1: x, Y1: .4, X2: x + .02, Y2: .5}}
+	}
+	sights := func(frames ...[]answer.Detection) int {
+		ev := answer.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
+		for i, ds := range frames {
+			ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: ds})
+		}
+		return len(answer.Tracks(ev, answer.CPU(), ev.Terms)[0].Sights)
+	}
+	type ds = []answer.Detection
+	require.Equal(t, 2, sights(ds{at(.2)}, ds{at(.28)}))
+	require.Equal(t, 2, sights(ds{at(.2)}, ds{at(.21), at(.28)}))
+	require.Equal(t, 1, sights(ds{at(.2)}, ds{at(.28), at(.13)}), "either may be it")
+	require.Equal(t, 1, sights(ds{at(.2), at(.34)}, ds{at(.28)}), "it may be either")
+}
+
 // TestTracksOfAnyEvidence: tracks are in order, and that of the detections does not matter.
 func TestTracksOfAnyEvidence(t *testing.T) {
 	t.Parallel()
