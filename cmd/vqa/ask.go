@@ -177,7 +177,10 @@ func ask(ctx context.Context, s *session, o askOptions, src source, prompt strin
 		return a, err
 	}
 	a, err = follow(ctx, s.client, a, pollEvery, func(a analysisResource) {
-		if a.Progress != nil {
+		switch {
+		case a.QueuePosition != nil:
+			bar.queued(*a.QueuePosition, a.EstimatedStartS)
+		case a.Progress != nil:
 			bar.stage(a.Progress.Stage)
 			bar.set(int64(a.Progress.Percent), 100)
 		}

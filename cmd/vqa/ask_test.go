@@ -308,14 +308,22 @@ func TestAskTellsOfAFailedAnalysis(t *testing.T) {
 	says("POST /v1/videos", `{"id":"video_1","status":"awaiting_upload","upload":{"method":"PUT","url":"`+server.URL+`/put","headers":{}}}`)
 	says("PUT /put", ``)
 	says("POST /v1/videos/video_1/complete", `{"id":"video_1","status":"ready"}`)
-	says("POST /v1/analyses", `{"id":"an_1","status":"analyzing","progress":{"stage":"analyzing","percent":40}}`)
-	says("GET /v1/analyses/an_1", `{"id":"an_1","status":"failed","error":{"code":"inference_error","message":"The model failed."}}`)
+	says("POST /v1/analyses", `{"id":"an_1","status":"queued","progress":{"stage":"queued","percent":0},"queue_position":2,"estimated_start_s":25}`)
+	readings := []string{
+		`{"id":"an_1","status":"analyzing","progress":{"stage":"analyzing","percent":40}}`,
+		`{"id":"an_1","status":"failed","error":{"code":"inference_error","message":"The model failed."}}`,
+	}
+	reads := 0
+	mux.HandleFunc("GET /v1/analyses/an_1", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, readings[reads%len(readings)])
+		reads++ // one client, which reads one thing after the other
+	})
 	_, clip := fixtureFolder(t)
 	var out, notices buffer
 	o := askOptions{server: server.URL, key: "svc_live_x", wait: time.Minute}
 	require.ErrorIs(t, runAsk(t.Context(), config{}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
 	require.Empty(t, out.String())
-	require.Contains(t, notices.String(), "analyzing 25%\n")
+	require.Contains(t, notices.String(), "\nqueued, place 2, begins in about 25s\nanalyzing 25%\n")
 	require.Contains(t, notices.String(), "vqa: the analysis failed: inference_error: The model failed.\n")
 	o.json = true
 	require.ErrorIs(t, runAsk(t.Context(), config{}, o, clip, fixture.Prompt, &out, &notices), exitFailed)

@@ -113,9 +113,10 @@ type analysisResource struct {
 		Stage   string  `json:"stage"`
 		Percent float64 `json:"percent"`
 	} `json:"progress"`
-	QueuePosition *int            `json:"queue_position"`
-	Result        *analysisResult `json:"result"`
-	Narrative     *struct {
+	QueuePosition   *int            `json:"queue_position"`
+	EstimatedStartS *int            `json:"estimated_start_s"`
+	Result          *analysisResult `json:"result"`
+	Narrative       *struct {
 		Status  string `json:"status"`
 		Entries []struct {
 			AtS  float64 `json:"t_s"`

@@ -34,6 +34,9 @@ type progress struct {
 	// begun is when the stage began to be counted, and first what was done by then.
 	begun time.Time
 	first int64
+	// waits is what was last written of the queue, place the place it told of; 0 for none.
+	waits string
+	place int
 }
 
 // bytesUnit makes a progress count in bytes and show a speed; percentUnit leaves
@@ -78,7 +81,7 @@ func progressOn(out screen, what, unit string) *progress {
 // countColumns is what count, rate and time left take beside a bar.
 const countColumns = 68
 
-func (p *progress) label() string { return fmt.Sprintf("  %-10s", p.what) }
+func (p *progress) label() string { return fmt.Sprintf("%s%-10s", margin, p.what) }
 
 // stage changes the verb.
 func (p *progress) stage(what string) {
@@ -87,10 +90,52 @@ func (p *progress) stage(what string) {
 	if p.done || what == p.what {
 		return
 	}
+	p.wipe()
 	p.what, p.said, p.begun = what, -1, time.Time{}
 	if p.bar != nil {
 		p.bar.Describe(p.label())
 	}
+}
+
+// queued tells the place in a queue, 1 for the next, and in how many seconds its turn is
+// likely to come; nil when nobody can tell. Where no bar can be drawn only a new place is
+// worth a line.
+func (p *progress) queued(place int, startS *int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	text := queuedText(place, startS)
+	switch {
+	case p.done || text == p.waits:
+	case p.bar != nil:
+		if p.waits == "" {
+			_ = p.bar.Clear() // cosmetic
+		}
+		p.wipe()
+		p.waits = text[:min(len(text), p.out.columns-len(margin)-1)]
+		fmt.Fprintf(p.out, "\r%s%s", margin, p.waits)
+	case p.place == 0 || place != p.place && time.Since(p.saidAt) >= lineEvery:
+		p.waits, p.place, p.saidAt = text, place, time.Now()
+		fmt.Fprintln(p.out, text)
+	}
+}
+
+// margin is before what is drawn on a terminal.
+const margin = "  "
+
+func queuedText(place int, startS *int) string {
+	text := fmt.Sprintf("queued, place %d", place)
+	if startS != nil {
+		text += fmt.Sprintf(", begins in about %s", time.Duration(*startS)*time.Second)
+	}
+	return text
+}
+
+// wipe takes what was drawn of a queue away.
+func (p *progress) wipe() {
+	if p.bar != nil && p.waits != "" {
+		fmt.Fprintf(p.out, "\r%*s\r", len(margin)+len(p.waits), "")
+	}
+	p.waits = ""
 }
 
 // set says that done of total are done. A total of 0 is not known yet.
@@ -164,6 +209,7 @@ func (p *progress) finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.done && p.bar != nil {
+		p.wipe()
 		_ = p.bar.Clear() // cosmetic: what matters was or will be printed
 	}
 	p.done = true

@@ -131,6 +131,47 @@ func TestProgressInLines(t *testing.T) {
 	})
 }
 
+func TestPlacesInLines(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		p := progressOn(screen{Writer: &out}, "queued", percentUnit)
+		p.queued(4, nil)
+		p.queued(3, new(85)) // too soon for another line
+		time.Sleep(lineEvery)
+		p.queued(3, new(85))
+		time.Sleep(lineEvery)
+		p.queued(3, new(80)) // the same place
+		p.queued(1, new(0))
+		p.stage("analyzing")
+		p.set(30, 100)
+		p.finish()
+		p.queued(9, nil)
+		want := "queued, place 4\nqueued, place 3, begins in about 1m25s\nqueued, place 1, begins in about 0s\nanalyzing 25%\n"
+		require.Empty(t, cmp.Diff(want, out.String()))
+	})
+}
+
+func TestPlacesOnATerminal(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	p := progressOn(screen{Writer: &out, columns: leastColumns, live: true}, "waiting", percentUnit)
+	p.set(10, 100)
+	drawn := out.Len()
+	p.queued(2, new(25))
+	p.queued(2, new(25)) // says nothing new
+	p.queued(1000, new(36000))
+	p.stage("analyzing")
+	wiped := func(n int) string { return "\r" + strings.Repeat(" ", n) + "\r" }
+	const second, last = "  queued, place 2, begins in about 25s", "  queued, place 1000, begins in about 1"
+	require.Contains(t, out.String()[drawn:], "\r"+second+wiped(len(second))+"\r"+last+wiped(len(last)))
+	require.Len(t, last, leastColumns-1, "it stays in its line")
+	require.NotContains(t, out.String(), "\n")
+	p.queued(1, nil)
+	p.finish()
+	require.Contains(t, out.String(), "\r  queued, place 1"+wiped(len("  queued, place 1")), "it is taken away")
+}
+
 func TestProgressAsBar(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
