@@ -3,6 +3,10 @@ package jobs
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
+
+	"github.com/riverqueue/river"
 
 	"vqa/domain/analysis"
 	"vqa/eventstore/fold"
@@ -45,6 +49,25 @@ func (c *Client) Narrate(ctx context.Context, w command.Afterwork) error {
 	return err
 }
 
+// undrawnFor is how long no node must have drawn before what was promised is given up: River
+// notes the nodes that work a queue every 10 minutes.
+const undrawnFor = time.Hour
+
+// drawn reports whether some node draws, or did so in the last hour.
+func (c *Client) drawn(ctx context.Context, now time.Time) (bool, error) {
+	if c.draws {
+		return true, nil
+	}
+	queue, err := c.river.QueueGet(ctx, queueDrawings)
+	if errors.Is(err, river.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking who draws: %w", err)
+	}
+	return now.Sub(queue.UpdatedAt) < undrawnFor, nil
+}
+
 // afterwork takes up drawings and narratives whose process was lost.
 func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error {
 	drawings, err := jobsOf[drawArgs](ctx, s.Client, alive)
@@ -59,9 +82,18 @@ func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error 
 	if err != nil {
 		return err
 	}
+	drawn, err := s.Client.drawn(ctx, s.Now())
+	if err != nil {
+		return err
+	}
 	for _, a := range open {
 		if a.Drawing {
-			err = errors.Join(err, s.takeUp(ctx, a, drawings[a.ID], s.Client.Draw, func(w command.Afterwork) error {
+			k := drawings[a.ID]
+			// Since this was promised whoever did so has gone, or draws no more.
+			if !drawn && s.Now().Sub(*a.CompletedAt) >= undrawnFor {
+				k.live, k.lost = nil, maxLost
+			}
+			err = errors.Join(err, s.takeUp(ctx, a, k, s.Client.Draw, func(w command.Afterwork) error {
 				return s.Commands.RecordDrawing(ctx, w, nil)
 			}))
 		}

@@ -75,7 +75,11 @@ type removeArtifactsArgs struct {
 func (removeArtifactsArgs) Kind() string { return "remove_artifacts" }
 
 // Client enqueues jobs and, once started, works them.
-type Client struct{ river *river.Client[pgx.Tx] }
+type Client struct {
+	river *river.Client[pgx.Tx]
+	// draws is true when this node works drawings.
+	draws bool
+}
 
 // Options are what a client works with.
 type Options struct {
@@ -125,7 +129,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return &Client{river: client}, nil
+	return &Client{river: client, draws: o.Analyzer.Renderer != nil}, nil
 }
 
 // queues are those that a node works. One that draws nothing leaves drawings to others.

@@ -68,7 +68,8 @@
 // says what there is, what nobody was told of is removed, and what is seen is not kept. So
 // nothing stays of a video that is deleted meanwhile. A drawing that fails costs the artifacts, a model that
 // writes badly costs the prose, and neither the answer. A node that draws nothing leaves
-// the drawings that were promised to those that do.
+// the drawings that were promised to those that do; when none was there for an hour, it
+// gives them up.
 //
 // # Second opinions
 //

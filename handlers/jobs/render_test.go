@@ -248,3 +248,56 @@ func TestDrawingIsLeftToANodeThatDraws(t *testing.T) {
 	require.NoError(t, w.pool.QueryRow(t.Context(), "select state from river_job where kind = 'draw'").Scan(&state))
 	require.Equal(t, "available", state)
 }
+
+// TestNobodyDraws: what was promised ends when no node that draws was there for an hour.
+func TestNobodyDraws(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run, planned := w.promised(t, w.drawing(&gpufixture.Engine{Detections: seen}))
+	sweeper, client := w.sweeper(t) // it draws nothing
+	require.NoError(t, client.Draw(t.Context(), work(run)))
+	const hour = time.Hour
+	noted := func(ago time.Duration) {
+		t.Helper()
+		_, err := w.pool.Exec(t.Context(), `
+			insert into river_queue (name, created_at, updated_at) values ('drawings', $1, $1)
+			on conflict (name) do update set updated_at = excluded.updated_at`, w.now().Add(-ago))
+		require.NoError(t, err)
+	}
+	sweep := func() analysis.State {
+		t.Helper()
+		require.NoError(t, sweeper.Sweep(t.Context()))
+		return w.analysis(t, run)
+	}
+	require.True(t, sweep().Drawing, "who promised it was there a moment ago")
+	w.skip(2 * hour)
+	noted(hour - time.Minute)
+	require.True(t, sweep().Drawing, "a node that draws was there since")
+	noted(hour)
+	a := sweep()
+	require.False(t, a.Drawing)
+	require.Nil(t, a.Artifacts)
+	require.Equal(t, analysis.CompletedStatus, a.Status)
+	require.Equal(t, answer.Yes, a.Result.Answer)
+	w.requireBilled(t, shortS)
+	history := w.history(t, run)
+	sweep()
+	require.Equal(t, history, w.history(t, run), "once")
+
+	// A node that draws finds the job that was left, and nothing to do.
+	require.NoError(t, w.drawing(&gpufixture.Engine{Detections: seen}).Draw(t.Context(), work(run)))
+	require.Equal(t, history, w.history(t, run))
+	w.requireGone(t, planned.VideoKey, planned.SheetKey)
+}
+
+// TestANodeThatDrawsGivesNothingUp, however long it was away.
+func TestANodeThatDrawsGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	run, _ := w.promised(t, w.drawing(&gpufixture.Engine{Detections: seen}))
+	sweeper, client := w.sweeperOf(t, w.drawing(&gpufixture.Engine{Detections: seen}))
+	require.NoError(t, client.Draw(t.Context(), work(run)))
+	w.skip(2 * time.Hour)
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.True(t, w.analysis(t, run).Drawing)
+}

@@ -33,9 +33,14 @@ func (w *world) sweeper(t *testing.T) (*jobs.Sweeper, *jobs.Client) {
 
 func (w *world) sweeperWith(t *testing.T, engine gpu.Engine) (*jobs.Sweeper, *jobs.Client) {
 	t.Helper()
+	return w.sweeperOf(t, w.analyzer(engine))
+}
+
+func (w *world) sweeperOf(t *testing.T, z *jobs.Analyzer) (*jobs.Sweeper, *jobs.Client) {
+	t.Helper()
 	client, err := jobs.New(jobs.Options{
 		Pool: w.pool, Node: aliveNode, Analyses: 2, Objects: w.objects, Log: w.log,
-		Analyzer: w.analyzer(engine),
+		Analyzer: z,
 		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)
