@@ -40,7 +40,8 @@ type Options struct {
 	Stall time.Duration
 }
 
-// Span is a part of a video, both ends included, in seconds from its start: 0 <= From <= To.
+// Span is a part of a video, both ends included, in seconds from its start:
+// 0 <= From <= To <= End.
 type Span struct{ From, To float64 }
 
 // Frame is one sampled picture.
@@ -130,7 +131,7 @@ func (o Options) checked() (Options, error) {
 	}
 	at := 0.0
 	for _, s := range o.Within {
-		if !(s.From >= at && s.To >= s.From && s.To < maxInstant) {
+		if !(s.From >= at && s.To >= s.From && s.To <= End) {
 			return o, fmt.Errorf("frames: the part %v to %v is not in order", s.From, s.To)
 		}
 		at = s.To
@@ -138,8 +139,8 @@ func (o Options) checked() (Options, error) {
 	return o, nil
 }
 
-// maxInstant is beyond every video, in seconds.
-const maxInstant = 1e7
+// End is beyond every video, in seconds: a Span up to there is the rest of one.
+const End = 1e7
 
 // errBreak says that the consumer wants no more.
 var errBreak = errors.New("iteration ended")
