@@ -43,8 +43,11 @@ type Analyzer struct {
 	// Patience is how long an attempt waits for an engine that went away; DefaultPatience
 	// when 0.
 	Patience time.Duration
-	Node     string
-	Log      *slog.Logger
+	// SaveEvery is how often what was seen of a video is kept while it is looked at;
+	// DefaultSaveEvery when 0.
+	SaveEvery time.Duration
+	Node      string
+	Log       *slog.Logger
 
 	turns turns
 }

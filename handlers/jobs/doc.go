@@ -33,6 +33,10 @@
 //	                                               most a quarter of the samples and 24
 //	joints  the pictures with somebody             the question needs them, and no look asked
 //
+// What a look saw so far is kept every minute, less often where that would take more than a
+// twentieth of the time. An attempt that follows one which was cut off, by another question
+// or after the process was started anew, looks at the rest, and sees the same, bit for bit.
+//
 // A question is told what these looks alone would have told it, whatever was asked before:
 // the same question has the same answer. The looks that follow the first begin at the key
 // picture before an instant; a part of the video that is damaged shows nothing there.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -20,6 +19,8 @@ const (
 	batchFrames = 4
 	// DefaultPatience is how long an attempt waits for an engine that went away.
 	DefaultPatience = 2 * time.Minute
+	// DefaultSaveEvery is how often what was seen is kept in the midst of a look.
+	DefaultSaveEvery = time.Minute
 )
 
 // pass is what a question needs to see of a video.
@@ -57,24 +58,13 @@ type look struct {
 	stepS float64
 	// at are the instants, in order, all on the grid of stepS; nil for the whole video.
 	at []float64
+	// fromS is the instant on the grid from which on the whole video is meant, in seconds.
+	fromS float64
 }
 
-// seen is what a look saw.
-type seen struct {
-	frames []answer.Frame
-	// known says for each of the terms whether the model can assess it.
-	known []bool
-}
-
-// knows takes in which terms the model can assess. An engine that knew others a moment ago
-// is another one: what it does not see is not absent.
-func (s *seen) knows(known []bool) error {
-	if s.known != nil && !slices.Equal(s.known, known) {
-		return &gpu.InferenceError{Err: errors.New("the engine knows other terms than before")}
-	}
-	s.known = known
-	return nil
-}
+// takeFunc takes up what was seen in some pictures, and for which terms the model can
+// assess them. It is called in the order of the video, and its error ends the look.
+type takeFunc func(ctx context.Context, seen []answer.Frame, known []bool) error
 
 // batch is a run of frames on its way through the engine.
 type batch struct {
@@ -86,9 +76,8 @@ type batch struct {
 
 // look decodes, detects and gathers at the same time: while the engine works on some
 // batches the next frames are decoded, so its cores never wait. The batches in
-// flight bound the memory; only detections are kept. progress is called in order with
-// the share that is done, 0..1, and its error ends the look.
-func (p *pass) look(ctx context.Context, l look, info gpu.Info, progress func(ctx context.Context, share float64) error) (seen, error) {
+// flight bound the memory; only detections are kept.
+func (p *pass) look(ctx context.Context, l look, info gpu.Info, take takeFunc) error {
 	g, ctx := errgroup.WithContext(ctx)
 	inFlight := max(info.Concurrency, 1) + 1
 	order := make(chan *batch, inFlight)
@@ -114,12 +103,11 @@ func (p *pass) look(ctx context.Context, l look, info gpu.Info, progress func(ct
 			}
 		})
 	})
-	var s seen
-	g.Go(func() error { return p.gather(ctx, l, order, &s, progress) })
+	g.Go(func() error { return gather(ctx, l, order, take) })
 	if err := g.Wait(); err != nil {
-		return seen{}, describe(err)
+		return describe(err)
 	}
-	return s, nil
+	return nil
 }
 
 // decode cuts the sampled frames into batches.
@@ -192,7 +180,7 @@ func (p *pass) info(ctx context.Context) (gpu.Info, error) {
 }
 
 // gather takes the batches in the order of the video.
-func (p *pass) gather(ctx context.Context, l look, order <-chan *batch, s *seen, progress func(context.Context, float64) error) error {
+func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) error {
 	for b := range order {
 		select {
 		case <-b.done:
@@ -202,13 +190,11 @@ func (p *pass) gather(ctx context.Context, l look, order <-chan *batch, s *seen,
 		if len(b.resp.Frames) != len(b.at) {
 			return nil // detect failed; its error ends the group
 		}
-		if err := s.knows(b.resp.Known); err != nil {
-			return err
-		}
+		seen := make([]answer.Frame, len(b.at))
 		for i, at := range b.at {
-			s.frames = append(s.frames, answer.Frame{At: at, Detections: l.kept(b.resp.Frames[i])})
+			seen[i] = answer.Frame{At: at, Detections: l.kept(b.resp.Frames[i])}
 		}
-		if err := progress(ctx, p.share(l, s)); err != nil {
+		if err := take(ctx, seen, b.resp.Known); err != nil {
 			return err
 		}
 	}
@@ -223,17 +209,6 @@ func (l look) kept(all []answer.Detection) []answer.Detection {
 		}
 	}
 	return all
-}
-
-// share is how much of a look is done, 0..1.
-func (p *pass) share(l look, s *seen) float64 {
-	switch {
-	case l.at != nil:
-		return float64(len(s.frames)) / float64(len(l.at))
-	case p.durationS != nil && *p.durationS > 0:
-		return min(s.frames[len(s.frames)-1].At / *p.durationS, 1)
-	}
-	return 0
 }
 
 func unreadable(err error) bool {

@@ -189,7 +189,11 @@ func (l look) coarse() bool { return l.stepS > baseStepS }
 // samples are the runs of ffmpeg that yield the instants of a look.
 func (l look) samples() []frames.Options {
 	if l.at == nil {
-		return []frames.Options{{FPS: 1 / l.stepS, Coarse: l.coarse()}}
+		all := frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()}
+		if l.fromS > 0 {
+			all.Within = []frames.Span{{From: l.fromS, To: frames.End}}
+		}
+		return []frames.Options{all}
 	}
 	var runs []frames.Options
 	last := -2.0 * seekS

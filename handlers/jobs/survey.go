@@ -1,8 +1,11 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"slices"
+	"time"
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
@@ -80,6 +83,8 @@ type surveyor struct {
 	survey survey.Survey
 	// done is the share of the work that was reported.
 	done float64
+	// due is when what was seen so far is kept again.
+	due time.Time
 }
 
 // load takes up what was kept, or begins a survey for all that the model knows and that
@@ -106,10 +111,11 @@ func (s *surveyor) load(ctx context.Context) {
 // complete looks at what the question needs and the survey has not.
 func (s *surveyor) complete(ctx context.Context) error {
 	p, pose := s.pass, s.pass.pose
-	if s.survey.StepS == 0 {
-		step := wholeStep(p.durationS)
-		pose = step == baseStepS && (pose || s.othersNeedPose(ctx))
-		if err := s.whole(ctx, look{stepS: step, pose: pose}); err != nil {
+	if !s.survey.Whole {
+		// A pass that was cut off goes on at its step.
+		step := cmp.Or(s.survey.StepS, wholeStep(p.durationS))
+		pose = pose || step == baseStepS && s.othersNeedPose(ctx)
+		if err := s.whole(ctx, look{stepS: step, pose: pose && step == baseStepS}); err != nil {
 			return err
 		}
 	}
@@ -145,21 +151,24 @@ func (s *surveyor) joints(ctx context.Context) error {
 	return s.part(ctx, s.survey.Missing(people, true), look{stepS: fineStepS, pose: true})
 }
 
-// whole makes the pass over all of the video.
+// whole makes the pass over all of the video, or what is left of it.
 func (s *surveyor) whole(ctx context.Context, l look) error {
-	seen, err := s.look(ctx, l)
-	if err != nil {
+	s.survey.StepS = l.stepS
+	if n := len(s.survey.Looked); n > 0 {
+		l.fromS = s.survey.Looked[n-1] + l.stepS
+	}
+	if err := s.look(ctx, l); err != nil {
 		return err
 	}
-	n := len(seen.frames)
+	n := len(s.survey.Looked)
 	if n == 0 {
 		return &inputError{"No frame of the video could be decoded."}
 	}
-	s.survey.StepS, s.survey.DecodedS, s.survey.Evidence.Known = l.stepS, seen.frames[n-1].At+l.stepS, seen.known
-	if d := s.pass.durationS; d != nil && *d > seen.frames[n-1].At {
+	last := s.survey.Looked[n-1]
+	s.survey.Whole, s.survey.DecodedS = true, last+l.stepS
+	if d := s.pass.durationS; d != nil && *d > last {
 		s.survey.DecodedS = min(s.survey.DecodedS, *d)
 	}
-	s.survey.Add(survey.Look{Frames: seen.frames, Pose: l.pose})
 	s.save(ctx)
 	return nil
 }
@@ -169,44 +178,97 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 	if l.at = at; len(at) == 0 {
 		return nil
 	}
-	seen, err := s.look(ctx, l)
-	if err == nil && seen.known != nil {
-		err = seen.knows(s.survey.Evidence.Known)
-	}
-	if err != nil {
+	if err := s.look(ctx, l); err != nil {
 		return err
 	}
-	if n := len(l.at) - len(seen.frames); n > 0 {
-		s.Log.WarnContext(ctx, "some instants have no picture", "video_id", s.videoID, "missing", n, "of", len(l.at))
-	}
-	s.survey.Add(survey.Look{At: l.at, Frames: seen.frames, Pose: l.pose, Fine: l.stepS == fineStepS})
 	s.save(ctx)
 	return nil
 }
 
-// look looks for all that the model knows. Most of the progress that is left is its own:
-// what comes after it is not known yet.
-func (s *surveyor) look(ctx context.Context, l look) (seen, error) {
+// look looks for all that the model knows, and keeps what was seen every so often, so that
+// another attempt goes on where this one is cut off.
+func (s *surveyor) look(ctx context.Context, l look) error {
 	l.terms, l.colours = s.survey.Evidence.Terms, len(s.info.Colors) > 0
 	l.faint = hintOf(s.rules)
+	// Most of the progress that is left is the look's own: what comes after is not known yet.
 	from, most := s.done, .8*(1-s.done)
-	return s.pass.look(ctx, l, s.info, func(ctx context.Context, share float64) error {
-		s.done = max(s.done, from+most*share)
-		if s.pass.durationS == nil {
-			return s.progress(ctx, 0)
+	pictures := 0
+	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == fineStepS}
+	s.due = time.Now().Add(s.saveEvery())
+	err := s.pass.look(ctx, l, s.info, func(ctx context.Context, seen []answer.Frame, known []bool) error {
+		if err := s.knows(known); err != nil {
+			return err
 		}
-		return s.progress(ctx, s.done**s.pass.durationS)
+		fresh.Frames = append(fresh.Frames, seen...)
+		pictures += len(seen)
+		s.done = max(s.done, from+most*s.pass.share(l, pictures, seen[len(seen)-1].At))
+		if err := s.report(ctx); err != nil {
+			return err
+		}
+		if time.Now().After(s.due) {
+			s.survey.Add(fresh)
+			fresh.Frames = nil
+			s.save(ctx)
+		}
+		return nil
 	})
+	if err != nil {
+		return err
+	}
+	if n := len(l.at) - pictures; n > 0 {
+		s.Log.WarnContext(ctx, "some instants have no picture", "video_id", s.videoID, "missing", n, "of", len(l.at))
+	}
+	fresh.At = l.at
+	s.survey.Add(fresh)
+	return nil
 }
+
+// share is how much of a look is done with so many pictures, the last of them at a time in
+// seconds, 0..1.
+func (p *pass) share(l look, pictures int, atS float64) float64 {
+	switch {
+	case l.at != nil:
+		return float64(pictures) / float64(len(l.at))
+	case p.durationS != nil && *p.durationS > 0:
+		return min(atS / *p.durationS, 1)
+	}
+	return 0
+}
+
+func (s *surveyor) report(ctx context.Context) error {
+	if s.pass.durationS == nil {
+		return s.progress(ctx, 0)
+	}
+	return s.progress(ctx, s.done**s.pass.durationS)
+}
+
+// knows takes in which terms the model can assess. An engine that knew others a moment ago
+// is another one: what it does not see is not absent.
+func (s *surveyor) knows(known []bool) error {
+	before := &s.survey.Evidence.Known
+	if *before != nil && !slices.Equal(*before, known) {
+		return &gpu.InferenceError{Err: errors.New("the engine knows other terms than before")}
+	}
+	*before = known
+	return nil
+}
+
+func (z *Analyzer) saveEvery() time.Duration { return cmp.Or(z.SaveEvery, DefaultSaveEvery) }
+
+// savePause is the least pause after a save, by how long it took: so saving costs at most
+// a twentieth of the time.
+const savePause = 20
 
 // save keeps the survey. That it could not be kept is not the question's fault.
 func (s *surveyor) save(ctx context.Context) {
 	if s.pass.fleeting {
 		return
 	}
+	began := time.Now()
 	if err := s.Surveys.Save(ctx, s.videoID, s.survey); err != nil && ctx.Err() == nil {
 		s.Log.WarnContext(ctx, "what was seen could not be kept", "video_id", s.videoID, "error", err)
 	}
+	s.due = time.Now().Add(max(s.saveEvery(), savePause*time.Since(began)))
 }
 
 // othersNeedPose reports whether another open question about the video needs joints: then

@@ -12,9 +12,12 @@ type Survey struct {
 	// Engine is what looked.
 	Engine answer.Engine
 	// StepS is the time between two instants of the pass over the whole video, in seconds; 0
-	// before that pass was made.
+	// before that pass began.
 	StepS float64
-	// DecodedS is the length that was decoded, in seconds.
+	// Whole says that this pass came to the end of the video. Before, it is what the survey
+	// holds, and nothing else is.
+	Whole bool
+	// DecodedS is the length that was decoded, in seconds; 0 before Whole.
 	DecodedS float64
 	// Looked are the instants that were looked at, Posed those at which joints were asked
 	// for; in seconds and in order. The video may have no picture there.

@@ -31,7 +31,7 @@ var engine = answer.Engine{Name: "detect", Weights: "w", Digest: "d", Worker: "x
 
 // drawn is some survey of three terms.
 func drawn(r *rapid.T) survey.Survey {
-	s := survey.Survey{Engine: engine, StepS: .5, DecodedS: 3}
+	s := survey.Survey{Engine: engine, StepS: .5, Whole: true, DecodedS: 3}
 	colours := rapid.Bool().Draw(r, "colours")
 	s.Evidence = answer.Evidence{
 		Terms: []string{"dog", "cat", "person"}, Known: []bool{true, false, true}, Colors: []string{"red", "blue"}, IntervalS: 0.5, DurationS: 3,

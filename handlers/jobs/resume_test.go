@@ -1,0 +1,87 @@
+package jobs
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/query"
+	"vqa/domain/video"
+	"vqa/handlers/media/survey"
+)
+
+// fatal keeps surveys, and ends what is under way when it has kept a certain one, as the end
+// of the process would.
+type fatal struct {
+	Surveys
+	when func(survey.Survey) bool
+	kill context.CancelFunc
+}
+
+// Save implements Surveys.
+func (f fatal) Save(ctx context.Context, videoID string, s survey.Survey) error {
+	err := f.Surveys.Save(ctx, videoID, s)
+	if f.when(s) {
+		f.kill()
+	}
+	return err
+}
+
+// dies looks at the video for a question and is cut off.
+func (w *watch) dies(t *testing.T, prompt string, when func(survey.Survey) bool) {
+	t.Helper()
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	kept, q := w.Surveys, query.Compile(prompt)
+	w.Surveys, w.SaveEvery = fatal{kept, when, kill}, time.Nanosecond
+	defer func() { w.Surveys, w.SaveEvery = kept, 0 }()
+	p := &pass{engine: w.engine, source: w.source, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
+	_, err := w.survey(ctx, video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
+	require.ErrorIs(t, err, context.Canceled)
+}
+
+func (w *watch) kept(t *testing.T) survey.Survey {
+	t.Helper()
+	s, found, err := w.Surveys.Load(t.Context(), "vid_1")
+	require.NoError(t, err)
+	require.True(t, found)
+	return s
+}
+
+// TestALookGoesOnWhereItWasCutOff: what was kept part way is not looked at again, and what
+// is seen in the end is, bit for bit, what one look would have seen.
+func TestALookGoesOnWhereItWasCutOff(t *testing.T) {
+	t.Parallel()
+	cuts := map[string]func(survey.Survey) bool{
+		"in the first pass": func(survey.Survey) bool { return true },
+		"behind it":         func(s survey.Survey) bool { return s.Whole },
+		"in a closer look":  func(s survey.Survey) bool { return s.Whole && len(s.Looked) > 305 },
+	}
+	for name, tt := range map[string]struct {
+		durationS, from, to float64
+		prompt              string
+		cuts                []string
+	}{
+		"short": {40, 3.25, 36.625, "Is there a stop sign?", []string{"in the first pass", "behind it"}},
+		"long":  {610, 30.25, 63.625, "Is a person sitting?", []string{"in the first pass", "behind it", "in a closer look"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWatch(t, tt.durationS, tt.from, tt.to)
+			_, all, _ := w.ask(t, tt.prompt)
+			want := w.kept(t)
+			for _, cut := range tt.cuts {
+				w.Surveys = survey.Store{Objects: newObjects(t)}
+				w.dies(t, tt.prompt, cuts[cut])
+				held := len(w.kept(t).Looked)
+				require.Positive(t, held, cut)
+				_, rest, _ := w.ask(t, tt.prompt)
+				require.LessOrEqual(t, rest, all-held, cut)
+				require.Empty(t, cmp.Diff(want, w.kept(t)), cut)
+			}
+		})
+	}
+}
