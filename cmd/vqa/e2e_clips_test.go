@@ -42,6 +42,11 @@ var longClip = sync.OnceValues(func() (string, error) {
 	return render("long.mp4", repeat(fixture.StopSign(image.Pt(250, 110)), longClipS*clipFPS))
 })
 
+// briefClip shows a stop sign for 2 s: the least work for the worker that ends with a yes.
+var briefClip = sync.OnceValues(func() (string, error) {
+	return render("brief.mp4", repeat(fixture.StopSign(image.Pt(250, 110)), 2*clipFPS))
+})
+
 func repeat(picture *image.RGBA, n int) []*image.RGBA {
 	all := make([]*image.RGBA, n)
 	for i := range all {

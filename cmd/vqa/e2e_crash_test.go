@@ -28,6 +28,7 @@ const (
 // TestCrashes kills the real process. The parts share one service, because making a
 // Postgres cluster takes longer than any of them; each has an account of its own.
 func TestCrashes(t *testing.T) {
+	t.Parallel()
 	origin, err := newSite()
 	require.NoError(t, err)
 	t.Cleanup(origin.Close)
@@ -208,7 +209,7 @@ func stopInAnalysis(t *testing.T, s *service) {
 // killPostgres takes the database away under the service.
 func killPostgres(t *testing.T, s *service) {
 	c := s.account(t, 100)
-	videoID := c.readyVideo(t, clip(t, signsClip))
+	videoID := c.readyVideo(t, clip(t, briefClip))
 	text, err := os.ReadFile(filepath.Join(s.dir, "postgres", "cluster", "data", "postmaster.pid"))
 	require.NoError(t, err)
 	first, _, _ := strings.Cut(string(text), "\n")

@@ -16,18 +16,49 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// engineService is a service that asks an engine of a test, and draws nothing.
+func engineService(t *testing.T, engine *faulty, settings ...string) *service {
+	t.Helper()
+	return ownService(t, append(settings, "VQA_INFERENCE_URL="+engine.URL, "VQA_ARTIFACTS=false")...)
+}
+
 // TestEngine looks at what the engine is asked, and spoils what it says. The parts share
 // one service and one engine; each has an account of its own.
 func TestEngine(t *testing.T) {
-	t.Parallel() // it waits most of the time
+	t.Parallel()
 	engine := newFaulty(t)
-	s := ownService(t, "VQA_INFERENCE_URL="+engine.URL, "VQA_INFERENCE_TIMEOUT=15s", "VQA_INFERENCE_PATIENCE=10s", fmt.Sprint("VQA_ANALYSIS_SLOTS=", engineSlots))
+	s := engineService(t, engine, fmt.Sprint("VQA_ANALYSIS_SLOTS=", engineSlots))
 	t.Run("batch", func(t *testing.T) { batchIsOneLook(t, s, engine) })
 	t.Run("queue", func(t *testing.T) { queueInOrder(t, s, engine) })
 	t.Run("garbage", func(t *testing.T) { garbageFails(t, s, engine) })
-	t.Run("away before", func(t *testing.T) { awayRefuses(t, s, engine) })
-	t.Run("away in an analysis", func(t *testing.T) { awayIsAnIncident(t, s, engine) })
 	t.Run("ledger", func(t *testing.T) { requireLedgerClean(t, s) })
+}
+
+// TestEngineAway takes the engine away, which is waited for.
+func TestEngineAway(t *testing.T) {
+	t.Parallel()
+	engine := newFaulty(t)
+	s := engineService(t, engine, "VQA_INFERENCE_PATIENCE=10s")
+	t.Run("before", func(t *testing.T) { awayRefuses(t, s, engine) })
+	t.Run("in an analysis", func(t *testing.T) { awayIsAnIncident(t, s, engine) })
+	t.Run("ledger", func(t *testing.T) { requireLedgerClean(t, s) })
+}
+
+// TestSilentEngine lets an engine that says that it is ready never answer.
+func TestSilentEngine(t *testing.T) {
+	t.Parallel()
+	engine := newFaulty(t)
+	s := engineService(t, engine, "VQA_INFERENCE_TIMEOUT=2s", "VQA_INFERENCE_PATIENCE=2s")
+	f := newFailing(t, s, engine)
+	for name, spoiled := range silence() {
+		require.Equal(t, true, f.fails(t, name, spoiled).at("rerun_eligible"), "%s is an outage", name)
+	}
+	// An answer that is meant may take longer than that, on cores that other tests use as well.
+	require.NoError(t, s.terminate())
+	s.env = append(s.env, "VQA_INFERENCE_TIMEOUT=1m")
+	require.NoError(t, s.start())
+	f.recovers(t)
+	requireLedgerClean(t, s)
 }
 
 // untouched holds the account against what it had: nothing was billed, nothing is held.
@@ -40,36 +71,55 @@ func (c *apiClient) untouched(t *testing.T, grant float64) {
 	require.Empty(t, credits.at("holds"))
 }
 
-// garbageFails: no answer that cannot be true becomes one of ours, and none costs anything.
+// failing is a video about which an engine is asked in vain.
+type failing struct {
+	*apiClient
+	engine  *faulty
+	videoID string
+}
+
+const failingGrant = 100
+
+func newFailing(t *testing.T, s *service, engine *faulty) failing {
+	t.Helper()
+	c := s.account(t, failingGrant)
+	return failing{c, engine, c.readyVideo(t, clip(t, briefClip))}
+}
+
+// fails asks while the engine is spoiled: no answer that cannot be true becomes one of ours,
+// and none costs anything.
+func (f failing) fails(t *testing.T, name string, spoiled fault) answer {
+	t.Helper()
+	f.engine.spoil(spoiled)
+	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=100")
+	require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.raw)
+	require.Equal(t, "failed", a.text("status"), "%s: %s", name, a.raw)
+	require.Equal(t, "inference_error", a.text("error.code"), name)
+	require.Nil(t, a.at("result"), name)
+	require.InDelta(t, 0, a.number("usage.billed_seconds"), 0, name)
+	require.InDelta(t, failingGrant, a.number("usage.credit_balance_after"), 0, name)
+	f.untouched(t, failingGrant)
+	return a
+}
+
+// recovers asks the engine when it is whole again.
+func (f failing) recovers(t *testing.T) {
+	t.Helper()
+	f.engine.spoil(nil)
+	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=100")
+	require.Equal(t, "yes", a.text("result.answer"), "nothing of the garbage was kept: %s", a.raw)
+	require.Equal(t, http.StatusOK, f.call(t, http.MethodDelete, "/v1/videos/"+f.videoID, nil).status, "nothing keeps the video open")
+}
+
 func garbageFails(t *testing.T, s *service, engine *faulty) {
-	const grant = 100
-	c := s.account(t, grant)
-	videoID := c.readyVideo(t, clip(t, signsClip))
-	fails := func(name string, spoiled fault) answer {
-		engine.spoil(spoiled)
-		a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
-		require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.raw)
-		require.Equal(t, "failed", a.text("status"), "%s: %s", name, a.raw)
-		require.Equal(t, "inference_error", a.text("error.code"), name)
-		require.Nil(t, a.at("result"), name)
-		require.InDelta(t, 0, a.number("usage.billed_seconds"), 0, name)
-		require.InDelta(t, grant, a.number("usage.credit_balance_after"), 0, name)
-		c.untouched(t, grant)
-		return a
-	}
+	f := newFailing(t, s, engine)
 	for name, spoiled := range garbage() {
-		a := fails(name, spoiled)
+		a := f.fails(t, name, spoiled)
 		require.Equal(t, false, a.at("rerun_eligible"), "%s may be for the input", name)
-		refused := c.call(t, http.MethodPost, "/v1/analyses/"+a.text("id")+"/rerun", nil)
+		refused := f.call(t, http.MethodPost, "/v1/analyses/"+a.text("id")+"/rerun", nil)
 		require.Equal(t, "rerun_not_eligible", refused.code(), "%s", refused.raw)
 	}
-	for name, spoiled := range silence() {
-		require.Equal(t, true, fails(name, spoiled).at("rerun_eligible"), "%s is an outage", name)
-	}
-	engine.spoil(nil)
-	a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
-	require.Equal(t, "yes", a.text("result.answer"), "nothing of the garbage was kept: %s", a.raw)
-	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+videoID, nil).status, "nothing keeps the video open")
+	f.recovers(t)
 }
 
 // awayRefuses: while no engine is up new work is refused, and everything else goes on.
@@ -77,7 +127,7 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
 	tester := &apiClient{service: s, key: issued{APIKey: s.newTestKey(t)}}
-	videoID := c.readyVideo(t, clip(t, signsClip))
+	videoID := c.readyVideo(t, clip(t, briefClip))
 	fixture := tester.call(t, http.MethodGet, "/v1/videos", nil).text("data.0.id")
 	question := map[string]any{"video_id": videoID, "prompt": "Is there a stop sign?"}
 	batch := map[string]any{"video_id": videoID, "prompts": []string{"Is there a stop sign?", "Is there a dog?"}}
@@ -120,7 +170,7 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
-	videoID := c.readyVideo(t, clip(t, signsClip))
+	videoID := c.readyVideo(t, clip(t, briefClip))
 	s.awaitNoIncident(t)
 	before := len(s.incidents(t))
 	drain(engine.asked)
@@ -214,8 +264,8 @@ func requireLedgerClean(t *testing.T, s *service) {
 // TestFaultsOfTheWorker harms the embedded worker in mid-analysis: what it was asked is
 // answered by its successor.
 func TestFaultsOfTheWorker(t *testing.T) {
-	t.Parallel() // it waits most of the time
-	s := ownService(t, "VQA_INFERENCE_TIMEOUT=10s")
+	t.Parallel()
+	s := ownService(t, "VQA_INFERENCE_TIMEOUT=10s", "VQA_ARTIFACTS=false")
 	for _, harm := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(fmt.Sprint(harm), func(t *testing.T) {
 			c := s.account(t, 100)
@@ -243,7 +293,7 @@ func TestFaultsOfTheWorker(t *testing.T) {
 // until another one serves.
 func silentWorkerIsReplaced(t *testing.T, s *service) {
 	c := s.account(t, 100)
-	videoID := c.readyVideo(t, clip(t, signsClip))
+	videoID := c.readyVideo(t, clip(t, briefClip))
 	worker := s.worker(t)
 	require.NoError(t, syscall.Kill(worker, syscall.SIGSTOP))
 	health := &apiClient{service: s}

@@ -110,7 +110,7 @@ func TestLanguageModels(t *testing.T) {
 	t.Parallel()
 	models := newScribe(t)
 	s := ownService(t, "VQA_LLM_URL="+models.URL+"/v1", "VQA_LLM_MODEL=scribe", "VQA_LLM_API_KEY=sk-hunter2", "VQA_LLM_TIMEOUT=1m",
-		"VQA_VLM_URL="+models.URL+"/v1", "VQA_VLM_MODEL=looker", "VQA_VLM_API_KEY=sk-hunter3")
+		"VQA_VLM_URL="+models.URL+"/v1", "VQA_VLM_MODEL=looker", "VQA_VLM_API_KEY=sk-hunter3", "VQA_ARTIFACTS=false")
 	c := s.account(t, 1000)
 	videoID := c.readyVideo(t, clip(t, signsClip))
 
