@@ -186,7 +186,14 @@ func parameterFault(err error) error {
 func pageOf(limit *int, startingAfter, endingBefore *string, createdAfter, createdBefore *time.Time) projections.Page {
 	page := projections.Page{
 		Limit: defaultLimit, StartingAfter: given(startingAfter), EndingBefore: given(endingBefore),
-		CreatedAfter: createdAfter, CreatedBefore: createdBefore,
+	}
+	// Both bounds are inclusive, of times as they are shown: `created_at` of a resource,
+	// which has milliseconds, includes it.
+	if createdAfter != nil {
+		page.CreatedAfter = new(stamp(createdAfter.Add(time.Millisecond - 1)))
+	}
+	if createdBefore != nil {
+		page.CreatedBefore = new(stamp(*createdBefore).Add(time.Millisecond - time.Microsecond))
 	}
 	if limit != nil {
 		page.Limit = *limit
