@@ -43,7 +43,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 		return r
 	}
 	if r.Answer == Yes && showsClips(q) {
-		r.Clips = within.clip(clipsOf(c.samples, c.fine, c.shown, ev, cal, termsIn(findings, cal)))
+		r.Clips = within.clip(clipsOf(c, ev, cal, termsIn(findings, cal)))
 	}
 	return r
 }

@@ -39,15 +39,26 @@
 //	           the body where they are worn                  trousers: the legs are cut off
 //	size       the share of the frame                        never
 //	posture    the joints: heights of hips and knees by the  the joints are not seen or cut
-//	           torso, a wrist above its elbow and shoulder;  off, and were not within two
-//	           a slender box; that of the same body shortly  seconds
-//	           before or after
+//	           torso, a wrist above its elbow and shoulder,  off, and were not within two
+//	           both wrists at the other arm's elbow and the  seconds; arms: nor seen from
+//	           forearms level; a slender box; that of the    the side
+//	           same body shortly before or after
 //	gait       the way of the box through the samples, in    it shows in no sample near by,
 //	           its heights a second; in a still picture the  or a picture does not show the
 //	           way between the feet                          feet
+//	jump       head, hips and feet rise together and come    in a still picture, or in one
+//	           down again, through all looks                 sight alone
+//	fall       a box higher than wide is a low one within    in a still picture, or in one
+//	           1.5 s, and stays so                           sight alone
+//	enter,     the ends of a track: by a side of the frame;  never; who appears in the middle
+//	leave      one who is there at the first sample does     of the frame makes a no less
+//	           not enter                                     sure
 //	a narrower that the class is not there: a person may be  the class is there
 //	word       a woman or not (query.Vocabulary.Narrower)
 //	time       the frames that are looked at                 never; none: nothing_detected
+//
+// What happens has a time of its own, which is its clip. A jump and a fall show in looks
+// closer than the samples only: [Stirs] says where those may be, of whom Evidence.Fine tells.
 //
 // A compound of all asks for its subjects in the same frames: the least of their scores
 // counts. What must be absent must be so throughout. A compound of any is as sure as the

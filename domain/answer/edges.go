@@ -7,8 +7,8 @@ import (
 	"vqa/domain/query"
 )
 
-// Edge is the time between two neighbouring samples, in seconds, in which something comes
-// or goes. Evidence.Fine of that time tells when.
+// Edge is the time between two neighbouring samples, in seconds, in which something comes,
+// goes or happens. Evidence.Fine of that time tells when.
 type Edge struct{ AfterS, BeforeS float64 }
 
 // Edges are where each of some terms comes and goes in the samples of ev, as far as it can
@@ -34,18 +34,7 @@ func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 			}
 		}
 	}
-	inTime := func(a, b Edge) int { return cmp.Compare(a.AfterS, b.AfterS) }
-	edges := make([]Edge, 0, len(best))
-	for e := range best {
-		edges = append(edges, e)
-	}
-	slices.SortFunc(edges, inTime)
-	if len(edges) > most {
-		slices.SortStableFunc(edges, func(a, b Edge) int { return cmp.Compare(best[b], best[a]) })
-		edges = edges[:max(0, most)]
-		slices.SortFunc(edges, inTime)
-	}
-	return edges
+	return strongestEdges(best, most)
 }
 
 // visible are those of some terms, as indices in Evidence.Terms, that any frame shows at

@@ -21,6 +21,8 @@ type finding struct {
 	runs, trusted []run
 	// visible is the probability that the subject is visible as asked.
 	visible float64
+	// moments are the times of what happens to it, where that is asked.
+	moments []span
 	// untold: as far as the evidence goes it may be as asked, but the frames do not
 	// tell the conditions.
 	untold bool
@@ -43,6 +45,10 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	}
 	f.sure = max(f.seen, 1-f.seen)
 	follow(all, ev, cal)
+	if asked := happenings(q, subject); len(asked) > 0 {
+		befall(all, asked, classes, ev, cal)
+		f.moments = momentsOf(all)
+	}
 	open := finding{}
 	open.settle(samplesOf(all, judgeBy(conditions, cal, true), cal), ev, cal)
 	f.settle(samplesOf(all, judgeBy(conditions, cal, false), cal), ev, cal)

@@ -15,6 +15,8 @@ type combined struct {
 	// fine are the samples of the frames between, nil when they do not tell the edges.
 	fine  []sample
 	shown []run
+	// moments are the times of what happens in them, where that alone is asked.
+	moments []span
 }
 
 // combine answers all or any of the findings. For all, what must be seen must be seen
@@ -108,10 +110,10 @@ func (c *combined) show(findings []finding, join func(a, b float64) float64, cal
 		return finding{}
 	}
 	together := visible[0]
-	c.fine = together.fine
+	c.fine, c.moments = together.fine, together.moments
 	if len(visible) > 1 || together.least() > 1 {
 		together = finding{}
-		c.fine = overlayFine(visible, join, cal)
+		c.fine, c.moments = overlayFine(visible, join, cal), nil
 		together.settle(overlay(visible, join, cal), Evidence{IntervalS: intervalS}, cal)
 	}
 	c.samples, c.shown = together.samples, together.trusted

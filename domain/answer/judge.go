@@ -84,6 +84,9 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 	if gait, ok := c.Gait(); ok {
 		return moving(gait, cal.Threshold, ev.aspect())
 	}
+	if h, side, ok := c.Happening(); ok {
+		return happening(h, Side(side), ev.IntervalS, cal.Threshold)
+	}
 	posture, _ := c.Posture()
 	return held(posture, cal)
 }

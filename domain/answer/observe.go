@@ -80,6 +80,8 @@ type object struct {
 	motion motion
 	// stance is how it holds itself, where it is a person.
 	stance stance
+	// events are what happens to it, where that was asked for.
+	events []event
 }
 
 // sighting is what one frame shows of a subject's classes.

@@ -81,10 +81,11 @@ func (b body) height() float64 { return b.box.Y2 - b.box.Y1 }
 // held judges people by their posture.
 func held(p query.Posture, cal Calibration) fitsOf {
 	judge := map[query.Posture]func(object) fitness{
-		query.Standing:    func(o object) fitness { return told(o.stance.stands, o.stance.upright) },
-		query.Sitting:     func(o object) fitness { return told(o.stance.sits, o.stance.upright) },
-		query.Lying:       func(o object) fitness { return told(o.stance.lies, o.stance.laid) },
-		query.RaisingHand: func(o object) fitness { return raisingHand(body{box: o.Box, joints: o.Keypoints}) },
+		query.Standing:     func(o object) fitness { return told(o.stance.stands, o.stance.upright) },
+		query.Sitting:      func(o object) fitness { return told(o.stance.sits, o.stance.upright) },
+		query.Lying:        func(o object) fitness { return told(o.stance.lies, o.stance.laid) },
+		query.RaisingHand:  func(o object) fitness { return raisingHand(body{box: o.Box, joints: o.Keypoints}) },
+		query.CrossingArms: func(o object) fitness { return crossingArms(body{box: o.Box, joints: o.Keypoints}) },
 	}[p]
 	return func(s sighting) []fitness {
 		largest := 0.0

@@ -81,33 +81,50 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 }
 
 // clipsOf turns runs into clips. A sample at t stands for the time from t-i/2 to t+i/2,
-// so that edges are right on average; where fine samples tell more they are believed.
-// terms says what each run shows.
-func clipsOf(samples, fine []sample, runs []run, ev Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
-	limit, intervalS, durationS := ev.DurationS, ev.IntervalS, ev.DurationS
+// so that edges are right on average; where fine samples tell more they are believed, and
+// what happens has its own time. terms says what each run shows.
+func clipsOf(c combined, ev Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
+	limit, intervalS := ev.DurationS, ev.IntervalS
 	if !(limit > 0) {
 		// Unknown duration: the video reaches at least as far as its last sample.
-		limit = samples[len(samples)-1].at + intervalS
+		limit = c.samples[len(c.samples)-1].at + intervalS
 	}
 	var clips []Clip
-	for _, r := range runs {
-		start := outward(samples, fine, r.first, -1, intervalS, cal)
-		end := outward(samples, fine, r.last, 1, intervalS, cal)
-		// What is cut off at both ends of the video is a gap like any other.
-		if r.first == 0 && start < 1.5*intervalS {
-			start = 0
+	for _, r := range c.shown {
+		for _, part := range c.parts(r, ev, cal) {
+			start, end := widened(max(0, part.from), min(limit, part.to), intervalS, limit)
+			clips = joinClip(clips, Clip{
+				StartS: min(milli(start), limit), EndS: min(milli(end), limit),
+				Confidence: round4(cal.Probability(r.best)), Terms: terms(r),
+			}, intervalS)
 		}
-		if r.last == len(samples)-1 && durationS > 0 && durationS-end < 1.5*intervalS {
-			end = durationS
-		}
-		start, end = max(0, start), min(limit, end)
-		start, end = widened(start, end, intervalS, limit)
-		clips = joinClip(clips, Clip{
-			StartS: min(milli(start), limit), EndS: min(milli(end), limit),
-			Confidence: round4(cal.Probability(r.best)), Terms: terms(r),
-		}, intervalS)
 	}
 	return strongest(clips)
+}
+
+// parts are when a run shows what is asked: the moments in it, or else all of it.
+func (c combined) parts(r run, ev Evidence, cal Calibration) []span {
+	var moments []span
+	for _, m := range c.moments {
+		if m.to >= c.samples[r.first].at && m.from <= c.samples[r.last].at {
+			moments = append(moments, m)
+		}
+	}
+	if len(moments) > 0 {
+		return moments
+	}
+	whole := span{
+		from: outward(c.samples, c.fine, r.first, -1, ev.IntervalS, cal),
+		to:   outward(c.samples, c.fine, r.last, 1, ev.IntervalS, cal),
+	}
+	// What is cut off at both ends of the video is a gap like any other.
+	if r.first == 0 && whole.from < 1.5*ev.IntervalS {
+		whole.from = 0
+	}
+	if r.last == len(c.samples)-1 && ev.DurationS > 0 && ev.DurationS-whole.to < 1.5*ev.IntervalS {
+		whole.to = ev.DurationS
+	}
+	return []span{whole}
 }
 
 // joinClip adds a clip behind the others, or to the last one when the gap is short.

@@ -8,8 +8,6 @@ import (
 )
 
 const (
-	// edge is how near to a border of the frame a box touches it.
-	edge = .02
 	// crowd is the number of things of one kind from which those that come and go are
 	// not told one by one.
 	crowd = 6
@@ -85,68 +83,24 @@ func (s scene) inView(belongs func(*thing) bool) string {
 	return list(words) + " are"
 }
 
-// side is an edge of the frame.
-type side string
-
-const (
-	left   side = "left"
-	right  side = "right"
-	top    side = "top"
-	bottom side = "bottom"
-)
-
 // enters is the side that a thing comes from, empty when it comes from none.
-func (s scene) enters(t *thing) side {
-	if len(t.sights) < 2 {
-		return ""
-	}
-	return s.crossed(t.sights[0], t.sights[1])
-}
+func (s scene) enters(t *thing) answer.Side { return t.track().Entry(s.intervalS) }
 
 // leaves is the side that a thing goes to, empty when it goes to none.
-func (s scene) leaves(t *thing) side {
-	n := len(t.sights)
-	if n < 2 {
-		return ""
-	}
-	return s.crossed(t.sights[n-1], t.sights[n-2])
-}
+func (s scene) leaves(t *thing) answer.Side { return t.track().Exit(s.intervalS) }
 
-// crossed is the side of the frame that a thing touches, or will within a sample, as it
-// goes on from its place inside to its outer one. A box that is cut off by the frame
-// tells by its inner border which way the thing goes.
-func (s scene) crossed(outer, inner answer.Sight) side {
-	const least = .01 // of the frame in a sample: less is noise
-	steps := (outer.At - inner.At) / s.intervalS
-	if steps < 0 {
-		steps = -steps
-	}
-	o, i := outer.Box, inner.Box
-	var found side
-	fastest := least
-	try := func(to side, border, way float64, opposite bool) {
-		if way /= steps; way > fastest && border-way <= edge && !opposite {
-			found, fastest = to, way
-		}
-	}
-	try(left, o.X1, i.X2-o.X2, o.X2 >= 1-edge)
-	try(right, 1-o.X2, o.X1-i.X1, o.X1 <= edge)
-	try(top, o.Y1, i.Y2-o.Y2, o.Y2 >= 1-edge)
-	try(bottom, 1-o.Y2, o.Y1-i.Y1, o.Y1 <= edge)
-	return found
-}
+func (t *thing) track() answer.Track { return answer.Track{Sights: t.sights} }
 
-// fromBeginning: what is seen first in the second sample may have been missed in the
-// first, as a clip of an answer begins with the video then.
+// fromBeginning: the thing does not come into view later (answer.Track.Comes).
 func (s scene) fromBeginning(t *thing) bool {
-	late := t.first().At - s.at[0]
-	return late == 0 || late < 1.5*s.intervalS && s.enters(t) == ""
+	_, comes := t.track().Comes(s.at[0], s.intervalS)
+	return !comes
 }
 
 // toEnd is the same for the end.
 func (s scene) toEnd(t *thing) bool {
-	early := s.at[len(s.at)-1] - t.last().At
-	return early == 0 || early < 1.5*s.intervalS && s.leaves(t) == ""
+	_, goes := t.track().Goes(s.at[len(s.at)-1], s.intervalS)
+	return !goes
 }
 
 // change is several things of one kind that come or go at one time and side.
@@ -154,7 +108,7 @@ type change struct {
 	// atS is the sample that first or last shows it; exactS is when it is told.
 	atS, exactS float64
 	noun        noun
-	side        side
+	side        answer.Side
 	count       int
 	seconds     float64
 }
@@ -248,9 +202,9 @@ func (s scene) leavings() []event {
 		what := c.noun.of(c.count, total)
 		text := sentence(what, verb(c.count, "is", "are"), "no longer in view")
 		switch c.side {
-		case left, right:
+		case answer.Left, answer.Right:
 			text = sentence(what, verb(c.count, "leaves", "leave"), "to the", string(c.side))
-		case top, bottom:
+		case answer.Top, answer.Bottom:
 			text = sentence(what, verb(c.count, "leaves", "leave"), "at the", string(c.side))
 		}
 		out = append(out, event{Entry{c.exactS, text}, rankLeaving, c.seconds})

@@ -19,6 +19,8 @@
 //	"The person sits down."           the joints, over two neighbouring samples
 //	"The scene changes: …"            nothing of one sample is found in the next
 //
+// By which side a thing comes and goes is the rule of answers (answer.Track.Comes).
+//
 // When a thing came or went the fine looks between two samples tell, where there are any.
 //
 // # Guarantees

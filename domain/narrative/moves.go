@@ -24,14 +24,14 @@ const (
 // way is a stretch of a thing's sights in which it goes to one side.
 type way struct {
 	first, last int
-	to          side
+	to          answer.Side
 }
 
 // waysOf cuts the path of a thing at its turning points: where it comes back by a leg.
 func waysOf(t *thing) []way {
 	var out []way
 	low, high, turn, far := 0, 0, 0, 0
-	var to side
+	var to answer.Side
 	for i := range t.sights {
 		x := t.x(i)
 		if x < t.x(low) {
@@ -42,17 +42,17 @@ func waysOf(t *thing) []way {
 		}
 		switch {
 		case to == "" && x-t.x(low) >= leg:
-			to, turn, far = right, low, i
+			to, turn, far = answer.Right, low, i
 		case to == "" && t.x(high)-x >= leg:
-			to, turn, far = left, high, i
-		case to == right && x > t.x(far), to == left && x < t.x(far):
+			to, turn, far = answer.Left, high, i
+		case to == answer.Right && x > t.x(far), to == answer.Left && x < t.x(far):
 			far = i
-		case to == right && t.x(far)-x >= leg:
+		case to == answer.Right && t.x(far)-x >= leg:
 			out = append(out, way{turn, far, to})
-			to, turn, far = left, far, i
-		case to == left && x-t.x(far) >= leg:
+			to, turn, far = answer.Left, far, i
+		case to == answer.Left && x-t.x(far) >= leg:
 			out = append(out, way{turn, far, to})
-			to, turn, far = right, far, i
+			to, turn, far = answer.Right, far, i
 		}
 	}
 	if to != "" {
@@ -76,7 +76,7 @@ func (s scene) movements() []event {
 	type move struct {
 		t        *thing
 		from, to answer.Sight
-		side     side
+		side     answer.Side
 	}
 	var moves []move
 	for _, t := range s.things {

@@ -10,6 +10,8 @@ var actionFolds = table(`
 	standing: standing_still standing_upright getting_to_feet
 	walking: taking_walk going_for_walk
 	lying: lying_flat
+	falling: falling_to_ground falling_to_floor
+	jumping: doing_jump
 `)
 
 // poses are what follows "with" and "has": "with a hand up".
@@ -27,7 +29,7 @@ var directions = set("down up over around past along")
 
 // strides are the verbs of which a bare "by", "past" or "around" says nothing: who turns
 // around does more than turn.
-var strides = set("running walking jumping dancing")
+var strides = set("running walking jumping dancing falling")
 
 // manners are words behind a verb that do not say how it is done; "slowly" does, and stays.
 var manners = set(`together still just now all both directly right very so about already too

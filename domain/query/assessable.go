@@ -43,12 +43,27 @@ func (q Query) assesses(c Condition) bool {
 		_, _, worn := c.Worn()
 		return coloured || sized || worn && q.about(c.Subject, person)
 	case KindAction:
+		if h, _, ok := c.Happening(); ok {
+			return q.happens(c.Subject, h)
+		}
 		_, held := c.Posture()
 		gait, moves := c.Gait()
 		return (held || moves) && q.about(c.Subject, person) || gait == Running && q.about(c.Subject, animals) || gait == Moving
 	default:
 		return false
 	}
+}
+
+// happens reports whether an answer can tell that something happens to a subject. How many
+// come and go is not what is seen at one time.
+func (q Query) happens(subject string, h Happening) bool {
+	switch h {
+	case Jumping:
+		return q.about(subject, person) || q.about(subject, animals)
+	case Falling:
+		return q.about(subject, person)
+	}
+	return q.PromptIntent != Count && !slices.ContainsFunc(q.Subjects, func(s Subject) bool { return s.ID == subject && s.Quantity != nil })
 }
 
 // person is the only class that has joints; animals are those that run on the ground.
@@ -73,6 +88,9 @@ func NeedsPose(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
 		_, held := c.Posture()
 		gait, _ := c.Gait()
+		if h, _, ok := c.Happening(); ok {
+			return h == Jumping && q.about(c.Subject, person)
+		}
 		return held || gait == Walking || c.Grounded(q) // in a still picture the feet tell
 	})
 }

@@ -107,6 +107,11 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
+		if verb, n := passageAt(ts, i); n > 0 {
+			out = append(out, token{w: verb})
+			i += n
+			continue
+		}
 		if n := absent.match(ts, i); n > 0 && !(n == 1 && determiners[out.at(len(out)-1)]) {
 			out = append(out, token{w: "absent"})
 			i += n

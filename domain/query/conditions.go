@@ -112,16 +112,17 @@ type Posture string
 
 // The postures that joints can tell.
 const (
-	Sitting     Posture = "sitting"
-	Standing    Posture = "standing"
-	Lying       Posture = "lying"
-	RaisingHand Posture = "raising hand"
+	Sitting      Posture = "sitting"
+	Standing     Posture = "standing"
+	Lying        Posture = "lying"
+	RaisingHand  Posture = "raising hand"
+	CrossingArms Posture = "crossing arms"
 )
 
 // Posture is the posture that an action asks for; ok is false for any other action.
 func (c Condition) Posture() (p Posture, ok bool) {
 	p = Posture(c.Value)
-	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand}, p)
+	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand, CrossingArms}, p)
 }
 
 // Gait is how something moves over the ground.

@@ -132,6 +132,18 @@ func TestWhatIsAssessed(t *testing.T) {
 		"Is there a person on the floor?":        {assessed: true, pose: true},
 		"Is there a person at the table?":        {assessed: true},
 		"Is there a person across the street?":   {},
+		"Are his arms crossed?":                  {assessed: true, pose: true},
+		"Is anyone jumping?":                     {assessed: true, pose: true},
+		"Does the dog jump?":                     {assessed: true},
+		"Does the ball jump?":                    {},
+		"Does the dog jump over a fence?":        {},
+		"Does someone fall?":                     {assessed: true},
+		"Does the dog fall?":                     {},
+		"When does a car enter from the left?":   {assessed: true},
+		"Does anyone leave the room?":            {assessed: true},
+		"Does anyone leave the bag?":             {},
+		"How many people enter the room?":        {},
+		"Do two people leave?":                   {},
 		"Why?":                                   {},
 	}
 	for prompt, want := range cases {
@@ -143,4 +155,37 @@ func TestWhatIsAssessed(t *testing.T) {
 	}
 	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Why is he sad?")))
 	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Is a fluffy person sitting?")), "sitting is not what is in the way")
+}
+
+func TestHappening(t *testing.T) {
+	t.Parallel()
+	type happening struct {
+		What Happening
+		Side string
+		OK   bool
+	}
+	for value, want := range map[string]happening{
+		"jumping":              {Jumping, "", true},
+		"falling":              {Falling, "", true},
+		"entering":             {Entering, "", true},
+		"entering room":        {Entering, "", true},
+		"entering from left":   {Entering, "left", true},
+		"leaving toward right": {Leaving, "right", true},
+		"leaving from top":     {Leaving, "top", true},
+		"jumping rope":         {OK: false},
+		"entering car":         {OK: false},
+		"entering from behind": {OK: false},
+		"leaving bag":          {OK: false},
+		"walking":              {OK: false},
+	} {
+		h, side, ok := Condition{Kind: KindAction, Value: value}.Happening()
+		if !ok {
+			h, side = "", ""
+		}
+		require.Equal(t, want, happening{h, side, ok}, value)
+	}
+	_, _, ok := Condition{Kind: KindState, Value: "jumping"}.Happening()
+	require.False(t, ok)
+	require.True(t, Fleeting(Compile("Does anyone fall?")))
+	require.False(t, Fleeting(Compile("Does anyone enter?")))
 }

@@ -56,7 +56,9 @@
 //	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle";
 //	                                     a direction too: "walking toward left",
 //	                                     "entering from left"; the picture that is
-//	                                     entered or left is not named
+//	                                     entered or left is not named, and who walks,
+//	                                     comes or drives into it, or out of it, enters
+//	                                     or leaves
 //	location   left, centre, right, top, middle, bottom
 //	           top left, top right, bottom left, bottom right
 //	           background, foreground, corner, outside, inside
@@ -91,7 +93,7 @@
 //
 // Four readings are conventions: a definite setting ("in the room", "on the road",
 // "walking down the street") is the scene that the video shows and narrows nothing, nor
-// does the ground of those who stand, walk or run; a bare number means exactly ("are
+// does the ground of those who stand, walk, run or fall; a bare number means exactly ("are
 // there two dogs"); a definite subject is presupposed, so that "is the dog barking" asks
 // only for what cannot be heard, while "is there a barking dog" also asks for the dog;
 // and a place at the end of a list is that of all ("a cup and a bowl on the table").

@@ -124,16 +124,24 @@ var relations = table(`
 // seats are what people are both in and on.
 var seats = set("chair armchair couch sofa bed")
 
-// afoot reports whether the condition before says that subject s stands, walks or runs:
-// who does so does it on the ground.
-func (p *parser) afoot(s int) bool {
+// said reports whether the condition before says already that subject s is at a place: who
+// stands, walks, runs or falls does so on the ground, who jumps does it in the air, and arms
+// are crossed before the chest.
+func (p *parser) said(s int, relation, place string) bool {
 	last := len(p.conditions) - 1
 	if last < 0 || p.conditions[last].Subject != p.subjects[s].ID || p.conditions[last].Negated {
 		return false
 	}
+	on := relation == "on" || relation == "in"
 	switch p.conditions[last].Value {
 	case "standing", "walking", "running":
-		return true
+		return on && grounds[place]
+	case "falling":
+		return (on || relation == "onto") && grounds[place]
+	case "jumping":
+		return on && grounds[place] || place == "air" && (relation == "in" || relation == "into")
+	case "crossing arms":
+		return place == "chest" && (relation == "in front of" || relation == "above" || relation == "across" || on)
 	}
 	return false
 }

@@ -227,7 +227,7 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	if relation == "in" && seats[what] {
 		relation = "on"
 	}
-	if p.afoot(s) && (relation == "on" || relation == "in") && grounds[what] {
+	if p.said(s, relation, what) {
 		return end, true
 	}
 	p.object(ts[i:end])

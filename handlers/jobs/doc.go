@@ -31,6 +31,10 @@
 //	edges   every 0.125 s between two samples      where runs begin and end, the surest first, of
 //	                                               all classes (over 10 min: of the question's); at
 //	                                               most a quarter of the samples and 24
+//	lively  every 0.125 s between two samples      the question is about a jump or a fall: where
+//	                                               its things are, those that go up and down
+//	                                               most; at most as many as the samples or, in a
+//	                                               short video, 144: all of 24 s
 //	joints  the pictures with somebody             the question needs them, and no look asked
 //
 // What a look saw so far is kept every minute, less often where that would take more than a

@@ -66,12 +66,25 @@ func showing(frames []answer.Frame, score float64) []float64 {
 	return at
 }
 
+// perGap is how many fine instants lie between two base samples.
+const perGap = baseStepS/fineStepS - 1
+
 // between are the fine instants that tell the edges of clips of some terms. What they may cost is a
 // quarter of the base samples and 24.
 func between(ev answer.Evidence, terms []string, rules answer.Calibration) []float64 {
-	const each = baseStepS/fineStepS - 1
+	return inside(answer.Edges(ev, terms, rules, (len(ev.Frames)/4+24)/perGap))
+}
+
+// lively are the fine instants that tell what is over within moments. They may cost as much
+// as the base samples, or 144: all of a video of 24 s.
+func lively(ev answer.Evidence, terms []string, rules answer.Calibration) []float64 {
+	return inside(answer.Stirs(ev, terms, rules, max(len(ev.Frames), 144)/perGap))
+}
+
+// inside are the fine instants between samples.
+func inside(edges []answer.Edge) []float64 {
 	var at []float64
-	for _, e := range answer.Edges(ev, terms, rules, (len(ev.Frames)/4+24)/each) {
+	for _, e := range edges {
 		for t := e.AfterS + fineStepS; t < e.BeforeS; t += fineStepS {
 			at = append(at, t)
 		}
@@ -83,28 +96,35 @@ func between(ev answer.Evidence, terms []string, rules answer.Calibration) []flo
 // so that it has one answer whatever was asked before.
 func (p *pass) evidence(s survey.Survey, rules answer.Calibration) answer.Evidence {
 	if p.everything {
-		return overview(s)
+		return overview(s, rules)
 	}
 	ev := s.For(p.classes)
-	if s.StepS == baseStepS {
-		return ev
+	if s.StepS > baseStepS {
+		wanted := suspects(s.For(p.own).Frames, s.StepS, rules, s.DecodedS)
+		for _, f := range onGrid(ev.Frames, s.StepS) {
+			wanted = append(wanted, f.At)
+		}
+		ev.Frames = within(ev.Frames, wanted)
 	}
-	wanted := suspects(s.For(p.own).Frames, s.StepS, rules, s.DecodedS)
-	for _, f := range onGrid(ev.Frames, s.StepS) {
-		wanted = append(wanted, f.At)
-	}
-	ev.Frames = within(ev.Frames, wanted)
-	ev.Fine = within(ev.Fine, between(ev, p.own, rules))
+	ev.Fine = within(ev.Fine, p.fine(s, ev, rules))
 	return ev
 }
 
-// edges are the fine instants: of a video that was looked at throughout those for all
-// terms, so that no later question needs others; else those for the question.
-func (p *pass) edges(s survey.Survey, rules answer.Calibration) []float64 {
+// fine are the fine instants for a question with some evidence. The edges are, of a video
+// that was looked at throughout, those of all terms, so that no later question needs others.
+func (p *pass) fine(s survey.Survey, ev answer.Evidence, rules answer.Calibration) []float64 {
+	var at []float64
 	if s.StepS == baseStepS {
-		return between(s.Evidence, s.Evidence.Terms, rules)
+		at = between(s.Evidence, s.Evidence.Terms, rules)
+	} else {
+		at = between(ev, p.own, rules)
 	}
-	return between(p.evidence(s, rules), p.own, rules)
+	if query.Fleeting(p.query) {
+		at = append(at, lively(ev, p.own, rules)...)
+		slices.Sort(at)
+		at = slices.Compact(at)
+	}
+	return at
 }
 
 // people are the instants at which the frames of a question show what it is about.
@@ -127,11 +147,13 @@ func classesFor(q query.Query, v query.Vocabulary) (own, all []string) {
 }
 
 // overview is what the pass over the whole video told of all terms.
-func overview(s survey.Survey) answer.Evidence {
+func overview(s survey.Survey, rules answer.Calibration) answer.Evidence {
 	ev := s.Evidence
 	if s.StepS > baseStepS {
 		ev.Frames, ev.Fine, ev.IntervalS = onGrid(ev.Frames, s.StepS), nil, s.StepS
+		return ev
 	}
+	ev.Fine = within(ev.Fine, between(ev, ev.Terms, rules))
 	return ev
 }
 

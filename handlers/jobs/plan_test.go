@@ -207,6 +207,28 @@ func TestOnePassServesABatch(t *testing.T) {
 	require.Zero(t, looked)
 }
 
+// TestWhatIsOverWithinMomentsIsLookedForClosely: where somebody is, 5 samples with 3 pictures
+// between two of them.
+func TestWhatIsOverWithinMomentsIsLookedForClosely(t *testing.T) {
+	t.Parallel()
+	const prompt = "Does someone fall?"
+	w := newWatch(t, 6, 1.75, 4.375)
+	before, _, _ := w.ask(t, "Is there a person?")
+	later, looked, _ := w.ask(t, prompt)
+	require.Equal(t, 4*3, looked)
+	require.Len(t, later.Fine, 6+12)
+	_, looked, _ = w.ask(t, prompt)
+	require.Zero(t, looked)
+	again, looked, _ := w.ask(t, "Is there a person?")
+	require.Zero(t, looked)
+	require.Empty(t, cmp.Diff(before.Evidence, again.Evidence), "another question is not told what was seen for this one")
+
+	fresh := newWatch(t, 6, 1.75, 4.375)
+	first, looked, _ := fresh.ask(t, prompt)
+	require.Equal(t, 12+6+12, looked)
+	require.Empty(t, cmp.Diff(first.Evidence, later.Evidence), "whatever was asked before")
+}
+
 // TestLongVideosAreLookedAtCoarselyFirst: a picture every 2 s, and closely around the one
 // that shows what is asked for.
 func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {

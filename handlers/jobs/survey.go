@@ -128,8 +128,8 @@ func (s *surveyor) complete(ctx context.Context) error {
 			return err
 		}
 	}
-	edges := p.edges(s.survey, s.rules)
-	if err := s.part(ctx, s.survey.Missing(edges, false), look{stepS: fineStepS, pose: pose}); err != nil || !p.pose {
+	fine := p.fine(s.survey, p.evidence(s.survey, s.rules), s.rules)
+	if err := s.part(ctx, s.survey.Missing(fine, false), look{stepS: fineStepS, pose: pose}); err != nil || !p.pose {
 		return err
 	}
 	return s.joints(ctx)

@@ -218,10 +218,12 @@ func lengthsOf(all []progress) []float64 {
 }
 
 // look is what was looked at in a video.
-type look struct{ taken, joints bool }
+type look struct{ taken, joints, lively bool }
 
 // covers says whether a question needs no other look.
-func (l look) covers(q query.Query) bool { return l.taken && (l.joints || !query.NeedsPose(q)) }
+func (l look) covers(q query.Query) bool {
+	return l.taken && (l.joints || !query.NeedsPose(q)) && (l.lively || !query.Fleeting(q))
+}
 
 // looked returns what was looked at of the videos of unfinished analyses.
 func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
@@ -246,7 +248,7 @@ func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
 		}
 		if query.Assessable(q) { // any other was answered without a look
 			l := all[subject]
-			all[subject] = look{taken: true, joints: l.joints || query.NeedsPose(q)}
+			all[subject] = look{taken: true, joints: l.joints || query.NeedsPose(q), lively: l.lively || query.Fleeting(q)}
 		}
 		return nil
 	})

@@ -1,0 +1,126 @@
+package answer
+
+import (
+	"cmp"
+	"slices"
+
+	"vqa/domain/query"
+)
+
+// event is something that happens to one object.
+type event struct {
+	what query.Happening
+	// side is that of the frame by which it comes or goes, "" for none.
+	side Side
+	// fromS and toS are when it begins and ends, in seconds.
+	fromS, toS  float64
+	probability float64
+}
+
+// unseen is the probability that something happened to an object of which no event was
+// found.
+const unseen = .04
+
+// nearby is how many samples to either side of an event tell of it: with three a run is
+// trusted.
+const nearby = 2
+
+// happenings are the different things that are asked to happen to a subject.
+func happenings(q query.Query, subject query.Subject) []query.Happening {
+	var asked []query.Happening
+	for _, c := range q.Conditions {
+		if h, _, ok := c.Happening(); ok && c.Subject == subject.ID && !slices.Contains(asked, h) {
+			asked = append(asked, h)
+		}
+	}
+	return asked
+}
+
+// befall finds what happens to the objects of all sightings: along their tracks through the
+// frames of both grids.
+func befall(all []sighting, asked []query.Happening, classes subjectClasses, ev Evidence, cal Calibration) {
+	looks := ev
+	looks.Frames = slices.Concat(ev.Frames, ev.Fine)
+	type place struct {
+		at  float64
+		box Box
+	}
+	events := map[place][]event{}
+	for _, t := range Tracks(looks, cal, classes.names(ev)) {
+		var found []event
+		for _, h := range asked {
+			found = append(found, t.events(h, ev)...)
+		}
+		for _, s := range t.Sights {
+			events[place{s.At, s.Box}] = found
+		}
+	}
+	for i := range all {
+		for k := range all[i].objects {
+			o := &all[i].objects[k]
+			o.events = events[place{all[i].at, o.Box.inFrame()}]
+		}
+	}
+}
+
+// names are the classes of a subject in the evidence.
+func (c subjectClasses) names(ev Evidence) []string {
+	var names []string
+	for i, term := range ev.Terms {
+		if c.mine[i] {
+			names = append(names, term)
+		}
+	}
+	return names
+}
+
+// events are those of one kind along a track.
+func (t Track) events(h query.Happening, ev Evidence) []event {
+	switch h {
+	case query.Jumping:
+		return t.jumps()
+	case query.Falling:
+		return t.falls(ev.aspect())
+	default:
+		return t.passages(h, ev)
+	}
+}
+
+// happening judges by the events of an object. The samples nearby count as those of an event:
+// what is over within moments lies between two, and who comes is not seen before. A still picture does not tell
+// who jumps or falls in it, nor does one sight alone.
+func happening(h query.Happening, side Side, intervalS, threshold float64) fitsOf {
+	inPlace := h == query.Jumping || h == query.Falling
+	return func(s sighting) []fitness {
+		out := make([]fitness, len(s.objects))
+		for i, o := range s.objects {
+			out[i] = fitness{Probability: unseen, Untold: inPlace && (o.motion.picture || !o.motion.known && o.Score >= threshold)}
+			for _, e := range o.events {
+				if e.is(h, side) && s.at >= e.fromS-nearby*intervalS && s.at <= e.toS+nearby*intervalS {
+					out[i].Probability = max(out[i].Probability, e.probability)
+				}
+			}
+		}
+		return out
+	}
+}
+
+func (e event) is(h query.Happening, side Side) bool {
+	return e.what == h && (side == "" || e.side == side)
+}
+
+// momentsOf are the times of the events that are more likely than not, in order.
+func momentsOf(all []sighting) []span {
+	var found []span
+	for _, s := range all {
+		for _, o := range s.objects {
+			for _, e := range o.events {
+				if m := (span{from: e.fromS, to: e.toS}); e.probability >= .5 && !slices.Contains(found, m) {
+					found = append(found, m)
+				}
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
+	return found
+}

@@ -1,0 +1,86 @@
+package answer
+
+import "vqa/domain/query"
+
+const (
+	// flightS is how long a jump goes up, or comes down, at most, in seconds.
+	flightS = .7
+	// airborne is the part of the rise of a jump from which on a body is in the air.
+	airborne = .3
+	// pointed is how much less the feet of who jumps rise than the hips do: they point down.
+	// The hips of who runs rise no more than the feet.
+	pointed = .6
+	// blur is by how much, in heights of the frame, the edges of a box tremble.
+	blur = .004
+)
+
+// jumpCurve is the probability that a body jumped that rose, all of it, by a share of its
+// height and came down again.
+var jumpCurve = []Point{{0, unseen}, {.02, .10}, {.035, .45}, {.05, .70}, {.08, .85}, {.15, .92}}
+
+// jumps finds where a body rises and comes down again: its feet too, as they do not when it
+// stretches, and its head, as it does not when it draws up its legs.
+func (t Track) jumps() []event {
+	lifts := make([]float64, len(t.Sights))
+	for k := range t.Sights {
+		lifts[k] = t.lift(k)
+	}
+	var found []event
+	for k := 1; k+1 < len(lifts); k++ {
+		peak := lifts[k]
+		if !(peak > lifts[k-1]) || peak < lifts[k+1] {
+			continue
+		}
+		first, last := k, k
+		for first > 1 && lifts[first-1] >= airborne*peak {
+			first--
+		}
+		for last+2 < len(lifts) && lifts[last+1] >= airborne*peak {
+			last++
+		}
+		if first < last { // one look alone may be a box that is wrong
+			found = append(found, event{
+				what: query.Jumping, fromS: t.Sights[first-1].At, toS: t.Sights[last+1].At, probability: interpolate(jumpCurve, peak),
+			})
+		}
+	}
+	return found
+}
+
+// lift is how far the whole of a body is, in sight k, over its places shortly before and
+// after, by its height: the least of what its parts rose.
+func (t Track) lift(k int) float64 {
+	best, at := 0., t.Sights[k].At
+	for a := k - 1; a >= 0 && at-t.Sights[a].At <= flightS; a-- {
+		for b := k + 1; b < len(t.Sights) && t.Sights[b].At-at <= flightS; b++ {
+			best = max(best, min(rise(t.Sights[a], t.Sights[k]), rise(t.Sights[b], t.Sights[k])))
+		}
+	}
+	return best
+}
+
+// rise is how far the whole of a body is over its place in another look, by its height.
+func rise(on, at Sight) float64 {
+	height := max(on.Box.Y2-on.Box.Y1, at.Box.Y2-at.Box.Y1)
+	if !(height > 0) {
+		return 0
+	}
+	least := min(on.Box.Y1-at.Box.Y1, on.Box.Y2-at.Box.Y2)
+	if hips, ok := raised(on, at, leftHip, rightHip); ok {
+		least = min(least, pointed*hips)
+	}
+	if feet, ok := raised(on, at, leftAnkle, rightAnkle); ok {
+		least = min(least, feet)
+	}
+	return max(0, least-blur) / height
+}
+
+// raised is how far the lower of two joints is over its place in another look; ok is false
+// where one of them is not seen.
+func raised(on, at Sight, left, right int) (y float64, ok bool) {
+	if len(on.Keypoints) != joints || len(at.Keypoints) != joints {
+		return 0, false
+	}
+	ok = body{box: on.Box, joints: on.Keypoints}.seen(left, right) && body{box: at.Box, joints: at.Keypoints}.seen(left, right)
+	return max(on.Keypoints[left].Y, on.Keypoints[right].Y) - max(at.Keypoints[left].Y, at.Keypoints[right].Y), ok
+}

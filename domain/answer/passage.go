@@ -1,0 +1,140 @@
+package answer
+
+import (
+	"math"
+	"slices"
+
+	"vqa/domain/query"
+)
+
+// Side is an edge of the frame.
+type Side string
+
+// The edges of the frame.
+const (
+	Left   Side = "left"
+	Right  Side = "right"
+	Top    Side = "top"
+	Bottom Side = "bottom"
+)
+
+// border is how near to an edge of the frame a box touches it.
+const border = .02
+
+// Comes reports whether a track comes into view after firstS, the time of the first sample,
+// and the side that it comes from, "" when it comes from none. What is seen first in the
+// second sample, and comes from no side, may have been missed in the first.
+func (t Track) Comes(firstS, intervalS float64) (from Side, ok bool) {
+	from = t.Entry(intervalS)
+	late := t.Sights[0].At - firstS
+	return from, late > 0 && (late >= 1.5*intervalS || from != "")
+}
+
+// Goes is the same for a track that goes out of view before lastS, the time of the last
+// sample.
+func (t Track) Goes(lastS, intervalS float64) (to Side, ok bool) {
+	to = t.Exit(intervalS)
+	early := lastS - t.last().At
+	return to, early > 0 && (early >= 1.5*intervalS || to != "")
+}
+
+// Entry is the side that a track comes from, "" when it comes from none.
+func (t Track) Entry(intervalS float64) Side {
+	outer, inner := t.Sights[0], t.last()
+	for _, s := range t.Sights {
+		if s.At-outer.At >= .9*intervalS {
+			inner = s
+			break
+		}
+	}
+	return crossed(outer, inner, intervalS)
+}
+
+// Exit is the side that a track goes to, "" when it goes to none.
+func (t Track) Exit(intervalS float64) Side {
+	outer, inner := t.last(), t.Sights[0]
+	for i := range t.Sights {
+		if s := t.Sights[len(t.Sights)-1-i]; outer.At-s.At >= .9*intervalS {
+			inner = s
+			break
+		}
+	}
+	return crossed(outer, inner, intervalS)
+}
+
+// crossed is the side of the frame that a thing touches, or will within a sample, as it
+// goes on from its place inside to its outer one. A box that is cut off by the frame
+// tells by its inner border which way the thing goes.
+func crossed(outer, inner Sight, intervalS float64) Side {
+	const least = .01 // of the frame in a sample: less is noise
+	steps := math.Abs(outer.At-inner.At) / intervalS
+	o, i := outer.Box, inner.Box
+	var found Side
+	fastest := least
+	try := func(to Side, gap, way float64, opposite bool) {
+		if way /= steps; way > fastest && gap-way <= border && !opposite {
+			found, fastest = to, way
+		}
+	}
+	try(Left, o.X1, i.X2-o.X2, o.X2 >= 1-border)
+	try(Right, 1-o.X2, o.X1-i.X1, o.X1 <= border)
+	try(Top, o.Y1, i.Y2-o.Y2, o.Y2 >= 1-border)
+	try(Bottom, 1-o.Y2, o.Y1-i.Y1, o.Y1 <= border)
+	return found
+}
+
+// The probabilities that what is seen to come or go does, by a side of the frame or where
+// nothing shows from where: it may have been hidden, or missed.
+const (
+	passed   = .85
+	appeared = .4
+)
+
+// passageS is how long it takes at most to come into the frame, or to go, in seconds.
+const passageS = 2
+
+// passages are the coming or the going of a track.
+func (t Track) passages(h query.Happening, ev Evidence) []event {
+	if !t.Trusted || len(ev.Frames) == 0 {
+		return nil
+	}
+	sights := slices.Clone(t.Sights)
+	side, ok := t.Comes(ev.Frames[0].At, ev.IntervalS)
+	if h == query.Leaving {
+		side, ok = t.Goes(ev.Frames[len(ev.Frames)-1].At, ev.IntervalS)
+		slices.Reverse(sights)
+	}
+	if !ok {
+		return nil
+	}
+	outer, inner := sights[0], sights[0]
+	for _, s := range sights {
+		if math.Abs(s.At-outer.At) > passageS || side == "" {
+			break
+		}
+		if inner = s; !s.Box.touches(side) {
+			break
+		}
+	}
+	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At), probability: passed}
+	if side == "" {
+		e.probability = appeared
+	}
+	return []event{e}
+}
+
+// touches reports whether a box is at a side of the frame.
+func (b Box) touches(side Side) bool {
+	switch side {
+	case Left:
+		return b.X1 <= border
+	case Right:
+		return b.X2 >= 1-border
+	case Top:
+		return b.Y1 <= border
+	default:
+		return b.Y2 >= 1-border
+	}
+}
+
+func (t Track) last() Sight { return t.Sights[len(t.Sights)-1] }

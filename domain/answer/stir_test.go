@@ -1,0 +1,32 @@
+package answer_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+)
+
+// TestStirs: of a dog that stays and hops once at 2 s, in samples of half a second.
+func TestStirs(t *testing.T) {
+	t.Parallel()
+	ev := answer.Evidence{Terms: []string{"dog", "cat"}, Known: []bool{true, true}, IntervalS: .5}
+	for i := range 10 {
+		d := sight(0, .4, .6)
+		if i == 4 {
+			d.Box.Y1, d.Box.Y2 = d.Box.Y1-.1, d.Box.Y2-.1
+		}
+		f := answer.Frame{At: float64(i) / 2}
+		if i > 0 {
+			f.Detections = append(f.Detections, d)
+		}
+		ev.Frames = append(ev.Frames, f)
+	}
+	all := answer.Stirs(ev, ev.Terms, answer.CPU(), 100)
+	require.Len(t, all, 8, "between any two samples that show it")
+	require.Equal(t, answer.Edge{AfterS: .5, BeforeS: 1}, all[0])
+	require.Equal(t, []answer.Edge{{AfterS: 1.5, BeforeS: 2}, {AfterS: 2, BeforeS: 2.5}}, answer.Stirs(ev, ev.Terms, answer.CPU(), 2))
+	require.Empty(t, answer.Stirs(ev, []string{"cat"}, answer.CPU(), 100))
+	require.Empty(t, answer.Stirs(ev, ev.Terms, answer.CPU(), 0))
+}

@@ -1,0 +1,96 @@
+package query
+
+import (
+	"slices"
+	"strings"
+)
+
+// Happening is something that is over within moments: it shows in no frame alone.
+type Happening string
+
+// The happenings that the way of a body or a box through the frames can tell.
+const (
+	Jumping  Happening = "jumping"
+	Falling  Happening = "falling"
+	Entering Happening = "entering"
+	Leaving  Happening = "leaving"
+)
+
+// sidesOfFrame are those by which something enters and leaves.
+var sidesOfFrame = set("left right top bottom")
+
+// Happening is what an action says that happens, and by which side of the frame: left,
+// right, top or bottom, "" for any. ok is false for any other action. What is entered or
+// left is the picture, or the scene that it shows: "entering room".
+func (c Condition) Happening() (h Happening, side string, ok bool) {
+	if c.Kind != KindAction {
+		return "", "", false
+	}
+	verb, rest, _ := strings.Cut(c.Value, " ")
+	switch h = Happening(verb); h {
+	case Jumping, Falling:
+		return h, "", rest == ""
+	case Entering, Leaving:
+		way := " from "
+		if h == Leaving && !strings.Contains(" "+rest, way) {
+			way = " toward "
+		}
+		scene, side, sided := strings.Cut(" "+rest, way)
+		scene = strings.TrimSpace(scene)
+		return h, side, (scene == "" || settings[scene]) && sided == sidesOfFrame[side]
+	}
+	return "", "", false
+}
+
+// Fleeting reports whether an answer to q needs more looks than a few a second.
+func Fleeting(q Query) bool {
+	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
+		h, _, ok := c.Happening()
+		return ok && (h == Jumping || h == Falling)
+	})
+}
+
+// travels are the verbs with which one comes and goes.
+var travels = set("walking coming going moving stepping driving")
+
+// passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i
+// as entering or leaving; n is 0 where nothing of the kind is said.
+func passageAt(ts words, i int) (verb string, n int) {
+	if !travels[gerund(ts.at(i))] {
+		return "", 0
+	}
+	on := i + 2
+	open := on >= len(ts) || ways[ts.at(on)] != "" // what is entered or left is not named
+	switch w := ts.at(i + 1); {
+	case w == "into":
+		if n := sceneAt(ts, on); n > 0 {
+			return "entering", 2 + n
+		}
+	case w == "out" && ts.at(on) == "of":
+		if n := sceneAt(ts, on+1); n > 0 {
+			return "leaving", 3 + n
+		}
+	case w == "in" && open:
+		return "entering", 2
+	case (w == "out" || w == "off") && open:
+		return "leaving", 2
+	}
+	return "", 0
+}
+
+// sceneAt is the length of "the picture", "view" or "the room" at i, 0 for anything else.
+func sceneAt(ts words, i int) int {
+	j := i
+	for determiners[ts.at(j)] && j < i+2 {
+		j++
+	}
+	if k := j + modifiers(ts, j); media[ts.at(k)] {
+		return k + 1 - i
+	}
+	for n := 2; n > 0 && j > i; n-- {
+		if j+n <= len(ts) && settings[ts[j:j+n].text()] {
+			return j + n - i
+		}
+	}
+	return 0
+}
