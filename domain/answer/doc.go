@@ -54,7 +54,9 @@
 //	leave      one who is there at the first sample does     of the frame makes a no less
 //	           not enter                                     sure
 //	a narrower that the class is not there: a person may be  the class is there
-//	word       a woman or not (query.Vocabulary.Narrower)
+//	word       a woman or not (query.Vocabulary.Narrower);
+//	           one that is presupposed is whoever is seen,
+//	           less surely where several are
 //	time       the frames that are looked at                 never; none: nothing_detected
 //
 // What happens has a time of its own, which is its clip. A jump and a fall show in looks

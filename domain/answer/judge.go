@@ -2,6 +2,7 @@ package answer
 
 import (
 	"math"
+	"slices"
 
 	"vqa/domain/query"
 )
@@ -34,7 +35,11 @@ type fitsOf func(s sighting) []fitness
 func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibration) []fitsOf {
 	var all, places []fitsOf
 	if cal.Vocabulary.Narrower(subject.Term) {
-		all = append(all, each(unnamed))
+		if subject.Presupposed {
+			all = append(all, presumed(cal))
+		} else {
+			all = append(all, each(unnamed))
+		}
 	}
 	for _, c := range q.Conditions {
 		if c.Subject != subject.ID || c.Kind == query.KindTime {
@@ -107,6 +112,23 @@ func not(f fitsOf) fitsOf {
 // unnamed is what an object of the classes of a narrower word is worth: that it is one of
 // those that the word means cannot be told (domain/query, Vocabulary.Narrower).
 func unnamed(object) fitness { return untold }
+
+// presumed is the same where the question takes such an object for granted: one that is
+// alone is it, of several any may be.
+func presumed(cal Calibration) fitsOf {
+	return func(s sighting) []fitness {
+		seen, p := 0, 1.
+		for _, o := range s.objects {
+			if o.Score >= cal.Threshold {
+				seen++
+			}
+		}
+		if seen > 1 {
+			p = .8
+		}
+		return slices.Repeat([]fitness{{Probability: p}}, len(s.objects))
+	}
+}
 
 // doubted is a relation to something that a narrower word names: that there is nothing
 // there can be told, that it is what the word means cannot.

@@ -54,3 +54,18 @@ func TestNarrowerWords(t *testing.T) {
 		require.Less(t, r.TermConfidences["woman"], .5, "%s: nothing told", c.prompt)
 	}
 }
+
+// TestPresupposed: who asks what the woman is like takes it for granted that there is one.
+func TestPresupposed(t *testing.T) {
+	t.Parallel()
+	left := thing{term: "person", score: .9, box: at(.1, .5)}
+	right := thing{term: "person", score: .9, box: at(.9, .5)}
+	alone, two := scene("Is the woman on the left?", still(6, left)...), scene("Is the woman on the left?", still(6, left, right)...)
+	require.Equal(t, answer.Yes, alone.Answer)
+	require.Equal(t, answer.Yes, two.Answer)
+	require.Less(t, two.Confidence, alone.Confidence, "it may be the other one")
+	require.Equal(t, answer.No, scene("Is the woman on the left?", still(6, right)...).Answer)
+	require.Equal(t, answer.No, scene("Is the woman on the left?", still(6)...).Answer)
+	require.Equal(t, answer.Indeterminate, scene("Is the woman there?", still(6, left)...).Answer, "that she is there is what is asked")
+	require.Equal(t, answer.Indeterminate, scene("Is a woman on the left?", still(6, left)...).Answer)
+}

@@ -46,6 +46,8 @@ type parser struct {
 	// exists: the question asks whether something is there; otherwise its subject is
 	// presupposed and only the predicate is asked.
 	exists bool
+	// definite: the noun that is read has a definite article.
+	definite bool
 	// bare: there is nothing but a noun phrase.
 	bare bool
 	open bool
@@ -133,7 +135,7 @@ func (p *parser) condition(subject int, kind Kind, value string, negated bool) {
 }
 
 func (p *parser) addSubject(term string, quantity *Quantity) int {
-	p.subjects = append(p.subjects, Subject{ID: "s" + strconv.Itoa(len(p.subjects)+1), Term: term, Quantity: quantity})
+	p.subjects = append(p.subjects, Subject{ID: "s" + strconv.Itoa(len(p.subjects)+1), Term: term, Quantity: quantity, Presupposed: p.definite})
 	return len(p.subjects) - 1
 }
 
@@ -171,6 +173,9 @@ func (p *parser) read(prompt string) bool {
 		// "Is the dog barking": the dog is presupposed, the rest cannot be assessed.
 		return false
 	}
+	for s := range p.subjects {
+		p.subjects[s].Presupposed = p.subjects[s].Presupposed && !p.exists
+	}
 	for _, w := range windows {
 		// How many there are in a window is still a count.
 		p.timed = p.timed || !p.counting
@@ -187,13 +192,14 @@ func (p *parser) apart() bool {
 	if p.counting || p.subjects[0].Quantity != nil {
 		return false
 	}
-	term, conditions := p.subjects[0].Term, p.conditions
+	of, conditions := p.subjects[0], p.conditions
 	p.subjects, p.conditions = nil, nil
 	for i, alternative := range conditions {
 		if alternative.Kind != p.choice {
 			continue
 		}
-		s := p.addSubject(term, nil)
+		s := p.addSubject(of.Term, nil)
+		p.subjects[s].Presupposed = of.Presupposed
 		for k, c := range conditions {
 			if k == i || c.Kind != p.choice {
 				p.condition(s, c.Kind, c.Value, c.Negated)

@@ -66,8 +66,11 @@ func (r *reader) query(tree any) Query {
 }
 
 func (r *reader) subject(param string, tree any) Subject {
-	o := r.object(param, tree, []string{"id", "term"}, []string{"quantity"})
-	s := Subject{ID: r.str(param+".id", o["id"]), Term: r.str(param+".term", o["term"])}
+	o := r.object(param, tree, []string{"id", "term"}, []string{"quantity", "presupposed"})
+	s := Subject{
+		ID: r.str(param+".id", o["id"]), Term: r.str(param+".term", o["term"]),
+		Presupposed: r.boolean(param+".presupposed", o["presupposed"], has(o, "presupposed")),
+	}
 	if o["quantity"] != nil {
 		at := param + ".quantity"
 		n := r.object(at, o["quantity"], []string{"op", "value"}, nil)

@@ -16,6 +16,8 @@
 //     cannot hold: how often, in which order, compared with what, except for what, of
 //     all or most, "two or three", "sit down and stand up". What no model here can assess (sound, identity,
 //     text, taste, exhaustive counts) is named in unassessable_components.
+//   - A definite subject of which something is said is presupposed ("is the man sitting");
+//     one that is asked for is not ("is the man visible", "is there the man").
 //   - A term is the user's own noun in the singular. What a model calls it is the
 //     business of a [Vocabulary], so one query serves every model.
 //   - A Vocabulary knows a word by the class that it means. It means the class wholly

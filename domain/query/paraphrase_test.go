@@ -56,7 +56,7 @@ var wrappings = []string{
 }
 
 // TestParaphrasesCompileAlike: wording, number, politeness and case do not change what
-// is asked.
+// is asked, but for what is presupposed: "the dog" is, "a dog" is not.
 func TestParaphrasesCompileAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -67,6 +67,9 @@ func TestParaphrasesCompileAlike(t *testing.T) {
 			prompt := strings.NewReplacer("{q}", q, "{Q}", strings.ToUpper(q[:1])+q[1:]).Replace(wrapping)
 			compiled := query.Compile(prompt)
 			compiled.OriginalPrompt = nil
+			for i := range compiled.Subjects {
+				compiled.Subjects[i].Presupposed = false
+			}
 			return prompt, compiled
 		}
 		plain, want := ask(wordings[0], "{q}?")

@@ -15,6 +15,8 @@ var universal = set("all each every everyone everybody most")
 // amounts have no number: how many is "many" is a matter of taste.
 var amounts = set("many few lots loads plenty enough")
 
+var definite = set("the this that these those")
+
 var persons = set("anyone anybody someone somebody he she him they them")
 
 // nouns reads one or more noun phrases joined by conjunctions and returns the index
@@ -190,6 +192,7 @@ func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 // lead reads determiners and the quantity.
 func (p *parser) lead(ts words, i int) (*Quantity, int) {
 	var quantity *Quantity
+	p.definite = false
 	for {
 		w := ts.at(i)
 		if p.negated && w == "a" && ts.at(i+1) == "single" {
@@ -217,6 +220,7 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 				p.obstacle(ExhaustiveCount, ts[i:min(i+2, len(ts))].text())
 			}
 		case determiners[w] && !(w == "that" && i > 0 && auxiliaries[ts.at(i+1)]):
+			p.definite = p.definite || definite[w]
 		default:
 			return quantity, i
 		}

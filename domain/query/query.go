@@ -67,6 +67,9 @@ type Subject struct {
 	// Quantity is nil when no number was asked about. In a compound, {eq 0}
 	// asks for the absence of this subject.
 	Quantity *Quantity `json:"quantity"`
+	// Presupposed: the question takes it for granted that there is one, and asks what it is
+	// like: "is the man sitting".
+	Presupposed bool `json:"presupposed,omitempty"`
 }
 
 // Kind is the kind of a condition.

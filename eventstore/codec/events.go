@@ -48,7 +48,7 @@ func Events() *Codec {
 		Register[video.AnalysisClosed]("video.analysis_closed"),
 		Register[video.Deleted]("video.deleted"),
 
-		Register[analysis.Created]("analysis.created", optionalField),
+		Register[analysis.Created]("analysis.created", optionalField, optionalField),
 		Register[analysis.Started]("analysis.started"),
 		Register[analysis.Reclaimed]("analysis.reclaimed"),
 		Register[analysis.Progressed]("analysis.progressed"),
