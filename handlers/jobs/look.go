@@ -113,6 +113,7 @@ func (p *pass) look(ctx context.Context, l look, info gpu.Info, take takeFunc) e
 // decode cuts the sampled frames into batches.
 func (p *pass) decode(ctx context.Context, l look, emit func(*batch) error) error {
 	b := &batch{done: make(chan struct{})}
+	full := 1 // the engine begins with the first picture
 	for _, opts := range l.samples() {
 		for frame, err := range frames.Sample(ctx, p.source, opts) {
 			if l.at != nil && unreadable(err) {
@@ -123,12 +124,13 @@ func (p *pass) decode(ctx context.Context, l look, emit func(*batch) error) erro
 			}
 			b.at = append(b.at, frame.At)
 			b.jpeg = append(b.jpeg, frame.JPEG)
-			if len(b.at) < batchFrames {
+			if len(b.at) < full {
 				continue
 			}
 			if err := emit(b); err != nil {
 				return err
 			}
+			full = min(full+2, batchFrames)
 			b = &batch{done: make(chan struct{})}
 		}
 	}
