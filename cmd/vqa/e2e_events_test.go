@@ -43,7 +43,7 @@ func (c *apiClient) log(t testing.TB, args ...string) (events []told) {
 func TestWhyAndReplay(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 100)
-	videoID := c.readyVideo(t, clip(t, signsClip))
+	videoID := c.readyVideo(t, clip(t, briefClip))
 	a := c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
 	require.Equal(t, http.StatusOK, a.status, "%s", a.raw)
 	analysisID := a.text("id")
@@ -56,7 +56,7 @@ func TestWhyAndReplay(t *testing.T) {
 	for _, want := range []string{
 		"by " + c.key.KeyID, "─ video.analysis_opened #", "─ credit.held@2 #", "└─ analysis.created@2 #",
 		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed@3 #", "─ video.analysis_closed #",
-		"  └─ job draw #", "─ credit.settled #", "held -7, analysis_usage +7; balance 93",
+		"  └─ job draw #", "─ credit.settled #", "held -2, analysis_usage +2; balance 98",
 	} {
 		require.Contains(t, why, want)
 	}

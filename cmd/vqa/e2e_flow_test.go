@@ -253,7 +253,7 @@ func requireRetryAfter(t testing.TB, a answer) {
 func TestIdempotentCreates(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 1000)
-	videoID := c.readyVideo(t, clip(t, signsClip))
+	videoID := c.readyVideo(t, clip(t, briefClip))
 	ask := func() answer { return c.ask(t, videoID, "Is there a dog?", "Idempotency-Key", "the-same") }
 	var wg sync.WaitGroup
 	answers := make([]answer, 8)

@@ -65,7 +65,11 @@ func queueInOrder(t *testing.T, s *service, engine *faulty) {
 	videos := make([]string, len(questions))
 	for i := range questions {
 		questions[i].by = []*apiClient{alice, bob}[i%2]
-		videos[i] = questions[i].by.readyVideo(t, clip(t, signsClip))
+		film := signsClip
+		if i >= engineSlots { // what is before them is what makes them wait
+			film = briefClip
+		}
+		videos[i] = questions[i].by.readyVideo(t, clip(t, film))
 	}
 	gate := make(chan struct{})
 	engine.spoil(func(_ http.ResponseWriter, r *http.Request) bool {
