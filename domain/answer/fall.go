@@ -19,47 +19,65 @@ var fallCurve = []Point{{0, unseen}, {.35, .10}, {.45, .55}, {.6, .85}, {.8, .90
 func (t Track) falls(aspect float64) []event {
 	var found []event
 	for b := 1; b < len(t.Sights); b++ {
-		if slender(t.Sights[b], aspect) > flat || slender(t.Sights[b-1], aspect) <= flat || !t.stays(b, aspect) {
+		if slender(t.Sights[b], aspect) > flat || !t.stays(b, aspect) {
 			continue
 		}
-		e := event{what: query.Falling, toS: t.Sights[b].At + landS}
-		for a := b - 1; a >= 0 && t.Sights[b].At-t.Sights[a].At <= fallS; a-- {
-			if p := fell(t.Sights[a], t.Sights[b], aspect); p > e.probability+.02 {
-				e.fromS, e.probability = t.Sights[a].At, p
-			}
-		}
-		if e.probability > unseen {
+		e := t.fell(b, aspect)
+		switch n := len(found); {
+		case e.probability <= unseen:
+		case n == 0 || e.fromS > found[n-1].toS:
 			found = append(found, e)
+		case e.probability > found[n-1].probability+twin:
+			found[n-1] = e
 		}
 	}
 	return found
 }
 
 const (
+	// flat is the height over the width of a box up to which a body may be on the ground,
+	// upright that from which on it is not.
 	flat    = .9
 	upright = 1.1
+	// twin is the difference of two probabilities that says nothing.
+	twin = .02
 )
 
-// fell is the probability that a body fell between two sights.
-func fell(a, b Sight, aspect float64) float64 {
-	height := a.Box.Y2 - a.Box.Y1
-	if slender(a, aspect) < upright || b.Box.Y2 < a.Box.Y2-.15*height {
-		return unseen
+// fell is the fall of a body that is down in sight b, from where it was upright last and
+// about as high as before.
+func (t Track) fell(b int, aspect float64) event {
+	down := t.Sights[b]
+	e := event{what: query.Falling, toS: down.At + landS, probability: unseen}
+	height := 0.
+	for a := b - 1; a >= 0 && down.At-t.Sights[a].At <= 2*fallS; a-- {
+		height = max(height, t.Sights[a].Box.Y2-t.Sights[a].Box.Y1)
 	}
-	return interpolate(fallCurve, (b.Box.Y1-a.Box.Y1)/height)
+	for a := b - 1; a >= 0 && down.At-t.Sights[a].At <= fallS; a-- {
+		up := t.Sights[a]
+		if slender(up, aspect) < upright || down.Box.Y2 < up.Box.Y2-.15*height {
+			continue
+		}
+		if p := interpolate(fallCurve, (down.Box.Y1-up.Box.Y1)/height); p > e.probability/.9 {
+			e.fromS, e.probability = up.At, p
+		}
+	}
+	return e
 }
 
-// stays: a body is still down for some time after it fell, as far as it is seen.
+// stays: a body is still down for some time after it fell, but for one look in four, which
+// may be wrong.
 func (t Track) stays(b int, aspect float64) bool {
+	up, all := 0, 0
 	for _, s := range t.Sights[b+1:] {
 		if s.At-t.Sights[b].At > stillS {
 			break
 		}
+		all++
 		if slender(s, aspect) > upright {
-			return false
+			up++
 		}
 	}
-	return true
+	return 4*up <= all
 }
 
 // slender is the height of a box over its width.

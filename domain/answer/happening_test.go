@@ -146,7 +146,7 @@ func TestFalling(t *testing.T) {
 	t.Parallel()
 	bows := performed(40, func(atS float64) thing {
 		down := raised((atS-1.5)/4, .3)
-		return thing{term: "person", score: .6, box: answer.Box{X1: .4, Y1: .2 + down, X2: .5 + down, Y2: .85}}
+		return thing{term: "person", score: .6, box: answer.Box{X1: .4, Y1: .2 + down, X2: .5 + .3*down, Y2: .85}}
 	})
 	sits := performed(40, func(atS float64) thing {
 		down := .2 * min(1, max(0, atS-1.5))

@@ -65,14 +65,17 @@ func rise(on, at Sight) float64 {
 	if !(height > 0) {
 		return 0
 	}
-	least := min(on.Box.Y1-at.Box.Y1, on.Box.Y2-at.Box.Y2)
+	head, feet := on.Box.Y1-at.Box.Y1, on.Box.Y2-at.Box.Y2
+	if feet <= blur {
+		return 0
+	}
 	if hips, ok := raised(on, at, leftHip, rightHip); ok {
-		least = min(least, pointed*hips)
+		head = min(head, pointed*hips)
 	}
-	if feet, ok := raised(on, at, leftAnkle, rightAnkle); ok {
-		least = min(least, feet)
+	if ankles, ok := raised(on, at, leftAnkle, rightAnkle); ok {
+		feet = ankles // the box ends at the toes, which point down
 	}
-	return max(0, least-blur) / height
+	return max(0, min(head, feet)-blur) / height
 }
 
 // raised is how far the lower of two joints is over its place in another look; ok is false

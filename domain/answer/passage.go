@@ -83,10 +83,12 @@ func crossed(outer, inner Sight, intervalS float64) Side {
 	return found
 }
 
-// The probabilities that what is seen to come or go does, by a side of the frame or where
-// nothing shows from where: it may have been hidden, or missed.
+// The probabilities that what is seen to come or go does: by the left or the right side of
+// the frame; by the others, where it may also bow or fall; or where nothing shows from where,
+// and it may have been hidden or missed.
 const (
-	passed   = .85
+	aside    = .85
+	upDown   = .6
 	appeared = .4
 )
 
@@ -116,8 +118,11 @@ func (t Track) passages(h query.Happening, ev Evidence) []event {
 			break
 		}
 	}
-	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At), probability: passed}
-	if side == "" {
+	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At), probability: aside}
+	switch side {
+	case Top, Bottom:
+		e.probability = upDown
+	case "":
 		e.probability = appeared
 	}
 	return []event{e}
