@@ -135,6 +135,12 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
+		if wearer, worn, n := shirtOf(ts, i); n > 0 {
+			// "is the man's shirt red" asks whether he is "wearing a red shirt".
+			out = append(append(out, token{w: wearer}, token{w: "wearing"}), worn...)
+			i += n
+			continue
+		}
 		// A comma behind "is there" only pauses.
 		if before := out.at(len(out) - 1); ts.at(i) == "," && (before == "there" || auxiliaries[before] || before == ",") {
 			i++
@@ -177,6 +183,25 @@ func handOf(ts words, i int) (owner string, n int) {
 	return owner, n
 }
 
+// shirtOf reads whose garment the words at i say has a colour: "man's shirt red". worn is
+// what is worn then, and n is 0 when they do not.
+func shirtOf(ts words, i int) (wearer string, worn words, n int) {
+	wearer = strings.TrimSuffix(ts.at(i), "'s")
+	switch w := ts.at(i); {
+	case w == "his" || w == "her" || w == "their":
+		wearer = "they"
+	case wearer == w || !knownNouns[wearer]:
+		return "", nil, 0
+	}
+	if item := ts.at(i + 1); garment(item) == "" && !garments[UpperBody][item] {
+		return "", nil, 0
+	}
+	if _, n = coloursAt(ts, i+2); n == 0 || ts.at(i+2+n) == "or" {
+		return "", nil, 0
+	}
+	return wearer, append(slices.Clone(ts[i+2:i+2+n]), ts[i+1]), 2 + n
+}
+
 // rewrites are phrases that a shorter one says as well.
 var rewrites = map[string]string{
 	"hand in the air": "hand up", "hands in the air": "hands up", "arm in the air": "arm up", "arms in the air": "arms up",
@@ -203,7 +228,7 @@ var mediaPrepositions = set("in on within during inside from of through across i
 
 // mediaPhrase is the length of "in the whole video" at i, 0 when there is none.
 func mediaPhrase(ts words, i int) int {
-	if ways := ts.at(i) == "along" || ts.at(i) == "down" || ts.at(i) == "up"; ways && strides[gerund(ts.at(i-1))] && ts.at(i+1) == "the" && settings[ts.at(i+2)] {
+	if ways := ts.at(i) == "along" || ts.at(i) == "down" || ts.at(i) == "up"; ways && (strides[gerund(ts.at(i-1))] || rides[ts.at(i-1)] != "") && ts.at(i+1) == "the" && settings[ts.at(i+2)] {
 		// "walking down the street"
 		return 3
 	}

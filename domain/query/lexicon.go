@@ -76,7 +76,7 @@ var seeing = set(`see spot find detect notice observe locate recognize recognise
 var noise = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
 	maybe perhaps possibly probably please today also too here appear appears appearing appeared occur occurs exist exists existing
 	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
-	at_the_same_time at_once simultaneously together at_the_same_moment show_up shows_up showing_up showed_up be_found be_seen found
+	at_the_same_time at_once at_any_one_time simultaneously together at_the_same_moment show_up shows_up showing_up showed_up be_found be_seen found
 	come_into_view comes_into_view thanks thank_you in_total altogether depicted featured detected detectable
 	observable pictured on_display to_be_seen to_see at_a_time overall in_all total combined by_any_chance or_not
 	yes_or_no yes/no true_or_false on_camera clearly_visible in_sight in_view within_view in_shot if_possible if_you_can`)

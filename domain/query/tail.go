@@ -279,6 +279,9 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 		// What is entered is the picture, unless something else is named.
 		objects = nil
 	}
+	if ridden := rides[verb]; ridden != "" && len(objects) == 0 {
+		verb, objects = "riding", words{{w: ridden}}
+	}
 	if len(objects) > 0 {
 		p.object(objects)
 	}
@@ -292,6 +295,12 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 	}
 	p.condition(s, KindAction, clip(value), negate)
 	return end, true
+}
+
+// rides are the verbs that name what is ridden.
+var rides = map[string]string{
+	"cycling": "bicycle", "biking": "bicycle", "bicycling": "bicycle", "motorcycling": "motorcycle", "motorbiking": "motorcycle",
+	"skiing": "skis", "snowboarding": "snowboard", "skateboarding": "skateboard", "surfing": "surfboard",
 }
 
 // ways are the prepositions of a direction.
