@@ -20,22 +20,22 @@ const clientTimeout = 3 * time.Minute
 // share the service, whose caps per address are out of the way.
 func TestNewUser(t *testing.T) {
 	t.Parallel()
-	s := ownService(t, "VQA_SANDBOX_PER_IP=100", "VQA_UPGRADE_PER_IP=100")
-	t.Run("TypeScriptClient", s.typeScriptClient)
-	t.Run("Quickstart", s.quickstart)
+	s := ownService(t, "VQA_SANDBOX_PER_IP=100", "VQA_UPGRADE_PER_IP=100", "VQA_ARTIFACTS=false")
+	client := typeScript(t)
+	t.Run("TypeScriptClient", func(t *testing.T) { s.typeScriptClient(t, client) })
+	t.Run("Quickstart", func(t *testing.T) { s.quickstart(t, client) })
 	t.Run("Tour", s.tour)
 }
 
-// typeScriptClient compiles the generated client as strictly as the compiler can and runs
-// its test of the main flow.
-func (s *service) typeScriptClient(t *testing.T) {
-	folder := typeScript(t)
+// typeScriptClient runs the test of the main flow of the client in a folder.
+func (s *service) typeScriptClient(t *testing.T, folder string) {
 	s.program(t, folder, []string{
-		"VQA_API_KEY=" + s.newKey(t, "--grant-seconds", "100").APIKey, "VQA_CLIP=" + clip(t, signsClip),
+		"VQA_API_KEY=" + s.newKey(t, "--grant-seconds", "100").APIKey, "VQA_CLIP=" + clip(t, briefClip),
 	}, "node", "--test", "dist/test/main-flow.test.js")
 }
 
-// typeScript compiles the TypeScript client and returns its folder.
+// typeScript compiles the generated client as strictly as the compiler can and returns its
+// folder.
 func typeScript(t *testing.T) string {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.Join(root, "handlers/httpapi/clients/typescript"))

@@ -12,8 +12,9 @@ import (
 )
 
 // quickstart runs the listings of docs/quickstart.md in each of their languages, as somebody
-// who copies them does: nothing is changed but the address.
-func (s *service) quickstart(t *testing.T) {
+// who copies them does: nothing is changed but the address. client is the folder of the
+// TypeScript client.
+func (s *service) quickstart(t *testing.T, client string) {
 	text, err := os.ReadFile(filepath.Join(root, "docs/quickstart.md"))
 	require.NoError(t, err)
 	blocks := map[string]string{}
@@ -21,7 +22,7 @@ func (s *service) quickstart(t *testing.T) {
 		blocks[m[1]] += strings.ReplaceAll(m[2], "http://127.0.0.1:8080", "http://"+s.addr)
 	}
 	require.Len(t, blocks, 3)
-	data := clipBytes(t, signsClip)
+	data := clipBytes(t, briefClip)
 	// desk puts a listing into a folder, beside the clip.
 	desk := func(t *testing.T, folder, name, listing string) string {
 		t.Helper()
@@ -34,7 +35,7 @@ func (s *service) quickstart(t *testing.T) {
 	})
 	t.Run("TypeScript", func(t *testing.T) {
 		// Inside of the client's folder its own name leads to it.
-		folder := desk(t, filepath.Join(typeScript(t), "dist"), "quickstart.ts", blocks["ts"])
+		folder := desk(t, filepath.Join(client, "dist"), "quickstart.ts", blocks["ts"])
 		project := `{"extends": "../tsconfig.json", "compilerOptions": {"rootDir": ".", "outDir": "out"}, "include": ["quickstart.ts"]}`
 		require.NoError(t, os.WriteFile(filepath.Join(folder, "tsconfig.json"), []byte(project), 0o600))
 		runProgram(t, folder, nil, "../node_modules/.bin/tsc", "--project", ".")
@@ -56,7 +57,7 @@ func (s *service) saysWhatHappened(t *testing.T, printed string) {
 	require.Equal(t, `fixture: yes
 video: ready
 clip: yes
-credits: 5993
+credits: 5998
 events: analysis.completed video.ready
 `, printed)
 }
