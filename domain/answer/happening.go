@@ -46,10 +46,18 @@ func befall(all []sighting, asked []query.Happening, classes subjectClasses, ev 
 		box Box
 	}
 	events := map[place][]event{}
-	for _, t := range Tracks(looks, cal, classes.names(ev)) {
+	tracks := Tracks(looks, cal, classes.names(ev))
+	for _, t := range tracks {
 		var found []event
 		for _, h := range asked {
-			found = append(found, t.events(h, ev)...)
+			switch h {
+			case query.Jumping:
+				found = append(found, t.jumps()...)
+			case query.Falling:
+				found = append(found, t.falls(ev.aspect())...)
+			default:
+				found = append(found, t.passages(h, tracks, ev)...)
+			}
 		}
 		for _, s := range t.Sights {
 			events[place{s.At, s.Box}] = found
@@ -74,27 +82,16 @@ func (c subjectClasses) names(ev Evidence) []string {
 	return names
 }
 
-// events are those of one kind along a track.
-func (t Track) events(h query.Happening, ev Evidence) []event {
-	switch h {
-	case query.Jumping:
-		return t.jumps()
-	case query.Falling:
-		return t.falls(ev.aspect())
-	default:
-		return t.passages(h, ev)
-	}
-}
-
 // happening judges by the events of an object. The samples nearby count as those of an event:
-// what is over within moments lies between two, and who comes is not seen before. A still picture does not tell
-// who jumps or falls in it, nor does one sight alone.
+// what is over within moments lies between two, and who comes is not seen before.
 func happening(h query.Happening, side Side, intervalS, threshold float64) fitsOf {
-	inPlace := h == query.Jumping || h == query.Falling
 	return func(s sighting) []fitness {
 		out := make([]fitness, len(s.objects))
 		for i, o := range s.objects {
-			out[i] = fitness{Probability: unseen, Untold: inPlace && (o.motion.picture || !o.motion.known && o.Score >= threshold)}
+			out[i] = fitness{Probability: unseen}
+			if h == query.Jumping || h == query.Falling {
+				out[i].Untold = o.motionless(threshold)
+			}
 			for _, e := range o.events {
 				if e.is(h, side) && s.at >= e.fromS-nearby*intervalS && s.at <= e.toS+nearby*intervalS {
 					out[i].Probability = max(out[i].Probability, e.probability)
@@ -103,6 +100,16 @@ func happening(h query.Happening, side Side, intervalS, threshold float64) fitsO
 		}
 		return out
 	}
+}
+
+// motionless reports whether nothing tells what a body does: in a still picture, but for one
+// that is cut off at the bottom, as of who jumps or falls nobody takes it; or where it is
+// sure that it is there, but seen once.
+func (o object) motionless(threshold float64) bool {
+	if o.motion.picture {
+		return !o.Box.touches(Bottom)
+	}
+	return !o.motion.known && o.Score >= threshold
 }
 
 func (e event) is(h query.Happening, side Side) bool {

@@ -95,9 +95,11 @@ const (
 // passageS is how long it takes at most to come into the frame, or to go, in seconds.
 const passageS = 2
 
-// passages are the coming or the going of a track.
-func (t Track) passages(h query.Happening, ev Evidence) []event {
-	if !t.Trusted || len(ev.Frames) == 0 {
+// passages are the coming or the going of a track, unless another one of all goes before or
+// after it where it begins or ends: then it was lost in between.
+func (t Track) passages(h query.Happening, all []Track, ev Evidence) []event {
+	lost := func(u Track) bool { return h == query.Entering && t.goesOn(u) || h == query.Leaving && u.goesOn(t) }
+	if !t.Trusted || len(ev.Frames) == 0 || slices.ContainsFunc(all, lost) {
 		return nil
 	}
 	sights := slices.Clone(t.Sights)
@@ -126,6 +128,13 @@ func (t Track) passages(h query.Happening, ev Evidence) []event {
 		e.probability = appeared
 	}
 	return []event{e}
+}
+
+// goesOn reports whether a track begins where, and shortly after, another one ended.
+func (t Track) goesOn(u Track) bool {
+	const here = .1
+	gap := t.Sights[0].At - u.last().At
+	return gap > 0 && gap <= passageS && iou(t.Sights[0].Box, u.last().Box) >= here
 }
 
 // touches reports whether a box is at a side of the frame.
