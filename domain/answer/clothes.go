@@ -56,7 +56,7 @@ func dressed(colours []string, on query.Wear, ev Evidence) fitsOf {
 // worn are colours that are asked for and what a box shows.
 type worn struct {
 	colours []string
-	shares  []float64
+	shares  []float32
 	names   []string
 }
 

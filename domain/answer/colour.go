@@ -52,7 +52,7 @@ func byShares(colours, names []string, one, more []Point) fitsOf {
 }
 
 // share is how much of a box counts for a colour, 0..1.
-func share(colour string, shares []float64, names []string) float64 {
+func share(colour string, shares []float32, names []string) float64 {
 	of := func(name string) float64 { return shareOf(name, shares, names) }
 	own, shaded := ofColour(colour, "", shares, names)
 	switch {
@@ -78,7 +78,7 @@ const (
 
 // ofColour is the share that a colour has of a part of a box, and what its shades there
 // count for; the part "" is all of it.
-func ofColour(colour, part string, shares []float64, names []string) (own, shaded float64) {
+func ofColour(colour, part string, shares []float32, names []string) (own, shaded float64) {
 	of := func(name string) float64 { return shareOf(name+part, shares, names) }
 	for _, name := range names {
 		if weight := shades[colour][name]; weight > 0 {
@@ -89,9 +89,9 @@ func ofColour(colour, part string, shares []float64, names []string) (own, shade
 }
 
 // shareOf is the column of a name, 0 where there is none.
-func shareOf(name string, shares []float64, names []string) float64 {
+func shareOf(name string, shares []float32, names []string) float64 {
 	if i := slices.Index(names, name); i >= 0 && shares[i] > 0 {
-		return min(shares[i], 1)
+		return min(float64(shares[i]), 1)
 	}
 	return 0
 }

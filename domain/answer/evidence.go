@@ -33,8 +33,8 @@ type Detection struct {
 	// Keypoints holds 17 joints when a pose was asked for, else nil.
 	Keypoints []Keypoint
 	// Colors holds the share of each of Evidence.Colors in the box, or nil when it was
-	// not asked for.
-	Colors []float64
+	// not asked for. Of a long video they are most of what is in memory.
+	Colors []float32
 }
 
 // Frame is one sampled frame and what was seen in it.

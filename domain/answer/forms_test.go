@@ -59,9 +59,9 @@ func scene(prompt string, frames ...[]thing) answer.Result {
 		for _, o := range things {
 			d := answer.Detection{Term: slices.Index(ev.Terms, o.term), Score: o.score, Box: o.box, Keypoints: o.joints}
 			if o.colours != nil {
-				d.Colors = make([]float64, len(ev.Colors))
+				d.Colors = make([]float32, len(ev.Colors))
 				for name, share := range o.colours {
-					d.Colors[slices.Index(ev.Colors, name)] = share
+					d.Colors[slices.Index(ev.Colors, name)] = float32(share)
 				}
 			}
 			f.Detections = append(f.Detections, d)

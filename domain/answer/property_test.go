@@ -51,7 +51,7 @@ func evidences(t *rapid.T, q query.Query) answer.Evidence {
 			f.Detections = append(f.Detections, answer.Detection{
 				Term:  rapid.OneOf(rapid.IntRange(0, 2), rapid.IntRange(-1, 90)).Draw(t, "term"),
 				Score: number.Draw(t, "score"), Box: box.Draw(t, "box"),
-				Colors: rapid.SampledFrom([][]float64{nil, {1, 0}, {0, 1}, {.5, .5}, {1}, {math.NaN(), -3}}).Draw(t, "colours"),
+				Colors: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {.5, .5}, {1}, {float32(math.NaN()), -3}}).Draw(t, "colours"),
 			})
 			if rapid.Bool().Draw(t, "joints") {
 				d := &f.Detections[len(f.Detections)-1]

@@ -72,7 +72,7 @@ func TestDetectReadsPosesAndColours(t *testing.T) {
 	first, second := resp.Frames[1][0], resp.Frames[0][0]
 	require.Len(t, first.Keypoints, 17)
 	require.Equal(t, answer.Keypoint{X: 0.5, Y: 0.25, Score: 0.75}, first.Keypoints[0])
-	require.Equal(t, []float64{0.25, 0.75}, first.Colors)
+	require.Equal(t, []float32{0.25, 0.75}, first.Colors)
 	require.Nil(t, second.Keypoints, "all scores 0: no pose was estimated")
 }
 

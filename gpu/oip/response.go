@@ -246,7 +246,7 @@ func (t tensors) detection(row int, req gpu.Request, known []bool) (int, answer.
 	}
 	if req.WantColors {
 		width := t["COLORS"].shape[1]
-		if d.Colors, err = units(t["COLORS"].floats[row*width : (row+1)*width]); err != nil {
+		if d.Colors, err = shares(t["COLORS"].floats[row*width : (row+1)*width]); err != nil {
 			return 0, answer.Detection{}, fmt.Errorf("COLORS: %w", err)
 		}
 	}
@@ -278,6 +278,19 @@ func units(values []float32) ([]float64, error) {
 		if list[i], err = unit(v); err != nil {
 			return nil, err
 		}
+	}
+	return list, nil
+}
+
+// shares are units, as narrow as they came.
+func shares(values []float32) ([]float32, error) {
+	list := make([]float32, len(values))
+	for i, v := range values {
+		share, err := unit(v)
+		if err != nil {
+			return nil, err
+		}
+		list[i] = float32(share)
 	}
 	return list, nil
 }

@@ -203,14 +203,19 @@ func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) err
 	return nil
 }
 
-// kept are detections as they are kept.
+// kept are detections as they are kept, in no more memory than they need.
 func (l look) kept(all []answer.Detection) []answer.Detection {
-	for i := range all {
-		if all[i].Score < l.faint {
-			all[i].Colors = nil
+	if len(all) == 0 {
+		return nil
+	}
+	kept := make([]answer.Detection, len(all))
+	copy(kept, all)
+	for i := range kept {
+		if kept[i].Score < l.faint {
+			kept[i].Colors = nil
 		}
 	}
-	return all
+	return kept
 }
 
 func unreadable(err error) bool {

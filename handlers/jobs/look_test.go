@@ -24,7 +24,7 @@ func (p painter) Info(ctx context.Context) (gpu.Info, error) {
 func redSign(frame int, term string) []answer.Detection {
 	found := seen(frame, term)
 	for i := range found {
-		found[i].Colors = []float64{.1, .9}
+		found[i].Colors = []float32{.1, .9}
 	}
 	return found
 }

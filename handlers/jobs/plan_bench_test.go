@@ -20,16 +20,24 @@ import (
 	"vqa/handlers/media/survey"
 )
 
-// crowd is an engine that sees 50 things in every picture, each with its colours.
+// crowd is an engine that sees in every picture as much as the embedded model saw in the
+// most crowded one of some real clips: 85 things, 27 of them sure enough to keep the colours.
 type crowd struct{ watchman }
+
+// bodyColours are the columns of the embedded model: 11 colours, of a box and its quarters.
+const bodyColours = 55
 
 // Detect implements gpu.Engine.
 func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
 	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: make([]bool, len(req.Terms))}
 	for i := range resp.Frames {
-		for k := range 50 {
+		for k := range 85 {
+			score := .05
+			if k < 27 {
+				score = .2 + .01*float64(k)
+			}
 			resp.Frames[i] = append(resp.Frames[i], answer.Detection{
-				Term: k % len(req.Terms), Score: .1 + .01*float64(k), Box: answer.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float64, 11),
+				Term: k % len(req.Terms), Score: score, Box: answer.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float32, bodyColours),
 			})
 		}
 	}
@@ -39,7 +47,7 @@ func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
 // Info implements gpu.Engine.
 func (c *crowd) Info(ctx context.Context) (gpu.Info, error) {
 	info, err := c.watchman.Info(ctx)
-	info.Colors = make([]string, 11)
+	info.Colors = make([]string, bodyColours)
 	return info, err
 }
 

@@ -260,7 +260,7 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 // TestColoursOfNoiseAreNotKept bounds the memory of long videos.
 func TestColoursOfNoiseAreNotKept(t *testing.T) {
 	t.Parallel()
-	colours := []float64{1}
+	colours := []float32{1}
 	got := look{faint: .2}.kept([]answer.Detection{{Score: .1, Colors: colours}, {Score: .2, Colors: colours}})
 	require.Empty(t, cmp.Diff([]answer.Detection{{Score: .1}, {Score: .2, Colors: colours}}, got))
 }

@@ -45,7 +45,7 @@ func drawn(r *rapid.T) survey.Survey {
 				Box: answer.Box{X1: unit.Draw(r, "x"), Y2: unit.Draw(r, "y")},
 			}
 			if colours {
-				d.Colors = []float64{unit.Draw(r, "red"), 1}
+				d.Colors = []float32{rapid.Float32Range(0, 1).Draw(r, "red"), 1}
 			}
 			f.Detections = append(f.Detections, d)
 		}
