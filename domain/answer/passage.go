@@ -98,7 +98,9 @@ const passageS = 2
 // passages are the coming or the going of a track, unless another one of all goes before or
 // after it where it begins or ends: then it was lost in between.
 func (t Track) passages(h query.Happening, all []Track, ev Evidence) []event {
-	lost := func(u Track) bool { return h == query.Entering && t.goesOn(u) || h == query.Leaving && u.goesOn(t) }
+	lost := func(u Track) bool {
+		return h == query.Entering && t.goesOn(u, ev.aspect()) || h == query.Leaving && u.goesOn(t, ev.aspect())
+	}
 	if !t.Trusted || len(ev.Frames) == 0 || slices.ContainsFunc(all, lost) {
 		return nil
 	}
@@ -130,11 +132,11 @@ func (t Track) passages(h query.Happening, all []Track, ev Evidence) []event {
 	return []event{e}
 }
 
-// goesOn reports whether a track begins where, and shortly after, another one ended.
-func (t Track) goesOn(u Track) bool {
-	const here = .1
+// goesOn reports whether a track begins near where another one shortly before ended.
+func (t Track) goesOn(u Track, aspect float64) bool {
+	const near = 1 // of its heights
 	gap := t.Sights[0].At - u.last().At
-	return gap > 0 && gap <= passageS && iou(t.Sights[0].Box, u.last().Box) >= here
+	return gap > 0 && gap <= passageS && distance(t.Sights[0].Box, u.last().Box, aspect) <= near
 }
 
 // touches reports whether a box is at a side of the frame.
