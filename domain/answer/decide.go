@@ -31,7 +31,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 		if reason := f.doubt(cal); reason != "" {
 			return r.indeterminate(q, reason)
 		}
-		return byCount(r, q, tallyOf(f.samples, f.trusted, f.visible, cal), cal.Probability(cal.Faint))
+		return byCount(r, q, f.tally(cal), cal.Probability(cal.Faint))
 	}
 	c := combine(findings, q.Operator, cal, ev.IntervalS)
 	if c.answer == Indeterminate {

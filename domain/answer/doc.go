@@ -8,7 +8,8 @@
 // How [Decide] reasons about one subject:
 //
 //  1. The subject's classes are looked up; detections of several of its classes at
-//     one place are one object.
+//     one place are one object. A class that is only confused with the subject counts
+//     where the subject is seen too (query.Vocabulary.Confused).
 //  2. Neighbouring samples that reach Keep form a run; one missed sample does not end
 //     it. A weak sight counts next to a strong one; alone it makes a `no` less sure,
 //     and undecided when it lasts for Sustained samples.
@@ -72,7 +73,9 @@
 //	form or condition not answered today            indeterminate   unsupported_…
 //	no frames, or the model does not know the term  indeterminate   nothing_detected
 //	a trusted run                                   yes/no by form  -
-//	a trusted run but for what is untold            indeterminate   low_confidence
+//	a trusted run but for what is untold, unless    indeterminate   low_confidence
+//	the number asked about is right or wrong
+//	either way
 //	about even odds, or a weak sight that lasts,    indeterminate   low_confidence
 //	or one over Flash
 //	that no neighbour supports and none outvotes

@@ -57,7 +57,22 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 	if cal.Vocabulary.Narrower(subject.Term) {
 		f.seen = f.visible
 	}
+	if f.untold && subject.Quantity != nil && f.agrees(open, cal) {
+		f.samples, f.runs, f.trusted, f.visible, f.untold = open.samples, open.runs, open.trusted, open.visible, false
+	}
 	return f
+}
+
+// agrees reports whether the answer about the quantity is one for what was told and for
+// what may be: where one person is seen there are no two women, whoever it is.
+func (f finding) agrees(open finding, cal Calibration) bool {
+	of := func(f finding) bool {
+		t := f.tally(cal)
+		yes, _ := holds(*f.subject.Quantity, t.count(cal.Probability(cal.Faint)), t)
+		return yes
+	}
+	open.subject = f.subject
+	return of(f) == of(open)
 }
 
 // mostlyOpen reports whether what may be as asked, but is not told, is a part of all that
@@ -126,13 +141,15 @@ func (f finding) verdict(cal Calibration) verdict {
 		}
 		return verdict{answer: No, confidence: min(1-f.visible, f.sure)}
 	}
-	t := tallyOf(f.samples, f.trusted, f.visible, cal)
+	t := f.tally(cal)
 	yes, p := holds(*f.subject.Quantity, t.count(cal.Probability(cal.Faint)), t)
 	if yes {
 		return verdict{answer: Yes, confidence: p}
 	}
 	return verdict{answer: No, confidence: p}
 }
+
+func (f finding) tally(cal Calibration) tally { return tallyOf(f.samples, f.trusted, f.visible, cal) }
 
 // least is the number of instances that must be seen together for the quantity of the
 // subject, 0 when its absence is asked for or allowed.

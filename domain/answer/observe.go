@@ -49,20 +49,23 @@ func (s sample) nth(k int) float64 {
 type subjectClasses struct {
 	// mine are the indices in Evidence.Terms that the model knows.
 	mine map[int]bool
+	// confused are those of them that are the subject only where another of them is seen too.
+	confused map[int]bool
 	// covers is true when seeing nothing means that there is nothing.
 	covers bool
 }
 
 func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
 	classes, ok := cal.Vocabulary.Lookup(term)
-	c := subjectClasses{mine: map[int]bool{}, covers: cal.Vocabulary.Covers(term)}
+	confused := cal.Vocabulary.Confused(term)
+	c := subjectClasses{mine: map[int]bool{}, confused: map[int]bool{}, covers: cal.Vocabulary.Covers(term)}
 	if !ok {
 		classes, c.covers = []string{term}, true
 	}
 	for _, class := range classes {
 		i := slices.Index(ev.Terms, class)
 		if i >= 0 && i < len(ev.Known) && ev.Known[i] {
-			c.mine[i] = true
+			c.mine[i], c.confused[i] = true, slices.Contains(confused, class)
 		}
 	}
 	c.covers = c.covers && len(c.mine) == len(classes)
@@ -97,18 +100,18 @@ type sighting struct {
 func sightingsOf(c subjectClasses, ev Evidence, cal Calibration) []sighting {
 	var all []sighting
 	for _, f := range ev.frames() {
-		all = append(all, look(f, c.mine, cal))
+		all = append(all, look(f, c, cal))
 	}
 	return all
 }
 
-func look(f Frame, mine map[int]bool, cal Calibration) sighting {
+func look(f Frame, c subjectClasses, cal Calibration) sighting {
 	s := sighting{at: f.At}
 	var own []Detection
 	for _, d := range f.Detections {
 		switch {
 		case !(d.Score > 0):
-		case mine[d.Term]:
+		case c.mine[d.Term] && !c.mistaken(d, f.Detections, cal):
 			d.Score = min(d.Score, 1)
 			own = append(own, d)
 		default:
@@ -119,6 +122,14 @@ func look(f Frame, mine map[int]bool, cal Calibration) sighting {
 		s.objects = append(s.objects, object{Detection: d, worth: s.worth(d, cal)})
 	}
 	return s
+}
+
+// mistaken reports whether what is seen as a class that is confused with the subject is
+// just that: nothing at its place is seen as the subject itself.
+func (c subjectClasses) mistaken(d Detection, all []Detection, cal Calibration) bool {
+	return c.confused[d.Term] && !slices.ContainsFunc(all, func(o Detection) bool {
+		return c.mine[o.Term] && !c.confused[o.Term] && o.Score >= cal.Keep && iou(o.Box, d.Box) >= cal.Overlap
+	})
 }
 
 // worth is the score of a detection, but half of it for a weak one whose place another

@@ -1,8 +1,8 @@
 package query
 
 // COCO is the vocabulary of models trained on the 80 classes of COCO, with everyday
-// words for them. A car is a car or a truck: from most angles the classes are told
-// apart poorly, and people call both a car.
+// words for them. A car may be seen as a car and as a truck: from many angles the classes
+// are told apart poorly ([Vocabulary.Confused]).
 func COCO() Vocabulary { return coco }
 
 var coco = newVocabulary(cocoClasses)

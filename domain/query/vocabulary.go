@@ -117,6 +117,16 @@ func (v Vocabulary) Narrower(term string) bool {
 	return ok && m.narrower
 }
 
+// Confused returns the classes of a known term that the model takes for its first one, and
+// that the word does not mean by themselves: seen alone, a truck is no car.
+func (v Vocabulary) Confused(term string) []string {
+	m, ok := v.find(term)
+	if !ok || m.partial || m.narrower {
+		return nil
+	}
+	return slices.Clone(m.classes[1:])
+}
+
 // Classes returns what to ask the model for to answer q, unique, in order: the
 // classes of each search term, then the other classes of the model, because what else
 // is seen at the same place tells look-alikes apart. A term that the vocabulary does
