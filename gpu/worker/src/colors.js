@@ -9,6 +9,11 @@ const CORE = 0.7;
 const SAMPLES = 48;
 /** The same of a quarter of a body, which is narrower than its box: arms are bent. */
 const QUARTER = { width: 0.5, height: 0.9, columns: 24, rows: 16 };
+/**
+ * The hue from which red is orange, in degrees: red cars, clothes and signs lie within 20
+ * degrees under 0 and 5 over it, a safety vest that people call orange around 11.
+ */
+const ORANGE = 8;
 
 const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
 
@@ -74,7 +79,7 @@ export function colorOf(red, green, blue) {
   if (saturation < 0.16) return grayOf(value);
   const hue = hueOf(red, green, blue, max, chroma);
   if (saturation < 0.28 && value < 0.35) return index.black;
-  if (hue < 15 || hue >= 345) return saturation < 0.5 && value > 0.65 ? index.pink : index.red;
+  if (hue < ORANGE || hue >= 345) return saturation < 0.5 && value > 0.65 ? index.pink : index.red;
   if (hue < 42) return value < 0.6 || saturation < 0.45 ? index.brown : index.orange;
   if (hue < 70) return value < 0.4 ? index.brown : index.yellow;
   if (hue < 165) return index.green;

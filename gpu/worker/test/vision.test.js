@@ -66,6 +66,11 @@ test('colours have their everyday names', async (t) => {
   }
 });
 
+test('a safety vest is orange, a red car in the sun is red', () => {
+  assert.equal(COLORS[colorOf(168, 60, 32)], 'orange');
+  assert.equal(COLORS[colorOf(214, 40, 26)], 'red');
+});
+
 test('colour shares of a box sum to one', () => {
   const image = plain(20, 20, [200, 20, 30]);
   image.data.fill(0, 0, 10 * 20 * 3);
