@@ -18,8 +18,12 @@ type event struct {
 }
 
 // unseen is the probability that something happened to an object of which no event was
-// found.
-const unseen = .04
+// found, and missed that of a jump where there are no joints: the box of an animal that
+// rears and leaps among others does not tell for sure that it stayed on the ground.
+const (
+	unseen = .04
+	missed = .25
+)
 
 // nearby is how many samples to either side of an event tell of it: with three a run is
 // trusted.
@@ -92,6 +96,9 @@ func happening(h query.Happening, side Side, intervalS, threshold float64) fitsO
 			if h == query.Jumping || h == query.Falling {
 				out[i].Untold = o.motionless(threshold)
 			}
+			if h == query.Jumping && len(o.Keypoints) != joints {
+				out[i].Probability = missed
+			}
 			for _, e := range o.events {
 				if e.is(h, side) && s.at >= e.fromS-nearby*intervalS && s.at <= e.toS+nearby*intervalS {
 					out[i].Probability = max(out[i].Probability, e.probability)
@@ -102,8 +109,8 @@ func happening(h query.Happening, side Side, intervalS, threshold float64) fitsO
 	}
 }
 
-// motionless reports whether nothing tells what a body does: in a still picture, but for one
-// that is cut off at the bottom, as of who jumps or falls nobody takes it; or where it is
+// motionless reports whether nothing tells what a body does: in a still picture, unless the
+// body is cut off at the bottom, which a picture of a jump or a fall hardly is; or where it is
 // sure that it is there, but seen once.
 func (o object) motionless(threshold float64) bool {
 	if o.motion.picture {
