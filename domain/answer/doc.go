@@ -88,6 +88,11 @@
 // Objects are followed through the samples: the nearest of the next sample, or of the one
 // after, is taken for the same, by the way between the boxes in their heights, unless it
 // came far and might be another. The way tells gaits, and a stance holds for a moment.
+// Ways and spots are those in the scene: what the brightness of two samples
+// (Frame.Shades) tells of how the camera turned is taken out, as far as they match at one
+// shift much better than at any other, beside the objects; else the camera is taken to
+// stand. That it comes nearer, or goes along with somebody before what is blurred, is not
+// told.
 // [Tracks] are the same for what is told and drawn of a video; the support that makes a
 // track trusted is that of a run.
 //

@@ -42,6 +42,9 @@ type Frame struct {
 	// At is the presentation time in seconds from the start of the video.
 	At         float64
 	Detections []Detection
+	// Shades are the brightness of the picture in Cells by Cells equal parts, each 0 (black)
+	// to MaxShade (white), row by row; nil when the engine does not tell it.
+	Shades []byte
 }
 
 // Evidence is everything that the model reported about one video for one set of

@@ -49,6 +49,11 @@ func at(x, y float64) answer.Box {
 // scene is what is asked of evidence sampled at 2 frames a second.
 func scene(prompt string, frames ...[]thing) answer.Result {
 	q := query.Compile(prompt)
+	return answer.Decide(q, sampled(q, frames...), answer.CPU())
+}
+
+// sampled is the evidence for a query in frames, 2 a second.
+func sampled(q query.Query, frames ...[]thing) answer.Evidence {
 	ev := answer.Evidence{Terms: query.COCO().Classes(q), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
 		_, known := query.COCO().Lookup(term)
@@ -68,7 +73,7 @@ func scene(prompt string, frames ...[]thing) answer.Result {
 		}
 		ev.Frames = append(ev.Frames, f)
 	}
-	return answer.Decide(q, ev, answer.CPU())
+	return ev
 }
 
 // still is n equal frames.

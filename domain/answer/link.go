@@ -44,6 +44,7 @@ type linker struct {
 // trails joins the objects of samples, which are in order and at different times, in the
 // order of their first sights. The samples may be nearer to each other than the interval.
 func (l linker) trails(all []sighting) []trail {
+	l.steady(all)
 	var trails []trail
 	var live []int
 	for i, s := range all {
@@ -82,7 +83,7 @@ func (l linker) pairs(from, to []object) []pair {
 			if y.Score < l.keep || !l.kin(x, y) {
 				continue
 			}
-			p := pair{a, b, distance(x.Box, y.Box, l.aspect), iou(x.Box, y.Box) >= touching}
+			p := pair{a, b, distance(x.scene, y.scene, l.aspect), iou(x.scene, y.scene) >= touching}
 			hx, hy := x.Box.Y2-x.Box.Y1, y.Box.Y2-y.Box.Y1
 			if p.distance <= reach && (p.touching || hx <= resize*hy && hy <= resize*hx) {
 				pairs = append(pairs, p)

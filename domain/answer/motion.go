@@ -49,7 +49,7 @@ func (l linker) motion(all []sighting, t trail, i int) motion {
 	if sides == 0 {
 		return motion{}
 	}
-	way := distance(before.last.Box, after.last.Box, l.aspect)
+	way := distance(before.last.scene, after.last.scene, l.aspect)
 	return motion{
 		speed: (before.next() + after.next()) / float64(sides), pace: way / (after.at - before.at), known: true,
 		picture: before.frozen() >= 2 || after.frozen() >= 2 || before.frozen() >= 1 && after.frozen() >= 1,
@@ -75,7 +75,7 @@ func (l linker) steps(all []sighting, t trail, i, by int) steps {
 		if math.Abs(at-from) > (paceSamples+.5)*l.intervalS {
 			break
 		}
-		s.speeds = append(s.speeds, distance(s.last.Box, to.Box, l.aspect)/math.Abs(at-s.at))
+		s.speeds = append(s.speeds, distance(s.last.scene, to.scene, l.aspect)/math.Abs(at-s.at))
 		s.last, s.at = to, at
 	}
 	return s
@@ -108,8 +108,8 @@ var (
 	runningCurve = []Point{{0, .02}, {.6, .06}, {1.0, .30}, {1.4, .70}, {2.2, .88}, {4, .93}}
 )
 
-// moving judges by the way of the box. A camera that moves moves everything; what it
-// follows stands still. What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
+// moving judges by the way of the box. What a camera does is
+// taken out as far as the pictures tell it. What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
 func moving(g query.Gait, threshold, aspect float64) fitsOf {
 	return each(func(o object) fitness {
 		switch m := o.motion; {

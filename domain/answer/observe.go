@@ -77,6 +77,8 @@ type object struct {
 	Detection
 	// also are the other classes that it was read as, worse.
 	also []int
+	// scene is its box where the way of the camera is taken out, once it is followed.
+	scene Box
 	// worth is what is left of the score when the place is contested.
 	worth float64
 	// motion is how it moves through the video, where that was followed.
@@ -92,6 +94,8 @@ type sighting struct {
 	at float64
 	// objects are the distinct ones, best first.
 	objects []object
+	// shades are those of the frame.
+	shades []byte
 	// others are what is seen of other classes.
 	others []Detection
 }
@@ -106,7 +110,7 @@ func sightingsOf(c subjectClasses, ev Evidence, cal Calibration) []sighting {
 }
 
 func look(f Frame, c subjectClasses, cal Calibration) sighting {
-	s := sighting{at: f.At}
+	s := sighting{at: f.At, shades: f.Shades}
 	var own []Detection
 	for _, d := range f.Detections {
 		switch {

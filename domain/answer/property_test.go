@@ -1,6 +1,7 @@
 package answer_test
 
 import (
+	"bytes"
 	"math"
 	"slices"
 	"testing"
@@ -42,8 +43,9 @@ func evidences(t *rapid.T, q query.Query) answer.Evidence {
 	}
 	ev.Colors = rapid.SampledFrom([][]string{{"red", "blue"}, {"red", "red/2"}}).Draw(t, "colour names")
 	ev.Known = rapid.SliceOfN(rapid.SampledFrom([]bool{true, true, true, false}), 0, len(ev.Terms)).Draw(t, "known")
+	shades := rapid.SampledFrom([][]byte{nil, {1, 2}, shadesAt(0, 0), shadesAt(.1, .2), bytes.Repeat([]byte{255}, answer.Cells*answer.Cells)})
 	for i := range rapid.IntRange(0, 12).Draw(t, "frames") {
-		f := answer.Frame{At: float64(i) * .5}
+		f := answer.Frame{At: float64(i) * .5, Shades: shades.Draw(t, "shades")}
 		if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 			f.At = number.Draw(t, "at") * 10
 		}

@@ -134,7 +134,7 @@ func nearest(body []object, i int) stance {
 	before, after := i, i
 	step := func(at *int, by int) {
 		next := *at + by
-		if told.upright || next < 0 || next >= len(body) || iou(body[*at].Box, body[next].Box) < sameSpot {
+		if told.upright || next < 0 || next >= len(body) || iou(body[*at].scene, body[next].scene) < sameSpot {
 			return
 		}
 		if *at = next; body[next].stance.upright {

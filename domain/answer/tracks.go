@@ -37,7 +37,7 @@ func Tracks(ev Evidence, cal Calibration, classes []string) []Track {
 	frames := ev.frames()
 	all := make([]sighting, len(frames))
 	for i, f := range frames {
-		all[i] = sighting{at: f.At, objects: objectsIn(f, mine, cal)}
+		all[i] = sighting{at: f.At, shades: f.Shades, objects: objectsIn(f, mine, cal)}
 	}
 	l := linker{intervalS: ev.IntervalS, aspect: ev.aspect(), keep: cal.Keep, kin: object.kin}
 	var out []Track
