@@ -40,6 +40,9 @@ type Request struct {
 	// WantColors asks for the colour names inside every box; an engine whose Info
 	// lists no Colors cannot give them and fails.
 	WantColors bool
+	// WantShades asks for the brightness of the frames; an engine whose Info has no Shades
+	// cannot tell it and fails.
+	WantShades bool
 }
 
 // Response is what was seen.
@@ -47,6 +50,8 @@ type Response struct {
 	// Frames holds the detections of each frame of the request, in its order. Scores
 	// are raw: domain/answer.Calibration makes probabilities of them.
 	Frames [][]answer.Detection
+	// Shades holds answer.Frame.Shades of each frame, when they were asked for.
+	Shades [][]byte
 	// Known says for each of the request's terms whether the model can assess it.
 	Known []bool
 }
@@ -69,6 +74,8 @@ type Info struct {
 	// Colors names the columns of answer.Detection.Colors (answer.Evidence.Colors); nil when
 	// it has none.
 	Colors []string
+	// Shades: it tells answer.Frame.Shades.
+	Shades bool
 	// Concurrency is the number of frames that the engine works on at once, at least
 	// 1: with fewer frames in flight it idles.
 	Concurrency int

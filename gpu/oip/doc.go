@@ -5,8 +5,10 @@
 // The model `detect`: inputs FRAMES (BYTES [N], a JPEG each), TERMS (BYTES [K]) and
 // WANT_POSE (BOOL [1], only when true); outputs BOXES (FP32 [M,4], x1 y1 x2 y2 in
 // 0..1), SCORES (FP32 [M]), TERM_INDEX and FRAME_INDEX (INT32 [M]), KNOWN_TERMS
-// (BOOL [K]); asked for when wanted KEYPOINTS (FP32 [M,17,3], x y score) and COLORS
-// (FP32 [M,C]). Outputs may come as raw bytes, as flat JSON lists or as typed contents.
+// (BOOL [K]); asked for when wanted KEYPOINTS (FP32 [M,17,3], x y score), COLORS
+// (FP32 [M,C]) and SHADES (UINT8 [N,32,32], the brightness of the parts of each frame, 0 to
+// 31), which a server has whose metadata list it. Outputs may come as raw bytes, as flat
+// JSON lists or as typed contents.
 //
 // The vocabulary, the colour names (both comma-separated), the weights (`model`) with
 // their SHA-256 (`digest`), the serving program (`worker`) and `max_concurrency` are read from `parameters` of the model's metadata (HTTP), or of

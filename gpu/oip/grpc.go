@@ -121,6 +121,9 @@ func (c *GRPCClient) Info(ctx context.Context) (gpu.Info, error) {
 		return gpu.Info{}, err
 	}
 	meta := metadata{Name: reply.GetName(), Versions: reply.GetVersions()}
+	for _, o := range reply.GetOutputs() {
+		meta.Outputs = append(meta.Outputs, output{o.GetName()})
+	}
 	config, err := invoke(ctx, c, c.stub.ModelConfig, &wire.ModelConfigRequest{Name: c.opts.Model})
 	if _, refused := errors.AsType[*gpu.InferenceError](err); err != nil && !refused {
 		return gpu.Info{}, err

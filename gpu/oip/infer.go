@@ -76,6 +76,8 @@ func decodeOutput(o *wire.ModelInferResponse_InferOutputTensor, raw []byte, isRa
 	case "BOOL":
 		t.bools = o.GetContents().GetBoolContents()
 		length = len(t.bools)
+	case "UINT8":
+		return t, t.readNumbers(o.GetContents().GetUintContents(), count)
 	default:
 		// An output that was not asked for, of a type that is not used here.
 		return t, nil

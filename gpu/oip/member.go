@@ -192,7 +192,7 @@ func (p *Pool) recognise(m *member, info gpu.Info) error {
 }
 
 func sameModel(a, b gpu.Info) bool {
-	return a.Weights == b.Weights && a.Digest == b.Digest && slices.Equal(a.Vocabulary, b.Vocabulary) && slices.Equal(a.Colors, b.Colors)
+	return a.Weights == b.Weights && a.Digest == b.Digest && slices.Equal(a.Vocabulary, b.Vocabulary) && slices.Equal(a.Colors, b.Colors) && a.Shades == b.Shades
 }
 
 // release gives room back and learns from how the call ended.

@@ -3,6 +3,7 @@ package oip
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +21,12 @@ var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)
 type metadata struct {
 	Name       string         `json:"name"`
 	Versions   []string       `json:"versions"`
+	Outputs    []output       `json:"outputs"`
 	Parameters map[string]any `json:"parameters"`
+}
+
+type output struct {
+	Name string `json:"name"`
 }
 
 func decodeMetadata(body []byte) (metadata, error) {
@@ -67,6 +73,7 @@ func (m metadata) info(model string) gpu.Info {
 	}
 	info.Vocabulary = list(m.text("vocabulary"))
 	info.Colors = list(m.text("colors"))
+	info.Shades = slices.Contains(m.Outputs, output{"SHADES"})
 	if n, err := strconv.Atoi(m.text("max_concurrency")); err == nil && n >= 1 {
 		info.Concurrency = min(n, maxConcurrency)
 	}

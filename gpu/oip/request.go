@@ -97,6 +97,9 @@ func outputNames(req gpu.Request) []string {
 	if req.WantColors {
 		names = append(names, "COLORS")
 	}
+	if req.WantShades {
+		names = append(names, "SHADES")
+	}
 	return names
 }
 

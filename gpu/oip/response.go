@@ -22,8 +22,8 @@ const (
 	tolerance = 1e-3
 )
 
-// tensors are the outputs of a response, by name: each a []float32, []int32 or []bool
-// whose length agrees with its shape.
+// tensors are the outputs of a response, by name: each a []float32, []int32, []bool or
+// []byte // whose length agrees with its shape.
 type tensors map[string]tensor
 
 type tensor struct {
@@ -32,6 +32,7 @@ type tensor struct {
 	floats   []float32
 	ints     []int32
 	bools    []bool
+	bytes    []byte
 }
 
 // decodeResponse reads and checks the answer to req.
@@ -57,7 +58,20 @@ func (t tensors) response(req gpu.Request) (gpu.Response, error) {
 		}
 		resp.Frames[frame] = append(resp.Frames[frame], detection)
 	}
-	return resp, nil
+	resp.Shades, err = t.shades(req)
+	return resp, err
+}
+
+// shades are those of each frame, nil when they were not asked for.
+func (t tensors) shades(req gpu.Request) ([][]byte, error) {
+	if !req.WantShades {
+		return nil, nil
+	}
+	all := t["SHADES"].bytes
+	if brightest := slices.Max(all); brightest > answer.MaxShade {
+		return nil, fmt.Errorf("output SHADES: %d is over %d", brightest, answer.MaxShade)
+	}
+	return slices.Collect(slices.Chunk(all, answer.Cells*answer.Cells)), nil
 }
 
 // readTensors splits a body into its outputs.
@@ -137,6 +151,12 @@ func (t *tensor) readJSON(data json.RawMessage, count int) (err error) {
 		err = json.Unmarshal(data, &t.ints)
 	case "BOOL":
 		err = json.Unmarshal(data, &t.bools)
+	case "UINT8":
+		var numbers []uint32
+		if err := json.Unmarshal(data, &numbers); err != nil {
+			return fmt.Errorf("data: %w", err)
+		}
+		return t.readNumbers(numbers, count)
 	default:
 		// An output that was not asked for, of a type that is not used here.
 		return nil
@@ -150,8 +170,23 @@ func (t *tensor) readJSON(data json.RawMessage, count int) (err error) {
 	return nil
 }
 
+// readNumbers reads UINT8, which is wider in JSON and in typed contents.
+func (t *tensor) readNumbers(numbers []uint32, count int) error {
+	if len(numbers) != count {
+		return fmt.Errorf("%d values, shape %v", len(numbers), t.shape)
+	}
+	t.bytes = make([]byte, count)
+	for i, n := range numbers {
+		if n > math.MaxUint8 {
+			return fmt.Errorf("%d is no UINT8", n)
+		}
+		t.bytes[i] = byte(n)
+	}
+	return nil
+}
+
 func (t *tensor) readRaw(raw []byte, count int) error {
-	width := map[string]int{"FP32": 4, "INT32": 4, "BOOL": 1}[t.datatype]
+	width := map[string]int{"FP32": 4, "INT32": 4, "BOOL": 1, "UINT8": 1}[t.datatype]
 	if width == 0 {
 		return nil
 	}
@@ -174,6 +209,8 @@ func (t *tensor) readRaw(raw []byte, count int) error {
 		for i, b := range raw {
 			t.bools[i] = b != 0
 		}
+	case "UINT8":
+		t.bytes = slices.Clone(raw)
 	}
 	return nil
 }
@@ -196,6 +233,7 @@ func (t tensors) rows(req gpu.Request) (int, error) {
 		"FRAME_INDEX": {"INT32", []int{rows}},
 		"KNOWN_TERMS": {"BOOL", []int{len(req.Terms)}},
 		"KEYPOINTS":   {"FP32", []int{rows, joints, 3}},
+		"SHADES":      {"UINT8", []int{len(req.Frames), answer.Cells, answer.Cells}},
 	}
 	for _, name := range outputNames(req) {
 		got, wanted := t[name], want[name]

@@ -78,6 +78,16 @@ class DetectorTest(unittest.TestCase):
     def test_only_unknown_terms(self):
         out = self.detector.detect([jpeg(64, 64)], ["y" * 60])
         self.assertEqual((len(out["SCORES"]), out["BOXES"].shape), (0, (0, 4)))
+        self.assertEqual(out["SHADES"].shape, (1, 32, 32), "of every frame all the same")
+
+    def test_brightness_of_parts(self):
+        picture = Image.new("RGB", (64, 96))
+        picture.paste((255, 255, 255), (32, 0, 64, 96))
+        file = io.BytesIO()
+        picture.save(file, "JPEG", quality=95)
+        shades = self.detector.detect([jpeg(8, 8), file.getvalue()], ["dog"])["SHADES"]
+        self.assertEqual((shades.dtype, shades.shape), (np.uint8, (2, 32, 32)))
+        self.assertEqual((shades[1, :, :14].max(), shades[1, :, 18:].min()), (0, 31))
 
     def test_refuses_what_cannot_be(self):
         for name, frames, terms in [

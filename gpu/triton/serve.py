@@ -26,8 +26,8 @@ from kserve.protocol.infer_type import InferInput, InferOutput, InferRequest, In
 sys.path.insert(0, str(Path(__file__).parent / "models" / "detect" / "1"))
 from detector import Detector, InvalidRequest  # noqa: E402  after its folder is on the path
 
-DATATYPES = {"float32": "FP32", "int32": "INT32", "bool": "BOOL"}
-SHAPES = {"BOXES": [-1, 4], "KEYPOINTS": [-1, 17, 3]}
+DATATYPES = {"float32": "FP32", "int32": "INT32", "bool": "BOOL", "uint8": "UINT8"}
+SHAPES = {"BOXES": [-1, 4], "KEYPOINTS": [-1, 17, 3], "SHADES": [-1, 32, 32]}
 MAX_REQUEST_BYTES = 256 << 20
 # Batches of frames that wait for the device; a request beyond is refused, so that its
 # client goes elsewhere.
@@ -89,7 +89,7 @@ class Detect(kserve.Model):
         return [{"name": name, "datatype": "BYTES", "shape": [-1]} for name in ("FRAMES", "TERMS")]
 
     def get_output_types(self):
-        types = {"BOXES": "FP32", "SCORES": "FP32", "TERM_INDEX": "INT32", "FRAME_INDEX": "INT32", "KNOWN_TERMS": "BOOL"}
+        types = {"BOXES": "FP32", "SCORES": "FP32", "TERM_INDEX": "INT32", "FRAME_INDEX": "INT32", "KNOWN_TERMS": "BOOL", "SHADES": "UINT8"}
         return [{"name": name, "datatype": type, "shape": SHAPES.get(name, [-1])} for name, type in types.items()]
 
     async def predict(self, payload, headers=None, response_headers=None):

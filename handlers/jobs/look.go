@@ -49,8 +49,8 @@ type pass struct {
 
 // look is one look at a video.
 type look struct {
-	terms         []string
-	pose, colours bool
+	terms                 []string
+	pose, colours, shades bool
 	// faint is the score below which colours are not kept: most of what a model reports is
 	// noise, and most of the memory of it would be its colours.
 	faint float64
@@ -148,7 +148,7 @@ func (p *pass) detect(ctx context.Context, l look, b *batch) error {
 	for {
 		var err error
 		b.resp, err = p.engine.Detect(ctx, gpu.Request{
-			Frames: b.jpeg, Terms: l.terms, WantPose: l.pose, WantColors: l.colours,
+			Frames: b.jpeg, Terms: l.terms, WantPose: l.pose, WantColors: l.colours, WantShades: l.shades,
 		})
 		var away *gpu.UnavailableError
 		if !errors.As(err, &away) || time.Now().After(deadline) {
@@ -195,6 +195,9 @@ func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) err
 		seen := make([]answer.Frame, len(b.at))
 		for i, at := range b.at {
 			seen[i] = answer.Frame{At: at, Detections: l.kept(b.resp.Frames[i])}
+			if l.shades {
+				seen[i].Shades = b.resp.Shades[i]
+			}
 		}
 		if err := take(ctx, seen, b.resp.Known); err != nil {
 			return err

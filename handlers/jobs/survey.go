@@ -189,6 +189,7 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 // another attempt goes on where this one is cut off.
 func (s *surveyor) look(ctx context.Context, l look) error {
 	l.terms, l.colours = s.survey.Evidence.Terms, len(s.info.Colors) > 0
+	l.shades = s.info.Shades
 	l.faint = hintOf(s.rules)
 	// Most of the progress that is left is the look's own: what comes after is not known yet.
 	from, most := s.done, .8*(1-s.done)

@@ -238,9 +238,10 @@ func (x *ModelMetadataRequest) GetName() string {
 }
 
 type ModelMetadataResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Versions      []string               `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
+	state         protoimpl.MessageState                  `protogen:"open.v1"`
+	Name          string                                  `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Versions      []string                                `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
+	Outputs       []*ModelMetadataResponse_TensorMetadata `protobuf:"bytes,5,rep,name=outputs,proto3" json:"outputs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -285,6 +286,13 @@ func (x *ModelMetadataResponse) GetName() string {
 func (x *ModelMetadataResponse) GetVersions() []string {
 	if x != nil {
 		return x.Versions
+	}
+	return nil
+}
+
+func (x *ModelMetadataResponse) GetOutputs() []*ModelMetadataResponse_TensorMetadata {
+	if x != nil {
+		return x.Outputs
 	}
 	return nil
 }
@@ -591,6 +599,7 @@ type InferTensorContents struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	BoolContents  []bool                 `protobuf:"varint,1,rep,packed,name=bool_contents,json=boolContents,proto3" json:"bool_contents,omitempty"`
 	IntContents   []int32                `protobuf:"varint,2,rep,packed,name=int_contents,json=intContents,proto3" json:"int_contents,omitempty"`
+	UintContents  []uint32               `protobuf:"varint,4,rep,packed,name=uint_contents,json=uintContents,proto3" json:"uint_contents,omitempty"`
 	Fp32Contents  []float32              `protobuf:"fixed32,6,rep,packed,name=fp32_contents,json=fp32Contents,proto3" json:"fp32_contents,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -640,11 +649,62 @@ func (x *InferTensorContents) GetIntContents() []int32 {
 	return nil
 }
 
+func (x *InferTensorContents) GetUintContents() []uint32 {
+	if x != nil {
+		return x.UintContents
+	}
+	return nil
+}
+
 func (x *InferTensorContents) GetFp32Contents() []float32 {
 	if x != nil {
 		return x.Fp32Contents
 	}
 	return nil
+}
+
+type ModelMetadataResponse_TensorMetadata struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ModelMetadataResponse_TensorMetadata) Reset() {
+	*x = ModelMetadataResponse_TensorMetadata{}
+	mi := &file_inference_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ModelMetadataResponse_TensorMetadata) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ModelMetadataResponse_TensorMetadata) ProtoMessage() {}
+
+func (x *ModelMetadataResponse_TensorMetadata) ProtoReflect() protoreflect.Message {
+	mi := &file_inference_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ModelMetadataResponse_TensorMetadata.ProtoReflect.Descriptor instead.
+func (*ModelMetadataResponse_TensorMetadata) Descriptor() ([]byte, []int) {
+	return file_inference_proto_rawDescGZIP(), []int{5, 0}
+}
+
+func (x *ModelMetadataResponse_TensorMetadata) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
 }
 
 type ModelInferRequest_InferInputTensor struct {
@@ -658,7 +718,7 @@ type ModelInferRequest_InferInputTensor struct {
 
 func (x *ModelInferRequest_InferInputTensor) Reset() {
 	*x = ModelInferRequest_InferInputTensor{}
-	mi := &file_inference_proto_msgTypes[14]
+	mi := &file_inference_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -670,7 +730,7 @@ func (x *ModelInferRequest_InferInputTensor) String() string {
 func (*ModelInferRequest_InferInputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferInputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_inference_proto_msgTypes[14]
+	mi := &file_inference_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +776,7 @@ type ModelInferRequest_InferRequestedOutputTensor struct {
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) Reset() {
 	*x = ModelInferRequest_InferRequestedOutputTensor{}
-	mi := &file_inference_proto_msgTypes[15]
+	mi := &file_inference_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -728,7 +788,7 @@ func (x *ModelInferRequest_InferRequestedOutputTensor) String() string {
 func (*ModelInferRequest_InferRequestedOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferRequest_InferRequestedOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_inference_proto_msgTypes[15]
+	mi := &file_inference_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -763,7 +823,7 @@ type ModelInferResponse_InferOutputTensor struct {
 
 func (x *ModelInferResponse_InferOutputTensor) Reset() {
 	*x = ModelInferResponse_InferOutputTensor{}
-	mi := &file_inference_proto_msgTypes[16]
+	mi := &file_inference_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -775,7 +835,7 @@ func (x *ModelInferResponse_InferOutputTensor) String() string {
 func (*ModelInferResponse_InferOutputTensor) ProtoMessage() {}
 
 func (x *ModelInferResponse_InferOutputTensor) ProtoReflect() protoreflect.Message {
-	mi := &file_inference_proto_msgTypes[16]
+	mi := &file_inference_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,10 +892,13 @@ const file_inference_proto_rawDesc = "" +
 	"\x12ModelReadyResponse\x12\x14\n" +
 	"\x05ready\x18\x01 \x01(\bR\x05ready\"*\n" +
 	"\x14ModelMetadataRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"G\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xb8\x01\n" +
 	"\x15ModelMetadataResponse\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
-	"\bversions\x18\x02 \x03(\tR\bversions\"(\n" +
+	"\bversions\x18\x02 \x03(\tR\bversions\x12I\n" +
+	"\aoutputs\x18\x05 \x03(\v2/.inference.ModelMetadataResponse.TensorMetadataR\aoutputs\x1a$\n" +
+	"\x0eTensorMetadata\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"(\n" +
 	"\x12ModelConfigRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"E\n" +
 	"\x13ModelConfigResponse\x12.\n" +
@@ -868,10 +931,11 @@ const file_inference_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\bdatatype\x18\x02 \x01(\tR\bdatatype\x12\x14\n" +
 	"\x05shape\x18\x03 \x03(\x03R\x05shape\x12:\n" +
-	"\bcontents\x18\x05 \x01(\v2\x1e.inference.InferTensorContentsR\bcontents\"\x82\x01\n" +
+	"\bcontents\x18\x05 \x01(\v2\x1e.inference.InferTensorContentsR\bcontents\"\xa7\x01\n" +
 	"\x13InferTensorContents\x12#\n" +
 	"\rbool_contents\x18\x01 \x03(\bR\fboolContents\x12!\n" +
 	"\fint_contents\x18\x02 \x03(\x05R\vintContents\x12#\n" +
+	"\ruint_contents\x18\x04 \x03(\rR\fuintContents\x12#\n" +
 	"\rfp32_contents\x18\x06 \x03(\x02R\ffp32Contents2\xa6\x03\n" +
 	"\x14GRPCInferenceService\x12N\n" +
 	"\vServerReady\x12\x1d.inference.ServerReadyRequest\x1a\x1e.inference.ServerReadyResponse\"\x00\x12K\n" +
@@ -894,49 +958,51 @@ func file_inference_proto_rawDescGZIP() []byte {
 	return file_inference_proto_rawDescData
 }
 
-var file_inference_proto_msgTypes = make([]protoimpl.MessageInfo, 17)
+var file_inference_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_inference_proto_goTypes = []any{
-	(*ServerReadyRequest)(nil),                           // 0: inference.ServerReadyRequest
-	(*ServerReadyResponse)(nil),                          // 1: inference.ServerReadyResponse
-	(*ModelReadyRequest)(nil),                            // 2: inference.ModelReadyRequest
-	(*ModelReadyResponse)(nil),                           // 3: inference.ModelReadyResponse
-	(*ModelMetadataRequest)(nil),                         // 4: inference.ModelMetadataRequest
-	(*ModelMetadataResponse)(nil),                        // 5: inference.ModelMetadataResponse
-	(*ModelConfigRequest)(nil),                           // 6: inference.ModelConfigRequest
-	(*ModelConfigResponse)(nil),                          // 7: inference.ModelConfigResponse
-	(*ModelConfig)(nil),                                  // 8: inference.ModelConfig
-	(*ModelParameter)(nil),                               // 9: inference.ModelParameter
-	(*ModelInferRequest)(nil),                            // 10: inference.ModelInferRequest
-	(*ModelInferResponse)(nil),                           // 11: inference.ModelInferResponse
-	(*InferTensorContents)(nil),                          // 12: inference.InferTensorContents
-	nil,                                                  // 13: inference.ModelConfig.ParametersEntry
-	(*ModelInferRequest_InferInputTensor)(nil),           // 14: inference.ModelInferRequest.InferInputTensor
-	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 15: inference.ModelInferRequest.InferRequestedOutputTensor
-	(*ModelInferResponse_InferOutputTensor)(nil),         // 16: inference.ModelInferResponse.InferOutputTensor
+	(*ServerReadyRequest)(nil),                   // 0: inference.ServerReadyRequest
+	(*ServerReadyResponse)(nil),                  // 1: inference.ServerReadyResponse
+	(*ModelReadyRequest)(nil),                    // 2: inference.ModelReadyRequest
+	(*ModelReadyResponse)(nil),                   // 3: inference.ModelReadyResponse
+	(*ModelMetadataRequest)(nil),                 // 4: inference.ModelMetadataRequest
+	(*ModelMetadataResponse)(nil),                // 5: inference.ModelMetadataResponse
+	(*ModelConfigRequest)(nil),                   // 6: inference.ModelConfigRequest
+	(*ModelConfigResponse)(nil),                  // 7: inference.ModelConfigResponse
+	(*ModelConfig)(nil),                          // 8: inference.ModelConfig
+	(*ModelParameter)(nil),                       // 9: inference.ModelParameter
+	(*ModelInferRequest)(nil),                    // 10: inference.ModelInferRequest
+	(*ModelInferResponse)(nil),                   // 11: inference.ModelInferResponse
+	(*InferTensorContents)(nil),                  // 12: inference.InferTensorContents
+	(*ModelMetadataResponse_TensorMetadata)(nil), // 13: inference.ModelMetadataResponse.TensorMetadata
+	nil, // 14: inference.ModelConfig.ParametersEntry
+	(*ModelInferRequest_InferInputTensor)(nil),           // 15: inference.ModelInferRequest.InferInputTensor
+	(*ModelInferRequest_InferRequestedOutputTensor)(nil), // 16: inference.ModelInferRequest.InferRequestedOutputTensor
+	(*ModelInferResponse_InferOutputTensor)(nil),         // 17: inference.ModelInferResponse.InferOutputTensor
 }
 var file_inference_proto_depIdxs = []int32{
-	8,  // 0: inference.ModelConfigResponse.config:type_name -> inference.ModelConfig
-	13, // 1: inference.ModelConfig.parameters:type_name -> inference.ModelConfig.ParametersEntry
-	14, // 2: inference.ModelInferRequest.inputs:type_name -> inference.ModelInferRequest.InferInputTensor
-	15, // 3: inference.ModelInferRequest.outputs:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor
-	16, // 4: inference.ModelInferResponse.outputs:type_name -> inference.ModelInferResponse.InferOutputTensor
-	9,  // 5: inference.ModelConfig.ParametersEntry.value:type_name -> inference.ModelParameter
-	12, // 6: inference.ModelInferResponse.InferOutputTensor.contents:type_name -> inference.InferTensorContents
-	0,  // 7: inference.GRPCInferenceService.ServerReady:input_type -> inference.ServerReadyRequest
-	2,  // 8: inference.GRPCInferenceService.ModelReady:input_type -> inference.ModelReadyRequest
-	4,  // 9: inference.GRPCInferenceService.ModelMetadata:input_type -> inference.ModelMetadataRequest
-	6,  // 10: inference.GRPCInferenceService.ModelConfig:input_type -> inference.ModelConfigRequest
-	10, // 11: inference.GRPCInferenceService.ModelInfer:input_type -> inference.ModelInferRequest
-	1,  // 12: inference.GRPCInferenceService.ServerReady:output_type -> inference.ServerReadyResponse
-	3,  // 13: inference.GRPCInferenceService.ModelReady:output_type -> inference.ModelReadyResponse
-	5,  // 14: inference.GRPCInferenceService.ModelMetadata:output_type -> inference.ModelMetadataResponse
-	7,  // 15: inference.GRPCInferenceService.ModelConfig:output_type -> inference.ModelConfigResponse
-	11, // 16: inference.GRPCInferenceService.ModelInfer:output_type -> inference.ModelInferResponse
-	12, // [12:17] is the sub-list for method output_type
-	7,  // [7:12] is the sub-list for method input_type
-	7,  // [7:7] is the sub-list for extension type_name
-	7,  // [7:7] is the sub-list for extension extendee
-	0,  // [0:7] is the sub-list for field type_name
+	13, // 0: inference.ModelMetadataResponse.outputs:type_name -> inference.ModelMetadataResponse.TensorMetadata
+	8,  // 1: inference.ModelConfigResponse.config:type_name -> inference.ModelConfig
+	14, // 2: inference.ModelConfig.parameters:type_name -> inference.ModelConfig.ParametersEntry
+	15, // 3: inference.ModelInferRequest.inputs:type_name -> inference.ModelInferRequest.InferInputTensor
+	16, // 4: inference.ModelInferRequest.outputs:type_name -> inference.ModelInferRequest.InferRequestedOutputTensor
+	17, // 5: inference.ModelInferResponse.outputs:type_name -> inference.ModelInferResponse.InferOutputTensor
+	9,  // 6: inference.ModelConfig.ParametersEntry.value:type_name -> inference.ModelParameter
+	12, // 7: inference.ModelInferResponse.InferOutputTensor.contents:type_name -> inference.InferTensorContents
+	0,  // 8: inference.GRPCInferenceService.ServerReady:input_type -> inference.ServerReadyRequest
+	2,  // 9: inference.GRPCInferenceService.ModelReady:input_type -> inference.ModelReadyRequest
+	4,  // 10: inference.GRPCInferenceService.ModelMetadata:input_type -> inference.ModelMetadataRequest
+	6,  // 11: inference.GRPCInferenceService.ModelConfig:input_type -> inference.ModelConfigRequest
+	10, // 12: inference.GRPCInferenceService.ModelInfer:input_type -> inference.ModelInferRequest
+	1,  // 13: inference.GRPCInferenceService.ServerReady:output_type -> inference.ServerReadyResponse
+	3,  // 14: inference.GRPCInferenceService.ModelReady:output_type -> inference.ModelReadyResponse
+	5,  // 15: inference.GRPCInferenceService.ModelMetadata:output_type -> inference.ModelMetadataResponse
+	7,  // 16: inference.GRPCInferenceService.ModelConfig:output_type -> inference.ModelConfigResponse
+	11, // 17: inference.GRPCInferenceService.ModelInfer:output_type -> inference.ModelInferResponse
+	13, // [13:18] is the sub-list for method output_type
+	8,  // [8:13] is the sub-list for method input_type
+	8,  // [8:8] is the sub-list for extension type_name
+	8,  // [8:8] is the sub-list for extension extendee
+	0,  // [0:8] is the sub-list for field type_name
 }
 
 func init() { file_inference_proto_init() }
@@ -950,7 +1016,7 @@ func file_inference_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_inference_proto_rawDesc), len(file_inference_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   17,
+			NumMessages:   18,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

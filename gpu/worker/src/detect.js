@@ -6,11 +6,12 @@
  * class names), WANT_POSE (BOOL [1], optional). Outputs, a row per detection, ordered
  * by frame and then by falling score: BOXES [M,4] (x1, y1, x2, y2 in 0..1), SCORES
  * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; on demand KEYPOINTS
- * [M,17,3] (x, y, score; zeros where no pose was estimated) and COLORS [M,55]
- * (shares of COLUMNS).
+ * [M,17,3] (x, y, score; zeros where no pose was estimated), COLORS [M,55] (shares of
+ * COLUMNS) and, of every frame, SHADES [N,32,32] (the brightness of its parts, 0 to 31).
  */
 import { readFileSync } from 'node:fs';
 import { byteValues, bytesElements, ProtocolError } from './protocol.js';
+import { CELLS } from './shades.js';
 import { COLUMNS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
 
 export const MODEL = 'detect';
@@ -32,6 +33,7 @@ const OUTPUTS = [
   { name: 'KEYPOINTS', datatype: 'FP32', shape: [-1, JOINTS, 3] },
   { name: 'COLORS', datatype: 'FP32', shape: [-1, COLUMNS.length] },
   { name: 'KNOWN_TERMS', datatype: 'BOOL', shape: [-1] },
+  { name: 'SHADES', datatype: 'UINT8', shape: [-1, CELLS, CELLS] },
 ];
 
 /**
@@ -66,7 +68,7 @@ export function metadata(threads, digest) {
 
 /**
  * @param {ReturnType<import('./protocol.js').parseRequest>} request
- * @param {(works: import('./thread.js').Work[]) => Promise<import('./thread.js').Seen[][]>} run
+ * @param {(works: import('./thread.js').Work[]) => Promise<import('./thread.js').Look[]>} run
  * @returns {Promise<import('./protocol.js').Output[]>}
  * @throws {ProtocolError}
  */
@@ -79,10 +81,11 @@ export async function detect(request, run) {
   const classes = terms.map(classOf);
   const asked = new Set(classes.filter((cls) => cls >= 0));
   // Nothing that the model could find is asked for: do not look.
-  const seen = asked.size === 0 ? [] : await run(
-    frames.map((frame) => ({ frame, classes: asked, pose: pose && wants('KEYPOINTS'), color: wants('COLORS') })),
+  const shades = wants('SHADES');
+  const looks = asked.size === 0 && !shades ? [] : await run(
+    frames.map((frame) => ({ frame, classes: asked, pose: pose && wants('KEYPOINTS'), color: wants('COLORS'), shades })),
   );
-  return toOutputs(seen, classes).filter(({ name }) => wants(name, pose));
+  return toOutputs(looks, classes).filter(({ name }) => wants(name, pose));
 }
 
 /**
@@ -90,7 +93,7 @@ export async function detect(request, run) {
  * @returns {(name: string, pose?: boolean) => boolean} whether an output is wanted
  */
 function wanted(names) {
-  if (names === null) return (name, pose = true) => name !== 'COLORS' && (name !== 'KEYPOINTS' || pose);
+  if (names === null) return (name, pose = true) => !['COLORS', 'SHADES'].includes(name) && (name !== 'KEYPOINTS' || pose);
   for (const name of names) {
     if (!OUTPUTS.some((output) => output.name === name)) throw new ProtocolError(400, `unknown output ${name}`);
   }
@@ -138,12 +141,12 @@ function readFrames(tensor) {
 }
 
 /**
- * @param {import('./thread.js').Seen[][]} seen detections of each frame
+ * @param {import('./thread.js').Look[]} looks at each frame
  * @param {number[]} classes class index of each term, -1 when unknown
  * @returns {import('./protocol.js').Output[]} in the order of OUTPUTS
  */
-function toOutputs(seen, classes) {
-  const rows = seen.flatMap((detections, frame) => detections.map((detection) => ({ frame, ...detection })));
+function toOutputs(looks, classes) {
+  const rows = looks.flatMap(({ detections }, frame) => detections.map((detection) => ({ frame, ...detection })));
   const none = { joints: new Float32Array(JOINTS * 3), colors: new Float32Array(COLUMNS.length) };
   const values = {
     BOXES: rows.flatMap(({ box }) => box),
@@ -153,11 +156,13 @@ function toOutputs(seen, classes) {
     KEYPOINTS: rows.flatMap(({ joints }) => Array.from(joints ?? none.joints)),
     COLORS: rows.flatMap(({ colors }) => Array.from(colors ?? none.colors)),
     KNOWN_TERMS: classes.map((cls) => (cls >= 0 ? 1 : 0)),
+    SHADES: looks.flatMap(({ shades }) => Array.from(shades ?? [])),
   };
+  const lengths = { KNOWN_TERMS: classes.length, SHADES: looks.length };
   return OUTPUTS.map(({ name, datatype, shape }) => ({
     name,
     datatype,
-    shape: [name === 'KNOWN_TERMS' ? classes.length : rows.length, ...shape.slice(1)],
+    shape: [lengths[name] ?? rows.length, ...shape.slice(1)],
     values: values[name],
   }));
 }

@@ -11,8 +11,8 @@ import { ProtocolError } from './protocol.js';
  * @typedef {object} Task
  * @property {number} index of the frame in its request
  * @property {import('./thread.js').Work} work
- * @property {Promise<import('./thread.js').Seen[]>} promise
- * @property {(detections: import('./thread.js').Seen[]) => void} resolve
+ * @property {Promise<import('./thread.js').Look>} promise
+ * @property {(look: import('./thread.js').Look) => void} resolve
  * @property {(err: Error) => void} reject
  */
 
@@ -82,7 +82,7 @@ export class Pool extends EventEmitter {
    * still waiting are dropped.
    * @param {import('./thread.js').Work[]} works
    * @param {AbortSignal} signal
-   * @returns {Promise<import('./thread.js').Seen[][]>}
+   * @returns {Promise<import('./thread.js').Look[]>}
    * @throws {ProtocolError} 503 when they do not fit into the queue
    */
   async run(works, signal) {
@@ -128,12 +128,12 @@ export class Pool extends EventEmitter {
 
   /**
    * @param {Worker} thread
-   * @param {{detections?: import('./thread.js').Seen[], error?: string}} message
+   * @param {{look?: import('./thread.js').Look, error?: string}} message
    */
-  #settle(thread, { detections, error }) {
+  #settle(thread, { look, error }) {
     const task = this.#running.get(thread);
     this.#running.delete(thread);
-    if (error === undefined) task.resolve(detections);
+    if (error === undefined) task.resolve(look);
     else task.reject(new ProtocolError(400, `frame ${task.index}: ${error}`));
   }
 

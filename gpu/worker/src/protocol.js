@@ -26,7 +26,7 @@ export class ProtocolError extends Error {
   }
 }
 
-const ELEMENT_BYTES = { BOOL: 1, INT32: 4, FP32: 4 };
+const ELEMENT_BYTES = { BOOL: 1, UINT8: 1, INT32: 4, FP32: 4 };
 
 /**
  * @param {Buffer} body
@@ -160,7 +160,7 @@ function elements({ shape }) {
 /**
  * @typedef {object} Output
  * @property {string} name
- * @property {'BOOL' | 'INT32' | 'FP32'} datatype
+ * @property {'BOOL' | 'UINT8' | 'INT32' | 'FP32'} datatype
  * @property {number[]} shape
  * @property {ArrayLike<number>} values
  *
@@ -187,7 +187,7 @@ export function encodeResponse({ model, version, id }, outputs, binary) {
 }
 
 /**
- * @param {'BOOL' | 'INT32' | 'FP32'} datatype
+ * @param {'BOOL' | 'UINT8' | 'INT32' | 'FP32'} datatype
  * @param {ArrayLike<number>} values
  * @returns {Buffer}
  */
@@ -197,6 +197,7 @@ function toBytes(datatype, values) {
   for (let i = 0; i < values.length; i++) {
     if (datatype === 'FP32') bytes.writeFloatLE(values[i], i * size);
     else if (datatype === 'INT32') bytes.writeInt32LE(values[i], i * size);
+    else if (datatype === 'UINT8') bytes[i] = values[i];
     else bytes[i] = values[i] ? 1 : 0;
   }
   return bytes;

@@ -1,6 +1,6 @@
 /**
  * One inference thread: decodes a frame and runs the models on it. It is sent one
- * Work at a time and answers each with `{detections}` or `{error}`; `{ready}` comes first.
+ * Work at a time and answers each with `{look}` or `{error}`; `{ready}` comes first.
  *
  * @typedef {object} Frame
  * @property {Uint8Array} bytes JPEG, or RGB when width and height are given
@@ -12,14 +12,20 @@
  * @property {Set<number>} classes class indices that are asked for
  * @property {boolean} pose estimate the pose of people
  * @property {boolean} color name the colours of every box
+ * @property {boolean} shades tell the brightness of the frame
  *
  * @typedef {import('./boxes.js').Detection & {joints?: Float32Array, colors?: Float32Array}} Seen
+ *
+ * @typedef {object} Look
+ * @property {Seen[]} detections
+ * @property {Uint8Array} [shades]
  */
 import { parentPort } from 'node:worker_threads';
 import { colorShares } from './colors.js';
 import { Detector } from './detector.js';
 import { JpegDecoder } from './jpeg.js';
 import { MAX_POSES, MIN_PERSON_SCORE, PoseEstimator } from './pose.js';
+import { shadesOf } from './shades.js';
 import { startRuntime } from './tensorflow.js';
 import { PERSON } from './vocabulary.js';
 
@@ -31,7 +37,7 @@ let estimator;
 
 parentPort.on('message', async (work) => {
   try {
-    parentPort.postMessage({ detections: await look(work) });
+    parentPort.postMessage({ look: await look(work) });
   } catch (err) {
     parentPort.postMessage({ error: err.message });
   }
@@ -40,16 +46,16 @@ parentPort.postMessage({ ready: true });
 
 /**
  * @param {Work} work
- * @returns {Promise<Seen[]>}
+ * @returns {Promise<Look>}
  */
-async function look({ frame, classes, pose, color }) {
+async function look({ frame, classes, pose, color, shades }) {
   const { bytes, width, height } = frame;
   const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
   /** @type {Seen[]} */
   const detections = detector.detect(image, classes);
   if (color) for (const seen of detections) seen.colors = colorShares(image, seen.box, seen.cls === PERSON);
   if (pose) await addPoses(image, detections);
-  return detections;
+  return { detections, shades: shades ? shadesOf(image) : undefined };
 }
 
 /**

@@ -76,14 +76,15 @@ test('a response holds the same values as bytes and as JSON', () => {
     { name: 'S', datatype: 'FP32', shape: [2], values: [0.5, -1] },
     { name: 'I', datatype: 'INT32', shape: [1], values: [-2] },
     { name: 'K', datatype: 'BOOL', shape: [2], values: [1, 0] },
+    { name: 'U', datatype: 'UINT8', shape: [1], values: [31] },
   ];
   const about = { model: 'm', version: '1', id: 'r1' };
   const json = JSON.parse(encodeResponse(about, outputs, false).body.toString());
-  assert.deepEqual(json.outputs.map(({ data }) => data), [[0.5, -1], [-2], [true, false]]);
+  assert.deepEqual(json.outputs.map(({ data }) => data), [[0.5, -1], [-2], [true, false], [31]]);
 
   const { body, headerLength } = encodeResponse(about, outputs, true);
   const header = JSON.parse(body.subarray(0, headerLength).toString());
-  assert.deepEqual(header.outputs.map(({ parameters }) => parameters.binary_data_size), [8, 4, 2]);
+  assert.deepEqual(header.outputs.map(({ parameters }) => parameters.binary_data_size), [8, 4, 2, 1]);
   const raw = body.subarray(headerLength);
-  assert.deepEqual([raw.readFloatLE(0), raw.readFloatLE(4), raw.readInt32LE(8), raw[12], raw[13]], [0.5, -1, -2, 1, 0]);
+  assert.deepEqual([raw.readFloatLE(0), raw.readFloatLE(4), raw.readInt32LE(8), raw[12], raw[13], raw[14]], [0.5, -1, -2, 1, 0, 31]);
 });

@@ -83,6 +83,14 @@ test('colours and poses come on demand, a row per detection', async () => {
   assert.ok(KEYPOINTS.data.every((value) => value === 0), 'a sign has no pose');
 });
 
+test('the brightness of every frame comes on demand', async () => {
+  const { SHADES } = byName(await infer(worker, [picture, picture], ['unicorn'], { outputs: ['SHADES'] }));
+  assert.deepEqual(SHADES.shape, [2, 32, 32]);
+  assert.ok(SHADES.data.every((shade) => Number.isInteger(shade) && shade >= 0 && shade < 32));
+  assert.ok(new Set(SHADES.data).size > 3);
+  assert.deepEqual(SHADES.data.slice(0, 1024), SHADES.data.slice(1024));
+});
+
 test('terms that the model does not know cost no inference', async () => {
   const { SCORES, KNOWN_TERMS } = byName(await infer(worker, [picture], ['unicorn']));
   assert.deepEqual([SCORES.data, KNOWN_TERMS.data], [[], [false]]);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { suppress } from '../src/boxes.js';
 import { colorOf, colorShares } from '../src/colors.js';
 import { cropSquare, letterbox, shrink } from '../src/image.js';
+import { shadesOf } from '../src/shades.js';
 import { COLORS, COLUMNS, VOCABULARY, classOf } from '../src/vocabulary.js';
 
 /** An image of one colour. */
@@ -45,6 +46,15 @@ test('shrink averages all pixels and keeps the aspect ratio', () => {
   const small = shrink(image, 4);
   assert.deepEqual([small.width, small.height], [4, 1]);
   assert.deepEqual([...small.data.subarray(0, 3)], [100, 50, 25]);
+});
+
+test('shades are the brightness of equal parts', () => {
+  assert.deepEqual(new Set(shadesOf(plain(512, 288, [255, 255, 255]))), new Set([31]));
+  assert.deepEqual(new Set(shadesOf(plain(3, 500, [0, 0, 0]))), new Set([0]));
+  const image = plain(64, 96, [0, 0, 0]);
+  for (let y = 30; y < 33; y++) for (let x = 10; x < 12; x++) image.data.fill(128, (y * 64 + x) * 3, (y * 64 + x) * 3 + 3);
+  const bright = [...shadesOf(image)].flatMap((shade, cell) => (shade ? [[cell, shade]] : []));
+  assert.deepEqual(bright, [[10 * 32 + 5, 16]]);
 });
 
 test('cropSquare reads gray outside the frame', () => {

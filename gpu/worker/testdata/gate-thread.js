@@ -5,6 +5,6 @@ import { parentPort } from 'node:worker_threads';
 parentPort.on('message', ({ value, error, die, lock }) => {
   if (lock) Atomics.wait(lock, 0, 0);
   if (die) process.exit(7);
-  parentPort.postMessage(error ? { error } : { detections: value });
+  parentPort.postMessage(error ? { error } : { look: value });
 });
 parentPort.postMessage({ ready: true });

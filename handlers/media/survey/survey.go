@@ -126,7 +126,7 @@ func only(place map[int]int, frames []answer.Frame) []answer.Frame {
 	}
 	kept := make([]answer.Frame, len(frames))
 	for i, frame := range frames {
-		kept[i].At = frame.At
+		kept[i].At, kept[i].Shades = frame.At, frame.Shades
 		for _, d := range frame.Detections {
 			if term, asked := place[d.Term]; asked {
 				d.Term = term

@@ -38,7 +38,7 @@ func drawn(r *rapid.T) survey.Survey {
 	}
 	unit := rapid.Float64Range(0, 1)
 	for i := range rapid.IntRange(0, 4).Draw(r, "frames") {
-		f := answer.Frame{At: float64(i) / 2}
+		f := answer.Frame{At: float64(i) / 2, Shades: []byte{byte(i), 31}}
 		for range rapid.IntRange(0, 4).Draw(r, "detections") {
 			d := answer.Detection{
 				Term: rapid.IntRange(0, 2).Draw(r, "term"), Score: unit.Draw(r, "score"),
@@ -88,6 +88,7 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 			return all
 		}
 		for i := range part.Frames {
+			require.Equal(r, s.Evidence.Frames[i].Shades, part.Frames[i].Shades)
 			require.Equal(r, names(s.Evidence, s.Evidence.Frames[i]), names(part, part.Frames[i]))
 			require.Equal(r, names(s.Evidence, s.Evidence.Fine[i]), names(part, part.Fine[i]))
 		}

@@ -27,6 +27,9 @@ MAX_OF_A_TERM = 100
 SAME_OBJECT_IOU = 0.6
 # Less of a picture than this is no object, but the edge of one in the padding.
 MIN_AREA = 1e-6
+# Brightness is told of so many rows and columns of equal parts, in steps of so much.
+CELLS = 32
+SHADE = 8
 # What stands around a term: the sentence that the model was trained with.
 PROMPT = "a photo of a {}"
 # Sets of terms whose embeddings are kept; one video asks for the same terms throughout.
@@ -93,14 +96,15 @@ class Detector:
         """Detections of what was begun. Raises InvalidRequest for what is no picture."""
         terms, count, pictures = begun
         known, indices, queries = self._embed(terms)
-        rows = []
+        rows, shades = [], []
         if indices:
             for first in range(0, count, self.batch):
                 chunk = [next(pictures) for _ in range(min(self.batch, count - first))]
+                shades += [_shades(picture) for picture in chunk]
                 rows += self._batch(first, chunk, indices, queries)
         else:
-            list(pictures)  # what is no picture is refused all the same
-        return _tensors(rows, known, want_pose)
+            shades = [_shades(picture) for picture in pictures]  # what is no picture is refused all the same
+        return _tensors(rows, known, shades, want_pose)
 
     def _embed(self, terms):
         """Which terms fit into the text encoder, their indices and embeddings."""
@@ -183,6 +187,12 @@ def _decode(index, jpeg):
         raise InvalidRequest(f"frame {index} is no JPEG picture: {error}") from error
 
 
+def _shades(picture):
+    """How bright the parts of a picture are, 0 (black) to 31 (white)."""
+    gray = Image.fromarray(picture).convert("L").resize((CELLS, CELLS), Image.Resampling.BOX)
+    return np.asarray(gray) // SHADE
+
+
 def _corners(boxes, width, height):
     """Centres and sizes in the padded square to corners in the picture, 0..1."""
     side = max(width, height)
@@ -212,13 +222,14 @@ def _distinct(corners, terms):
     return kept
 
 
-def _tensors(rows, known, want_pose):
+def _tensors(rows, known, shades, want_pose):
     tensors = {
         "BOXES": np.array([row[3] for row in rows], dtype=np.float32).reshape(-1, 4),
         "SCORES": np.array([row[2] for row in rows], dtype=np.float32),
         "TERM_INDEX": np.array([row[1] for row in rows], dtype=np.int32),
         "FRAME_INDEX": np.array([row[0] for row in rows], dtype=np.int32),
         "KNOWN_TERMS": np.array(known, dtype=bool),
+        "SHADES": np.array(shades, dtype=np.uint8),
     }
     if want_pose:
         # Scores of 0 say that no pose was estimated: this model has none.
