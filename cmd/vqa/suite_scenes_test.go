@@ -86,9 +86,23 @@ var drawings = []drawing{
 	{
 		name: "bus", seconds: 6, ground: meadow,
 		things: []drawn{
-			{class: "bus", colour: "yellow", width: 320, height: 160, from: 0, to: 6, place: passes(-200, 900, 225, 0, 6), paint: busOf(320, 0xf0c020)},
+			{class: "bus", colour: "yellow", drives: true, width: 320, height: 160, from: 0, to: 6, place: passes(-200, 900, 225, 0, 6), paint: busOf(320, 0xf0c020)},
 		},
-		asks: []asked{isThereOf("yellow", "bus"), isThereOf("green", "bus"), whenIsThere("bus"), howMany("bus"), isThereInTheFirst(5, "bus")},
+		asks: []asked{isThereOf("yellow", "bus"), isThereOf("green", "bus"), whenIsThere("bus"), howMany("bus"), isThereInTheFirst(5, "bus"), isMoving("bus")},
+	},
+	{
+		name: "pan", seconds: 6, ground: meadow, scenery: hills(60),
+		things: []drawn{
+			{class: "stop sign", width: 100, height: 100, from: 0, to: 6, place: passes(560, 200, 130, 0, 6), paint: stopSignOf(50)},
+		},
+		asks: []asked{isMoving("stop sign"), howMany("stop sign"), whenIsThere("stop sign")},
+	},
+	{
+		name: "follow", seconds: 6, ground: meadow, scenery: hills(90),
+		things: []drawn{
+			{class: "airplane", drives: true, width: 200, height: 90, from: 0, to: 6, place: stays(320, 90), paint: airplaneOf(200)},
+		},
+		asks: []asked{isMoving("airplane"), howMany("airplane")},
 	},
 	{
 		name: "nothing", seconds: 4, ground: meadow,

@@ -25,8 +25,8 @@ const (
 )
 
 // TestDrawnScenes asks the whole service, with its real worker, about scenes that are
-// drawn here, so that every answer, number, place and time is known exactly. Actions are
-// not among the questions: the detector does not take drawn people for people.
+// drawn here, so that every answer, number, place and time is known exactly. Of actions
+// only moving is asked for: the detector does not take drawn people for people.
 func TestDrawnScenes(t *testing.T) {
 	t.Parallel()
 	c := ownService(t, "VQA_ARTIFACTS=false").account(t, 6000)

@@ -142,6 +142,19 @@ func busOf(w float64, colour uint32) func(c paint.Canvas, x, y, atS float64) {
 // meadow is grass under the sky, room a wall over a floor.
 func meadow() paint.Canvas { return ground(240, 0x6fa8dc, 0xdcebf5, 0x7fa565, 0x5d8a48) }
 
+// hills and bushes pass to the left before a camera that turns, pixels a second.
+func hills(speed float64) func(c paint.Canvas, atS float64) {
+	greens := [...]uint32{0x3f6b35, 0x55804a, 0x2f5530, 0x7a9a58}
+	return func(c paint.Canvas, atS float64) {
+		for i := range 16 {
+			k := float64(i)
+			x, width := 75*k-40-speed*atS, 34+12*float64(i*5%7)
+			c.Fill(paint.Ellipse(x, 242, width, 18+9*float64(i*3%5)), paint.Flat(paint.RGB(greens[i%len(greens)])))
+			c.Fill(paint.Ellipse(x+20, 320+5*float64(i*7%6), width/2, 6+2*float64(i%3)), paint.Flat(paint.RGB(greens[(i+2)%len(greens)])))
+		}
+	}
+}
+
 func room() paint.Canvas { return ground(250, 0xe9e2d2, 0xdcd2bd, 0x9b7350, 0x7d5a3c) }
 
 func ground(horizon float64, top, middle, near, bottom uint32) paint.Canvas {

@@ -19,6 +19,8 @@ const (
 type drawn struct {
 	class  string // as questions name it
 	colour string
+	// drives: it moves in the scene, whether or not it does in the picture.
+	drives bool
 	// The thing is as wide and high, pixels, around its place.
 	width, height float64
 	// from and to are when it is on view, seconds.
@@ -41,6 +43,8 @@ type drawing struct {
 	name    string
 	seconds int
 	ground  func() paint.Canvas
+	// scenery is painted over the ground: where nothing else tells how the camera moves.
+	scenery func(c paint.Canvas, atS float64)
 	things  []drawn
 	asks    []asked
 }
@@ -50,6 +54,9 @@ func (d drawing) painter() func(atS float64) paint.Canvas {
 	ground := d.ground()
 	return func(atS float64) paint.Canvas {
 		c := ground.Over()
+		if d.scenery != nil {
+			d.scenery(c, atS)
+		}
 		for _, t := range d.things {
 			if t.from <= atS && atS < t.to {
 				x, y := t.place(atS)
@@ -124,6 +131,8 @@ func both(a, b holds) holds {
 func either(a, b holds) holds {
 	return func(view []seen, sure bool) bool { return a(view, sure) || b(view, sure) }
 }
+
+func moving(t seen, _ bool) bool { return t.drives }
 
 func ofColour(colour string) trait { return func(t seen, _ bool) bool { return t.colour == colour } }
 
@@ -221,6 +230,10 @@ func isThereAtThe(height, class string) asked {
 
 func isThereOf(colour, class string) asked {
 	return asked{prompt: fmt.Sprintf("Is there %s %s?", a(colour), class), so: atLeast(1, class, ofColour(colour)), clipless: true}
+}
+
+func isMoving(class string) asked {
+	return asked{prompt: fmt.Sprintf("Is the %s moving?", class), so: atLeast(1, class, moving)}
 }
 
 func whenIsThere(class string) asked { return when(isThere(class)) }
