@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -30,10 +31,12 @@ const bareBatch = 4
 
 // overhead compares an analysis with the bare time of the worker on the same frames.
 type overhead struct {
-	clip    string
-	jpegs   [][]byte
-	classes []string
-	threads int
+	// width and height of the clip, and its rate in Mbit/s.
+	width, height, rate int
+	clip                string
+	jpegs               [][]byte
+	classes             []string
+	threads             int
 	// decode and firstFrame are of ffmpeg alone, with nothing beside it.
 	decode, firstFrame time.Duration
 	rounds             []overheadRound
@@ -43,6 +46,9 @@ type overheadRound struct {
 	bare, full time.Duration
 	// frames were looked at, those around edges too.
 	frames int
+	// bareCPU is the processor time of the worker in bare; the others are those of the
+	// worker, of ffmpeg, and of the rest of this program in full, the benchmark's own included.
+	bareCPU, worker, ffmpeg, service time.Duration
 	// The parts of full, from the log: until claimed, until ffmpeg is started, until
 	// the last frame was seen, until it is decided and settled, until answered.
 	claim, begin, look, settle, answer time.Duration
@@ -54,8 +60,8 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 	b.Helper()
 	clip := filepath.Join(b.TempDir(), "clip.mp4")
 	out, err := exec.CommandContext(benchContext(b), "ffmpeg", "-v", "error", "-f", "lavfi",
-		"-i", fmt.Sprintf("testsrc2=size=640x360:rate=30:duration=%d,noise=alls=12:allf=t", benchClipSeconds),
-		"-c:v", "libx264", "-preset", "veryfast", "-b:v", "1M", "-maxrate", "1M", "-bufsize", "2M", "-pix_fmt", "yuv420p", clip).CombinedOutput()
+		"-i", fmt.Sprintf("testsrc2=size=%dx%d:rate=30:duration=%d,noise=alls=12:allf=t", o.width, o.height, benchClipSeconds),
+		"-c:v", "libx264", "-preset", "veryfast", "-b:v", fmt.Sprintf("%dM", o.rate), "-maxrate", fmt.Sprintf("%dM", o.rate), "-bufsize", fmt.Sprintf("%dM", 2*o.rate), "-pix_fmt", "yuv420p", clip).CombinedOutput()
 	require.NoError(b, err, string(out))
 	o.clip = clip
 	info, err := s.engine.Info(benchContext(b))
@@ -79,13 +85,17 @@ func (o *overhead) round(b *testing.B, s *server, c *client) {
 	var r overheadRound
 	// A video of its own: what was seen in one answers the next question.
 	video := readyVideo(b, c, o.clip)
+	worker, ffmpeg, service := workerTime(b), usedTime(b, syscall.RUSAGE_CHILDREN), usedTime(b, syscall.RUSAGE_SELF)
 	started := time.Now()
 	a, err := c.createAnalysis(benchContext(b), map[string]any{"video_id": video, "prompt": benchPrompt}, newIdempotencyKey(), 2*time.Minute)
 	require.NoError(b, err)
 	r.full = time.Since(started)
+	r.worker, r.ffmpeg, r.service = workerTime(b)-worker, usedTime(b, syscall.RUSAGE_CHILDREN)-ffmpeg, usedTime(b, syscall.RUSAGE_SELF)-service
 	require.Equal(b, "completed", a.Status)
 	r.divide(b, s, a.ID)
+	worker = workerTime(b)
 	r.bare = o.bare(b, s.engine, o.threads+1, r.frames)
+	r.bareCPU = workerTime(b) - worker
 	o.rounds = append(o.rounds, r)
 }
 
@@ -153,9 +163,20 @@ func (o *overhead) median(of func(overheadRound) time.Duration) time.Duration {
 
 // ratio returns least, median and most of full over bare, each ratio of one round.
 func (o *overhead) ratio() (least, median, most float64) {
+	return o.spread(func(r overheadRound) float64 { return r.full.Seconds() / r.bare.Seconds() })
+}
+
+// cpuRatio is the same of processor time, which depends less on who else uses the machine.
+func (o *overhead) cpuRatio() (least, median, most float64) {
+	return o.spread(func(r overheadRound) float64 {
+		return (r.worker + r.ffmpeg + r.service).Seconds() / r.bareCPU.Seconds()
+	})
+}
+
+func (o *overhead) spread(of func(overheadRound) float64) (least, median, most float64) {
 	all := make([]float64, len(o.rounds))
 	for i, r := range o.rounds {
-		all[i] = r.full.Seconds() / r.bare.Seconds()
+		all[i] = of(r)
 	}
 	slices.Sort(all)
 	return all[0], all[len(all)/2], all[len(all)-1]
@@ -168,6 +189,15 @@ func (o *overhead) report(b *testing.B) {
 	b.ReportMetric(o.median(func(r overheadRound) time.Duration { return r.full }).Seconds(), "full-s")
 	_, ratio, _ := o.ratio()
 	b.ReportMetric(ratio, "full/bare")
+	_, ratio, _ = o.cpuRatio()
+	b.ReportMetric(ratio, "cpu/bare")
+	b.ReportMetric(o.perFrame(func(r overheadRound) time.Duration { return r.bareCPU }), "bare-cpu-ms/frame")
+	b.ReportMetric(o.perFrame(func(r overheadRound) time.Duration { return r.ffmpeg }), "ffmpeg-cpu-ms/frame")
+}
+
+// perFrame is a time of each round in milliseconds a frame.
+func (o *overhead) perFrame(of func(overheadRound) time.Duration) float64 {
+	return 1000 * o.median(func(r overheadRound) time.Duration { return of(r) / time.Duration(r.frames) }).Seconds()
 }
 
 func (o *overhead) print(w io.Writer) {
@@ -175,8 +205,8 @@ func (o *overhead) print(w io.Writer) {
 	seconds := func(of func(overheadRound) time.Duration) string {
 		return fmt.Sprintf("%.3f s", o.median(of).Seconds())
 	}
-	fmt.Fprintf(w, "\nAn analysis of %d s of 640x360, %d frames, from request to answer, against the worker alone on frames that were decoded before.\n\n"+
-		"| what | median |\n|---|--:|\n", benchClipSeconds, len(o.jpegs))
+	fmt.Fprintf(w, "\nAn analysis of %d s of %dx%d at %d Mbit/s, %d frames, from request to answer, against the worker alone on frames that were decoded before.\n\n"+
+		"| what | median |\n|---|--:|\n", benchClipSeconds, o.width, o.height, o.rate, len(o.jpegs))
 	fmt.Fprintf(w, "| worker alone | %s |\n", seconds(func(r overheadRound) time.Duration { return r.bare }))
 	fmt.Fprintf(w, "| analysis | %s |\n", seconds(func(r overheadRound) time.Duration { return r.full }))
 	fmt.Fprintf(w, "| analysis / worker | **%.2f** (%.2f-%.2f) |\n", median, least, most)
@@ -185,5 +215,10 @@ func (o *overhead) print(w io.Writer) {
 	fmt.Fprintf(w, "| looking to last frame seen (decode, infer) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.look }))
 	fmt.Fprintf(w, "| seen to decided and settled | %s |\n", seconds(func(r overheadRound) time.Duration { return r.settle }))
 	fmt.Fprintf(w, "| the rest: request, wake-up, response | %s |\n", seconds(func(r overheadRound) time.Duration { return r.answer }))
+	least, median, most = o.cpuRatio()
+	fmt.Fprintf(w, "| processor time / that of the worker alone | **%.2f** (%.2f-%.2f) |\n", median, least, most)
+	fmt.Fprintf(w, "| of it, a frame: worker alone; worker; ffmpeg; the rest of the service | %.1f ms; %.1f ms; %.1f ms; %.1f ms |\n",
+		o.perFrame(func(r overheadRound) time.Duration { return r.bareCPU }), o.perFrame(func(r overheadRound) time.Duration { return r.worker }),
+		o.perFrame(func(r overheadRound) time.Duration { return r.ffmpeg }), o.perFrame(func(r overheadRound) time.Duration { return r.service }))
 	fmt.Fprintf(w, "| beside it: decoding alone; its first frame | %.3f s; %.3f s |\n", o.decode.Seconds(), o.firstFrame.Seconds())
 }

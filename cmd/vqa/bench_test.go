@@ -25,17 +25,21 @@ func BenchmarkService(b *testing.B) {
 	// Artifacts are drawn after an answer, beside what would be measured next.
 	s := startBenchServer(b, false)
 	c := benchClient(b, s)
-	var o overhead
+	// The rates are those of a phone's video of the size.
+	analyses := []*overhead{{width: 640, height: 360, rate: 1}, {width: 1280, height: 720, rate: 3}}
 	var l latencies
-	whole := b.Run("analysis", func(b *testing.B) {
-		o.prepare(b, s)
-		o.round(b, s, c) // warms the models, the plans and the connections
-		o.rounds = nil
-		for b.Loop() {
-			o.round(b, s, c)
-		}
-		o.report(b)
-	})
+	whole := true
+	for _, o := range analyses {
+		whole = b.Run(fmt.Sprintf("analysis/%dp", o.height), func(b *testing.B) {
+			o.prepare(b, s)
+			o.round(b, s, c) // warms the models, the plans and the connections
+			o.rounds = nil
+			for b.Loop() {
+				o.round(b, s, c)
+			}
+			o.report(b)
+		}) && whole
+	}
 	whole = b.Run("latency", func(b *testing.B) {
 		l.subscribe(b, s)
 		for b.Loop() {
@@ -44,10 +48,12 @@ func BenchmarkService(b *testing.B) {
 		}
 		l.report(b)
 	}) && whole
-	if whole && len(o.rounds) > 0 && len(l.read) > 0 {
+	if whole && len(l.read) > 0 {
 		fmt.Printf("\n### Service\n\n%d cores, embedded Postgres with fsync on, embedded worker with %d threads; medians of %d rounds.\n",
-			runtime.NumCPU(), o.threads, len(o.rounds))
-		o.print(os.Stdout)
+			runtime.NumCPU(), analyses[0].threads, len(analyses[0].rounds))
+		for _, o := range analyses {
+			o.print(os.Stdout)
+		}
 		l.print(os.Stdout)
 	}
 }
