@@ -36,7 +36,8 @@ func closely(prompt string, frames ...[]thing) answer.Result {
 // the height that it reaches.
 func raised(atS, height float64) float64 {
 	const flightS = .5
-	return height * max(0, 1-math.Pow(2*atS/flightS-1, 2))
+	fromTop := 2*atS/flightS - 1
+	return height * max(0, 1-fromTop*fromTop)
 }
 
 // performed are the frames of n eighths of a second of one thing, which does as it is told

@@ -122,11 +122,13 @@ func (t Track) passages(h query.Happening, all []Track, ev Evidence) []event {
 			break
 		}
 	}
-	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At), probability: aside}
+	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At)}
 	switch side {
+	case Left, Right:
+		e.probability = aside
 	case Top, Bottom:
 		e.probability = upDown
-	case "":
+	default:
 		e.probability = appeared
 	}
 	return []event{e}

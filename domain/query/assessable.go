@@ -62,8 +62,9 @@ func (q Query) happens(subject string, h Happening) bool {
 		return q.about(subject, person) || q.about(subject, animals)
 	case Falling:
 		return q.about(subject, person)
+	default:
+		return q.PromptIntent != Count && !slices.ContainsFunc(q.Subjects, func(s Subject) bool { return s.ID == subject && s.Quantity != nil })
 	}
-	return q.PromptIntent != Count && !slices.ContainsFunc(q.Subjects, func(s Subject) bool { return s.ID == subject && s.Quantity != nil })
 }
 
 // person is the only class that has joints; animals are those that run on the ground.
