@@ -88,7 +88,7 @@ call POST /analyses "{$QUESTION, \"validate_only\": true}"
 show object assessable estimated_seconds estimated_cost_usd
 
 say 'The question, and the answer of the real engine.'
-call POST /analyses "{$QUESTION}" 'Prefer: wait=60'
+call POST /analyses "{$QUESTION}" 'Prefer: wait=120'
 show status livemode answer start_s end_s billed_seconds credit_balance_after
 
 say 'The bill: the balance, and the newest line of the ledger.'

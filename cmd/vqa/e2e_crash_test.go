@@ -22,7 +22,7 @@ const (
 	killsFor  = 20 * time.Second
 	killsMost = 10
 	// recovery is how long all that was interrupted may take afterwards.
-	recovery = 2 * time.Minute
+	recovery = 5 * time.Minute
 )
 
 // TestCrashes kills the real process. The parts share one service, because making a

@@ -91,7 +91,7 @@ func newFailing(t *testing.T, s *service, engine *faulty) failing {
 func (f failing) fails(t *testing.T, name string, spoiled fault) answer {
 	t.Helper()
 	f.engine.spoil(spoiled)
-	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=100")
+	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=120")
 	require.Equal(t, http.StatusOK, a.status, "%s: %s", name, a.raw)
 	require.Equal(t, "failed", a.text("status"), "%s: %s", name, a.raw)
 	require.Equal(t, "inference_error", a.text("error.code"), name)
@@ -106,7 +106,7 @@ func (f failing) fails(t *testing.T, name string, spoiled fault) answer {
 func (f failing) recovers(t *testing.T) {
 	t.Helper()
 	f.engine.spoil(nil)
-	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=100")
+	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=120")
 	require.Equal(t, "yes", a.text("result.answer"), "nothing of the garbage was kept: %s", a.raw)
 	require.Equal(t, http.StatusOK, f.call(t, http.MethodDelete, "/v1/videos/"+f.videoID, nil).status, "nothing keeps the video open")
 }
@@ -160,7 +160,7 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 	delete(question, "validate_only")
 	var a answer
 	require.True(t, poll(time.Minute, func() bool {
-		a = c.call(t, http.MethodPost, "/v1/analyses", question, "Idempotency-Key", "/v1/analyses", "Prefer", "wait=100")
+		a = c.call(t, http.MethodPost, "/v1/analyses", question, "Idempotency-Key", "/v1/analyses", "Prefer", "wait=120")
 		return a.status != http.StatusServiceUnavailable
 	}), "%s", a.raw)
 	require.Equal(t, "yes", a.text("result.answer"), "the same key asks again: %s", a.raw)
@@ -265,7 +265,7 @@ func requireLedgerClean(t *testing.T, s *service) {
 // answered by its successor.
 func TestFaultsOfTheWorker(t *testing.T) {
 	t.Parallel()
-	s := ownService(t, "VQA_INFERENCE_TIMEOUT=10s", "VQA_ARTIFACTS=false")
+	s := ownService(t, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
 	for _, harm := range []syscall.Signal{syscall.SIGKILL, syscall.SIGSTOP} {
 		t.Run(fmt.Sprint(harm), func(t *testing.T) {
 			c := s.account(t, 100)
@@ -308,7 +308,7 @@ func silentWorkerIsReplaced(t *testing.T, s *service) {
 
 	var a answer
 	require.True(t, pollEvery(time.Second, recovery, func() bool {
-		a = c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=100")
+		a = c.ask(t, videoID, "Is there a stop sign?", "Prefer", "wait=120")
 		return a.status != http.StatusServiceUnavailable
 	}), "%s", a.raw)
 	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)

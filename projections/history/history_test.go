@@ -186,7 +186,7 @@ account.key_issued@2
 
 const theQuestion = `video.analysis_opened
 credit.held@2 available -40 held +40
-analysis.created@2
+analysis.created@3
   job analyze 1 discarded (the worker was lost)
     analysis.started
   job analyze 2 completed
