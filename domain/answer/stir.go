@@ -39,7 +39,7 @@ func (t Track) bend(i int) float64 {
 
 // strongestEdges are the most edges of the greatest weight, in the order of time.
 func strongestEdges(weight map[Edge]float64, most int) []Edge {
-	inTime := func(a, b Edge) int { return cmp.Compare(a.AfterS, b.AfterS) }
+	inTime := func(a, b Edge) int { return cmp.Or(cmp.Compare(a.AfterS, b.AfterS), cmp.Compare(a.BeforeS, b.BeforeS)) }
 	edges := make([]Edge, 0, len(weight))
 	for e := range weight {
 		edges = append(edges, e)
