@@ -41,7 +41,7 @@ const (
 func arguments(source string, opts Options, mode mode) []string {
 	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(1 << 30)}
 	args = append(args, InputArguments(source)...)
-	// Deblocking pictures that are never shown nor referred to changes nothing.
+	// A picture that nothing refers to is sampled as well without deblocking: what follows does not suffer.
 	args = append(args, "-threads", strconv.Itoa(decodeThreads()), "-max_pixels", strconv.Itoa(maxPixels), "-skip_loop_filter", "noref")
 	if opts.Coarse {
 		args = append(args, "-skip_frame", "noref")
