@@ -105,3 +105,27 @@ func TestClothes(t *testing.T) {
 	r := scene("Is there a person in a red shirt?", red...)
 	require.Less(t, r.Confidence, .9, "a part of the box is background")
 }
+
+// TestRoles: who is on a bicycle is a cyclist, who is seen on nothing a pedestrian.
+func TestRoles(t *testing.T) {
+	t.Parallel()
+	bicycle := thing{term: "bicycle", score: .8, box: answer.Box{X1: .3, Y1: .5, X2: .5, Y2: .9}}
+	cyclist := thing{term: "person", score: .8, box: answer.Box{X1: .35, Y1: .2, X2: .45, Y2: .8}}
+	walker := thing{term: "person", score: .8, box: answer.Box{X1: .7, Y1: .4, X2: .8, Y2: .9}}
+	check(t, []ask{
+		{"Is there a cyclist?", answer.Yes, still(6, bicycle, cyclist)},
+		{"Is there a cyclist?", answer.No, still(6, bicycle, walker)},
+		{"Is there a cyclist?", answer.No, still(6, walker)},
+		{"Is there no cyclist?", answer.Yes, still(6, walker)},
+		{"Are there exactly two cyclists?", answer.No, still(6, bicycle, cyclist, walker)},
+		{"Is the cyclist on the right?", answer.No, still(6, bicycle, cyclist, walker)},
+		{"Is there a skier?", answer.No, still(6, bicycle, cyclist)},
+		{"Is there a pedestrian?", answer.Yes, still(6, bicycle, cyclist, walker)},
+		{"Is there a pedestrian?", answer.No, still(6, bicycle, cyclist)},
+		{"Are there no pedestrians?", answer.Yes, still(6, bicycle, cyclist)},
+		{"Is there a cyclist and a pedestrian?", answer.Yes, still(6, bicycle, cyclist, walker)},
+		{"Is there a bicycle next to a pedestrian?", answer.Indeterminate, still(6, bicycle, walker)},
+	})
+	r := scene("How many pedestrians are there?", still(6, bicycle, cyclist, walker)...)
+	require.Equal(t, 1, *r.DetectedCount)
+}

@@ -184,14 +184,17 @@ func (p *parser) existence(ts words) bool {
 	if !ok {
 		return false
 	}
-	before, listed := len(p.conditions), len(p.subjects)
-	if !p.tail(ts, i, listed-1) {
+	return p.listed(ts, i, first)
+}
+
+// listed reads what follows the subjects from first on, which are asked for: "a cup and a
+// bowl on the table" are both on it.
+func (p *parser) listed(ts words, i, first int) bool {
+	before, last := len(p.conditions), len(p.subjects)-1
+	if !p.tail(ts, i, last) {
 		return false
 	}
-	if before == 0 && first == 0 {
-		// "a cup and a bowl on the table": both are on it.
-		p.spread(before, first, listed-1, func(c Condition) bool { return c.Kind == KindLocation })
-	}
+	p.spread(before, first, last, func(c Condition) bool { return c.Kind == KindLocation })
 	return true
 }
 
@@ -297,7 +300,7 @@ func (p *parser) statement(ts words) bool {
 		return p.predicate(ts, i, first)
 	}
 	p.exists = true
-	return p.tail(ts, i, len(p.subjects)-1)
+	return p.listed(ts, i, first)
 }
 
 var numberOf = phrases("the_number_of number_of the_total_number_of the_count_of")

@@ -213,6 +213,7 @@ var rewrites = map[string]string{
 	"from the left to the right": "rightwards", "from the right to the left": "leftwards", "at least 1 of": "any", "at least one of": "any",
 	"someone else": "someone", "still there": "", "still here": "", "still visible": "", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
 	"n't show": "lack", "not include": "lack", "n't include": "lack", "both of": "both", "on fire": "burning", "up and down": "", "going up": "climbing",
+	"on horseback": "riding a horse", "riding on horseback": "riding a horse",
 	"on foot": "walking", "on his feet": "standing", "on her feet": "standing", "on their feet": "standing",
 	"on the move": "moving", "in motion": "moving",
 	"any kind of": "any", "any kinds of": "any", "any sort of": "any", "any type of": "any", "any types of": "any",

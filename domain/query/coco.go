@@ -60,6 +60,7 @@ var cocoSynonyms = expand(map[string]string{
 	"keyboard":       "computer_keyboard",
 	"cell phone":     "phone cellphone mobile mobile_phone smartphone smart_phone telephone",
 	"microwave":      "microwave_oven",
+	"oven":           "stove cooker",
 	"refrigerator":   "fridge",
 	"teddy bear":     "teddy teddybear",
 	"hair drier":     "hairdryer hair_dryer hairdrier blow_dryer",
@@ -68,14 +69,14 @@ var cocoSynonyms = expand(map[string]string{
 })
 
 // cocoNarrower are words for some instances of a class: by age, sex, breed, make or use.
-// A role is such a word too: whoever is seen is a person, but a pedestrian only on foot.
+// A role is such a word too, whether the compiler says what it does (roles) or not.
 // Where the model takes such a thing for one of several classes, all are named, because a
 // `no` rests on none of them being seen. Roles whose bearer is hidden where they are
 // played (driver, pilot) are no words of the model.
 var cocoNarrower = expand(map[string]string{
 	"person": "man woman child kid boy girl adult baby toddler teenager guy lady gentleman infant " +
-		"pedestrian passerby bystander player worker policeman policewoman police_officer soldier doctor nurse " +
-		"firefighter waiter waitress teacher student cyclist skateboarder surfer skier snowboarder swimmer dancer " +
+		"bystander player worker policeman policewoman police_officer soldier doctor nurse " +
+		"firefighter waiter waitress teacher student rider biker surfer swimmer dancer " +
 		"singer musician tourist customer shopper crowd tennis_player football_player soccer_player " +
 		"basketball_player baseball_player",
 	"motorcycle":    "moped",
@@ -106,7 +107,6 @@ var cocoNarrower = expand(map[string]string{
 	"bowl":        "bowl_of_fruit bowl_of_soup bowl_of_rice",
 	"pizza":       "slice_of_pizza piece_of_pizza",
 	"cake":        "slice_of_cake piece_of_cake birthday_cake",
-	"oven":        "stove",
 	"clock":       "wall_clock alarm_clock",
 })
 

@@ -183,7 +183,11 @@ func (p *parser) read(prompt string) bool {
 			p.condition(s, KindTime, w, false)
 		}
 	}
-	return p.combined()
+	if !p.combined() {
+		return false
+	}
+	p.unfold()
+	return true
 }
 
 // apart gives each alternative a subject of its own: "a red or blue car". It returns

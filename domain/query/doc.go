@@ -20,10 +20,13 @@
 //     one that is asked for is not ("is the man visible", "is there the man").
 //   - A term is the user's own noun in the singular. What a model calls it is the
 //     business of a [Vocabulary], so one query serves every model.
+//   - A word for somebody by what is ridden is what it says: a cyclist is a person "riding
+//     bicycle", a pedestrian one who is riding neither a bicycle nor a motorcycle. Only
+//     where another thing is placed by it ("next to a cyclist") does it stay a word.
 //   - A Vocabulary knows a word by the class that it means. It means the class wholly
 //     ("sofa") when each instance of the class may be called so; it is narrower when only
-//     some may ("puppy", "woman", "taxi", and roles: a person on a bicycle is no
-//     pedestrian), and collective when it also covers what no class covers ("animal").
+//     some may ("puppy", "woman", "taxi", "nurse"), and collective when it also covers what
+//     no class covers ("animal").
 //     Seeing the class is then no evidence of a narrower word, and not seeing it none
 //     against a collective one. A word that is both ("scooter", "flower") is unknown.
 //   - A word one slip away from exactly one word that the rules know is read as that

@@ -68,6 +68,13 @@ func newVocabulary(classes []string) Vocabulary {
 			v.meanings[word] = meaning{classes: known, narrower: true}
 		}
 	}
+	if person, ok := named["person"]; ok {
+		for word := range roles {
+			if _, own := named[word]; !own {
+				v.meanings[word] = meaning{classes: []string{person}, narrower: true}
+			}
+		}
+	}
 	for word, to := range cocoCollective {
 		known := pick(named, to)
 		if _, own := named[word]; !own && len(known) > 0 {

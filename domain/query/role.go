@@ -1,0 +1,66 @@
+package query
+
+import (
+	"slices"
+	"strings"
+)
+
+// roles are words for somebody by what is ridden; "nothing" is of what people in the
+// street ride. Who carries a surfboard is a surfer as well: that is none of these.
+var roles = table(`
+	bicycle: cyclist bicyclist bicycle_rider bike_rider
+	motorcycle: motorcyclist motorbiker motorcycle_rider motorbike_rider
+	horse: horse_rider horseback_rider equestrian
+	skateboard: skateboarder
+	snowboard: snowboarder
+	skis: skier
+	nothing: pedestrian passerby
+`)
+
+// mounts are what a rider or a biker who is on them rides.
+var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis")
+
+// unfold says what a word for a role says that somebody does: a cyclist is a person
+// "riding bicycle", a pedestrian one who is neither doing that nor "riding motorcycle".
+func (p *parser) unfold() {
+	for s := range p.subjects {
+		switch thing := roles[p.subjects[s].Term]; thing {
+		case "":
+			p.mount(s)
+		case "nothing":
+			p.ride(s, "bicycle", true)
+			p.ride(s, "motorcycle", true)
+		default:
+			p.ride(s, thing, false)
+		}
+	}
+}
+
+// ride makes subject s a person who rides a thing, or does not.
+func (p *parser) ride(s int, thing string, negated bool) {
+	p.subjects[s].Term = "person"
+	p.objects = append(p.objects, thing)
+	said := slices.ContainsFunc(p.conditions, func(c Condition) bool {
+		ridden, rides := strings.CutPrefix(c.Value, "riding ")
+		classes, _ := coco.Lookup(ridden)
+		return rides && c.Subject == p.subjects[s].ID && c.Negated == negated && slices.Equal(classes, []string{thing})
+	})
+	if !said {
+		p.condition(s, KindAction, "riding "+thing, negated)
+	}
+}
+
+// mount reads "a rider on a horse": what riders and bikers are on they ride.
+func (p *parser) mount(s int) {
+	subject := &p.subjects[s]
+	if subject.Term != "rider" && subject.Term != "biker" {
+		return
+	}
+	for i, c := range p.conditions {
+		thing, on := strings.CutPrefix(c.Value, "on ")
+		if classes, ok := coco.Lookup(thing); on && ok && mounts[classes[0]] && c.Subject == subject.ID && c.Kind == KindLocation {
+			subject.Term = "person"
+			p.conditions[i].Kind, p.conditions[i].Value = KindAction, "riding "+thing
+		}
+	}
+}
