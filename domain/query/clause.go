@@ -5,24 +5,6 @@ import (
 	"strings"
 )
 
-var countLeads = phrases(`how_many_of how_many how_much count_how_many count_up determine_the_number_of determine_how_many report_how_many estimate_how_many count_the_number_of count_number_of count_the_total_number_of count_all_of count_all count what_is_the_number_of
-	what_is_the_total_number_of what_is_the_count_of the_number_of number_of total_number_of the_total_number_of
-	the_count_of count_of what_number_of give_me_the_number_of give_me_the_count_of give_me_a_count_of give_the_number_of
-	report_the_number_of provide_the_number_of state_the_number_of the_amount_of the_quantity_of amount_of quantity_of
-	find_the_number_of calculate_the_number_of estimate_the_number_of what_is_the_quantity_of what_is_the_amount_of what_are_the_number_of
-	what_is_the_maximum_number_of the_maximum_number_of maximum_number_of what_is_the_max_number_of the_max_number_of max_number_of
-	what_is_the_largest_number_of the_largest_number_of what_is_the_highest_number_of the_highest_number_of`)
-
-var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_moment what_time at_which_time
-	at_which_point at_which_moment during_which_time find_the_moment find_the_moments find_the_moment_when
-	find_the_moments_when find_the_part_where find_the_parts_where find_the_segments_where find_the_segment_where
-	show_me_the_moment_when show_me_when show_me_the_part_where show_me_the_parts_where show_the_moments_when
-	show_me_the_moments_when find_all_moments_when find_all_moments_where find_when find_the_moments_where
-	find_the_times_when find_every_moment_when find_every_moment find_all_moments find_every_clip_with find_all_clips_with find_the_clips_with
-	show_me_the_clips_with show_me_all_the_clips_with show_me_all_clips_with show_me_every_clip_with show_me_the_moments_with show_me_all_the_moments_when show_me_all_the_parts_where find_the_moments_with point_out_when tell_me_the_time_when give_me_the_timestamps_of give_me_the_timestamps_when give_me_the_timestamps_where list_the_timestamps_of list_the_times_when list_all_times_when list_the_moments_when show_me_all_moments_when show_me_every_moment_when timestamps_of timestamps_where timestamps_when list_when list_the_moments_with at_which_times at_which_timestamp at_which_timestamps
-	what_is_the_timestamp_of what_are_the_timestamps_of timestamps_with timestamps_for moments_with moments_when moments_where times_when
-	identify_when identify_the_moment_when locate_the_moment_when at_what_second at_which_second at_what_minute in_what_part around_what_time how_far_into_the_video how_far_in mark_when in_which_part in_which_parts at_what_timestamp at_what_timestamps`)
-
 var openLeads = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
 	translate compare write name identify tell caption`)
 
@@ -30,7 +12,7 @@ var hearing = set("hear listen audible")
 
 // clause reads a whole cleaned question; false when something is left over.
 func (p *parser) clause(ts words) bool {
-	if n := timeLeads.match(ts, 0); n > 0 {
+	if n := timeLead(ts); n > 0 {
 		p.timed = true
 		ts = ts[n:]
 	} else if n := countLeads.match(ts, 0); n > 0 {
@@ -38,6 +20,9 @@ func (p *parser) clause(ts words) bool {
 	} else if last := len(ts) - 1; last > 0 && ts.at(last) == "count" && !auxiliaries[ts.at(0)] {
 		// "people count"
 		return p.countClause(ts[:last])
+	}
+	if n := momentLead(ts); n > 0 {
+		return p.clause(ts[n:]) && p.lasting()
 	}
 	if len(ts) == 0 {
 		return false
@@ -62,6 +47,14 @@ func (p *parser) clause(ts words) bool {
 		return p.auxiliary(ts)
 	}
 	return p.statement(ts)
+}
+
+// lasting reports whether what is asked holds of the video as soon as it holds at a
+// moment: that nobody is there, and that there are few, does not.
+func (p *parser) lasting() bool {
+	return !p.negated && !slices.ContainsFunc(p.subjects, func(s Subject) bool {
+		return s.Quantity != nil && s.Quantity.Op != AtLeast && s.Quantity.Op != MoreThan
+	})
 }
 
 // unheard cuts "and can you hear music" from the end of a question.
@@ -93,83 +86,6 @@ func (p *parser) diagnose(ts words) {
 		}
 		return
 	}
-}
-
-// existenceLead is the length of the words that ask for presence: "is there", "does
-// the video show", "can you see".
-func existenceLead(ts words) int {
-	i := 0
-	for auxiliaries[ts.at(i)] || ts.at(i) == "n't" || i > 0 && ts.at(i) == "you" || (ts.at(0) == "you" || ts.at(0) == "we" || ts.at(0) == "i") && i == 0 {
-		i++
-	}
-	if ts.at(i) == "there" {
-		i++
-		for auxiliaries[ts.at(i)] {
-			i++
-		}
-		return i
-	}
-	j := i
-	if ts.at(j) == "we" || ts.at(j) == "i" || ts.at(j) == "one" || ts.at(j) == "anyone" {
-		j++
-	}
-	for _, n := range []int{2, 1} {
-		if j+n < len(ts) && seeing[ts[j:j+n].text()] {
-			return j + n
-		}
-	}
-	return mediaLead(ts, i)
-}
-
-// mediaLead reads "the video contains" after i auxiliaries.
-func mediaLead(ts words, i int) int {
-	j := i
-	for determiners[ts.at(j)] && j < i+2 {
-		j++
-	}
-	j += modifiers(ts, j)
-	if !media[ts.at(j)] {
-		return 0
-	}
-	j++
-	for auxiliaries[ts.at(j)] && !mediaVerbs[ts.at(j)] {
-		j++
-	}
-	if mediaVerbs[ts.at(j)] && j+1 < len(ts) {
-		return j + 1
-	}
-	return 0
-}
-
-var freeOf = phrases(`free_of free_from clear_of devoid_of without empty_of lacking lack lacks absent missing
-	a_lack_of an_absence_of the_absence_of any_absence_of no_sign_of without_any absence_of`)
-
-// negativeLead reads "is the video free of", "is there an absence of", "is it without".
-func negativeLead(ts words) int {
-	i := 0
-	for auxiliaries[ts.at(i)] {
-		i++
-	}
-	j := i
-	if ts.at(j) == "there" {
-		j++
-	} else {
-		for determiners[ts.at(j)] && j < i+2 {
-			j++
-		}
-		if media[ts.at(j)] || settings[ts.at(j)] {
-			j++
-		} else if j > i {
-			j = i
-		}
-	}
-	for auxiliaries[ts.at(j)] {
-		j++
-	}
-	if n := freeOf.match(ts, j); n > 0 && j+n < len(ts) {
-		return j + n
-	}
-	return 0
 }
 
 // existence reads the noun phrases after "is there".
@@ -329,12 +245,36 @@ func (p *parser) numberClause(ts words, i int) bool {
 var countFillers = set(`are is was were there do does did you we i can could be see spot have has had been being exist
 	will in_total total overall the_video it they show contain will me us to detect find count on_it`)
 
+// peaks say that the largest number at one time is asked for, as it always is.
+var peaks = phrases("at_most at_the_most at_maximum at_the_maximum maximum max")
+
+// asking words end a count that puts them last: "how many people on the left can you see".
+var asking = set("there are is were was do does did can could you we i see spot find count be have been")
+
+// unasked is a count without the words that only ask.
+func unasked(ts words) words {
+	var out words
+	for i := 0; i < len(ts); {
+		if n := peaks.match(ts, i); n > 0 {
+			i += n
+			continue
+		}
+		out = append(out, ts[i])
+		i++
+	}
+	for len(out) > 1 && asking[out.at(len(out)-1)] {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
 // countClause reads what follows "how many".
 func (p *parser) countClause(ts words) bool {
 	if ts.at(0) == "times" || ts.at(0) == "seconds" || ts.at(0) == "minutes" {
 		return false
 	}
 	p.counting, p.exists = true, true
+	ts = unasked(ts)
 	i, ok := p.nouns(ts, 0, true)
 	if !ok {
 		return false

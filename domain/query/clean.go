@@ -112,6 +112,11 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
+		if colour, n := ofColour(ts, i); n > 0 {
+			out = append(out, colour...)
+			i += n
+			continue
+		}
 		if n := absent.match(ts, i); n > 0 && !(n == 1 && determiners[out.at(len(out)-1)]) {
 			out = append(out, token{w: "absent"})
 			i += n
@@ -211,7 +216,7 @@ var rewrites = map[string]string{
 	"a number of": "multiple", "in front of the camera": "",
 	"from left to right": "rightwards", "from right to left": "leftwards",
 	"from the left to the right": "rightwards", "from the right to the left": "leftwards", "at least 1 of": "any", "at least one of": "any",
-	"someone else": "someone", "still there": "", "still here": "", "still visible": "", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
+	"at no point": "not", "at no time": "not", "at no moment": "not", "someone else": "someone", "still there": "", "still here": "", "still visible": "", "not one": "no", "not contain": "lack", "n't contain": "lack", "not show": "lack",
 	"n't show": "lack", "not include": "lack", "n't include": "lack", "both of": "both", "on fire": "burning", "up and down": "", "going up": "climbing",
 	"on horseback": "riding a horse", "riding on horseback": "riding a horse",
 	"on foot": "walking", "on his feet": "standing", "on her feet": "standing", "on their feet": "standing",

@@ -92,6 +92,22 @@ func coloursAt(ts words, i int) (string, int) {
 	return a, n
 }
 
+// ofColour reads "of red colour" and "of colour red" at i as the colour alone; n is 0 for
+// anything else.
+func ofColour(ts words, i int) (colour words, n int) {
+	named := func(i int) bool { return ts.at(i) == "color" || ts.at(i) == "colour" }
+	if ts.at(i) != "of" {
+		return nil, 0
+	}
+	if _, n := coloursAt(ts, i+2); n > 0 && named(i+1) {
+		return ts[i+2 : i+2+n], 2 + n
+	}
+	if _, n := coloursAt(ts, i+1); n > 0 && named(i+1+n) {
+		return ts[i+1 : i+1+n], 2 + n
+	}
+	return nil, 0
+}
+
 // sizes are the words for a size relative to the frame.
 var sizes = table(`
 	big: big large huge giant enormous massive gigantic sizable

@@ -142,7 +142,12 @@ func (p *parser) addSubject(term string, quantity *Quantity) int {
 // read returns false when a part of the prompt is not understood.
 func (p *parser) read(prompt string) bool {
 	var ts words
-	for _, s := range sentences(prompt) {
+	all := sentences(prompt)
+	for i, s := range all {
+		if i+1 < len(all) && broken(s, all[i+1]) {
+			all[i+1] = slices.Concat(s, all[i+1])
+			continue
+		}
 		if s.at(0) == "if" && slices.ContainsFunc(s, func(t token) bool { return t.w == "," }) {
 			// "If there is a dog, is there a cat": no query holds a premise.
 			return false
@@ -188,6 +193,14 @@ func (p *parser) read(prompt string) bool {
 	}
 	p.unfold()
 	return true
+}
+
+// broken reports whether a sentence goes on in the next: "Count: sheep", "no. of sheep".
+func broken(s, next words) bool {
+	if s.text() == "no" {
+		return next.at(0) == "of"
+	}
+	return countLeads.match(s, 0) == len(s) && len(unwrap(next)) > 0
 }
 
 // apart gives each alternative a subject of its own: "a red or blue car". It returns

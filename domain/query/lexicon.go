@@ -79,7 +79,7 @@ var noise = phrases(`visible shown seen visibly anywhere somewhere currently eve
 	at_the_same_time at_once at_any_one_time simultaneously together at_the_same_moment show_up shows_up showing_up showed_up be_found be_seen found
 	come_into_view comes_into_view thanks thank_you in_total altogether depicted featured detected detectable
 	observable pictured on_display to_be_seen to_see at_a_time overall in_all total combined by_any_chance or_not
-	yes_or_no yes/no true_or_false on_camera clearly_visible in_sight in_view within_view in_shot if_possible if_you_can`)
+	yes_or_no yes/no true_or_false on_camera clearly_visible happen_to happens_to for_me same_frame same_image same_shot same_picture in_sight in_view within_view in_shot if_possible if_you_can`)
 
 // wrappers are dropped at the front.
 var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
@@ -101,7 +101,7 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	judging_from_the_video for_this_video in_your_opinion true_or_false is_it_so
 	i_would_like_to_ask can_i_ask may_i_ask let_me_ask anyway also listen look_and_see have_a_look_and_see
 	report inform_me assess establish make_sure double_check i_would_like_to_check i_would_like_to_see examine_the_video_and
-	scan_the_video_and go_through_the_video_and inspect_the_video_and`)
+	scan_the_video_and go_through_the_video_and inspect_the_video_and i_want_know to_tell_me have_a_look_and take_a_look_and`)
 
 // chatter is a whole sentence that asks nothing.
 var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no
@@ -112,6 +112,7 @@ var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_
 	good_morning good_afternoon good_day good_evening hello_there hi_there answer_yes_or_no answer_with_yes_or_no please_answer_yes_or_no
 	just_answer_yes_or_no answer_with_a_number just_give_me_a_number just_the_number reply_with_yes_or_no
 	this_is_urgent it_is_urgent answer_only_with_yes_or_no answer_only_yes_or_no only_answer_yes_or_no just_say_yes_or_no
+	class object label target
 	i_need_to_know let_me_know please_let_me_know yes_or_no_please correct is_that_right is_that_correct am_i_right`)
 
 // guarded wrappers are part of the question unless a joint follows: "see if", but
