@@ -289,3 +289,17 @@ func TestClipsOfANumberShowThatMany(t *testing.T) {
 	r = scene("Are there two dogs and a cat?", append(frames, still(4, one, two, thing{term: "cat", score: .8, box: at(.5, .5)})...)...)
 	require.Equal(t, [2]float64{3.75, 6}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS})
 }
+
+// TestBetween: a number between two is one at least and the other at most.
+func TestBetween(t *testing.T) {
+	t.Parallel()
+	dog := func(x float64) thing { return thing{term: "dog", score: .8, box: at(x, .5)} }
+	three := still(6, dog(.2), dog(.5), dog(.8))
+	check(t, []ask{
+		{"Are there between 2 and 4 dogs?", answer.Yes, three},
+		{"Are there one or two dogs?", answer.No, three},
+		{"Are there 4 to 6 dogs?", answer.No, three},
+		{"Are there 1-3 dogs on the left?", answer.Yes, three},
+		{"Are there 2-3 dogs on the left?", answer.No, three},
+	})
+}

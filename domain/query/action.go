@@ -130,8 +130,33 @@ var garmentFolds = table(`
 	jacket: blazer
 `)
 
+// eitherWorn reads "a red or blue jacket" and "orange or yellow" at i, as what may be worn
+// in each colour; values is empty for anything else.
+func eitherWorn(ts words, i int) (values []string, item string, end int) {
+	for determiners[ts.at(i)] {
+		i++
+	}
+	colours, n := eitherAt(ts, i)
+	if n == 0 {
+		return nil, "", i
+	}
+	end = objectEnd(ts, i+n)
+	item = outfit(ts[i+n : end])
+	for _, c := range colours {
+		values = append(values, clip(strings.TrimSpace("wearing "+c+" "+item)))
+	}
+	return values, item, end
+}
+
 // wear reads the clothes after "wearing", "in" or "with".
 func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
+	if values, _, end := eitherWorn(ts, i); len(values) > 0 {
+		p.either(s, values, negate)
+		if item := garment(ts.at(end - 1)); item != "" {
+			p.objects = append(p.objects, item)
+		}
+		return end, true
+	}
 	for {
 		end := objectEnd(ts, i)
 		none := ts.at(i) == "no"
@@ -161,4 +186,80 @@ func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
 		}
 		i = end + n
 	}
+}
+
+// action reads a verb and its objects: "raising a hand".
+func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
+	verb := gerund(ts.at(i))
+	if verb == "looking" && subjective[ts.at(i+1)] {
+		p.obstacle(Subjective, ts[i:].text())
+		return len(ts), true
+	}
+	if verb == "talking" && languages[ts.at(i+1)] {
+		p.obstacle(Audio, ts[i:].text())
+		return len(ts), true
+	}
+	if verb == "wearing" || verb == "dressed" {
+		return p.wear(ts, i+1, s, negate)
+	}
+	if _, n := coloursAt(ts, i+1); verb == "looking" && n > 0 {
+		// "looks red"
+		return i + 1, true
+	}
+	end := objectEnd(ts, i+1)
+	if playing := verb == "playing" && ts.at(end) == "with"; playing {
+		end = objectEnd(ts, end+1)
+	}
+	objects := ts[i+1 : end]
+	if (verb == "entering" || verb == "leaving") && len(objects) > 0 && mediaPhraseBare(objects, 0) == len(objects) {
+		// What is entered is the picture, unless something else is named.
+		objects = nil
+	}
+	if ridden := rides[verb]; ridden != "" && len(objects) == 0 {
+		verb, objects = "riding", words{{w: ridden}}
+	}
+	if len(objects) > 0 {
+		p.object(objects)
+	}
+	value := actionOf(verb, objects)
+	if way := ways[ts.at(end)]; way != "" {
+		if side, n := sideAt(ts, end+1); n > 0 && ts.at(end+1+n) != "of" {
+			// "walking to the left" is a direction, not a place.
+			value += " " + way + " " + side
+			end += 1 + n
+		}
+	}
+	p.condition(s, KindAction, clip(value), negate)
+	p.stem, p.article = verb, objects.at(0)
+	if objects.at(0) == "with" {
+		p.stem, p.article = verb+" with", objects.at(1)
+	}
+	return end, true
+}
+
+// rides are the verbs that name what is ridden.
+var rides = map[string]string{
+	"cycling": "bicycle", "biking": "bicycle", "bicycling": "bicycle", "motorcycling": "motorcycle", "motorbiking": "motorcycle",
+	"skiing": "skis", "snowboarding": "snowboard", "skateboarding": "skateboard", "surfing": "surfboard",
+}
+
+// ways are the prepositions of a direction.
+var ways = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
+
+// isAction reports whether the word at i is a verb that somebody does.
+func isAction(ts words, i int) bool {
+	w := ts.at(i)
+	if _, ok := actionForms[w]; ok {
+		return true
+	}
+	return len(w) > 4 && strings.HasSuffix(w, "ing") && !ingNouns[w] && !knownNouns[w] &&
+		!knownNouns[singular(w+" "+ts.at(i+1))]
+}
+
+// gerund is the -ing form of a verb that the lists know; others stay as they are.
+func gerund(w string) string {
+	if g, ok := actionForms[w]; ok {
+		return g
+	}
+	return w
 }

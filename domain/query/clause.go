@@ -234,6 +234,10 @@ func (p *parser) numberClause(ts words, i int) bool {
 		}
 		return false
 	}
+	if low, high, n := numbersAt(ts, i); n > 0 && i+n == len(ts) {
+		p.subjects[0].Quantity, p.atMost = &Quantity{Op: AtLeast, Value: low}, high
+		return true
+	}
 	quantity, n := quantityAt(ts, i)
 	if quantity == nil || i+n != len(ts) {
 		return false

@@ -201,7 +201,10 @@ func shirtOf(ts words, i int) (wearer string, worn words, n int) {
 	if item := ts.at(i + 1); garment(item) == "" && !garments[UpperBody][item] {
 		return "", nil, 0
 	}
-	if _, n = coloursAt(ts, i+2); n == 0 || ts.at(i+2+n) == "or" {
+	if _, n = eitherAt(ts, i+2); n == 0 {
+		_, n = coloursAt(ts, i+2)
+	}
+	if n == 0 || ts.at(i+2+n) == "or" {
 		return "", nil, 0
 	}
 	return wearer, append(slices.Clone(ts[i+2:i+2+n]), ts[i+1]), 2 + n

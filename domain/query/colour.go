@@ -92,6 +92,30 @@ func coloursAt(ts words, i int) (string, int) {
 	return a, n
 }
 
+// eitherAt reads alternatives of colours, "red, blue or dark green"; n is 0 for anything
+// else.
+func eitherAt(ts words, i int) (values []string, n int) {
+	either := false
+	for j, op := i, All; ; {
+		value, m := coloursAt(ts, j)
+		if m == 0 {
+			break
+		}
+		values, n, either = append(values, value), j+m-i, either || op == Any
+		op, m = conjunctionAt(ts, i+n)
+		if m == 0 || op == All && (either || ts.at(i+n) != ",") {
+			break
+		}
+		if j = i + n + m; ts.at(j) == "a" || ts.at(j) == "an" {
+			j++
+		}
+	}
+	if !either {
+		return nil, 0
+	}
+	return values, n
+}
+
 // ofColour reads "of red colour" and "of colour red" at i as the colour alone; n is 0 for
 // anything else.
 func ofColour(ts words, i int) (colour words, n int) {

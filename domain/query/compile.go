@@ -56,6 +56,11 @@ type parser struct {
 	// choice is the kind of conditions joined by "or", with how many of these there are.
 	choice  Kind
 	choices int
+	// atMost is the upper end of a range of numbers, 0 when none is asked about.
+	atMost int
+	// stem is the last condition without its object, "next to" or "riding", and article
+	// the word in front of that.
+	stem, article string
 }
 
 // join notes how one more subject is joined; a comma takes the word that comes later.
@@ -72,6 +77,16 @@ func (p *parser) choose(kind Kind) {
 	}
 	p.choice = kind
 	p.choices++
+}
+
+// either adds conditions on subject s of which one is enough, or of which none may hold.
+func (p *parser) either(s int, attributes []string, negated bool) {
+	for i, value := range attributes {
+		if i > 0 && !negated {
+			p.choose(KindAttribute)
+		}
+		p.condition(s, KindAttribute, value, negated)
+	}
 }
 
 // combined settles the operator. It returns false for what one operator cannot say:
@@ -188,7 +203,7 @@ func (p *parser) read(prompt string) bool {
 			p.condition(s, KindTime, w, false)
 		}
 	}
-	if !p.combined() {
+	if !p.bounded() || !p.combined() {
 		return false
 	}
 	p.unfold()
@@ -201,6 +216,24 @@ func broken(s, next words) bool {
 		return next.at(0) == "of"
 	}
 	return countLeads.match(s, 0) == len(s) && len(unwrap(next)) > 0
+}
+
+// bounded asks for the upper end of a range with a subject of its own. It returns false
+// where one more subject says something else.
+func (p *parser) bounded() bool {
+	if p.atMost == 0 {
+		return true
+	}
+	if len(p.subjects) != 1 || p.counting || p.negated {
+		return false
+	}
+	of, conditions := p.subjects[0], p.conditions
+	s := p.addSubject(of.Term, &Quantity{Op: AtMost, Value: p.atMost})
+	p.subjects[s].Presupposed = of.Presupposed
+	for _, c := range conditions {
+		p.condition(s, c.Kind, c.Value, c.Negated)
+	}
+	return true
 }
 
 // apart gives each alternative a subject of its own: "a red or blue car". It returns

@@ -14,7 +14,7 @@
 //   - A prompt is read wholly or not at all: words that the rules do not understand
 //     make the query open_ended, they are never dropped. So do questions that a Query
 //     cannot hold: how often, in which order, compared with what, except for what, of
-//     all or most, "two or three", "sit down and stand up". What no model here can assess (sound, identity,
+//     all or most, "sit down and stand up". What no model here can assess (sound, identity,
 //     text, taste, exhaustive counts) is named in unassessable_components.
 //   - A definite subject of which something is said is presupposed ("is the man sitting");
 //     one that is asked for is not ("is the man visible", "is there the man").
@@ -93,8 +93,9 @@
 // kind location combine by the operator when there is one subject ("on the left or on
 // the right"). Other alternatives are subjects of their own: "a red or blue car" is a
 // compound of a red car and a blue car with the operator any. A compound with the
-// operator all asks for its subjects in the same frame. Of a time window, each subject
-// has a copy.
+// operator all asks for its subjects in the same frame, and two of the same kind with
+// numbers ask for both numbers: "two to four dogs" are at least two dogs and at most
+// four. Of a time window, each subject has a copy.
 //
 // Four readings are conventions: a definite setting ("in the room", "on the road",
 // "walking down the street") is the scene that the video shows and narrows nothing, nor

@@ -58,3 +58,28 @@ func isSmall(w string) bool {
 	n, word := numbers[w]
 	return word && n > 0 && n < 100
 }
+
+// numbersAt reads "between two and four", "2 to 4" and "two or three"; n is 0 when there is
+// none.
+func numbersAt(ts words, i int) (low, high, n int) {
+	j, joint := i, ""
+	switch ts.at(i) {
+	case "between":
+		j, joint = i+1, "and"
+	case "from":
+		j, joint = i+1, "to"
+	}
+	low, n = numberAt(ts, j)
+	if n == 0 {
+		return 0, 0, 0
+	}
+	j += n
+	if w := ts.at(j); w != joint && (joint != "" || w != "to" && w != "or") {
+		return 0, 0, 0
+	}
+	high, n = numberAt(ts, j+1)
+	if n == 0 || low >= high || low == 0 || ts.at(j) == "or" && high != low+1 {
+		return 0, 0, 0
+	}
+	return low, high, j + 1 + n - i
+}

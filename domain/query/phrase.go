@@ -200,6 +200,10 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 			i += 2
 			continue
 		}
+		if low, high, n := numbersAt(ts, i); n > 0 && i+n < len(ts) {
+			quantity, p.atMost, i = &Quantity{Op: AtLeast, Value: low}, high, i+n
+			continue
+		}
 		if q, n := quantityAt(ts, i); q != nil && i+n < len(ts) {
 			quantity, i = q, i+n
 			if q.Value == 0 && q.Op == Equal {
@@ -241,6 +245,16 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 		w, next := ts.at(i), ts.at(i+1)
 		if knownNouns[singular(w+" "+next)] {
 			return i, out
+		}
+		if values, n := eitherAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
+			for k, value := range values {
+				if k > 0 {
+					p.choose(KindAttribute)
+				}
+				out = append(out, pending{KindAttribute, value})
+			}
+			i += n
+			continue
 		}
 		if value, n := coloursAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
 			out = append(out, pending{KindAttribute, value})

@@ -18,7 +18,7 @@ var roles = table(`
 `)
 
 // mounts are what a rider or a biker who is on them rides.
-var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis")
+var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis surfboard")
 
 // unfold says what a word for a role says that somebody does: a cyclist is a person
 // "riding bicycle", a pedestrian one who is neither doing that nor "riding motorcycle".

@@ -89,6 +89,10 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	if op, n := conjunctionAt(ts, i); n > 0 {
 		return p.joined(ts, i+n, op)
 	}
+	if values, n := eitherAt(ts, i); n > 0 {
+		p.either(s, values, negate)
+		return i + n, true
+	}
 	if value, n := coloursAt(ts, i); n > 0 {
 		p.condition(s, KindAttribute, value, negate)
 		return i + n, true
@@ -153,6 +157,9 @@ func (p *parser) joined(ts words, i int, op Operator) (int, bool) {
 			return i + n, true
 		}
 	}
+	if op == Any && ts.at(i-2) != "," && p.otherwise(ts, i) {
+		return len(ts), true
+	}
 	if startsNoun(ts, i) {
 		p.join(op, comma)
 		return p.nouns(ts, i, false)
@@ -170,10 +177,33 @@ func (p *parser) joined(ts words, i int, op Operator) (int, bool) {
 	return i, true
 }
 
+// otherwise reads the rest of a question as one more object of the condition before it:
+// "next to a car or a truck". An article that differs starts another subject: "on the
+// couch or a dog".
+func (p *parser) otherwise(ts words, i int) bool {
+	last, s := len(p.conditions)-1, len(p.subjects)-1
+	if last < 0 || p.stem == "" || !strings.HasPrefix(p.conditions[last].Value, p.stem+" ") || p.conditions[last].Subject != p.subjects[s].ID ||
+		determiners[ts.at(i)] && determiners[p.article] && definite[ts.at(i)] != definite[p.article] {
+		return false
+	}
+	what, c := describe(ts[i:]), p.conditions[last]
+	if quantity, _ := quantityAt(ts, i); quantity != nil || objectEnd(ts, i) < len(ts) {
+		return false
+	}
+	if classes, ok := coco.Lookup(what); p.stem == "riding" && !(ok && mounts[classes[0]]) || !p.object(ts[i:]) {
+		return false
+	}
+	p.condition(s, c.Kind, p.stem+" "+what, c.Negated)
+	if !c.Negated {
+		p.choose(c.Kind)
+	}
+	return true
+}
+
 // with reads "with a dog" (a second subject) and "with a red shirt" (an attribute).
 func (p *parser) with(ts words, i, s int, negate bool) (int, bool) {
 	end := objectEnd(ts, i)
-	if end == i {
+	if _, _, ranged := numbersAt(ts, i); end == i || ranged > 0 {
 		return i, false
 	}
 	if slices.ContainsFunc(ts[i:end], func(t token) bool { return reading[t.w] || t.w == "text" }) {
@@ -216,6 +246,9 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	if _, n := coloursAt(ts, i); relation == "in" && (garment(ts.at(end-1)) != "" || n > 0 && i+n == end) {
 		return p.wear(ts, i, s, negate)
 	}
+	if values, item, end := eitherWorn(ts, i); relation == "in" && len(values) > 0 && (item == "" || garment(ts.at(end-1)) != "") {
+		return p.wear(ts, i, s, negate)
+	}
 	if relation == "between" && ts.at(end) == "and" {
 		end = objectEnd(ts, end+1)
 	}
@@ -232,6 +265,7 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	}
 	p.object(ts[i:end])
 	p.condition(s, KindLocation, clip(relation+" "+what), negate)
+	p.stem, p.article = relation, ts.at(i)
 	return end, true
 }
 
@@ -252,60 +286,6 @@ func (p *parser) particle(ts words, i int) bool {
 	return true
 }
 
-// action reads a verb and its objects: "raising a hand".
-func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
-	verb := gerund(ts.at(i))
-	if verb == "looking" && subjective[ts.at(i+1)] {
-		p.obstacle(Subjective, ts[i:].text())
-		return len(ts), true
-	}
-	if verb == "talking" && languages[ts.at(i+1)] {
-		p.obstacle(Audio, ts[i:].text())
-		return len(ts), true
-	}
-	if verb == "wearing" || verb == "dressed" {
-		return p.wear(ts, i+1, s, negate)
-	}
-	if _, n := coloursAt(ts, i+1); verb == "looking" && n > 0 {
-		// "looks red"
-		return i + 1, true
-	}
-	end := objectEnd(ts, i+1)
-	if playing := verb == "playing" && ts.at(end) == "with"; playing {
-		end = objectEnd(ts, end+1)
-	}
-	objects := ts[i+1 : end]
-	if (verb == "entering" || verb == "leaving") && len(objects) > 0 && mediaPhraseBare(objects, 0) == len(objects) {
-		// What is entered is the picture, unless something else is named.
-		objects = nil
-	}
-	if ridden := rides[verb]; ridden != "" && len(objects) == 0 {
-		verb, objects = "riding", words{{w: ridden}}
-	}
-	if len(objects) > 0 {
-		p.object(objects)
-	}
-	value := actionOf(verb, objects)
-	if way := ways[ts.at(end)]; way != "" {
-		if side, n := sideAt(ts, end+1); n > 0 && ts.at(end+1+n) != "of" {
-			// "walking to the left" is a direction, not a place.
-			value += " " + way + " " + side
-			end += 1 + n
-		}
-	}
-	p.condition(s, KindAction, clip(value), negate)
-	return end, true
-}
-
-// rides are the verbs that name what is ridden.
-var rides = map[string]string{
-	"cycling": "bicycle", "biking": "bicycle", "bicycling": "bicycle", "motorcycling": "motorcycle", "motorbiking": "motorcycle",
-	"skiing": "skis", "snowboarding": "snowboard", "skateboarding": "skateboard", "surfing": "surfboard",
-}
-
-// ways are the prepositions of a direction.
-var ways = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
-
 // owned notes that something is said to be somebody's: "my bicycle".
 func (p *parser) owned(ts words) {
 	if i := slices.IndexFunc(ts, func(t token) bool { return owners[t.w] }); i >= 0 {
@@ -313,15 +293,17 @@ func (p *parser) owned(ts words) {
 	}
 }
 
-// object notes a thing named inside a condition, so that it is searched for too.
-func (p *parser) object(ts words) {
+// object notes a thing named inside a condition, so that it is searched for too. It
+// returns false for a thing that no list knows.
+func (p *parser) object(ts words) bool {
 	p.owned(ts)
 	for from := range ts {
 		if term := singular(ts[from:].text()); knownNouns[term] {
 			p.objects = append(p.objects, term)
-			return
+			return true
 		}
 	}
+	return false
 }
 
 // objectEnd is the index behind the words that belong to a verb or a preposition.
@@ -374,22 +356,4 @@ func clip(s string) string {
 		return string(r[:maxTextLen])
 	}
 	return s
-}
-
-// isAction reports whether the word at i is a verb that somebody does.
-func isAction(ts words, i int) bool {
-	w := ts.at(i)
-	if _, ok := actionForms[w]; ok {
-		return true
-	}
-	return len(w) > 4 && strings.HasSuffix(w, "ing") && !ingNouns[w] && !knownNouns[w] &&
-		!knownNouns[singular(w+" "+ts.at(i+1))]
-}
-
-// gerund is the -ing form of a verb that the lists know; others stay as they are.
-func gerund(w string) string {
-	if g, ok := actionForms[w]; ok {
-		return g
-	}
-	return w
 }

@@ -179,7 +179,7 @@ func split(w string) []string {
 	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isSmall(ones) {
 		return []string{tens, ones}
 	}
-	if a, b, ok := strings.Cut(w, "/"); ok && knownNouns[singular(a)] && knownNouns[singular(b)] {
+	if a, b, ok := strings.Cut(w, "/"); ok && (knownNouns[singular(a)] && knownNouns[singular(b)] || colourNames[a] != "" && colourNames[b] != "") {
 		return []string{a, "or", b}
 	}
 	if a, b, ok := strings.Cut(w, "-and-"); ok && colourNames[a] != "" && colourNames[b] != "" {
