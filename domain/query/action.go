@@ -64,8 +64,8 @@ func actionOf(verb string, objects words) string {
 // nounPhrase is a phrase without determiners, its last noun in the singular.
 func nounPhrase(ts words) words {
 	var out words
-	for _, t := range ts {
-		if !determiners[t.w] && !owners[t.w] {
+	for i, t := range ts {
+		if !determiners[t.w] && !owners[t.w] || i > 0 && filledAt(ts, i-1) {
 			out = append(out, t)
 		}
 	}

@@ -215,8 +215,19 @@ func (p *parser) statement(ts words) bool {
 		}
 		return p.predicate(ts, i, first)
 	}
-	p.exists = true
+	p.exists = !told(ts, i)
 	return p.listed(ts, i, first)
+}
+
+// told reports whether something is said of the subject in front of i, rather than added:
+// "the man on the left is sitting", "the man that is sitting".
+func told(ts words, i int) bool {
+	for k := i; k < len(ts); k++ {
+		if auxiliaries[ts.at(k)] && !possessive[ts.at(k)] && !relatives[ts.at(k-1)] {
+			return true
+		}
+	}
+	return false
 }
 
 var numberOf = phrases("the_number_of number_of the_total_number_of the_count_of")

@@ -99,14 +99,12 @@ var cocoNarrower = expand(map[string]string{
 	"umbrella":    "parasol",
 	"tie":         "bow_tie bowtie",
 	"sports ball": "football soccer_ball basketball tennis_ball baseball volleyball golf_ball beach_ball rugby_ball",
-	"bottle":      "water_bottle plastic_bottle wine_bottle beer_bottle glass_bottle bottle_of_water bottle_of_wine bottle_of_beer",
-	"cup":         "mug teacup coffee_cup tea_cup coffee_mug paper_cup cup_of_coffee cup_of_tea",
+	"bottle":      "water_bottle plastic_bottle wine_bottle beer_bottle glass_bottle",
+	"cup":         "mug teacup coffee_cup tea_cup coffee_mug paper_cup",
 	"tv":          "monitor computer_monitor",
 	"cell phone":  "iphone",
 	"wine glass":  "glass_of_wine",
-	"bowl":        "bowl_of_fruit bowl_of_soup bowl_of_rice",
-	"pizza":       "slice_of_pizza piece_of_pizza",
-	"cake":        "slice_of_cake piece_of_cake birthday_cake",
+	"cake":        "birthday_cake",
 	"clock":       "wall_clock alarm_clock",
 })
 
@@ -129,3 +127,6 @@ var cocoCollective = expand(map[string]string{
 	"dining table":      "table",
 	"fork,knife,spoon":  "cutlery silverware utensil",
 })
+
+// portions are words for a part of what they are of: "a slice of pizza".
+var portions = set("slice piece")

@@ -27,11 +27,14 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 		return end, true
 	}
 	term, from := singular(noun.text()), 0
-	for from < len(noun) && !knownNouns[singular(noun[from:].text())] {
+	filled := filledAt(noun, 0)
+	for !filled && from < len(noun) && !knownNouns[singular(noun[from:].text())] {
 		from++
 	}
 	known := from < len(noun)
-	if known {
+	if filled {
+		term = filledTerm(noun)
+	} else if known {
 		term = singular(noun[from:].text())
 	} else if from = 0; len(noun) > maxUnknown || p.bare && len(noun) > 1 {
 		return end, false
@@ -69,3 +72,17 @@ var pronoun = set(`it this that these those thing something anything nothing eve
 	one video clip footage question time way sense reason answer moment yes ok hello left right see hear
 	beginning start middle end top bottom front back side timestamp moment segment scene frame
 	hardly barely scarcely almost nearly then`)
+
+// containers are things that are told by what is in them.
+var containers = set("bowl cup glass bottle plate mug basket box bag bucket jar can")
+
+// filledAt reports whether "bowl of soup" or "slice of pizza" begins at i.
+func filledAt(ts words, i int) bool {
+	one := singular(ts.at(i))
+	return (portions[one] || containers[one]) && ts.at(i+1) == "of" && i+2 < len(ts) && !determiners[ts.at(i+2)]
+}
+
+// filledTerm is the term for it: a bowl of soup is neither any bowl nor soup.
+func filledTerm(ts words) string {
+	return singular(ts.at(0)) + " of " + nounPhrase(ts[2:]).text()
+}

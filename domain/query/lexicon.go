@@ -30,6 +30,7 @@ var limits = table(`
 // vague quantities stand for a smallest number.
 var vague = map[string]int{
 	"several": 3, "multiple": 2, "a couple of": 2, "a couple": 2, "a pair of": 2, "a few": 3, "numerous": 3, "a group of": 3,
+	"a herd of": 3, "a flock of": 3, "a crowd of": 3, "a row of": 3, "a pack of": 3,
 	"more than a": 2, "plural": 2,
 }
 

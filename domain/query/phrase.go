@@ -313,6 +313,9 @@ func nounEnd(ts words, i int, helper bool) int {
 			return i + n
 		}
 	}
+	if filledAt(ts, i) {
+		return nounEnd(ts, i+2, helper)
+	}
 	j := i
 	for j < len(ts) && !stopsNoun(ts, j) {
 		if _, verb := actionForms[ts.at(j)]; helper && j > i && (verb || reading[ts.at(j)]) {

@@ -298,7 +298,12 @@ func (p *parser) owned(ts words) {
 func (p *parser) object(ts words) bool {
 	p.owned(ts)
 	for from := range ts {
-		if term := singular(ts[from:].text()); knownNouns[term] {
+		term := singular(ts[from:].text())
+		filled := filledAt(ts, from)
+		if filled {
+			term = filledTerm(ts[from:])
+		}
+		if filled || knownNouns[term] {
 			p.objects = append(p.objects, term)
 			return true
 		}
@@ -322,12 +327,22 @@ func objectEnd(ts words, i int) int {
 		if joint > 0 && !(j > i && colours[ts.at(j-1)] && colours[ts.at(j+1)]) {
 			break
 		}
-		if j > i && strings.HasSuffix(w, "ing") && isAction(ts, j) {
+		if j > i && (strings.HasSuffix(w, "ing") && isAction(ts, j) || verbAfter(ts, j)) {
 			break
 		}
 		j++
 	}
 	return j
+}
+
+// verbAfter reports whether the word at i is what somebody does who was told by the thing
+// before it: "the man in the red shirt jumps".
+func verbAfter(ts words, i int) bool {
+	w, thing := ts.at(i), ts.at(i-1)
+	if _, verb := actionForms[w]; !verb || garment(w) != "" || knownNouns[singular(thing+" "+w)] {
+		return false
+	}
+	return garment(thing) != "" || knownNouns[thing] && strings.HasSuffix(w, "s")
 }
 
 // describe is the normal form of a noun phrase with what is in front of its noun:

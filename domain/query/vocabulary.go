@@ -166,7 +166,20 @@ func (v Vocabulary) find(term string) (meaning, bool) {
 	if m, ok := v.meanings[singular(term)]; ok {
 		return m, true
 	}
+	if whole, content, ok := strings.Cut(term, " of "); ok {
+		return v.filled(whole, content)
+	}
 	return v.mend(singular(term))
+}
+
+// filled finds "a bowl of soup": a bowl, but not any.
+func (v Vocabulary) filled(whole, content string) (meaning, bool) {
+	if portions[whole] {
+		whole = content
+	}
+	m, ok := v.meanings[singular(whole)]
+	m.narrower = true
+	return m, ok && !m.partial
 }
 
 // mend finds the only meaning one slip away. The first letter must be right and the

@@ -19,13 +19,14 @@ func TestLookup(t *testing.T) {
 		"ship": {"boat"}, "plane": {"airplane"}, "ball": {"sports ball"}, "balls": {"sports ball"},
 		"elephent": {"elephant"}, "girafe": {"giraffe"}, "umbrela": {"umbrella"}, "personn": {"person"},
 		"wine glasses": {"wine glass"}, "knives": {"knife"}, "sheep": {"sheep"}, "bus": {"bus"}, "buses": {"bus"},
+		"bowl of oranges": {"bowl"}, "slice of pizza": {"pizza"}, "cups of coffee": {"cup"}, "cyclist": {"person"},
 	}
 	for term, want := range cases {
 		got, ok := COCO().Lookup(term)
 		require.True(t, ok, term)
 		require.Equal(t, want, got, term)
 	}
-	for _, term := range []string{"unicorn", "", "cas", "goat", "rocket", "grass", "house", "castle", "xyz", "dog house", "pear"} {
+	for _, term := range []string{"unicorn", "", "cas", "goat", "rocket", "grass", "house", "castle", "xyz", "dog house", "pear", "box of bananas", "bag of apples"} {
 		got, ok := COCO().Lookup(term)
 		require.False(t, ok, "%q gives %v", term, got)
 	}
@@ -60,7 +61,7 @@ func TestCovers(t *testing.T) {
 
 func TestNarrower(t *testing.T) {
 	t.Parallel()
-	for _, term := range []string{"woman", "men", "puppy", "kittens", "pedestrian", "taxi", "pickup truck", "football", "mug", "ship", "pupppy"} {
+	for _, term := range []string{"woman", "men", "puppy", "kittens", "pedestrian", "taxi", "pickup truck", "football", "mug", "ship", "pupppy", "bottle of milk", "piece of cake"} {
 		require.True(t, COCO().Narrower(term), term)
 		require.True(t, COCO().Covers(term), "%s: none is seen where its class is not", term)
 	}
