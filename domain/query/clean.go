@@ -159,7 +159,8 @@ func clean(ts words) words {
 		out = append(out, ts[i])
 		i++
 	}
-	for len(out) > 0 && out.at(len(out)-1) == "," {
+	for len(out) > 0 && (out.at(len(out)-1) == "," || out.at(len(out)-1) == "all" && out.has("and")) {
+		// "a dog and a cat all [visible]"
 		out = out[:len(out)-1]
 	}
 	return out
@@ -265,7 +266,7 @@ func mediaPhrase(ts words, i int) int {
 // refersBack reports whether the "it" behind the preposition at i is something that was
 // named, rather than the video: "left of it", "a bench with two people on it".
 func refersBack(ts words, i int) bool {
-	return ts.at(i) != "in" && ts.at(i) != "within" || slices.ContainsFunc(ts[:i], func(t token) bool { return t.w == "with" })
+	return ts.at(i) != "in" && ts.at(i) != "within" || ts[:i].has("with")
 }
 
 // passing are the prepositions that say more of a scene than that something is in it.

@@ -163,7 +163,7 @@ func (p *parser) read(prompt string) bool {
 			all[i+1] = slices.Concat(s, all[i+1])
 			continue
 		}
-		if s.at(0) == "if" && slices.ContainsFunc(s, func(t token) bool { return t.w == "," }) {
+		if s.at(0) == "if" && s.has(",") {
 			// "If there is a dog, is there a cat": no query holds a premise.
 			return false
 		}

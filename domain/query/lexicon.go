@@ -102,7 +102,7 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	judging_from_the_video for_this_video in_your_opinion true_or_false is_it_so
 	i_would_like_to_ask can_i_ask may_i_ask let_me_ask anyway also listen look_and_see have_a_look_and_see
 	report inform_me assess establish make_sure double_check i_would_like_to_check i_would_like_to_see examine_the_video_and
-	scan_the_video_and go_through_the_video_and inspect_the_video_and i_want_know to_tell_me have_a_look_and take_a_look_and`)
+	scan_the_video_and go_through_the_video_and inspect_the_video_and i_want_know i_want_to_see to_tell_me have_a_look_and take_a_look_and`)
 
 // chatter is a whole sentence that asks nothing.
 var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no

@@ -1,9 +1,6 @@
 package query
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 var comparatorPhrases = phrasesOf(comparators)
 var limitPhrases = phrasesOf(limits)
@@ -147,7 +144,7 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 
 // noun reads one noun phrase, adds its subject and the conditions in front of it.
 func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
-	if each := ts.at(i) == "both" && !slices.ContainsFunc(ts[i:], func(t token) bool { return t.w == "and" }); each && !p.counting {
+	if each := ts.at(i) == "both" && !ts[i:].has("and"); each && !p.counting {
 		// "Are both dogs black" asks about each one, as "all" does.
 		return i, false
 	}
@@ -284,6 +281,9 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 			return i, out
 		}
 		switch {
+		case (w == "left" || w == "right") && knownNouns[singular(next)]:
+			// "the left car"
+			out = append(out, pending{KindLocation, w})
 		case audio[w]:
 			p.obstacle(Audio, w+" "+next)
 			if audio[next] {
@@ -340,7 +340,7 @@ func nounEnd(ts words, i int, helper bool) int {
 	return j
 }
 
-var degrees = set("very so quite almost too first then up down out away half")
+var degrees = set("very so quite almost too first then up down out away half furthest farthest closest nearest")
 
 var thingsInLy = set("family fly dragonfly lily belly jelly bully assembly supply")
 

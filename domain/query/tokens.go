@@ -26,6 +26,10 @@ func (ts words) at(i int) string {
 	return ts[i].w
 }
 
+func (ts words) has(w string) bool {
+	return slices.ContainsFunc(ts, func(t token) bool { return t.w == w })
+}
+
 func (ts words) text() string {
 	parts := make([]string, len(ts))
 	for i, t := range ts {
@@ -85,7 +89,7 @@ var contractions = map[string]string{
 	"can't": "can n't", "won't": "will n't", "ain't": "is n't", "pls": "please", "plz": "please",
 	"here's": "here is", "someone's": "someone is", "anyone's": "anyone is", "they're": "they are",
 	"nobody's": "no one is", "nobody": "no one", "hm": "how many", "teh": "the", "ther": "there", "thier": "their", "tehre": "there", "hwo": "how",
-	"coud": "could", "u": "you",
+	"coud": "could", "u": "you", "r": "are", "any1": "anyone", "some1": "someone",
 }
 
 var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "`", "'")

@@ -9,7 +9,7 @@ import (
 // edges are the named parts of a video.
 var edges = table(`
 	beginning: at_the_beginning in_the_beginning at_the_start at_first at_the_very_beginning at_the_very_start initially near_the_beginning near_the_start towards_the_beginning towards_the_start toward_the_beginning toward_the_start when_the_video_starts when_the_video_begins when_the_clip_starts when_the_clip_begins
-	end: at_the_end in_the_end at_the_very_end near_the_end towards_the_end toward_the_end when_the_video_ends when_the_clip_ends
+	end: at_the_end by_the_end in_the_end at_the_very_end near_the_end towards_the_end toward_the_end when_the_video_ends when_the_clip_ends
 	middle: midway_through halfway_through
 	first half: in_the_first_half during_the_first_half within_the_first_half
 	second half: in_the_second_half during_the_second_half within_the_second_half in_the_last_half during_the_last_half
