@@ -199,6 +199,9 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 		p.obstacle(Audio, ts[i:].text())
 		return len(ts), true
 	}
+	if p.exists && p.besideSomebody(ts, i) {
+		return i, false
+	}
 	if verb == "wearing" || verb == "dressed" {
 		return p.wear(ts, i+1, s, negate)
 	}

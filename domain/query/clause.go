@@ -270,7 +270,7 @@ var asking = set("there are is were was do does did can could you we i see spot 
 func unasked(ts words) words {
 	var out words
 	for i := 0; i < len(ts); {
-		if n := peaks.match(ts, i); n > 0 {
+		if n := peaks.match(ts, i); n > 0 && !ts[i].name {
 			i += n
 			continue
 		}

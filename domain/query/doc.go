@@ -14,8 +14,10 @@
 //   - A prompt is read wholly or not at all: words that the rules do not understand
 //     make the query open_ended, they are never dropped. So do questions that a Query
 //     cannot hold: how often, in which order, compared with what, except for what, of
-//     all or most, "sit down and stand up". What no model here can assess (sound, identity,
-//     text, taste, exhaustive counts) is named in unassessable_components.
+//     all or most, "sit down and stand up"; and those that say something of one of two
+//     people, but not of whom ("is there a man next to a woman in red"). What no model here
+//     can assess (sound, identity, text, taste, exhaustive counts) is named in
+//     unassessable_components.
 //   - A definite subject of which something is said is presupposed ("is the man sitting");
 //     one that is asked for is not ("is the man visible", "is there the man").
 //   - A term is the user's own noun in the singular. What a model calls it is the

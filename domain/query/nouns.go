@@ -70,7 +70,7 @@ var irregular = table(`
 	purse: purses
 	hose: hoses
 	mousse: mousses
-	passerby: passersby
+	passerby: passersby passers-by passer-by
 	bystander: bystanders
 	headache: headaches
 	human being: human_beings

@@ -309,7 +309,8 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 // nounEnd is the index behind the words of a noun.
 func nounEnd(ts words, i int, helper bool) int {
 	for n := 3; n > 0; n-- {
-		if i+n <= len(ts) && n > 1 && knownNouns[singular(ts[i:i+n].text())] {
+		done := strings.HasSuffix(ts.at(i+n-1), "ing") && determiners[ts.at(i+n)] // "a zebra crossing the road"
+		if i+n <= len(ts) && n > 1 && !done && knownNouns[singular(ts[i:i+n].text())] {
 			return i + n
 		}
 	}

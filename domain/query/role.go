@@ -40,6 +40,11 @@ func (p *parser) unfold() {
 func (p *parser) ride(s int, thing string, negated bool) {
 	p.subjects[s].Term = "person"
 	p.objects = append(p.objects, thing)
+	for i, c := range p.conditions {
+		if c.Subject == p.subjects[s].ID && c.Value == "riding" {
+			p.conditions[i].Value = "riding " + thing
+		}
+	}
 	said := slices.ContainsFunc(p.conditions, func(c Condition) bool {
 		ridden, rides := strings.CutPrefix(c.Value, "riding ")
 		classes, _ := coco.Lookup(ridden)

@@ -100,7 +100,7 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	switch {
 	case w == "with" || w == "without" || w == "lack" || w == "lacks" || w == "lacking":
 		return p.with(ts, i+1, s, negate != (w != "with"))
-	case reading[w] && !p.human(s):
+	case reading[w] && !human(p.subjects[s].Term):
 		p.obstacle(Text, ts[i:].text())
 		return len(ts), true
 	case audio[w] || audio[gerund(w)] || strings.HasPrefix(w, "say"):
@@ -126,9 +126,9 @@ func (p *parser) step(ts words, i, s int, negate bool) (int, bool) {
 	return i, false
 }
 
-// human reports whether subject s can speak and read.
-func (p *parser) human(s int) bool {
-	classes, _ := coco.Lookup(p.subjects[s].Term)
+// human reports whether a term is one for people, who can speak and read.
+func human(term string) bool {
+	classes, _ := coco.Lookup(term)
 	return slices.Equal(classes, []string{"person"})
 }
 
@@ -243,6 +243,10 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	if end == i {
 		return i, p.particle(ts, i)
 	}
+	if relation == "in" && p.besideSomebody(ts, i-1) {
+		// "next to a man in blue" says whose blue it is, which no query holds.
+		return i, false
+	}
 	if _, n := coloursAt(ts, i); relation == "in" && (garment(ts.at(end-1)) != "" || n > 0 && i+n == end) {
 		return p.wear(ts, i, s, negate)
 	}
@@ -263,10 +267,29 @@ func (p *parser) relation(ts words, i, s int, relation string, negate bool) (int
 	if p.said(s, relation, what) {
 		return end, true
 	}
+	if last := len(p.conditions) - 1; relation == "on" && last >= 0 && p.conditions[last].Value == "riding" && p.object(ts[i:end]) {
+		p.conditions[last].Value += " " + what
+		p.stem, p.article = "riding", ts.at(i)
+		return end, true
+	}
 	p.object(ts[i:end])
 	p.condition(s, KindLocation, clip(relation+" "+what), negate)
 	p.stem, p.article = relation, ts.at(i)
 	return end, true
+}
+
+// besideSomebody reports whether the words before i place the subject by a person, of whom
+// what follows may be said as well.
+func (p *parser) besideSomebody(ts words, i int) bool {
+	last := len(p.conditions) - 1
+	for auxiliaries[ts.at(i-1)] {
+		i--
+	}
+	if last < 0 || p.conditions[last].Kind != KindLocation || p.stem == "" || ts.at(i-1) == "and" {
+		return false
+	}
+	object, placed := strings.CutPrefix(p.conditions[last].Value, p.stem+" ")
+	return placed && human(object)
 }
 
 // isTime reports whether a word is part of a time, which a window would have taken had
@@ -342,7 +365,7 @@ func verbAfter(ts words, i int) bool {
 	if _, verb := actionForms[w]; !verb || garment(w) != "" || knownNouns[singular(thing+" "+w)] {
 		return false
 	}
-	return garment(thing) != "" || knownNouns[thing] && strings.HasSuffix(w, "s")
+	return garment(thing) != "" || knownNouns[thing] && (strings.HasSuffix(w, "s") || human(thing))
 }
 
 // describe is the normal form of a noun phrase with what is in front of its noun:
