@@ -23,8 +23,9 @@
 //   - A term is the user's own noun in the singular. What a model calls it is the
 //     business of a [Vocabulary], so one query serves every model.
 //   - A word for somebody by what is ridden is what it says: a cyclist is a person "riding
-//     bicycle", a pedestrian one who is riding neither a bicycle nor a motorcycle. Only
-//     where another thing is placed by it ("next to a cyclist") does it stay a word.
+//     bicycle", a pedestrian one who is riding neither a bicycle nor a motorcycle. It
+//     stays a word where another thing is placed by it ("next to a cyclist"), and where it is
+//     presupposed of who falls or jumps.
 //   - A Vocabulary knows a word by the class that it means. It means the class wholly
 //     ("sofa") when each instance of the class may be called so; it is narrower when only
 //     some may ("puppy", "woman", "taxi", "nurse"), and collective when it also covers what

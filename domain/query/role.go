@@ -24,16 +24,26 @@ var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard ski
 // "riding bicycle", a pedestrian one who is neither doing that nor "riding motorcycle".
 func (p *parser) unfold() {
 	for s := range p.subjects {
-		switch thing := roles[p.subjects[s].Term]; thing {
-		case "":
+		switch thing := roles[p.subjects[s].Term]; {
+		case thing == "":
 			p.mount(s)
-		case "nothing":
+		case p.subjects[s].Presupposed && p.tumbles(s):
+			// "Does the cyclist fall": who does rides no more.
+		case thing == "nothing":
 			p.ride(s, "bicycle", true)
 			p.ride(s, "motorcycle", true)
 		default:
 			p.ride(s, thing, false)
 		}
 	}
+}
+
+// tumbles reports whether subject s is asked to fall or to jump.
+func (p *parser) tumbles(s int) bool {
+	return slices.ContainsFunc(p.conditions, func(c Condition) bool {
+		h, _, ok := c.Happening()
+		return ok && c.Subject == p.subjects[s].ID && (h == Falling || h == Jumping)
+	})
 }
 
 // ride makes subject s a person who rides a thing, or does not.
