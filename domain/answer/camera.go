@@ -151,23 +151,28 @@ func vertex(before, least, after float64) float64 {
 	return min(max((before-after)/2/bend, -.5), .5)
 }
 
-// steady tells where the objects of samples are in the scene: where the first picture
-// would show them if it were large enough. While it cannot be told how the camera moves,
-// it is taken to stand.
-func (l linker) steady(all []sighting) {
-	var x, y float64
-	var before scape
-	known := false
-	for i := range all {
-		now, ok := scapeOf(all[i], l.keep)
-		if ok && known && all[i].at-all[i-1].at <= trackGap*l.intervalS {
-			dx, dy, _ := shift(before, now)
-			x, y = x+dx, y+dy
-		}
-		before, known = now, ok
-		for k := range all[i].objects {
-			o := &all[i].objects[k]
-			o.scene = Box{o.Box.X1 - x, o.Box.Y1 - y, o.Box.X2 - x, o.Box.Y2 - y}
-		}
+// camera is what is known of how the camera moves.
+type camera struct {
+	// x and y are how far what stands has moved in the picture since the first one.
+	x, y float64
+	// last is what the sample before showed, at atS, if known.
+	last  scape
+	atS   float64
+	known bool
+}
+
+// steady tells where the objects of the next sample are in the scene: where the first
+// picture would show them if it were large enough. While it cannot be told how the camera
+// moves, it is taken to stand.
+func (c *camera) steady(s sighting, keep, withinS float64) {
+	now, ok := scapeOf(s, keep)
+	if ok && c.known && s.at-c.atS <= withinS {
+		dx, dy, _ := shift(c.last, now)
+		c.x, c.y = c.x+dx, c.y+dy
+	}
+	c.last, c.atS, c.known = now, s.at, ok
+	for k := range s.objects {
+		o := &s.objects[k]
+		o.scene = Box{o.Box.X1 - c.x, o.Box.Y1 - c.y, o.Box.X2 - c.x, o.Box.Y2 - c.y}
 	}
 }

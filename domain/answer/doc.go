@@ -99,4 +99,6 @@
 // Guarantees: indeterminate has confidence 0; every confidence is within 0..1; clips
 // are ordered, disjoint, within the duration and at most 500; evidence of any shape
 // is answered without a panic, and the order of detections in a frame is irrelevant.
+// Frames that are [Kept] are looked at one after the other, several times, and never held
+// together: of each thing in a frame a few numbers stay in memory.
 package answer

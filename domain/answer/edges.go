@@ -18,7 +18,7 @@ func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 	ev = sane(ev)
 	best := map[Edge]float64{}
 	for _, term := range visible(ev, terms, cal) {
-		samples := samplesOf(sightingsOf(subjectClasses{mine: map[int]bool{term: true}}, ev, cal), asSeen, cal)
+		samples := samplesOf(sightings(subjectClasses{mine: map[int]bool{term: true}}, ev, cal, false), asSeen, cal)
 		for _, r := range findRuns(samples, ev.IntervalS, cal) {
 			if !r.supported {
 				continue
@@ -42,7 +42,7 @@ func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 func visible(ev Evidence, terms []string, cal Calibration) []int {
 	shown := make([]bool, len(ev.Terms))
 	for _, f := range ev.Frames {
-		for _, d := range f.Detections {
+		for _, d := range f.Seen(false).Detections {
 			if d.Score >= cal.Keep && d.Term >= 0 && d.Term < len(shown) {
 				shown[d.Term] = true
 			}
@@ -59,13 +59,13 @@ func visible(ev Evidence, terms []string, cal Calibration) []int {
 
 // fineOf are the samples of the frames between, nil when one frame alone does not tell
 // the conditions: a way needs neighbours at the pace of the others.
-func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev Evidence, cal Calibration, judge judgement) []sample {
+func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev Evidence, cal Calibration, closely bool, judge judgement) []sample {
 	for _, c := range q.Conditions {
 		if _, moves := c.Gait(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}
-	return samplesOf(sightingsOf(classes, Evidence{Frames: ev.Fine}, cal), judge, cal)
+	return samplesOf(sightings(classes, Evidence{Frames: ev.Fine}, cal, closely), judge, cal)
 }
 
 // overlayFine lays the fine samples of findings over each other as overlay does the

@@ -33,7 +33,7 @@ type Detection struct {
 	// Keypoints holds 17 joints when a pose was asked for, else nil.
 	Keypoints []Keypoint
 	// Colors holds the share of each of Evidence.Colors in the box, or nil when it was
-	// not asked for. Of a long video they are most of what is in memory.
+	// not asked for.
 	Colors []float32
 }
 
@@ -45,6 +45,26 @@ type Frame struct {
 	// Shades are the brightness of the picture in Cells by Cells equal parts, each 0 (black)
 	// to MaxShade (white), row by row; nil when the engine does not tell it.
 	Shades []byte
+	// Kept tells Detections and Shades of a frame that does not hold them, else nil: what
+	// hours of a crowd show is more than belongs in memory.
+	Kept Kept
+}
+
+// Kept is what was seen in a frame. Whenever it is asked it says the same.
+type Kept interface {
+	// Seen returns Frame.Detections and, if closely, also their Keypoints and Colors and
+	// Frame.Shades.
+	Seen(closely bool) (detections []Detection, shades []byte)
+}
+
+// Seen is the frame with what was seen in it; without Keypoints, Colors and Shades it may
+// be, unless closely.
+func (f Frame) Seen(closely bool) Frame {
+	if f.Kept == nil {
+		return f
+	}
+	detections, shades := f.Kept.Seen(closely)
+	return Frame{At: f.At, Detections: detections, Shades: shades}
 }
 
 // Evidence is everything that the model reported about one video for one set of

@@ -31,28 +31,33 @@ type finding struct {
 func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) finding {
 	f := finding{subject: subject, sure: 1}
 	classes := classesOf(subject.Term, ev, cal)
-	all := sightingsOf(classes, ev, cal)
-	if f.known = len(classes.mine) > 0 && len(all) > 0; !f.known {
+	if f.known = len(classes.mine) > 0 && len(ev.frames()) > 0; !f.known {
 		return f
 	}
 	f.covers = classes.covers
-	f.settle(samplesOf(all, asSeen, cal), ev, cal)
+	f.settle(samplesOf(sightings(classes, ev, cal, false), asSeen, cal), ev, cal)
 	f.seen = f.visible
-	f.fine = fineOf(q, subject, classes, ev, cal, asSeen)
 	conditions := conditionsOf(q, subject, ev, cal)
 	if len(conditions) == 0 {
+		f.fine = fineOf(q, subject, classes, ev, cal, false, asSeen)
 		return f
 	}
 	f.sure = max(f.seen, 1-f.seen)
-	follow(all, ev, cal)
+	all := follow(sightings(classes, ev, cal, true), ev, cal)
 	if asked := happenings(q, subject); len(asked) > 0 {
-		befall(all, asked, classes, ev, cal)
-		f.moments = momentsOf(all)
+		done := deeds(asked, classes, ev, cal)
+		all = befall(all, done)
+		f.moments = momentsOf(befall(sightings(classes, ev, cal, false), done))
+	}
+	strict, lenient := judgeBy(conditions, cal, false), judgeBy(conditions, cal, true)
+	var told, may []sample
+	for s := range all {
+		told, may = append(told, s.judged(strict, cal)), append(may, s.judged(lenient, cal))
 	}
 	open := finding{}
-	open.settle(samplesOf(all, judgeBy(conditions, cal, true), cal), ev, cal)
-	f.settle(samplesOf(all, judgeBy(conditions, cal, false), cal), ev, cal)
-	f.fine = fineOf(q, subject, classes, ev, cal, judgeBy(conditions, cal, false))
+	open.settle(may, ev, cal)
+	f.settle(told, ev, cal)
+	f.fine = fineOf(q, subject, classes, ev, cal, true, strict)
 	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0 && mostlyOpen(open.samples, f.samples, cal)
 	if cal.Vocabulary.Narrower(subject.Term) {
 		f.seen = f.visible

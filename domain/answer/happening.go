@@ -2,6 +2,8 @@ package answer
 
 import (
 	"cmp"
+	"iter"
+	"maps"
 	"slices"
 
 	"vqa/domain/query"
@@ -40,37 +42,57 @@ func happenings(q query.Query, subject query.Subject) []query.Happening {
 	return asked
 }
 
-// befall finds what happens to the objects of all sightings: along their tracks through the
-// frames of both grids.
-func befall(all []sighting, asked []query.Happening, classes subjectClasses, ev Evidence, cal Calibration) {
+// deed is what happens to one object along its track.
+type deed struct {
+	sights []Sight
+	events []event
+}
+
+// deeds finds what happens to the objects of some classes: along their tracks through the
+// frames of both grids, in the order of their first sights.
+func deeds(asked []query.Happening, classes subjectClasses, ev Evidence, cal Calibration) []deed {
 	looks := ev
 	looks.Frames = slices.Concat(ev.Frames, ev.Fine)
-	type place struct {
-		at  float64
-		box Box
-	}
-	events := map[place][]event{}
-	tracks := Tracks(looks, cal, classes.names(ev))
-	for _, t := range tracks {
-		var found []event
+	tracks := tracksOf(looks, cal, classes.names(ev), func(s *Sight, d Detection) { s.limbs = limbsOf(d) })
+	all := make([]deed, len(tracks))
+	for i, t := range tracks {
+		all[i].sights = t.Sights
 		for _, h := range asked {
 			switch h {
 			case query.Jumping:
-				found = append(found, t.jumps()...)
+				all[i].events = append(all[i].events, t.jumps()...)
 			case query.Falling:
-				found = append(found, t.falls(ev.aspect())...)
+				all[i].events = append(all[i].events, t.falls(ev.aspect())...)
 			default:
-				found = append(found, t.passages(h, tracks, ev)...)
+				all[i].events = append(all[i].events, t.passages(h, tracks, ev)...)
 			}
 		}
-		for _, s := range t.Sights {
-			events[place{s.At, s.Box}] = found
-		}
 	}
-	for i := range all {
-		for k := range all[i].objects {
-			o := &all[i].objects[k]
-			o.events = events[place{all[i].at, o.Box.inFrame()}]
+	return all
+}
+
+// befall tells the objects of sightings what happens to them.
+func befall(all iter.Seq[sighting], done []deed) iter.Seq[sighting] {
+	return func(yield func(sighting) bool) {
+		coming, now := done, []deed(nil)
+		for s := range all {
+			for len(coming) > 0 && coming[0].sights[0].At <= s.at {
+				now, coming = append(now, coming[0]), coming[1:]
+			}
+			events := map[Box][]event{}
+			now = slices.DeleteFunc(now, func(d deed) bool { return d.sights[len(d.sights)-1].At < s.at })
+			for _, d := range now {
+				i, seen := slices.BinarySearchFunc(d.sights, s.at, func(s Sight, at float64) int { return cmp.Compare(s.At, at) })
+				if seen {
+					events[d.sights[i].Box] = d.events
+				}
+			}
+			for k := range s.objects {
+				s.objects[k].events = events[s.objects[k].Box.inFrame()]
+			}
+			if !yield(s) {
+				return
+			}
 		}
 	}
 }
@@ -124,17 +146,16 @@ func (e event) is(h query.Happening, side Side) bool {
 }
 
 // momentsOf are the times of the events that are more likely than not, in order.
-func momentsOf(all []sighting) []span {
-	var found []span
-	for _, s := range all {
+func momentsOf(all iter.Seq[sighting]) []span {
+	found := map[span]bool{}
+	for s := range all {
 		for _, o := range s.objects {
 			for _, e := range o.events {
-				if m := (span{from: e.fromS, to: e.toS}); e.probability >= .5 && !slices.Contains(found, m) {
-					found = append(found, m)
+				if e.probability >= .5 {
+					found[span{from: e.fromS, to: e.toS}] = true
 				}
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
-	return found
+	return slices.SortedFunc(maps.Keys(found), func(a, b span) int { return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to)) })
 }

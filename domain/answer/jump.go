@@ -69,21 +69,26 @@ func rise(on, at Sight) float64 {
 	if feet <= blur {
 		return 0
 	}
-	if hips, ok := raised(on, at, leftHip, rightHip); ok {
-		head = min(head, pointed*hips)
+	if on.limbs.hips > 0 && at.limbs.hips > 0 {
+		head = min(head, pointed*(on.limbs.hips-at.limbs.hips))
 	}
-	if ankles, ok := raised(on, at, leftAnkle, rightAnkle); ok {
-		feet = ankles // the box ends at the toes, which point down
+	if on.limbs.ankles > 0 && at.limbs.ankles > 0 {
+		feet = on.limbs.ankles - at.limbs.ankles // the box ends at the toes, which point down
 	}
 	return max(0, min(head, feet)-blur) / height
 }
 
-// raised is how far the lower of two joints is over its place in another look; ok is false
-// where one of them is not seen.
-func raised(on, at Sight, left, right int) (y float64, ok bool) {
-	if len(on.Keypoints) != joints || len(at.Keypoints) != joints {
-		return 0, false
+// limbs are the heights in the frame of the lower hip and the lower ankle of a body, 0 where
+// one of both is not seen.
+type limbs struct{ hips, ankles float64 }
+
+func limbsOf(d Detection) limbs {
+	b := body{box: d.Box, joints: d.Keypoints}
+	lower := func(left, right int) float64 {
+		if len(d.Keypoints) != joints || !b.seen(left, right) {
+			return 0
+		}
+		return max(d.Keypoints[left].Y, d.Keypoints[right].Y)
 	}
-	ok = body{box: on.Box, joints: on.Keypoints}.seen(left, right) && body{box: at.Box, joints: at.Keypoints}.seen(left, right)
-	return max(on.Keypoints[left].Y, on.Keypoints[right].Y) - max(at.Keypoints[left].Y, at.Keypoints[right].Y), ok
+	return limbs{lower(leftHip, rightHip), lower(leftAnkle, rightAnkle)}
 }

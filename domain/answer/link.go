@@ -24,14 +24,6 @@ const (
 	maxFollowed = 100
 )
 
-// place is an object of a sample, by their indices.
-type place struct{ sample, object int }
-
-// trail is one object through the samples, at most one place in each.
-type trail []place
-
-func (t trail) last() place { return t[len(t)-1] }
-
 // linker finds the objects of one sample in the next.
 type linker struct {
 	intervalS, aspect float64
@@ -39,33 +31,42 @@ type linker struct {
 	keep float64
 	// kin reports whether two objects may be one by their classes.
 	kin func(a, b object) bool
+
+	camera camera
+	// live are the objects that the next sample may show again, found how many there were.
+	live  []lead
+	found int
 }
 
-// trails joins the objects of samples, which are in order and at different times, in the
-// order of their first sights. The samples may be nearer to each other than the interval.
-func (l linker) trails(all []sighting) []trail {
-	l.steady(all)
-	var trails []trail
-	var live []int
-	for i, s := range all {
-		live = slices.DeleteFunc(live, func(t int) bool {
-			return !(s.at-all[trails[t].last().sample].at <= trackGap*l.intervalS)
-		})
-		from := make([]object, len(live))
-		for k, t := range live {
-			from[k] = all[trails[t].last().sample].objects[trails[t].last().object]
-		}
-		for k, before := range l.match(from, s.objects) {
-			switch {
-			case before >= 0:
-				t := &trails[live[before]]
-				*t = append(*t, place{i, k})
-			case s.objects[k].Score >= l.keep:
-				live, trails = append(live, len(trails)), append(trails, trail{{i, k}})
-			}
+// lead is an object as it was seen last.
+type lead struct {
+	// number counts the objects in the order of their first sights.
+	number int
+	at     float64
+	object object
+}
+
+// take returns the numbers of the objects of the next sample, -1 of what is not followed. The
+// samples may be nearer to each other than the interval.
+func (l *linker) take(s sighting) []int {
+	l.camera.steady(s, l.keep, trackGap*l.intervalS)
+	l.live = slices.DeleteFunc(l.live, func(t lead) bool { return !(s.at-t.at <= trackGap*l.intervalS) })
+	from := make([]object, len(l.live))
+	for i, t := range l.live {
+		from[i] = t.object
+	}
+	numbers := slices.Repeat([]int{-1}, len(s.objects))
+	for k, before := range l.match(from, s.objects) {
+		switch o := s.objects[k]; {
+		case before >= 0:
+			t := &l.live[before]
+			t.at, t.object, numbers[k] = s.at, o, t.number
+		case o.Score >= l.keep:
+			numbers[k] = l.found
+			l.live, l.found = append(l.live, lead{l.found, s.at, o}), l.found+1
 		}
 	}
-	return trails
+	return numbers
 }
 
 // pair is an object of one sample that may be one of the next.
@@ -76,7 +77,7 @@ type pair struct {
 }
 
 // pairs are the objects of two samples that may be the same, the nearest first.
-func (l linker) pairs(from, to []object) []pair {
+func (l *linker) pairs(from, to []object) []pair {
 	var pairs []pair
 	for a, x := range from {
 		for b, y := range to {
@@ -98,7 +99,7 @@ func (l linker) pairs(from, to []object) []pair {
 
 // match says which object each was before, -1 for none: the nearest first, unless one that
 // came far may be another.
-func (l linker) match(from, to []object) []int {
+func (l *linker) match(from, to []object) []int {
 	before := slices.Repeat([]int{-1}, len(to[:min(len(to), maxFollowed)]))
 	pairs := l.pairs(from, to[:len(before)])
 	left, taken := make([]bool, len(from)), make([]bool, len(to))

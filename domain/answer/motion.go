@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"iter"
 	"math"
+	"slices"
 
 	"vqa/domain/query"
 )
@@ -30,28 +32,104 @@ const (
 	paceSamples = 2
 )
 
-// follow says how the objects of all sightings move, and how people hold themselves.
-func follow(all []sighting, ev Evidence, cal Calibration) {
-	l := linker{intervalS: ev.IntervalS, aspect: ev.aspect(), keep: cal.Keep, kin: func(_, _ object) bool { return true }}
-	trails := l.trails(all)
-	stances(all, trails, l.aspect)
-	for _, t := range trails {
-		for i, p := range t {
-			all[p.sample].objects[p.object].motion = l.motion(all, t, i)
+// spot is an object of a sample.
+type spot struct {
+	at float64
+	*object
+}
+
+// trail is one object through the samples, at most one spot in each.
+type trail []spot
+
+// follower follows objects through samples that come one by one.
+type follower struct {
+	linker
+	// trails are by the numbers of the objects. They reach as far back as is looked at.
+	trails map[int]trail
+	// waiting are the samples that those to come may still tell of.
+	waiting []numbered
+}
+
+// numbered is a sample with the numbers of its objects.
+type numbered struct {
+	sighting
+	numbers []int
+}
+
+// sight is how many intervals before and after a sample those may be that tell of it, as
+// far as it is followed.
+const sight = (carried + 1) * trackGap
+
+// follow says how the objects of sightings move, and how people hold themselves.
+func follow(all iter.Seq[sighting], ev Evidence, cal Calibration) iter.Seq[sighting] {
+	return func(yield func(sighting) bool) {
+		f := follower{trails: map[int]trail{}, linker: linker{
+			intervalS: ev.IntervalS, aspect: ev.aspect(), keep: cal.Keep, kin: func(_, _ object) bool { return true },
+		}}
+		for s := range all {
+			f.take(s)
+			for s.at-f.waiting[0].at > sight*f.intervalS {
+				if !yield(f.next()) {
+					return
+				}
+			}
+		}
+		for len(f.waiting) > 0 {
+			if !yield(f.next()) {
+				return
+			}
 		}
 	}
 }
 
-// motion follows a trail from its place i to both sides.
-func (l linker) motion(all []sighting, t trail, i int) motion {
-	before, after := l.steps(all, t, i, -1), l.steps(all, t, i, 1)
+// take goes on to the next sample.
+func (f *follower) take(s sighting) {
+	numbers := f.linker.take(s)
+	for k := range s.objects {
+		o := &s.objects[k]
+		if b := (body{box: o.Box, joints: o.Keypoints}); len(o.Keypoints) == joints && b.height() > 0 {
+			o.stance = stanceOf(b, f.aspect)
+		}
+		if n := numbers[k]; n >= 0 {
+			f.trails[n] = append(f.trails[n], spot{s.at, o})
+		}
+	}
+	f.waiting = append(f.waiting, numbered{s, numbers})
+}
+
+// next is the first sample that waits, told of.
+func (f *follower) next() sighting {
+	s := f.waiting[0]
+	f.waiting = f.waiting[1:]
+	told := slices.Clone(s.objects)
+	for k, n := range s.numbers {
+		if n < 0 {
+			continue
+		}
+		t := f.trails[n]
+		for s.at-t[0].at > sight*f.intervalS {
+			t = t[1:]
+		}
+		i := slices.IndexFunc(t, func(o spot) bool { return o.at == s.at })
+		told[k].motion, told[k].stance = t.motion(i, f.intervalS, f.aspect), t.stance(i)
+		if f.trails[n] = t; i == len(t)-1 {
+			delete(f.trails, n) // what came no more till now comes no more
+		}
+	}
+	s.objects = told
+	return s.sighting
+}
+
+// motion follows a trail from its spot i to both sides.
+func (t trail) motion(i int, intervalS, aspect float64) motion {
+	before, after := t.steps(i, -1, intervalS, aspect), t.steps(i, 1, intervalS, aspect)
 	sides := min(len(before.speeds), 1) + min(len(after.speeds), 1)
 	if sides == 0 {
 		return motion{}
 	}
-	way := distance(before.last.scene, after.last.scene, l.aspect)
+	way := distance(before.last.scene, after.last.scene, aspect)
 	return motion{
-		speed: (before.next() + after.next()) / float64(sides), pace: way / (after.at - before.at), known: true,
+		speed: (before.next() + after.next()) / float64(sides), pace: way / (after.last.at - before.last.at), known: true,
 		picture: before.frozen() >= 2 || after.frozen() >= 2 || before.frozen() >= 1 && after.frozen() >= 1,
 	}
 }
@@ -60,23 +138,19 @@ func (l linker) motion(all []sighting, t trail, i int) motion {
 type steps struct {
 	// speeds are in heights a second, the nearest step first.
 	speeds []float64
-	// last is the object where it was followed to, and at when.
-	last object
-	at   float64
+	// last is the object where it was followed to.
+	last spot
 }
 
-func (l linker) steps(all []sighting, t trail, i, by int) steps {
-	object := func(i int) (object, float64) { s := all[t[i].sample]; return s.objects[t[i].object], s.at }
-	var s steps
-	s.last, s.at = object(i)
-	from := s.at
+func (t trail) steps(i, by int, intervalS, aspect float64) steps {
+	s := steps{last: t[i]}
+	from := s.last.at
 	for i += by; i >= 0 && i < len(t); i += by {
-		to, at := object(i)
-		if math.Abs(at-from) > (paceSamples+.5)*l.intervalS {
+		if math.Abs(t[i].at-from) > (paceSamples+.5)*intervalS {
 			break
 		}
-		s.speeds = append(s.speeds, distance(s.last.scene, to.scene, l.aspect)/math.Abs(at-s.at))
-		s.last, s.at = to, at
+		s.speeds = append(s.speeds, distance(s.last.scene, t[i].scene, aspect)/math.Abs(t[i].at-s.last.at))
+		s.last = t[i]
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package answer
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -100,18 +101,25 @@ type sighting struct {
 	others []Detection
 }
 
-// sightingsOf gathers the objects of a subject's classes, in the order of time.
-func sightingsOf(c subjectClasses, ev Evidence, cal Calibration) []sighting {
-	var all []sighting
-	for _, f := range ev.frames() {
-		all = append(all, look(f, c, cal))
+// sightings yields the objects of a subject's classes, frame by frame in the order of time:
+// those of hours of a crowd are never held together. Joints, colours and shades are told
+// only if closely.
+func sightings(c subjectClasses, ev Evidence, cal Calibration, closely bool) iter.Seq[sighting] {
+	return func(yield func(sighting) bool) {
+		for _, f := range ev.frames() {
+			if !yield(look(f.Seen(closely), c, cal)) {
+				return
+			}
+		}
 	}
-	return all
 }
 
 func look(f Frame, c subjectClasses, cal Calibration) sighting {
 	s := sighting{at: f.At, shades: f.Shades}
 	var own []Detection
+	if n := len(f.Detections); n > 0 {
+		own, s.others = make([]Detection, 0, n), make([]Detection, 0, n)
+	}
 	for _, d := range f.Detections {
 		switch {
 		case !(d.Score > 0):
@@ -151,10 +159,10 @@ func (s sighting) worth(d Detection, cal Calibration) float64 {
 }
 
 // samplesOf makes samples of sightings: each object scores what judge leaves of it.
-func samplesOf(all []sighting, judge judgement, cal Calibration) []sample {
-	samples := make([]sample, len(all))
-	for i, s := range all {
-		samples[i] = s.judged(judge, cal)
+func samplesOf(all iter.Seq[sighting], judge judgement, cal Calibration) []sample {
+	var samples []sample
+	for s := range all {
+		samples = append(samples, s.judged(judge, cal))
 	}
 	return samples
 }
@@ -165,6 +173,7 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 		return out
 	}
 	best := 0
+	out.scores, out.alike = make([]float64, 0, len(s.objects)), make([]float64, 0, len(s.objects))
 	for i, score := range judge(s) {
 		out.scores = append(out.scores, score)
 		if score > out.scores[best] {

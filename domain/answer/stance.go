@@ -105,40 +105,18 @@ func (b body) headUp() bool {
 	return head.Y < min(l.Y, r.Y) && math.Abs(l.Y-r.Y) < width && math.Abs(head.X-(l.X+r.X)/2) < width
 }
 
-// stances tells how the people of all sightings hold themselves. Where joints are hidden
-// for a moment, the stance of the same body shortly before or after holds.
-func stances(all []sighting, trails []trail, aspect float64) {
-	for i := range all {
-		for k := range all[i].objects {
-			o := &all[i].objects[k]
-			if b := (body{box: o.Box, joints: o.Keypoints}); len(o.Keypoints) == joints && b.height() > 0 {
-				o.stance = stanceOf(b, aspect)
-			}
-		}
-	}
-	for _, t := range trails {
-		body := make([]object, len(t))
-		for i, p := range t {
-			body[i] = all[p.sample].objects[p.object]
-		}
-		for i, p := range t {
-			all[p.sample].objects[p.object].stance = nearest(body, i)
-		}
-	}
-}
-
-// nearest is the stance of sight i of a body, or that of the nearest sight on its spot in
-// which it was told.
-func nearest(body []object, i int) stance {
-	told := body[i].stance
+// stance is that of spot i of a trail or, where joints are hidden for a moment, that of the
+// nearest one on its spot in which it was told.
+func (t trail) stance(i int) stance {
+	told := t[i].stance
 	before, after := i, i
 	step := func(at *int, by int) {
 		next := *at + by
-		if told.upright || next < 0 || next >= len(body) || iou(body[*at].scene, body[next].scene) < sameSpot {
+		if told.upright || next < 0 || next >= len(t) || iou(t[*at].scene, t[next].scene) < sameSpot {
 			return
 		}
-		if *at = next; body[next].stance.upright {
-			told = body[next].stance
+		if *at = next; t[next].stance.upright {
+			told = t[next].stance
 		}
 	}
 	for range carried {

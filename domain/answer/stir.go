@@ -12,7 +12,7 @@ import (
 func Stirs(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 	ev = sane(ev)
 	stir := map[Edge]float64{}
-	for _, t := range Tracks(ev, cal, terms) {
+	for _, t := range tracksOf(ev, cal, terms, func(*Sight, Detection) {}) {
 		if !t.Trusted {
 			continue
 		}

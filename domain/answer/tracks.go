@@ -11,7 +11,14 @@ import (
 type Sight struct {
 	// At is the time of the frame in seconds from the start of the video.
 	At float64
-	Detection
+	// Term, Score and Box are those of its Detection, what is out of the frame cut off.
+	Term  int
+	Score float64
+	Box   Box
+
+	// stance is nil where the joints do not tell it; limbs are told for happenings alone.
+	stance *stance
+	limbs  limbs
 }
 
 // Track is one object through the samples of a video.
@@ -30,24 +37,45 @@ type Track struct {
 // that scores best there. What scores less than Keep is not followed. The frames may be of
 // several grids, if IntervalS is that of the widest.
 func Tracks(ev Evidence, cal Calibration, classes []string) []Track {
+	return tracksOf(ev, cal, classes, func(s *Sight, d Detection) {
+		b := body{box: d.Box, joints: d.Keypoints}
+		if len(d.Keypoints) != joints || !(b.height() > 0) {
+			return
+		}
+		if told := b.stance(); told.upright {
+			s.stance = &told
+		}
+	})
+}
+
+// tracksOf are Tracks of which note keeps what is asked of the joints: hours of them are
+// more than belongs in memory.
+func tracksOf(ev Evidence, cal Calibration, classes []string, note func(*Sight, Detection)) []Track {
 	mine := make([]bool, len(ev.Terms))
 	for i, term := range ev.Terms {
 		mine[i] = slices.Contains(classes, term)
 	}
 	frames := ev.frames()
-	all := make([]sighting, len(frames))
-	for i, f := range frames {
-		all[i] = sighting{at: f.At, shades: f.Shades, objects: objectsIn(f, mine, cal)}
-	}
 	l := linker{intervalS: ev.IntervalS, aspect: ev.aspect(), keep: cal.Keep, kin: object.kin}
 	var out []Track
-	for _, trail := range l.trails(all) {
-		t := Track{Sights: make([]Sight, len(trail))}
-		for i, p := range trail {
-			t.Sights[i] = Sight{all[p.sample].at, all[p.sample].objects[p.object].Detection}
+	for _, f := range frames {
+		f = f.Seen(true)
+		s := sighting{at: f.At, shades: f.Shades, objects: objectsIn(f, mine, cal)}
+		for k, n := range l.take(s) {
+			if n < 0 {
+				continue
+			}
+			if n == len(out) {
+				out = append(out, Track{})
+			}
+			d := s.objects[k].Detection
+			seen := Sight{At: s.at, Term: d.Term, Score: d.Score, Box: d.Box}
+			note(&seen, d)
+			out[n].Sights = append(out[n].Sights, seen)
 		}
-		t.Trusted = t.trusted(ev.IntervalS, cal) || len(frames) == 1 && t.Sights[0].Score >= cal.Threshold
-		out = append(out, t)
+	}
+	for i, t := range out {
+		out[i].Trusted = t.trusted(ev.IntervalS, cal) || len(frames) == 1 && t.Sights[0].Score >= cal.Threshold
 	}
 	return out
 }
@@ -122,18 +150,16 @@ func (t Track) Term() int {
 // Posture is how the body in the box is held, of standing, sitting and lying, and its
 // probability; ok is false when the joints do not tell.
 func (s Sight) Posture() (p query.Posture, probability float64, ok bool) {
-	b := body{box: s.Box, joints: s.Keypoints}
-	if len(s.Keypoints) != joints || !(b.height() > 0) {
+	if s.stance == nil {
 		return "", 0, false
 	}
-	told := b.stance()
-	switch best := max(told.stands, told.sits, told.lies); best {
+	switch told := *s.stance; max(told.stands, told.sits, told.lies) {
 	case told.stands:
-		return query.Standing, best, told.upright
+		return query.Standing, told.stands, true
 	case told.sits:
-		return query.Sitting, best, told.upright
+		return query.Sitting, told.sits, true
 	default:
-		return query.Lying, best, told.upright
+		return query.Lying, told.lies, true
 	}
 }
 

@@ -19,7 +19,10 @@ type edges struct {
 }
 
 func edgesOf(ev answer.Evidence, cal answer.Calibration) edges {
-	fine := slices.Clone(ev.Fine)
+	fine := make([]answer.Frame, len(ev.Fine))
+	for i, f := range ev.Fine {
+		fine[i] = f.Seen(false)
+	}
 	slices.SortStableFunc(fine, func(a, b answer.Frame) int { return cmp.Compare(a.At, b.At) })
 	return edges{fine, cal.Keep}
 }

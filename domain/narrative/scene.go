@@ -64,7 +64,7 @@ func observe(ev answer.Evidence, cal answer.Calibration) scene {
 	for _, f := range ev.Frames {
 		if f.At >= 0 && !math.IsInf(f.At, 0) {
 			s.at = append(s.at, f.At)
-			rivals[f.At] = append(rivals[f.At], f.Detections...)
+			rivals[f.At] = append(rivals[f.At], f.Seen(false).Detections...)
 		}
 	}
 	if len(s.at) == 0 {

@@ -38,8 +38,8 @@ func TestSightsAreThoseThatCount(t *testing.T) {
 	)), "dog", "cat")
 	got := sightsOf(tracksOf(in))
 	require.Empty(t, cmp.Diff([][]answer.Sight{{
-		{Detection: answer.Detection{Term: 1, Box: boxAt(.1), Score: .9}},
-		{Detection: answer.Detection{Term: 0, Box: answer.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5}},
+		{Term: 1, Box: boxAt(.1), Score: .9},
+		{Term: 0, Box: answer.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5},
 	}}, got, cmpopts.IgnoreUnexported(answer.Sight{})))
 }
 
@@ -68,7 +68,7 @@ func TestTracksFollowObjects(t *testing.T) {
 func TestBoxesMoveEvenly(t *testing.T) {
 	t.Parallel()
 	tr := answer.Track{Sights: []answer.Sight{
-		{At: 1, Detection: answer.Detection{Box: boxAt(.1), Score: .4}}, {At: 1.5, Detection: answer.Detection{Box: boxAt(.3), Score: .8}},
+		{At: 1, Box: boxAt(.1), Score: .4}, {At: 1.5, Box: boxAt(.3), Score: .8},
 	}}
 	for _, test := range []struct {
 		at    float64

@@ -1,0 +1,69 @@
+package answer_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+// crowded is a frame that makes up what it shows whenever it is asked: 60 people with their
+// joints and colours. measure is called meanwhile.
+type crowded struct {
+	seed    uint64
+	measure func()
+}
+
+// Seen implements answer.Kept.
+func (c crowded) Seen(bool) ([]answer.Detection, []byte) {
+	r := rand.New(rand.NewPCG(c.seed, 0))
+	all := make([]answer.Detection, 60)
+	for k := range all {
+		x, y := .095*float64(k%10)+.004*r.Float64(), .15*float64(k/10)+.004*r.Float64()
+		all[k] = answer.Detection{
+			Score: .3 + .01*float64(k), Box: answer.Box{X1: x, Y1: y, X2: x + .05, Y2: y + .13},
+			Keypoints: make([]answer.Keypoint, 17), Colors: make([]float32, 55),
+		}
+		for j := range all[k].Keypoints {
+			all[k].Keypoints[j] = answer.Keypoint{X: x + .05*r.Float64(), Y: y + .0076*float64(j), Score: r.Float64()}
+		}
+	}
+	if c.measure != nil {
+		c.measure()
+	}
+	return all, nil
+}
+
+// TestACrowdIsNeverHeld: what is in memory of a frame of a crowd while a question about it
+// is answered is a few numbers for each of its things, not the things themselves: 60 of them
+// would take 44 kB.
+func TestACrowdIsNeverHeld(t *testing.T) {
+	const frames = 1200
+	for prompt, most := range map[string]float64{
+		"How many people are there?": 2000, "Is there a person in a red shirt?": 9000, "Is anybody sitting?": 9000, "Does anybody jump?": 18000,
+	} {
+		q := query.Compile(prompt)
+		live := func() float64 {
+			var m runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&m)
+			return float64(m.HeapAlloc)
+		}
+		ev := answer.Evidence{Terms: []string{"person"}, Known: []bool{true}, Colors: make([]string, 55), IntervalS: .5, DurationS: frames / 2}
+		for i := range frames {
+			ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Kept: crowded{seed: uint64(i)}})
+		}
+		before, peak := live(), 0.
+		for _, i := range []int{frames / 2, frames - 1} {
+			ev.Frames[i].Kept = crowded{uint64(i), func() { peak = max(peak, live()-before) }}
+		}
+		require.Positive(t, answer.Decide(q, ev, answer.CPU()).TermConfidences["person"], prompt)
+		require.Positive(t, peak, "it was measured while the question was answered")
+		t.Log(prompt, peak/frames)
+		require.Less(t, peak/frames, most, "bytes a frame: %s", prompt)
+	}
+}
