@@ -71,14 +71,9 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
 	started := time.Now()
 	seen, err := z.look(ctx, run, a, v)
-	var result answer.Result
 	if err == nil {
-		first := answer.Decide(a.Query, seen.Evidence, seen.rules)
-		first.Receipt = receipt(a, seen)
-		result, err = z.second(ctx, log, a, v, seen, first)
-	}
-	if err == nil {
-		err = z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, seen.pictures(), z.plan(a, v, seen, result))
+		defer seen.close()
+		err = z.conclude(ctx, log, run, a, v, seen)
 	}
 	switch {
 	case err == nil:
@@ -94,6 +89,21 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	}
 	log.Warn("analysis failed", "error", err)
 	return z.fail(ctx, run, err)
+}
+
+// conclude answers a question from the evidence and completes the analysis.
+func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen sighting) error {
+	first := answer.Decide(a.Query, seen.Evidence, seen.rules)
+	first.Receipt = receipt(a, seen)
+	result, err := z.second(ctx, log, a, v, seen, first)
+	if err != nil {
+		return err
+	}
+	planned := z.plan(a, v, seen, result)
+	if err := seen.kept.Err(); err != nil {
+		return err
+	}
+	return z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, seen.pictures(), planned)
 }
 
 // receipt says what the answer to a question rests on.
@@ -115,7 +125,8 @@ func final(err error) bool {
 	return errors.As(err, &undrawn) || errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
 }
 
-// look gathers the evidence for a question, and tells of its progress.
+// look gathers the evidence for a question, and tells of its progress. What it returns must
+// be closed.
 func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, v video.State) (sighting, error) {
 	p, err := z.passOf(ctx, a, v)
 	if err != nil {
@@ -129,7 +140,11 @@ func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, 
 	if err != nil {
 		return sighting{}, err
 	}
-	return seen, reporter.stage(ctx, analysis.Rendering, renderPercent)
+	if err := reporter.stage(ctx, analysis.Rendering, renderPercent); err != nil {
+		seen.close()
+		return sighting{}, err
+	}
+	return seen, nil
 }
 
 // passOf is the look at a video that a question needs.

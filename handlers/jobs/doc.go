@@ -38,7 +38,8 @@
 //	joints  the pictures with somebody             the question needs them, and no look asked
 //
 // What a look saw so far is kept every minute, less often where that would take more than a
-// twentieth of the time. An attempt that follows one which was cut off, by another question
+// twentieth of the time. What frames show is in a file while it is worked on, not in memory:
+// four hours of a crowd are 0.5 GB of it. An attempt that follows one which was cut off, by another question
 // or after the process was started anew, looks at the rest, and sees the same, bit for bit.
 //
 // A question is told what these looks alone would have told it, whatever was asked before:

@@ -60,7 +60,11 @@ func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.Stat
 	if err != nil {
 		return nil, fmt.Errorf("narrating %s: %w", a.ID, err)
 	}
+	defer seen.close()
 	entries := narrative.Write(seen.Evidence, seen.rules)
+	if err := seen.kept.Err(); err != nil {
+		return nil, err
+	}
 	if z.Narrator != nil {
 		if better, err := z.Narrator.Narrate(ctx, entries); err == nil {
 			entries = better

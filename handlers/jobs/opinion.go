@@ -160,7 +160,7 @@ func withSubjects(q query.Query, seen sighting, all []answer.Frame) []int {
 	var places, every []int
 	for i, f := range all {
 		every = append(every, i)
-		if showsAll(f, wanted) {
+		if showsAll(f.Seen(false), wanted) {
 			places = append(places, i)
 		}
 	}

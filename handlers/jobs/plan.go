@@ -52,7 +52,7 @@ func suspects(seen []answer.Frame, stepS float64, rules answer.Calibration, endS
 }
 
 func shows(f answer.Frame, score float64) bool {
-	return slices.ContainsFunc(f.Detections, func(d answer.Detection) bool { return d.Score >= score })
+	return slices.ContainsFunc(f.Seen(false).Detections, func(d answer.Detection) bool { return d.Score >= score })
 }
 
 // showing are the instants of the frames that show something at a score.

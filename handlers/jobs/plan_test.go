@@ -3,6 +3,7 @@ package jobs
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"image/jpeg"
 	"log/slog"
@@ -131,9 +132,23 @@ func (w *watch) see(t *testing.T, p *pass) (s sighting, looked, posed int) {
 		return nil
 	})
 	require.NoError(t, err)
+	s.Evidence = inMemory(s.Evidence)
+	require.NoError(t, errors.Join(s.kept.Err(), s.kept.Close()))
 	require.True(t, slices.IsSorted(w.progress), "progress never falls: %v", w.progress)
 	require.True(t, len(w.progress) == 0 || w.progress[len(w.progress)-1] <= w.durationS)
 	return s, w.engine.looked - looked, w.engine.posed - posed
+}
+
+// inMemory is evidence that holds what its frames show.
+func inMemory(ev answer.Evidence) answer.Evidence {
+	hold := func(kept []answer.Frame) (held []answer.Frame) {
+		for _, f := range kept {
+			held = append(held, f.Seen(true))
+		}
+		return held
+	}
+	ev.Frames, ev.Fine = hold(ev.Frames), hold(ev.Fine)
+	return ev
 }
 
 func clipOf(t *testing.T, s sighting, prompt string) (startS, endS float64) {

@@ -124,11 +124,15 @@ func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*
 	if err != nil {
 		return nil, err
 	}
+	defer seen.close()
 	in := picture(a, v, seen, *a.Result)
 	in.Source = p.source
 	made, err := z.Renderer.Make(ctx, *a.Artifacts, in)
 	if err != nil {
 		return nil, &drawError{err}
+	}
+	if err := seen.kept.Err(); err != nil {
+		return nil, err
 	}
 	return made, nil
 }

@@ -37,7 +37,12 @@ type sighting struct {
 	info gpu.Info
 	// rules are what is known of its model.
 	rules answer.Calibration
+	// kept is what the evidence is read from.
+	kept survey.Survey
 }
+
+// close gives back what the evidence is read from.
+func (s sighting) close() { _ = s.kept.Close() }
 
 // pictures is how many frames were looked at for the question.
 func (s sighting) pictures() int { return len(s.Frames) + len(s.Fine) }
@@ -45,7 +50,7 @@ func (s sighting) pictures() int { return len(s.Frames) + len(s.Fine) }
 // survey answers a pass from what was kept of its video, and looks at what is missing, for
 // all terms of the model, and keeps that too. Questions about one video that come together
 // take turns, so that one look serves all of them: progress is called while one waits too,
-// and its error ends the waiting.
+// and its error ends the waiting. The sighting must be closed.
 func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress func(context.Context, float64) error) (sighting, error) {
 	info, err := p.info(ctx)
 	if err != nil {
@@ -61,9 +66,12 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 	s := &surveyor{Analyzer: z, pass: p, videoID: v.ID, info: info, rules: rules, progress: progress}
 	s.load(ctx)
 	if err := s.complete(ctx); err != nil {
-		return sighting{}, err
+		return sighting{}, errors.Join(err, s.survey.Close())
 	}
-	seen := sighting{Evidence: p.evidence(s.survey, rules), decodedS: s.survey.DecodedS, info: info, rules: rules}
+	seen := sighting{Evidence: p.evidence(s.survey, rules), decodedS: s.survey.DecodedS, info: info, rules: rules, kept: s.survey}
+	if err := s.survey.Err(); err != nil {
+		return sighting{}, errors.Join(err, s.survey.Close())
+	}
 	seen.DurationS = seen.decodedS
 	if p.durationS != nil && *p.durationS > 0 {
 		seen.DurationS = *p.durationS
@@ -103,6 +111,7 @@ func (s *surveyor) load(ctx context.Context) {
 	if found && kept.Engine == engine {
 		terms = kept.With(terms)
 	}
+	_ = kept.Close()
 	s.survey = survey.Survey{Engine: engine, Evidence: answer.Evidence{
 		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.pass.aspect, IntervalS: baseStepS,
 	}}
@@ -200,14 +209,20 @@ func (s *surveyor) look(ctx context.Context, l look) error {
 		if err := s.knows(known); err != nil {
 			return err
 		}
-		fresh.Frames = append(fresh.Frames, seen...)
+		kept, err := s.survey.Keep(seen)
+		if err != nil {
+			return err
+		}
+		fresh.Frames = append(fresh.Frames, kept...)
 		pictures += len(seen)
 		s.done = max(s.done, from+most*s.pass.share(l, pictures, seen[len(seen)-1].At))
 		if err := s.report(ctx); err != nil {
 			return err
 		}
 		if time.Now().After(s.due) {
-			s.survey.Add(fresh)
+			if err := s.survey.Add(fresh); err != nil {
+				return err
+			}
 			fresh.Frames = nil
 			s.save(ctx)
 		}
@@ -220,8 +235,7 @@ func (s *surveyor) look(ctx context.Context, l look) error {
 		s.Log.WarnContext(ctx, "some instants have no picture", "video_id", s.videoID, "missing", n, "of", len(l.at))
 	}
 	fresh.At = l.at
-	s.survey.Add(fresh)
-	return nil
+	return s.survey.Add(fresh)
 }
 
 // share is how much of a look is done with so many pictures, the last of them at a time in

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"vqa/domain/answer"
 	"vqa/domain/fault"
@@ -15,12 +16,11 @@ import (
 )
 
 const (
-	// maxBytes bounds a survey as it is kept: about a day of video.
-	maxBytes = 64 << 20
-	// maxPlain bounds it as it is read.
-	maxPlain = 512 << 20
+	// maxBytes bounds a survey as it is kept: four hours of 100 things in every frame, most
+	// of them with joints and colours.
+	maxBytes = 1 << 30
 	// form is raised when surveys of another form cannot be read any more.
-	form = 3
+	form = 4
 
 	contentType = "application/octet-stream"
 )
@@ -31,17 +31,17 @@ func Key(videoID string) string { return "surveys/" + videoID }
 // Store keeps surveys among the objects.
 type Store struct{ Objects *objects.Store }
 
-// kept is how a survey begins as it is written. So many of its frames follow, then of its
-// fine ones, each by itself: one at a time is all that is in memory twice.
+// kept is how a survey begins as it is written. The frames that are Seen and the Finer ones
+// follow, as they are on a reel.
 type kept struct {
-	Form         int
-	Survey       Survey
-	Frames, Fine int
+	Form        int
+	Survey      Survey
+	Seen, Finer []extent
 }
 
 // Load returns the survey of a video, and false when there is none that can be read. An
 // error says that the objects cannot be reached, or what is wrong with the one that cannot
-// be read.
+// be read. What is returned must be closed.
 func (s Store) Load(ctx context.Context, videoID string) (Survey, bool, error) {
 	object, err := s.Objects.Reader(ctx, Key(videoID))
 	if fault.Has(err, fault.ResourceNotFound) {
@@ -55,7 +55,7 @@ func (s Store) Load(ctx context.Context, videoID string) (Survey, bool, error) {
 	if err != nil {
 		return Survey{}, false, fmt.Errorf("survey of %s: %w", videoID, err)
 	}
-	survey, found, err := read(gob.NewDecoder(io.LimitReader(plain, maxPlain)))
+	survey, found, err := read(bufio.NewReaderSize(plain, 1<<16))
 	if err != nil {
 		return Survey{}, false, fmt.Errorf("survey of %s: %w", videoID, err)
 	}
@@ -63,42 +63,59 @@ func (s Store) Load(ctx context.Context, videoID string) (Survey, bool, error) {
 }
 
 // read returns false for a survey of another form.
-func read(in *gob.Decoder) (Survey, bool, error) {
+func read(in *bufio.Reader) (Survey, bool, error) {
 	var k kept
-	if err := in.Decode(&k); err != nil || k.Form != form {
+	if err := gob.NewDecoder(in).Decode(&k); err != nil || k.Form != form {
 		return Survey{}, false, err
 	}
-	var err error
-	if k.Survey.Evidence.Frames, err = readFrames(in, k.Frames); err != nil {
+	reel, err := newReel()
+	if err != nil {
 		return Survey{}, false, err
 	}
-	k.Survey.Evidence.Fine, err = readFrames(in, k.Fine)
-	return k.Survey, err == nil, err
+	if _, err := in.WriteTo(reel); err != nil {
+		return Survey{}, false, errors.Join(err, reel.file.Close())
+	}
+	s := k.Survey
+	s.reel = reel
+	from := int64(0)
+	s.Evidence.Frames, from = reel.frames(k.Seen, from)
+	s.Evidence.Fine, from = reel.frames(k.Finer, from)
+	if from != reel.bytes {
+		return Survey{}, false, errors.Join(errDamaged, s.Close())
+	}
+	return s, true, nil
 }
 
-func readFrames(in *gob.Decoder, count int) ([]answer.Frame, error) {
+// frames are those that follow each other on a reel, and where the last of them ends.
+func (r *reel) frames(extents []extent, from int64) ([]answer.Frame, int64) {
 	var frames []answer.Frame
-	for range count {
-		var f answer.Frame
-		if err := in.Decode(&f); err != nil {
-			return nil, err
-		}
-		frames = append(frames, f)
+	for _, e := range extents {
+		frames = append(frames, answer.Frame{At: e.At, Kept: &shot{reel: r, from: from, extent: e}})
+		from += e.bytes()
 	}
-	return frames, nil
+	return frames, from
 }
 
-func write(out *gob.Encoder, survey Survey) error {
-	ev := survey.Evidence
+func write(out io.Writer, survey Survey) error {
+	frames := slices.Concat(survey.Evidence.Frames, survey.Evidence.Fine)
+	extents := make([]extent, len(frames))
+	for i, f := range frames {
+		extents[i] = f.Kept.(*shot).extent
+	}
+	seen := len(survey.Evidence.Frames)
 	survey.Evidence.Frames, survey.Evidence.Fine = nil, nil
-	if err := out.Encode(kept{form, survey, len(ev.Frames), len(ev.Fine)}); err != nil {
+	if err := gob.NewEncoder(out).Encode(kept{form, survey, extents[:seen], extents[seen:]}); err != nil {
 		return err
 	}
-	for _, frames := range [][]answer.Frame{ev.Frames, ev.Fine} {
-		for _, f := range frames {
-			if err := out.Encode(f); err != nil {
-				return err
-			}
+	var packed []byte
+	for _, f := range frames {
+		s := f.Kept.(*shot)
+		packed = slices.Grow(packed[:0], int(s.bytes()))[:s.bytes()]
+		if _, err := s.reel.file.ReadAt(packed, s.from); err != nil {
+			return err
+		}
+		if _, err := out.Write(packed); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -116,7 +133,7 @@ func (s Store) Save(ctx context.Context, videoID string, survey Survey) error {
 	if err != nil {
 		return fmt.Errorf("survey: %w", err)
 	}
-	err = errors.Join(write(gob.NewEncoder(plain), survey), plain.Close())
+	err = errors.Join(write(plain, survey), plain.Close())
 	if err != nil {
 		return fmt.Errorf("survey of %s: %w", videoID, err)
 	}

@@ -22,8 +22,46 @@ type Survey struct {
 	// Looked are the instants that were looked at, Posed those at which joints were asked
 	// for; in seconds and in order. The video may have no picture there.
 	Looked, Posed []float64
-	// Evidence is that of all terms that were asked for.
+	// Evidence is that of all terms that were asked for. Its frames are on the reel.
 	Evidence answer.Evidence
+
+	reel *reel
+}
+
+// Close gives back the reel; what the survey told of cannot be looked at any more.
+func (s Survey) Close() error {
+	if s.reel == nil {
+		return nil
+	}
+	return s.reel.file.Close()
+}
+
+// Err tells that something of the survey could not be read: what was concluded from it, or
+// from evidence that it gave, is void.
+func (s Survey) Err() error {
+	if s.reel == nil {
+		return nil
+	}
+	return s.reel.err
+}
+
+// Keep puts frames on the reel, so that they take no memory until they are looked at. An
+// error says that there is no room.
+func (s *Survey) Keep(seen []answer.Frame) ([]answer.Frame, error) {
+	if s.reel == nil {
+		var err error
+		if s.reel, err = newReel(); err != nil {
+			return nil, err
+		}
+	}
+	kept := make([]answer.Frame, len(seen))
+	for i, f := range seen {
+		var err error
+		if kept[i], err = s.reel.keep(f); err != nil {
+			return nil, err
+		}
+	}
+	return kept, nil
 }
 
 // Look is what was seen at some instants.
@@ -58,10 +96,15 @@ func (s Survey) Missing(at []float64, pose bool) []float64 {
 	return missing
 }
 
-// Add takes up what was seen; it replaces what was seen at the same instants.
-func (s *Survey) Add(l Look) {
+// Add takes up what was seen; it replaces what was seen at the same instants. An error says
+// that there is no room for it.
+func (s *Survey) Add(l Look) error {
+	seen, err := s.Keep(l.Frames)
+	if err != nil {
+		return err
+	}
 	at := slices.Clone(l.At)
-	for _, f := range l.Frames {
+	for _, f := range seen {
 		at = append(at, f.At)
 	}
 	s.Looked = union(s.Looked, at)
@@ -69,10 +112,11 @@ func (s *Survey) Add(l Look) {
 		s.Posed = union(s.Posed, at)
 	}
 	if l.Fine {
-		s.Evidence.Fine = merged(s.Evidence.Fine, l.Frames)
+		s.Evidence.Fine = merged(s.Evidence.Fine, seen)
 	} else {
-		s.Evidence.Frames = merged(s.Evidence.Frames, l.Frames)
+		s.Evidence.Frames = merged(s.Evidence.Frames, seen)
 	}
+	return nil
 }
 
 func union(a, b []float64) []float64 {
@@ -107,32 +151,23 @@ func (s Survey) With(terms []string) []string {
 func (s Survey) For(terms []string) answer.Evidence {
 	ev := s.Evidence
 	ev.Terms, ev.Known = terms, make([]bool, len(terms))
-	place := make(map[int]int, len(terms))
+	places := slices.Repeat([]int{-1}, len(s.Evidence.Terms))
 	for i, term := range terms {
 		at := slices.Index(s.Evidence.Terms, term)
 		if at < 0 || at >= len(s.Evidence.Known) {
 			continue
 		}
-		place[at], ev.Known[i] = i, s.Evidence.Known[at]
+		places[at], ev.Known[i] = i, s.Evidence.Known[at]
 	}
-	ev.Frames, ev.Fine = only(place, s.Evidence.Frames), only(place, s.Evidence.Fine)
+	ev.Frames, ev.Fine = only(places, s.Evidence.Frames), only(places, s.Evidence.Fine)
 	return ev
 }
 
 // only keeps the detections of some terms, and gives them their new places.
-func only(place map[int]int, frames []answer.Frame) []answer.Frame {
-	if frames == nil {
-		return nil
-	}
+func only(places []int, frames []answer.Frame) []answer.Frame {
 	kept := make([]answer.Frame, len(frames))
-	for i, frame := range frames {
-		kept[i].At, kept[i].Shades = frame.At, frame.Shades
-		for _, d := range frame.Detections {
-			if term, asked := place[d.Term]; asked {
-				d.Term = term
-				kept[i].Detections = append(kept[i].Detections, d)
-			}
-		}
+	for i, f := range frames {
+		kept[i] = answer.Frame{At: f.At, Kept: &glimpse{f.Kept, places}}
 	}
 	return kept
 }

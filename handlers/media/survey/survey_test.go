@@ -1,12 +1,14 @@
 package survey_test
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -44,14 +46,18 @@ func drawn(r *rapid.T) survey.Survey {
 				Term: rapid.IntRange(0, 2).Draw(r, "term"), Score: unit.Draw(r, "score"),
 				Box: answer.Box{X1: unit.Draw(r, "x"), Y2: unit.Draw(r, "y")},
 			}
+			if rapid.Bool().Draw(r, "posed") {
+				d.Keypoints = make([]answer.Keypoint, 17)
+				d.Keypoints[3] = answer.Keypoint{X: unit.Draw(r, "x"), Score: float64(rapid.Float32Range(0, 1).Draw(r, "narrow"))}
+			}
 			if colours {
 				d.Colors = []float32{rapid.Float32Range(0, 1).Draw(r, "red"), 1}
 			}
 			f.Detections = append(f.Detections, d)
 		}
-		s.Add(survey.Look{Frames: []answer.Frame{f}, Pose: i%2 == 0})
+		require.NoError(r, s.Add(survey.Look{Frames: []answer.Frame{f}, Pose: i%2 == 0}))
 		f.At += .125
-		s.Add(survey.Look{At: []float64{f.At, f.At + .125}, Frames: []answer.Frame{f}, Fine: true})
+		require.NoError(r, s.Add(survey.Look{At: []float64{f.At, f.At + .125}, Frames: []answer.Frame{f}, Fine: true}))
 	}
 	return s
 }
@@ -65,7 +71,43 @@ func TestKeptBitForBit(t *testing.T) {
 		got, found, err := kept.Load(t.Context(), "video_1")
 		require.NoError(r, err)
 		require.True(r, found)
-		require.Empty(r, cmp.Diff(want, got))
+		require.Empty(r, diff(want, got))
+		require.NoError(r, errors.Join(got.Err(), got.Close(), want.Close()))
+	})
+}
+
+// diff tells how two surveys differ, in the frames of both looked at closely too.
+func diff(want, got survey.Survey) string {
+	frames := cmp.Transformer("frames", func(kept []answer.Frame) []seen {
+		var all []seen
+		for _, f := range kept {
+			f = f.Seen(true)
+			all = append(all, seen{f.At, f.Detections, f.Shades})
+		}
+		return all
+	})
+	return cmp.Diff(want, got, frames, cmpopts.IgnoreUnexported(survey.Survey{}))
+}
+
+type seen struct {
+	At         float64
+	Detections []answer.Detection
+	Shades     []byte
+}
+
+// TestFromAfar: what a frame tells from afar is what it tells closely, but for the details.
+func TestFromAfar(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(r *rapid.T) {
+		s := drawn(r)
+		for _, f := range append(s.Evidence.Frames, s.For([]string{"cat"}).Fine...) {
+			want := f.Seen(true).Detections
+			for i := range want {
+				want[i].Keypoints, want[i].Colors = nil, nil
+			}
+			require.Equal(r, answer.Frame{At: f.At, Detections: want}, f.Seen(false))
+		}
+		require.NoError(r, errors.Join(s.Err(), s.Close()))
 	})
 }
 
@@ -80,7 +122,7 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 		require.Len(r, part.Fine, len(s.Evidence.Fine))
 		names := func(ev answer.Evidence, f answer.Frame) []string {
 			var all []string
-			for _, d := range f.Detections {
+			for _, d := range f.Seen(false).Detections {
 				if name := ev.Terms[d.Term]; name != "cat" {
 					all = append(all, name)
 				}
@@ -88,7 +130,7 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 			return all
 		}
 		for i := range part.Frames {
-			require.Equal(r, s.Evidence.Frames[i].Shades, part.Frames[i].Shades)
+			require.Equal(r, s.Evidence.Frames[i].Seen(true).Shades, part.Frames[i].Seen(true).Shades)
 			require.Equal(r, names(s.Evidence, s.Evidence.Frames[i]), names(part, part.Frames[i]))
 			require.Equal(r, names(s.Evidence, s.Evidence.Fine[i]), names(part, part.Fine[i]))
 		}
@@ -130,24 +172,25 @@ func TestTheOrderOfLooksDoesNotShow(t *testing.T) {
 	}
 	var want survey.Survey
 	for _, l := range looks {
-		want.Add(l)
+		require.NoError(t, want.Add(l))
 	}
 	require.Equal(t, []float64{0, 2, 2.125, 2.25, 2.5, 3, 3.5, 4, 4.5}, want.Looked)
 	require.Equal(t, []float64{3.5, 4.5}, want.Posed)
 	rapid.Check(t, func(r *rapid.T) {
 		var got survey.Survey
 		for _, l := range rapid.Permutation(looks).Draw(r, "order") {
-			got.Add(l)
+			require.NoError(r, got.Add(l))
 		}
-		require.Empty(r, cmp.Diff(want, got))
+		require.Empty(r, diff(want, got))
+		require.NoError(r, got.Close())
 	})
 	require.Equal(t, []float64{1, 5}, want.Missing([]float64{1, 2, 4.5, 5}, false), "there was no picture at 4.5: that is known")
 	require.Equal(t, []float64{2, 4}, want.Missing([]float64{2, 3.5, 4}, true))
 
 	joints := frame(2)
 	joints.Detections[0].Keypoints = make([]answer.Keypoint, 17)
-	want.Add(survey.Look{At: []float64{2}, Frames: []answer.Frame{joints}, Pose: true})
-	require.Equal(t, joints, want.Evidence.Frames[1], "the newer look stands")
+	require.NoError(t, want.Add(survey.Look{At: []float64{2}, Frames: []answer.Frame{joints}, Pose: true}))
+	require.Equal(t, joints, want.Evidence.Frames[1].Seen(true), "the newer look stands")
 	require.Len(t, want.Evidence.Frames, 6)
 }
 

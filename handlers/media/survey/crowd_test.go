@@ -1,0 +1,83 @@
+package survey_test
+
+import (
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/handlers/media/survey"
+)
+
+// crowded is a frame of 60 people, each with joints and colours, in numbers as wide as
+// those that engines tell.
+func crowded(i int) answer.Frame {
+	r := rand.New(rand.NewPCG(uint64(i), 0))
+	number := func() float64 { return float64(r.Float32()) }
+	f := answer.Frame{At: float64(i) / 2, Shades: make([]byte, answer.Cells*answer.Cells), Detections: make([]answer.Detection, 60)}
+	for k := range f.Detections {
+		d := answer.Detection{
+			Term: k % 3, Score: number(), Box: answer.Box{X1: number(), Y1: number(), X2: number(), Y2: number()},
+			Keypoints: make([]answer.Keypoint, 17), Colors: make([]float32, 55),
+		}
+		for j := range d.Keypoints {
+			d.Keypoints[j] = answer.Keypoint{X: number(), Y: number(), Score: number()}
+		}
+		for j := range 20 {
+			d.Colors[11*(j/4)+(k+j)%11] = float32(r.IntN(384)) / 384
+		}
+		f.Detections[k] = d
+	}
+	return f
+}
+
+// TestACrowdIsKept: a survey of a crowd is kept, and read again bit for bit, and takes
+// hardly any memory: 60 people would take 44 kB in each frame.
+func TestACrowdIsKept(t *testing.T) {
+	const frames, mostBytes = 4500, 240
+	live := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before := live()
+	seen := survey.Survey{Engine: engine, Evidence: answer.Evidence{Terms: []string{"dog", "cat", "person"}, Known: []bool{true, true, true}}}
+	var look survey.Look
+	for i := range frames {
+		kept, err := seen.Keep([]answer.Frame{crowded(i)})
+		require.NoError(t, err)
+		look.Frames = append(look.Frames, kept...)
+	}
+	require.NoError(t, seen.Add(look))
+	look = survey.Look{}
+	inMemory := (live() - before) / frames
+	require.Less(t, inMemory, float64(mostBytes), "bytes a frame")
+
+	objects := store(t)
+	require.NoError(t, objects.Save(t.Context(), "video_1", seen))
+	require.NoError(t, seen.Close())
+	object, err := objects.Objects.Stat(t.Context(), survey.Key("video_1"))
+	require.NoError(t, err)
+	require.Greater(t, object.SizeBytes, int64(64<<20), "it is as large as that of a crowd")
+	t.Log("bytes a frame:", inMemory, "as it is kept:", object.SizeBytes/frames)
+
+	before = live()
+	again, found, err := objects.Load(t.Context(), "video_1")
+	require.NoError(t, err)
+	require.True(t, found)
+	ev := again.For([]string{"cat", "dog", "person"})
+	asked := (live() - before) / frames
+	require.Less(t, asked, float64(2*mostBytes), "bytes a frame, with those of a question")
+	require.Len(t, ev.Frames, frames)
+	for i := range frames {
+		require.True(t, reflect.DeepEqual(crowded(i), again.Evidence.Frames[i].Seen(true)), "frame %d", i)
+	}
+	require.Len(t, ev.Frames[frames-1].Seen(false).Detections, 60)
+	t.Log("bytes a frame, with those of a question:", asked)
+	require.NoError(t, errors.Join(again.Err(), again.Close()))
+}
