@@ -1,6 +1,7 @@
 /**
  * Colour names of what is inside a box.
  */
+import { area } from './boxes.js';
 import { COLORS, COLUMNS, QUARTERS } from './vocabulary.js';
 
 /** Share of the box, around its centre, that is looked at: corners are background. */
@@ -9,6 +10,12 @@ const CORE = 0.7;
 const SAMPLES = 48;
 /** The same of a quarter of a body, which is narrower than its box: arms are bent. */
 const QUARTER = { width: 0.5, height: 0.9, columns: 24, rows: 16 };
+/** How much wider and higher than the box what lies around it is looked at. */
+const AROUND = 1.3;
+/** The part of the core of a box that is taken to show what lies around it, too. */
+const BACKGROUND = 0.3;
+/** The part of what is looked at around a box that may be the box itself: else nothing lies around it. */
+const MOST = 0.95;
 /**
  * The hue from which red is orange, in degrees: red cars, clothes and signs lie within 20
  * degrees under 0 and 5 over it, a safety vest that people call orange around 11.
@@ -27,6 +34,7 @@ const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
 export function colorShares(image, box, body = false) {
   const shares = new Float32Array(COLUMNS.length);
   count(image, box, { width: CORE, height: CORE, columns: SAMPLES, rows: SAMPLES }, shares.subarray(0, COLORS.length));
+  withoutBackground(image, box, shares.subarray(0, COLORS.length));
   if (!body) return shares;
   const [left, top, right, bottom] = box;
   const height = (bottom - top) / QUARTERS;
@@ -35,6 +43,30 @@ export function colorShares(image, box, body = false) {
     count(image, part, QUARTER, shares.subarray((q + 1) * COLORS.length, (q + 2) * COLORS.length));
   }
   return shares;
+}
+
+/**
+ * Takes out of the colours of a box what lies around it: a white car on grass is not green.
+ * @param {import('./image.js').Image} image
+ * @param {number[]} box normalised to the frame
+ * @param {Float32Array} shares of the core of the box, by COLORS, changed in place
+ */
+function withoutBackground(image, box, shares) {
+  const grid = { width: 1, height: 1, columns: SAMPLES, rows: SAMPLES };
+  const inside = new Float32Array(COLORS.length), both = new Float32Array(COLORS.length);
+  const [x, y, dx, dy] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, ((box[2] - box[0]) * AROUND) / 2, ((box[3] - box[1]) * AROUND) / 2];
+  const wider = [Math.max(0, x - dx), Math.max(0, y - dy), Math.min(1, x + dx), Math.min(1, y + dy)];
+  count(image, box, grid, inside);
+  count(image, wider, grid, both);
+  const part = area(box) / area(wider);
+  if (part > MOST) return; // it fills the frame
+  let rest = 0;
+  shares.forEach((share, at) => {
+    const around = Math.max(0, both[at] - part * inside[at]) / (1 - part);
+    shares[at] = Math.max(0, share - BACKGROUND * around);
+    rest += shares[at];
+  });
+  shares.forEach((share, at) => { shares[at] = share / rest; });
 }
 
 /**

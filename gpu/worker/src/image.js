@@ -11,32 +11,37 @@
 const OUTSIDE = 114;
 
 /**
- * Where a frame lies inside the square input of a model.
+ * Where a frame lies on the paper that a model is given.
  * @typedef {object} Placement
- * @property {number} x left edge in the square, pixels
- * @property {number} y top edge in the square, pixels
+ * @property {number} x left edge, pixels
+ * @property {number} y top edge, pixels
  * @property {number} width
  * @property {number} height
+ * @property {{width: number, height: number}} paper
  */
 
 /**
- * Centres the frame in a square on black, as the detector was trained, keeping its
- * aspect ratio. A frame that is larger than the square is shrunk first; a smaller one
- * is not enlarged, since enlarging costs accuracy.
+ * Centres the frame on black, as the detector was trained, keeping its aspect ratio, on paper
+ * with a strip of black along the longer sides: with none, the detector tells less well what is
+ * there (docs/performance.md). A frame that is longer than the model allows is shrunk first; a
+ * smaller one is not enlarged, since enlarging costs accuracy.
  * @param {Image} image
- * @param {number} side of the square, pixels
- * @param {Float32Array} out side*side*3, overwritten
+ * @param {number} longest side allowed, pixels: a multiple of step
+ * @param {number} step both sides of the paper are multiples of it, and the strips are so wide in all
+ * @param {Float32Array} out longest*longest*3; its beginning is overwritten
  * @returns {Placement}
  */
-export function letterbox(image, side, out) {
-  const fitted = shrink(image, side);
-  const { width, height, data } = fitted;
-  const x = (side - width) >> 1;
-  const y = (side - height) >> 1;
-  out.fill(0);
+export function letterbox(image, longest, step, out) {
+  const { width, height, data } = shrink(image, longest);
+  const paper = { width: Math.ceil(width / step) * step, height: Math.ceil(height / step) * step };
+  const shorter = paper.width < paper.height ? 'width' : 'height';
+  paper[shorter] = Math.min(longest, paper[shorter] + step);
+  const x = (paper.width - width) >> 1;
+  const y = (paper.height - height) >> 1;
+  out.fill(0, 0, paper.width * paper.height * 3);
   const row = width * 3;
-  for (let r = 0; r < height; r++) out.set(data.subarray(r * row, (r + 1) * row), ((y + r) * side + x) * 3);
-  return { x, y, width, height };
+  for (let r = 0; r < height; r++) out.set(data.subarray(r * row, (r + 1) * row), ((y + r) * paper.width + x) * 3);
+  return { x, y, width, height, paper };
 }
 
 /**

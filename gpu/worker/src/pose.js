@@ -39,7 +39,7 @@ export class PoseEstimator {
     const x = ((box[0] + box[2]) * width - side) / 2;
     const y = ((box[1] + box[3]) * height - side) / 2;
     cropSquare(image, { x, y, side }, SIDE, this.#input);
-    const joints = execute(this.#model, this.#input, [1, SIDE, SIDE, 3], 'int32', 'Identity:0');
+    const [joints] = execute(this.#model, { input: { values: this.#input, shape: [1, SIDE, SIDE, 3] } }, ['Identity:0']);
     const out = new Float32Array(JOINTS * 3);
     for (let j = 0; j < JOINTS * 3; j += 3) {
       out[j] = unit((x + joints[j + 1] * side) / width);

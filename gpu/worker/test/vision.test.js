@@ -4,6 +4,7 @@ import { suppress } from '../src/boxes.js';
 import { colorOf, colorShares } from '../src/colors.js';
 import { cropSquare, letterbox, shrink } from '../src/image.js';
 import { shadesOf } from '../src/shades.js';
+import { peaks } from '../src/peaks.js';
 import { COLORS, COLUMNS, VOCABULARY, classOf } from '../src/vocabulary.js';
 
 /** An image of one colour. */
@@ -31,13 +32,19 @@ test('suppress keeps the order of equal scores', () => {
 });
 
 test('letterbox centres on black and enlarges nothing', () => {
-  const out = new Float32Array(8 * 8 * 3).fill(9);
-  assert.deepEqual(letterbox(plain(4, 2, [1, 2, 3]), 8, out), { x: 2, y: 3, width: 4, height: 2 });
+  const out = new Float32Array(16 * 16 * 3).fill(9);
+  assert.deepEqual(letterbox(plain(6, 2, [1, 2, 3]), 16, 4, out), { x: 1, y: 3, width: 6, height: 2, paper: { width: 8, height: 8 } });
   const at = (x, y) => [...out.subarray((y * 8 + x) * 3, (y * 8 + x) * 3 + 3)];
-  assert.deepEqual(at(2, 3), [1, 2, 3]);
-  assert.deepEqual(at(5, 4), [1, 2, 3]);
-  assert.deepEqual(at(6, 4), [0, 0, 0]);
-  assert.deepEqual(at(2, 2), [0, 0, 0]);
+  assert.deepEqual([at(1, 3), at(6, 4)], [[1, 2, 3], [1, 2, 3]]);
+  assert.deepEqual([at(0, 3), at(7, 3), at(1, 2), at(6, 5), at(7, 7)], Array(5).fill([0, 0, 0]));
+  assert.deepEqual(at(0, 8), [9, 9, 9], 'the paper ends');
+});
+
+test('letterbox takes little more paper than a picture fills', () => {
+  const out = new Float32Array(512 * 512 * 3);
+  assert.deepEqual(letterbox(plain(1280, 720, [0, 0, 0]), 512, 32, out).paper, { width: 512, height: 320 });
+  assert.deepEqual(letterbox(plain(360, 640, [0, 0, 0]), 512, 32, out).paper, { width: 320, height: 512 });
+  assert.deepEqual(letterbox(plain(512, 500, [0, 0, 0]), 512, 32, out).paper, { width: 512, height: 512 });
 });
 
 test('shrink averages all pixels and keeps the aspect ratio', () => {
@@ -62,6 +69,21 @@ test('cropSquare reads gray outside the frame', () => {
   cropSquare(plain(4, 4, [9, 9, 9]), { x: -4, y: 0, side: 8 }, 4, out);
   assert.equal(out[0], 114);
   assert.equal(out[3 * 3], 9);
+});
+
+test('a peak is higher than its neighbours, of its own class alone', () => {
+  const columns = 3, classes = VOCABULARY.length;
+  const scores = new Float32Array(columns * 2 * classes);
+  const set = (cell, cls, score) => { scores[cell * classes + cls] = score; };
+  set(0, 7, 0.5);
+  set(4, 7, 0.25); // beside cell 0
+  set(4, 8, 0.75);
+  set(2, 7, 0.5);
+  set(5, 9, 0.125);
+  const all = [{ cls: 8, cell: 4, score: 0.75 }, { cls: 7, cell: 0, score: 0.5 }, { cls: 7, cell: 2, score: 0.5 }, { cls: 9, cell: 5, score: 0.125 }];
+  assert.deepEqual(peaks({ scores, columns }, 0.125, 9), all);
+  assert.deepEqual(peaks({ scores, columns }, 0.2, 9), all.slice(0, 3));
+  assert.deepEqual(peaks({ scores, columns }, 0.125, 2), all.slice(0, 2));
 });
 
 test('colours have their everyday names', async (t) => {
