@@ -23,6 +23,9 @@ const (
 	unlike = .85
 	// tremble is the shift under which it is that of the noise, in cells.
 	tremble = .15
+	// adrift is the mismatch in place from which a camera whose way is not known has moved: in
+	// front of a camera that stands it is less than 1, whatever moves there.
+	adrift = 1.2
 )
 
 // scape is the brightness of what stands in a picture, in cells of a square grid, row by
@@ -155,6 +158,8 @@ func vertex(before, least, after float64) float64 {
 type camera struct {
 	// x and y are how far what stands has moved in the picture since the first one.
 	x, y float64
+	// stretch counts the ways that are not known.
+	stretch int
 	// last is what the sample before showed, at atS, if known.
 	last  scape
 	atS   float64
@@ -162,17 +167,20 @@ type camera struct {
 }
 
 // steady tells where the objects of the next sample are in the scene: where the first
-// picture would show them if it were large enough. While it cannot be told how the camera
-// moves, it is taken to stand.
+// picture would show them if it were large enough. Where it cannot be told how the camera
+// moves, it is taken to stand, or a new stretch begins if it does not.
 func (c *camera) steady(s sighting, keep, withinS float64) {
 	now, ok := scapeOf(s, keep)
 	if ok && c.known && s.at-c.atS <= withinS {
-		dx, dy, _ := shift(c.last, now)
+		dx, dy, told := shift(c.last, now)
 		c.x, c.y = c.x+dx, c.y+dy
+		if still := mismatch(c.last, now, 0, 0, outlier); !told && still > adrift && !math.IsInf(still, 1) {
+			c.stretch++
+		}
 	}
 	c.last, c.atS, c.known = now, s.at, ok
 	for k := range s.objects {
 		o := &s.objects[k]
-		o.scene = Box{o.Box.X1 - c.x, o.Box.Y1 - c.y, o.Box.X2 - c.x, o.Box.Y2 - c.y}
+		o.scene, o.stretch = Box{o.Box.X1 - c.x, o.Box.Y1 - c.y, o.Box.X2 - c.x, o.Box.Y2 - c.y}, c.stretch
 	}
 }

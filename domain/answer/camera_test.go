@@ -41,6 +41,7 @@ func TestCameraMotionIsTakenOut(t *testing.T) {
 	pans := func(i int) (float64, float64) { return .12 * float64(i), 0 }
 	// The picture of what stands goes against the camera.
 	passed, followed := going("person", 6, .85, -.12), trembling(6)
+	lost := func(i int) (float64, float64) { return .77 * float64(i), 0 }
 	shaking := func(i int) (float64, float64) { return .08 * float64(i%2), .05 * float64(i/2%2) }
 	shaken := trembling(10)
 	for i, f := range shaken {
@@ -56,6 +57,7 @@ func TestCameraMotionIsTakenOut(t *testing.T) {
 		want   answer.Answer
 	}{
 		{"a runner", "Is a person running?", passed, stands, answer.Yes},
+		{"whom a camera follows too fast to tell", "Is a person running?", followed, lost, answer.Indeterminate},
 		{"who stands where the camera pans", "Is a person running?", passed, pans, answer.No},
 		{"who stands where the camera pans", "Is a person moving?", passed, pans, answer.No},
 		{"who stands", "Is a person running?", followed, stands, answer.No},

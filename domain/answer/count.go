@@ -40,23 +40,34 @@ func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) 
 }
 
 // pairwise is the probability of k instances, k > 1, in the best two neighbours, or in
-// the only frame of the video, or of k that are alike throughout Sustained samples.
+// the only frame of the video, or of k that are alike throughout Sustained samples and score
+// enough on average.
 func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
 	firm := func(s sample) float64 { return cal.Probability(s.nth(k) - cal.Further) }
 	if single {
 		return firm(samples[0])
 	}
-	lasting := func(s sample) float64 {
-		if len(s.alike) < k {
-			return cal.Probability(0)
-		}
-		return cal.Probability(s.alike[k-1])
-	}
 	best := cal.Probability(0)
 	for i := range samples {
-		best = max(best, least(samples[i:], 2, firm), least(samples[i:], cal.Sustained, lasting))
+		best = max(best, least(samples[i:], 2, firm), lasting(samples[i:], k, cal))
 	}
 	return best
+}
+
+// lasting is the probability of k instances that are alike in all of the first Sustained
+// samples, by the mean score of the last of them.
+func lasting(samples []sample, k int, cal Calibration) float64 {
+	if len(samples) < cal.Sustained {
+		return 0
+	}
+	sum := 0.0
+	for _, s := range samples[:cal.Sustained] {
+		if len(s.alike) < k || s.alike[k-1] < cal.Keep-cal.Alike {
+			return 0
+		}
+		sum += s.alike[k-1]
+	}
+	return cal.Probability(sum / float64(cal.Sustained))
 }
 
 // least is the least of the first n samples, 0 when there are fewer.

@@ -15,7 +15,7 @@ type motion struct {
 	// pace is the way it has made within a second to either side, by the time: what
 	// sways on one spot makes none.
 	pace float64
-	// known is false for what was followed to neither side.
+	// known is false for what was followed to neither side, or by a camera whose way is not.
 	known bool
 	// picture is true for what does not move at all, not even by the noise of a camera.
 	picture bool
@@ -146,7 +146,7 @@ func (t trail) steps(i, by int, intervalS, aspect float64) steps {
 	s := steps{last: t[i]}
 	from := s.last.at
 	for i += by; i >= 0 && i < len(t); i += by {
-		if math.Abs(t[i].at-from) > (paceSamples+.5)*intervalS {
+		if math.Abs(t[i].at-from) > (paceSamples+.5)*intervalS || t[i].stretch != s.last.stretch {
 			break
 		}
 		s.speeds = append(s.speeds, distance(s.last.scene, t[i].scene, aspect)/math.Abs(t[i].at-s.last.at))
@@ -182,8 +182,8 @@ var (
 	runningCurve = []Point{{0, .02}, {.6, .06}, {1.0, .30}, {1.4, .70}, {2.2, .88}, {4, .93}}
 )
 
-// moving judges by the way of the box. What a camera does is
-// taken out as far as the pictures tell it. What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
+// moving judges by the way of the box. What a camera does is taken out, as the pictures tell it.
+// What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
 func moving(g query.Gait, threshold, aspect float64) fitsOf {
 	return each(func(o object) fitness {
 		switch m := o.motion; {

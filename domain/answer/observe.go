@@ -80,6 +80,8 @@ type object struct {
 	also []int
 	// scene is its box where the way of the camera is taken out, once it is followed.
 	scene Box
+	// stretch numbers the parts of a video within which the ways of the camera are known.
+	stretch int
 	// worth is what is left of the score when the place is contested.
 	worth float64
 	// motion is how it moves through the video, where that was followed.
