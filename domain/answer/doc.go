@@ -91,8 +91,8 @@
 // Ways and spots are those in the scene: what the brightness of two samples
 // (Frame.Shades) tells of how the camera turned is taken out, as far as they match at one
 // shift much better than at any other, beside the objects; else the camera is taken to
-// stand. That it comes nearer, or goes along with somebody before what is blurred, is not
-// told.
+// stand, and where the pictures differ too much for that, gaits are untold. That it comes
+// nearer is not told.
 // [Tracks] are the same for what is told and drawn of a video; the support that makes a
 // track trusted is that of a run.
 //
