@@ -53,17 +53,14 @@ export function colorShares(image, box, body = false) {
  */
 function withoutBackground(image, box, shares) {
   const grid = { width: 1, height: 1, columns: SAMPLES, rows: SAMPLES };
-  const inside = new Float32Array(COLORS.length), both = new Float32Array(COLORS.length);
+  const around = new Float32Array(COLORS.length);
   const [x, y, dx, dy] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, ((box[2] - box[0]) * AROUND) / 2, ((box[3] - box[1]) * AROUND) / 2];
   const wider = [Math.max(0, x - dx), Math.max(0, y - dy), Math.min(1, x + dx), Math.min(1, y + dy)];
-  count(image, box, grid, inside);
-  count(image, wider, grid, both);
-  const part = area(box) / area(wider);
-  if (part > MOST) return; // it fills the frame
+  if (area(box) / area(wider) > MOST) return; // it fills the frame
+  count(image, wider, grid, around, box);
   let rest = 0;
   shares.forEach((share, at) => {
-    const around = Math.max(0, both[at] - part * inside[at]) / (1 - part);
-    shares[at] = Math.max(0, share - BACKGROUND * around);
+    shares[at] = Math.max(0, share - BACKGROUND * around[at]);
     rest += shares[at];
   });
   shares.forEach((share, at) => { shares[at] = share / rest; });
@@ -75,8 +72,9 @@ function withoutBackground(image, box, shares) {
  * @param {{width: number, height: number, columns: number, rows: number}} grid the share of the
  *   box that is looked at, and at how many pixels at most
  * @param {Float32Array} shares what is found, by COLORS
+ * @param {number[]} [except] a box in this one that is not looked at
  */
-function count(image, box, grid, shares) {
+function count(image, box, grid, shares, except = [0, 0, 0, 0]) {
   const span = (low, high, size, core) => {
     const margin = ((high - low) * (1 - core)) / 2;
     return [(low + margin) * size, (high - margin) * size];
@@ -85,14 +83,20 @@ function count(image, box, grid, shares) {
   const [top, bottom] = span(box[1], box[3], image.height, grid.height);
   const columns = Math.max(1, Math.min(grid.columns, Math.floor(right - left)));
   const rows = Math.max(1, Math.min(grid.rows, Math.floor(bottom - top)));
+  const [x1, y1, x2, y2] = except.map((edge, i) => edge * (i % 2 ? image.height : image.width));
+  let seen = 0;
   for (let r = 0; r < rows; r++) {
     const y = Math.min(image.height - 1, Math.floor(top + ((r + 0.5) * (bottom - top)) / rows));
+    const beside = y >= y1 && y < y2;
     for (let c = 0; c < columns; c++) {
       const x = Math.min(image.width - 1, Math.floor(left + ((c + 0.5) * (right - left)) / columns));
+      if (beside && x >= x1 && x < x2) continue;
       const at = (y * image.width + x) * 3;
-      shares[colorOf(image.data[at], image.data[at + 1], image.data[at + 2])] += 1 / (rows * columns);
+      shares[colorOf(image.data[at], image.data[at + 1], image.data[at + 2])]++;
+      seen++;
     }
   }
+  for (let i = 0; i < shares.length && seen > 0; i++) shares[i] /= seen;
 }
 
 /**

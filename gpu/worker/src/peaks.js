@@ -23,9 +23,10 @@ const CLASSES = VOCABULARY.length;
  * @returns {Peak[]} best score first; equal scores in the order of their cells
  */
 export function peaks({ scores, columns }, least, most) {
-  const rows = scores.length / CLASSES / columns;
+  const size = scores.length;
+  const rows = size / CLASSES / columns;
   const found = [];
-  for (let at = 0; at < scores.length; at++) {
+  for (let at = 0; at < size; at++) {
     if (scores[at] < least) continue;
     const cls = at % CLASSES;
     const cell = (at - cls) / CLASSES;

@@ -111,6 +111,17 @@ test('colour shares of a box sum to one', () => {
   assert.ok(Math.abs(shares[COLORS.indexOf('red')] - 0.5) < 1e-4);
 });
 
+test('what lies around a thing is none of its colours', () => {
+  const image = plain(60, 60, [30, 160, 60]); // green
+  for (let y = 20; y < 40; y++) image.data.fill(250, (y * 60 + 20) * 3, (y * 60 + 35) * 3); // white, with green beside it
+  const shares = colorShares(image, [20 / 60, 20 / 60, 40 / 60, 40 / 60]);
+  const of = (name) => shares[COLORS.indexOf(name)];
+  assert.ok(of('white') > 0.9 && of('green') < 0.1, `white ${of('white')}, green ${of('green')}`);
+  assert.ok(Math.abs(shares.subarray(0, COLORS.length).reduce((sum, share) => sum + share) - 1) < 1e-5);
+  const alike = colorShares(plain(60, 60, [30, 160, 60]), [0.2, 0.2, 0.8, 0.8]);
+  assert.equal(alike[COLORS.indexOf('green')], 1);
+});
+
 test('colours of a body are told by its quarters', () => {
   const image = plain(40, 40, [200, 20, 30]);
   image.data.fill(0, 0, 20 * 40 * 3); // black above
