@@ -1,11 +1,13 @@
 // The bare network: N threads that do nothing but run it, on the paper of one 16:9 picture, ready.
-// Prints the frames that they do in a second. Arguments: threads, frames of each thread.
+// Prints the frames that they do in a second. Arguments: threads, frames of each thread, and
+// "whole" for the model as it is published: with what picks its rows, on a square.
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { DETECTOR } from '../src/models.js';
 
 if (isMainThread) {
-  const [threads, frames] = process.argv.slice(2).map(Number);
-  const all = Array.from({ length: threads }, () => new Worker(new URL(import.meta.url), { workerData: frames }));
+  const [threads, frames] = process.argv.slice(2, 4).map(Number);
+  const asked = { frames, whole: process.argv[4] === 'whole' };
+  const all = Array.from({ length: threads }, () => new Worker(new URL(import.meta.url), { workerData: asked }));
   const once = (word) => Promise.all(all.map((thread) => new Promise((resolve, reject) => {
     thread.once('error', reject).on('message', (said) => said === word && resolve());
   })));
@@ -19,15 +21,18 @@ if (isMainThread) {
   process.exit(0);
 }
 
-const { loadModel, startRuntime } = await import('../src/tensorflow.js');
+const { execute, loadModel, startRuntime } = await import('../src/tensorflow.js');
 const { runNetwork } = await import('../src/detector.js');
 await startRuntime();
 const model = await loadModel(DETECTOR);
-const picture = new Float32Array(512 * 320 * 3).fill(114);
-const run = () => runNetwork(model, picture, 512, 320);
+const picture = new Float32Array(512 * 512 * 3).fill(114);
+const square = { values: picture, shape: [1, 512, 512, 3] };
+const run = workerData.whole
+  ? () => execute(model, { 'tower_0/images': square }, ['tower_0/detections'])
+  : () => runNetwork(model, picture.subarray(0, 512 * 320 * 3), 512, 320);
 run();
 parentPort.once('message', () => {
-  for (let i = 0; i < workerData; i++) run();
+  for (let i = 0; i < workerData.frames; i++) run();
   parentPort.postMessage('done');
 });
 parentPort.postMessage('warm');
