@@ -1662,6 +1662,11 @@ export interface components {
                     op: "eq" | "gte" | "lte" | "gt" | "lt";
                     value: number;
                 } | null;
+                /**
+                 * @description The question takes it for granted that there is one: "is the man sitting".
+                 * @default false
+                 */
+                presupposed?: boolean;
             }[];
             conditions?: {
                 /** @description The id of a subject. */
