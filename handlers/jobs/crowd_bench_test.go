@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"crypto/sha256"
+	"flag"
 	"log/slog"
 	"math/rand/v2"
 	"os/exec"
@@ -28,6 +29,9 @@ import (
 type square struct{ watchman }
 
 const inSquare = 60
+
+// squareFor is how long the square is looked at. Four hours of it take minutes a question.
+var squareFor = flag.Duration("square", 10*time.Minute, "length of the video of BenchmarkSquare, whole minutes")
 
 // Info implements gpu.Engine.
 func (s *square) Info(ctx context.Context) (gpu.Info, error) {
@@ -94,18 +98,18 @@ func thing(r *rand.Rand, k, term int, pose bool) answer.Detection {
 	return d
 }
 
-// BenchmarkSquare looks at four hours of a crowded square for each kind of question, and
-// answers it twice: the second time from what was kept, kept-MB of it. peak-MB is the most
-// memory that the process had so far, so each is asked for by itself:
+// BenchmarkSquare looks at a crowded square for each kind of question, and answers it twice:
+// the second time from what was kept, kept-MB of it. peak-MB is the most memory that the
+// process had so far, so each is asked for by itself:
 //
-//	go test ./handlers/jobs -run XXX -bench Square/sitting -benchtime 1x
+//	go test ./handlers/jobs -run '^$' -bench Square/sitting -benchtime 1x -square 4h
 func BenchmarkSquare(b *testing.B) {
-	const seconds = 4 * 3600
+	minutes := int(squareFor.Minutes())
 	path := filepath.Join(b.TempDir(), "long.mp4")
 	short := filepath.Join(b.TempDir(), "short.mp4")
 	for _, args := range [][]string{
 		{"-f", "lavfi", "-i", "testsrc2=s=64x36:r=8:d=60", "-g", "40", "-preset", "veryfast", short},
-		{"-stream_loop", strconv.Itoa(seconds/60 - 1), "-i", short, "-c", "copy", path},
+		{"-stream_loop", strconv.Itoa(minutes - 1), "-i", short, "-c", "copy", path},
 	} {
 		out, err := exec.CommandContext(b.Context(), "ffmpeg", append([]string{"-v", "error"}, args...)...).CombinedOutput()
 		require.NoError(b, err, "%s", out)
@@ -116,7 +120,7 @@ func BenchmarkSquare(b *testing.B) {
 		words := strings.Fields(strings.TrimSuffix(prompt, "?"))
 		b.Run(words[len(words)-1], func(b *testing.B) {
 			for b.Loop() {
-				engine, durationS := &square{}, float64(seconds)
+				engine, durationS := &square{}, float64(60*minutes)
 				q := query.Compile(prompt)
 				kept := newObjects(b)
 				z := &Analyzer{
