@@ -15,9 +15,9 @@ import { execute, loadModel } from './tensorflow.js';
 /** Longest side of what the network is given, pixels. */
 export const LONGEST = 512;
 /** The network halves its input five times. */
-export const STRIDE = 32;
+const STRIDE = 32;
 /** Below this score rows are noise; keeping them would only cost bytes. */
-export const MIN_SCORE = 0.05;
+const MIN_SCORE = 0.05;
 /** Rows of a frame at most, best scores first. */
 const MAX_ROWS = 100;
 
@@ -38,7 +38,7 @@ const CELL = 4;
  * @param {Float32Array} values RGB, 0..255
  * @param {number} width pixels, a multiple of STRIDE
  * @param {number} height pixels, a multiple of STRIDE
- * @returns {{scores: Float32Array, reach: Float32Array, columns: number}} of cells, row by row
+ * @returns {import('./peaks.js').Cells}
  */
 export function runNetwork(model, values, width, height) {
   const sizes = ENLARGED.map(([node, pixels]) => [node, { values: Int32Array.of(height / pixels, width / pixels), shape: [2] }]);
