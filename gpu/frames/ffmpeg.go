@@ -41,8 +41,7 @@ const (
 func arguments(source string, opts Options, mode mode) []string {
 	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(1 << 30)}
 	args = append(args, InputArguments(source)...)
-	// A picture that nothing refers to is sampled as well without deblocking: what follows does not suffer.
-	args = append(args, "-threads", strconv.Itoa(decodeThreads()), "-max_pixels", strconv.Itoa(maxPixels), "-skip_loop_filter", "noref")
+	args = append(args, "-threads", strconv.Itoa(decodeThreads()), "-max_pixels", strconv.Itoa(maxPixels))
 	if opts.Coarse {
 		args = append(args, "-skip_frame", "noref")
 	}
@@ -55,7 +54,8 @@ func arguments(source string, opts Options, mode mode) []string {
 	if mode == first {
 		args = append(args, "-frames:v", "1")
 	}
-	return append(args, "-vsync", "passthrough", "-c:v", "mjpeg", "-threads", "1", "-q:v", "3", "-f", "mpjpeg", "pipe:1")
+	// The encoder raises a quality below its qmin, which is 2 unless set.
+	return append(args, "-vsync", "passthrough", "-c:v", "mjpeg", "-threads", "1", "-qmin", "1", "-q:v", "1", "-f", "mpjpeg", "pipe:1")
 }
 
 // decodeThreads: the cores belong to inference, which takes several times as long as

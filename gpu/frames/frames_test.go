@@ -240,6 +240,19 @@ func TestColoursSurvive(t *testing.T) {
 	}
 }
 
+// TestPicturesAreOfTheBestQuality reads the quantization table of the brightness. Its
+// largest step is 10 at quality 1 and 20 at quality 2.
+func TestPicturesAreOfTheBestQuality(t *testing.T) {
+	t.Parallel()
+	clip := render(t, "clip.mp4", lavfi("testsrc=s=64x48", "-frames:v", "3", "-c:v", "libx264")...)
+	for f, err := range frames.Sample(t.Context(), clip, frames.Options{}) {
+		require.NoError(t, err)
+		at := bytes.Index(f.JPEG, []byte{0xff, 0xdb})
+		require.Positive(t, at, "a table")
+		require.LessOrEqual(t, slices.Max(f.JPEG[at+5:at+5+64]), byte(10))
+	}
+}
+
 func TestRotationIsApplied(t *testing.T) {
 	t.Parallel()
 	plain := render(t, "plain.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
