@@ -25,6 +25,14 @@ type Page struct {
 	CreatedAfter, CreatedBefore *time.Time
 }
 
+// UnknownCursor is the fault for a cursor that names no row of the tenant.
+func (p Page) UnknownCursor() *fault.Fault {
+	if p.EndingBefore != "" {
+		return fault.NotFound("ending_before", p.EndingBefore)
+	}
+	return fault.NotFound("starting_after", p.StartingAfter)
+}
+
 // Query is a list of rows of one model, newest first.
 type Query struct {
 	table   string
@@ -61,7 +69,7 @@ func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R,
 	}
 	direction := "desc"
 	if cursor := p.StartingAfter + p.EndingBefore; cursor != "" {
-		at, err := q.cursor(ctx, pool, cursor)
+		at, err := q.cursor(ctx, pool, p)
 		if err != nil {
 			return nil, false, err
 		}
@@ -100,11 +108,12 @@ func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R,
 
 // cursor finds the place of a row. Only the account counts, not the filters: a cursor stays good when its row no longer matches, as when a status
 // changed while paging.
-func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, id string) (any, error) {
+func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, p Page) (any, error) {
 	var at any
+	id := p.StartingAfter + p.EndingBefore
 	err := pool.QueryRow(ctx, fmt.Sprintf("select %s from %s where id = $1 and account_id = $2", q.order, q.table), id, q.account).Scan(&at)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, fault.NotFound()
+		return nil, p.UnknownCursor()
 	}
 	return at, err
 }

@@ -56,6 +56,7 @@ type config struct {
 	RateParse             int           `env:"VQA_RATE_PARSE" envDefault:"30" help:"parsed prompts per minute and address"`
 	QuotaSecondsPerMonth  int64         `env:"VQA_QUOTA_SECONDS_PER_MONTH" envDefault:"0" help:"seconds an account may process in a calendar month; 0 for no quota"`
 	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" help:"sandboxes per address in 24 hours"`
+	CapLoopback           bool          `env:"VQA_CAP_LOOPBACK" envDefault:"false" help:"whether the limits of sandboxes and upgrades per address also bind programs of this machine"`
 	UpgradePerIP          int           `env:"VQA_UPGRADE_PER_IP" envDefault:"3" help:"upgrades per address in 24 hours"`
 	UpgradeGlobal         int           `env:"VQA_UPGRADE_GLOBAL" envDefault:"500" help:"upgrades of the whole service on one day in UTC"`
 

@@ -223,7 +223,7 @@ func sharedService(t testing.TB) *service {
 		if shared.site, shared.err = newSite(); shared.err != nil {
 			return
 		}
-		s, err := newService(append(shared.site.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64")...)
+		s, err := newService(append(shared.site.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64", "VQA_CAP_LOOPBACK=true")...)
 		if err == nil {
 			err = s.start()
 		}

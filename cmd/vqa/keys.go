@@ -198,7 +198,7 @@ func (a *app) account(ctx context.Context, id string) (account.State, error) {
 		s = account.Evolve(s, e)
 	}
 	if !s.Exists() {
-		return s, fault.NotFound()
+		return s, fault.NotFound("account", id)
 	}
 	return s, nil
 }

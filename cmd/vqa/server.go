@@ -224,6 +224,10 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	var uncapped func(*http.Request) bool
+	if !c.CapLoopback {
+		uncapped = httpapi.OnThisMachine(c.PublicURL, proxies)
+	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events:  public.NewReader(s.store),
@@ -242,6 +246,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
 		Reference:      renderer,
 		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
+		Uncapped:       uncapped,
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping},
 			{Name: "inference", Check: s.capacity.InferenceReady},

@@ -21,7 +21,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return decideSignUp(s, signUp, now)
 	}
 	if _, opening := command.(Open); !opening && !s.Exists() {
-		return nil, fault.NotFound()
+		return nil, fault.New(fault.ResourceNotFound, "")
 	}
 	switch c := command.(type) {
 	case Open:
@@ -79,7 +79,7 @@ func decideAccount(s State, command Command, now time.Time) ([]Event, error) {
 func (s State) key(id string, mode Mode) (Key, error) {
 	k, ok := s.Keys[id]
 	if !ok || (mode != "" && k.Mode != mode) {
-		return Key{}, fault.NotFound()
+		return Key{}, fault.NotFound("id", id)
 	}
 	return k, nil
 }

@@ -41,7 +41,7 @@ func DecideDeviceCode(d DeviceCode, command DeviceCodeCommand, now time.Time) ([
 		return decideRequest(d, c, now)
 	}
 	if !d.Exists() {
-		return nil, fault.NotFound()
+		return nil, fault.NotFound("code", "") // a code is a secret: it is not repeated
 	}
 	if !d.Open(now) {
 		return nil, fault.New(fault.DeviceCodeExpired, "")

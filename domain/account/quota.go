@@ -46,9 +46,18 @@ type OpenSandbox struct {
 // sandbox_limit_exceeded and the seconds until the oldest leaves the window.
 func DecideSandbox(q SandboxQuota, c OpenSandbox, now time.Time) ([]SandboxIssued, error) {
 	if used := within(q.IssuedAt, SandboxWindow, now); len(used) >= c.Limit {
-		return nil, fault.New(fault.SandboxLimitExceeded, "").WithRetryAfter(secondsUntilRoom(used, SandboxWindow, now))
+		return nil, capReached(fault.SandboxLimitExceeded, "This address has used its %d sandbox keys per 24 hours.",
+			c.Limit, now, secondsUntilRoom(used, SandboxWindow, now))
 	}
 	return []SandboxIssued{{AddressHash: c.AddressHash, AccountID: c.AccountID, At: now}}, nil
+}
+
+// capReached refuses what a cap does not allow: it names the limit and when it ends, as
+// details.limit and details.resets_at.
+func capReached(code fault.Code, message string, limit int, now time.Time, waitS int) *fault.Fault {
+	ends := now.UTC().Add(time.Duration(waitS) * time.Second).Truncate(time.Second).Format(time.RFC3339)
+	return fault.Newf(code, message+" The next one is possible at %s.", limit, ends).
+		WithDetail("limit", limit).WithDetail("resets_at", ends).WithRetryAfter(waitS)
 }
 
 // within are the times that lie in a window which ends now, as a slice of its own.

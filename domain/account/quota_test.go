@@ -50,6 +50,9 @@ func TestSandboxQuota(t *testing.T) {
 				require.True(t, fault.Has(err, fault.SandboxLimitExceeded), "%v", err)
 				require.Empty(t, events)
 				require.Equal(t, test.retryAfterS, fault.Of(err).RetryAfterS)
+				ends := test.now.Add(time.Duration(test.retryAfterS) * time.Second).UTC().Truncate(time.Second).Format(time.RFC3339)
+				require.Equal(t, map[string]any{"limit": test.limit, "resets_at": ends}, fault.Of(err).Details)
+				require.Contains(t, err.Error(), ends)
 				return
 			}
 			require.NoError(t, err)

@@ -56,7 +56,8 @@ func EvolveUpgradeQuota(q UpgradeQuota, e UpgradeGranted) UpgradeQuota {
 // upgrade_limit_exceeded and the seconds until the oldest leaves the window.
 func DecideUpgradeQuota(q UpgradeQuota, c GrantUpgrade, now time.Time) ([]UpgradeGranted, error) {
 	if used := within(q.GrantedAt, UpgradeWindow, now); len(used) >= c.Limit {
-		return nil, fault.New(fault.UpgradeLimitExceeded, "").WithRetryAfter(secondsUntilRoom(used, UpgradeWindow, now))
+		return nil, capReached(fault.UpgradeLimitExceeded, "This address has used its %d upgrades per 24 hours.",
+			c.Limit, now, secondsUntilRoom(used, UpgradeWindow, now))
 	}
 	return []UpgradeGranted{{AddressHash: c.AddressHash, AccountID: c.AccountID, At: now}}, nil
 }
@@ -80,7 +81,8 @@ func EvolveUpgradeDay(d UpgradeDay, _ UpgradeCounted) UpgradeDay {
 func DecideUpgradeDay(d UpgradeDay, c GrantUpgrade, now time.Time) ([]UpgradeCounted, error) {
 	if d.Count >= c.Limit {
 		midnight := now.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
-		return nil, fault.New(fault.UpgradeLimitExceeded, "The upgrades of today are used up.").WithRetryAfter(secondsUntil(midnight, now))
+		return nil, capReached(fault.UpgradeLimitExceeded, "All %d upgrades of this service for today are used.",
+			c.Limit, now, secondsUntil(midnight, now)).WithDetail("scope", "service")
 	}
 	return []UpgradeCounted{{AccountID: c.AccountID, At: now}}, nil
 }

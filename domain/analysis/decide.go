@@ -14,7 +14,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return decideCreate(s, c, now)
 	}
 	if !s.Exists() {
-		return nil, fault.NotFound()
+		return nil, fault.New(fault.ResourceNotFound, "")
 	}
 	if c, ok := command.(Repeat); ok {
 		return decideRepeat(s, c, now)

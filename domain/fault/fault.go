@@ -3,6 +3,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Fault is an error that a caller of the service is told about. Everything else
@@ -74,10 +75,21 @@ func Invalid(violations ...Violation) *Fault {
 	return f
 }
 
-// NotFound returns the one answer for an id that does not exist or belongs to
-// another account (api-v1.md, "Conventions": no existence oracle).
-func NotFound() *Fault {
-	return New(ResourceNotFound, "")
+// maxShownID is how many bytes of an unknown id a message repeats. Ids have 32 at most.
+const maxShownID = 64
+
+// NotFound returns the one answer for an id that does not exist or belongs to another
+// account (api-v1.md, "Conventions": no existence oracle). It says only what the caller
+// said: param is the field that carried the id, "id" for one in the path. An empty id
+// leaves the registry's message.
+func NotFound(param, id string) *Fault {
+	if id == "" {
+		return New(ResourceNotFound, "").WithParam(param)
+	}
+	if len(id) > maxShownID {
+		id = strings.ToValidUTF8(id[:maxShownID], "") + "…"
+	}
+	return Newf(ResourceNotFound, "There is no resource with the id %q.", id).WithParam(param)
 }
 
 // WithParam returns f with the named field.

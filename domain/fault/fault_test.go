@@ -3,6 +3,7 @@ package fault_test
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -150,4 +151,14 @@ func TestBuildersKeepEachOther(t *testing.T) {
 		Details: map[string]any{"meter": "credit_seconds", "needed_seconds": 3},
 	}, f)
 	require.Equal(t, "insufficient_credits: 3 are missing", f.Error())
+}
+
+func TestNotFoundSaysWhatTheCallerSaid(t *testing.T) {
+	t.Parallel()
+	f := fault.NotFound("video_id", "video_x")
+	require.Equal(t, "video_id", f.Param)
+	require.Equal(t, `There is no resource with the id "video_x".`, f.Message)
+	require.Equal(t, `There is no resource with the id "\u202e\x1b".`, fault.NotFound("id", "\u202e\x1b").Message)
+	require.Less(t, len(fault.NotFound("id", strings.Repeat("é", 5000)).Message), 120)
+	require.Equal(t, "There is no such resource.", fault.NotFound("id", "").Message)
 }

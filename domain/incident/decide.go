@@ -26,7 +26,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return []Event{Opened{IncidentID: c.ID, Title: c.Title, Node: c.Node, At: now}}, nil
 	case Close:
 		if !s.Exists() {
-			return nil, fault.NotFound()
+			return nil, fault.New(fault.ResourceNotFound, "")
 		}
 		if !s.Open() {
 			return nil, nil

@@ -17,7 +17,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return e, nil
 	}
 	if !s.Exists() {
-		return nil, fault.NotFound()
+		return nil, fault.New(fault.ResourceNotFound, "")
 	}
 	switch c := command.(type) {
 	case Finish:

@@ -24,7 +24,8 @@ type IssuedKey struct {
 }
 
 // IssueSandbox opens an account for an anonymous address, with a test key and a
-// fixture video of its own. Errors: sandbox_limit_exceeded.
+// fixture video of its own. An empty addressHash is not subject to the cap per address.
+// Errors: sandbox_limit_exceeded.
 func (s *Service) IssueSandbox(ctx context.Context, addressHash, requestID string) (IssuedKey, error) {
 	accountID, expires := s.IDs.New(id.Account), s.Now().Add(account.TestKeyLife)
 	key, issue, err := s.newKey(accountID, account.Test, "sandbox", &expires)
@@ -33,17 +34,21 @@ func (s *Service) IssueSandbox(ctx context.Context, addressHash, requestID strin
 	}
 	key.FixtureVideoID = s.IDs.New(id.Video)
 	in := intent{
-		// All sandboxes of an address go through one lane, where the cap is counted.
-		accountID: addressHash,
+		accountID: accountID,
 		meta:      eventstore.Meta{AccountID: accountID, RequestID: requestID, CorrelationID: requestID, CausationID: requestID, Actor: "anonymous"},
-		streams:   []eventstore.StreamID{sandboxes.Stream(addressHash)},
+	}
+	if addressHash != "" {
+		// All sandboxes of an address go through one lane, where the cap is counted.
+		in.accountID, in.streams = addressHash, []eventstore.StreamID{sandboxes.Stream(addressHash)}
 	}
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		ss.fresh(accounts.Stream(accountID), videos.Stream(key.FixtureVideoID))
-		if _, err := sandboxes.record(ss, addressHash, account.OpenSandbox{
-			AddressHash: addressHash, AccountID: accountID, Limit: s.Limits.SandboxPerIP,
-		}); err != nil {
-			return err
+		if addressHash != "" {
+			if _, err := sandboxes.record(ss, addressHash, account.OpenSandbox{
+				AddressHash: addressHash, AccountID: accountID, Limit: s.Limits.SandboxPerIP,
+			}); err != nil {
+				return err
+			}
 		}
 		if err := openAccount(ss, accountID, account.Sandbox, issue); err != nil {
 			return err

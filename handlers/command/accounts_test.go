@@ -51,6 +51,10 @@ func TestSandboxCap(t *testing.T) {
 		return err
 	})
 	require.Equal(t, map[string]int{"ok": 3, "sandbox_limit_exceeded": 7}, tally(errs))
+	require.Equal(t, map[string]int{"ok": 10}, tally(together(10, func(int) error {
+		_, err := w.IssueSandbox(t.Context(), "", "req_1")
+		return err
+	})), "no address, no cap")
 	_, err := w.IssueSandbox(t.Context(), "another", "req_1")
 	require.NoError(t, err)
 

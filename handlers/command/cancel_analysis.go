@@ -17,7 +17,7 @@ func (s *Service) CancelAnalysis(ctx context.Context, caller Caller, analysisID 
 			return err
 		}
 		if !a.Exists() || a.AccountID != caller.AccountID || a.Livemode != caller.Livemode {
-			return fault.NotFound()
+			return fault.NotFound("id", analysisID)
 		}
 		cancel := analysis.Cancel{}
 		if !a.Status.Terminal() {

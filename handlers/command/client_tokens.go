@@ -54,7 +54,7 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 		}
 		v, err := videos.get(ss, c.VideoID)
 		if err == nil && !owns(caller, v) {
-			err = fault.NotFound()
+			err = fault.NotFound("video_id", c.VideoID)
 		}
 		return err
 	})

@@ -234,7 +234,7 @@ func videoOf(ss *session, caller Caller, videoID string) (video.State, error) {
 	case !caller.Livemode && (!own || !v.Fixture):
 		return video.State{}, fault.New(fault.TestKeyFixtureOnly, "")
 	case !own:
-		return video.State{}, fault.NotFound()
+		return video.State{}, fault.NotFound("video_id", videoID)
 	case v.Status != video.ReadyStatus:
 		return video.State{}, fault.Newf(fault.ResourceConflict, "The video is %s, not ready.", v.Status).WithParam("video_id")
 	}

@@ -96,7 +96,7 @@ func (s *Service) transaction(ctx context.Context, accountID, txn string) (credi
 			version = r.Version
 		}
 		if len(page) < historyPage {
-			return credit.Original{}, fault.NotFound()
+			return credit.Original{}, fault.NotFound("transaction_id", txn)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func (s *Service) post(ctx context.Context, o CreditOrder, change func(balance c
 			return err
 		}
 		if !a.Exists() {
-			return fault.NotFound()
+			return fault.NotFound("account_id", o.AccountID)
 		}
 		if out.Balance, err = credits.get(ss, o.AccountID); err != nil {
 			return err

@@ -76,7 +76,7 @@ func (s *Service) AskDemo(ctx context.Context, c AskDemo) (analysis.State, error
 			return err
 		}
 		if !v.Exists() || v.AccountID != account.SystemID {
-			return fault.NotFound()
+			return fault.NotFound("video_id", c.VideoID)
 		}
 		analysisID := id.Derived(id.Analysis, v.CreatedAt, c.VideoID, c.Prompt, m.ID, c.After)
 		if a, err = analyses.get(ss, analysisID); err != nil || a.Exists() {

@@ -61,7 +61,7 @@ func (s *Service) repeatable(ctx context.Context, caller Caller, analysisID stri
 			return err
 		}
 		if !a.Exists() || a.AccountID != caller.AccountID || a.Livemode != caller.Livemode {
-			return fault.NotFound()
+			return fault.NotFound("id", analysisID)
 		}
 		_, err = analysis.Decide(a, analysis.Repeat{}, ss.now)
 		return err

@@ -7,6 +7,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/credit"
+	"vqa/domain/fault"
 	"vqa/domain/incident"
 	"vqa/domain/video"
 	"vqa/eventstore"
@@ -59,6 +60,9 @@ func (a aggregate[S, C, E]) record(s *session, id string, command C) (S, error) 
 		return state, err
 	}
 	events, err := a.decide(state, command, s.now)
+	if f := fault.Of(err); f != nil && f.Code == fault.ResourceNotFound && f.Param == "" {
+		err = fault.NotFound("id", id) // a state that does not exist does not know its id
+	}
 	if err != nil || len(events) == 0 {
 		return state, err
 	}

@@ -34,7 +34,8 @@ type Identities interface {
 
 // Upgrade is a sandbox's order for a free live key.
 type Upgrade struct {
-	// AddressHash is the keyed hash of the client's address.
+	// AddressHash is the keyed hash of the client's address; empty for a client that is
+	// not subject to the cap per address.
 	AddressHash string
 	// ForgeToken proves who asks; it is not looked at where nobody has to prove that.
 	ForgeToken string
@@ -84,8 +85,11 @@ func (s *Service) Upgrade(ctx context.Context, caller Caller, c Upgrade) (Upgrad
 func (s *Service) upgrade(ctx context.Context, caller Caller, addressHash string, issue account.IssueKey, identity *account.Identity, dryRun bool) (Upgraded, error) {
 	day := account.UpgradeDayOf(s.Now())
 	in := intent{accountID: upgradeLane, meta: caller.meta(), dryRun: dryRun, streams: []eventstore.StreamID{
-		accounts.Stream(caller.AccountID), credits.Stream(caller.AccountID), upgrades.Stream(addressHash), upgradeDays.Stream(day),
+		accounts.Stream(caller.AccountID), credits.Stream(caller.AccountID), upgradeDays.Stream(day),
 	}}
+	if addressHash != "" {
+		in.streams = append(in.streams, upgrades.Stream(addressHash))
+	}
 	claim := ""
 	if identity != nil {
 		claim = fmt.Sprintf("%s:%d", identity.Provider, identity.ID)
@@ -107,8 +111,10 @@ func (s *Service) upgrade(ctx context.Context, caller Caller, addressHash string
 			}
 		}
 		grant := account.GrantUpgrade{AddressHash: addressHash, AccountID: a.ID, Limit: s.Limits.UpgradesPerAddress}
-		if _, err := upgrades.record(ss, addressHash, grant); err != nil {
-			return err
+		if addressHash != "" {
+			if _, err := upgrades.record(ss, addressHash, grant); err != nil {
+				return err
+			}
 		}
 		grant.Limit = s.Limits.UpgradesPerDay
 		if _, err := upgradeDays.record(ss, day, grant); err != nil {

@@ -90,7 +90,7 @@ func TestUpgradeWithoutAGrant(t *testing.T) {
 func TestUpgradesOfOneAddress(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	callers := w.sandboxes(11)
+	callers := w.sandboxes(15)
 	errs := together(10, func(i int) error {
 		_, err := w.Upgrade(context.Background(), callers[i], Upgrade{AddressHash: "address"})
 		return err
@@ -104,6 +104,10 @@ func TestUpgradesOfOneAddress(t *testing.T) {
 	})
 	_, err := w.Upgrade(t.Context(), callers[10], Upgrade{AddressHash: "elsewhere"})
 	require.NoError(t, err)
+	for _, c := range callers[11:] {
+		_, err := w.Upgrade(t.Context(), c, Upgrade{})
+		require.NoError(t, err, "no address, no cap")
+	}
 }
 
 func TestUpgradesOfOneDay(t *testing.T) {

@@ -82,7 +82,7 @@ func (s *Service) DeleteVideo(ctx context.Context, caller Caller, videoID string
 			return err
 		}
 		if !owns(caller, v) {
-			return fault.NotFound()
+			return fault.NotFound("id", videoID)
 		}
 		_, err = videos.record(ss, videoID, video.Delete{})
 		return err
@@ -144,7 +144,7 @@ func (s *Service) ownVideo(ctx context.Context, caller Caller, videoID string) (
 	in.dryRun = true
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
 		if v, err = videos.get(ss, videoID); err == nil && !owns(caller, v) {
-			err = fault.NotFound()
+			err = fault.NotFound("id", videoID)
 		}
 		return err
 	})

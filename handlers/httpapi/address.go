@@ -7,8 +7,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
+
+	"vqa/domain/fault"
 )
 
 // AddressHash returns a function that names the client of a request by a keyed hash
@@ -52,6 +55,63 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) string {
 		}
 	}
 	return client.String()
+}
+
+// cappedAddress is the address that a sandbox or an upgrade counts for, or "" for a client
+// that no cap binds.
+func (s *server) cappedAddress(r *http.Request) string {
+	if s.Uncapped != nil && s.Uncapped(r) {
+		return ""
+	}
+	return s.SandboxAddress(r)
+}
+
+// withSetting tells the operator which setting holds a cap that was reached.
+func withSetting(err error, code fault.Code, name string) error {
+	if f := fault.Of(err); f != nil && f.Code == code {
+		f.Message += " The operator sets this limit with " + name + "."
+		return f.WithDetail("setting", name)
+	}
+	return err
+}
+
+// forwarding are the headers that proxies and tunnels add to what they pass on.
+var forwarding = []string{
+	"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
+	"X-Real-Ip", "X-Original-For", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fly-Client-Ip",
+}
+
+// OnThisMachine returns a function that reports a request by a program of this machine.
+// A reverse proxy on this machine also connects from loopback, so five things must hold:
+// the public URL is a loopback one and no proxy is trusted, both ends of the connection
+// are loopback, the request asks for a loopback host, and it has no forwarding header.
+// A Host other than loopback is a tunnel, or a page that uses a rebound DNS name.
+func OnThisMachine(publicURL string, trusted []netip.Prefix) func(*http.Request) bool {
+	public, err := url.Parse(publicURL)
+	if err != nil || !loopbackHost(public.Host) || len(trusted) > 0 {
+		return func(*http.Request) bool { return false }
+	}
+	return func(r *http.Request) bool {
+		local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !ok || !loopbackHost(local.String()) || !loopbackHost(r.RemoteAddr) || !loopbackHost(r.Host) {
+			return false
+		}
+		return !slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header.Values(name)) > 0 })
+	}
+}
+
+// loopbackHost reports whether an address, with or without a port, is one of this machine
+// only: localhost, 127.0.0.0/8 or ::1.
+func loopbackHost(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
 }
 
 func within(prefixes []netip.Prefix, a netip.Addr) bool {

@@ -204,7 +204,7 @@ func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequest
 // resource is another account's or nobody's.
 func (s *server) ownAnalysis(ctx context.Context, analysisID string) (resources.Analysis, error) {
 	if !id.Valid(id.Analysis, analysisID) {
-		return resources.Analysis{}, fault.NotFound()
+		return resources.Analysis{}, fault.NotFound("id", analysisID)
 	}
 	return s.Resources.Analysis(ctx, exchangeOf(ctx).tenant(), analysisID)
 }

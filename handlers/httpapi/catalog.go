@@ -23,9 +23,9 @@ const robots = "User-agent: *\nAllow: /docs\nDisallow: /v1/\nDisallow: /objects/
 func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestObject) (api.CreateSandboxResponseObject, error) {
 	x := exchangeOf(ctx)
 	x.response.Header().Set("Cache-Control", "no-store")
-	key, err := s.Service.IssueSandbox(ctx, s.SandboxAddress(x.request), x.requestID)
+	key, err := s.Service.IssueSandbox(ctx, s.cappedAddress(x.request), x.requestID)
 	if err != nil {
-		return nil, err
+		return nil, withSetting(err, fault.SandboxLimitExceeded, "VQA_SANDBOX_PER_IP")
 	}
 	out := api.CreateSandbox201JSONResponse{
 		Object: api.SandboxKeyObjectSandboxKey, ApiKey: key.Secret, Mode: api.SandboxKeyMode(key.Mode),

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -94,7 +96,43 @@ func TestSandboxKeyAnswersItsFixtureOnly(t *testing.T) {
 	for range 2 {
 		require.Equal(t, http.StatusCreated, w.do(http.MethodPost, "/v1/sandbox", "").StatusCode)
 	}
-	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 429, fault.SandboxLimitExceeded, "")
+	refused := w.do(http.MethodPost, "/v1/sandbox", "")
+	w.refused(refused, 429, fault.SandboxLimitExceeded, "")
+	w.namesTheCap(refused, 3, "VQA_SANDBOX_PER_IP")
+}
+
+// namesTheCap holds a refusal against the rule that it names the limit, its end and the
+// setting.
+func (w *world) namesTheCap(refused response, limit int, setting string) {
+	w.t.Helper()
+	require.EqualValues(w.t, limit, refused.at("error.details.limit"))
+	require.Equal(w.t, setting, refused.at("error.details.setting"))
+	ends, err := time.Parse(time.RFC3339, refused.at("error.details.resets_at").(string))
+	require.NoError(w.t, err)
+	waitS, err := strconv.Atoi(refused.Header.Get("Retry-After"))
+	require.NoError(w.t, err)
+	require.WithinDuration(w.t, w.now().Add(time.Duration(waitS)*time.Second), ends, time.Minute)
+	message := refused.at("error.message").(string)
+	require.Contains(w.t, message, setting)
+	require.Contains(w.t, message, ends.Format(time.RFC3339))
+}
+
+// TestSandboxesOfThisMachine: the documented way needs more sandboxes and upgrades than
+// the caps of an address allow.
+func TestSandboxesOfThisMachine(t *testing.T) {
+	t.Parallel()
+	w := open(t, func(o *httpapi.Options) { o.Uncapped = httpapi.OnThisMachine(o.PublicURL, nil) })
+	for range 5 {
+		got := w.do(http.MethodPost, "/v1/sandbox", "")
+		require.Equal(t, http.StatusCreated, got.StatusCode, string(got.raw))
+		key := got.at("api_key").(string)
+		require.Equal(t, http.StatusCreated, w.as(key, http.MethodPost, "/v1/keys/upgrade", "").StatusCode)
+	}
+	for range 3 {
+		got := w.do(http.MethodPost, "/v1/sandbox", "", "X-Forwarded-For", "203.0.113.9")
+		require.Equal(t, http.StatusCreated, got.StatusCode, string(got.raw))
+	}
+	w.refused(w.do(http.MethodPost, "/v1/sandbox", "", "X-Forwarded-For", "203.0.113.9"), 429, fault.SandboxLimitExceeded, "")
 }
 
 // TestModelsSayWhatTheEngineKnows: another model behind the engine has other words.

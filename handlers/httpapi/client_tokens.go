@@ -22,7 +22,7 @@ func (s *server) CreateClientToken(ctx context.Context, r api.CreateClientTokenR
 	}
 	if r.Body.VideoId != nil {
 		if c.VideoID = *r.Body.VideoId; !id.Valid(id.Video, c.VideoID) {
-			return nil, fault.NotFound()
+			return nil, fault.NotFound("video_id", c.VideoID)
 		}
 	}
 	if r.Body.StreamId != nil {

@@ -107,14 +107,14 @@ func (s *server) GetDemoThumbnail(ctx context.Context, r api.GetDemoThumbnailReq
 // demoFile opens a file of a demo video.
 func (s *server) demoFile(ctx context.Context, videoID, contentType string, keyOf func(videoKey string) string) (storedFile, error) {
 	if s.Demos.Files == nil {
-		return storedFile{}, fault.NotFound()
+		return storedFile{}, fault.NotFound("id", videoID)
 	}
 	v, err := s.Resources.Video(ctx, demoTenant, videoID)
 	if err != nil {
 		return storedFile{}, err
 	}
 	if v.File == nil || v.File.ObjectKey == "" {
-		return storedFile{}, fault.NotFound()
+		return storedFile{}, fault.NotFound("id", videoID)
 	}
 	key := keyOf(v.File.ObjectKey)
 	content, err := s.Demos.Files.Reader(ctx, key)

@@ -46,7 +46,7 @@ func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestOb
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, fault.NotFound()
+		return nil, fault.NotFound("code", "") // a code is a secret: it is not repeated
 	case !d.Open(now):
 		return nil, fault.New(fault.DeviceCodeExpired, "")
 	}

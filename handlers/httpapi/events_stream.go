@@ -44,6 +44,9 @@ func (s *server) StreamEvents(ctx context.Context, r api.StreamEventsRequestObje
 		return nil, fault.Invalid(fault.Violation{Param: "Last-Event-ID", Code: fault.Format, Message: "must be an id that begins with evt_"})
 	}
 	st.after, err = s.Events.Position(ctx, tenant, st.last)
+	if fault.Has(err, fault.ResourceNotFound) {
+		err = fault.NotFound("Last-Event-ID", st.last)
+	}
 	return st, err
 }
 

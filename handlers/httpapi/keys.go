@@ -102,7 +102,7 @@ func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObje
 // ownKey reads an API key of the caller. A malformed id reads as unknown.
 func (s *server) ownKey(ctx context.Context, keyID string) (account.Key, error) {
 	if !id.Valid(id.Key, keyID) {
-		return account.Key{}, fault.NotFound()
+		return account.Key{}, fault.NotFound("id", keyID)
 	}
 	return s.Resources.OwnKey(ctx, exchangeOf(ctx).tenant(), keyID)
 }

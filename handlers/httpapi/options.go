@@ -146,6 +146,9 @@ type Options struct {
 	Metrics   http.Handler
 	// SandboxAddress identifies the client of an anonymous request; see AddressHash.
 	SandboxAddress func(*http.Request) string
+	// Uncapped reports a client that the caps per address on sandboxes and upgrades do not
+	// bind; see OnThisMachine. nil binds everyone.
+	Uncapped func(*http.Request) bool
 	// FormKey signs the forms of the pages for people.
 	FormKey []byte
 	// RequestTimeout bounds a request, except for the time that its caller chose to

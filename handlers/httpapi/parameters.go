@@ -177,7 +177,7 @@ func (p parameter) parse(text string, v *verdict) (any, bool) {
 func parameterFault(err error) error {
 	var malformed *api.InvalidParamFormatError
 	if errors.As(err, &malformed) {
-		return fault.NotFound()
+		return fault.NotFound(malformed.ParamName, "")
 	}
 	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "A parameter is malformed."}).WithCause(err)
 }

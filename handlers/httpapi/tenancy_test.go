@@ -58,7 +58,9 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 			absent := c.do(op.method, fmt.Sprintf(op.path, unknown), "")
 			w.refused(foreign, 404, fault.ResourceNotFound, "")
 			w.refused(absent, 404, fault.ResourceNotFound, "")
-			require.Equal(t, foreign.at("error.message"), absent.at("error.message"), op)
+			require.Equal(t, said(foreign, own[op.kind]), said(absent, unknown), op)
+			require.Equal(t, "id", foreign.at("error.param"), "the field is named")
+			require.Contains(t, foreign.at("error.message"), own[op.kind], "so is the id")
 			require.Equal(t, names(foreign.Header), names(absent.Header), op)
 			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown)), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind])), "%v", op)
 		}
@@ -97,10 +99,19 @@ func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 		foreign, none := ask(tt.own), ask(tt.absent)
 		w.refused(foreign, 404, fault.ResourceNotFound, "")
 		w.refused(none, 404, fault.ResourceNotFound, "")
-		require.Equal(t, foreign.at("error.message"), none.at("error.message"), tt.path)
+		require.Equal(t, said(foreign, tt.own), said(none, tt.absent), tt.path)
+		require.Contains(t, foreign.at("error.message"), tt.own)
+		require.Contains(t, tt.path+tt.body, foreign.at("error.param"), "the field is named")
 	}
 	require.Empty(t, stranger.do(http.MethodGet, "/v1/analyses?video_id="+videoID, "").at("data"))
 	require.Empty(t, stranger.do(http.MethodGet, "/v1/events?resource_id="+videoID, "").at("data"))
+}
+
+// said is the body of an answer without what the caller chose, the id, and without the id
+// of the request.
+func said(got response, id string) string {
+	requestID, _ := got.at("error.request_id").(string)
+	return strings.NewReplacer(id, "ID", requestID, "REQUEST").Replace(string(got.raw))
 }
 
 // asks counts the round trips to the database that a request takes: the least of several,

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 
+	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
 )
@@ -10,13 +11,17 @@ import (
 // UpgradeKey answers POST /v1/keys/upgrade; no body is an empty one.
 func (s *server) UpgradeKey(ctx context.Context, r api.UpgradeKeyRequestObject) (api.UpgradeKeyResponseObject, error) {
 	x := exchangeOf(ctx)
-	order := command.Upgrade{AddressHash: s.SandboxAddress(x.request)}
+	order := command.Upgrade{AddressHash: s.cappedAddress(x.request)}
 	if r.Body != nil && r.Body.ForgeToken != nil {
 		order.ForgeToken = *r.Body.ForgeToken
 	}
 	upgraded, err := s.Service.Upgrade(ctx, x.caller, order)
 	if err != nil {
-		return nil, err
+		setting := "VQA_UPGRADE_PER_IP"
+		if f := fault.Of(err); f != nil && f.Details["scope"] == "service" {
+			setting = "VQA_UPGRADE_GLOBAL"
+		}
+		return nil, withSetting(err, fault.UpgradeLimitExceeded, setting)
 	}
 	note := "This key is shown only now. It answers questions about real videos and ends 30 days after its last use; " +
 		"when its grant is used up, requests are refused with grant_exhausted and nothing more is billed."

@@ -65,7 +65,7 @@ func TestUpgrade(t *testing.T) {
 	}
 	refused := w.sandbox().do(http.MethodPost, "/v1/keys/upgrade", "")
 	w.refused(refused, 429, fault.UpgradeLimitExceeded, "")
-	require.NotEmpty(t, refused.Header.Get("Retry-After"))
+	w.namesTheCap(refused, 3, "VQA_UPGRADE_PER_IP")
 	require.NotContains(t, w.logged.String(), got.at("api_key"))
 }
 

@@ -81,7 +81,7 @@ func (s *server) CompleteVideo(ctx context.Context, r api.CompleteVideoRequestOb
 // ownVideo reads a video of the caller. A malformed id reads as unknown.
 func (s *server) ownVideo(ctx context.Context, videoID string) (video.State, error) {
 	if !id.Valid(id.Video, videoID) {
-		return video.State{}, fault.NotFound()
+		return video.State{}, fault.NotFound("id", videoID)
 	}
 	return s.Resources.Video(ctx, exchangeOf(ctx).tenant(), videoID)
 }

@@ -38,7 +38,7 @@ func (r *Reader) Event(ctx context.Context, t resources.Tenant, eventID string) 
 		return Event{}, err
 	}
 	if list[0].Livemode != t.Livemode {
-		return Event{}, fault.NotFound()
+		return Event{}, fault.NotFound("id", eventID)
 	}
 	return list[0], nil
 }
@@ -47,7 +47,7 @@ func (r *Reader) Event(ctx context.Context, t resources.Tenant, eventID string) 
 func (r *Reader) find(ctx context.Context, accountID, eventID string) (eventstore.Recorded, error) {
 	beginning, ok := chainOf(eventID)
 	if !ok {
-		return eventstore.Recorded{}, fault.NotFound()
+		return eventstore.Recorded{}, fault.NotFound("id", eventID)
 	}
 	list, err := r.log.PublicByChain(ctx, accountID, beginning)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Reader) find(ctx context.Context, accountID, eventID string) (eventstor
 			return e, nil
 		}
 	}
-	return eventstore.Recorded{}, fault.NotFound()
+	return eventstore.Recorded{}, fault.NotFound("id", eventID)
 }
 
 // Events lists the tenant's events, newest first, and whether there are more.
@@ -73,12 +73,12 @@ func (r *Reader) Events(ctx context.Context, t resources.Tenant, f Filter, p pro
 	var err error
 	if p.StartingAfter != "" {
 		if query.Before, err = r.Position(ctx, t, p.StartingAfter); err != nil || query.Before == 0 {
-			return nil, false, err // nothing is older than the beginning
+			return nil, false, cursorFault(err, p) // nothing is older than the beginning
 		}
 	}
 	if p.EndingBefore != "" {
 		if query.After, err = r.Position(ctx, t, p.EndingBefore); err != nil {
-			return nil, false, err
+			return nil, false, cursorFault(err, p)
 		}
 	}
 	if query.UpTo, err = r.log.Settled(ctx); err != nil {
@@ -101,6 +101,14 @@ func (r *Reader) Events(ctx context.Context, t resources.Tenant, f Filter, p pro
 		list[i], list[j] = list[j], list[i]
 	}
 	return list, more, err
+}
+
+// cursorFault names the cursor of a page where an event is unknown.
+func cursorFault(err error, p projections.Page) error {
+	if fault.Has(err, fault.ResourceNotFound) {
+		return p.UnknownCursor()
+	}
+	return err
 }
 
 // Since returns the tenant's events after a position, in the order in which they came,

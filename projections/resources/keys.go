@@ -45,7 +45,7 @@ func (r *Reader) Key(ctx context.Context, secretHash string) (account.Key, bool,
 func (r *Reader) OwnKey(ctx context.Context, t Tenant, id string) (account.Key, error) {
 	k, err := one[account.Key](ctx, r.pool,
 		"select doc from api_keys where id = $1 and account_id = $2 and livemode = $3", id, t.AccountID, t.Livemode)
-	return k, notFound(err)
+	return k, notFound(err, id)
 }
 
 // Keys lists the tenant's API keys, newest first and ended ones included, and whether

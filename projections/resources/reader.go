@@ -38,7 +38,7 @@ func (r *Reader) Video(ctx context.Context, t Tenant, id string) (video.State, e
 	v, err := one[video.State](ctx, r.pool,
 		"select doc from videos where id = $1 and account_id = $2 and livemode = $3 and status <> 'removed' and $4 in ('', id)",
 		id, t.AccountID, t.Livemode, t.VideoID)
-	return v, notFound(err)
+	return v, notFound(err, id)
 }
 
 // Videos lists the tenant's videos, newest first, and whether there are more. An
@@ -48,7 +48,7 @@ func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p pr
 	if t.VideoID != "" {
 		q = q.Where("id = ?", t.VideoID)
 		if cursor := p.StartingAfter + p.EndingBefore; cursor != "" && cursor != t.VideoID {
-			return nil, false, fault.NotFound()
+			return nil, false, p.UnknownCursor()
 		}
 	}
 	if status != "" {
@@ -67,7 +67,7 @@ func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, e
 		where id = $1 and account_id = $2 and livemode = $3 and $4 in ('', video_id)`,
 		id, t.AccountID, t.Livemode, t.VideoID).Scan(&doc, &removed)
 	if err != nil {
-		return Analysis{}, notFound(err)
+		return Analysis{}, notFound(err, id)
 	}
 	var a analysis.State
 	if err := json.Unmarshal(doc, &a); err != nil {
@@ -132,9 +132,9 @@ func one[R any](ctx context.Context, pool *pgxpool.Pool, sql string, args ...any
 	return row, json.Unmarshal(doc, &row)
 }
 
-func notFound(err error) error {
+func notFound(err error, id string) error {
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.NotFound()
+		return fault.NotFound("id", id)
 	}
 	return err
 }

@@ -31,7 +31,7 @@ func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysi
 		return nil, err
 	}
 	if len(states) == 0 {
-		return nil, fault.NotFound()
+		return nil, fault.NotFound("id", batchID)
 	}
 	if err := r.withoutRemoved(ctx, states); err != nil {
 		return nil, err

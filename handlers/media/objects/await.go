@@ -31,7 +31,7 @@ const sendOnLife = SignedURLLife
 // is answered here.
 func (s *Store) sendOn(w http.ResponseWriter, r *http.Request, g grant) error {
 	if !g.awaited {
-		return fault.NotFound()
+		return fault.New(fault.ResourceNotFound, "")
 	}
 	info, err := s.Stat(r.Context(), g.key)
 	if err != nil {

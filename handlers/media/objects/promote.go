@@ -68,7 +68,7 @@ func (s *Store) link(from, to string) (bool, error) {
 	temp := dst + "." + strconv.FormatInt(s.opt.Now().UnixNano(), 16) + tempSuffix
 	if err := s.hardLink(src, temp); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return false, fault.NotFound().WithCause(err)
+			return false, fault.New(fault.ResourceNotFound, "").WithCause(err)
 		}
 		return false, nil // no hard links here: the caller copies, and a real fault shows there
 	}

@@ -158,7 +158,7 @@ func (s *Store) download(w http.ResponseWriter, r *http.Request, g grant) error 
 	path, _ := s.LocalPath(g.key)
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fault.NotFound()
+		return fault.New(fault.ResourceNotFound, "")
 	}
 	if err != nil {
 		return fmt.Errorf("objects: open %s: %w", g.key, err)
@@ -169,7 +169,7 @@ func (s *Store) download(w http.ResponseWriter, r *http.Request, g grant) error 
 		return fmt.Errorf("objects: stat %s: %w", g.key, err)
 	}
 	if !info.Mode().IsRegular() {
-		return fault.NotFound()
+		return fault.New(fault.ResourceNotFound, "")
 	}
 	// Lifted again for the next response of a kept connection; what is no connection
 	// (a test's recorder) has no deadline.

@@ -227,7 +227,7 @@ func checkKey(key string) error {
 
 func translate(verb, key string, err error) error {
 	if gcerrors.Code(err) == gcerrors.NotFound {
-		return fault.NotFound().WithCause(err)
+		return fault.New(fault.ResourceNotFound, "").WithCause(err)
 	}
 	return fmt.Errorf("objects: %s %s: %w", verb, key, err)
 }

@@ -532,8 +532,10 @@ export interface paths {
         /**
          * Get a test key
          * @description Opens an anonymous sandbox with a test key and a fixture video of its own. At most 3 in 24 hours
-         *     for one client address (429 `sandbox_limit_exceeded` with `Retry-After`). The key is shown in this
-         *     response only and lives 7 days. No body is needed.
+         *     for one client address (429 `sandbox_limit_exceeded` with `Retry-After`, and in `details` the `limit`, when
+         *     the next one is possible as `resets_at`, and the operator's `setting`). A program on the machine of the
+         *     service is exempt unless the operator says otherwise. The key is shown in this response only and lives
+         *     7 days. No body is needed.
          */
         post: operations["createSandbox"];
         delete?: never;
@@ -2691,8 +2693,9 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "resource_not_found",
-                 *         "message": "There is no such resource.",
+                 *         "message": "There is no resource with the id \"video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A\".",
                  *         "status": 404,
+                 *         "param": "video_id",
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
                  *     }
