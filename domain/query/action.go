@@ -199,6 +199,10 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 		p.obstacle(Audio, ts[i:].text())
 		return len(ts), true
 	}
+	if verb == "talking" && ts.at(i+1) != "on" && ts.at(i+1) != "to" && ts.at(i+1) != "with" {
+		// Talking on the phone or to somebody can be seen; talking alone can only be heard.
+		p.obstacle(Audio, ts[i:].text())
+	}
 	if p.exists && p.besideSomebody(ts, i) {
 		return i, false
 	}

@@ -75,9 +75,9 @@ func (p *parser) unheard(ts words) words {
 func (p *parser) diagnose(ts words) {
 	for _, t := range ts {
 		switch {
-		case reading[t.w]:
+		case reading[t.w] && !(speech[t.w] && speaker(ts)):
 			p.obstacle(Text, ts.text())
-		case audio[t.w] || hearing[t.w]:
+		case audio[t.w] || hearing[t.w] || speech[t.w]:
 			p.obstacle(Audio, ts.text())
 		case t.w == "who" || t.w == "whose" || t.w == "whom" || t.w == "name":
 			p.obstacle(Identity, ts.text())

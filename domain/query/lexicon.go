@@ -235,6 +235,9 @@ var audio = set(`barking meowing honking beeping ringing sound sounds noise nois
 	silent shouting screaming hear heard sing singing siren_sound noisy audible song yelling whistling talking_about
 	saying thunder_sound meow bark`)
 
+// speech is what people do that only a microphone records.
+var speech = set("talk talks talked talking speak speaks speaking say says said saying")
+
 var reading = set("say says read reads saying written text caption captions subtitle subtitles spell spells word words lettering")
 
 var subjective = set(`beautiful ugly nice good bad cute dangerous suspicious interesting funny boring attractive scary

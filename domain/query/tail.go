@@ -132,6 +132,12 @@ func human(term string) bool {
 	return slices.Equal(classes, []string{"person"})
 }
 
+// speaker reports whether the words name somebody who can speak: a sign that "says" something is
+// read, a person is heard.
+func speaker(ts words) bool {
+	return slices.ContainsFunc(ts, func(t token) bool { return persons[t.w] || human(singular(t.w)) })
+}
+
 // joined reads what follows a conjunction: another subject, or another condition on
 // the same one ("and is it running").
 func (p *parser) joined(ts words, i int, op Operator) (int, bool) {
