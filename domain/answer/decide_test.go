@@ -120,7 +120,7 @@ func TestRule3TrueZeroIsNo(t *testing.T) {
 
 func TestRule4NothingDetectedForcesZero(t *testing.T) {
 	t.Parallel()
-	for _, prompt := range []string{"How many unicorns are there?", "Are there at least 2 unicorns?"} {
+	for _, prompt := range []string{"How many unicorns are there?", "Are there at least 2 unicorns?", "Is there a unicorn?"} {
 		r := decide(prompt, frame{}, frame{})
 		require.Equal(t, query.NothingDetected, reason(r), prompt)
 		require.NotNil(t, r.DetectedCount, prompt)

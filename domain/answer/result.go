@@ -75,12 +75,12 @@ func newResult(q query.Query, durationS float64) Result {
 	return r
 }
 
-// indeterminate applies rules 1, 3 and 4: no confidence, no clips, and a count of 0
-// for a count question.
+// indeterminate applies rules 1, 3 and 4: no confidence, no clips, and a count of 0 for a count
+// question and wherever nothing was detected.
 func (r Result) indeterminate(q query.Query, reason query.Reason) Result {
 	r.Answer, r.Confidence, r.IndeterminateReason = Indeterminate, 0, &reason
 	r.Clips = []Clip{}
-	if counts(q) {
+	if counts(q) || reason == query.NothingDetected {
 		r.DetectedCount = new(int)
 	}
 	return r

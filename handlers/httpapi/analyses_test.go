@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/analysis"
+	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/handlers/media/fixture"
@@ -199,4 +200,21 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 	require.Equal(t, "failed", last["status"])
 	_, over := next()
 	require.Nil(t, over, "the stream ends after the terminal state")
+}
+
+// TestNothingDetectedCountsZeroInOldResults: results stored before result rule 4 was kept for every
+// form have no count, and are shown with one.
+func TestNothingDetectedCountsZeroInOldResults(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	analysisID := c.ask(videoID, "Is there a dog?")
+	run := c.claim(videoID, analysisID)
+	old := answer.Result{Answer: answer.Indeterminate, QueryType: query.TypeObject, IndeterminateReason: new(query.NothingDetected)}
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, old, 6, 12, nil))
+	got := c.do(http.MethodGet, "/v1/analyses/"+analysisID, "")
+	require.Equal(t, "nothing_detected", got.at("result.indeterminate_reason"))
+	require.EqualValues(t, 0, got.at("result.detected_count"))
+	require.NotNil(t, got.at("result.detected_count"))
 }

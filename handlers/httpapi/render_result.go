@@ -6,6 +6,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/query"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/objects"
@@ -21,6 +22,10 @@ func (s *server) renderResult(r answer.Result) api.Result {
 	}
 	for i, c := range r.Clips {
 		out.Clips[i] = api.Clip{StartS: c.StartS, EndS: c.EndS, Confidence: c.Confidence, Terms: termConfidences(c.Terms)}
+	}
+	if r.IndeterminateReason != nil && *r.IndeterminateReason == query.NothingDetected {
+		// Results stored before result rule 4 was kept for every form have no count.
+		out.DetectedCount = new(int)
 	}
 	if r.IndeterminateReason != nil {
 		out.IndeterminateReason = new(api.IndeterminateReason(*r.IndeterminateReason))
