@@ -221,7 +221,7 @@ func listKeys(s account.State, legacy account.LegacyWindow, now time.Time) []lis
 		}
 		out = append(out, listedKey{
 			KeyID: k.ID, Name: k.Name, Mode: k.Mode, Hint: k.Hint, Status: status,
-			Legacy: k.Legacy, CreatedAt: k.IssuedAt, ExpiresAt: k.ExpiresAt, LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
+			Legacy: k.Legacy, CreatedAt: k.IssuedAt, ExpiresAt: k.End(), LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
 		})
 	}
 	return out

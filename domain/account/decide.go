@@ -139,8 +139,8 @@ func decideRotateKey(s State, c RotateKey, now time.Time) ([]Event, error) {
 		return nil, err
 	}
 	end := now.Add(RotationOverlap)
-	if old.ExpiresAt != nil && old.ExpiresAt.Before(end) {
-		end = *old.ExpiresAt
+	if last := old.End(); last != nil && last.Before(end) {
+		end = *last
 	}
 	events = append(events, KeyReplaced{AccountID: s.ID, KeyID: old.ID, ReplacedBy: c.NewKeyID, ExpiresAt: end, At: now})
 	if c.RevokeOld {

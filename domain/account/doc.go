@@ -11,21 +11,20 @@
 //	open                      | MintKey   | active    | account.key_issued
 //	open                      | any       | unchanged | refused with resource_not_found
 //	active                    | RotateKey | replaced  | account.key_issued, account.key_replaced
-//	active                    | UseKey    | unchanged | account.key_used
+//	active, replaced          | UseKey    | unchanged | account.key_used
 //	active, replaced          | RevokeKey | revoked   | account.key_revoked
 //	revoked                   | RevokeKey | unchanged | (none)
-//	replaced, revoked         | UseKey    | unchanged | (none)
+//	revoked                   | UseKey    | unchanged | (none)
 //	active, replaced, revoked | any       | unchanged | refused with resource_conflict
 //
-// The first row that fits holds; "open" is an account without this key, and the key is
-// one that ends when idle. A key past its expiry is active in the log and refused at the
+// The first row that fits holds; "open" is an account without this key. A key past its expiry is active in the log and refused at the
 // door (Key.Check).
 //
 // # Keys
 //
 // A key hands on what it is and never more: one that it mints or is rotated to has its
 // mode, tier and scopes at most, and its fixed end. Test keys end TestKeyLife after
-// their issue, those of an upgrade UpgradedKeyIdle after their last recorded use. A
+// their issue, those of an upgrade UpgradedKeyIdle after their last use (Key.End). A
 // rotated key goes on for RotationOverlap, never beyond its own end. An account has at
 // most 100 active keys.
 //

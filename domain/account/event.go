@@ -52,7 +52,7 @@ type KeyReplaced struct {
 	At        time.Time `json:"at"`
 }
 
-// KeyUsed says that a key opened the door, at most once in 24 hours of one key.
+// KeyUsed says that a key opened the door, at most once in an hour for each key.
 type KeyUsed struct {
 	AccountID string    `json:"account_id"`
 	KeyID     string    `json:"key_id"`

@@ -17,7 +17,7 @@ const (
 	// (open-points.md, "Keys, scopes, tokens").
 	RotationOverlap = 24 * time.Hour
 	// UseEvery is how often the use of a key is recorded at most.
-	UseEvery = 24 * time.Hour
+	UseEvery = time.Hour
 )
 
 // Key is one API key, without its secret.
@@ -33,7 +33,7 @@ type Key struct {
 	// Legacy is true for a key with the old prefix.
 	Legacy   bool      `json:"legacy,omitempty"`
 	IssuedAt time.Time `json:"issued_at"`
-	// ExpiresAt moves with the recorded uses of a key that has IdleS.
+	// ExpiresAt moves with the recorded uses of a key that has IdleS; see End.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	IdleS     int64      `json:"idle_s,omitempty"`
 	// LastUsedAt is the last recorded use, which may be up to UseEvery old.
@@ -54,10 +54,21 @@ func (k Key) Ended(now time.Time) error {
 	if k.RevokedAt != nil && !now.Before(*k.RevokedAt) {
 		return fault.New(fault.KeyRevoked, "")
 	}
-	if k.ExpiresAt != nil && !now.Before(*k.ExpiresAt) {
+	if end := k.End(); end != nil && !now.Before(*end) {
 		return fault.New(fault.KeyExpired, "")
 	}
 	return nil
+}
+
+// End is when the key ends unless it is used again, or nil. The last use of an idle key may be up
+// to UseEvery later than the last recorded one, so that much is added: the key lives IdleS in full
+// (api-v1.md, "Limits").
+func (k Key) End() *time.Time {
+	if k.ExpiresAt == nil || k.IdleS == 0 || k.LastUsedAt == nil || k.ReplacedBy != "" {
+		return k.ExpiresAt
+	}
+	end := k.ExpiresAt.Add(UseEvery)
+	return &end
 }
 
 // Check refuses a key that does not open the door now: key_revoked, key_expired, or
@@ -72,10 +83,9 @@ func (k Key) Check(now time.Time) error {
 	return nil
 }
 
-// UseDue reports whether a use of the key is to be recorded: of a key that ends when
-// idle, at most once in UseEvery. The uses of other keys change nothing.
+// UseDue reports whether a use of the key is to be recorded: at most once in UseEvery.
 func (k Key) UseDue(now time.Time) bool {
-	return k.IdleS > 0 && k.ReplacedBy == "" && (k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= UseEvery)
+	return k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= UseEvery
 }
 
 // EvolveKey folds an event into the one key that it names.

@@ -213,9 +213,10 @@ func TestUseKey(t *testing.T) {
 	}
 	aggregate.Run(t, cases{
 		{Name: "the first use", Given: []account.Event{opened, idle}, When: use, Then: []account.Event{used(0)}},
-		{Name: "a day after the last", Given: []account.Event{opened, idle, used(24 * time.Hour)}, When: use, Then: []account.Event{used(0)}},
-		{Name: "within a day of the last", Given: []account.Event{opened, idle, used(24*time.Hour - 1)}, When: use},
-		{Name: "of a key without an idle end", Given: []account.Event{opened, issued}, When: use},
+		{Name: "an hour after the last", Given: []account.Event{opened, idle, used(time.Hour)}, When: use, Then: []account.Event{used(0)}},
+		{Name: "within an hour of the last", Given: []account.Event{opened, idle, used(time.Hour - 1)}, When: use},
+		{Name: "of a key without an idle end", Given: []account.Event{opened, issued}, When: use, Then: []account.Event{used(0)}},
+		{Name: "of a replaced key", Given: []account.Event{opened, issued, replaced}, When: use, Then: []account.Event{used(0)}},
 		{
 			Name:  "of a key that ended meanwhile",
 			Given: []account.Event{opened, key(func(k *account.KeyIssued) { k.IdleS, k.ExpiresAt = idleS, &scenario.Now })}, When: use,
@@ -225,8 +226,10 @@ func TestUseKey(t *testing.T) {
 	})
 	k := aggregate.Fold(opened, idle, used(0)).Keys["key_1"]
 	require.Equal(t, scenario.Now.Add(30*24*time.Hour), *k.ExpiresAt, "30 days after the last recorded use")
-	require.NoError(t, k.Check(k.ExpiresAt.Add(-1)))
-	require.True(t, fault.Has(k.Check(*k.ExpiresAt), fault.KeyExpired))
+	// A use within the hour after the recorded one is not recorded, and counts all the same.
+	last := scenario.Now.Add(time.Hour - 1)
+	require.NoError(t, k.Check(last.Add(30*24*time.Hour)), "30 full days after the last use")
+	require.True(t, fault.Has(k.Check(scenario.Now.Add(30*24*time.Hour+time.Hour)), fault.KeyExpired))
 	k = aggregate.Fold(opened, idle, replaced, used(0)).Keys["key_1"]
 	require.Equal(t, replaced.ExpiresAt, *k.ExpiresAt, "a use does not prolong the last day")
 }

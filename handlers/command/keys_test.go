@@ -227,8 +227,8 @@ func TestKeyUses(t *testing.T) {
 	last := w.history()[len(w.history())-1]
 	require.Equal(t, []string{"req_9", caller.KeyID}, []string{last.Meta.RequestID, last.Meta.Actor})
 
-	// A day is one event, however often the key is used, and whatever the edge knows.
-	w.clock.advance(24*time.Hour - 1)
+	// An hour is one event, however often the key is used, and whatever the edge knows.
+	w.clock.advance(time.Hour - 1)
 	before := len(w.history())
 	recorder.Note(used, "req_10")
 	require.NoError(t, w.useKey(t.Context(), caller.AccountID, caller.KeyID, "req_10"))

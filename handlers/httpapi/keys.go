@@ -113,7 +113,7 @@ func (s *server) renderKey(k account.Key) api.ApiKey {
 	out := api.ApiKey{
 		Id: k.ID, Object: api.ApiKeyObjectApiKey, Livemode: k.Livemode(), Status: api.ApiKeyStatusActive, Name: k.Name,
 		Mode: api.ApiKeyMode(k.Mode), Tier: api.ApiKeyTier(k.Tier), Hint: k.Hint, Legacy: k.Legacy, CreatedAt: stamp(k.IssuedAt),
-		ExpiresAt: stampOf(k.ExpiresAt), LastUsedAt: stampOf(k.LastUsedAt), RevokedAt: stampOf(k.RevokedAt),
+		ExpiresAt: stampOf(k.End()), LastUsedAt: stampOf(k.LastUsedAt), RevokedAt: stampOf(k.RevokedAt),
 	}
 	switch {
 	case fault.Has(k.Ended(now), fault.KeyRevoked):

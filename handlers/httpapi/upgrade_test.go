@@ -194,8 +194,13 @@ func TestUpgradedKeyEndsWhenIdle(t *testing.T) {
 		}, 10*time.Second, 10*time.Millisecond)
 		ends, err := time.Parse(time.RFC3339, used()["expires_at"].(string))
 		require.NoError(t, err)
-		require.WithinDuration(t, w.now().Add(account.UpgradedKeyIdle), ends, time.Minute)
+		require.WithinDuration(t, w.now().Add(account.UpgradedKeyIdle+account.UseEvery), ends, time.Minute)
 	}
-	w.advance(30*24*time.Hour + time.Minute)
+	// This use comes too soon after the recorded one to be recorded itself.
+	w.advance(account.UseEvery - time.Minute)
+	require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode)
+	w.advance(account.UpgradedKeyIdle - time.Second)
+	require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode, "30 full days are not over")
+	w.advance(account.UpgradedKeyIdle + account.UseEvery + time.Minute)
 	w.refused(live.do(http.MethodGet, "/v1/api-keys", ""), 401, fault.KeyExpired, "")
 }
