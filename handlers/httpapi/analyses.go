@@ -20,22 +20,36 @@ import (
 // ListAnalyses answers GET /v1/analyses.
 func (s *server) ListAnalyses(ctx context.Context, r api.ListAnalysesRequestObject) (api.ListAnalysesResponseObject, error) {
 	p := r.Params
-	filter := s.analysisFilter(p.Status, p.Model)
-	filter.VideoID = given(p.VideoId)
-	list, err := s.listAnalyses(ctx, filter, pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore))
+	filter, page := s.analysisFilter(p.Status, p.Model), pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
+	list, err := api.AnalysisList{}, error(nil)
+	if p.VideoId == nil {
+		list, err = s.listAnalyses(ctx, filter, page)
+	} else {
+		list, err = s.listAnalysesOf(ctx, "video_id", *p.VideoId, filter, page)
+	}
 	return api.ListAnalyses200JSONResponse(list), err
 }
 
 // ListVideoAnalyses answers GET /v1/videos/{id}/analyses.
 func (s *server) ListVideoAnalyses(ctx context.Context, r api.ListVideoAnalysesRequestObject) (api.ListVideoAnalysesResponseObject, error) {
-	if _, err := s.ownVideo(ctx, r.Id); err != nil {
-		return nil, err
-	}
 	p := r.Params
-	filter := s.analysisFilter(p.Status, p.Model)
-	filter.VideoID = r.Id
-	list, err := s.listAnalyses(ctx, filter, pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore))
+	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
+	list, err := s.listAnalysesOf(ctx, "id", r.Id, s.analysisFilter(p.Status, p.Model), page)
 	return api.ListVideoAnalyses200JSONResponse(list), err
+}
+
+// listAnalysesOf answers both spellings of the list of a video, which param names (api-v1.md,
+// "Videos"). Error: resource_not_found for a video that the caller does not have, or no longer has.
+func (s *server) listAnalysesOf(ctx context.Context, param, videoID string, f resources.AnalysisFilter, page projections.Page) (api.AnalysisList, error) {
+	_, err := s.ownVideo(ctx, videoID)
+	if fault.Has(err, fault.ResourceNotFound) {
+		return api.AnalysisList{}, fault.NotFound(param, videoID)
+	}
+	if err != nil {
+		return api.AnalysisList{}, err
+	}
+	f.VideoID = videoID
+	return s.listAnalyses(ctx, f, page)
 }
 
 // analysisFilter reads the filters that both spellings of the list have.

@@ -53,3 +53,31 @@ func TestVideoFromURLWaitsForItsFetch(t *testing.T) {
 	require.Nil(t, got.at("upload"))
 	require.Nil(t, got.at("expires_at"))
 }
+
+// TestBothSpellingsOfAVideosAnalysesAgree: GET /v1/videos/{id}/analyses is the nested spelling of
+// GET /v1/analyses?video_id={id} (api-v1.md, "Videos").
+func TestBothSpellingsOfAVideosAnalysesAgree(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c, stranger := w.customer(100), w.customer(100)
+	kept, deleted := c.ready(), c.ready()
+	c.ask(kept, "Is there a dog?")
+	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+deleted, "").StatusCode)
+	both := func(c *client, videoID string) []response {
+		return []response{
+			c.do(http.MethodGet, "/v1/analyses?video_id="+videoID, ""), c.do(http.MethodGet, "/v1/videos/"+videoID+"/analyses", ""),
+		}
+	}
+	for _, got := range both(c, kept) {
+		require.Equal(t, http.StatusOK, got.StatusCode, string(got.raw))
+		require.Len(t, got.items(), 1)
+	}
+	for name, answers := range map[string][]response{
+		"deleted": both(c, deleted), "foreign": both(stranger, kept), "malformed": both(c, "video_x"),
+	} {
+		for _, got := range answers {
+			require.Equal(t, http.StatusNotFound, got.StatusCode, "%s: %s", name, got.raw)
+			w.refused(got, 404, fault.ResourceNotFound, "")
+		}
+	}
+}

@@ -1699,12 +1699,14 @@ type ApiKey struct {
 	Livemode  bool         `json:"livemode"`
 	Status    ApiKeyStatus `json:"status"`
 	CreatedAt time.Time    `json:"created_at"`
-	ExpiresAt *time.Time   `json:"expires_at"`
+
+	// ExpiresAt A free-grant key ends 30 full days after its last use; null for a key without an end.
+	ExpiresAt *time.Time `json:"expires_at"`
 
 	// Hint The last four characters of the secret.
 	Hint string `json:"hint"`
 
-	// LastUsedAt Exact to a day; only kept for keys that end when idle.
+	// LastUsedAt Exact to the hour; null for a key that was never used.
 	LastUsedAt *time.Time `json:"last_used_at"`
 
 	// Legacy True for a `pk_` key of the old form.
@@ -2281,14 +2283,16 @@ type IssuedApiKey struct {
 	Status   IssuedApiKeyStatus `json:"status"`
 
 	// ApiKey Shown once.
-	ApiKey    string     `json:"api_key"`
-	CreatedAt time.Time  `json:"created_at"`
+	ApiKey    string    `json:"api_key"`
+	CreatedAt time.Time `json:"created_at"`
+
+	// ExpiresAt A free-grant key ends 30 full days after its last use; null for a key without an end.
 	ExpiresAt *time.Time `json:"expires_at"`
 
 	// Hint The last four characters of the secret.
 	Hint string `json:"hint"`
 
-	// LastUsedAt Exact to a day; only kept for keys that end when idle.
+	// LastUsedAt Exact to the hour; null for a key that was never used.
 	LastUsedAt *time.Time `json:"last_used_at"`
 
 	// Legacy True for a `pk_` key of the old form.
@@ -2494,7 +2498,7 @@ type Result struct {
 	// Clips Where the answer applies, ordered, never overlapping.
 	Clips []Clip `json:"clips"`
 
-	// DetectedCount For count questions; meaningful only with yes or no.
+	// DetectedCount For count questions; meaningful only with yes or no. Always 0 when `indeterminate_reason` is `nothing_detected`.
 	DetectedCount       *int                 `json:"detected_count"`
 	IndeterminateReason *IndeterminateReason `json:"indeterminate_reason"`
 	QueryType           QueryType            `json:"query_type"`
@@ -3094,8 +3098,8 @@ type ListAnalysesParams struct {
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
 	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
-	// VideoId Only analyses of this video.
-	VideoId *VideoId `form:"video_id,omitempty" json:"video_id,omitempty"`
+	// VideoId Only analyses of this video. The id of a deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
+	VideoId *string `form:"video_id,omitempty" json:"video_id,omitempty"`
 
 	// Status Only analyses in this status.
 	Status *AnalysisStatusFilter `form:"status,omitempty" json:"status,omitempty"`

@@ -1496,11 +1496,14 @@ export interface components {
             legacy: boolean;
             /** Format: date-time */
             created_at: string;
-            /** Format: date-time */
+            /**
+             * Format: date-time
+             * @description A free-grant key ends 30 full days after its last use; null for a key without an end.
+             */
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description Exact to a day; only kept for keys that end when idle.
+             * @description Exact to the hour; null for a key that was never used.
              */
             last_used_at: string | null;
             /** Format: date-time */
@@ -1802,7 +1805,7 @@ export interface components {
             term_confidences: components["schemas"]["TermConfidences"];
             query_type: components["schemas"]["QueryType"];
             video_duration_s: number | null;
-            /** @description For count questions; meaningful only with yes or no. */
+            /** @description For count questions; meaningful only with yes or no. Always 0 when `indeterminate_reason` is `nothing_detected`. */
             detected_count: number | null;
             indeterminate_reason: components["schemas"]["IndeterminateReason"] | null;
             unsupported_action?: components["schemas"]["UnsupportedAction"];
@@ -5499,8 +5502,11 @@ export interface operations {
                 starting_after?: components["parameters"]["StartingAfter"];
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
                 ending_before?: components["parameters"]["EndingBefore"];
-                /** @description Only analyses of this video. */
-                video_id?: components["schemas"]["VideoId"];
+                /**
+                 * @description Only analyses of this video. The id of a deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
+                 * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
+                 */
+                video_id?: string;
                 /** @description Only analyses in this status. */
                 status?: components["parameters"]["AnalysisStatusFilter"];
                 /** @description Only analyses by this model; an alias stands for its model. */
