@@ -91,11 +91,13 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 // uploaded says that every upload arrived: read models do not depend on the bytes.
 type uploaded struct{}
 
-func (uploaded) Inspect(_ context.Context, videoID, contentType string, _ *int64) (video.File, string, error) {
-	return file(videoID, contentType), "ticket", nil
+func (uploaded) Inspect(_ context.Context, v video.State) (video.File, string, error) {
+	return file(v.ID, v.ContentType), "ticket", nil
 }
 
-func (uploaded) Keep(context.Context, string, string) error { return nil }
+func (uploaded) Keep(context.Context, string, string, string) error { return nil }
+func (uploaded) Close(context.Context, string) error                { return nil }
+func (uploaded) Discard(context.Context, string) error              { return nil }
 
 func file(videoID, contentType string) video.File {
 	micros, width, height, fps := int64(7_300_000), 640, 360, 29.97

@@ -154,9 +154,14 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 	if err != nil {
 		return err
 	}
-	s.intake = &media.Intake{Objects: s.objects, Client: client, Prober: prober}
+	slots := probeSlots()
+	s.intake = &media.Intake{Objects: s.objects, Client: client, Prober: prober, Slots: media.NewSlots(slots, slots/2)}
 	return nil
 }
+
+// probeSlots is how many files a node examines at once: one for each core, at least 2 and
+// at most 4, because each may use hundreds of megabytes.
+func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 
 // openJobs joins the log with the work that it calls for.
 func (s *server) openJobs(ctx context.Context) (err error) {

@@ -88,11 +88,11 @@ type intake struct {
 	// during runs while the bytes are inspected.
 	during func()
 
-	mu   sync.Mutex
-	kept []string
+	mu                      sync.Mutex
+	kept, closed, discarded []string
 }
 
-func (i *intake) Inspect(_ context.Context, videoID, contentType string, declared *int64) (video.File, string, error) {
+func (i *intake) Inspect(_ context.Context, v video.State) (video.File, string, error) {
 	if i.during != nil {
 		i.during()
 	}
@@ -100,15 +100,29 @@ func (i *intake) Inspect(_ context.Context, videoID, contentType string, declare
 		return video.File{}, "", i.err
 	}
 	f := i.file
-	f.ObjectKey, f.ContentType = "videos/"+videoID, contentType
-	return f, "ticket of " + videoID, video.CheckUploadSize(declared, f.SizeBytes)
+	f.ObjectKey, f.ContentType = "videos/"+v.ID, v.ContentType
+	return f, "ticket of " + v.ID, video.CheckUploadSize(v.DeclaredBytes, f.SizeBytes)
 }
 
-func (i *intake) Keep(_ context.Context, _, ticket string) error {
+func (i *intake) Keep(_ context.Context, _, _, ticket string) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.kept = append(i.kept, ticket)
 	return i.keepErr
+}
+
+func (i *intake) Close(_ context.Context, videoID string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.closed = append(i.closed, videoID)
+	return nil
+}
+
+func (i *intake) Discard(_ context.Context, key string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.discarded = append(i.discarded, key)
+	return nil
 }
 
 // capacity answers as it was told.

@@ -39,13 +39,18 @@ type Limits struct {
 
 // Uploads is what completing a video needs of the object store.
 type Uploads interface {
-	// Inspect probes the uploaded bytes of a video. The ticket names those very bytes.
-	// Errors: upload_incomplete, video_unreadable, video_too_large.
-	Inspect(ctx context.Context, videoID, contentType string, declared *int64) (f video.File, ticket string, err error)
-	// Keep takes the bytes of a ticket out of the caller's reach, for good. Keeping the
-	// same bytes twice is harmless. Errors: resource_conflict when the upload was
-	// replaced since it was inspected.
-	Keep(ctx context.Context, videoID, ticket string) error
+	// Inspect probes the uploaded bytes of a video. The ticket names those very bytes, and
+	// the file's ObjectKey is where Keep puts them. Errors: upload_incomplete,
+	// video_unreadable, video_too_large, capacity_exhausted.
+	Inspect(ctx context.Context, v video.State) (f video.File, ticket string, err error)
+	// Keep copies the bytes of a ticket to key, out of the caller's reach. Keeping the same
+	// bytes twice is harmless, and the upload stays. Errors: resource_conflict when the
+	// upload was replaced since it was inspected.
+	Keep(ctx context.Context, videoID, key, ticket string) error
+	// Close ends the upload of a video: its bytes go, and later ones are refused.
+	Close(ctx context.Context, videoID string) error
+	// Discard removes what Keep kept. An absent object is no error.
+	Discard(ctx context.Context, key string) error
 }
 
 // Capacity tells whether the service can take more work.

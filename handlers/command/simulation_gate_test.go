@@ -132,12 +132,14 @@ func (g *gate) SaveResponse(ctx context.Context, accountID, key string, status i
 // gatedUploads is an object store behind the same gate.
 type gatedUploads struct{ *node }
 
-func (g *gatedUploads) Inspect(ctx context.Context, videoID, contentType string, _ *int64) (f video.File, ticket string, err error) {
+func (g *gatedUploads) Inspect(ctx context.Context, v video.State) (f video.File, ticket string, err error) {
 	err = g.pass(ctx, probing, func(context.Context) error { return nil })
-	return fileOf(videoID, contentType), videoID, err
+	return fileOf(v.ID, v.ContentType), v.ID, err
 }
 
-func (g *gatedUploads) Keep(context.Context, string, string) error { return nil }
+func (g *gatedUploads) Keep(context.Context, string, string, string) error { return nil }
+func (g *gatedUploads) Close(context.Context, string) error                { return nil }
+func (g *gatedUploads) Discard(context.Context, string) error              { return nil }
 
 // requestsOf are the requests that have events in a batch.
 func requestsOf(b eventstore.Batch) map[string]bool {

@@ -42,35 +42,63 @@ func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo)
 	return v, err
 }
 
-// CompleteVideo makes an uploaded video ready. Errors: resource_not_found,
-// resource_conflict, upload_incomplete, video_unreadable, video_too_large,
-// video_too_long.
+// CompleteVideo makes an uploaded video ready. Calls that run in parallel, and later ones,
+// get the video that the first of them made. Errors: resource_not_found, resource_conflict,
+// upload_incomplete, video_unreadable, video_too_large, video_too_long, capacity_exhausted.
 func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID string) (video.State, error) {
 	v, err := s.ownVideo(ctx, caller, videoID)
 	if err != nil || v.Status == video.ReadyStatus {
 		return v, err
 	}
+	done, err := s.complete(ctx, caller, v)
+	if err == nil {
+		return done, nil
+	}
+	// Another call may have completed or deleted the video, and taken its bytes away from
+	// under this one. Then what the log says counts, not what this call stumbled on.
+	switch latest, readErr := s.ownVideo(ctx, caller, videoID); {
+	case fault.Has(readErr, fault.ResourceNotFound):
+		return video.State{}, readErr
+	case readErr == nil && latest.Status == video.ReadyStatus:
+		return latest, nil
+	}
+	return v, err
+}
+
+// complete takes the steps from uploaded bytes to a ready video. The log decides which
+// object belongs to the video: one that was kept and then not recorded is waste, which is
+// removed here or, after a crash, by the sweep of the object store.
+func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (video.State, error) {
 	if v.Status != video.AwaitingUpload {
 		return v, fault.Newf(fault.ResourceConflict, "A video that is %s cannot be completed.", v.Status)
 	}
 	if !s.Now().Before(*v.ExpiresAt) {
 		return v, fault.New(fault.UploadIncomplete, "The upload window of 24 hours is over.")
 	}
-	file, ticket, err := s.Uploads.Inspect(ctx, videoID, v.ContentType, v.DeclaredBytes)
+	file, ticket, err := s.Uploads.Inspect(ctx, v)
 	if err != nil {
 		return v, err
 	}
 	if err := s.checkDuration(file); err != nil {
 		return v, err
 	}
-	if err := s.Uploads.Keep(ctx, videoID, ticket); err != nil {
+	if err := s.Uploads.Keep(ctx, v.ID, file.ObjectKey, ticket); err != nil {
 		return v, err
 	}
-	err = s.Pipeline.do(ctx, caller.intent(videos.Stream(videoID)), func(ss *session) (err error) {
-		v, err = videos.record(ss, videoID, video.Finish{File: file})
+	var done video.State
+	err = s.Pipeline.do(ctx, caller.intent(videos.Stream(v.ID)), func(ss *session) (err error) {
+		done, err = videos.record(ss, v.ID, video.Finish{File: file})
 		return err
 	})
-	return v, err
+	// The client may be gone. What is left undone here, the sweep does.
+	after := context.WithoutCancel(ctx)
+	if IsStale(err) || err == nil && done.File.ObjectKey != file.ObjectKey {
+		_ = s.Uploads.Discard(after, file.ObjectKey)
+	}
+	if err == nil {
+		_ = s.Uploads.Close(after, v.ID)
+	}
+	return done, err
 }
 
 // DeleteVideo removes a video. Errors: resource_not_found, resource_conflict while

@@ -137,6 +137,39 @@ func TestVideoDeletedWhileItIsCompleted(t *testing.T) {
 	_, err = w.CompleteVideo(t.Context(), caller, v.ID)
 	requireFault(t, err, fault.ResourceNotFound)
 	require.Equal(t, video.Removed, stateOf(w, videos, v.ID).Status)
+	require.Equal(t, []string{"videos/" + v.ID}, w.intake.discarded, "nothing stays of what was kept")
+}
+
+// TestVideoCompletedWhileItIsCompleted lets a second call win while the first examines the
+// bytes, which then are no longer there.
+func TestVideoCompletedWhileItIsCompleted(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]error{
+		"its upload is gone":        fault.New(fault.UploadIncomplete, ""),
+		"ffprobe lost the file":     fault.New(fault.VideoUnreadable, ""),
+		"there was no slot in time": fault.New(fault.CapacityExhausted, ""),
+		"nothing":                   nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			caller := w.account(0)
+			v, err := w.CreateVideo(t.Context(), caller, CreateVideo{ContentType: "video/mp4"})
+			require.NoError(t, err)
+			var won video.State
+			w.intake.during = func() {
+				w.intake.during = nil
+				won, err = w.CompleteVideo(context.Background(), caller, v.ID)
+				w.intake.err = lost
+			}
+			got, lostErr := w.CompleteVideo(t.Context(), caller, v.ID)
+			require.NoError(t, err)
+			require.NoError(t, lostErr)
+			require.Equal(t, won, got)
+			require.Empty(t, w.intake.discarded, "both kept the same object")
+			require.Contains(t, w.intake.closed, v.ID)
+		})
+	}
 }
 
 func TestFetch(t *testing.T) {

@@ -18,7 +18,7 @@ const fetchTimeout = 30 * time.Minute
 type Intake interface {
 	// FromURL fetches, stores and probes for one attempt. Its faults are those of the
 	// contract for a failed video.
-	FromURL(ctx context.Context, videoID string, attempt int, url string) (video.File, error)
+	FromURL(ctx context.Context, accountID, videoID string, attempt int, url string) (video.File, error)
 }
 
 // Remover deletes a stored object; an absent one is no error.
@@ -46,7 +46,7 @@ type Fetcher struct {
 func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	file, err := f.Intake.FromURL(ctx, fetch.VideoID, fetch.Attempt, fetch.URL)
+	file, err := f.Intake.FromURL(ctx, fetch.AccountID, fetch.VideoID, fetch.Attempt, fetch.URL)
 	switch {
 	case fault.Of(err) != nil:
 		f.Log.Info("video failed", "video_id", fetch.VideoID, "error", err)

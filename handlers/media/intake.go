@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"time"
 
 	"vqa/domain/fault"
 	"vqa/domain/video"
@@ -21,61 +22,71 @@ const (
 	contentQuickTime = "video/quicktime"
 )
 
+// probePatience is how long a request waits for a slot. It is well below the time that a
+// request may take, so that probing still fits in.
+const probePatience = 20 * time.Second
+
 // Intake turns bytes into stored, probed videos.
 type Intake struct {
 	Objects *objects.Store
 	Client  *egress.Client
 	Prober  *probe.Prober
+	// Slots bounds the probes that run at once; nil does not.
+	Slots *Slots
 }
 
-// keptTicket is the ticket of bytes that were kept before: the program stopped
-// between keeping them and recording it.
-const keptTicket = "kept"
-
 // Inspect implements command.Uploads.
-func (in *Intake) Inspect(ctx context.Context, videoID, contentType string, declared *int64) (video.File, string, error) {
-	key, ticket := objects.UploadKey(videoID), keptTicket
-	info, err := in.Objects.Stat(ctx, key)
-	if err == nil {
-		ticket = info.ETag
+func (in *Intake) Inspect(ctx context.Context, v video.State) (video.File, string, error) {
+	key := objects.UploadKey(v.ID)
+	// An absent upload is told at once, not after a wait.
+	if _, err := in.statUpload(ctx, key); err != nil {
+		return video.File{}, "", err
 	}
-	if fault.Has(err, fault.ResourceNotFound) {
-		key = objects.VideoKey(videoID)
-		info, err = in.Objects.Stat(ctx, key)
-	}
-	if fault.Has(err, fault.ResourceNotFound) {
-		return video.File{}, "", fault.New(fault.UploadIncomplete, "Nothing was uploaded.")
-	}
+	leave, err := in.Slots.Enter(ctx, v.AccountID, probePatience)
 	if err != nil {
 		return video.File{}, "", err
 	}
-	if err := video.CheckUploadSize(declared, info.SizeBytes); err != nil {
+	defer leave()
+	info, err := in.statUpload(ctx, key)
+	if err != nil {
+		return video.File{}, "", err
+	}
+	if err := video.CheckUploadSize(v.DeclaredBytes, info.SizeBytes); err != nil {
 		return video.File{}, "", err
 	}
 	if info.SizeBytes > video.MaxBytes {
 		return video.File{}, "", fault.New(fault.VideoTooLarge, "")
 	}
 	f, err := in.probe(ctx, key, info.SizeBytes)
-	f.ObjectKey, f.ContentType = objects.VideoKey(videoID), contentType
-	return f, ticket, err
+	f.ObjectKey, f.ContentType = objects.KeptKey(v.ID, info.ETag), v.ContentType
+	return f, info.ETag, err
+}
+
+func (in *Intake) statUpload(ctx context.Context, key string) (objects.Info, error) {
+	info, err := in.Objects.Stat(ctx, key)
+	if fault.Has(err, fault.ResourceNotFound) {
+		return objects.Info{}, fault.New(fault.UploadIncomplete, "Nothing was uploaded.")
+	}
+	return info, err
 }
 
 // Keep implements command.Uploads.
-func (in *Intake) Keep(ctx context.Context, videoID, ticket string) error {
-	if ticket == keptTicket {
-		return nil
-	}
-	upload := objects.UploadKey(videoID)
-	if err := in.Objects.Promote(ctx, upload, objects.VideoKey(videoID), ticket); err != nil {
-		return err
-	}
-	return in.Objects.Freeze(ctx, upload)
+func (in *Intake) Keep(ctx context.Context, videoID, key, ticket string) error {
+	return in.Objects.Promote(ctx, objects.UploadKey(videoID), key, ticket)
 }
+
+// Close implements command.Uploads.
+func (in *Intake) Close(ctx context.Context, videoID string) error {
+	return in.Objects.Freeze(ctx, objects.UploadKey(videoID))
+}
+
+// Discard implements command.Uploads.
+func (in *Intake) Discard(ctx context.Context, key string) error { return in.Objects.Delete(ctx, key) }
 
 // FromURL implements jobs.Intake. Nothing is kept of a video that is refused. Each
 // attempt has an object of its own, so that one that comes too late cannot touch the
 // bytes of the one that was first.
-func (in *Intake) FromURL(ctx context.Context, videoID string, attempt int, url string) (video.File, error) {
+func (in *Intake) FromURL(ctx context.Context, accountID, videoID string, attempt int, url string) (video.File, error) {
 	key := fmt.Sprintf("%s.%d", objects.VideoKey(videoID), attempt)
 	w, err := in.Objects.Writer(ctx, key, contentMP4, video.MaxBytes)
 	if err != nil {
@@ -89,7 +100,7 @@ func (in *Intake) FromURL(ctx context.Context, videoID string, attempt int, url 
 	if err := w.Commit(); err != nil {
 		return video.File{}, err
 	}
-	f, err := in.probe(ctx, key, fetched.SizeBytes)
+	f, err := in.probeFetched(ctx, accountID, key, fetched.SizeBytes)
 	if err == nil {
 		f.ObjectKey = key
 		f.ContentType, err = in.contentType(ctx, key)
@@ -98,6 +109,16 @@ func (in *Intake) FromURL(ctx context.Context, videoID string, attempt int, url 
 		return video.File{}, errors.Join(err, in.Objects.Delete(context.WithoutCancel(ctx), key))
 	}
 	return f, nil
+}
+
+// probeFetched waits for a slot as long as the attempt lasts: nobody waits for a response.
+func (in *Intake) probeFetched(ctx context.Context, accountID, key string, size int64) (video.File, error) {
+	leave, err := in.Slots.Enter(ctx, accountID, 0)
+	if err != nil {
+		return video.File{}, err
+	}
+	defer leave()
+	return in.probe(ctx, key, size)
 }
 
 // probe examines a stored object.

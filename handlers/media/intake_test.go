@@ -84,30 +84,43 @@ func TestUploadBecomesAVideo(t *testing.T) {
 	in, _ := newIntake(t, http.NotFound)
 	data := clip(t, ".mp4")
 	declared := int64(len(data))
-	_, _, err := in.Inspect(t.Context(), videoID, "video/mp4", &declared)
+	_, _, err := in.Inspect(t.Context(), awaiting(&declared))
 	require.True(t, fault.Has(err, fault.UploadIncomplete), "%v", err)
 
 	put(t, in, objects.UploadKey(videoID), data)
-	f, ticket, err := in.Inspect(t.Context(), videoID, "video/mp4", &declared)
+	f, ticket, err := in.Inspect(t.Context(), awaiting(&declared))
 	require.NoError(t, err)
 	micros, width, height, fps := int64(clipS*1_000_000), fixture.Width, fixture.Height, 10.0
 	require.Equal(t, video.File{
-		ObjectKey: objects.VideoKey(videoID), ContentType: "video/mp4", SizeBytes: declared,
+		ObjectKey: objects.KeptKey(videoID, ticket), ContentType: "video/mp4", SizeBytes: declared,
 		DurationMicros: &micros, Width: &width, Height: &height, FPS: &fps,
 	}, f)
 
-	require.NoError(t, in.Keep(t.Context(), videoID, ticket))
-	_, err = in.Objects.Stat(t.Context(), objects.UploadKey(videoID))
-	require.True(t, fault.Has(err, fault.ResourceNotFound))
-	stored, err := in.Objects.Stat(t.Context(), objects.VideoKey(videoID))
+	require.NoError(t, in.Keep(t.Context(), videoID, f.ObjectKey, ticket))
+	stored, err := in.Objects.Stat(t.Context(), f.ObjectKey)
 	require.NoError(t, err)
 	require.Equal(t, declared, stored.SizeBytes)
 
 	// The program stopped before it recorded this: the caller completes again.
-	again, ticket, err := in.Inspect(t.Context(), videoID, "video/mp4", &declared)
+	again, second, err := in.Inspect(t.Context(), awaiting(&declared))
 	require.NoError(t, err)
 	require.Equal(t, f, again)
-	require.NoError(t, in.Keep(t.Context(), videoID, ticket))
+	require.Equal(t, ticket, second, "the same bytes, and so the same object")
+	require.NoError(t, in.Keep(t.Context(), videoID, f.ObjectKey, ticket))
+
+	require.NoError(t, in.Close(t.Context(), videoID))
+	_, err = in.Objects.Stat(t.Context(), objects.UploadKey(videoID))
+	require.True(t, fault.Has(err, fault.ResourceNotFound))
+	_, err = in.Objects.Stat(t.Context(), f.ObjectKey)
+	require.NoError(t, err)
+	require.NoError(t, in.Discard(t.Context(), f.ObjectKey))
+	_, err = in.Objects.Stat(t.Context(), f.ObjectKey)
+	require.True(t, fault.Has(err, fault.ResourceNotFound))
+}
+
+// awaiting is a video whose upload is expected.
+func awaiting(declared *int64) video.State {
+	return video.State{ID: videoID, AccountID: "acct_1", Status: video.AwaitingUpload, ContentType: "video/mp4", DeclaredBytes: declared}
 }
 
 func TestRefusedUploads(t *testing.T) {
@@ -129,11 +142,11 @@ func TestRefusedUploads(t *testing.T) {
 			t.Parallel()
 			in, _ := newIntake(t, http.NotFound)
 			put(t, in, objects.UploadKey(videoID), tt.data)
-			_, _, err := in.Inspect(t.Context(), videoID, "video/mp4", tt.declared)
+			_, _, err := in.Inspect(t.Context(), awaiting(tt.declared))
 			require.True(t, fault.Has(err, tt.code), "%v", err)
 			// The caller may upload again.
 			put(t, in, objects.UploadKey(videoID), data)
-			_, _, err = in.Inspect(t.Context(), videoID, "video/mp4", size(len(data)))
+			_, _, err = in.Inspect(t.Context(), awaiting(size(len(data))))
 			require.NoError(t, err)
 		})
 	}
@@ -144,12 +157,12 @@ func TestUploadReplacedWhileCompleted(t *testing.T) {
 	t.Parallel()
 	in, _ := newIntake(t, http.NotFound)
 	put(t, in, objects.UploadKey(videoID), clip(t, ".mp4"))
-	_, ticket, err := in.Inspect(t.Context(), videoID, "video/mp4", nil)
+	f, ticket, err := in.Inspect(t.Context(), awaiting(nil))
 	require.NoError(t, err)
 	put(t, in, objects.UploadKey(videoID), []byte("something else"))
-	err = in.Keep(t.Context(), videoID, ticket)
+	err = in.Keep(t.Context(), videoID, f.ObjectKey, ticket)
 	require.True(t, fault.Has(err, fault.ResourceConflict), "%v", err)
-	_, err = in.Objects.Stat(t.Context(), objects.VideoKey(videoID))
+	_, err = in.Objects.Stat(t.Context(), f.ObjectKey)
 	require.True(t, fault.Has(err, fault.ResourceNotFound), "nothing unexamined is kept")
 }
 
@@ -164,16 +177,36 @@ func TestFromURL(t *testing.T) {
 				w.Header().Set("Content-Type", "application/octet-stream")
 				_, _ = bytes.NewReader(data).WriteTo(w)
 			})
-			f, err := in.FromURL(t.Context(), videoID, 1, url)
+			f, err := in.FromURL(t.Context(), "acct_1", videoID, 1, url)
 			require.NoError(t, err)
 			require.Equal(t, contentType, f.ContentType)
 			require.EqualValues(t, len(data), f.SizeBytes)
 			require.EqualValues(t, clipS*1_000_000, *f.DurationMicros)
 			_, err = in.Objects.Stat(t.Context(), f.ObjectKey)
 			require.NoError(t, err)
-			second, err := in.FromURL(t.Context(), videoID, 2, url)
+			second, err := in.FromURL(t.Context(), "acct_1", videoID, 2, url)
 			require.NoError(t, err)
 			require.NotEqual(t, f.ObjectKey, second.ObjectKey)
 		})
 	}
+}
+
+// TestInspectWaitsForASlot holds the only slot of the node.
+func TestInspectWaitsForASlot(t *testing.T) {
+	t.Parallel()
+	in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("this is no video")) })
+	in.Slots = media.NewSlots(1, 1)
+	put(t, in, objects.UploadKey(videoID), []byte("this is no video"))
+	leave, err := in.Slots.Enter(t.Context(), "acct_2", 0)
+	require.NoError(t, err)
+	examined := make(chan error, 2)
+	go func() { _, _, err := in.Inspect(t.Context(), awaiting(nil)); examined <- err }()
+	go func() { _, err := in.FromURL(t.Context(), "acct_1", videoID, 1, url); examined <- err }()
+	require.Never(t, func() bool { return len(examined) > 0 }, time.Second, 50*time.Millisecond, "another probe runs")
+	leave()
+	for range 2 {
+		require.True(t, fault.Has(<-examined, fault.VideoUnreadable))
+	}
+	_, _, err = in.Inspect(t.Context(), video.State{ID: "video_01HZZZZZZZZZZZZZZZZZZZZZZY"})
+	require.True(t, fault.Has(err, fault.UploadIncomplete))
 }

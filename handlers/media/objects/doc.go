@@ -8,13 +8,15 @@
 //	state      key             moved by                          next
 //	(none)     uploads/<id>    PUT to the signed URL             uploaded
 //	uploaded   uploads/<id>    another PUT                       uploaded (replaced whole)
-//	uploaded   uploads/<id>    Promote(uploads/<id>, videos/<id>) uploaded, and kept as videos/<id>
+//	uploaded   uploads/<id>    Promote to videos/<id>.<hash>     uploaded, and kept under that key
 //	any        uploads/<id>    Freeze                            closed: removed, every later PUT is refused
 //	any        uploads/*       Sweep, after an age               (none)
 //
 // Completing a video is: Stat the upload, probe it, Promote it under the ETag
 // that was probed, record the fact, Freeze the upload. Promote may be repeated, so
-// a crash between any two of these steps loses nothing and a second try succeeds.
+// a crash between any two of these steps loses nothing and a second try succeeds. The
+// kept key follows from the ETag (KeptKey): whatever is uploaded and completed meanwhile
+// has another one.
 //
 // # Guarantees
 //

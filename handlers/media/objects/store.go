@@ -2,6 +2,8 @@ package objects
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +15,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"gocloud.dev/blob"
@@ -89,6 +92,13 @@ func UploadKey(videoID string) string { return uploadPrefix + videoID }
 
 // VideoKey is where the bytes of a ready video stay.
 func VideoKey(videoID string) string { return videoPrefix + videoID }
+
+// KeptKey is where the bytes of an upload stay that has this ETag. Other bytes have another
+// key, so that whoever completes an upload in parallel cannot exchange what was examined.
+func KeptKey(videoID, etag string) string {
+	sum := sha256.Sum256([]byte(etag))
+	return VideoKey(videoID) + "." + hex.EncodeToString(sum[:8])
+}
 
 // ArtifactKey is where a file lies that was drawn of a video.
 func ArtifactKey(videoID, name string) string { return artifactPrefix + videoID + "/" + name }
@@ -168,7 +178,15 @@ func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	if err != nil {
 		return Info{}, translate("stat", key, err)
 	}
-	return Info{SizeBytes: a.Size, ModTime: a.ModTime, ETag: a.ETag}, nil
+	info := Info{SizeBytes: a.Size, ModTime: a.ModTime, ETag: a.ETag}
+	var file os.FileInfo
+	if a.As(&file) {
+		if st, ok := file.Sys().(*syscall.Stat_t); ok {
+			// Two uploads may end in one tick of the file system's clock with the same size.
+			info.ETag = fmt.Sprintf("%s-%x", info.ETag, st.Ino)
+		}
+	}
+	return info, nil
 }
 
 // Reader reads the object from its start, or answers resource_not_found.
