@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,8 +48,17 @@ type examination struct {
 	config
 	// skew is how far the database's clock is ahead of ours; nil without a database.
 	skew *time.Duration
-	// picture is a JPEG that ffmpeg took from a clip; nil when it could not.
+	// picture is a frame of the fixture, a JPEG; nil when none could be extracted.
 	picture []byte
+	// opened has the engine once checkInference used it, and no other part.
+	opened server
+}
+
+// close ends the engine.
+func (x *examination) close() {
+	for _, closeEngine := range x.opened.closers {
+		_ = closeEngine() // the findings stand
+	}
 }
 
 // check looks at one part of the installation.
@@ -57,36 +67,49 @@ type check struct {
 	run  func(ctx context.Context, x *examination) finding
 }
 
-// checks are in the order in which a start needs the parts.
-var checks = []check{
-	{"data folder", checkDataFolder},
-	{"disk space", checkDisk},
-	{"address", checkAddress},
-	{"Postgres", checkPostgres},
-	{"clock", checkClock},
-	{"ffmpeg", checkFFmpeg},
-	{"Node", checkNode},
-	{"inference", checkInference},
-	{"language", checkLanguageModel},
-	{"vision", checkVisionModel},
-}
+// The checks are in the order in which a start needs the parts.
+var (
+	systemChecks = []check{
+		{"data folder", checkDataFolder},
+		{"disk space", checkDisk},
+		{"address", checkAddress},
+		{"Postgres", checkPostgres},
+		{"clock", checkClock},
+	}
+	mediaChecks = []check{
+		{"ffmpeg", checkFFmpeg},
+		{"Node", checkNode},
+		{"inference", checkInference},
+		{"analysis", checkAnalysis},
+	}
+	languageChecks = []check{
+		{"language", checkLanguageModel},
+		{"vision", checkVisionModel},
+	}
+)
 
 func doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, media bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check everything that the service needs, and say how to mend it",
 		Long: `Checks what the service needs by using it: the database is started (and made, as the first start would),
-a clip is decoded, and the engine looks at a rendered picture. Exit status 1 when something is broken.`,
+a clip is made, stored and analyzed, and language models are asked once. Nothing is written to the database.
+Exit status 1 when something is broken.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
 			if err != nil {
 				return err
 			}
+			checks := mediaChecks
+			if !media {
+				checks = slices.Concat(systemChecks, mediaChecks, languageChecks)
+			}
 			return doctor(cmd.Context(), c, checks, cmd.OutOrStdout(), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&media, "media", false, "check only ffmpeg, Node, the engine and one analysis: needs no database")
 	return strict(cmd, 0)
 }
 
@@ -96,6 +119,7 @@ func doctor(ctx context.Context, c config, checks []check, stdout io.Writer, asJ
 	all := make([]finding, 0, len(checks))
 	healthy := true
 	x := &examination{config: c}
+	defer x.close()
 	for _, k := range checks {
 		limited, cancel := context.WithTimeout(ctx, checkTimeout)
 		f := k.run(limited, x)

@@ -12,52 +12,56 @@ import (
 	"strings"
 
 	"vqa/gpu"
+	"vqa/gpu/frames"
 	"vqa/handlers/media/fixture"
 )
 
 const (
-	fixFFmpeg = "sudo apt-get install -y ffmpeg"
-	fixNode   = "install Node 20.6 or newer: https://nodejs.org/en/download"
-	fixWorker = "make setup"
-	// pictureAtS is when the ball of the fixture is in the middle of the room.
-	pictureAtS = "2.25"
+	fixFFmpeg   = "make setup (or, with the right to install packages: sudo apt-get install -y ffmpeg)"
+	fixNode     = "install Node 20.6 or newer: https://nodejs.org/en/download"
+	fixWorker   = "make setup"
+	fixAnalysis = "make setup, which tests the same and fetches what does not work"
+	// fixTemporary is for a folder of temporary files that cannot be used.
+	fixTemporary = "make the folder for temporary files writable and make room in it (TMPDIR)"
+	// pictureAtS is when the ball of the fixture is in the middle of the room, in seconds.
+	pictureAtS = 2.5
 	// pictureTerm is what an engine must see in the picture.
 	pictureTerm = "sports ball"
 	// pictureScore is the least raw score that counts as seen.
 	pictureScore = 0.3
 )
 
-// checkFFmpeg decodes the fixture, which is H.264.
+// checkFFmpeg extracts a frame of the fixture as an analysis does.
 func checkFFmpeg(ctx context.Context, x *examination) finding {
-	for _, tool := range []string{"ffmpeg", "ffprobe"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			return wrong(fixFFmpeg, "%s is not installed", tool)
-		}
+	if _, err := exec.LookPath("ffmpeg"); err != nil {
+		return wrong(fixFFmpeg, "ffmpeg is not installed")
 	}
 	version, err := output(ctx, "ffmpeg", "-version")
 	if err != nil {
 		return wrong(fixFFmpeg, "%v", err)
 	}
-	dir, err := os.MkdirTemp("", "vqa-doctor-")
-	if err != nil {
-		return wrong("make the folder for temporary files writable (TMPDIR)", "%v", err)
+	if x.picture, err = extractPicture(ctx); err != nil {
+		return wrong(fixFFmpeg, "%s: %v", ffmpegVersion(version), err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a leftover of 20 kB
+	return found("%s, extracts frames", ffmpegVersion(version))
+}
+
+// extractPicture extracts the frame of the fixture in which the ball is in the middle of the
+// room, with the arguments of an analysis. /readyz rests on it too.
+func extractPicture(ctx context.Context) (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "vqa-frames-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	clip := filepath.Join(dir, fixture.Filename)
 	if err := os.WriteFile(clip, fixture.Bytes(), 0o600); err != nil {
-		return wrong("make room in the folder for temporary files (TMPDIR)", "%v", err)
+		return nil, err
 	}
-	codec, err := output(ctx, "ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-of", "csv=p=0", clip)
-	if err != nil || strings.TrimSpace(codec) != "h264" {
-		return wrong(fixFFmpeg, "ffprobe cannot read an MP4 file: %s %v", strings.TrimSpace(codec), err)
+	for frame, err := range frames.Sample(ctx, clip, frames.Options{Within: []frames.Span{{From: pictureAtS, To: pictureAtS}}}) {
+		return frame.JPEG, err
 	}
-	picture, err := output(ctx, "ffmpeg", "-nostdin", "-v", "error", "-ss", pictureAtS, "-i", clip,
-		"-frames:v", "1", "-pix_fmt", "yuvj420p", "-q:v", "3", "-c:v", "mjpeg", "-f", "image2pipe", "pipe:1")
-	if err != nil || picture == "" {
-		return wrong(fixFFmpeg, "ffmpeg cannot decode H.264: %v", err)
-	}
-	x.picture = []byte(picture)
-	return found("%s, decodes H.264", ffmpegVersion(version))
+	return nil, errors.New("no frame of the fixture was extracted")
 }
 
 // ffmpegVersion is the release out of the first line of `ffmpeg -version`.
@@ -101,16 +105,14 @@ func checkInference(ctx context.Context, x *examination) finding {
 	if x.picture == nil {
 		return finding{Verdict: warning, Detail: "not checked: it needs a picture from ffmpeg"}
 	}
-	s := &server{}
-	defer func() {
-		for _, closeEngine := range s.closers {
-			_ = closeEngine() // the finding stands
-		}
-	}()
-	if err := s.openEngine(ctx, x.config, slog.New(slog.DiscardHandler)); err != nil {
+	if err := x.opened.openEngine(ctx, x.config, slog.New(slog.DiscardHandler)); err != nil {
 		return wrong(fix, "%v", err)
 	}
-	return look(ctx, s.engine, x.picture, fix)
+	f := look(ctx, x.opened.engine, x.picture, fix)
+	if f.Verdict == broken {
+		x.opened.engine = nil // an analysis would only wait for it
+	}
+	return f
 }
 
 // look judges what an engine sees in the picture.

@@ -141,8 +141,10 @@ func (e eye) Info(context.Context) (gpu.Info, error) {
 // TestCheckMedia uses the machine's own ffmpeg, Node and worker.
 func TestCheckMedia(t *testing.T) {
 	t.Parallel()
-	x := &examination{config: config{InferenceThreads: 1}}
+	x := &examination{config: config{InferenceThreads: 1, PublicURL: "http://127.0.0.1:1"}}
+	t.Cleanup(x.close)
 	require.Equal(t, warning, checkInference(t.Context(), x).Verdict, "there is no picture yet")
+	require.Equal(t, warning, checkAnalysis(t.Context(), x).Verdict, "there is no engine yet")
 	got := checkFFmpeg(t.Context(), x)
 	require.Equal(t, fine, got.Verdict, got.Detail)
 	require.Equal(t, []byte{0xff, 0xd8}, x.picture[:2], "a JPEG")
@@ -150,8 +152,14 @@ func TestCheckMedia(t *testing.T) {
 	require.Equal(t, fine, got.Verdict, got.Detail)
 	got = checkInference(t.Context(), x)
 	require.Equal(t, fine, got.Verdict, got.Detail)
-	x.WorkerDir = t.TempDir()
-	got = checkInference(t.Context(), x)
+	got = checkAnalysis(t.Context(), x)
+	require.Equal(t, fine, got.Verdict, got.Detail)
+	require.Contains(t, got.Detail, `"Is there a ball?" about a drawn clip: yes`)
+
+	elsewhere := &examination{config: config{InferenceThreads: 1, WorkerDir: t.TempDir()}, picture: x.picture}
+	t.Cleanup(elsewhere.close)
+	got = checkInference(t.Context(), elsewhere)
 	require.Equal(t, broken, got.Verdict, "nothing is installed there")
 	require.Equal(t, fixWorker, got.Fix)
+	require.Equal(t, warning, checkAnalysis(t.Context(), elsewhere).Verdict)
 }

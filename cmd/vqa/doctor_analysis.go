@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"vqa/domain/answer"
+	"vqa/domain/video"
+	"vqa/handlers/httpapi"
+	"vqa/handlers/jobs"
+	"vqa/handlers/media/artifact"
+	"vqa/handlers/media/demo"
+	"vqa/handlers/media/objects"
+	"vqa/handlers/media/probe"
+	"vqa/handlers/media/survey"
+)
+
+// checkAnalysis takes one clip the whole way, by the code of the service: the clip is encoded,
+// probed and stored, its frames are extracted, the engine looks at them, the question is
+// answered, and the annotated video and the contact sheet are drawn.
+func checkAnalysis(ctx context.Context, x *examination) finding {
+	if x.opened.engine == nil {
+		return finding{Verdict: warning, Detail: "not checked: it needs ffmpeg and the engine"}
+	}
+	dir, err := os.MkdirTemp("", "vqa-doctor-")
+	if err != nil {
+		return wrong(fixTemporary, "%v", err)
+	}
+	defer os.RemoveAll(dir) //nolint:errcheck // a leftover of 1 MB
+	started := time.Now()
+	prompt, result, err := x.rehearse(ctx, dir)
+	if err != nil {
+		return wrong(fixAnalysis, "%v", err)
+	}
+	took := time.Since(started).Seconds()
+	if result.Answer != answer.Yes {
+		detail := fmt.Sprintf("%q about a clip that shows one: %s, in %.1f s", prompt, result.Answer, took)
+		return finding{Verdict: warning, Detail: detail, Fix: "configure a more capable model"}
+	}
+	return found("%q about a drawn clip: %s, in %.1f s", prompt, result.Answer, took)
+}
+
+// rehearse makes the clip in a folder of its own and asks about it.
+func (x *examination) rehearse(ctx context.Context, dir string) (prompt string, _ answer.Result, _ error) {
+	log := slog.New(slog.DiscardHandler)
+	key := make([]byte, 32)
+	_, _ = rand.Read(key) // it never fails
+	store, err := objects.Open(ctx, objects.Options{
+		Dir: dir, PublicURL: x.PublicURL, SigningKey: key, Now: clock, WriteError: httpapi.WriteError, Log: log,
+	})
+	if err != nil {
+		return "", answer.Result{}, err
+	}
+	defer func() { _ = store.Close() }() // the folder is removed
+	prober, err := probe.New()
+	if err != nil {
+		return "", answer.Result{}, err
+	}
+	scene := demo.Scenes()[1] // a ball on a court, 8 s
+	file, err := (&demo.Studio{Objects: store, Prober: prober}).Make(ctx, scene)
+	if err != nil {
+		return "", answer.Result{}, err
+	}
+	analyzer := &jobs.Analyzer{
+		Sources: store, Surveys: survey.Store{Objects: store}, Engine: x.opened.engine, Calibrations: x.opened.calibrations,
+		Renderer: &artifact.Studio{Objects: store}, Patience: x.InferencePatience, Log: log,
+	}
+	result, err := analyzer.Rehearse(ctx, video.State{ID: scene.VideoID(), File: &file}, scene.Prompts[0])
+	return scene.Prompts[0], result, err
+}

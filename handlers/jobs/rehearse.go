@@ -1,0 +1,36 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/query"
+	"vqa/domain/video"
+)
+
+// Rehearse runs an analysis of a video that is not in the log: it looks at the video, answers
+// the prompt and, with a Renderer, draws the artifacts, by the same code as Run and Draw.
+// Nothing is recorded or billed. The caller removes the objects of the video. `vqa doctor` uses
+// it to tell whether analyses work on this machine.
+func (z *Analyzer) Rehearse(ctx context.Context, v video.State, prompt string) (answer.Result, error) {
+	a := analysis.State{ID: "rehearsal", VideoID: v.ID, Prompt: &prompt, Query: query.Compile(prompt)}
+	p, err := z.passOf(ctx, a, v)
+	if err != nil {
+		return answer.Result{}, err
+	}
+	p.fleeting = true
+	seen, err := z.survey(ctx, v, p, quietly)
+	if err != nil {
+		return answer.Result{}, err
+	}
+	defer seen.close()
+	result := answer.Decide(a.Query, seen.Evidence, seen.rules)
+	if planned := z.plan(a, v, seen, result); planned != nil {
+		in := picture(a, v, seen, result)
+		in.Source = p.source
+		_, err = z.Renderer.Make(ctx, *planned, in)
+	}
+	return result, errors.Join(err, seen.kept.Err())
+}
