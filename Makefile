@@ -19,10 +19,11 @@ BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
 
-# What setup fetched stands behind what the machine has.
-export PATH := $(PATH):$(TOOLS)/bin
-# No stamp from git: it refuses to read a clone that belongs to another user.
-export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false)
+# What setup fetched stands before what the machine has: it was fetched for a reason.
+export PATH := $(TOOLS)/bin:$(PATH)
+# No stamp from git: it refuses to read a clone that belongs to another user. Without the
+# path of the clone, setup, build, tests and other clones share what was compiled.
+export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false -trimpath)
 # A cache of this clone: a shared one reports the findings of another clone's files.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 GIT := git -c safe.directory='*'
@@ -36,7 +37,7 @@ setup: ## Install what this machine lacks; quick when it lacks nothing
 build: setup ## Compile bin/vqa
 	@echo "building bin/vqa"
 	@mkdir -p bin
-	@go build -trimpath -o bin/vqa ./cmd/vqa
+	@go build -o bin/vqa ./cmd/vqa
 	@[ "$$(id -u)" != 0 ] || chown --reference=. bin bin/vqa
 
 run: build ## Start the service: database, worker and API in one
