@@ -17,6 +17,8 @@ type Fault struct {
 	Param string
 	// Violations lists every violation of a validation_failed.
 	Violations []Violation
+	// OmittedViolations counts the violations that were found and are not listed.
+	OmittedViolations int
 	// Details are further members of the envelope's details object.
 	Details map[string]any
 	// RetryAfterS is the least number of whole seconds to wait before a retry; 0

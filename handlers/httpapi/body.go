@@ -24,6 +24,13 @@ import (
 // maxBody bounds a JSON body, in bytes.
 const maxBody = 1 << 20
 
+const (
+	// maxViolations bounds the violations of one error. The others are counted.
+	maxViolations = 100
+	// maxParam is the longest path of a violation, in bytes.
+	maxParam = 200
+)
+
 // maxMultipart is the size above which a multipart body is told to be uploaded by a
 // presigned URL instead (api-v1.md, "Limits"), in bytes.
 const maxMultipart = 100 << 20
@@ -65,15 +72,35 @@ func setBody(r *http.Request, body []byte) {
 	r.ContentLength = int64(len(body))
 }
 
-// verdict gathers what is wrong with a body.
+// verdict gathers what is wrong with a request. What the parser keeps of a body is
+// bounded, and so are the violations.
 type verdict struct {
 	violations []fault.Violation
+	// omitted counts violations that were found and not kept.
+	omitted int
 	// named is the first violation that has a code of its own in the contract.
 	named *fault.Fault
 }
 
 func (v *verdict) add(param string, code fault.ViolationCode, message string) {
-	v.violations = append(v.violations, fault.Violation{Param: param, Code: code, Message: message})
+	v.violations = append(v.violations, fault.Violation{Param: shortened(param), Code: code, Message: message})
+}
+
+// shortened returns a path of at most maxParam bytes: a longer one loses its middle, for
+// which "…" stands.
+func shortened(param string) string {
+	if len(param) <= maxParam {
+		return param
+	}
+	const half = (maxParam - len("…")) / 2
+	head, tail := half, len(param)-half
+	for !utf8.RuneStart(param[head]) {
+		head--
+	}
+	for !utf8.RuneStart(param[tail]) {
+		tail++
+	}
+	return param[:head] + "…" + param[tail:]
 }
 
 // name gives the answer a code of its own.
@@ -90,44 +117,53 @@ func (v *verdict) has(param string) bool {
 	})
 }
 
-// err is the answer: nil, the named fault or validation_failed, with every violation in
-// the order of their places.
+// err is the answer: nil, the named fault or validation_failed, with at most
+// maxViolations violations in the order of their places.
 func (v *verdict) err() error {
 	slices.SortStableFunc(v.violations, func(a, b fault.Violation) int {
 		return cmp.Or(strings.Compare(a.Param, b.Param), strings.Compare(string(a.Code), string(b.Code)))
 	})
-	if v.named != nil {
-		v.named.Violations = v.violations
-		return v.named
+	if len(v.violations) == 0 && v.named == nil {
+		return nil
 	}
-	if len(v.violations) > 0 {
-		return fault.Invalid(v.violations...)
+	kept := v.violations[:min(len(v.violations), maxViolations)]
+	f := v.named
+	if f == nil {
+		f = fault.Invalid(kept...)
 	}
-	return nil
+	f.Violations, f.OmittedViolations = kept, v.omitted+len(v.violations)-len(kept)
+	return f
 }
 
-// checkBody validates a body against the contract and the rules of its operation, and adds
-// to v what is wrong with it. It returns the same value in a form that encoding/json
-// decodes without surprise, or nothing where nothing was given.
-func (e *edge) checkBody(op *operation, raw []byte, v *verdict) ([]byte, error) {
+// parseBody reads a body as far as its operation has room for it, and adds to v what is
+// wrong with it. It reports false when there is no value: nothing was given, or nothing
+// that can be read.
+func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 	if op.body == nil {
 		if text := bytes.TrimSpace(raw); len(text) > 0 && !emptyObject.Match(text) {
 			v.add("", fault.Format, "This operation takes no body.")
 		}
-		return nil, nil
+		return nil, false
 	}
 	if len(raw) == 0 {
 		if !op.bodyOptional {
 			v.add("", fault.Required, "A JSON body is required.")
 		}
-		return nil, nil
+		return nil, false
 	}
-	value, violations, isJSON := parseJSON(raw)
+	read, isJSON := parseJSON(raw, op.bodyRoom)
+	for _, violation := range read.violations {
+		v.add(violation.Param, violation.Code, violation.Message)
+	}
+	v.omitted += read.omitted
+	return read.value, isJSON
+}
+
+// checkBody validates a body that was read against the contract and the rules of its
+// operation, and adds to v what is wrong with it. It returns the body in a form that
+// encoding/json decodes without surprise.
+func (e *edge) checkBody(op *operation, value any, v *verdict) ([]byte, error) {
 	before := len(v.violations)
-	v.violations = append(v.violations, violations...)
-	if !isJSON {
-		return nil, nil
-	}
 	var invalid *jsonschema.ValidationError
 	if err := op.body.Validate(value); errors.As(err, &invalid) {
 		v.addAll(invalid)
@@ -261,10 +297,10 @@ const maxMetadataName = 40
 func checkMetadata(body map[string]any, v *verdict) {
 	metadata, _ := body["metadata"].(map[string]any)
 	for name := range metadata {
-		if utf8.RuneCountInString(name) > maxMetadataName {
+		switch {
+		case utf8.RuneCountInString(name) > maxMetadataName:
 			v.add(join("metadata", name), fault.Length, fmt.Sprintf("its name must have at most %d characters", maxMetadataName))
-		}
-		if !metadataName.MatchString(name) {
+		case !metadataName.MatchString(name):
 			v.add(join("metadata", name), fault.Format, "its name must match "+metadataName.String())
 		}
 	}

@@ -29,7 +29,11 @@ func bodyEdge(t testing.TB) *edge {
 // checked is the verdict on a body alone.
 func (e *edge) checked(op *operation, raw []byte) ([]byte, error) {
 	v := &verdict{}
-	body, err := e.checkBody(op, raw, v)
+	value, given := op.parseBody(raw, v)
+	if !given {
+		return nil, v.err()
+	}
+	body, err := e.checkBody(op, value, v)
 	if err == nil {
 		err = v.err()
 	}

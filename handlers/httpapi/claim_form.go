@@ -45,8 +45,10 @@ func (e *edge) checkForm(x *exchange, r *http.Request, v *verdict) error {
 	if err != nil {
 		return err
 	}
-	if _, err := e.checkBody(x.operation, asJSON, v); err != nil {
-		return err
+	if value, ok := x.operation.parseBody(asJSON, v); ok {
+		if _, err := e.checkBody(x.operation, value, v); err != nil {
+			return err
+		}
 	}
 	if err := v.err(); err != nil {
 		return err

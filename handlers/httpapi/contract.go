@@ -56,6 +56,8 @@ type operation struct {
 	parameters []parameter
 	// body is the schema of the body, or nil when there is none.
 	body *jsonschema.Schema
+	// bodyRoom is how much of a body the schema can accept.
+	bodyRoom *room
 	// bodyOptional is true when a body may be left out.
 	bodyOptional bool
 	// form is true when the body is the form of a page, whose fields are texts.
@@ -172,7 +174,10 @@ func (op *operation) readBody(compiler *jsonschema.Compiler, at string, describe
 	if _, isJSON := content["application/json"]; !isJSON {
 		op.form, media = true, "application~1x-www-form-urlencoded"
 	}
-	op.body, err = compiler.Compile(at + "/requestBody/content/" + media + "/schema")
+	if op.body, err = compiler.Compile(at + "/requestBody/content/" + media + "/schema"); err != nil {
+		return err
+	}
+	op.bodyRoom, err = roomOf(op.body)
 	return err
 }
 

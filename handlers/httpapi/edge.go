@@ -181,7 +181,8 @@ func (e *edge) check(x *exchange, r *http.Request) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if err := e.checkBinding(x, r, raw); err != nil {
+	value, given := op.parseBody(raw, v)
+	if err := e.checkBinding(x, r, value); err != nil {
 		return false, err
 	}
 	if op.idempotent && len(v.violations) == 0 {
@@ -190,9 +191,11 @@ func (e *edge) check(x *exchange, r *http.Request) (bool, error) {
 			return replayed, err
 		}
 	}
-	body, err := e.checkBody(op, raw, v)
-	if err != nil {
-		return false, err
+	var body []byte
+	if given {
+		if body, err = e.checkBody(op, value, v); err != nil {
+			return false, err
+		}
 	}
 	if err := v.err(); err != nil {
 		return false, err

@@ -53,6 +53,9 @@ func writeEnvelope(w http.ResponseWriter, status int, f *fault.Fault, requestID 
 	if len(f.Violations) > 0 {
 		body.Error.Errors = new(violations(f.Violations))
 	}
+	if f.OmittedViolations > 0 {
+		body.Error.ErrorsOmitted = &f.OmittedViolations
+	}
 	h := w.Header()
 	if f.RetryAfterS > 0 || status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", strconv.Itoa(max(f.RetryAfterS, 1)))

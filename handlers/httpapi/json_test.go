@@ -51,10 +51,10 @@ func TestParseJSON(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, violations, isJSON := parseJSON([]byte(tt.raw))
+			got, isJSON := parseJSON([]byte(tt.raw), nil)
 			require.True(t, isJSON)
-			require.Empty(t, cmp.Diff(tt.want, got))
-			require.Empty(t, cmp.Diff(tt.violations, violations))
+			require.Empty(t, cmp.Diff(tt.want, got.value))
+			require.Empty(t, cmp.Diff(tt.violations, got.violations))
 		})
 	}
 }
@@ -88,21 +88,21 @@ func TestParseJSONRefusesWhatIsNoJSON(t *testing.T) {
 	for name, raw := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, violations, isJSON := parseJSON([]byte(raw))
+			got, isJSON := parseJSON([]byte(raw), nil)
 			require.False(t, isJSON)
-			require.Len(t, violations, 1)
-			require.Equal(t, "", violations[0].Param)
-			require.Equal(t, fault.Format, violations[0].Code)
-			require.NotEmpty(t, violations[0].Message)
+			require.Len(t, got.violations, 1)
+			require.Equal(t, "", got.violations[0].Param)
+			require.Equal(t, fault.Format, got.violations[0].Code)
+			require.NotEmpty(t, got.violations[0].Message)
 		})
 	}
 }
 
 func TestParseJSONTakesTheDeepestAllowed(t *testing.T) {
 	t.Parallel()
-	_, violations, isJSON := parseJSON([]byte(strings.Repeat("[", maxDepth) + strings.Repeat("]", maxDepth)))
+	got, isJSON := parseJSON([]byte(strings.Repeat("[", maxDepth)+strings.Repeat("]", maxDepth)), nil)
 	require.True(t, isJSON)
-	require.Empty(t, violations)
+	require.Empty(t, got.violations)
 }
 
 // FuzzParseJSON holds parseJSON against encoding/json: what one takes the other takes,
@@ -112,24 +112,24 @@ func FuzzParseJSON(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		got, violations, isJSON := parseJSON(raw)
+		got, isJSON := parseJSON(raw, nil)
 		if !isJSON {
-			if len(violations) != 1 || violations[0].Message == "" {
-				t.Fatalf("%q: %+v", raw, violations)
+			if len(got.violations) != 1 || got.violations[0].Message == "" {
+				t.Fatalf("%q: %+v", raw, got.violations)
 			}
 			return
 		}
 		if !json.Valid(raw) {
 			t.Fatalf("%q is not JSON and was taken", raw)
 		}
-		if len(violations) > 0 {
+		if len(got.violations) > 0 {
 			return
 		}
 		var want any
 		if err := json.Unmarshal(raw, &want); err != nil {
 			t.Fatalf("%q: %v", raw, err)
 		}
-		again, err := json.Marshal(got)
+		again, err := json.Marshal(got.value)
 		if err != nil {
 			t.Fatalf("%q: %v", raw, err)
 		}

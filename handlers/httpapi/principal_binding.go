@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"encoding/json"
 	"net/http"
 
 	"github.com/go-chi/chi/v5"
@@ -17,7 +16,7 @@ import (
 // Errors: insufficient_scope, resource_not_found.
 //
 // It comes before replays: a bound token must not fetch the response of another request.
-func (e *edge) checkBinding(x *exchange, r *http.Request, body []byte) error {
+func (e *edge) checkBinding(x *exchange, r *http.Request, body any) error {
 	bound := cmp.Or(x.caller.VideoID, x.caller.StreamID)
 	if bound == "" {
 		return nil
@@ -61,11 +60,8 @@ func (e *edge) pathID(r *http.Request) string {
 
 // bodyNames reports whether a field of a body holds a value. A body that is no object or
 // has no text in the field passes: it is refused for that later.
-func bodyNames(body []byte, field, value string) bool {
-	var members map[string]json.RawMessage
-	var named string
-	if json.Unmarshal(body, &members) != nil || json.Unmarshal(members[field], &named) != nil {
-		return true
-	}
-	return named == value
+func bodyNames(body any, field, value string) bool {
+	members, _ := body.(map[string]any)
+	named, isText := members[field].(string)
+	return !isText || named == value
 }

@@ -2143,8 +2143,11 @@ type Error struct {
 		// Details Further facts about the error.
 		Details *map[string]interface{} `json:"details,omitempty"`
 
-		// Errors Every violation of the request.
+		// Errors The violations of the request, at most 100, ordered by `param`. Items beyond the `maxItems` of a list and the contents of unknown fields are not checked.
 		Errors *[]Violation `json:"errors,omitempty"`
+
+		// ErrorsOmitted How many further violations were found and are not in `errors`; absent when all are.
+		ErrorsOmitted *int `json:"errors_omitted,omitempty"`
 
 		// Param The field at fault, as a dotted path.
 		Param *string `json:"param,omitempty"`
@@ -2940,7 +2943,7 @@ type VideoStatus string
 type Violation struct {
 	Message string `json:"message"`
 
-	// Param A dotted path such as `metadata.a b` or `prompts.3`; empty for the body as a whole.
+	// Param A dotted path such as `metadata.a b` or `prompts.3`; empty for the body as a whole. A path of more than 200 bytes loses its middle, for which `…` stands.
 	Param string        `json:"param"`
 	Code  ViolationCode `json:"code"`
 }

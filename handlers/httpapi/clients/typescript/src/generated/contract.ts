@@ -1289,12 +1289,14 @@ export interface components {
                 details?: {
                     [key: string]: unknown;
                 };
-                /** @description Every violation of the request. */
+                /** @description The violations of the request, at most 100, ordered by `param`. Items beyond the `maxItems` of a list and the contents of unknown fields are not checked. */
                 errors?: components["schemas"]["Violation"][];
+                /** @description How many further violations were found and are not in `errors`; absent when all are. */
+                errors_omitted?: number;
             };
         };
         Violation: {
-            /** @description A dotted path such as `metadata.a b` or `prompts.3`; empty for the body as a whole. */
+            /** @description A dotted path such as `metadata.a b` or `prompts.3`; empty for the body as a whole. A path of more than 200 bytes loses its middle, for which `…` stands. */
             param: string;
             /** @enum {string} */
             code: "required" | "unknown_field" | "type" | "format" | "range" | "length" | "enum" | "exclusive";
