@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"vqa/domain/answer"
+	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/postgres"
@@ -253,7 +254,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
 		Uncapped:       uncapped,
 		Health: []httpapi.HealthCheck{
-			{Name: "database", Check: s.pool.Ping},
+			{Name: "database", Check: s.pool.Ping, Code: fault.DBUnavailable},
 			{Name: "inference", Check: s.capacity.InferenceReady},
 		},
 	})

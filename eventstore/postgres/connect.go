@@ -25,7 +25,8 @@ const (
 
 // Connect returns a pool of connections that work as Role. The database must have
 // been migrated. The URL's own pool_* and runtime parameters win over the defaults:
-// 24 connections, 30 s a statement, 60 s idle in a transaction.
+// 24 connections, 30 s a statement, 60 s idle in a transaction. What a context with
+// eventstore.Patience asks for waits no longer than that.
 func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -46,6 +47,7 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
+	config.ConnConfig.Tracer = deadlines{}
 	// Reading in order relies on a new snapshot for each statement.
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {

@@ -33,6 +33,12 @@
 // would serialize all of them. Losing one costs a subscriber no more than its poll
 // interval.
 //
+// # A server that is silent
+//
+// A statement of a context with eventstore.Patience, and the wait for a free connection, end
+// when the patience is over: see deadlines. A server that hangs keeps its connections open, so
+// that no timeout of TCP or of the server itself would end the wait.
+//
 // # Beside the log
 //
 // Windows and Locks are what the nodes tell each other about requests that come in. Both

@@ -100,7 +100,15 @@ func (t *task) claim() bool { return t.claimed.CompareAndSwap(false, true) }
 // has happened; after that do waits for the verdict, at most commitTimeout, so that
 // decide never runs when do has returned.
 func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) error) error {
+	began := p.now()
 	t := &task{ctx: ctx, intent: in, decide: decide, done: make(chan error, 1)}
+	verdict := func(err error) error {
+		if fault.Has(err, fault.DBUnavailable) {
+			// What the caller still has to tell the log must not wait as long again.
+			eventstore.PatienceOf(ctx).Waited(p.now().Sub(began))
+		}
+		return err
+	}
 	hash := fnv.New64a()
 	hash.Write([]byte(in.accountID))
 	select {
@@ -112,12 +120,12 @@ func (p *Pipeline) do(ctx context.Context, in intent, decide func(*session) erro
 	}
 	select {
 	case err := <-t.done:
-		return err
+		return verdict(err)
 	case <-ctx.Done():
 		if t.claim() {
 			return ctx.Err()
 		}
-		return <-t.done
+		return verdict(<-t.done)
 	}
 }
 
@@ -186,7 +194,31 @@ const commitTimeout = 30 * time.Second
 func (p *Pipeline) run(l *lane, group []*task) {
 	ctx, cancel := context.WithTimeout(context.Background(), commitTimeout)
 	defer cancel()
+	ctx, patience := eventstore.WithPatience(ctx, eventstore.CallerPatience)
 	p.commit(ctx, l, group)
+	if patience.Over() {
+		l.refuseWaiting()
+	}
+}
+
+// refuseWaiting ends the commands that waited behind a group for which the log was silent: they
+// have waited for it as long as that group has.
+func (l *lane) refuseWaiting() {
+	for {
+		select {
+		case t := <-l.queue:
+			if t.claim() {
+				t.done <- logSilent(nil)
+			}
+		default:
+			return
+		}
+	}
+}
+
+// logSilent is what a caller hears when the log does not answer.
+func logSilent(cause error) error {
+	return fault.New(fault.DBUnavailable, "").WithRetryAfter(1).WithCause(cause)
 }
 
 // commit decides and appends a group, anew after a conflict, until it stands or the
@@ -209,7 +241,10 @@ func (p *Pipeline) commit(ctx context.Context, l *lane, group []*task) {
 			backoff(ctx, try)
 		case errors.As(err, &uncertain):
 			// Deciding it anew could do it twice.
-			settle(group, fault.New(fault.DBUnavailable, "").WithRetryAfter(1).WithCause(err))
+			settle(group, logSilent(err))
+			return
+		case eventstore.PatienceOf(ctx).Over():
+			settle(group, logSilent(err))
 			return
 		case len(group) > 1 && ctx.Err() == nil:
 			// One bad command must not fail its neighbours.

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"vqa/domain/answer"
@@ -239,30 +241,43 @@ func (s *server) GetHealth(context.Context, api.GetHealthRequestObject) (api.Get
 const readyTimeout = 2 * time.Second
 
 // GetReadiness answers GET /readyz. The names of failing checks are shown; why they
-// fail is logged.
+// fail is logged. The checks run side by side: several that hang take no longer than one.
 func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
+	errs := make([]error, len(s.Health))
+	var running sync.WaitGroup
+	for i, h := range s.Health {
+		running.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+			defer cancel()
+			errs[i] = h.Check(ctx)
+		})
+	}
+	running.Wait()
 	checks, failed := map[string]string{}, []string{}
-	var first error
-	for _, h := range s.Health {
-		ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-		err := h.Check(ctx)
-		cancel()
+	var first *fault.Fault
+	for i, h := range s.Health {
 		checks[h.Name] = "ok"
-		if err != nil {
-			checks[h.Name] = "failed"
-			failed = append(failed, h.Name)
-			if first == nil {
-				first = err
-			}
+		if errs[i] == nil {
+			continue
+		}
+		checks[h.Name] = "failed"
+		failed = append(failed, h.Name)
+		if first == nil {
+			first = h.asFault(ctx, errs[i])
 		}
 	}
 	if first == nil {
 		return api.GetReadiness200JSONResponse{Status: api.Ok, Checks: checks}, nil
 	}
-	code := asFault(first).Code
-	if fault.Lookup(code).Status != http.StatusServiceUnavailable {
-		code = fault.CapacityExhausted
-	}
-	return nil, fault.New(code, "The service is not ready: "+strings.Join(failed, ", ")+".").
+	return nil, fault.New(first.Code, "The service is not ready: "+strings.Join(failed, ", ")+".").
 		WithDetail("checks", checks).WithCause(first)
+}
+
+// asFault gives the failure of a check a code that says that the service is not available.
+func (h HealthCheck) asFault(ctx context.Context, err error) *fault.Fault {
+	f := asFault(ctx, err)
+	if fault.Lookup(f.Code).Status == http.StatusServiceUnavailable {
+		return f
+	}
+	return fault.New(cmp.Or(h.Code, fault.CapacityExhausted), "").WithCause(err)
 }

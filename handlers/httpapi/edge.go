@@ -12,6 +12,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/domain/id"
+	"vqa/eventstore"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/media/objects"
 )
@@ -55,7 +56,8 @@ func New(o Options) (http.Handler, error) {
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := e.Service.Now()
 	x := &exchange{requestID: e.Service.IDs.New(id.Request), log: e.Log, response: &recorder{ResponseWriter: w}}
-	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+	ctx, _ := eventstore.WithPatience(r.Context(), eventstore.CallerPatience)
+	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	w.Header().Set("X-Request-Id", x.requestID)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	defer e.log(x, r, start)

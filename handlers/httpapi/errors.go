@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"vqa/domain/fault"
+	"vqa/eventstore"
 	"vqa/handlers/httpapi/api"
 )
 
@@ -20,7 +21,7 @@ import (
 // code; a lost database is db_unavailable; everything else is internal_error, logged
 // with its cause and never shown.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
-	f := asFault(err)
+	f := asFault(r.Context(), err)
 	entry := fault.Lookup(f.Code)
 	if entry.Status == 0 {
 		// A code of failed resources says nothing about a request.
@@ -75,12 +76,13 @@ func violations(vs []fault.Violation) []api.Violation {
 	return list
 }
 
-// asFault gives every error the code under which a caller sees it.
-func asFault(err error) *fault.Fault {
+// asFault gives every error of a request the code under which a caller sees it.
+func asFault(ctx context.Context, err error) *fault.Fault {
 	if f := fault.Of(err); f != nil {
 		return f
 	}
-	if databaseLost(err) {
+	silent := errors.Is(err, context.DeadlineExceeded) && eventstore.PatienceOf(ctx).Over()
+	if silent || databaseLost(err) {
 		return fault.New(fault.DBUnavailable, "").WithCause(err)
 	}
 	return fault.New(fault.InternalError, "").WithCause(err)
@@ -105,8 +107,10 @@ func databaseLost(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
 	}
+	// What its driver never sent may be sent again: the connection broke before.
+	var unsent interface{ SafeToRetry() bool }
 	var network *net.OpError
-	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF)
+	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &unsent) && unsent.SafeToRetry()
 }
 
 // cause is what a log line says about an error: a fault's own text hides its cause.

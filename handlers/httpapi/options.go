@@ -12,6 +12,7 @@ import (
 
 	"vqa/domain/account"
 	"vqa/domain/credit"
+	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/handlers/command"
@@ -96,6 +97,9 @@ type HealthCheck struct {
 	Name string
 	// Check returns nil when all is well; a fault's code is shown, nothing else.
 	Check func(context.Context) error
+	// Code is shown when Check fails without a code of its own, also because it does not answer;
+	// empty is capacity_exhausted.
+	Code fault.Code
 }
 
 // Options are what the edge is made of. Every field without a stated default is

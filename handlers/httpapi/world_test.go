@@ -154,11 +154,17 @@ func (w *world) waiting() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.w
 // open builds a world; adjust may change the options before the edge is made.
 func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 	t.Helper()
+	return openOn(t, storetest.Database(t, migrations.Up, migrations.Version()), adjust...)
+}
+
+// openOn is open on a migrated database of the caller's.
+func openOn(t *testing.T, databaseURL string, adjust ...func(*httpapi.Options)) *world {
+	t.Helper()
 	contract, err := contractOf()
 	require.NoError(t, err)
 	w := &world{t: t, contract: contract, engine: &engine{}, wakers: map[chan struct{}]bool{}, logged: &lockedBuffer{}}
 	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	address, err := url.Parse(storetest.Database(t, migrations.Up, migrations.Version()))
+	address, err := url.Parse(databaseURL)
 	require.NoError(t, err)
 	w.database = plug(t, address.Host)
 	address.Host = w.database.listener.Addr().String()
@@ -203,7 +209,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 			_, _ = io.WriteString(rw, "up 1\n")
 		}),
 		SandboxAddress: httpapi.AddressHash([]byte("key"), nil), Log: log,
-		Health: []httpapi.HealthCheck{{Name: "database", Check: w.pool.Ping}, {Name: "inference", Check: w.engine.InferenceReady}},
+		Health: []httpapi.HealthCheck{{Name: "database", Check: w.pool.Ping, Code: fault.DBUnavailable}, {Name: "inference", Check: w.engine.InferenceReady}},
 	}
 	for _, f := range adjust {
 		f(&o)

@@ -1,0 +1,201 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/eventstore/embedded"
+	"vqa/migrations"
+)
+
+// lastWord is when a caller must have been answered, whatever the database does.
+const lastWord = 5 * time.Second
+
+// ownServer is a Postgres that no other test uses.
+type ownServer struct {
+	t   *testing.T
+	url string
+	// data is its data folder.
+	data string
+}
+
+func newServerOfItsOwn(t *testing.T) *ownServer {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "vqa-silent-")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	require.NoError(t, os.Chmod(dir, 0o755)) // Postgres runs as another user when this is root
+	server, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Ephemeral: true, BinDir: os.Getenv("VQA_POSTGRES_BIN")})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		_ = server.Close(ctx) // of a server that the test killed nothing is left to stop
+	})
+	require.NoError(t, server.EnsureDatabase(t.Context(), "vqa"))
+	s := &ownServer{t: t, url: server.URL("vqa")}
+	require.NoError(t, migrations.Up(t.Context(), s.url))
+	conn, err := pgx.Connect(t.Context(), s.url)
+	require.NoError(t, err)
+	require.NoError(t, conn.QueryRow(t.Context(), "show data_directory").Scan(&s.data))
+	require.NoError(t, conn.Close(t.Context()))
+	return s
+}
+
+// signal reaches the postmaster first, so that it starts nothing meanwhile, then its children.
+func (s *ownServer) signal(sig syscall.Signal) {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
+	require.NoError(s.t, err)
+	postmaster, _, _ := strings.Cut(string(text), "\n")
+	pid, err := strconv.Atoi(postmaster)
+	require.NoError(s.t, err)
+	children := childrenOf(postmaster)
+	require.NotEmpty(s.t, children)
+	require.NoError(s.t, syscall.Kill(pid, sig))
+	for _, child := range append(children, childrenOf(postmaster)...) {
+		_ = syscall.Kill(child, sig) // it may have ended by itself
+	}
+}
+
+func childrenOf(parent string) (pids []int) {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
+	for _, path := range stats {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(text), ") ")
+		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == parent {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// request is one request and the headers it needs beside its key.
+type request struct {
+	method, path, body string
+	headers            []string
+}
+
+// needTheDatabase are requests for each thing that the database is asked for first: a key, the
+// count of a window, an account, an idempotency key, a public read.
+func needTheDatabase(c *client) map[string]request {
+	key := []string{"Authorization", "Bearer " + c.key.Secret}
+	return map[string]request{
+		"read":                  {http.MethodGet, "/v1/videos", "", key},
+		"write":                 {http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, key},
+		"analysis":              {http.MethodPost, "/v1/analyses", `{"video_id": "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "prompt": "Is there a dog?"}`, key},
+		"idempotent write":      {http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, append([]string{"Idempotency-Key", "k"}, key...)},
+		"unknown key":           {http.MethodGet, "/v1/credits", "", []string{"Authorization", "Bearer svc_live_unknown"}},
+		"write without a key":   {http.MethodPost, "/v1/sandbox", "", nil},
+		"read without a key":    {http.MethodGet, "/v1/keys/request/3q2-7wAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "", nil},
+		"readiness":             {http.MethodGet, "/readyz", "", nil},
+		"events of the account": {http.MethodGet, "/v1/events/stream", "", key},
+	}
+}
+
+// allUnavailable sends every request at once and expects each to be told in time that the database
+// is away.
+func allUnavailable(t *testing.T, w *world, requests map[string]request) {
+	t.Helper()
+	var all sync.WaitGroup
+	answers := map[string]*response{}
+	for name, r := range requests {
+		answer := &response{}
+		answers[name] = answer
+		all.Go(func() {
+			began := time.Now()
+			*answer = w.do(r.method, r.path, r.body, r.headers...)
+			if took := time.Since(began); took > lastWord {
+				t.Errorf("%s took %v", name, took)
+			}
+		})
+	}
+	all.Wait()
+	for name, answer := range answers {
+		require.Equal(t, http.StatusServiceUnavailable, answer.StatusCode, "%s: %s", name, answer.raw)
+		w.refused(*answer, 503, fault.DBUnavailable, "")
+		wait, err := strconv.Atoi(answer.Header.Get("Retry-After"))
+		require.NoError(t, err, name)
+		require.Positive(t, wait, name)
+	}
+}
+
+// TestAFrozenDatabaseIsToldInTime stops every process of a server in the midst of work: its sockets
+// stay open and nothing answers. Then it goes on, and later is killed.
+func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
+	t.Parallel()
+	server := newServerOfItsOwn(t)
+	w := openOn(t, server.url)
+	c := w.customer(1000)
+	videoID := c.ready()
+
+	// Requests that are under way when it freezes.
+	frozen := make(chan struct{})
+	var busy sync.WaitGroup
+	for i := range 12 {
+		busy.Go(func() {
+			for n := 0; ; n++ {
+				began := time.Now()
+				method, path, body := http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`
+				if i%2 == 0 {
+					method, path, body = http.MethodGet, "/v1/videos/"+videoID, ""
+				}
+				got := c.do(method, path, body, "Idempotency-Key", fmt.Sprintf("busy-%d-%d", i, n))
+				if got.StatusCode >= 300 && got.at("error.code") != string(fault.DBUnavailable) {
+					t.Errorf("%s %s: %d %s", method, path, got.StatusCode, got.raw)
+				}
+				if took := time.Since(began); took > lastWord {
+					t.Errorf("%s %s took %v", method, path, took)
+				}
+				select {
+				case <-frozen:
+					return
+				default:
+				}
+			}
+		})
+	}
+	server.signal(syscall.SIGSTOP)
+	close(frozen)
+	busy.Wait()
+	allUnavailable(t, w, needTheDatabase(c))
+	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode)
+
+	server.signal(syscall.SIGCONT)
+	require.Eventually(t, func() bool {
+		return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`).StatusCode == http.StatusCreated
+	}, 30*time.Second, 100*time.Millisecond)
+
+	server.signal(syscall.SIGKILL)
+	allUnavailable(t, w, needTheDatabase(c))
+}
+
+// TestAPoolWithoutAFreeConnectionIsToldInTime holds every connection that the node may have.
+func TestAPoolWithoutAFreeConnectionIsToldInTime(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	for range w.pool.Config().MaxConns {
+		conn, err := w.pool.Acquire(t.Context())
+		require.NoError(t, err)
+		t.Cleanup(conn.Release)
+	}
+	allUnavailable(t, w, needTheDatabase(c))
+}
