@@ -40,7 +40,7 @@ func TestAfterworkIsListedUntilItEnds(t *testing.T) {
 	}
 	requireOpen(false)
 	planned := &analysis.Artifacts{VideoKey: "annotated.mp4"}
-	require.NoError(t, w.CompleteAnalysis(ctx, run, answer.Result{Answer: answer.No}, 7.3, 15, planned))
+	require.NoError(t, w.CompleteAnalysis(ctx, run, answer.Result{Answer: answer.No}, 7_300_000, 15, planned))
 	requireOpen(true, run.AnalysisID)
 	require.NoError(t, w.RecordNarrative(ctx, work, nil))
 	requireOpen(true, run.AnalysisID)

@@ -325,7 +325,7 @@ func (c *client) complete(ctx context.Context) error {
 		return nil
 	}
 	planned := pick(c.rand, []*analysis.Artifacts{nil, {VideoKey: "annotated.mp4"}})
-	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7.3, 15, planned)
+	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7_300_000, 15, planned)
 }
 
 // afterwork ends a drawing or a narrative, often in vain.

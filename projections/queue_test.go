@@ -65,7 +65,7 @@ func (l *line) complete(t *testing.T, id string) {
 	t.Helper()
 	length := lengthS
 	result := answer.Result{Answer: answer.Yes, Confidence: 0.9, VideoDurationS: &length}
-	require.NoError(t, l.CompleteAnalysis(t.Context(), l.run[id], result, lengthS, 15, nil))
+	require.NoError(t, l.CompleteAnalysis(t.Context(), l.run[id], result, lengthS*1e6, 15, nil))
 }
 
 // lengthS is how long every video of this world is.

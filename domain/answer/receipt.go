@@ -23,6 +23,22 @@ type Receipt struct {
 	Sampled []SampleRun `json:"sampled"`
 	// SecondOpinion is nil when none was asked for.
 	SecondOpinion *SecondOpinion `json:"second_opinion"`
+	// Duration says how long the video is; nil when no engine looked, and for results that
+	// were made before it was kept.
+	Duration *ReceiptDuration `json:"duration,omitempty"`
+}
+
+// ReceiptDuration is the length of the video by three measures, in microseconds, so that an
+// auditor sees why a bill is what it is: the bill is the decoded length, rounded up to whole
+// seconds.
+type ReceiptDuration struct {
+	// ClaimedMicros is what the container claims, or nil.
+	ClaimedMicros *int64 `json:"claimed_micros"`
+	// ComputedMicros comes from the timestamps of the video stream, or is nil.
+	ComputedMicros *int64 `json:"computed_micros"`
+	// DecodedMicros is what was decoded, > 0. It is the computed length unless decoding
+	// found another.
+	DecodedMicros int64 `json:"decoded_micros"`
 }
 
 // ReceiptModel is the model that looked. What is nil was not looked with, or is not said.

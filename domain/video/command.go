@@ -55,7 +55,12 @@ type Fail struct{ Error Failure }
 type OpenAnalysis struct{ AnalysisID string }
 
 // CloseAnalysis says that an analysis of the video is terminal.
-type CloseAnalysis struct{ AnalysisID string }
+type CloseAnalysis struct {
+	AnalysisID string
+	// DecodedMicros is the length that the analysis decoded, in microseconds; 0 when it did
+	// not decode the whole video.
+	DecodedMicros int64
+}
 
 // Delete removes the video.
 type Delete struct{}

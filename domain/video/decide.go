@@ -33,10 +33,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		}
 		return []Event{AnalysisOpened{VideoID: s.ID, AnalysisID: c.AnalysisID, At: now}}, nil
 	case CloseAnalysis:
-		if !s.OpenAnalyses[c.AnalysisID] {
-			return nil, nil
-		}
-		return []Event{AnalysisClosed{VideoID: s.ID, AnalysisID: c.AnalysisID, At: now}}, nil
+		return decideClose(s, c, now), nil
 	case Delete:
 		return decideDelete(s, now)
 	default:
@@ -81,6 +78,20 @@ func decideFinish(s State, c Finish, now time.Time) ([]Event, error) {
 	default:
 		return nil, conflict(s, "cannot be completed")
 	}
+}
+
+// decideClose also records the decoded length when it is news, so that later holds and
+// bills use it.
+func decideClose(s State, c CloseAnalysis, now time.Time) []Event {
+	if !s.OpenAnalyses[c.AnalysisID] {
+		return nil
+	}
+	events := []Event{AnalysisClosed{VideoID: s.ID, AnalysisID: c.AnalysisID, At: now}}
+	known := s.DurationMicros()
+	if c.DecodedMicros > 0 && (known == nil || *known != c.DecodedMicros) {
+		events = append(events, Measured{VideoID: s.ID, DecodedMicros: c.DecodedMicros, At: now})
+	}
+	return events
 }
 
 func decideDelete(s State, now time.Time) ([]Event, error) {

@@ -23,9 +23,18 @@
 //	any                         | Delete          | removed         | video.deleted
 //	any                         | any             | unchanged       | refused with resource_conflict
 //
-// The first row that fits holds. "in use" is ready with an analysis that is not
+// The first row that fits holds. A CloseAnalysis that knows the decoded length also records
+// video.measured when that is not the length known before. "in use" is ready with an analysis that is not
 // terminal. The open analyses are part of the state so that a deletion and a new
 // analysis that arrive together cannot both succeed.
+//
+// # Length
+//
+// There are three lengths, each in microseconds. The claimed one is what the container
+// says; nothing is decided by it. The computed one comes from the timestamps of the video
+// stream when the file is probed. The decoded one is what an analysis saw; it is recorded
+// only when it differs from the computed one, and replaces it: duration_s, the plan limit,
+// later holds and later bills use it.
 //
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package video

@@ -44,8 +44,11 @@ type File struct {
 	ContentType string `json:"content_type"`
 	// SizeBytes is >= 0.
 	SizeBytes int64 `json:"size_bytes"`
-	// DurationMicros is the length in microseconds, > 0: whole numbers, because the
-	// bill is made from it.
+	// ClaimedMicros is the length that the container claims, in microseconds, > 0. Anybody
+	// can write any number there, so nothing is decided by it.
+	ClaimedMicros *int64 `json:"claimed_micros,omitempty"`
+	// DurationMicros is the length in microseconds, > 0, computed from the timestamps of
+	// the video stream. For files stored before version 2 it is the container's claim.
 	DurationMicros *int64 `json:"duration_micros,omitempty"`
 	// Width and Height are in pixels as shown, after rotation.
 	Width  *int `json:"width,omitempty"`
@@ -89,6 +92,14 @@ type AnalysisClosed struct {
 	At         time.Time `json:"at"`
 }
 
+// Measured says that decoding found another length than was known before.
+type Measured struct {
+	VideoID string `json:"video_id"`
+	// DecodedMicros is the length that was decoded, in microseconds, > 0.
+	DecodedMicros int64     `json:"decoded_micros"`
+	At            time.Time `json:"at"`
+}
+
 // Deleted says that the video is gone for its owner.
 type Deleted struct {
 	VideoID string `json:"video_id"`
@@ -114,6 +125,9 @@ func (AnalysisOpened) EventType() string { return "video.analysis_opened" }
 func (AnalysisClosed) EventType() string { return "video.analysis_closed" }
 
 // EventType returns the stored name.
+func (Measured) EventType() string { return "video.measured" }
+
+// EventType returns the stored name.
 func (Deleted) EventType() string { return "video.deleted" }
 
 func (Registered) isEvent()     {}
@@ -121,4 +135,5 @@ func (Ready) isEvent()          {}
 func (Failed) isEvent()         {}
 func (AnalysisOpened) isEvent() {}
 func (AnalysisClosed) isEvent() {}
+func (Measured) isEvent()       {}
 func (Deleted) isEvent()        {}

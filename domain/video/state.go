@@ -35,17 +35,20 @@ const UploadWindow = 24 * time.Hour
 
 // State is one video. The zero State is that of a video that does not exist.
 type State struct {
-	ID            string            `json:"id,omitempty"`
-	AccountID     string            `json:"account_id,omitempty"`
-	Livemode      bool              `json:"livemode"`
-	Status        Status            `json:"status,omitempty"`
-	Source        Source            `json:"source,omitempty"`
-	URL           string            `json:"url,omitempty"`
-	Filename      *string           `json:"filename,omitempty"`
-	ContentType   string            `json:"content_type,omitempty"`
-	DeclaredBytes *int64            `json:"declared_bytes,omitempty"`
-	Fixture       bool              `json:"fixture,omitempty"`
-	File          *File             `json:"file,omitempty"`
+	ID            string  `json:"id,omitempty"`
+	AccountID     string  `json:"account_id,omitempty"`
+	Livemode      bool    `json:"livemode"`
+	Status        Status  `json:"status,omitempty"`
+	Source        Source  `json:"source,omitempty"`
+	URL           string  `json:"url,omitempty"`
+	Filename      *string `json:"filename,omitempty"`
+	ContentType   string  `json:"content_type,omitempty"`
+	DeclaredBytes *int64  `json:"declared_bytes,omitempty"`
+	Fixture       bool    `json:"fixture,omitempty"`
+	File          *File   `json:"file,omitempty"`
+	// DecodedMicros is the length that decoding found, in microseconds, or nil while that is
+	// not known to differ from the computed one.
+	DecodedMicros *int64            `json:"decoded_micros,omitempty"`
 	Error         *Failure          `json:"error,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	ExpiresAt     *time.Time        `json:"expires_at,omitempty"`
@@ -58,21 +61,38 @@ type State struct {
 // Exists is true from registration until removal.
 func (s State) Exists() bool { return s.Status != "" && s.Status != Removed }
 
+// DurationMicros is the length in microseconds, or nil when it is unknown: what decoding
+// found, else what was computed from timestamps, never what the container claims.
+func (s State) DurationMicros() *int64 {
+	switch {
+	case s.DecodedMicros != nil:
+		return s.DecodedMicros
+	case s.File != nil:
+		return s.File.DurationMicros
+	}
+	return nil
+}
+
 // BilledSeconds is the length rounded up to a whole second, or false when the
 // length is unknown (open-points.md, "Credits").
 func (s State) BilledSeconds() (int64, bool) {
-	if s.File == nil || s.File.DurationMicros == nil {
+	d := s.DurationMicros()
+	if d == nil {
 		return 0, false
 	}
-	return (*s.File.DurationMicros + 999_999) / 1_000_000, true
+	return WholeSeconds(*d), true
 }
+
+// WholeSeconds rounds microseconds up to whole seconds.
+func WholeSeconds(micros int64) int64 { return (micros + 999_999) / 1_000_000 }
 
 // DurationS is the length in seconds, or nil when it is unknown.
 func (s State) DurationS() *float64 {
-	if s.File == nil || s.File.DurationMicros == nil {
+	micros := s.DurationMicros()
+	if micros == nil {
 		return nil
 	}
-	d := float64(*s.File.DurationMicros) / 1e6
+	d := float64(*micros) / 1e6
 	return &d
 }
 
@@ -89,6 +109,8 @@ func Evolve(s State, event Event) State {
 		s.OpenAnalyses = with(s.OpenAnalyses, e.AnalysisID)
 	case AnalysisClosed:
 		s.OpenAnalyses = without(s.OpenAnalyses, e.AnalysisID)
+	case Measured:
+		s.DecodedMicros = &e.DecodedMicros
 	case Deleted:
 		s.Status = Removed
 	default:

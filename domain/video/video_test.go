@@ -38,11 +38,12 @@ var (
 		VideoID: "video_1", AccountID: "acct_1", Livemode: true, Source: video.SourceURL, URL: "https://example.com/a.mp4",
 		Metadata: map[string]string{"a": "b"}, At: now,
 	}
-	ready   = video.Ready{VideoID: "video_1", File: file, At: now}
-	failed  = video.Failed{VideoID: "video_1", Error: unreadable, At: now}
-	openOne = video.AnalysisOpened{VideoID: "video_1", AnalysisID: "an_1", At: now}
-	shutOne = video.AnalysisClosed{VideoID: "video_1", AnalysisID: "an_1", At: now}
-	deleted = video.Deleted{VideoID: "video_1", ObjectKey: "videos/1", At: now}
+	ready    = video.Ready{VideoID: "video_1", File: file, At: now}
+	failed   = video.Failed{VideoID: "video_1", Error: unreadable, At: now}
+	openOne  = video.AnalysisOpened{VideoID: "video_1", AnalysisID: "an_1", At: now}
+	shutOne  = video.AnalysisClosed{VideoID: "video_1", AnalysisID: "an_1", At: now}
+	measured = video.Measured{VideoID: "video_1", DecodedMicros: 3_000_000, At: now}
+	deleted  = video.Deleted{VideoID: "video_1", ObjectKey: "videos/1", At: now}
 )
 
 var (
@@ -89,6 +90,18 @@ func TestDecide(t *testing.T) {
 		{
 			Name: "an analysis ends", Given: events{uploading, ready, openOne}, When: video.CloseAnalysis{AnalysisID: "an_1"},
 			Then: events{shutOne},
+		},
+		{
+			Name: "an analysis ends that decoded another length", Given: events{uploading, ready, openOne},
+			When: video.CloseAnalysis{AnalysisID: "an_1", DecodedMicros: 3_000_000}, Then: events{shutOne, measured},
+		},
+		{
+			Name: "an analysis ends that decoded the known length", Given: events{uploading, ready, openOne},
+			When: video.CloseAnalysis{AnalysisID: "an_1", DecodedMicros: 2_500_000}, Then: events{shutOne},
+		},
+		{
+			Name: "the decoded length is news once", Given: events{uploading, ready, measured, openOne},
+			When: video.CloseAnalysis{AnalysisID: "an_1", DecodedMicros: 3_000_000}, Then: events{shutOne},
 		},
 		{Name: "an unknown analysis ends", Given: events{uploading, ready, openOne}, When: video.CloseAnalysis{AnalysisID: "an_2"}},
 		{Name: "not deleted under an analysis", Given: events{uploading, ready, openOne}, When: video.Delete{}, Refused: fault.ResourceConflict},
@@ -185,9 +198,15 @@ func TestBilledSeconds(t *testing.T) {
 			require.InDelta(t, time.Duration(test.micros*1000).Seconds(), *s.DurationS(), 1e-9)
 		})
 	}
+	s := aggregate.Fold(uploading, ready, measured)
+	got, known := s.BilledSeconds()
+	require.True(t, known)
+	require.EqualValues(t, 3, got, "what was decoded")
+	require.InDelta(t, 3, *s.DurationS(), 1e-9)
 	for name, s := range map[string]video.State{
-		"no file":     aggregate.Fold(uploading),
-		"no duration": aggregate.Fold(uploading, video.Ready{File: video.File{}}),
+		"no file":      aggregate.Fold(uploading),
+		"only a claim": aggregate.Fold(uploading, video.Ready{File: video.File{ClaimedMicros: ptr(int64(1_000_000))}}),
+		"no duration":  aggregate.Fold(uploading, video.Ready{File: video.File{}}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -28,6 +28,28 @@ func releasesHaveReasons(old json.RawMessage) (json.RawMessage, error) {
 	return withField(old, "reason", func(map[string]json.RawMessage) (any, error) { return credit.ByCommand, nil })
 }
 
+// durationsWereClaims lifts video.ready to version 2: the duration was the container's claim
+// before, and is the only length known of those files.
+func durationsWereClaims(old json.RawMessage) (json.RawMessage, error) {
+	var fields, file map[string]json.RawMessage
+	if err := json.Unmarshal(old, &fields); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(fields["file"], &file); err != nil {
+		return nil, fmt.Errorf("file: %w", err)
+	}
+	claimed, known := file["duration_micros"]
+	if !known {
+		return old, nil
+	}
+	lifted, err := withField(fields["file"], "claimed_micros", func(map[string]json.RawMessage) (any, error) { return claimed, nil })
+	if err != nil {
+		return nil, err
+	}
+	fields["file"] = lifted
+	return json.Marshal(fields)
+}
+
 // optionalField lifts a payload to a version that may have a field more, or a few: what was
 // stored before does not have them, and is read as it is.
 func optionalField(old json.RawMessage) (json.RawMessage, error) { return old, nil }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/credit"
+	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 )
@@ -27,6 +28,12 @@ func TestFirstShapesMeanWhatTheyMeant(t *testing.T) {
 		"credit.released": credit.Released{
 			AccountID: "AccountID value", HoldID: "HoldID value", SourceType: "SourceType value", SourceID: "SourceID value",
 			Seconds: 5, Reason: credit.ByCommand, At: at(42),
+		},
+		"video.ready": video.Ready{
+			VideoID: "VideoID value", At: at(21), File: video.File{
+				ObjectKey: "ObjectKey value", ContentType: "ContentType value", SizeBytes: 4, ClaimedMicros: new(int64(5)),
+				DurationMicros: new(int64(5)), Width: new(6), Height: new(7), FPS: new(7.5),
+			},
 		},
 	} {
 		data, err := os.ReadFile(filepath.Join(goldenDir, stored+".json"))
@@ -47,4 +54,8 @@ func TestUpcastersRefuse(t *testing.T) {
 	}
 	_, err := codec.Events().Unmarshal("credit.released", []byte(`{"reason":"gone"}`))
 	require.Error(t, err)
+	for _, data := range []string{`null`, `[]`, `{"file":{"duration_micros":1,"claimed_micros":1}}`} {
+		_, err := codec.Events().Unmarshal("video.ready", []byte(data))
+		require.Error(t, err, data)
+	}
 }

@@ -18,7 +18,7 @@ func (w *world) promised(t *testing.T, caller Caller, videoID string) Afterwork 
 	run := Run{AccountID: caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: videoID, Attempt: 1}
 	_, _, err = w.ClaimAnalysis(t.Context(), run, "worker")
 	require.NoError(t, err)
-	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9.4, 3, &analysis.Artifacts{VideoKey: "annotated.mp4"}))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9_400_000, 3, &analysis.Artifacts{VideoKey: "annotated.mp4"}))
 	return Afterwork{AccountID: caller.AccountID, AnalysisID: run.AnalysisID, Attempt: 1}
 }
 

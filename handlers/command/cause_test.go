@@ -71,7 +71,7 @@ func everyFlow(t *testing.T, w *world) {
 	run.Attempt, run.Cause = 2, CausedBy(w.history()[0])
 	_, _, err = w.ClaimAnalysis(ctx, run, "worker 2")
 	ok(err)
-	ok(w.CompleteAnalysis(ctx, run, yes(), 9.4, 3, nil))
+	ok(w.CompleteAnalysis(ctx, run, yes(), 9_900_000, 3, nil))
 	ok(w.FailAnalysis(ctx, w.claimed(caller, videoID), analysis.Failure{Code: fault.InferenceError}))
 	_, err = w.CancelAnalysis(ctx, caller, w.queued(caller, videoID).AnalysisID)
 	ok(err)

@@ -174,7 +174,7 @@ func (m *monkeys) report(n *world, random *rand.Rand) error {
 		stages := []analysis.Status{analysis.Preparing, analysis.Analyzing, analysis.Rendering}
 		return n.ReportProgress(ctx, r, stages[random.IntN(3)], random.IntN(100))
 	case 5:
-		return n.CompleteAnalysis(ctx, r, yes(), 9.4, 19, nil)
+		return n.CompleteAnalysis(ctx, r, yes(), 9_400_000, 19, nil)
 	case 6:
 		r.Attempt *= random.IntN(2)
 		return n.FailAnalysis(ctx, r, lost)

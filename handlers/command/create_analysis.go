@@ -52,7 +52,8 @@ type PlannedAnalysis struct {
 
 // CreateAnalysis carries out the use case. Errors: prompt_empty, prompt_too_long,
 // parse_failed, model_not_found, model_deprecated, test_key_fixture_only,
-// resource_not_found, resource_conflict (video not ready), concurrency_limit_exceeded,
+// resource_not_found, resource_conflict (video not ready), video_too_long (decoding found
+// more than the plan allows), concurrency_limit_exceeded,
 // quota_exceeded, insufficient_credits, grant_exhausted, capacity_exhausted,
 // inference_unavailable.
 func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAnalysis) (PlannedAnalysis, error) {
@@ -180,6 +181,11 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, que
 		}
 		total += held
 		work++
+	}
+	if work > 0 {
+		if err := s.CheckDuration(v.DurationMicros()); err != nil {
+			return nil, err
+		}
 	}
 	if work > 0 && !preview {
 		if err := s.admit(ss, caller.AccountID, work, total); err != nil {

@@ -59,7 +59,7 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 		run.AnalysisID = batch.Analyses[i].Analysis.ID
 		_, _, err = w.ClaimAnalysis(t.Context(), run, "worker")
 		require.NoError(t, err)
-		require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9.4, 3, nil))
+		require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 10_100_000, 3, nil))
 		require.Equal(t, want, stateOf(w, analyses, run.AnalysisID).Usage.BilledSeconds)
 	}
 	last, err := w.CancelAnalysis(t.Context(), caller, batch.Analyses[2].Analysis.ID)
@@ -85,7 +85,7 @@ func TestBatchOfUnknownDuration(t *testing.T) {
 		run := Run{AccountID: caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: batch.VideoID, Attempt: 1}
 		_, _, err := w.ClaimAnalysis(t.Context(), run, "worker")
 		require.NoError(t, err)
-		require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 100.5, 3, nil))
+		require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 100_500_000, 3, nil))
 		require.Equal(t, want, stateOf(w, analyses, run.AnalysisID).Usage.BilledSeconds)
 	}
 	w.requireLaws()

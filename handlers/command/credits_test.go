@@ -43,7 +43,7 @@ func TestRefundCredits(t *testing.T) {
 	w := newWorld(t)
 	caller, other := w.account(30), w.account(30)
 	run := w.claimed(caller, w.readyVideo(caller))
-	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9.4, 3, nil))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9_400_000, 3, nil))
 	var debit, grant string
 	for _, r := range w.history() {
 		switch e := r.Event.(type) {

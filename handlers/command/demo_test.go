@@ -70,7 +70,7 @@ func TestDemoQuestionIsAskedOnceAndCostsNothing(t *testing.T) {
 	run := Run{AccountID: account.SystemID, AnalysisID: a.ID, VideoID: demoVideo, Attempt: 1}
 	_, _, err = w.ClaimAnalysis(t.Context(), run, "worker")
 	require.NoError(t, err)
-	require.NoError(t, w.CompleteAnalysis(t.Context(), run, answer.Result{Answer: answer.Yes, Confidence: 0.9}, 8, 16, nil))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), run, answer.Result{Answer: answer.Yes, Confidence: 0.9}, 8_000_000, 16, nil))
 	done, err := w.AskDemo(t.Context(), ask)
 	require.NoError(t, err)
 	require.Equal(t, analysis.CompletedStatus, done.Status)

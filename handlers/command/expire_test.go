@@ -37,7 +37,7 @@ func TestExpiredHoldFailsItsAnalysis(t *testing.T) {
 	require.Equal(t, []credit.ReleaseReason{credit.ByExpiry}, reasons)
 	w.requireUnchanged(func() {
 		require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, run.AnalysisID), "once")
-		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), run, yes(), 9.4, 3, nil)), "the answer comes too late")
+		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), run, yes(), 9_400_000, 3, nil)), "the answer comes too late")
 	})
 	require.NoError(t, w.DeleteVideo(t.Context(), caller, run.VideoID), "the video is free again")
 	w.requireLaws()
@@ -49,7 +49,7 @@ func TestExpiredHoldStillSettlesBeforeTheSweep(t *testing.T) {
 	caller := w.account(30)
 	run := w.claimed(caller, w.readyVideo(caller))
 	w.clock.advance(2 * holdLife)
-	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9.4, 3, nil))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9_400_000, 3, nil))
 	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).PostedSeconds)
 	w.requireUnchanged(func() {
 		require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, run.AnalysisID))

@@ -60,7 +60,7 @@ func (s *Service) FailInOutage(ctx context.Context, r Run, why analysis.Failure,
 	if err != nil {
 		return err
 	}
-	return s.failIn(ctx, r, why, incidentID)
+	return s.failIn(ctx, r, why, incidentID, 0)
 }
 
 func (s *Service) recordIncident(ctx context.Context, in intent, incidentID string, c incident.Command) (incident.State, error) {

@@ -88,7 +88,7 @@ func creditsForHalf(t *testing.T, nodes []*world) {
 		if _, _, err := n.ClaimAnalysis(t.Context(), runs[i], "w"); err != nil {
 			return err
 		}
-		return n.CompleteAnalysis(t.Context(), runs[i], yes(), 9.4, 19, nil)
+		return n.CompleteAnalysis(t.Context(), runs[i], yes(), 9_400_000, 19, nil)
 	})
 	require.Equal(t, map[string]int{"ok": clients / 2}, tally(errs))
 	balance = w.requireLaws().balances[caller.AccountID]
@@ -168,7 +168,7 @@ func TestEndsOfAnAnalysis(t *testing.T) {
 					n := all[i%count]
 					switch i % 4 {
 					case 0:
-						return n.CompleteAnalysis(context.Background(), r, yes(), 9.4, 19, nil)
+						return n.CompleteAnalysis(context.Background(), r, yes(), 9_400_000, 19, nil)
 					case 1:
 						return n.FailAnalysis(context.Background(), r, lost)
 					case 2:

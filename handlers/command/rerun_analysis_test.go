@@ -78,7 +78,7 @@ func TestRerunIsFreeAndAsksTheSame(t *testing.T) {
 	run := Run{AccountID: caller.AccountID, AnalysisID: a.ID, VideoID: a.VideoID, Attempt: 1}
 	_, _, err = w.ClaimAnalysis(t.Context(), run, "worker")
 	require.NoError(t, err)
-	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9.4, 3, nil))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 9_400_000, 3, nil))
 	done := stateOf(w, analyses, a.ID)
 	require.Equal(t, analysis.CompletedStatus, done.Status)
 	require.Nil(t, done.Usage)

@@ -2,11 +2,12 @@ package command
 
 import (
 	"context"
-	"math"
+	"fmt"
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/credit"
+	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/domain/video"
 )
@@ -55,16 +56,12 @@ func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Stat
 	})
 }
 
-// CompleteAnalysis records the answer and settles the bill in one step. decodedS is
-// the length that was decoded, in seconds; it is billed when the video's own length
-// is unknown. drawing are the objects that will be drawn of it, or nil.
-func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedS float64, frames int, drawing *analysis.Artifacts) error {
-	return s.finish(ctx, r, func(ss *session, a analysis.State, v video.State) error {
-		seconds, known := v.BilledSeconds()
-		if !known {
-			seconds = int64(math.Ceil(decodedS))
-		}
-		usage, err := s.settle(ss, a, seconds)
+// CompleteAnalysis records the answer and settles the bill in one step. decodedMicros is
+// the length that was decoded, in microseconds, > 0: it is what is billed, and from now on
+// the length of the video. drawing are the objects that will be drawn of it, or nil.
+func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedMicros int64, frames int, drawing *analysis.Artifacts) error {
+	return s.finish(ctx, r, decodedMicros, func(ss *session, a analysis.State) error {
+		usage, err := s.settle(ss, a, video.WholeSeconds(decodedMicros))
 		if err != nil {
 			return err
 		}
@@ -84,12 +81,23 @@ func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure)
 	if err != nil {
 		return err
 	}
-	return s.failIn(ctx, r, why, incidentID)
+	return s.failIn(ctx, r, why, incidentID, 0)
 }
 
-// failIn is FailAnalysis in an incident, or in none when the id is empty.
-func (s *Service) failIn(ctx context.Context, r Run, why analysis.Failure, incidentID string) error {
-	return s.finish(ctx, r, func(ss *session, a analysis.State, _ video.State) error {
+// FailTooLong ends an attempt that decoded more than the plan allows, without a bill.
+// decodedMicros is the length up to which the video was decoded, in microseconds. The video
+// keeps it, so that the next question about it is refused before any work is done.
+func (s *Service) FailTooLong(ctx context.Context, r Run, decodedMicros int64) error {
+	why := analysis.Failure{
+		Code: fault.VideoTooLong, Message: fmt.Sprintf("The video is longer than the %s that the plan allows.", s.Limits.MaxVideoDuration),
+	}
+	return s.failIn(ctx, r, why, "", decodedMicros)
+}
+
+// failIn is FailAnalysis in an incident, or in none when the id is empty. decodedMicros is 0
+// when no length was found.
+func (s *Service) failIn(ctx context.Context, r Run, why analysis.Failure, incidentID string, decodedMicros int64) error {
+	return s.finish(ctx, r, decodedMicros, func(ss *session, a analysis.State) error {
 		usage, err := release(ss, a)
 		if err != nil {
 			return err
@@ -99,8 +107,9 @@ func (s *Service) failIn(ctx context.Context, r Run, why analysis.Failure, incid
 	})
 }
 
-// finish is the frame of every end of a run: it frees the video for deletion.
-func (s *Service) finish(ctx context.Context, r Run, end func(*session, analysis.State, video.State) error) error {
+// finish is the frame of every end of a run: it frees the video for deletion, and tells it
+// the length that was decoded, 0 when none was.
+func (s *Service) finish(ctx context.Context, r Run, decodedMicros int64, end func(*session, analysis.State) error) error {
 	in := s.runIntent(r)
 	in.streams = append(in.streams,
 		analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID), credits.Stream(r.AccountID))
@@ -114,11 +123,11 @@ func (s *Service) finish(ctx context.Context, r Run, end func(*session, analysis
 			_, err := analysis.Decide(a, analysis.Fail{}, ss.now)
 			return err
 		}
-		v, err := videos.record(ss, r.VideoID, video.CloseAnalysis{AnalysisID: r.AnalysisID})
+		_, err = videos.record(ss, r.VideoID, video.CloseAnalysis{AnalysisID: r.AnalysisID, DecodedMicros: decodedMicros})
 		if err != nil {
 			return err
 		}
-		return end(ss, a, v)
+		return end(ss, a)
 	})
 }
 

@@ -27,7 +27,7 @@ func TestRunOfAnAnalysis(t *testing.T) {
 	require.NoError(t, w.ReportProgress(t.Context(), r, analysis.Analyzing, 20))
 	require.Equal(t, 30, stateOf(w, analyses, r.AnalysisID).Percent)
 	before := len(w.history())
-	require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), 9.3, 19, nil))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), 9_400_000, 19, nil))
 
 	recorded := w.history()[before:]
 	require.Equal(t, []string{"analysis.completed", "credit.settled", "video.analysis_closed"}, types(recorded))
@@ -41,7 +41,7 @@ func TestRunOfAnAnalysis(t *testing.T) {
 	require.Equal(t, ptr(yes()), a.Result)
 	require.Equal(t, &analysis.Usage{BilledSeconds: 10, BalanceAfter: ptr(int64(15)), Frames: ptr(19)}, a.Usage)
 	balance := stateOf(w, credits, caller.AccountID)
-	require.Equal(t, int64(15), balance.AvailableSeconds(), "the length of the video counts, not what was decoded")
+	require.Equal(t, int64(15), balance.AvailableSeconds())
 	require.Empty(t, balance.Holds)
 	require.NoError(t, w.DeleteVideo(t.Context(), caller, videoID))
 }
@@ -49,15 +49,15 @@ func TestRunOfAnAnalysis(t *testing.T) {
 func TestBillOfAnUnknownDuration(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		balance  int64
-		decodedS float64
-		want     int64
+		balance int64
+		decoded int64
+		want    int64
 	}{
-		"what was decoded, rounded up":    {100, 12.1, 13},
-		"whole seconds":                   {100, 12, 12},
-		"more than was held":              {100, 75.5, 76},
-		"at most what was held, if empty": {60, 75.5, 60},
-		"at most held plus available":     {70, 75.5, 70},
+		"what was decoded, rounded up":    {100, 12_100_000, 13},
+		"whole seconds":                   {100, 12_000_000, 12},
+		"more than was held":              {100, 75_500_000, 76},
+		"at most what was held, if empty": {60, 75_500_000, 60},
+		"at most held plus available":     {70, 75_500_000, 70},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -65,7 +65,7 @@ func TestBillOfAnUnknownDuration(t *testing.T) {
 			w.intake.file.DurationMicros = nil
 			caller := w.account(test.balance)
 			r := w.claimed(caller, w.readyVideo(caller))
-			require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), test.decodedS, 3, nil))
+			require.NoError(t, w.CompleteAnalysis(t.Context(), r, yes(), test.decoded, 3, nil))
 			usage := stateOf(w, analyses, r.AnalysisID).Usage
 			require.Equal(t, test.want, usage.BilledSeconds)
 			require.Equal(t, test.balance-test.want, *usage.BalanceAfter)
@@ -121,7 +121,7 @@ func TestCancelAnalysis(t *testing.T) {
 		w.requireUnchanged(func() {
 			_, err := w.CancelAnalysis(t.Context(), caller, r.AnalysisID)
 			requireFault(t, err, fault.AnalysisNotCancelable)
-			err = w.CompleteAnalysis(t.Context(), r, yes(), 9, 1, nil)
+			err = w.CompleteAnalysis(t.Context(), r, yes(), 9_400_000, 1, nil)
 			require.True(t, IsStale(err), "%v", err)
 			require.ErrorContains(t, err, "already canceled", "the analysis says no, not the ledger")
 			err = w.FailAnalysis(t.Context(), Run{AccountID: r.AccountID, AnalysisID: r.AnalysisID, VideoID: r.VideoID}, lost)
@@ -150,13 +150,13 @@ func TestStaleAttempts(t *testing.T) {
 		require.True(t, IsStale(err), "%v", err)
 		err = w.ReportProgress(t.Context(), first, analysis.Rendering, 99)
 		require.True(t, IsStale(err), "%v", err)
-		err = w.CompleteAnalysis(t.Context(), first, yes(), 9, 1, nil)
+		err = w.CompleteAnalysis(t.Context(), first, yes(), 9_400_000, 1, nil)
 		require.True(t, IsStale(err), "%v", err)
 		err = w.FailAnalysis(t.Context(), first, lost)
 		require.True(t, IsStale(err), "%v", err)
 	})
 	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).AvailableSeconds(), "a stale end moves no credits")
-	require.NoError(t, w.CompleteAnalysis(t.Context(), second, yes(), 9, 1, nil))
+	require.NoError(t, w.CompleteAnalysis(t.Context(), second, yes(), 9_400_000, 1, nil))
 	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).PostedSeconds)
 }
 
@@ -169,7 +169,7 @@ func TestRunOfNothing(t *testing.T) {
 		_, _, err := w.ClaimAnalysis(t.Context(), r, "w")
 		requireFault(t, err, fault.ResourceNotFound)
 		requireFault(t, w.ReportProgress(t.Context(), r, analysis.Preparing, 1), fault.ResourceNotFound)
-		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), r, yes(), 9, 1, nil)))
+		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), r, yes(), 9_400_000, 1, nil)))
 		require.True(t, IsStale(w.FailAnalysis(t.Context(), r, lost)))
 	})
 }

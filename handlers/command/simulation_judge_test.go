@@ -285,6 +285,10 @@ const (
 	leavesCanceled  = "analysis.canceled credit.released video.analysis_closed"
 )
 
+// withMeasure allows a set also with the news of the decoded length, which is that of a
+// third of the videos.
+func withMeasure(leaves string) []string { return []string{leaves, leaves + " video.measured"} }
+
 func terminal(a analysis.State) bool { return a.Status.Terminal() }
 
 func ready(v video.State) bool { return v.Status == video.ReadyStatus }

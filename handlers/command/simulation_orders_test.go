@@ -178,16 +178,16 @@ func (s *sim) workOperation() operation {
 			return svc.ReportProgress(ctx, r, stage, percent)
 		}
 	case p < 9 && !(s.outage && s.random.IntN(2) == 0):
-		o.name, o.leaves = "complete", []string{leavesCompleted}
+		o.name, o.leaves = "complete", withMeasure(leavesCompleted)
 		if now.RerunOf != "" {
-			o.leaves = []string{leavesForFree}
+			o.leaves = withMeasure(leavesForFree)
 		}
 		var drawing *analysis.Artifacts
 		if s.random.IntN(2) == 0 {
 			drawing = &analysis.Artifacts{VideoKey: r.AnalysisID + ".mp4"}
 		}
 		report = func(ctx context.Context, svc *Service, r Run) error {
-			return svc.CompleteAnalysis(ctx, r, yes(), 9.4, 19, drawing)
+			return svc.CompleteAnalysis(ctx, r, yes(), 9_400_000, 19, drawing)
 		}
 	default:
 		o.name, o.leaves = "fail", []string{leavesFailed}

@@ -213,7 +213,7 @@ func (p *process) act(ctx context.Context, random *rand.Rand) {
 	})
 	if random.IntN(4) > 0 {
 		p.request("settle", caller.AccountID, analysisID, func(name string) error {
-			return p.CompleteAnalysis(ctx, place.runOf(analysisID, name), yes(), 9.4, 19, nil)
+			return p.CompleteAnalysis(ctx, place.runOf(analysisID, name), yes(), 9_400_000, 19, nil)
 		})
 	}
 }

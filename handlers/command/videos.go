@@ -79,7 +79,7 @@ func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (v
 	if err != nil {
 		return v, err
 	}
-	if err := s.checkDuration(file); err != nil {
+	if err := s.CheckDuration(file.DurationMicros); err != nil {
 		return v, err
 	}
 	if err := s.Uploads.Keep(ctx, v.ID, file.ObjectKey, ticket); err != nil {
@@ -133,7 +133,7 @@ const fetcherActor = "fetcher"
 // that moved on meanwhile is left alone. The bytes of a video that did not become
 // ready with them are waste.
 func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (waste bool, err error) {
-	if err := s.checkDuration(file); err != nil {
+	if err := s.CheckDuration(file.DurationMicros); err != nil {
 		return true, s.FailVideo(ctx, f, err)
 	}
 	v, err := s.recordFetch(ctx, f, video.Finish{File: file})
@@ -183,13 +183,12 @@ func owns(caller Caller, v video.State) bool {
 	return v.Exists() && v.AccountID == caller.AccountID && v.Livemode == caller.Livemode
 }
 
-// checkDuration refuses a video longer than the plan allows.
-func (s *Service) checkDuration(f video.File) error {
-	if f.DurationMicros == nil {
+// CheckDuration refuses a length, in microseconds, that is longer than the plan allows. An
+// unknown length passes: the limit then holds while the video is decoded.
+func (s *Service) CheckDuration(micros *int64) error {
+	if micros == nil || *micros <= s.Limits.MaxVideoDuration.Microseconds() {
 		return nil
 	}
-	if d := time.Duration(*f.DurationMicros) * time.Microsecond; d > s.Limits.MaxVideoDuration {
-		return fault.Newf(fault.VideoTooLong, "The video is %s long; the plan allows %s.", d.Round(time.Second), s.Limits.MaxVideoDuration)
-	}
-	return nil
+	d := time.Duration(*micros) * time.Microsecond
+	return fault.Newf(fault.VideoTooLong, "The video is %s long; the plan allows %s.", d.Round(time.Second), s.Limits.MaxVideoDuration)
 }

@@ -38,7 +38,7 @@ func TestAnalysisFromQueueToBill(t *testing.T) {
 	require.NoError(t, w.service.ReportProgress(t.Context(), run, analysis.Analyzing, 40))
 	require.EqualValues(t, 40, c.do(http.MethodGet, path, "").at("progress.percent"))
 	result := fixture.Fixture{}.Answer(query.Compile("Is there a ball?"))
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, result, 6, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, result, 6_000_000, 12, nil))
 	done := c.do(http.MethodGet, path, "")
 	require.Equal(t, "completed", done.at("status"))
 	require.Nil(t, done.at("progress"))
@@ -143,7 +143,7 @@ func TestWaitEndsWithTheAnalysis(t *testing.T) {
 	list := c.do(http.MethodGet, "/v1/analyses?status=queued", "").at("data").([]any)
 	require.Len(t, list, 1)
 	run := c.claim(videoID, list[0].(map[string]any)["id"].(string))
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6_000_000, 12, nil))
 	w.wake()
 	got := <-answered
 	require.Equal(t, http.StatusOK, got.StatusCode)

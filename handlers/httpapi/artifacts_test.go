@@ -37,7 +37,7 @@ func (c *client) completed(videoID string, planned *analysis.Artifacts) command.
 	if planned != nil {
 		planned.VideoKey = objects.ArtifactKey(videoID, analysisID+".1.mp4")
 	}
-	require.NoError(c.w.t, c.w.service.CompleteAnalysis(c.w.t.Context(), run, yesResult(), 6, 12, planned))
+	require.NoError(c.w.t, c.w.service.CompleteAnalysis(c.w.t.Context(), run, yesResult(), 6_000_000, 12, planned))
 	return command.Afterwork{AccountID: run.AccountID, AnalysisID: analysisID, Attempt: 1}
 }
 

@@ -73,7 +73,7 @@ func TestBatchFromQuestionsToBill(t *testing.T) {
 
 	second := got.at("analyses").([]any)[1].(map[string]any)["id"].(string)
 	run := c.claim(videoID, second)
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6_000_000, 12, nil))
 	require.InDelta(t, half, c.do(http.MethodGet, "/v1/analyses/"+second, "").at("usage.billed_seconds"), 0)
 	debit := c.do(http.MethodGet, "/v1/credits?kind=analysis_debit", "").at("transactions").([]any)[0].(map[string]any)
 	require.EqualValues(t, 50, debit["discount_pct"])

@@ -86,7 +86,7 @@ func TestDemoVideosAreListedAsTheyCome(t *testing.T) {
 	require.NoError(t, w.service.FailAnalysis(t.Context(), failed, analysis.Failure{Code: fault.InferenceError, Message: "away"}))
 	done := w.asked(scene, scene.Prompts[0], failed.AnalysisID)
 	w.asked(scene, scene.Prompts[1], "")
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), done, answer.Result{Answer: answer.Yes, Confidence: 0.9, QueryType: "object", DetectedCount: new(1)}, 8, 16, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), done, answer.Result{Answer: answer.Yes, Confidence: 0.9, QueryType: "object", DetectedCount: new(1)}, 8_000_000, 16, nil))
 	entry = list().at("videos").([]any)[0].(map[string]any)
 	results := entry["results_by_prompt"].(map[string]any)
 	require.Len(t, results, 1, "one question failed and was asked again, one is not answered")

@@ -26,7 +26,7 @@ func (c *client) narrated(videoID, prompt string) response {
 func (c *client) complete(videoID, analysisID string) command.Afterwork {
 	c.w.t.Helper()
 	run := c.claim(videoID, analysisID)
-	require.NoError(c.w.t, c.w.service.CompleteAnalysis(c.w.t.Context(), run, yesResult(), 6, 12, nil))
+	require.NoError(c.w.t, c.w.service.CompleteAnalysis(c.w.t.Context(), run, yesResult(), 6_000_000, 12, nil))
 	return command.Afterwork{AccountID: run.AccountID, AnalysisID: analysisID, Attempt: 1}
 }
 
@@ -130,7 +130,7 @@ func TestReceiptOfWhatNobodyLookedAt(t *testing.T) {
 	for prompt, got := range map[string]response{"What is the meaning of this film?": refused, fixture.Prompt: canned} {
 		require.Equal(t, map[string]any{
 			"model":          map[string]any{"id": got.at("model"), "name": nil, "weights": nil, "digest": nil},
-			"worker_version": nil, "query_digest": "sha256:" + query.Digest(query.Compile(prompt)), "frames": 0.0, "sampled": []any{}, "second_opinion": nil,
+			"worker_version": nil, "query_digest": "sha256:" + query.Digest(query.Compile(prompt)), "frames": 0.0, "sampled": []any{}, "second_opinion": nil, "duration": nil,
 		}, got.at("result.receipt"), prompt)
 	}
 	expected := w.do(http.MethodGet, "/v1/test-fixture", "")

@@ -35,7 +35,7 @@ func TestEstimatedStart(t *testing.T) {
 	run := c.claim(videoID, first)
 	require.Nil(t, estimate(first), "only while queued")
 	w.advance(time.Minute)
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6_000_000, 12, nil))
 	require.EqualValues(t, 0, estimate(second))
 	third := c.ask(videoID, "Is there a cat?")
 	waiting := estimate(third)

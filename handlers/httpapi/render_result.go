@@ -63,6 +63,11 @@ func renderReceipt(r *answer.Receipt) *api.Receipt {
 	if o := r.SecondOpinion; o != nil {
 		out.SecondOpinion = &api.SecondOpinion{Model: o.Model, Frames: o.Frames}
 	}
+	if d := r.Duration; d != nil {
+		out.Duration = &api.ReceiptDuration{
+			ClaimedMicros: d.ClaimedMicros, ComputedMicros: d.ComputedMicros, DecodedMicros: d.DecodedMicros,
+		}
+	}
 	return out
 }
 

@@ -63,7 +63,7 @@ func TestRerunOfAnUnluckyAnalysis(t *testing.T) {
 	require.Empty(t, credits.at("holds"), "nothing is reserved")
 
 	run := c.claim(videoID, got.at("id").(string))
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6_000_000, 12, nil))
 	done := c.do(http.MethodGet, "/v1/analyses/"+run.AnalysisID, "")
 	require.Equal(t, "completed", done.at("status"))
 	require.Nil(t, done.at("usage"))
@@ -174,7 +174,7 @@ func TestUsageMeters(t *testing.T) {
 
 	done := c.ask(videoID, "Is there a dog?")
 	run := c.claim(videoID, done)
-	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6, 12, nil))
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6_000_000, 12, nil))
 	c.ask(videoID, "Is there a cat?")
 	billed := c.do(http.MethodGet, "/v1/analyses/"+done, "").at("usage.billed_seconds").(float64)
 	require.Positive(t, billed)

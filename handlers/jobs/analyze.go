@@ -94,7 +94,7 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 // conclude answers a question from the evidence and completes the analysis.
 func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen sighting) error {
 	first := answer.Decide(a.Query, seen.Evidence, seen.rules)
-	first.Receipt = receipt(a, seen)
+	first.Receipt = receipt(a, v, seen)
 	result, err := z.second(ctx, log, a, v, seen, first)
 	if err != nil {
 		return err
@@ -103,15 +103,18 @@ func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.R
 	if err := seen.kept.Err(); err != nil {
 		return err
 	}
-	return z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedS, seen.pictures(), planned)
+	return z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedMicros, seen.pictures(), planned)
 }
 
 // receipt says what the answer to a question rests on.
-func receipt(a analysis.State, seen sighting) *answer.Receipt {
+func receipt(a analysis.State, v video.State, seen sighting) *answer.Receipt {
 	r := answer.NewReceipt(a.Model, a.Query)
 	r.Looked(answer.Engine{
 		Name: seen.info.Name, Weights: seen.info.Weights, Digest: seen.info.Digest, Worker: seen.info.Worker,
 	}, a.Query, seen.Evidence)
+	r.Duration = &answer.ReceiptDuration{
+		ClaimedMicros: v.File.ClaimedMicros, ComputedMicros: v.File.DurationMicros, DecodedMicros: seen.decodedMicros,
+	}
 	return r
 }
 
@@ -122,7 +125,8 @@ func final(err error) bool {
 	var refused *gpu.InferenceError
 	var away *gpu.UnavailableError
 	var undrawn *drawError
-	return errors.As(err, &undrawn) || errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
+	var tooLong *tooLongError
+	return errors.As(err, &tooLong) || errors.As(err, &undrawn) || errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
 }
 
 // look gathers the evidence for a question, and tells of its progress. What it returns must
@@ -152,12 +156,16 @@ func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) 
 	if v.File == nil || v.File.ObjectKey == "" {
 		return nil, &inputError{"The video has no stored file."}
 	}
+	limit := z.Commands.Limits.MaxVideoDuration
+	if d := v.DurationMicros(); d != nil && *d > limit.Microseconds() {
+		return nil, &tooLongError{*d}
+	}
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
 	if err != nil {
 		return nil, fmt.Errorf("locating the video: %w", err)
 	}
 	p := &pass{
-		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
+		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(), limitS: limit.Seconds(),
 		pose:     query.NeedsPose(a.Query),
 		patience: cmp.Or(z.Patience, DefaultPatience),
 	}
@@ -169,6 +177,9 @@ func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) 
 
 // fail ends the analysis with what the caller may know of the error.
 func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
+	if tooLong, is := errors.AsType[*tooLongError](why); is {
+		return ignoreStale(z.Commands.FailTooLong(ctx, run, tooLong.decodedMicros))
+	}
 	failure := analysis.Failure{Code: fault.InferenceError, Message: fault.Lookup(fault.InferenceError).Message}
 	var input *inputError
 	if errors.As(why, &input) {
@@ -180,6 +191,11 @@ func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
 	} else {
 		err = z.Commands.FailAnalysis(ctx, run, failure)
 	}
+	return ignoreStale(err)
+}
+
+// ignoreStale drops the refusal of an attempt that another one has overtaken.
+func ignoreStale(err error) error {
 	if command.IsStale(err) {
 		return nil
 	}
@@ -190,6 +206,16 @@ func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
 type inputError struct{ message string }
 
 func (e *inputError) Error() string { return e.message }
+
+// tooLongError says that the video is longer than the plan allows.
+type tooLongError struct {
+	// decodedMicros is the length that is known so far, in microseconds.
+	decodedMicros int64
+}
+
+func (e *tooLongError) Error() string {
+	return fmt.Sprintf("the video is longer than the plan allows: %d us so far", e.decodedMicros)
+}
 
 // The shares of the stages in the percentage of the whole.
 const (

@@ -43,6 +43,8 @@ type pass struct {
 	// aspect is the width of a frame over its height; 0 when unknown.
 	aspect    float64
 	durationS *float64
+	// limitS is the longest video that the plan allows, in seconds; 0 is no limit.
+	limitS float64
 	// patience is how long it waits for an engine that went away.
 	patience time.Duration
 }

@@ -31,8 +31,8 @@ type OpenQuestions interface {
 // sighting is the evidence for a question.
 type sighting struct {
 	answer.Evidence
-	// decodedS is the length that was decoded, in seconds.
-	decodedS float64
+	// decodedMicros is the length that was decoded, in microseconds: what is billed.
+	decodedMicros int64
 	// info describes the engine that looked.
 	info gpu.Info
 	// rules are what is known of its model.
@@ -68,14 +68,15 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 	if err := s.complete(ctx); err != nil {
 		return sighting{}, errors.Join(err, s.survey.Close())
 	}
-	seen := sighting{Evidence: p.evidence(s.survey, rules), decodedS: s.survey.DecodedS, info: info, rules: rules, kept: s.survey}
+	decodedMicros := p.decodedMicros(s.survey)
+	if p.limitS > 0 && decodedMicros > micros(p.limitS) {
+		return sighting{}, errors.Join(&tooLongError{decodedMicros}, s.survey.Close())
+	}
+	seen := sighting{Evidence: p.evidence(s.survey, rules), decodedMicros: decodedMicros, info: info, rules: rules, kept: s.survey}
 	if err := s.survey.Err(); err != nil {
 		return sighting{}, errors.Join(err, s.survey.Close())
 	}
-	seen.DurationS = seen.decodedS
-	if p.durationS != nil && *p.durationS > 0 {
-		seen.DurationS = *p.durationS
-	}
+	seen.DurationS = float64(decodedMicros) / 1e6
 	return seen, nil
 }
 
@@ -206,7 +207,7 @@ func (s *surveyor) look(ctx context.Context, l look) error {
 	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == fineStepS}
 	s.due = time.Now().Add(s.saveEvery())
 	err := s.pass.look(ctx, l, s.info, func(ctx context.Context, seen []answer.Frame, known []bool) error {
-		if err := s.knows(known); err != nil {
+		if err := errors.Join(s.knows(known), s.pass.checkLimit(seen[len(seen)-1].At)); err != nil {
 			return err
 		}
 		kept, err := s.survey.Keep(seen)

@@ -24,7 +24,7 @@ var accounts = projections.Model[account.State, account.Event]{
 }
 
 var videos = projections.Model[video.State, video.Event]{
-	Name: "videos", Of: fold.Video, Revision: 1, AccountColumn: "account_id",
+	Name: "videos", Of: fold.Video, Revision: 2, AccountColumn: "account_id",
 	Columns: []projections.Column{
 		{Name: "account_id", Type: "text"}, {Name: "livemode", Type: "boolean"}, {Name: "status", Type: "text"},
 		{Name: "expires_at", Type: "timestamptz"}, {Name: "created_at", Type: "timestamptz"},

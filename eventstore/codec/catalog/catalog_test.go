@@ -171,7 +171,7 @@ func TestCatalogAddsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	dir := clone(t)
 	want := contents(t, filepath.Join(root, schemaDir))
-	missing := filepath.Join(dir, schemaDir, "video.ready.json")
+	missing := filepath.Join(dir, schemaDir, "video.deleted.json")
 	require.NoError(t, os.Remove(missing))
 	kept, err := os.Stat(filepath.Join(dir, schemaDir, "video.failed.json"))
 	require.NoError(t, err)
@@ -204,7 +204,7 @@ func TestCatalogRefusesAnotherShape(t *testing.T) {
 			[]string{"credit.held@2 is no longer stored", "field seconds was string and is integer", "credit.held@3"},
 		},
 		"deep within": {
-			"analysis.completed@3.json", `"start_s": {
+			"analysis.completed@4.json", `"start_s": {
                 "type": "number"`, `"start_s": {
                 "type": "integer"`,
 			[]string{"field result.clips[].start_s was integer and is number"},
@@ -218,7 +218,7 @@ func TestCatalogRefusesAnotherShape(t *testing.T) {
 			require.NoError(t, err)
 			require.Contains(t, string(schema), tt.old)
 			require.NoError(t, os.WriteFile(path, bytes.ReplaceAll(schema, []byte(tt.old), []byte(tt.new)), 0o600))
-			require.NoError(t, os.Remove(filepath.Join(dir, schemaDir, "video.ready.json")))
+			require.NoError(t, os.Remove(filepath.Join(dir, schemaDir, "video.deleted.json")))
 			before := contents(t, filepath.Join(dir, "docs"))
 
 			stderr, err := catalog(t, dir)

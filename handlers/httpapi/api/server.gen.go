@@ -2443,6 +2443,9 @@ type QueryType string
 
 // Receipt What a result rests on. On the same worker the same receipt has the same result, bit for bit.
 type Receipt struct {
+	// Duration How long the video is. Null when nothing was decoded, and for results that were made before this was recorded.
+	Duration *ReceiptDuration `json:"duration"`
+
 	// Frames Frames that were looked at.
 	Frames int `json:"frames"`
 
@@ -2460,6 +2463,18 @@ type Receipt struct {
 
 	// WorkerVersion The program that served the model. Null when no engine looked or it does not say.
 	WorkerVersion *string `json:"worker_version"`
+}
+
+// ReceiptDuration The length of the video by three measures, in microseconds. `decoded_micros`, rounded up to whole seconds, is billed before any discount.
+type ReceiptDuration struct {
+	// ClaimedMicros What the container claims. Nothing is decided by it.
+	ClaimedMicros *int64 `json:"claimed_micros"`
+
+	// ComputedMicros From the timestamps of the video stream. Null when the probe did not find it.
+	ComputedMicros *int64 `json:"computed_micros"`
+
+	// DecodedMicros What was decoded. It equals the computed length unless decoding found another.
+	DecodedMicros int64 `json:"decoded_micros"`
 }
 
 // ReceiptModel The model that looked; null members were not told, or nothing looked.
@@ -2883,7 +2898,7 @@ type Video struct {
 	ContentType VideoContentType `json:"content_type"`
 	CreatedAt   time.Time        `json:"created_at"`
 
-	// DurationS Length in seconds; null when probing did not find it.
+	// DurationS Length in seconds, from the timestamps of the video stream; null when probing did not find it. When an analysis decodes another length, that replaces it.
 	DurationS *float64 `json:"duration_s"`
 
 	// Error Why the video failed.

@@ -884,7 +884,8 @@ export interface paths {
          *     bodies of a 200 apart by `object`.
          *
          *     Codes of 400 besides `validation_failed`: `prompt_empty`, `prompt_too_long`, `query_invalid` (with
-         *     `param`), `model_not_found`, `model_deprecated`. A test key that names another video than its fixture
+         *     `param`), `model_not_found`, `model_deprecated`, `video_too_long` (an earlier analysis decoded more than
+         *     the plan allows). A test key that names another video than its fixture
          *     gets 403 `test_key_fixture_only`.
          */
         post: operations["createAnalysis"];
@@ -1590,7 +1591,7 @@ export interface components {
             filename: string | null;
             /** Format: int64 */
             size_bytes: number | null;
-            /** @description Length in seconds; null when probing did not find it. */
+            /** @description Length in seconds, from the timestamps of the video stream; null when probing did not find it. When an analysis decodes another length, that replaces it. */
             duration_s: number | null;
             /** @description Pixels. */
             width: number | null;
@@ -1830,6 +1831,8 @@ export interface components {
             sampled: components["schemas"]["SampleRun"][];
             /** @description Null when no second model was asked. */
             second_opinion: components["schemas"]["SecondOpinion"] | null;
+            /** @description How long the video is. Null when nothing was decoded, and for results that were made before this was recorded. */
+            duration: components["schemas"]["ReceiptDuration"] | null;
         };
         /** @description The model that looked; null members were not told, or nothing looked. */
         ReceiptModel: {
@@ -1841,6 +1844,24 @@ export interface components {
             weights: string | null;
             /** @description Of its weights. */
             digest: string | null;
+        };
+        /** @description The length of the video by three measures, in microseconds. `decoded_micros`, rounded up to whole seconds, is billed before any discount. */
+        ReceiptDuration: {
+            /**
+             * Format: int64
+             * @description What the container claims. Nothing is decided by it.
+             */
+            claimed_micros: number | null;
+            /**
+             * Format: int64
+             * @description From the timestamps of the video stream. Null when the probe did not find it.
+             */
+            computed_micros: number | null;
+            /**
+             * Format: int64
+             * @description What was decoded. It equals the computed length unless decoding found another.
+             */
+            decoded_micros: number;
         };
         /** @description `count` frames, `step_s` apart, from `start_s` on; in whole milliseconds. */
         SampleRun: {
