@@ -38,7 +38,7 @@ func checkDataFolder(_ context.Context, x *examination) finding {
 	if errors.Is(err, fs.ErrNotExist) {
 		parent := existing(x.DataDir)
 		if err := unix.Access(parent, unix.W_OK|unix.X_OK); err != nil {
-			return wrong(fmt.Sprintf("sudo install -d -o %s %s", operator(), x.DataDir), "%s cannot be made in %s: %v", x.DataDir, parent, err)
+			return wrong(fmt.Sprintf("set VQA_DATA_DIR to a folder of yours, or: sudo install -d -o %s %s", operator(), x.DataDir), "%s cannot be made in %s: %v", x.DataDir, parent, err)
 		}
 		return found("%s will be made at the first start", x.DataDir)
 	}

@@ -111,8 +111,8 @@ func newService(settings ...string) (*service, error) {
 	return s, listener.Close()
 }
 
-// start runs the service until it is ready.
-func (s *service) start() error {
+// launch starts the process.
+func (s *service) launch() error {
 	s.cmd = exec.Command(s.binary, "serve")
 	s.cmd.Env = s.env
 	s.cmd.Stderr = s.said
@@ -121,6 +121,14 @@ func (s *service) start() error {
 	}
 	s.exited = make(chan struct{})
 	go func() { defer close(s.exited); _ = s.cmd.Wait() }()
+	return nil
+}
+
+// start runs the service until it is ready.
+func (s *service) start() error {
+	if err := s.launch(); err != nil {
+		return err
+	}
 	ready := func() bool {
 		resp, err := http.Get("http://" + s.addr + "/readyz")
 		if err != nil {

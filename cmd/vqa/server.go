@@ -73,6 +73,7 @@ type server struct {
 	sweeper    *jobs.Sweeper
 	sealer     *jobs.Sealer
 	outages    *jobs.Outages
+	extraction *jobs.Extraction
 	keyUses    *command.KeyUses
 	http       *http.Server
 	listener   net.Listener
@@ -195,6 +196,10 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: node, Now: clock, Log: s.log,
 		Patience: s.config.InferencePatience,
 	}
+	s.extraction = &jobs.Extraction{Log: s.log, Try: func(ctx context.Context) error {
+		_, err := extractPicture(ctx)
+		return err
+	}}
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err
 	}
@@ -256,6 +261,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping, Code: fault.DBUnavailable},
 			{Name: "inference", Check: s.capacity.InferenceReady},
+			{Name: "frames", Check: s.extraction.Ready},
 		},
 	})
 }
@@ -298,6 +304,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
 	s.work("the watch over the engine", func() error { s.outages.Run(working); return nil })
+	s.work("the watch over ffmpeg", func() error { s.extraction.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("key uses", func() error { s.keyUses.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })

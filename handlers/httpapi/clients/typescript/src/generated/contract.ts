@@ -215,7 +215,7 @@ export interface paths {
         };
         /**
          * Whether the service can take work
-         * @description Asks the database and the inference service: the probe of a load balancer. Never rate limited.
+         * @description Asks the database and the inference service, and whether frames can be extracted from videos: the probe of a load balancer. Never rate limited.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -3751,7 +3751,8 @@ export interface operations {
                      *       "status": "ok",
                      *       "checks": {
                      *         "database": "ok",
-                     *         "inference": "ok"
+                     *         "inference": "ok",
+                     *         "frames": "ok"
                      *       }
                      *     }
                      */

@@ -1,0 +1,81 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"vqa/domain/fault"
+)
+
+const (
+	// extractionEvery is the time between two trials while frames can be extracted, and
+	// extractionRetry while they cannot. A trial takes 0.1 s of a core.
+	extractionEvery = time.Minute
+	extractionRetry = 5 * time.Second
+	// extractionTimeout bounds a trial on a machine under load.
+	extractionTimeout = 30 * time.Second
+)
+
+// Extraction watches whether this node can extract frames from a video. ffmpeg may be removed
+// or replaced while the service runs; every analysis fails then.
+type Extraction struct {
+	// Try extracts one frame as an analysis does.
+	Try func(ctx context.Context) error
+	Log *slog.Logger
+
+	// failure is why the last trial failed, nil inside when it did not; nil before the first.
+	failure atomic.Pointer[error]
+}
+
+var errUntried = errors.New("the first trial of frame extraction has not ended")
+
+// Run tries at once and again until ctx ends.
+func (e *Extraction) Run(ctx context.Context) {
+	next := time.NewTimer(0)
+	defer next.Stop()
+	for {
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			return
+		}
+		pause := extractionEvery
+		if e.try(ctx) != nil {
+			pause = extractionRetry
+		}
+		next.Reset(pause)
+	}
+}
+
+func (e *Extraction) try(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, extractionTimeout)
+	defer cancel()
+	err := e.Try(limited)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	last := e.failure.Swap(&err)
+	failedBefore := last != nil && *last != nil
+	switch {
+	case err != nil && !failedBefore:
+		e.Log.Error("frames cannot be extracted: every analysis fails", "error", err)
+	case err == nil && failedBefore:
+		e.Log.Info("frames can be extracted again")
+	}
+	return err
+}
+
+// Ready returns nil when the last trial succeeded, else inference_unavailable. It never waits.
+func (e *Extraction) Ready(context.Context) error {
+	err := errUntried
+	if last := e.failure.Load(); last != nil {
+		err = *last
+	}
+	if err == nil {
+		return nil
+	}
+	return fault.New(fault.InferenceUnavailable, "").WithRetryAfter(int(extractionRetry.Seconds())).WithCause(err)
+}
