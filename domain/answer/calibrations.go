@@ -28,7 +28,7 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 	}
 	if cal.Vocabulary = query.VocabularyOf(classes); cal.Vocabulary.Open() {
 		// Free terms need not exclude each other: a woman is a person too.
-		cal.Outvote = math.Inf(1)
+		cal.Outvote, cal.Spread = math.Inf(1), math.Inf(1)
 	}
 	return cal
 }
@@ -41,6 +41,7 @@ func Unmeasured() Calibration {
 	cal := CPU()
 	cal.Vocabulary = query.Vocabulary{}
 	cal.Threshold, cal.Faint, cal.Keep, cal.Further, cal.Alike = .30, .30, .25, .05, .05
+	cal.Flash, cal.Absence = .35, nil // the bands of CPU were measured on its own scores
 	cal.Curve = []Point{{0, .31}, {.15, .38}, {.30, .50}, {.50, .58}, {.80, .66}, {1, .69}}
 	return cal
 }
@@ -96,7 +97,7 @@ func ParseCalibrations(raw []byte) (Calibrations, error) {
 
 func (m measurement) calibration() (Calibration, error) {
 	cal := CPU()
-	cal.Curve = nil
+	cal.Curve, cal.Absence = nil, nil
 	if m.Weights == "" {
 		return cal, fmt.Errorf("weights: must not be empty")
 	}

@@ -55,14 +55,15 @@ func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
 }
 
 // lasting is the probability of k instances that are alike in all of the first Sustained
-// samples, by the mean score of the last of them.
+// samples, by the mean score of the last of them. One sample may fall below Keep by Alike,
+// because scores of the same thing vary that much from sample to sample.
 func lasting(samples []sample, k int, cal Calibration) float64 {
 	if len(samples) < cal.Sustained {
 		return 0
 	}
 	sum := 0.0
 	for _, s := range samples[:cal.Sustained] {
-		if len(s.alike) < k || s.alike[k-1] < cal.Keep-cal.Alike {
+		if len(s.alike) < k || s.alike[k-1] < cal.Keep-2*cal.Alike {
 			return 0
 		}
 		sum += s.alike[k-1]

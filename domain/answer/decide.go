@@ -13,11 +13,22 @@ const fallbackIntervalS = 0.5
 // Decide answers q from the evidence about one video. A query that is not
 // [query.Assessable] is [Refused]. Any evidence is accepted; what is malformed in it
 // (unknown indices, scores or times that are no numbers) is ignored.
+//
+// A question with conditions is never surer than the same question with fewer of them.
 func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 	if !query.Assessable(q) {
 		return Refused(q)
 	}
 	ev = sane(ev)
+	r := decide(q, ev, cal)
+	if r.Answer != Indeterminate {
+		r.Confidence = min(r.Confidence, surestWithFewer(q, ev, cal))
+	}
+	return r
+}
+
+// decide answers q by itself.
+func decide(q query.Query, ev Evidence, cal Calibration) Result {
 	r := newResult(q, ev.DurationS)
 	within := windowOf(q, ev.DurationS)
 	ev.Frames, ev.Fine = within.cut(ev.Frames), within.cut(ev.Fine)
@@ -143,10 +154,14 @@ func sane(ev Evidence) Evidence {
 }
 
 // visibility is the probability that the subject is visible at all. Without a trusted
-// run it is that of the best sight: cut by the vote where a rival class holds the place,
-// and just short of undecided for a flicker.
+// run it is that of the best sight, and at least what Calibration.Absence says: cut by the
+// vote where a rival class holds the place, and just short of undecided for a flicker.
 func visibility(samples []sample, runs []run, cal Calibration) float64 {
-	trusted, doubtful := 0.0, cal.Probability(0)
+	highest := 0.0
+	for _, s := range samples {
+		highest = max(highest, s.highest)
+	}
+	trusted, doubtful := 0.0, max(cal.Probability(0), cal.presence(highest))
 	inRun := make([]bool, len(samples))
 	for _, r := range runs {
 		p := cal.Probability(r.best)
@@ -157,7 +172,7 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 			doubtful = max(doubtful, min(p*r.share, below(cal)))
 		case r.samples >= cal.Sustained && p >= likely*cal.Probability(cal.Faint):
 			doubtful = max(doubtful, p, cal.Probability(cal.Faint))
-		case r.best < cal.Flash:
+		case r.best < cal.Faint || r.best < cal.Flash && r.best < highest:
 			doubtful = max(doubtful, min(p, below(cal)))
 		default:
 			doubtful = max(doubtful, p)

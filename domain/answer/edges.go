@@ -18,7 +18,7 @@ func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 	ev = sane(ev)
 	best := map[Edge]float64{}
 	for _, term := range visible(ev, terms, cal) {
-		samples := samplesOf(sightings(subjectClasses{mine: map[int]bool{term: true}}, ev, cal, false), asSeen, cal)
+		samples := samplesOf(sightings(subjectClasses{mine: map[int]bool{term: true}, person: personIn(ev)}, ev, cal, false), asSeen, cal)
 		for _, r := range findRuns(samples, ev.IntervalS, cal) {
 			if !r.supported {
 				continue

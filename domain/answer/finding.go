@@ -23,6 +23,8 @@ type finding struct {
 	visible float64
 	// moments are the times of what happens to it, where that is asked.
 	moments []span
+	// doubtful: whether the subject is there at all is undecided, whatever its conditions.
+	doubtful bool
 	// untold: as far as the evidence goes it may be as asked, but the frames do not
 	// tell the conditions.
 	untold bool
@@ -43,6 +45,7 @@ func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) fi
 		return f
 	}
 	f.sure = max(f.seen, 1-f.seen)
+	f.doubtful = !cal.Vocabulary.Narrower(subject.Term) && f.doubt(cal) == query.LowConfidence
 	all := follow(sightings(classes, ev, cal, true), ev, cal)
 	if asked := happenings(q, subject); len(asked) > 0 {
 		done := deeds(asked, classes, ev, cal)
@@ -125,6 +128,8 @@ func (f finding) doubt(cal Calibration) query.Reason {
 	switch {
 	case !f.known:
 		return query.NothingDetected
+	case f.doubtful:
+		return query.LowConfidence
 	case len(f.trusted) > 0:
 		return ""
 	case f.untold || f.visible >= nearlyEven*cal.Probability(cal.Faint):

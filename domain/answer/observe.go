@@ -20,6 +20,8 @@ type sample struct {
 	alike []float64
 	// raw is the raw score of the best object, for the vote against its rivals.
 	raw float64
+	// highest is the highest raw score of any object.
+	highest float64
 	// rivals are the best scores of other classes at the place of the best object,
 	// by index in Evidence.Terms.
 	rivals map[int]float64
@@ -54,12 +56,20 @@ type subjectClasses struct {
 	confused map[int]bool
 	// covers is true when seeing nothing means that there is nothing.
 	covers bool
+	// person is personIn the evidence.
+	person int
 }
+
+// personIn is the index of the class person in Evidence.Terms, -1 when it is not there.
+func personIn(ev Evidence) int { return slices.Index(ev.Terms, "person") }
 
 func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
 	classes, ok := cal.Vocabulary.Lookup(term)
 	confused := cal.Vocabulary.Confused(term)
-	c := subjectClasses{mine: map[int]bool{}, confused: map[int]bool{}, covers: cal.Vocabulary.Covers(term)}
+	c := subjectClasses{
+		mine: map[int]bool{}, confused: map[int]bool{}, covers: cal.Vocabulary.Covers(term),
+		person: personIn(ev),
+	}
 	if !ok {
 		classes, c.covers = []string{term}, true
 	}
@@ -84,6 +94,9 @@ type object struct {
 	stretch int
 	// worth is what is left of the score when the place is contested.
 	worth float64
+	// firm is what counts of the score where things last: a single rival class at the place
+	// takes nothing from it.
+	firm float64
 	// motion is how it moves through the video, where that was followed.
 	motion motion
 	// stance is how it holds itself, where it is a person.
@@ -133,7 +146,9 @@ func look(f Frame, c subjectClasses, cal Calibration) sighting {
 		}
 	}
 	for _, d := range distinct(own, cal.Overlap) {
-		s.objects = append(s.objects, object{Detection: d, worth: s.worth(d, cal)})
+		o := object{Detection: d, firm: s.firm(d, c.person, cal)}
+		o.worth = s.worth(o, cal)
+		s.objects = append(s.objects, o)
 	}
 	return s
 }
@@ -146,18 +161,39 @@ func (c subjectClasses) mistaken(d Detection, all []Detection, cal Calibration) 
 	})
 }
 
-// worth is the score of a detection, but half of it for a weak one whose place another
-// class holds: a weak orange is often an apple.
-func (s sighting) worth(d Detection, cal Calibration) float64 {
-	if d.Score >= cal.Threshold {
-		return d.Score
-	}
-	for _, rival := range s.others {
-		if rival.Score >= d.Score && iou(rival.Box, d.Box) >= cal.Contest {
-			return d.Score / 2
-		}
+// firm is the score of a detection, but half of it for a weak person whose place all other
+// classes together hold.
+func (s sighting) firm(d Detection, person int, cal Calibration) float64 {
+	if d.Term == person && d.Score < cal.Firm && s.spread(d, cal) >= cal.Spread {
+		return d.Score / 2
 	}
 	return d.Score
+}
+
+// worth is what firm leaves of the score, but half of the score for a weak object whose
+// place another class holds: a weak orange is often an apple.
+func (s sighting) worth(o object, cal Calibration) float64 {
+	if o.Score >= cal.Threshold {
+		return o.firm
+	}
+	for _, rival := range s.others {
+		if rival.Score >= o.Score && iou(rival.Box, o.Box) >= cal.Contest {
+			return o.Score / 2
+		}
+	}
+	return o.firm
+}
+
+// spread is the sum of the scores of all other classes at the place of a detection, divided
+// by its own score, > 0.
+func (s sighting) spread(d Detection, cal Calibration) float64 {
+	sum := 0.0
+	for _, rival := range s.others {
+		if rival.Score > 0 && iou(rival.Box, d.Box) >= cal.Contest {
+			sum += min(rival.Score, 1)
+		}
+	}
+	return sum / d.Score
 }
 
 // samplesOf makes samples of sightings: each object scores what judge leaves of it.
@@ -175,6 +211,7 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 		return out
 	}
 	best := 0
+	out.highest = s.objects[0].Score
 	out.scores, out.alike = make([]float64, 0, len(s.objects)), make([]float64, 0, len(s.objects))
 	for i, score := range judge(s) {
 		out.scores = append(out.scores, score)
@@ -188,7 +225,7 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 		case i == best:
 			out.alike = append(out.alike, out.scores[i])
 		case out.scores[i] == o.worth && alike(o.Box, s.objects[best].Box):
-			out.alike = append(out.alike, o.Score-cal.Alike)
+			out.alike = append(out.alike, o.firm-cal.Alike)
 		default:
 			out.alike = append(out.alike, out.scores[i]-cal.Further)
 		}

@@ -1,0 +1,53 @@
+package answer
+
+import "vqa/domain/query"
+
+// maxApart is how many conditions are left out one by one. A question with more of them is
+// compared as if those from the last of these on were one condition: each further condition
+// would double the work.
+const maxApart = 4
+
+// surestWithFewer is the least confidence of the answers to q with fewer conditions, 1 when
+// it has none. A question that stays undecided claims nothing, and bounds nothing. Time
+// conditions are never left out: they say which part of the video is asked about.
+func surestWithFewer(q query.Query, ev Evidence, cal Calibration) float64 {
+	always, apart := conditionsApart(q)
+	least := 1.0
+	for kept := range 1<<len(apart) - 1 { // all of them together is q itself
+		fewer := q
+		fewer.Conditions = append([]query.Condition(nil), always...)
+		for i, group := range apart {
+			if kept&(1<<i) != 0 {
+				fewer.Conditions = append(fewer.Conditions, group...)
+			}
+		}
+		if r := decide(fewer, ev, cal); r.Answer != Indeterminate {
+			least = min(least, r.Confidence)
+		}
+	}
+	return least
+}
+
+// conditionsApart are the conditions of q that belong to every question about it, and those
+// that can be left out, in groups. Alternative places are one group: leaving one of them out
+// asks for more, not for less.
+func conditionsApart(q query.Query) (always []query.Condition, apart [][]query.Condition) {
+	places := -1
+	for _, c := range q.Conditions {
+		alternative := c.Kind == query.KindLocation && q.Operator == query.Any && len(q.Subjects) == 1
+		switch n := len(apart); {
+		case c.Kind == query.KindTime:
+			always = append(always, c)
+		case alternative && places >= 0:
+			apart[places] = append(apart[places], c)
+		case n == maxApart:
+			apart[n-1] = append(apart[n-1], c)
+		default:
+			if alternative {
+				places = n
+			}
+			apart = append(apart, []query.Condition{c})
+		}
+	}
+	return always, apart
+}
