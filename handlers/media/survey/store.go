@@ -19,8 +19,9 @@ const (
 	// maxBytes bounds a survey as it is kept: four hours of 100 things in every frame, most
 	// of them with joints and colours.
 	maxBytes = 1 << 30
-	// form is raised when surveys of another form cannot be read any more.
-	form = 4
+	// form is raised when surveys of another form cannot be read, or must not be used, any
+	// more. Form 5 has looked at pictures of quality 1 with deblocking.
+	form = 5
 
 	contentType = "application/octet-stream"
 )
