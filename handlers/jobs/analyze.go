@@ -132,10 +132,15 @@ func final(err error) bool {
 // look gathers the evidence for a question, and tells of its progress. What it returns must
 // be closed.
 func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, v video.State) (sighting, error) {
+	limit := z.Commands.Limits.MaxVideoDuration
+	if d := v.DurationMicros(); d != nil && *d > limit.Microseconds() {
+		return sighting{}, &tooLongError{*d}
+	}
 	p, err := z.passOf(ctx, a, v)
 	if err != nil {
 		return sighting{}, err
 	}
+	p.limitS = limit.Seconds()
 	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
 		return sighting{}, err
@@ -156,16 +161,12 @@ func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) 
 	if v.File == nil || v.File.ObjectKey == "" {
 		return nil, &inputError{"The video has no stored file."}
 	}
-	limit := z.Commands.Limits.MaxVideoDuration
-	if d := v.DurationMicros(); d != nil && *d > limit.Microseconds() {
-		return nil, &tooLongError{*d}
-	}
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
 	if err != nil {
 		return nil, fmt.Errorf("locating the video: %w", err)
 	}
 	p := &pass{
-		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(), limitS: limit.Seconds(),
+		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
 		pose:     query.NeedsPose(a.Query),
 		patience: cmp.Or(z.Patience, DefaultPatience),
 	}
