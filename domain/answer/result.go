@@ -98,18 +98,6 @@ func Refused(q query.Query) Result {
 	return r
 }
 
-func refusal(q query.Query, reason query.Reason) string {
-	switch {
-	case reason == query.UnsupportedActionTerm:
-		return "This action is not assessed by this service; sitting, standing, lying, raising a hand, walking, running and riding are, of people, and moving of anything."
-	case q.PromptIntent == query.OpenEnded:
-		return "The question does not resolve to a yes/no or a count question about what is visible."
-	default:
-		return "A question of the form " + string(q.PromptIntent) +
-			" with these conditions is not assessed by this service; ask what is visible, how many, when, or in which part of the picture."
-	}
-}
-
 // counts reports whether a result of q carries a count.
 func counts(q query.Query) bool {
 	return q.PromptIntent == query.Count || q.PromptIntent == query.CountThreshold

@@ -1,0 +1,69 @@
+package answer_test
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/domain/query"
+)
+
+// example is a question that a refusal gives instead.
+var example = regexp.MustCompile(`"((?:Is|Are|How|When)[^"]*\?)"`)
+
+// TestRefusalsSayWhyAndWhatInstead: each names the part at fault, gives an example that is
+// answered, and says in which language to ask.
+func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
+	t.Parallel()
+	for prompt, why := range map[string]string{
+		"Why is he sad?":                   "Matters of taste",
+		"Ist da ein Hund?":                 "in English",
+		"What happens in this video?":      "not understood",
+		"Is there a fluffy cup?":           `property "fluffy"`,
+		"Is the person dancing?":           `action "dancing"`,
+		"Is the dog sitting?":              `action "sitting"`,
+		"Is the door open?":                "state",
+		"Is someone talking?":              "",
+		"Is there a dog behind a red car?": "",
+	} {
+		q := query.Compile(prompt)
+		if query.Assessable(q) {
+			t.Errorf("%q is answered: it shows nothing", prompt)
+			continue
+		}
+		reason := answer.Refused(q).UnsupportedAction.Reason
+		require.Contains(t, reason, why, prompt)
+		examples := example.FindAllStringSubmatch(reason, -1)
+		require.NotEmpty(t, examples, "%q: %s", prompt, reason)
+		for _, e := range examples {
+			require.True(t, query.Assessable(query.Compile(e[1])), "%q gives the example %q, which is refused itself", prompt, e[1])
+		}
+	}
+}
+
+// TestRefusedActionsAreNotAmongThoseThatAreAssessed: the text for an action lists what is
+// assessed, and that is so.
+func TestRefusedActionsAreNotAmongThoseThatAreAssessed(t *testing.T) {
+	t.Parallel()
+	reason := answer.Refused(query.Compile("Is the person dancing?")).UnsupportedAction.Reason
+	for said, prompts := range map[string][]string{
+		"of people: sitting, standing, lying, raising a hand, crossing the arms, walking, running, jumping, falling and riding something": {
+			"Is a person sitting?", "Is a person standing?", "Is a person lying down?", "Is a person raising a hand?",
+			"Is a person crossing the arms?", "Is a person walking?", "Is a person running?", "Is a person jumping?", "Is a person falling?",
+			"Is a person riding a bicycle?",
+		},
+		"of animals on four legs: running and jumping": {"Is the dog running?", "Is the horse jumping?"},
+		"of anything: moving, entering and leaving":    {"Is the car moving?", "Does a car enter?", "Does a car leave?"},
+	} {
+		require.Contains(t, reason, said)
+		for _, prompt := range prompts {
+			require.True(t, query.Assessable(query.Compile(prompt)), prompt)
+		}
+	}
+	for _, prompt := range []string{"Is the dog sitting?", "Is the dog walking?", "Is the horse falling?", "Is the car jumping?"} {
+		require.Equal(t, query.UnsupportedActionTerm, query.Unsupported(query.Compile(prompt)), prompt)
+		require.False(t, query.Assessable(query.Compile(prompt)), prompt)
+	}
+}
