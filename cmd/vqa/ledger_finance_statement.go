@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
 	"vqa/projections/ledger/book"
@@ -16,10 +17,11 @@ func ledgerStatementCommand() *cobra.Command {
 	var month, page string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "statement ACCOUNT",
+		Use:   "statement [ACCOUNT]",
 		Short: "Show the statement of an account for a month",
 		Long: `Shows the opening balance, each transaction with the balance after it, the totals by kind, the
-closing balance and the holds that were open at the end. Months are those of UTC.`,
+closing balance and the holds that were open at the end. Months are those of UTC. The account is by
+default that of the command line's key.`,
 		Example: `  vqa ledger statement acct_01JZ… --month 2026-11
   vqa ledger statement acct_01JZ… --month 2026-11 --html november.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -30,25 +32,30 @@ closing balance and the holds that were open at the end. Months are those of UTC
 			if err != nil {
 				return misuse(cmd, fmt.Errorf("--month: %w", err))
 			}
-			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, args...); err != nil {
+			accountID, err := ownAccount(cmd, optional(args))
+			if err != nil {
+				return err
+			}
+			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
+				if err := s.Known(ctx, accountID); err != nil {
 					return err
 				}
-				statement, err := s.Statement(ctx, args[0], p)
+				statement, err := s.Statement(ctx, accountID, p)
 				if err != nil {
 					return err
 				}
+				price := a.config.PricePerSecondCents
 				if page != "" {
-					if err := writeFile(page, func(out io.Writer) error { return export.StatementHTML(out, statement) }); err != nil {
+					if err := writeFile(page, func(out io.Writer) error { return export.StatementHTML(out, statement, &price) }); err != nil {
 						return err
 					}
 					fmt.Fprintf(cmd.ErrOrStderr(), "wrote %s\n", page)
 				}
 				switch {
 				case asJSON:
-					return printJSON(cmd.OutOrStdout(), statement)
+					return printJSON(cmd.OutOrStdout(), pricedStatement{statement, price})
 				case page == "":
-					printStatement(newScreen(cmd.OutOrStdout()), statement)
+					printStatement(newScreen(cmd.OutOrStdout()), pricedStatement{statement, price})
 				}
 				return nil
 			})
@@ -57,13 +64,25 @@ closing balance and the holds that were open at the end. Months are those of UTC
 	cmd.Flags().StringVar(&month, "month", "", "month such as 2026-11; the present one when empty")
 	cmd.Flags().StringVar(&page, "html", "", "write a page to print to this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "[ACCOUNT]")
 }
 
-func printStatement(out screen, s book.Statement) {
-	fmt.Fprintf(out, "  %s  %s  (credit-seconds, times in UTC)\n\n", out.paint(bold, s.AccountID), export.PeriodName(s))
-	t := columns{{"WHEN", "KIND", "SECONDS", "BALANCE", "FOR"}}
-	t = append(t, []string{"opening balance", "", "-", thousands(s.Opening.PostedSeconds), ""})
+// pricedStatement is a statement with the price of today, which is a setting and not in the
+// ledger.
+type pricedStatement struct {
+	book.Statement
+	PricePerSecondCents decimal.Decimal `json:"price_per_second_cents"`
+}
+
+func (s pricedStatement) dollars(seconds int64) string {
+	return export.Dollars(seconds, s.PricePerSecondCents)
+}
+
+func printStatement(out screen, s pricedStatement) {
+	fmt.Fprintf(out, "  %s  %s  (credit-seconds, dollars at %s US cents a second, times in UTC)\n\n",
+		out.paint(bold, s.AccountID), export.PeriodName(s.Statement), s.PricePerSecondCents)
+	t := columns{{"WHEN", "KIND", "SECONDS", "DOLLARS", "BALANCE", "FOR"}}
+	t = append(t, []string{"opening balance", "", "-", "-", thousands(s.Opening.PostedSeconds), ""})
 	for _, x := range s.Transactions {
 		what := printable(x.SourceID)
 		if x.Refunds != "" {
@@ -72,16 +91,18 @@ func printStatement(out screen, s book.Statement) {
 		if x.Reason != "" {
 			what = printable(x.Reason)
 		}
-		t = append(t, []string{x.At.UTC().Format(time.DateTime), string(x.Kind), signed(x.SecondsDelta), thousands(x.BalanceAfter), what})
+		t = append(t, []string{x.At.UTC().Format(time.DateTime), string(x.Kind), signed(x.SecondsDelta), s.dollars(x.SecondsDelta), thousands(x.BalanceAfter), what})
 	}
-	t = append(t, []string{"closing balance", "", signed(s.Closing.PostedSeconds - s.Opening.PostedSeconds), thousands(s.Closing.PostedSeconds), ""})
+	change := s.Closing.PostedSeconds - s.Opening.PostedSeconds
+	t = append(t, []string{"closing balance", "", signed(change), s.dollars(change), thousands(s.Closing.PostedSeconds), ""})
 	t.print(out)
-	fmt.Fprintf(out, "\n  of which held %s, available %s\n", thousands(s.Closing.HeldSeconds), thousands(s.Closing.AvailableSeconds))
+	fmt.Fprintf(out, "\n  worth %s, of which held %s s (%s), available %s s (%s)\n", s.dollars(s.Closing.PostedSeconds),
+		thousands(s.Closing.HeldSeconds), s.dollars(s.Closing.HeldSeconds), thousands(s.Closing.AvailableSeconds), s.dollars(s.Closing.AvailableSeconds))
 	if len(s.Totals) > 0 {
 		fmt.Fprintln(out)
-		totals := columns{{"TOTAL OF", "COUNT", "SECONDS"}}
+		totals := columns{{"TOTAL OF", "COUNT", "SECONDS", "DOLLARS"}}
 		for _, k := range s.Totals {
-			totals = append(totals, []string{string(k.Kind), thousands(k.Count), signed(k.Seconds)})
+			totals = append(totals, []string{string(k.Kind), thousands(k.Count), signed(k.Seconds), s.dollars(k.Seconds)})
 		}
 		totals.print(out)
 	}

@@ -18,6 +18,11 @@ func (t columns) print(out screen) {
 	if len(t) == 0 {
 		return
 	}
+	for _, row := range t {
+		for c := range row {
+			row[c] = printable(row[c])
+		}
+	}
 	width, right := make([]int, len(t[0])), make([]bool, len(t[0]))
 	for c := range t[0] {
 		right[c] = len(t) > 1
@@ -46,7 +51,7 @@ func (t columns) print(out screen) {
 
 // numeric reports a cell that reads as a number, or as no number where one is missing.
 func numeric(cell string) bool {
-	cell = strings.NewReplacer(",", "", "%", "", "+", "").Replace(cell)
+	cell = strings.NewReplacer(",", "", "%", "", "+", "", "$", "").Replace(cell)
 	_, err := strconv.ParseFloat(cell, 64)
 	return err == nil || cell == "-"
 }

@@ -208,7 +208,7 @@ func (b *bundle) statement(ctx context.Context, from *book.Snapshot, page bool) 
 		return err
 	}
 	if page {
-		return StatementHTML(b.out, s)
+		return StatementHTML(b.out, s, nil) // the price is a setting, and a bundle is the ledger alone
 	}
 	return writeJSON(b.out, s)
 }

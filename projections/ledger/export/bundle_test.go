@@ -333,7 +333,7 @@ func TestStatementPage(t *testing.T) {
 		Holds:   []credit.OpenHold{{SourceType: credit.SourceAnalysis, SourceID: "an_1", Seconds: 60, CreatedAt: at, ExpiresAt: at.AddDate(0, 0, 1)}},
 	}
 	var out bytes.Buffer
-	require.NoError(t, export.StatementHTML(&out, s))
+	require.NoError(t, export.StatementHTML(&out, s, nil))
 	for _, want := range []string{"November 2026", "&#43;12,000", "11,940", "&lt;script&gt;", "an_1", "2026-11-02 10:00:00"} {
 		require.Contains(t, out.String(), want)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"vqa/projections/ledger/book"
 )
 
@@ -27,12 +29,21 @@ var page = template.Must(template.New("statement").Funcs(template.FuncMap{
 	"when":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 }).Parse(statementPage))
 
-// StatementHTML writes a statement as a page to print.
-func StatementHTML(out io.Writer, s book.Statement) error {
+// StatementHTML writes a statement as a page to print. With a price in US cents a second it
+// shows dollars beside seconds; nil shows none.
+func StatementHTML(out io.Writer, s book.Statement, centsPerSecond *decimal.Decimal) error {
+	dollars := func(seconds int64) string {
+		if centsPerSecond == nil {
+			return ""
+		}
+		return Dollars(seconds, *centsPerSecond)
+	}
 	return page.Execute(out, struct {
 		book.Statement
-		Title string
-	}{s, PeriodName(s)})
+		Title   string
+		Price   *decimal.Decimal
+		Dollars func(int64) string
+	}{s, PeriodName(s), centsPerSecond, dollars})
 }
 
 // PeriodName says what a statement covers: "November 2026", "2026-11-01 to …" or "all
