@@ -210,8 +210,13 @@ func (d document) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
 	return d.VisitGetContractResponse(w)
 }
 
-// GetIndex answers GET /.
-func (s *server) GetIndex(context.Context, api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
+// GetIndex answers GET /: a page for a browser, JSON for everyone else.
+func (s *server) GetIndex(ctx context.Context, _ api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
+	x := exchangeOf(ctx)
+	x.response.Header().Add("Vary", "Accept")
+	if prefersPage(x.request.Header.Values("Accept")) {
+		return s.home(ctx)
+	}
 	paths := map[string]string{ //nolint:gosec // G101 takes a path for a credential
 		"openapi": "/v1/openapi.json", "compiled_query_schema": "/v1/schemas/compiled-query.json", "errors": "/v1/errors",
 		"changelog": "/v1/changelog", "models": "/v1/models", "credit_pricing": "/v1/credit-pricing",

@@ -43,7 +43,17 @@ var demoTenant = resources.Tenant{AccountID: account.SystemID, Livemode: true}
 
 // ListDemoVideos answers GET /v1/demo-videos.
 func (s *server) ListDemoVideos(ctx context.Context, _ api.ListDemoVideosRequestObject) (api.ListDemoVideosResponseObject, error) {
-	list := api.ListDemoVideos200JSONResponse{Videos: []api.DemoVideo{}}
+	videos, err := s.demoVideos(ctx)
+	if err != nil {
+		return nil, err
+	}
+	exchangeOf(ctx).response.Header().Set("Cache-Control", cacheDemos)
+	return api.ListDemoVideos200JSONResponse{Videos: videos}, nil
+}
+
+// demoVideos lists those that are drawn.
+func (s *server) demoVideos(ctx context.Context) ([]api.DemoVideo, error) {
+	list := []api.DemoVideo{}
 	for _, scene := range s.Demos.Scenes {
 		v, err := s.Resources.Video(ctx, demoTenant, scene.VideoID())
 		if fault.Has(err, fault.ResourceNotFound) {
@@ -56,9 +66,8 @@ func (s *server) ListDemoVideos(ctx context.Context, _ api.ListDemoVideosRequest
 		if err != nil {
 			return nil, err
 		}
-		list.Videos = append(list.Videos, shown)
+		list = append(list, shown)
 	}
-	exchangeOf(ctx).response.Header().Set("Cache-Control", cacheDemos)
 	return list, nil
 }
 

@@ -145,3 +145,32 @@ func TestIndexListsEverySurface(t *testing.T) {
 		require.True(t, listed[surface], surface)
 	}
 }
+
+// TestHomeIsAPageForBrowsers: with the headers that a browser sends, and JSON for all others.
+func TestHomeIsAPageForBrowsers(t *testing.T) {
+	t.Parallel()
+	w, store, scene := demoWorld(t)
+	w.drawn(store, scene)
+	browser := "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8"
+	page := w.do(http.MethodGet, "/", "", "Accept", browser)
+	require.Equal(t, http.StatusOK, page.StatusCode)
+	require.Regexp(t, "^text/html", page.Header.Get("Content-Type"))
+	require.Equal(t, "Accept", page.Header.Get("Vary"))
+	policy := page.Header.Get("Content-Security-Policy")
+	require.Contains(t, policy, "default-src 'none'")
+	require.NotContains(t, policy, "unsafe")
+	text := string(page.raw)
+	require.NotContains(t, text, "//", "nothing from another host")
+	require.Contains(t, text, scene.DisplayName)
+	for _, found := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(text, -1) {
+		if to := found[1]; !strings.HasPrefix(to, "data:") && to != "/readyz" {
+			require.Equal(t, http.StatusOK, w.do(http.MethodGet, to, "").StatusCode, to)
+		}
+	}
+	for _, accept := range []string{"", "*/*", "application/json", "application/json, text/html;q=0.5"} {
+		index := w.do(http.MethodGet, "/", "", "Accept", accept)
+		require.Equal(t, "index", index.at("object"), accept)
+		require.Equal(t, "Accept", index.Header.Get("Vary"))
+		require.NotEqual(t, page.Header.Get("ETag"), index.Header.Get("ETag"))
+	}
+}

@@ -119,6 +119,7 @@ func (e *edge) refuseRoute(x *exchange, r *http.Request, allowed []string) error
 		return fault.New(fault.ResourceNotFound, "There is no such path.")
 	}
 	x.response.Header().Set("Allow", strings.Join(allowed, ", "))
+	x.code = fault.ValidationFailed
 	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed here.", r.Method)
 	writeEnvelope(x.response, http.StatusMethodNotAllowed, f, x.requestID)
 	return nil
@@ -232,6 +233,11 @@ func (e *edge) log(x *exchange, r *http.Request, start time.Time) {
 	if x.operation != nil {
 		name = x.operation.id
 	}
+	took := e.Service.Now().Sub(start)
+	if e.Answered != nil {
+		stream := x.operation != nil && x.operation.streams
+		e.Answered(Answered{Operation: name, Status: x.response.status, Code: x.code, Took: took, Stream: stream})
+	}
 	level := slog.LevelInfo
 	if x.response.status < http.StatusBadRequest && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		level = slog.LevelDebug
@@ -239,6 +245,6 @@ func (e *edge) log(x *exchange, r *http.Request, start time.Time) {
 	e.Log.LogAttrs(r.Context(), level, "request",
 		slog.String("request_id", x.requestID), slog.String("method", r.Method), slog.String("path", e.contract.loggedPath(r.URL.Path)),
 		slog.String("operation", name), slog.Int("status", x.response.status), slog.Int64("bytes", x.response.sent),
-		slog.Duration("took", e.Service.Now().Sub(start)), slog.String("account_id", x.caller.AccountID),
+		slog.Duration("took", took), slog.String("account_id", x.caller.AccountID),
 		slog.String("key_id", x.caller.KeyID))
 }

@@ -36,6 +36,7 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 		}
 		x.log.Log(r.Context(), level, "request failed", "request_id", x.requestID, "code", string(f.Code), "error", cause(err))
 	}
+	x.code = f.Code
 	challenge(w.Header(), x, f)
 	writeEnvelope(w, entry.Status, f, x.requestID)
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 
+	"vqa/domain/fault"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/media/objects"
@@ -22,6 +23,8 @@ type exchange struct {
 	caller command.Caller
 	// shown is true when the request shows a credential, good or not.
 	shown bool
+	// code is that of the error that was answered, or empty.
+	code fault.Code
 	// claim is the caller's hold on its Idempotency-Key, or nil.
 	claim *eventstore.Claim
 	// signed is what was signed for the response.

@@ -102,6 +102,18 @@ type HealthCheck struct {
 	Code fault.Code
 }
 
+// Answered is a request with its response, for those who count.
+type Answered struct {
+	// Operation is the operationId of the contract, empty for a path outside it.
+	Operation string
+	Status    int
+	// Code is that of the error envelope, empty where there was none.
+	Code fault.Code
+	Took time.Duration
+	// Stream is true for an event stream, which lasts as long as its reader wants.
+	Stream bool
+}
+
 // Options are what the edge is made of. Every field without a stated default is
 // required. The clock, the ids, the catalog and the fixture's answers are those of
 // Service.
@@ -148,6 +160,9 @@ type Options struct {
 	Reference fs.FS
 	Health    []HealthCheck
 	Metrics   http.Handler
+	// Answered is told of every request after its response, and must not block; nil tells
+	// nobody.
+	Answered func(Answered)
 	// SandboxAddress identifies the client of an anonymous request; see AddressHash.
 	SandboxAddress func(*http.Request) string
 	// Uncapped reports a client that the caps per address on sandboxes and upgrades do not

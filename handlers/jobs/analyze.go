@@ -46,8 +46,11 @@ type Analyzer struct {
 	// SaveEvery is how often what was seen of a video is kept while it is looked at;
 	// DefaultSaveEvery when 0.
 	SaveEvery time.Duration
-	Node      string
-	Log       *slog.Logger
+	// Waited is told how long an analysis was queued when its first attempt begins; nil
+	// tells nobody.
+	Waited func(time.Duration)
+	Node   string
+	Log    *slog.Logger
 
 	turns turns
 }
@@ -67,6 +70,9 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	}
 	if err != nil {
 		return fmt.Errorf("claiming %s: %w", run.AnalysisID, err)
+	}
+	if z.Waited != nil && run.Attempt == 1 && a.StartedAt != nil {
+		z.Waited(a.StartedAt.Sub(a.CreatedAt))
 	}
 	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
 	started := time.Now()

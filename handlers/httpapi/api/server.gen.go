@@ -6091,6 +6091,26 @@ func (response GetIndex200JSONResponse) VisitGetIndexResponse(w http.ResponseWri
 	return err
 }
 
+type GetIndex200TexthtmlResponse struct {
+	Body          io.Reader
+	ContentLength int64
+}
+
+func (response GetIndex200TexthtmlResponse) VisitGetIndexResponse(w http.ResponseWriter) error {
+
+	w.Header().Set("Content-Type", "text/html")
+	if response.ContentLength != 0 {
+		w.Header().Set("Content-Length", fmt.Sprint(response.ContentLength))
+	}
+	w.WriteHeader(200)
+
+	if closer, ok := response.Body.(io.ReadCloser); ok {
+		defer closer.Close()
+	}
+	_, err := io.Copy(w, response.Body)
+	return err
+}
+
 type GetIndex304Response = NotModifiedResponse
 
 func (response GetIndex304Response) VisitGetIndexResponse(w http.ResponseWriter) error {

@@ -13,7 +13,8 @@ export interface paths {
         };
         /**
          * Index of the machine-readable surfaces
-         * @description For a program that knows the base address only: every surface that needs no key, by name.
+         * @description For a program that knows the base address only: every surface that needs no key, by name. A client whose
+         *     `Accept` has text/html and not application/json, as that of a browser, gets a page with the demo videos.
          */
         get: operations["getIndex"];
         put?: never;
@@ -3298,6 +3299,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Index"];
+                    "text/html": string;
                 };
             };
             304: components["responses"]["NotModified"];
