@@ -15,6 +15,7 @@ import (
 	"vqa/domain/id"
 	"vqa/domain/model"
 	"vqa/domain/query"
+	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/embedded"
 	"vqa/eventstore/postgres"
@@ -41,6 +42,8 @@ type adapters struct {
 	compiler   command.Compiler
 	// assessable is nil for what the detector answers.
 	assessable func(query.Query) bool
+	// recorded is told what the commands append; nil tells nobody.
+	recorded func([]eventstore.Recorded)
 }
 
 // app is what every subcommand that touches the log works with. It may run beside a
@@ -106,7 +109,11 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		return nil, err
 	}
 	a.resources, a.ledger = resources.NewReader(a.pool), ledger.NewReader(a.pool)
-	pipeline := command.NewPipeline(a.store, clock, log)
+	var store eventstore.Store = a.store
+	if with.recorded != nil {
+		store = observedStore{store, with.recorded}
+	}
+	pipeline := command.NewPipeline(store, clock, log)
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
 		Incidents: a.resources,

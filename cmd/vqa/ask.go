@@ -7,8 +7,7 @@ import (
 	"io"
 	"os"
 	"os/user"
-	"slices"
-	"strings"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,16 +32,19 @@ type askOptions struct {
 func askCommand() *cobra.Command {
 	var o askOptions
 	cmd := &cobra.Command{
-		Use:   "ask FILE|URL PROMPT",
+		Use:   "ask FILE|URL|VIDEO PROMPT",
 		Short: "Ask a question about a video and read the answer",
-		Long: `Uploads a video (or names a public https URL), asks a question about it and prints the answer.
+		Long: `Uploads a video (or names a public https URL, or a video by its id), asks a question about it and
+prints the answer. The question is checked first, and a file that was uploaded before is not uploaded
+again.
 
-A running server is found by --url, VQA_PUBLIC_URL or VQA_ADDR; when none answers, one is started for
-this command. The key is --key or VQA_API_KEY, else one that is made once and kept in the data folder.
+A running server is found by --url, the data folder, VQA_PUBLIC_URL or VQA_ADDR; when none answers, one
+is started for this command. The key is --key or VQA_API_KEY, else one that is made once and kept in the data folder.
 Ctrl-C cancels the analysis; nothing is billed then.
 
 Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis failed.`,
 		Example: `  vqa ask clip.mp4 "Is there a dog?"
+  vqa ask video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A "When does the dog appear?"
   vqa ask https://example.com/street.mp4 "How many cars are there?" --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := loadConfig()
@@ -59,24 +61,7 @@ Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis f
 	flags.DurationVar(&o.wait, "wait", 10*time.Minute, "how long to wait for the answer before canceling")
 	flags.BoolVar(&o.narrative, "narrative", false, "also tell what happens in the video")
 	flags.BoolVar(&o.json, "json", false, "print the analysis as JSON")
-	return strict(cmd, 2)
-}
-
-// strict makes wrong arguments and flags end with the exit status for usage.
-func strict(cmd *cobra.Command, args ...int) *cobra.Command {
-	misused := func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(cmd.ErrOrStderr(), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
-		return exitUsage
-	}
-	cmd.Args = func(cmd *cobra.Command, given []string) error {
-		if slices.Contains(args, len(given)) {
-			return nil
-		}
-		wanted := strings.Trim(fmt.Sprint(args), "[]")
-		return misused(cmd, fmt.Errorf("%d arguments were given, %s are wanted", len(given), strings.ReplaceAll(wanted, " ", " or ")))
-	}
-	cmd.SetFlagErrorFunc(misused)
-	return cmd
+	return strict(cmd, "FILE|URL|VIDEO", "PROMPT")
 }
 
 // operator is who gives orders on this machine, for the log.
@@ -103,7 +88,7 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	}()
 	bounded, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
-	a, err := ask(bounded, s, o, src, prompt, stderr)
+	a, err := ask(bounded, s, o, &src, prompt, stderr)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("interrupted%s", outcomeOfCancel(a, err))
@@ -146,7 +131,7 @@ func outcomeOfCancel(a analysisResource, err error) string {
 
 // ask brings the video to the server, asks, and follows the analysis to its end.
 // When ctx ends before that, the analysis is canceled.
-func ask(ctx context.Context, s *session, o askOptions, src source, prompt string, stderr io.Writer) (analysisResource, error) {
+func ask(ctx context.Context, s *session, o askOptions, src *source, prompt string, stderr io.Writer) (analysisResource, error) {
 	bar := newProgress(stderr, "uploading", bytesUnit)
 	defer func() { bar.finish() }()
 	if src.url != "" {
@@ -158,11 +143,22 @@ func ask(ctx context.Context, s *session, o askOptions, src source, prompt strin
 			fmt.Fprintf(stderr, "%v; again in %s\n", why, after.Round(time.Second))
 		}
 	}
-	v, err := src.register(ctx, s.client, bar.set)
+	v, found, err := src.known(ctx, s)
+	if err == nil && !found {
+		if err = s.checkPrompt(ctx, prompt); err == nil {
+			v, err = src.register(ctx, s.client, bar.set)
+		}
+		if err == nil && src.file != nil {
+			uploadsOf(s.config).remember(src.upload(s, v.ID))
+		}
+	}
 	if err != nil {
 		return analysisResource{}, err
 	}
 	bar.finish()
+	if found && src.file != nil {
+		fmt.Fprintf(stderr, "%s was uploaded before, as %s\n", printable(filepath.Base(src.file.Name())), v.ID)
+	}
 	bar = newProgress(stderr, "queued", percentUnit)
 	s.awaitReady(ctx)
 	body := map[string]any{"video_id": v.ID, "prompt": prompt}

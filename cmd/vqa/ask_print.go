@@ -18,17 +18,17 @@ const mostClips = 24
 var reasons = map[string]string{
 	"low_confidence":          "something was seen, but not surely enough",
 	"nothing_detected":        "nothing was found, and the model cannot tell whether it is there",
-	"unsupported_query_form":  "questions of this form are not answered",
+	"unsupported_query_form":  "questions of this form are not answered; ask for example \"Is there a dog?\"",
 	"duration_mismatch":       "the length of the video is not known exactly",
-	"unsupported_action_term": "this action is not recognized",
+	"unsupported_action_term": "this action is not assessed; ask for example \"Is a person walking?\"",
 }
 
 // printAnswer draws a completed analysis for a person.
 func printAnswer(out screen, a analysisResource) {
 	r := a.Result
-	headline := answerWord(out, r)
+	headline := answerWord(out, a)
 	if a.Prompt != nil {
-		headline += "  " + *a.Prompt
+		headline += "  " + printable(*a.Prompt)
 	}
 	fmt.Fprintf(out, "\n  %s\n", headline)
 	for _, line := range explain(r) {
@@ -36,20 +36,26 @@ func printAnswer(out screen, a analysisResource) {
 	}
 	printClips(out, r)
 	printNarrative(out, a)
+	printArtifacts(out, a)
 	fmt.Fprintf(out, "\n  %s\n", out.paint(dim, footing(a)))
 	if !a.Livemode {
 		fmt.Fprintf(out, "  %s\n", out.paint(boldYellow, "test mode: a canned answer, no evidence about the video"))
 	}
 }
 
-func answerWord(out screen, r *analysisResult) string {
+// answerWord is the answer in one word: of a question for a number, the number.
+func answerWord(out screen, a analysisResource) string {
+	r := a.Result
+	if a.Query.PromptIntent == "count" && r.DetectedCount != nil && r.Answer != "indeterminate" {
+		return out.paint(boldGreen, thousands(int64(*r.DetectedCount)))
+	}
 	switch r.Answer {
 	case "yes":
 		return out.paint(boldGreen, "YES")
 	case "no":
 		return out.paint(boldRed, "NO")
 	default:
-		return out.paint(boldYellow, strings.ToUpper(r.Answer))
+		return out.paint(boldYellow, printable(strings.ToUpper(r.Answer)))
 	}
 }
 
@@ -63,9 +69,9 @@ func explain(r *analysisResult) []string {
 			}
 		}
 		if r.UnsupportedAction != nil {
-			why = r.UnsupportedAction.Reason
+			return []string{printable(r.UnsupportedAction.Reason), "more        " + printable(r.UnsupportedAction.DocsURL)}
 		}
-		return []string{why}
+		return []string{printable(why)}
 	}
 	lines := []string{fmt.Sprintf("confidence  %s (%.2f)", confidenceWord(r.Confidence), r.Confidence)}
 	if r.DetectedCount != nil {
@@ -119,7 +125,7 @@ func printNarrative(out screen, a analysisResource) {
 	switch a.Narrative.Status {
 	case "ready":
 		for _, e := range a.Narrative.Entries {
-			fmt.Fprintf(out, "  %s  %s\n", out.paint(dim, fmt.Sprintf("%8s", clockTime(e.AtS))), e.Text)
+			fmt.Fprintf(out, "  %s  %s\n", out.paint(dim, fmt.Sprintf("%8s", clockTime(e.AtS))), printable(e.Text))
 		}
 	case "generating":
 		fmt.Fprintf(out, "  the narrative is still being written: vqa show %s\n", a.ID)
@@ -128,7 +134,18 @@ func printNarrative(out screen, a analysisResource) {
 	}
 }
 
-// footing says what it cost.
+// printArtifacts says where the pictures of the answer are.
+func printArtifacts(out screen, a analysisResource) {
+	if a.Artifacts == nil {
+		return
+	}
+	fmt.Fprintf(out, "\n  annotated video  %s\n", printable(a.Artifacts.AnnotatedVideoURL))
+	if sheet := a.Artifacts.ContactSheetURL; sheet != nil {
+		fmt.Fprintf(out, "  contact sheet    %s\n", printable(*sheet))
+	}
+}
+
+// footing says what it cost, and which ids to go on with.
 func footing(a analysisResource) string {
 	parts := []string{"not billed"}
 	if a.Usage != nil {
@@ -137,5 +154,9 @@ func footing(a analysisResource) string {
 			parts = append(parts, fmt.Sprintf("balance %s s", thousands(*a.Usage.CreditBalanceAfter)))
 		}
 	}
-	return strings.Join(append(parts, a.Model, a.ID), " · ")
+	parts = append(parts, a.Model, a.ID)
+	if a.VideoID != "" {
+		parts = append(parts, a.VideoID)
+	}
+	return printable(strings.Join(parts, " · "))
 }

@@ -87,8 +87,8 @@ func (s *session) find(ctx context.Context, at string) (*client, error) {
 		}
 		return c, nil
 	}
-	for _, base := range []string{s.config.PublicURL, "http://" + dialable(s.config.Addr)} {
-		if c := newClient(base); c.healthy(ctx) {
+	for _, base := range []string{announced(s.config.DataDir), s.config.PublicURL, "http://" + dialable(s.config.Addr)} {
+		if c := newClient(base); base != "" && c.healthy(ctx) {
 			return c, nil
 		}
 	}

@@ -5,26 +5,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"vqa/domain/account"
+	"vqa/domain/id"
 )
 
-// source is a video that a question is about: a file of this machine or a URL.
+// source is a video that a question is about: a file of this machine, a URL, or a video that
+// the server has.
 type source struct {
-	url  string
-	file *os.File
-	size int64
+	url     string
+	videoID string
+	file    *os.File
+	size    int64
+	// content is the SHA-256 of the file, known after the server was asked for it.
+	content string
 }
 
-// openSource opens a file, or takes a URL as it is.
+// openSource opens a file, or takes a URL or the id of a video as it is.
 func openSource(name string) (source, error) {
 	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
 		return source{url: name}, nil
 	}
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && id.Valid(id.Video, name) {
+		return source{videoID: name}, nil
+	}
 	if err != nil {
 		return source{}, err
 	}
@@ -43,6 +54,31 @@ func (s source) close() {
 	if s.file != nil {
 		_ = s.file.Close()
 	}
+}
+
+// known returns the video when the server has it: by its id, or because the same bytes were
+// uploaded before.
+func (s *source) known(ctx context.Context, session *session) (v videoResource, found bool, err error) {
+	switch {
+	case s.videoID != "":
+		v, err = session.video(ctx, s.videoID)
+		if err == nil && v.Status != "ready" {
+			err = fmt.Errorf("the video %s is %s, not ready", v.ID, v.Status)
+		}
+		return v, err == nil, err
+	case s.file == nil:
+		return v, false, nil
+	}
+	if s.content, err = contentOf(s.file); err != nil {
+		return v, false, err
+	}
+	v, found = uploadsOf(session.config).find(ctx, session.client, s.upload(session, ""))
+	return v, found, nil
+}
+
+// upload is what is remembered of a file that became a video.
+func (s *source) upload(session *session, videoID string) upload {
+	return upload{Key: account.HashSecret(session.key), Server: session.base, Content: s.content, VideoID: videoID}
 }
 
 // register brings the video to the server and returns it when it is ready.

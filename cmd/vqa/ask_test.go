@@ -20,8 +20,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/eventstore/storetest"
+	"vqa/handlers/command"
 	"vqa/handlers/media/fixture"
 	"vqa/migrations"
+	"vqa/projections"
+	"vqa/projections/resources"
 )
 
 // askWait is generous: the tests of all packages share the machine's cores.
@@ -113,10 +116,54 @@ func TestAskBesideAServer(t *testing.T) {
 
 	out, notices, err := ask(t.Context(), clip, "How many balls are there?", false)
 	require.NoError(t, err)
+	require.Contains(t, out, "\n  1  How many balls are there?\n", "the number comes first")
 	require.Contains(t, out, "count       1 at the same time")
 	require.Contains(t, notices, "made a live key")
 	require.NotContains(t, notices, "starting one")
 
+	t.Run("what was uploaded is not uploaded again", func(t *testing.T) {
+		videos := func() int { return len(s.videosOf(t, c)) }
+		before := videos()
+		out, notices, err := ask(t.Context(), clip, fixture.Prompt, false)
+		require.NoError(t, err)
+		require.Contains(t, notices, "was uploaded before, as video_")
+		require.NotContains(t, notices, "uploading")
+		require.Equal(t, before, videos())
+		require.Regexp(t, `(?m)^  annotated video  http://\S+$`, out)
+		require.Regexp(t, `(?m)^  contact sheet    http://\S+$`, out)
+
+		videoID := s.videosOf(t, c)[0]
+		require.Contains(t, out, videoID, "the id to go on with")
+		out, _, err = ask(t.Context(), videoID, fixture.Prompt, false)
+		require.NoError(t, err)
+		require.Contains(t, out, "YES  "+fixture.Prompt)
+		require.Equal(t, before, videos())
+
+		k, err := readKey(storedKeyPath(c))
+		require.NoError(t, err)
+		require.NoError(t, s.commands.DeleteVideo(t.Context(), command.Caller{AccountID: k.AccountID, KeyID: k.KeyID, Livemode: true}, videoID))
+		_, notices, err = ask(t.Context(), clip, fixture.Prompt, false)
+		require.NoError(t, err, "a deleted video is uploaded again")
+		require.Contains(t, notices, "uploading")
+		_, _, err = ask(t.Context(), videoID, fixture.Prompt, false)
+		require.ErrorContains(t, err, videoID)
+	})
+	t.Run("a bad prompt uploads nothing", func(t *testing.T) {
+		before := len(s.videosOf(t, c))
+		fresh := filepath.Join(t.TempDir(), "fresh.mp4")
+		require.NoError(t, os.WriteFile(fresh, append(fixture.Bytes(), "\x00\x00\x00\x08free"...), 0o600))
+		_, _, err := ask(t.Context(), fresh, strings.Repeat("dog ", 600), false)
+		require.ErrorContains(t, err, "prompt_too_long")
+		require.Len(t, s.videosOf(t, c), before)
+	})
+	t.Run("a server at another address is found through the data folder", func(t *testing.T) {
+		elsewhere := c
+		elsewhere.Addr = "127.0.0.1:" + freePort()
+		elsewhere.PublicURL = "http://" + elsewhere.Addr
+		var o, n buffer
+		require.NoError(t, runAsk(t.Context(), elsewhere, askOptions{wait: askWait}, clip, fixture.Prompt, &o, &n), n.String())
+		require.NotContains(t, n.String(), "no server is running")
+	})
 	t.Run("with a narrative", func(t *testing.T) {
 		var o, n buffer
 		require.NoError(t, runAsk(t.Context(), c, askOptions{wait: askWait, narrative: true}, clip, fixture.Prompt, &o, &n), n.String())
@@ -150,8 +197,10 @@ func TestAskBesideAServer(t *testing.T) {
 	t.Run("an interrupt cancels", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
+		fresh := filepath.Join(t.TempDir(), "fresh.mp4") // whose answer is not known yet
+		require.NoError(t, os.WriteFile(fresh, append(fixture.Bytes(), "\x00\x00\x00\x08free"...), 0o600))
 		notices := buffer{until: regexp.MustCompile("queued|preparing|analyzing"), on: cancel} // a worker may have it already
-		err := runAsk(ctx, c, askOptions{wait: askWait}, clip, fixture.Prompt, io.Discard, &notices)
+		err := runAsk(ctx, c, askOptions{wait: askWait}, fresh, fixture.Prompt, io.Discard, &notices)
 		require.ErrorContains(t, err, "was canceled, nothing is billed")
 		k, err := readKey(storedKeyPath(c))
 		require.NoError(t, err)
@@ -193,6 +242,45 @@ func TestAskBesideAServer(t *testing.T) {
 	})
 }
 
+// videosOf lists the videos of the account of the command line's key, newest first.
+func (s *server) videosOf(t *testing.T, c config) []string {
+	t.Helper()
+	k, err := readKey(storedKeyPath(c))
+	require.NoError(t, err)
+	list, _, err := s.resources.Videos(t.Context(), resources.Tenant{AccountID: k.AccountID, Livemode: true}, "", projections.Page{Limit: 100})
+	require.NoError(t, err)
+	ids := make([]string, len(list))
+	for i, v := range list {
+		ids[i] = v.ID
+	}
+	return ids
+}
+
+// TestAnnouncedServer: only a server that lives is found through its data folder.
+func TestAnnouncedServer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.Empty(t, announced(dir))
+	end, err := announce(dir, "http://127.0.0.1:9")
+	require.NoError(t, err)
+	require.Equal(t, "http://127.0.0.1:9", announced(dir))
+	require.Equal(t, "http://127.0.0.1:9", announced(dir), "asking does not take the lock")
+	second, err := announce(dir, "http://127.0.0.1:10")
+	require.NoError(t, err)
+	require.Equal(t, "http://127.0.0.1:9", announced(dir), "the first says it")
+	require.NoError(t, second())
+	require.Equal(t, "http://127.0.0.1:9", announced(dir))
+	require.NoError(t, end())
+	require.Empty(t, announced(dir))
+	// What a killed server leaves behind.
+	require.NoError(t, os.WriteFile(filepath.Join(dir, runningFile), []byte(`{"url":"http://127.0.0.1:9","pid":1}`), 0o600))
+	require.Empty(t, announced(dir))
+	end, err = announce(dir, "http://127.0.0.1:11")
+	require.NoError(t, err)
+	require.Equal(t, "http://127.0.0.1:11", announced(dir))
+	require.NoError(t, end())
+}
+
 func TestPrintAnswer(t *testing.T) {
 	t.Parallel()
 	prompt, reason, duration, balance := "Is there a dog?", "nothing_detected", 10.0, int64(5990)
@@ -228,6 +316,34 @@ func TestPrintAnswer(t *testing.T) {
 
   billed 10 s · balance 5,990 s · sight-1 · an_1
 `},
+		"a number, with its pictures": {func(a *analysisResource) {
+			a.Result = result("yes", intOf(3))
+			a.Query.PromptIntent, a.VideoID = "count", "video_1"
+			sheet := "http://x/sheet.png"
+			a.Artifacts = &struct {
+				AnnotatedVideoURL string  `json:"annotated_video_url"`
+				ContactSheetURL   *string `json:"contact_sheet_url"`
+			}{"http://x/video.mp4", &sheet}
+		}, `
+  3  Is there a dog?
+  confidence  reliable (0.90)
+  count       3 at the same time
+
+  annotated video  http://x/video.mp4
+  contact sheet    http://x/sheet.png
+
+  not billed · sight-1 · an_1 · video_1
+`},
+		"what others wrote": {func(a *analysisResource) {
+			hostilePrompt := "a\x1b[2J\u202eb\nYES"
+			a.Prompt, a.Model = &hostilePrompt, "m\x1b]0;x\x07"
+			a.Result = result("no", nil)
+		}, `
+  NO  a\u001b[2J\u202eb\u000aYES
+  confidence  reliable (0.90)
+
+  not billed · m\u001b]0;x\u0007 · an_1
+`},
 		"undecided, in test mode": {func(a *analysisResource) {
 			a.Livemode = false
 			a.Result = result("indeterminate", nil)
@@ -256,7 +372,7 @@ func TestUsageHasItsExitStatus(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"ask"}, {"ask", "one.mp4"}, {"ask", "a", "b", "--nonsense"}, {"eval"}, {"version", "x"},
-		{"keys", "create"}, {"keys", "create", "--mode", "test", "--grant-seconds", "5"}, {"keys", "list"}, {"keys", "revoke", "a"},
+		{"keys", "create"}, {"keys", "create", "--mode", "test", "--grant-seconds", "5"}, {"keys", "revoke", "a"},
 		{"credits", "grant", "acct", "ten", "--reason", "r", "--idempotency-key", "k"},
 		{"credits", "grant", "acct", "-5", "--reason", "r", "--idempotency-key", "k"},
 		{"credits", "grant", "acct", "5", "--kind", "purchase", "--reason", "r", "--idempotency-key", "k"},
@@ -321,11 +437,11 @@ func TestAskTellsOfAFailedAnalysis(t *testing.T) {
 	_, clip := fixtureFolder(t)
 	var out, notices buffer
 	o := askOptions{server: server.URL, key: "svc_live_x", wait: time.Minute}
-	require.ErrorIs(t, runAsk(t.Context(), config{}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
+	require.ErrorIs(t, runAsk(t.Context(), config{DataDir: t.TempDir()}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
 	require.Empty(t, out.String())
 	require.Contains(t, notices.String(), "\nqueued, place 2, begins in about 25s\nanalyzing 25%\n")
 	require.Contains(t, notices.String(), "vqa: the analysis failed: inference_error: The model failed.\n")
 	o.json = true
-	require.ErrorIs(t, runAsk(t.Context(), config{}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
+	require.ErrorIs(t, runAsk(t.Context(), config{DataDir: t.TempDir()}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
 	require.Contains(t, out.String(), `"status": "failed"`)
 }

@@ -66,7 +66,7 @@ func (e *apiError) Error() string {
 	if param != "" {
 		text += " (" + param + ")"
 	}
-	return text
+	return printable(text)
 }
 
 // hasCode reports whether err is one of the API's with that code.
@@ -107,8 +107,12 @@ type analysisResource struct {
 	ID       string  `json:"id"`
 	Livemode bool    `json:"livemode"`
 	Status   string  `json:"status"`
+	VideoID  string  `json:"video_id"`
 	Prompt   *string `json:"prompt"`
-	Model    string  `json:"model"`
+	Query    struct {
+		PromptIntent string `json:"prompt_intent"`
+	} `json:"query"`
+	Model    string `json:"model"`
 	Progress *struct {
 		Stage   string  `json:"stage"`
 		Percent float64 `json:"percent"`
@@ -123,6 +127,10 @@ type analysisResource struct {
 			Text string  `json:"text"`
 		} `json:"entries"`
 	} `json:"narrative"`
+	Artifacts *struct {
+		AnnotatedVideoURL string  `json:"annotated_video_url"`
+		ContactSheetURL   *string `json:"contact_sheet_url"`
+	} `json:"artifacts"`
 	Error *apiError `json:"error"`
 	Usage *struct {
 		BilledSeconds      int64  `json:"billed_seconds"`
@@ -144,7 +152,8 @@ type analysisResult struct {
 	DetectedCount       *int     `json:"detected_count"`
 	IndeterminateReason *string  `json:"indeterminate_reason"`
 	UnsupportedAction   *struct {
-		Reason string `json:"reason"`
+		Reason  string `json:"reason"`
+		DocsURL string `json:"docs_url"`
 	} `json:"unsupported_action"`
 }
 
@@ -198,6 +207,17 @@ func (c *client) video(ctx context.Context, id string) (videoResource, error) {
 	var v videoResource
 	err := c.call(ctx, http.MethodGet, "/v1/videos/"+url.PathEscape(id), nil, nil, &v)
 	return v, err
+}
+
+// checkPrompt returns the error with which a question would be refused, so that nothing is
+// uploaded for it. Where the prompt cannot be checked now it returns nil: asking tells.
+func (c *client) checkPrompt(ctx context.Context, prompt string) error {
+	err := c.once(ctx, http.MethodPost, "/v1/parse", nil, map[string]string{"prompt": prompt}, nil)
+	var e *apiError
+	if errors.As(err, &e) && e.Status == http.StatusBadRequest {
+		return e
+	}
+	return ctx.Err()
 }
 
 // createAnalysis asks a question. The server answers as soon as the analysis ends,

@@ -5,7 +5,10 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/caarlos0/env/v11"
@@ -87,7 +90,7 @@ type config struct {
 func loadConfig() (config, error) {
 	c, err := env.ParseAs[config]()
 	if err != nil {
-		return c, fmt.Errorf("configuration: %w", err)
+		return c, valueError(err, os.Getenv)
 	}
 	if c.DataDir, err = filepath.Abs(c.DataDir); err != nil {
 		return c, fmt.Errorf("configuration: VQA_DATA_DIR: %w", err)
@@ -100,32 +103,41 @@ func loadConfig() (config, error) {
 
 func (c config) check() error {
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		return fmt.Errorf("configuration: VQA_ADDR: %w", err)
+		return wrongValue("VQA_ADDR", c.Addr, "must be an address with a port, such as 127.0.0.1:8080")
 	}
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("configuration: VQA_PUBLIC_URL: %q is not an http or https URL", c.PublicURL)
+		return wrongValue("VQA_PUBLIC_URL", c.PublicURL, "must be an http or https URL")
 	}
 	for name, n := range map[string]int64{
 		"VQA_MAX_CONCURRENT_ANALYSES": int64(c.MaxConcurrentAnalyses), "VQA_ANALYSIS_QUEUE_CAP": int64(c.AnalysisQueueCap),
 		"VQA_RATE_READS": int64(c.RateReads), "VQA_RATE_WRITES": int64(c.RateWrites),
 		"VQA_RATE_ANALYSES_CREATE": int64(c.RateAnalysesCreate), "VQA_RATE_PARSE": int64(c.RateParse),
 		"VQA_UPGRADE_PER_IP": int64(c.UpgradePerIP), "VQA_UPGRADE_GLOBAL": int64(c.UpgradeGlobal),
-		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP), "VQA_MAX_VIDEO_DURATION": int64(c.MaxVideoDuration),
-		"VQA_INFERENCE_TIMEOUT": int64(c.InferenceTimeout), "VQA_INFERENCE_PATIENCE": int64(c.InferencePatience),
-		"VQA_LLM_TIMEOUT": int64(c.LLMTimeout),
+		"VQA_SANDBOX_PER_IP": int64(c.SandboxPerIP),
 	} {
 		if n <= 0 {
-			return fmt.Errorf("configuration: %s: must be greater than 0", name)
+			return wrongValue(name, n, "must be greater than 0")
+		}
+	}
+	for name, d := range map[string]time.Duration{
+		"VQA_MAX_VIDEO_DURATION": c.MaxVideoDuration, "VQA_INFERENCE_TIMEOUT": c.InferenceTimeout,
+		"VQA_INFERENCE_PATIENCE": c.InferencePatience, "VQA_LLM_TIMEOUT": c.LLMTimeout,
+	} {
+		if d <= 0 {
+			return wrongValue(name, d, "must be greater than 0")
 		}
 	}
 	if c.QuotaSecondsPerMonth < 0 {
-		return fmt.Errorf("configuration: VQA_QUOTA_SECONDS_PER_MONTH: must not be negative")
+		return wrongValue("VQA_QUOTA_SECONDS_PER_MONTH", c.QuotaSecondsPerMonth, "must not be negative")
 	}
 	if c.SignupGrantSeconds < 0 {
-		return fmt.Errorf("configuration: VQA_SIGNUP_GRANT_SECONDS: must not be negative")
+		return wrongValue("VQA_SIGNUP_GRANT_SECONDS", c.SignupGrantSeconds, "must not be negative")
 	}
 	if c.BatchDiscountPct < 0 || c.BatchDiscountPct > 100 {
-		return fmt.Errorf("configuration: VQA_BATCH_DISCOUNT_PCT: must be 0 to 100")
+		return wrongValue("VQA_BATCH_DISCOUNT_PCT", c.BatchDiscountPct, "must be 0 to 100")
+	}
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(c.LogLevel)) {
+		return wrongValue("VQA_LOG_LEVEL", c.LogLevel, "must be debug, info, warn or error")
 	}
 	if err := c.checkSessions(); err != nil {
 		return err
@@ -153,7 +165,7 @@ func (c config) proxies() ([]netip.Prefix, error) {
 		}
 		p, err := netip.ParsePrefix(s)
 		if err != nil {
-			return nil, fmt.Errorf("configuration: VQA_TRUSTED_PROXIES: %w", err)
+			return nil, wrongValue("VQA_TRUSTED_PROXIES", s, "must be addresses or CIDR blocks, such as 10.0.0.0/8")
 		}
 		all = append(all, p)
 	}

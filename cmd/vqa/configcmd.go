@@ -37,7 +37,7 @@ func configCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // settings lists the configuration in the order of its declaration, secrets masked.

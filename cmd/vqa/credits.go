@@ -57,19 +57,24 @@ func showCredits(accountID string, s credit.State) shownCredits {
 func creditsShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "show ACCOUNT",
+		Use:   "show [ACCOUNT]",
 		Short: "Show the balance and the latest transactions",
+		Long:  "Shows the balance and the latest transactions of an account, by default that of the command line's key.",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			accountID, err := ownAccount(cmd, optional(args))
+			if err != nil {
+				return err
+			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				if _, err := a.account(ctx, args[0]); err != nil {
+				if _, err := a.account(ctx, accountID); err != nil {
 					return err
 				}
-				balance, err := a.ledger.Balance(ctx, args[0])
+				balance, err := a.ledger.Balance(ctx, accountID)
 				if err != nil {
 					return err
 				}
-				shown := showCredits(args[0], balance)
-				shown.Transactions, _, err = a.ledger.Transactions(ctx, args[0], "", projections.Page{Limit: shownTransactions})
+				shown := showCredits(accountID, balance)
+				shown.Transactions, _, err = a.ledger.Transactions(ctx, accountID, "", projections.Page{Limit: shownTransactions})
 				if err != nil {
 					return err
 				}
@@ -78,7 +83,7 @@ func creditsShowCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "[ACCOUNT]")
 }
 
 // orderFlags are what every change of a balance is given with.
@@ -168,7 +173,7 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 	if kind == credit.CardGrant {
 		cmd.Flags().StringVar(&ordered, "kind", ordered, "card_grant or signup_grant")
 	}
-	return strict(cmd, 2)
+	return strict(cmd, "ACCOUNT", "SECONDS")
 }
 
 func creditsRefundCommand() *cobra.Command {
@@ -195,7 +200,7 @@ func creditsRefundCommand() *cobra.Command {
 	cmd.Long = "Gives the seconds of a debit back, or takes those of a grant or a purchase away.\n\n" +
 		"Without SECONDS, all that earlier refunds left. " +
 		"A repeated order with the same\n--idempotency-key changes nothing, for 24 hours."
-	return strict(cmd, 2, 3)
+	return strict(cmd, "ACCOUNT", "TRANSACTION", "[SECONDS]")
 }
 
 func wholeSeconds(arg string) (int64, error) {

@@ -110,7 +110,7 @@ Exit status 1 when something is broken.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&media, "media", false, "check only ffmpeg, Node, the engine and one analysis: needs no database")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // doctor runs the checks one after the other and prints each as it ends.

@@ -86,7 +86,7 @@ With --min-right, --min-overlap or --max-ece the exit status is 1 when all quest
 	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
 	cmd.Flags().Float64Var(&minOverlap, "min-overlap", 0, "fail below this mean overlap of clips, 0 to 1")
 	cmd.Flags().Float64Var(&maxECE, "max-ece", 0, "fail above this expected calibration error, 0 to 1")
-	return strict(cmd, 1)
+	return strict(cmd, "CLIPS_DIR")
 }
 
 func report(outcomes []outcome) evalReport {

@@ -121,7 +121,7 @@ func eventsListCommand() *cobra.Command {
 				err = fmt.Errorf("--limit must be from 1 to %d", maxListed)
 			}
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				filter, err := f.filter(ctx, a.history())
@@ -139,7 +139,7 @@ func eventsListCommand() *cobra.Command {
 	f.register(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 50, "how many at most")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // maxListed bounds what one list holds in memory.
@@ -202,7 +202,7 @@ func eventsShowCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || position < 1 {
-				return usage(cmd, fmt.Errorf("%q is no position", args[0]))
+				return misuse(cmd, fmt.Errorf("%q is no position", args[0]))
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				e, err := a.event(ctx, position)
@@ -217,7 +217,7 @@ func eventsShowCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "POSITION")
 }
 
 // event reads an event with its neighbours and checks its place in the chain.

@@ -27,7 +27,7 @@ func parkedCommand() *cobra.Command {
 	}
 	cmd.Flags().AddFlagSet(list.Flags())
 	cmd.AddCommand(list, parkedShowCommand(), parkedRetryCommand(), parkedDropCommand())
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func parkedListCommand() *cobra.Command {
@@ -51,7 +51,7 @@ func parkedListCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0, 1)
+	return strict(cmd, "[SUBSCRIBER]")
 }
 
 func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
@@ -101,7 +101,7 @@ func parkedShowCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := onePosition(args)
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				parked, err := a.parked(ctx, args[0], position)
@@ -124,7 +124,7 @@ func parkedShowCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 2)
+	return strict(cmd, "SUBSCRIBER", "POSITION")
 }
 
 // printableLines keeps the lines of a text.
@@ -185,7 +185,7 @@ The running service delivers them, as it does a replay (vqa events replay --help
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := positionOrAll(args, all)
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				parked, err := a.parked(ctx, args[0], position)
@@ -204,7 +204,7 @@ The running service delivers them, as it does a replay (vqa events replay --help
 	flags.BoolVar(&o.dryRun, "dry-run", false, "only count what would be delivered")
 	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
-	return strict(cmd, 1, 2)
+	return strict(cmd, "SUBSCRIBER", "[POSITION]")
 }
 
 func parkedDropCommand() *cobra.Command {
@@ -215,7 +215,7 @@ func parkedDropCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := positionOrAll(args, all)
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				if _, err := a.parked(ctx, args[0], position); err != nil {
@@ -235,5 +235,5 @@ func parkedDropCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every parked event of the subscriber")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1, 2)
+	return strict(cmd, "SUBSCRIBER", "[POSITION]")
 }

@@ -32,7 +32,7 @@ shows the progress; Ctrl-C ends the command, not the replay (--cancel does).
 An event that fails is parked (vqa events parked), and the replay goes on.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				if err := a.subscriptions().MustKnow(ctx, args[0], subscriberNames()...); err != nil {
@@ -53,7 +53,7 @@ An event that fails is parked (vqa events parked), and the replay goes on.`,
 	flags.BoolVar(&o.cancel, "cancel", false, "end the open replays of the subscriber")
 	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "SUBSCRIBER")
 }
 
 // replayOptions are the flags of what delivers again.

@@ -22,7 +22,7 @@ the log: by type, by day (UTC, the last 31 with events), and for the ten busiest
 ` + filterHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.check(); err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				filter, err := f.filter(ctx, a.history())
@@ -43,7 +43,7 @@ the log: by type, by day (UTC, the last 31 with events), and for the ten busiest
 	}
 	f.register(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func printCensus(s screen, c postgres.Census) {

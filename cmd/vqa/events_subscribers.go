@@ -49,7 +49,7 @@ will is told by the number of running processes.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func (a *app) shownSubscribers(ctx context.Context) (s shownSubscribers, err error) {
@@ -138,7 +138,7 @@ that are skipped are never delivered, unless by vqa events replay.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := parsePosition(to)
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				m, err := a.reset(ctx, args[0], position, dryRun)
@@ -166,7 +166,7 @@ that are skipped are never delivered, unless by vqa events replay.`,
 	cmd.Flags().StringVar(&to, "to", "", "position that counts as done, start or end")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would happen")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "SUBSCRIBER")
 }
 
 // endOfLog is the position that "end" stands for until the log is asked.

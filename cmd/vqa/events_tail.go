@@ -41,7 +41,7 @@ goes on where it was. With --json each is a line of its own.
 				err = fmt.Errorf("--from must not be negative, --last must be from 0 to %d", maxListed)
 			}
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				filter, err := f.filter(ctx, a.history())
@@ -68,7 +68,7 @@ goes on where it was. With --json each is a line of its own.
 	flags.IntVar(&last, "last", 10, "how many of the last events to print first")
 	flags.BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
 	cmd.MarkFlagsMutuallyExclusive("from", "last")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // tail follows the log.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -70,7 +71,8 @@ func incidentCommand(use, short string, change func(ctx context.Context, a *app,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1)
+	_, name, _ := strings.Cut(use, " ")
+	return strict(cmd, name)
 }
 
 func incidentsListCommand() *cobra.Command {
@@ -97,7 +99,7 @@ func incidentsListCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&open, "open", false, "only those that are open")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func printIncidents(out io.Writer, list []incident.State) error {

@@ -97,7 +97,7 @@ func keysCreateCommand() *cobra.Command {
 	flags.StringVar(&tier, "tier", string(account.Paid), "tier of a new account: paid or free_grant")
 	flags.DurationVar(&expiresIn, "expires-in", 0, "life of the key, such as 720h; 0 for no end")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // checkOrder refuses what no key can be.
@@ -141,11 +141,12 @@ func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
 
 // listedKey is a key without its secret.
 type listedKey struct {
-	KeyID  string       `json:"key_id"`
-	Name   string       `json:"name"`
-	Mode   account.Mode `json:"mode"`
-	Hint   string       `json:"hint"`
-	Status string       `json:"status"`
+	AccountID string       `json:"account_id"`
+	KeyID     string       `json:"key_id"`
+	Name      string       `json:"name"`
+	Mode      account.Mode `json:"mode"`
+	Hint      string       `json:"hint"`
+	Status    string       `json:"status"`
 	// Legacy is true for a key with the old prefix.
 	Legacy     bool       `json:"legacy"`
 	CreatedAt  time.Time  `json:"created_at"`
@@ -158,12 +159,13 @@ func keysListCommand() *cobra.Command {
 	var accountID string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list --account ACCOUNT",
+		Use:   "list [--account ACCOUNT]",
 		Short: "List the API keys of an account",
+		Long:  "Lists the API keys of an account, by default that of the command line's key.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if accountID == "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: --account is required")
-				return exitUsage
+			accountID, err := ownAccount(cmd, accountID)
+			if err != nil {
+				return err
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				state, err := a.account(ctx, accountID)
@@ -178,9 +180,9 @@ func keysListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&accountID, "account", "", "account")
+	cmd.Flags().StringVar(&accountID, "account", "", "account; that of the command line's key when empty")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // account folds an account from its history. Errors: resource_not_found.
@@ -220,7 +222,7 @@ func listKeys(s account.State, legacy account.LegacyWindow, now time.Time) []lis
 			status = "restricted"
 		}
 		out = append(out, listedKey{
-			KeyID: k.ID, Name: k.Name, Mode: k.Mode, Hint: k.Hint, Status: status,
+			AccountID: s.ID, KeyID: k.ID, Name: k.Name, Mode: k.Mode, Hint: k.Hint, Status: status,
 			Legacy: k.Legacy, CreatedAt: k.IssuedAt, ExpiresAt: k.End(), LastUsedAt: k.LastUsedAt, RevokedAt: k.RevokedAt,
 		})
 	}
@@ -231,9 +233,9 @@ func printKeys(out io.Writer, keys []listedKey, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, keys)
 	}
-	t := columns{{"KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"}}
+	t := columns{{"ACCOUNT", "KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"}}
 	for _, k := range keys {
-		t = append(t, []string{k.KeyID, k.Name, string(k.Mode), "…" + k.Hint, k.Status, k.CreatedAt.Format(time.DateTime)})
+		t = append(t, []string{k.AccountID, k.KeyID, k.Name, string(k.Mode), "…" + k.Hint, k.Status, k.CreatedAt.Format(time.DateTime)})
 	}
 	t.print(newScreen(out))
 	return nil
@@ -253,5 +255,5 @@ func keysRevokeCommand() *cobra.Command {
 				return nil
 			})
 		},
-	}, 2)
+	}, "ACCOUNT", "KEY")
 }

@@ -27,7 +27,7 @@ func (c config) legacyKeys() (account.LegacyWindow, error) {
 			return account.LegacyWindow{AnnouncedAt: at.UTC()}, nil
 		}
 	}
-	return account.LegacyWindow{}, fmt.Errorf("configuration: VQA_GA_ANNOUNCED_AT: %q is not a date such as 2026-11-21", c.GAAnnouncedAt)
+	return account.LegacyWindow{}, wrongValue("VQA_GA_ANNOUNCED_AT", c.GAAnnouncedAt, "must be a date such as 2026-11-21")
 }
 
 // importedKey is what `vqa keys import` prints.
@@ -79,7 +79,7 @@ func keysImportCommand() *cobra.Command {
 	cmd.Flags().StringVar(&accountID, "account", "", "account")
 	cmd.Flags().StringVar(&name, "name", "", "name of the key")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 // maxSecret is the longest line that is taken for a secret, in bytes.

@@ -42,5 +42,5 @@ func restrictionCommand(name, short, outcome string, order restriction) *cobra.C
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log")
-	return strict(cmd, 1)
+	return strict(cmd, "ACCOUNT")
 }

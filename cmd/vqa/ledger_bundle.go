@@ -20,7 +20,7 @@ func ledgerBundleCommand() *cobra.Command {
 	var path string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "bundle ACCOUNT -o FOLDER|FILE.zip",
+		Use:   "bundle [ACCOUNT] -o FOLDER|FILE.zip",
 		Short: "Write all that it takes to check an account's ledger elsewhere",
 		Long: `Writes the account's statement, its entries with the bytes that their hashes are made of, the signed
 checkpoints, the public keys, and a program that checks them all:
@@ -28,16 +28,21 @@ checkpoints, the public keys, and a program that checks them all:
   python3 FOLDER/verify.py
 
 It needs nothing but Python 3.8. The same ledger gives the same bytes. A checkpoint vouches for what
-is in the ledger up to it; ` + "`vqa ledger checkpoint`" + ` signs one now.`,
+is in the ledger up to it; ` + "`vqa ledger checkpoint`" + ` signs one now.
+The account is by default that of the command line's key.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
 				return misuse(cmd, errors.New("-o is required: a folder, or a file that ends in .zip"))
 			}
+			accountID, err := ownAccount(cmd, optional(args))
+			if err != nil {
+				return err
+			}
 			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, args...); err != nil {
+				if err := s.Known(ctx, accountID); err != nil {
 					return err
 				}
-				step, finish, err := entryProgress(ctx, cmd, s, "bundling", args[0])
+				step, finish, err := entryProgress(ctx, cmd, s, "bundling", accountID)
 				if err != nil {
 					return err
 				}
@@ -45,7 +50,7 @@ is in the ledger up to it; ` + "`vqa ledger checkpoint`" + ` signs one now.`,
 				var manifest export.Manifest
 				write := func(into export.Target) error {
 					var err error
-					manifest, err = export.WriteBundle(ctx, into, s, a.codec, args[0], step)
+					manifest, err = export.WriteBundle(ctx, into, s, a.codec, accountID, step)
 					return err
 				}
 				if strings.HasSuffix(path, ".zip") {
@@ -63,7 +68,7 @@ is in the ledger up to it; ` + "`vqa ledger checkpoint`" + ` signs one now.`,
 	}
 	cmd.Flags().StringVarP(&path, "output", "o", "", "folder that does not exist yet, or a file that ends in .zip")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table of contents as JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "[ACCOUNT]")
 }
 
 func printBundle(out io.Writer, path string, m export.Manifest, asJSON bool) error {

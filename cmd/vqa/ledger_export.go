@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
@@ -55,7 +56,7 @@ period alone.
 	cmd.Flags().StringVar(&accountID, "account", "", "the entries of this account alone")
 	cmd.Flags().StringVarP(&path, "output", "o", "", "file; standard output when empty")
 	period.register(cmd)
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f export.Format, accountID string, p book.Period, path string) error {
@@ -71,7 +72,7 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 		return err
 	}
 	if path == "" {
-		err = write(cmd.OutOrStdout())
+		err = write(exportTarget(cmd.OutOrStdout()))
 	} else {
 		err = writeFile(path, write)
 	}
@@ -81,6 +82,16 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "exported %s entries of %s accounts\n", thousands(sum.Entries), thousands(sum.Accounts))
 	return nil
+}
+
+// exportTarget is standard output: as it is for a file or a program, which read the format,
+// and escaped for a terminal.
+func exportTarget(w io.Writer) io.Writer {
+	e := escaping(w)
+	if f, ok := e.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return e
+	}
+	return e.to
 }
 
 // writeFile makes a file that is whole or does not exist. It is for its owner alone, as

@@ -28,12 +28,6 @@ func withBook(cmd *cobra.Command, do func(ctx context.Context, a *app, s *book.S
 	})
 }
 
-// misuse says what is wrong with the arguments.
-func misuse(cmd *cobra.Command, err error) error {
-	fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
-	return exitUsage
-}
-
 // optional is the argument that need not be given.
 func optional(args []string) string {
 	if len(args) == 0 {
@@ -170,9 +164,7 @@ status 1 when they differ. With --at they are folded from the log up to that tim
 	cmd.Flags().StringVar(&at, "at", "", "balances after every entry up to this time, folded from the log")
 	cmd.Flags().BoolVar(&prove, "prove", false, "fold the log as well and compare")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	strict(cmd)
-	cmd.Args = cobra.ArbitraryArgs
-	return cmd
+	return strict(cmd, "[ACCOUNT…]")
 }
 
 // balances reads the balances and, where that is asked for, folds them.
@@ -269,7 +261,7 @@ func ledgerHoldsCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0, 1)
+	return strict(cmd, "[ACCOUNT]")
 }
 
 func printHolds(out screen, holds []book.HeldBy, now time.Time) {

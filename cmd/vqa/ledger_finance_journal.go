@@ -45,7 +45,7 @@ which request. With --json each entry is one line.
 	period.register(cmd)
 	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many entries; 0 for all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a line of JSON")
-	return strict(cmd, 0, 1)
+	return strict(cmd, "[ACCOUNT]")
 }
 
 func printJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountID string, p book.Period, limit int, asJSON bool) error {
@@ -115,16 +115,6 @@ func printEntry(out screen, e book.Entry, first bool) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// printable keeps what people wrote from moving the cursor.
-func printable(text string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			return ' '
-		}
-		return r
-	}, text)
 }
 
 // signed writes a change.

@@ -60,8 +60,7 @@ func ledgerVerifyCommand() *cobra.Command {
 				return printAudit(cmd.OutOrStdout(), report, asJSON)
 			})
 		},
-	})
-	cmd.Args = cobra.ArbitraryArgs
+	}, "[ACCOUNT…]")
 	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "verify the hash chain of every stream of the log as well")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

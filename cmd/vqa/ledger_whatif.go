@@ -85,7 +85,7 @@ have been refused, or its bill cut.`,
 	}
 	cmd.Flags().StringVar(&path, "pricing", "", "file with the other prices")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0, 1)
+	return strict(cmd, "[ACCOUNT]")
 }
 
 // readPricing reads a file that is not larger than a pricing can be.

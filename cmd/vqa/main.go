@@ -25,7 +25,7 @@ func main() {
 	case errors.As(err, &exit):
 		os.Exit(int(exit))
 	case err != nil:
-		fmt.Fprintln(os.Stderr, "vqa:", err)
+		fmt.Fprintln(escaping(os.Stderr), "vqa:", err)
 		os.Exit(1)
 	}
 }
@@ -36,6 +36,13 @@ func rootCommand() *cobra.Command {
 		Short:         "Answers questions about video",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
+			cmd.SetOut(escaping(cmd.OutOrStdout()))
+			cmd.SetErr(escaping(cmd.ErrOrStderr()))
+			for _, unknown := range unknownVariables(os.Environ()) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: warning:", unknown)
+			}
+		},
 	}
 	root.AddCommand(serveCommand(), askCommand(), keysCommand(), creditsCommand(), incidentsCommand(), ledgerCommand(), projectionsCommand(),
 		eventsCommand(), showCommand(), whyCommand(),

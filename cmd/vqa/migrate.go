@@ -8,10 +8,9 @@ import (
 )
 
 func migrateCommand() *cobra.Command {
-	return &cobra.Command{
+	return strict(&cobra.Command{
 		Use:   "migrate",
 		Short: "Bring the database schema up to date (serve does it by itself)",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			// Opening the data is what migrates it.
 			if err := withApp(cmd, func(context.Context, *app) error { return nil }); err != nil {
@@ -20,5 +19,5 @@ func migrateCommand() *cobra.Command {
 			_, err := fmt.Fprintln(cmd.OutOrStdout(), "The schema is up to date.")
 			return err
 		},
-	}
+	})
 }

@@ -37,7 +37,7 @@ func projectionsListCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func projectionsVerifyCommand() *cobra.Command {
@@ -96,7 +96,7 @@ func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all read models")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0, 1)
+	return strict(cmd, "[NAME]")
 }
 
 // withRebuilder opens the data and does something with its read models.

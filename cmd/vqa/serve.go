@@ -5,19 +5,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
 )
 
 func serveCommand() *cobra.Command {
-	return &cobra.Command{
+	return strict(&cobra.Command{
 		Use:   "serve",
 		Short: "Run the service: API, jobs, embedded Postgres and worker",
-		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -25,7 +20,7 @@ func serveCommand() *cobra.Command {
 			}
 			return serve(cmd.Context(), c, cmd.ErrOrStderr())
 		},
-	}
+	})
 }
 
 // serve runs the service until ctx ends or a part fails.
@@ -78,25 +73,4 @@ func (h quietHandler) WithGroup(name string) slog.Handler {
 // Enabled implements slog.Handler.
 func (h quietHandler) Enabled(ctx context.Context, l slog.Level) bool {
 	return l >= slog.LevelWarn && h.Handler.Enabled(ctx, l)
-}
-
-// metrics serves the program's own figures and those of the database pool.
-func (s *server) metrics() http.Handler {
-	registry := prometheus.NewRegistry()
-	gauge := func(name, help string, value func() float64) {
-		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
-	}
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
-	gauge("vqa_db_connections_in_use", "Connections at work.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
-	gauge("vqa_analyses_queued", "Live analyses that wait for a worker; -1 when unknown.", func() float64 {
-		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
-		defer cancel()
-		n, err := s.resources.QueuedAnalyses(ctx)
-		if err != nil {
-			return -1
-		}
-		return float64(n)
-	})
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }

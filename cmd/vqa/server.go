@@ -56,6 +56,7 @@ type server struct {
 	objects *objects.Store
 	intake  *media.Intake
 	engine  gpu.Engine
+	meter   *meter
 	models  *models
 	// drawings lets readers wait for what is still drawn.
 	drawings artifact.Gate
@@ -78,6 +79,8 @@ type server struct {
 	http       *http.Server
 	listener   net.Listener
 
+	// endAnnouncement takes the address of this server out of the data folder, or is nil.
+	endAnnouncement func() error
 	// endRequests cuts off the requests that are still served.
 	endRequests context.CancelFunc
 	stopWork    context.CancelFunc
@@ -88,7 +91,7 @@ type server struct {
 
 // startServer builds and starts everything. baseURL answers when it returns.
 func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, err error) {
-	s = &server{failed: make(chan error, 1)}
+	s = &server{failed: make(chan error, 1), meter: newMeter()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -107,8 +110,9 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err := s.openEngine(ctx, c, log); err != nil {
 		return s, err
 	}
+	s.engine = timedEngine{s.engine, s.meter.engine}
 	s.capacity = &jobs.Capacity{Engine: s.engine, Now: clock}
-	with := adapters{uploads: s.intake, capacity: s.capacity}
+	with := adapters{uploads: s.intake, capacity: s.capacity, recorded: s.meter.recorded}
 	if with.identities, err = c.identities(); err != nil {
 		return s, err
 	}
@@ -182,7 +186,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Calibrations: s.calibrations,
 			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
-			Narrator: s.models.jobsNarrator(), Witness: s.models.witness,
+			Narrator: s.models.jobsNarrator(), Witness: s.models.witness, Waited: s.meter.waited,
 		},
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})
@@ -254,7 +258,7 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 			MinPurchaseCents: c.MinPurchaseCents, BatchDiscountPct: c.BatchDiscountPct, BatchMinPrompts: 2, BatchMaxPrompts: 10,
 		},
 		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
-		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Log: s.log,
+		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,
 		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
 		Uncapped:       uncapped,
@@ -308,6 +312,11 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("key uses", func() error { s.keyUses.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
+	end, err := announce(s.config.DataDir, s.baseURL())
+	if err != nil {
+		return err
+	}
+	s.endAnnouncement = end
 	s.work("the HTTP server", func() error {
 		if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			return err
@@ -340,6 +349,9 @@ func (s *server) stopJobs() error {
 // start.
 func (s *server) Close() error {
 	var errs []error
+	if s.endAnnouncement != nil {
+		errs = append(errs, s.endAnnouncement())
+	}
 	if s.http != nil {
 		errs = append(errs, s.drain())
 	}

@@ -41,7 +41,7 @@ TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:
 		RunE: func(cmd *cobra.Command, args []string) error {
 			moment, diff, err := o.parse(clock())
 			if err != nil {
-				return usage(cmd, err)
+				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				reader := a.history()
@@ -70,13 +70,7 @@ TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:
 	flags.BoolVar(&o.events, "events", false, "list the events that were folded")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("at", "version", "diff")
-	return strict(cmd, 1)
-}
-
-// usage prints what is wrong with the arguments.
-func usage(cmd *cobra.Command, err error) error {
-	fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
-	return exitUsage
+	return strict(cmd, "ID")
 }
 
 // versions are the ends of a --diff; to is -1 for the newest.

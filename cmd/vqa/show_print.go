@@ -81,11 +81,11 @@ func printDiff(s screen, d shownDiff) {
 	for _, c := range d.Changes {
 		switch {
 		case c.Before == nil:
-			fmt.Fprintln(s, s.paint(green, fmt.Sprintf("+ %s: %s", c.Path, c.After)))
+			fmt.Fprintln(s, s.paint(green, fmt.Sprintf("+ %s: %s", printable(c.Path), c.After)))
 		case c.After == nil:
-			fmt.Fprintln(s, s.paint(boldRed, fmt.Sprintf("- %s: %s", c.Path, c.Before)))
+			fmt.Fprintln(s, s.paint(boldRed, fmt.Sprintf("- %s: %s", printable(c.Path), c.Before)))
 		default:
-			fmt.Fprintf(s, "%s %s: %s → %s\n", s.paint(boldYellow, "~"), c.Path, c.Before, c.After)
+			fmt.Fprintf(s, "%s %s: %s → %s\n", s.paint(boldYellow, "~"), printable(c.Path), c.Before, c.After)
 		}
 	}
 }

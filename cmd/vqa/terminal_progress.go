@@ -57,7 +57,7 @@ func progressOn(out screen, what, unit string) *progress {
 		return p
 	}
 	options := []progressbar.Option{
-		progressbar.OptionSetWriter(out),
+		progressbar.OptionSetWriter(out.drawing()),
 		progressbar.OptionSetDescription(p.label()),
 		progressbar.OptionSetWidth(min(40, p.out.columns-leastColumns+10)),
 		progressbar.OptionThrottle(redrawEvery),
@@ -81,7 +81,7 @@ func progressOn(out screen, what, unit string) *progress {
 // countColumns is what count, rate and time left take beside a bar.
 const countColumns = 68
 
-func (p *progress) label() string { return fmt.Sprintf("%s%-10s", margin, p.what) }
+func (p *progress) label() string { return fmt.Sprintf("%s%-10s", margin, printable(p.what)) }
 
 // stage changes the verb.
 func (p *progress) stage(what string) {
@@ -112,7 +112,7 @@ func (p *progress) queued(place int, startS *int) {
 		}
 		p.wipe()
 		p.waits = text[:min(len(text), p.out.columns-len(margin)-1)]
-		fmt.Fprintf(p.out, "\r%s%s", margin, p.waits)
+		fmt.Fprintf(p.out.drawing(), "\r%s%s", margin, p.waits)
 	case p.place == 0 || place != p.place && time.Since(p.saidAt) >= lineEvery:
 		p.waits, p.place, p.saidAt = text, place, time.Now()
 		fmt.Fprintln(p.out, text)
@@ -133,7 +133,7 @@ func queuedText(place int, startS *int) string {
 // wipe takes what was drawn of a queue away.
 func (p *progress) wipe() {
 	if p.bar != nil && p.waits != "" {
-		fmt.Fprintf(p.out, "\r%*s\r", len(margin)+len(p.waits), "")
+		fmt.Fprintf(p.out.drawing(), "\r%*s\r", len(margin)+len(p.waits), "")
 	}
 	p.waits = ""
 }

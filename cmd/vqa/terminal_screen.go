@@ -16,7 +16,10 @@ const (
 
 // screen is where a person reads: a terminal, or a file or pipe in its place.
 type screen struct {
+	// Writer escapes what could steer a terminal; see escaper.
 	io.Writer
+	// raw is what is drawn on, past the escaper; nil for Writer.
+	raw io.Writer
 	// columns is the width, at least leastColumns.
 	columns int
 	// live is true when lines can be drawn anew, which needs a terminal.
@@ -27,11 +30,12 @@ type screen struct {
 
 // newScreen finds out what w can show.
 func newScreen(w io.Writer) screen {
-	s := screen{Writer: w, columns: defaultColumns}
+	e := escaping(w)
+	s := screen{Writer: e, raw: e.to, columns: defaultColumns}
 	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.columns = n
 	}
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
+	if f, ok := e.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb" {
 		s.live = true
 		s.colour = os.Getenv("NO_COLOR") == ""
 		if width, _, err := term.GetSize(int(f.Fd())); err == nil && width > 0 {
@@ -54,10 +58,19 @@ const (
 	boldYellow style = "1;33"
 )
 
-// paint gives text a style where that can be shown.
+// drawing is where bars are drawn, which takes control characters. Nothing that is not this
+// program's own text goes there.
+func (s screen) drawing() io.Writer {
+	if s.raw != nil {
+		return s.raw
+	}
+	return s.Writer
+}
+
+// paint gives text a style where that can be shown. Writer makes escape sequences of it.
 func (s screen) paint(how style, text string) string {
 	if !s.colour || text == "" {
 		return text
 	}
-	return "\x1b[" + string(how) + "m" + text + "\x1b[0m"
+	return "\x1b" + paintMark + "[" + string(how) + "m" + text + "\x1b" + paintMark + "[0m"
 }

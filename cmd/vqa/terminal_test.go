@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -99,7 +100,9 @@ func TestScreen(t *testing.T) {
 	require.Equal(t, "x", s.paint(bold, "x"))
 	t.Setenv("COLUMNS", "200")
 	require.Equal(t, 200, newScreen(&bytes.Buffer{}).columns)
-	require.Equal(t, "\x1b[1mx\x1b[0m", screen{colour: true}.paint(bold, "x"))
+	var out bytes.Buffer
+	fmt.Fprint(escaping(&out), screen{colour: true}.paint(bold, "x"))
+	require.Equal(t, "\x1b[1mx\x1b[0m", out.String())
 }
 
 func TestProgressInLines(t *testing.T) {

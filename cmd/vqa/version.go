@@ -36,7 +36,7 @@ func versionCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 0)
+	return strict(cmd)
 }
 
 func currentVersion() versionInfo {

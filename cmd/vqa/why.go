@@ -27,7 +27,7 @@ positions at a time, until a page holds it; in a long log an old request takes s
 River keeps finished jobs for a day; older chains are shown without them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return usage(cmd, fmt.Errorf("--limit must be at least 1"))
+				return misuse(cmd, fmt.Errorf("--limit must be at least 1"))
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				x, err := a.history().Why(ctx, args[0], limit)
@@ -44,5 +44,5 @@ River keeps finished jobs for a day; older chains are shown without them.`,
 	}
 	cmd.Flags().IntVar(&limit, "limit", 5, "how many requests at most")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	return strict(cmd, 1)
+	return strict(cmd, "ID")
 }

@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/shopspring/decimal"
+)
+
+// otherVariables are read, but are not settings: the key of `vqa ask`, and what the clients'
+// own tests are told.
+var otherVariables = []string{"VQA_API_KEY", "VQA_BASE_URL", "VQA_CLIP"}
+
+// testVariables is the prefix of what only tests read.
+const testVariables = "VQA_TEST_"
+
+// unknownVariables describes each VQA_ variable of an environment (NAME=value) that nothing
+// reads, with the nearest name that something does.
+func unknownVariables(environment []string) []string {
+	known := slices.Clone(otherVariables)
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config]()) {
+		known = append(known, f.Tag.Get("env"))
+	}
+	var found []string
+	for _, entry := range environment {
+		name, _, _ := strings.Cut(entry, "=")
+		if !strings.HasPrefix(name, "VQA_") || strings.HasPrefix(name, testVariables) || slices.Contains(known, name) {
+			continue
+		}
+		nearest := slices.MinFunc(known, func(a, b string) int { return distance(name, a) - distance(name, b) })
+		hint := "vqa config lists all settings"
+		if distance(name, nearest) <= len(name)/3 {
+			hint = "did you mean " + nearest + "?"
+		}
+		found = append(found, fmt.Sprintf("the variable %s is set, but there is no such setting: %s", printable(name), hint))
+	}
+	slices.Sort(found)
+	return found
+}
+
+// distance is how many letters must be added, removed or replaced to make b of a
+// (Levenshtein).
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replaced := diagonal
+			if a[i] != b[j] {
+				replaced++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replaced, row[j]+1, row[j+1]+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// valueError says of each variable that could not be read what it is and what it may be.
+// lookup reads the environment.
+func valueError(err error, lookup func(string) string) error {
+	var all env.AggregateError
+	if !errors.As(err, &all) {
+		return err
+	}
+	told := make([]error, 0, len(all.Errors))
+	for _, one := range all.Errors {
+		var parse env.ParseError
+		field, ok := reflect.StructField{}, false
+		if errors.As(one, &parse) {
+			field, ok = reflect.TypeFor[config]().FieldByName(parse.Name)
+		}
+		if !ok {
+			told = append(told, one)
+			continue
+		}
+		name := field.Tag.Get("env")
+		told = append(told, wrongValue(name, lookup(name), "must be "+allowed(field.Type)))
+	}
+	return errors.Join(told...)
+}
+
+// wrongValue names a variable, its value and what is allowed.
+func wrongValue(name string, value any, rule string) error {
+	return fmt.Errorf("configuration: %s is %q, but it %s", name, fmt.Sprint(value), rule)
+}
+
+// allowed describes the values of a type of setting for people.
+func allowed(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return "a duration with a unit, such as 30s, 5m or 4h"
+	case t == reflect.TypeFor[decimal.Decimal]():
+		return "a decimal number, such as 0.5"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Int64:
+		return "whole numbers with commas between them, such as 1000,2500"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	default:
+		return "a whole number, such as 3"
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"vqa/domain/analysis"
+	"vqa/eventstore"
+	"vqa/gpu"
+	"vqa/handlers/httpapi"
+)
+
+// meter counts what this process does. Every label has a closed set of values: the
+// operations of the contract, the codes of the registry, HTTP statuses and outcomes.
+type meter struct {
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	refusals  *prometheus.CounterVec
+	latency   *prometheus.HistogramVec
+	analyses  *prometheus.CounterVec
+	billed    prometheus.Counter
+	queueWait prometheus.Histogram
+	engine    *prometheus.HistogramVec
+}
+
+// Bounds of the histograms, in seconds. A request may wait 120 s by "Prefer: wait", a
+// queued analysis for an hour, an engine for VQA_INFERENCE_TIMEOUT.
+var (
+	requestBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
+	waitBuckets    = []float64{.01, .05, .1, .5, 1, 5, 15, 60, 300, 900, 3600}
+	engineBuckets  = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+)
+
+func newMeter() *meter {
+	counter := func(name, help string) prometheus.CounterOpts { return prometheus.CounterOpts{Name: name, Help: help} }
+	histogram := func(name, help string, bounds []float64) prometheus.HistogramOpts {
+		return prometheus.HistogramOpts{Name: name, Help: help, Buckets: bounds}
+	}
+	m := &meter{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(counter("vqa_http_requests_total",
+			"Requests by operation of the contract (none for other paths) and status."), []string{"operation", "status"}),
+		refusals: prometheus.NewCounterVec(counter("vqa_http_errors_total",
+			"Requests that were answered with an error, by its code."), []string{"code"}),
+		latency: prometheus.NewHistogramVec(histogram("vqa_http_request_seconds",
+			"Time from a request to the end of its response, event streams left out.", requestBuckets), []string{"operation"}),
+		analyses: prometheus.NewCounterVec(counter("vqa_analyses_total",
+			"Analyses that ended, by outcome: yes, no, indeterminate, failed or canceled."), []string{"outcome"}),
+		billed: prometheus.NewCounter(counter("vqa_billed_seconds_total", "Credit-seconds that were billed for analyses.")),
+		queueWait: prometheus.NewHistogram(histogram("vqa_analysis_queue_wait_seconds",
+			"Time from the creation of an analysis to its first attempt.", waitBuckets)),
+		engine: prometheus.NewHistogramVec(histogram("vqa_engine_request_seconds",
+			"Time that the inference engine took for one request, by outcome: ok or failed.", engineBuckets), []string{"outcome"}),
+	}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		m.requests, m.refusals, m.latency, m.analyses, m.billed, m.queueWait, m.engine)
+	return m
+}
+
+// answered counts a request.
+func (m *meter) answered(a httpapi.Answered) {
+	operation := a.Operation
+	if operation == "" {
+		operation = "none"
+	}
+	m.requests.WithLabelValues(operation, strconv.Itoa(a.Status)).Inc()
+	if a.Code != "" {
+		m.refusals.WithLabelValues(string(a.Code)).Inc()
+	}
+	if !a.Stream {
+		m.latency.WithLabelValues(operation).Observe(a.Took.Seconds())
+	}
+}
+
+// recorded counts events that this process appended: over all processes, each event once.
+func (m *meter) recorded(events []eventstore.Recorded) {
+	for _, r := range events {
+		var usage *analysis.Usage
+		outcome := ""
+		switch e := r.Event.(type) {
+		case analysis.Completed:
+			outcome, usage = string(e.Result.Answer), e.Usage
+		case analysis.Failed:
+			outcome, usage = "failed", e.Usage
+		case analysis.Canceled:
+			outcome, usage = "canceled", e.Usage
+		default:
+			continue
+		}
+		m.analyses.WithLabelValues(outcome).Inc()
+		if usage != nil {
+			m.billed.Add(float64(usage.BilledSeconds))
+		}
+	}
+}
+
+// waited notes how long an analysis was queued.
+func (m *meter) waited(d time.Duration) { m.queueWait.Observe(max(0, d.Seconds())) }
+
+// observedStore tells of what was appended.
+type observedStore struct {
+	eventstore.Store
+	recorded func([]eventstore.Recorded)
+}
+
+// Append implements eventstore.Store.
+func (s observedStore) Append(ctx context.Context, batch eventstore.Batch) ([]eventstore.Recorded, error) {
+	events, err := s.Store.Append(ctx, batch)
+	if err == nil {
+		s.recorded(events)
+	}
+	return events, err
+}
+
+// timedEngine notes how long each request to an engine took.
+type timedEngine struct {
+	gpu.Engine
+	took *prometheus.HistogramVec
+}
+
+// Detect implements gpu.Engine.
+func (e timedEngine) Detect(ctx context.Context, req gpu.Request) (gpu.Response, error) {
+	began := time.Now()
+	response, err := e.Engine.Detect(ctx, req)
+	outcome := "ok"
+	if err != nil {
+		outcome = "failed"
+	}
+	e.took.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	return response, err
+}
+
+// metrics serves the figures of this process and of its database pool.
+func (s *server) metrics() http.Handler {
+	gauge := func(name, help string, value func() float64) {
+		s.meter.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
+	}
+	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
+	gauge("vqa_db_connections_in_use", "Connections at work.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
+	gauge("vqa_analyses_queued", "Live analyses that wait for a worker; -1 when unknown.", func() float64 {
+		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
+		defer cancel()
+		n, err := s.resources.QueuedAnalyses(ctx)
+		if err != nil {
+			return -1
+		}
+		return float64(n)
+	})
+	return promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/analysis"
+	"vqa/domain/answer"
+	"vqa/domain/fault"
+	"vqa/eventstore"
+	"vqa/gpu"
+	"vqa/handlers/httpapi"
+)
+
+// slowEngine fails as it is told.
+type slowEngine struct {
+	gpu.Engine
+	err error
+}
+
+// Detect implements gpu.Engine.
+func (e slowEngine) Detect(context.Context, gpu.Request) (gpu.Response, error) {
+	return gpu.Response{}, e.err
+}
+
+func TestMeter(t *testing.T) {
+	t.Parallel()
+	m := newMeter()
+	m.answered(httpapi.Answered{Operation: "createAnalysis", Status: 202, Took: 30 * time.Millisecond})
+	m.answered(httpapi.Answered{Status: 404, Code: fault.ResourceNotFound, Took: time.Millisecond})
+	m.answered(httpapi.Answered{Operation: "streamEvents", Status: 200, Took: time.Hour, Stream: true})
+	m.recorded([]eventstore.Recorded{
+		{Event: analysis.Completed{Result: answer.Result{Answer: answer.Yes}, Usage: &analysis.Usage{BilledSeconds: 12}}},
+		{Event: analysis.Completed{Result: answer.Result{Answer: answer.Yes}}},
+		{Event: analysis.Failed{Usage: &analysis.Usage{}}}, {Event: analysis.Canceled{}}, {Event: analysis.Started{}},
+	})
+	m.waited(2 * time.Second)
+	for _, err := range []error{nil, nil, errors.New("away")} {
+		_, got := timedEngine{slowEngine{err: err}, m.engine}.Detect(t.Context(), gpu.Request{})
+		require.Equal(t, err, got)
+	}
+	page := httptest.NewRecorder()
+	promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}).ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
+	for _, line := range []string{
+		`vqa_http_requests_total{operation="createAnalysis",status="202"} 1`,
+		`vqa_http_requests_total{operation="none",status="404"} 1`,
+		`vqa_http_errors_total{code="resource_not_found"} 1`,
+		`vqa_http_request_seconds_count{operation="createAnalysis"} 1`,
+		`vqa_analyses_total{outcome="yes"} 2`, `vqa_analyses_total{outcome="failed"} 1`, `vqa_analyses_total{outcome="canceled"} 1`,
+		`vqa_billed_seconds_total 12`, `vqa_analysis_queue_wait_seconds_sum 2`,
+		`vqa_engine_request_seconds_count{outcome="ok"} 2`, `vqa_engine_request_seconds_count{outcome="failed"} 1`,
+	} {
+		require.Contains(t, page.Body.String(), line+"\n")
+	}
+	require.NotContains(t, page.Body.String(), `operation="streamEvents",le`, "a stream lasts as long as its reader wants")
+}

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestUsageNamesTheArgument runs every subcommand with nothing and with far too much.
+func TestUsageNamesTheArgument(t *testing.T) {
+	t.Parallel()
+	complain := func(path string, args ...string) string {
+		var said bytes.Buffer
+		root := rootCommand()
+		root.SetArgs(append(strings.Fields(path)[1:], args...))
+		root.SetOut(io.Discard)
+		root.SetErr(&said)
+		require.ErrorIs(t, root.ExecuteContext(t.Context()), exitUsage, path)
+		return said.String()
+	}
+	word := regexp.MustCompile(`^[A-Z_|]+$`)
+	for _, leaf := range leaves(rootCommand()) {
+		words := strings.Fields(leaf.Use)[1:]
+		if len(words) > 0 && word.MatchString(words[0]) {
+			if words[0] == "NAME|--all" {
+				continue
+			}
+			said := complain(leaf.CommandPath())
+			require.Contains(t, said, words[0], leaf.CommandPath())
+			require.Contains(t, said, "missing", leaf.CommandPath())
+		}
+		if strings.Contains(leaf.Use, "…") {
+			continue
+		}
+		require.Contains(t, complain(leaf.CommandPath(), "1", "2", "3", "4", "\x1bfive"), "one argument too many", leaf.CommandPath())
+	}
+	require.Contains(t, complain("vqa ask", "clip.mp4"), "vqa: PROMPT is missing\n")
+	require.Contains(t, complain("vqa ask"), "vqa: FILE|URL|VIDEO and PROMPT are missing\n")
+	require.Contains(t, complain("vqa credits grant", "a", "5", "6"), `"6" is one argument too many after ACCOUNT SECONDS`)
+	require.Contains(t, complain("vqa config", "x"), `"x" is one argument too many: there are none`)
+}
+
+// TestOwnAccountIsTheDefault: whoever knows no account id gets the one of the command
+// line's own key, and is told which.
+func TestOwnAccountIsTheDefault(t *testing.T) {
+	b := newToolbench(t)
+	commands := [][]string{{"keys", "list"}, {"credits", "show"}, {"ledger", "statement"}, {"ledger", "bundle", "-o", t.TempDir() + "/b"}}
+	for _, args := range commands {
+		_, complaint, err := b.run(args...)
+		require.ErrorIs(t, err, exitUsage, args)
+		require.Contains(t, complaint, "ACCOUNT is missing", args)
+	}
+	require.NoError(t, os.MkdirAll(b.config.DataDir, 0o700))
+	require.NoError(t, writeKey(storedKeyPath(b.config), storedKey{AccountID: b.key.AccountID, APIKey: b.key.APIKey}))
+	for _, args := range commands {
+		out, complaint, err := b.run(args...)
+		require.NoError(t, err, "%s: %s", args, complaint)
+		require.Contains(t, complaint, b.key.AccountID, args)
+		if args[1] != "bundle" { // it prints the path
+			require.Contains(t, out, b.key.AccountID, args)
+		}
+	}
+}
