@@ -70,7 +70,7 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 	o.classes = info.Vocabulary
 	o.threads = info.Concurrency
 	started := time.Now()
-	for f, err := range frames.Sample(benchContext(b), clip, frames.Options{FPS: benchFPS}) {
+	for f, err := range frames.Sample(benchContext(b), s.ffmpeg, clip, frames.Options{FPS: benchFPS}) {
 		require.NoError(b, err)
 		if o.jpegs = append(o.jpegs, f.JPEG); len(o.jpegs) == 1 {
 			o.firstFrame = time.Since(started)

@@ -23,7 +23,7 @@ func (s *server) makeDemos(ctx context.Context) {
 		return
 	}
 	d := jobs.Demos{
-		Scenes: demo.Scenes(), Commands: s.commands, Studio: &demo.Studio{Objects: s.objects, Prober: s.intake.Prober},
+		Scenes: demo.Scenes(), Commands: s.commands, Studio: &demo.Studio{Objects: s.objects, Prober: s.intake.Prober, FFmpeg: s.ffmpeg},
 		Read: s.resources, Wake: s.feed.Watch, Log: s.log,
 	}
 	d.Run(ctx)

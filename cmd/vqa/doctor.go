@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"vqa/handlers/media/ffmpeg"
+
 	"github.com/spf13/cobra"
 )
 
@@ -50,6 +52,8 @@ type examination struct {
 	skew *time.Duration
 	// picture is a frame of the fixture, a JPEG; nil when none could be extracted.
 	picture []byte
+	// ffmpeg is nil when no usable one was found.
+	ffmpeg *ffmpeg.Runner
 	// opened has the engine once checkInference used it, and no other part.
 	opened server
 }
@@ -78,6 +82,7 @@ var (
 	}
 	mediaChecks = []check{
 		{"ffmpeg", checkFFmpeg},
+		{"confinement", checkConfinement},
 		{"Node", checkNode},
 		{"inference", checkInference},
 		{"analysis", checkAnalysis},

@@ -56,18 +56,18 @@ func (x *examination) rehearse(ctx context.Context, dir string) (prompt string, 
 		return "", answer.Result{}, err
 	}
 	defer func() { _ = store.Close() }() // the folder is removed
-	prober, err := probe.New()
+	prober, err := probe.New(x.ffmpeg)
 	if err != nil {
 		return "", answer.Result{}, err
 	}
 	scene := demo.Scenes()[1] // a ball on a court, 8 s
-	file, err := (&demo.Studio{Objects: store, Prober: prober}).Make(ctx, scene)
+	file, err := (&demo.Studio{Objects: store, Prober: prober, FFmpeg: x.ffmpeg}).Make(ctx, scene)
 	if err != nil {
 		return "", answer.Result{}, err
 	}
 	analyzer := &jobs.Analyzer{
-		Sources: store, Surveys: survey.Store{Objects: store}, Engine: x.opened.engine, Calibrations: x.opened.calibrations,
-		Renderer: &artifact.Studio{Objects: store}, Patience: x.InferencePatience, Log: log,
+		Sources: store, Surveys: survey.Store{Objects: store}, Engine: x.opened.engine, FFmpeg: x.ffmpeg, Calibrations: x.opened.calibrations,
+		Renderer: &artifact.Studio{Objects: store, FFmpeg: x.ffmpeg}, Patience: x.InferencePatience, Log: log,
 	}
 	result, err := analyzer.Rehearse(ctx, video.State{ID: scene.VideoID(), File: &file}, scene.Prompts[0])
 	return scene.Prompts[0], result, err

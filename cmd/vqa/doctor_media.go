@@ -13,6 +13,7 @@ import (
 
 	"vqa/gpu"
 	"vqa/gpu/frames"
+	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/fixture"
 )
 
@@ -33,22 +34,39 @@ const (
 
 // checkFFmpeg extracts a frame of the fixture as an analysis does.
 func checkFFmpeg(ctx context.Context, x *examination) finding {
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		return wrong(fixFFmpeg, "ffmpeg is not installed")
-	}
-	version, err := output(ctx, "ffmpeg", "-version")
-	if err != nil {
+	var err error
+	if x.ffmpeg, err = ffmpeg.New(ctx); err != nil {
 		return wrong(fixFFmpeg, "%v", err)
 	}
-	if x.picture, err = extractPicture(ctx); err != nil {
-		return wrong(fixFFmpeg, "%s: %v", ffmpegVersion(version), err)
+	if x.picture, err = extractPicture(ctx, x.ffmpeg); err != nil {
+		return wrong(fixFFmpeg, "ffmpeg %s: %v", x.ffmpeg.Version(), err)
 	}
-	return found("%s, extracts frames", ffmpegVersion(version))
+	return found("ffmpeg %s at %s extracts frames", x.ffmpeg.Version(), x.ffmpeg.Path())
+}
+
+// checkConfinement reports the measures under which ffmpeg reads untrusted files.
+func checkConfinement(_ context.Context, x *examination) finding {
+	if x.ffmpeg == nil {
+		return finding{Verdict: warning, Detail: "not checked: it needs ffmpeg"}
+	}
+	var active, missing, fixes []string
+	for _, m := range x.ffmpeg.Measures() {
+		if m.Active {
+			active = append(active, m.Name)
+			continue
+		}
+		missing = append(missing, fmt.Sprintf("no %s: %s", m.Name, m.Effect))
+		fixes = append(fixes, m.Fix)
+	}
+	if len(missing) > 0 {
+		return finding{Verdict: warning, Detail: strings.Join(missing, "; "), Fix: strings.Join(fixes, "; ")}
+	}
+	return found("ffmpeg runs with limits, without privileges, and under %s", strings.Join(active, ", "))
 }
 
 // extractPicture extracts the frame of the fixture in which the ball is in the middle of the
 // room, with the arguments of an analysis. /readyz rests on it too.
-func extractPicture(ctx context.Context) (_ []byte, err error) {
+func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err error) {
 	dir, err := os.MkdirTemp("", "vqa-frames-")
 	if err != nil {
 		return nil, err
@@ -58,17 +76,10 @@ func extractPicture(ctx context.Context) (_ []byte, err error) {
 	if err := os.WriteFile(clip, fixture.Bytes(), 0o600); err != nil {
 		return nil, err
 	}
-	for frame, err := range frames.Sample(ctx, clip, frames.Options{Within: []frames.Span{{From: pictureAtS, To: pictureAtS}}}) {
+	for frame, err := range frames.Sample(ctx, runner, clip, frames.Options{Within: []frames.Span{{From: pictureAtS, To: pictureAtS}}}) {
 		return frame.JPEG, err
 	}
 	return nil, errors.New("no frame of the fixture was extracted")
-}
-
-// ffmpegVersion is the release out of the first line of `ffmpeg -version`.
-func ffmpegVersion(text string) string {
-	line, _, _ := strings.Cut(text, "\n")
-	line, _, _ = strings.Cut(line, " Copyright")
-	return strings.TrimSpace(line)
 }
 
 func checkNode(ctx context.Context, x *examination) finding {

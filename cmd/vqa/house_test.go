@@ -96,6 +96,13 @@ var importRules = append([]importRule{
 		why:   "use cases must not depend on how a request came in",
 	},
 	{
+		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/..."},
+		// The probe runs ffprobe; the fixture draws clips for tests; the others start Node and code generators.
+		except: []string{"vqa/handlers/media/ffmpeg/...", "vqa/handlers/media/probe", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
+		never:  []string{"os/exec"},
+		why:    "whatever reads untrusted files gets its demuxer, protocols and limits from handlers/media/ffmpeg",
+	},
+	{
 		name: "streaming asks through its own interfaces", in: []string{"vqa/streaming/..."},
 		never: append([]string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/...", "vqa/gpu/...", watermill, chi}, sql...),
 		why:   "a live stream commands and analyses through small interfaces, so that it can be tested without a log",
@@ -245,6 +252,9 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/handlers/command", "vqa/gpu/oip", []string{"handlers know no media stack and no engine"}},
 		{"vqa/streaming/live", "vqa/eventstore", []string{"streaming asks through its own interfaces"}},
 		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
+		{"vqa/handlers/media/artifact", "os/exec", []string{"one package runs ffmpeg"}},
+		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
+		{"vqa/handlers/media/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
 	}
 	for _, tt := range tests {

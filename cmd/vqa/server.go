@@ -30,6 +30,7 @@ import (
 	"vqa/handlers/media"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/egress"
+	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
@@ -55,9 +56,11 @@ type server struct {
 	*app
 	objects *objects.Store
 	intake  *media.Intake
-	engine  gpu.Engine
-	meter   *meter
-	models  *models
+	// ffmpeg runs every ffmpeg of the service.
+	ffmpeg *ffmpeg.Runner
+	engine gpu.Engine
+	meter  *meter
+	models *models
 	// drawings lets readers wait for what is still drawn.
 	drawings artifact.Gate
 	// calibrations are the operator's, by the weights of an engine.
@@ -156,7 +159,10 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 	if err != nil {
 		return fmt.Errorf("the outbound client: %w", err)
 	}
-	prober, err := probe.New()
+	if s.ffmpeg, err = ffmpeg.New(ctx); err != nil {
+		return err
+	}
+	prober, err := probe.New(s.ffmpeg)
 	if err != nil {
 		return err
 	}
@@ -184,7 +190,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
-			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, Calibrations: s.calibrations,
+			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Narrator: s.models.jobsNarrator(), Witness: s.models.witness, Waited: s.meter.waited,
 		},
@@ -201,7 +207,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Patience: s.config.InferencePatience,
 	}
 	s.extraction = &jobs.Extraction{Log: s.log, Try: func(ctx context.Context) error {
-		_, err := extractPicture(ctx)
+		_, err := extractPicture(ctx, s.ffmpeg)
 		return err
 	}}
 	if s.sealer, err = s.newSealer(); err != nil {
@@ -217,7 +223,7 @@ func (s *server) studio() jobs.Renderer {
 	if !s.config.Artifacts {
 		return nil
 	}
-	return &artifact.Studio{Objects: s.objects}
+	return &artifact.Studio{Objects: s.objects, FFmpeg: s.ffmpeg}
 }
 
 // handler is the HTTP edge.

@@ -12,6 +12,7 @@ import (
 
 	"vqa/domain/query"
 	"vqa/handlers/media/demo"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 )
 
 const (
@@ -34,7 +35,7 @@ func TestDrawnScenes(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), d.name+".mp4")
-			require.NoError(t, demo.Encode(t.Context(), path, suiteFPS, d.seconds*suiteFPS, d.painter()))
+			require.NoError(t, demo.Encode(t.Context(), ffmpegtest.Runner(t), path, suiteFPS, d.seconds*suiteFPS, d.painter()))
 			videoID := c.readyVideo(t, path)
 			for _, q := range d.asks {
 				a := c.ask(t, videoID, q.prompt, "Prefer", "wait=100")

@@ -1,8 +1,8 @@
 // Package frames turns a video into pictures: ffmpeg as a process, its frames as a
 // stream.
 //
-// It may import the standard library and golang.org/x/sys only. ffmpeg must be on the
-// PATH.
+// It may import the standard library only. It builds the arguments and reads the output;
+// whoever implements FFmpeg finds the program, confines it and opens the source.
 //
 // Guarantees of Sample:
 //   - Sample k shows what a viewer sees at k/FPS: the last picture whose
@@ -14,11 +14,9 @@
 //   - Pictures are upright (rotation applied), square-pixelled, at most LongSide long,
 //     never enlarged, shrunk by averaging areas, JPEG at quality 1 with the colours of
 //     the video.
-//   - Memory is bounded: one frame here, a pipe's buffer between, ffmpeg under a limit
-//     of address space; a slow consumer stalls ffmpeg instead of filling memory.
+//   - Memory is bounded: one frame here, a pipe's buffer between; a slow consumer stalls
+//     ffmpeg instead of filling memory.
 //   - The process is gone when the iteration ends, however it ends.
-//   - A file cannot reach beyond itself: only the protocol of the source and plain
-//     containers are allowed, so a playlist in disguise opens nothing.
 //
 // With Within, only the instants of the grid in some parts of the video are made into
 // pictures; each is the same, bit for bit, as without.

@@ -1,14 +1,11 @@
 package frames
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"math"
-	"os/exec"
 	"strings"
 	"time"
 )
@@ -55,7 +52,7 @@ type Frame struct {
 
 // UnreadableError says that the source holds no picture that can be decoded.
 type UnreadableError struct {
-	// Reason is what ffmpeg said, cut short; it may name the source.
+	// Reason is what ffmpeg said, cut short, without the name of the source.
 	Reason string
 }
 
@@ -70,7 +67,7 @@ var errStalled = errors.New("ffmpeg made no progress in time")
 // without a decodable picture or one that breaks off (after the frames before the
 // break), an error that wraps the cause when ctx ended, any other when ffmpeg could
 // not do its work.
-func Sample(ctx context.Context, source string, opts Options) iter.Seq2[Frame, error] {
+func Sample(ctx context.Context, ffmpeg FFmpeg, source string, opts Options) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		opts, err := opts.checked()
 		if err != nil {
@@ -80,9 +77,9 @@ func Sample(ctx context.Context, source string, opts Options) iter.Seq2[Frame, e
 		count := 0
 		counting := func(f Frame) bool { count++; return yield(f, nil) }
 		if len(opts.Within) > 0 {
-			err = parts(ctx, source, opts, counting)
-		} else if err = run(ctx, source, opts, sampled, counting); err == nil && count == 0 {
-			err = run(ctx, source, opts, first, counting)
+			err = parts(ctx, ffmpeg, source, opts, counting)
+		} else if err = run(ctx, ffmpeg, source, opts, sampled, counting); err == nil && count == 0 {
+			err = run(ctx, ffmpeg, source, opts, first, counting)
 		}
 		if err == nil && count == 0 && opts.Within == nil {
 			err = &UnreadableError{Reason: "it holds no picture"}
@@ -95,18 +92,18 @@ func Sample(ctx context.Context, source string, opts Options) iter.Seq2[Frame, e
 
 // parts decodes from the key picture before the first part on. Containers without an index
 // may miss it: then from the start.
-func parts(ctx context.Context, source string, opts Options, yield func(Frame) bool) error {
+func parts(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, yield func(Frame) bool) error {
 	step := 1 / opts.FPS
 	begins := math.Ceil(opts.Within[0].From/step-.25) * step
 	met := false
-	err := run(ctx, source, opts, sought, func(f Frame) bool {
+	err := run(ctx, ffmpeg, source, opts, sought, func(f Frame) bool {
 		met = met || f.At < begins+step/2
 		return met && yield(f)
 	})
 	if met || err != nil && !errors.Is(err, errBreak) {
 		return err
 	}
-	return run(ctx, source, opts, sampled, yield)
+	return run(ctx, ffmpeg, source, opts, sampled, yield)
 }
 
 func (o Options) checked() (Options, error) {
@@ -146,10 +143,10 @@ const End = 1e7
 var errBreak = errors.New("iteration ended")
 
 // run starts ffmpeg and hands its frames to yield until either ends.
-func run(ctx context.Context, source string, opts Options, mode mode, yield func(Frame) bool) error {
+func run(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode mode, yield func(Frame) bool) error {
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p, err := start(bounded, arguments(source, opts, mode))
+	p, err := start(bounded, ffmpeg, source, opts, mode)
 	if err != nil {
 		return err
 	}
@@ -173,7 +170,7 @@ func run(ctx context.Context, source string, opts Options, mode mode, yield func
 	case errors.Is(context.Cause(bounded), errStalled):
 		return fmt.Errorf("frames: %w", errStalled)
 	case exit != nil:
-		return failure(source, exit, p.said())
+		return failure(source, exit)
 	case err != nil:
 		return fmt.Errorf("frames: output of ffmpeg: %w", err)
 	}
@@ -181,17 +178,23 @@ func run(ctx context.Context, source string, opts Options, mode mode, yield func
 }
 
 // failure tells a video that cannot be read from a source that cannot be reached.
-func failure(source string, exit error, said string) error {
-	if _, exited := errors.AsType[*exec.ExitError](exit); !exited {
+func failure(source string, exit error) error {
+	refusal, refused := errors.AsType[interface {
+		error
+		Complaint() string
+	}](exit)
+	if !refused {
 		return fmt.Errorf("frames: %w", exit)
 	}
-	if said == "" {
-		said = exit.Error()
-	}
+	said := refusal.Complaint()
 	if isURL(source) && unreachable(said) {
 		return fmt.Errorf("frames: source out of reach: %s", said)
 	}
 	return &UnreadableError{Reason: said}
+}
+
+func isURL(source string) bool {
+	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
 }
 
 func unreachable(said string) bool {
@@ -202,24 +205,3 @@ func unreachable(said string) bool {
 	}
 	return false
 }
-
-// Tail keeps the last bytes that are written to it: ffmpeg may complain without end.
-type Tail struct{ kept []byte }
-
-const tailBytes = 2048
-
-// Write implements io.Writer.
-func (t *Tail) Write(p []byte) (int, error) {
-	t.kept = append(t.kept, p...)
-	if extra := len(t.kept) - tailBytes; extra > 0 {
-		t.kept = append(t.kept[:0], t.kept[extra:]...)
-	}
-	return len(p), nil
-}
-
-// String returns them as text.
-func (t *Tail) String() string {
-	return string(bytes.ToValidUTF8(bytes.TrimSpace(t.kept), []byte("?")))
-}
-
-var _ io.Writer = (*Tail)(nil)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/gpu/frames"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 )
 
 // ramp is a picture source whose brightness is 4 times the number of the frame, 10
@@ -48,7 +49,7 @@ type sample struct {
 func collect(t testing.TB, source string, opts frames.Options) ([]sample, error) {
 	t.Helper()
 	var list []sample
-	for f, err := range frames.Sample(t.Context(), source, opts) {
+	for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), source, opts) {
 		if err != nil {
 			return list, err
 		}
@@ -87,8 +88,8 @@ func TestPartsOfAVideo(t *testing.T) {
 		"key pictures every 1.2 s": render(t, "a.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-bf", "2")...),
 		"one key picture":          render(t, "b.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "250")...),
 		"pictures that stay on view": render(t, "c.mp4", lavfi(ramp+",trim=end_frame=60,select='eq(n,0)+eq(n,1)+eq(n,20)+eq(n,57)'",
-			"-vsync", "vfr", "-c:v", "libx264")...),
-		"a clock that begins late": render(t, "d.ts", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-output_ts_offset", "7")...),
+			"-fps_mode", "vfr", "-c:v", "libx264")...),
+		"a clock that begins late": render(t, "d.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-output_ts_offset", "7")...),
 	}
 	wanted := map[string][]frames.Span{
 		"some":     {{From: 1.25, To: 1.5}, {From: 2, To: 2}, {From: 4.125, To: 4.375}},
@@ -99,7 +100,7 @@ func TestPartsOfAVideo(t *testing.T) {
 			t.Parallel()
 			for _, coarse := range []bool{false, true} {
 				var all []frames.Frame
-				for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8, Coarse: coarse}) {
+				for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{FPS: 8, Coarse: coarse}) {
 					require.NoError(t, err)
 					all = append(all, f)
 				}
@@ -111,7 +112,7 @@ func TestPartsOfAVideo(t *testing.T) {
 							want = append(want, f)
 						}
 					}
-					for f, err := range frames.Sample(t.Context(), clip, frames.Options{FPS: 8, Within: within, Coarse: coarse}) {
+					for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{FPS: 8, Within: within, Coarse: coarse}) {
 						require.NoError(t, err)
 						got = append(got, f)
 					}
@@ -155,7 +156,7 @@ func TestPartsBehindTheEnd(t *testing.T) {
 func TestVariableFrameRate(t *testing.T) {
 	t.Parallel()
 	// Only the pictures of 0, 0.1 and 2.0 s are kept: the second one stays on view.
-	clip := render(t, "vfr.mp4", lavfi(ramp+",trim=end_frame=30,select='eq(n,0)+eq(n,1)+eq(n,20)'", "-vsync", "vfr", "-c:v", "libx264", "-qp", "1", "-color_range", "pc")...)
+	clip := render(t, "vfr.mp4", lavfi(ramp+",trim=end_frame=30,select='eq(n,0)+eq(n,1)+eq(n,20)'", "-fps_mode", "vfr", "-c:v", "libx264", "-qp", "1", "-color_range", "pc")...)
 	list, err := collect(t, clip, frames.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []float64{0, 0.5, 1, 1.5, 2}, times(list)[:5])
@@ -167,7 +168,7 @@ func TestVariableFrameRate(t *testing.T) {
 func TestPicturesThatBeginLateKeepTheirTime(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "late.mp4", "-f", "lavfi", "-i", "sine=d=4", "-itsoffset", "1.2", "-f", "lavfi", "-i", "testsrc=s=64x48:r=10:d=2",
-		"-map", "0", "-map", "1", "-vsync", "passthrough", "-c:v", "libx264", "-c:a", "aac")
+		"-map", "0", "-map", "1", "-fps_mode", "passthrough", "-c:v", "libx264", "-c:a", "aac")
 	list, err := collect(t, clip, frames.Options{})
 	require.NoError(t, err)
 	require.Equal(t, []float64{1.5, 2, 2.5, 3}, times(list))
@@ -229,7 +230,7 @@ func TestColoursSurvive(t *testing.T) {
 			t.Parallel()
 			source := lavfi("color=0xC81428:s=64x48:r=10,format=rgb24", args...)
 			clip := render(t, "red.mp4", append(source, "-frames:v", "3", "-c:v", "libx264", "-qp", "1")...)
-			for f, err := range frames.Sample(t.Context(), clip, frames.Options{}) {
+			for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{}) {
 				require.NoError(t, err)
 				img, err := jpeg.Decode(bytes.NewReader(f.JPEG))
 				require.NoError(t, err)
@@ -245,7 +246,7 @@ func TestColoursSurvive(t *testing.T) {
 func TestPicturesAreOfTheBestQuality(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "clip.mp4", lavfi("testsrc=s=64x48", "-frames:v", "3", "-c:v", "libx264")...)
-	for f, err := range frames.Sample(t.Context(), clip, frames.Options{}) {
+	for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{}) {
 		require.NoError(t, err)
 		at := bytes.Index(f.JPEG, []byte{0xff, 0xdb})
 		require.Positive(t, at, "a table")
@@ -331,7 +332,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	clip := render(t, "long.mp4", lavfi("testsrc=s=640x360", "-t", "20", "-c:v", "libx264", "-preset", "ultrafast")...)
 	opts := frames.Options{FPS: 25}
 
-	for _, err := range frames.Sample(t.Context(), clip, opts) {
+	for _, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, opts) {
 		require.NoError(t, err)
 		require.Len(t, children(t, clip), 1)
 		break
@@ -342,7 +343,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	defer cancel(nil)
 	gone := errors.New("the client went away")
 	var last error
-	for _, err := range frames.Sample(ctx, clip, opts) {
+	for _, err := range frames.Sample(ctx, ffmpegtest.Runner(t), clip, opts) {
 		cancel(gone)
 		last = err
 	}
@@ -396,7 +397,7 @@ func BenchmarkSample(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				count := 0
-				for _, err := range frames.Sample(b.Context(), clip, opts) {
+				for _, err := range frames.Sample(b.Context(), ffmpegtest.Runner(b), clip, opts) {
 					if err != nil {
 						b.Fatal(err)
 					}

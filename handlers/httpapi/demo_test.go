@@ -18,6 +18,7 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/media/demo"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 )
@@ -36,9 +37,9 @@ func demoWorld(t *testing.T) (w *world, store *objects.Store, scene demo.Scene) 
 // drawn records the scene's video and returns its bytes.
 func (w *world) drawn(store *objects.Store, scene demo.Scene) []byte {
 	w.t.Helper()
-	prober, err := probe.New()
+	prober, err := probe.New(ffmpegtest.Runner(w.t))
 	require.NoError(w.t, err)
-	file, err := (&demo.Studio{Objects: store, Prober: prober}).Make(w.t.Context(), scene)
+	file, err := (&demo.Studio{Objects: store, Prober: prober, FFmpeg: ffmpegtest.Runner(w.t)}).Make(w.t.Context(), scene)
 	require.NoError(w.t, err)
 	_, err = w.service.AddDemoVideo(w.t.Context(), scene.VideoID(), scene.Filename(), file)
 	require.NoError(w.t, err)

@@ -32,6 +32,7 @@ import (
 	"vqa/handlers/media"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/egress"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
@@ -193,7 +194,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	client, err := egress.New(egress.Options{})
 	require.NoError(t, err)
-	prober, err := probe.New()
+	prober, err := probe.New(ffmpegtest.Runner(t))
 	require.NoError(t, err)
 	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: prober})
 

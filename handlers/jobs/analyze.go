@@ -14,6 +14,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
+	"vqa/gpu/frames"
 	"vqa/handlers/command"
 	"vqa/handlers/language"
 )
@@ -29,6 +30,7 @@ type Analyzer struct {
 	Sources  Sources
 	Surveys  Surveys
 	Engine   gpu.Engine
+	FFmpeg   frames.FFmpeg
 	// Calibrations are the measured ones, beside that of the embedded model.
 	Calibrations answer.Calibrations
 	// Open tells what else is asked about a video; nil tells nothing.
@@ -172,7 +174,7 @@ func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) 
 		return nil, fmt.Errorf("locating the video: %w", err)
 	}
 	p := &pass{
-		engine: z.Engine, source: source, query: a.Query, durationS: v.DurationS(),
+		engine: z.Engine, ffmpeg: z.FFmpeg, source: source, query: a.Query, durationS: v.DurationS(),
 		pose:     query.NeedsPose(a.Query),
 		patience: cmp.Or(z.Patience, DefaultPatience),
 	}

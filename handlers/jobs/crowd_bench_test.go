@@ -19,6 +19,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/survey"
 )
 
@@ -124,10 +125,10 @@ func BenchmarkSquare(b *testing.B) {
 				q := query.Compile(prompt)
 				kept := newObjects(b)
 				z := &Analyzer{
-					Surveys: survey.Store{Objects: kept}, Engine: engine, Log: slog.New(slog.DiscardHandler),
+					Surveys: survey.Store{Objects: kept}, Engine: engine, FFmpeg: ffmpegtest.Runner(b), Log: slog.New(slog.DiscardHandler),
 					Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 				}
-				p := &pass{engine: engine, source: path, query: q, durationS: &durationS, pose: query.NeedsPose(q), patience: time.Minute}
+				p := &pass{engine: engine, ffmpeg: z.FFmpeg, source: path, query: q, durationS: &durationS, pose: query.NeedsPose(q), patience: time.Minute}
 				for _, time := range []string{"first", "second"} {
 					answered(b, z, p, time)
 				}

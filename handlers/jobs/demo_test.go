@@ -22,6 +22,7 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/demo"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/react"
 	"vqa/projections"
 	"vqa/projections/resources"
@@ -68,7 +69,7 @@ func (w *world) demos(t *testing.T, engine gpu.Engine) (*jobs.Demos, *studio) {
 		cancel()
 		running.Wait()
 	})
-	s := &studio{Studio: &demo.Studio{Objects: w.objects, Prober: w.intake.Prober}}
+	s := &studio{Studio: &demo.Studio{Objects: w.objects, Prober: w.intake.Prober, FFmpeg: ffmpegtest.Runner(t)}}
 	return &jobs.Demos{
 		Scenes: demo.Scenes()[1:2], Commands: w.Service, Studio: s, Read: w.resources, Wake: events.Watch, Log: w.log,
 	}, s

@@ -26,6 +26,7 @@ const (
 // pass is what a question needs to see of a video.
 type pass struct {
 	engine gpu.Engine
+	ffmpeg frames.FFmpeg
 	source string
 	query  query.Query
 	// classes are what the model is asked for to answer the query.
@@ -117,7 +118,7 @@ func (p *pass) decode(ctx context.Context, l look, emit func(*batch) error) erro
 	b := &batch{done: make(chan struct{})}
 	full := 1 // the engine begins with the first picture
 	for _, opts := range l.samples() {
-		for frame, err := range frames.Sample(ctx, p.source, opts) {
+		for frame, err := range frames.Sample(ctx, p.ffmpeg, p.source, opts) {
 			if l.at != nil && unreadable(err) {
 				break // a part that is damaged shows nothing: the pass over the whole was made
 			}

@@ -63,7 +63,7 @@ func (z *Analyzer) witnessed(ctx context.Context, a analysis.State, v video.Stat
 	if err != nil {
 		return first, fmt.Errorf("locating the video: %w", err)
 	}
-	pictures, err := picturesAt(ctx, source, at)
+	pictures, err := z.picturesAt(ctx, source, at)
 	if err != nil {
 		return first, err
 	}
@@ -185,11 +185,11 @@ func showsAll(f answer.Frame, wanted []map[int]bool) bool {
 
 // picturesAt takes one picture at each instant; each is sought by itself, because what lies
 // between may be hours. An instant without a picture is left out.
-func picturesAt(ctx context.Context, source string, at []float64) ([]language.Picture, error) {
+func (z *Analyzer) picturesAt(ctx context.Context, source string, at []float64) ([]language.Picture, error) {
 	var pictures []language.Picture
 	for _, atS := range at {
 		near := frames.Span{From: max(0, atS-nearS), To: atS + nearS}
-		for frame, err := range frames.Sample(ctx, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Span{near}}) {
+		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Span{near}}) {
 			if err != nil {
 				return nil, fmt.Errorf("taking a picture at %.2f s: %w", atS, err)
 			}

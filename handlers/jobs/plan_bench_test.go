@@ -17,6 +17,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/survey"
 )
 
@@ -71,10 +72,10 @@ func BenchmarkLongVideo(b *testing.B) {
 			for b.Loop() {
 				engine, durationS := &crowd{}, float64(seconds)
 				z := &Analyzer{
-					Surveys: survey.Store{Objects: newObjects(b)}, Engine: engine, Log: slog.New(slog.DiscardHandler),
+					Surveys: survey.Store{Objects: newObjects(b)}, Engine: engine, FFmpeg: ffmpegtest.Runner(b), Log: slog.New(slog.DiscardHandler),
 					Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 				}
-				p := &pass{engine: engine, source: path, query: query.Compile(prompt), durationS: &durationS, patience: time.Minute}
+				p := &pass{engine: engine, ffmpeg: z.FFmpeg, source: path, query: query.Compile(prompt), durationS: &durationS, patience: time.Minute}
 				s, err := z.survey(b.Context(), video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 				require.NoError(b, err)
 				b.ReportMetric(float64(len(s.Frames)), "frames")

@@ -24,6 +24,7 @@ import (
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/gpu/frames"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/survey"
 )
@@ -98,7 +99,7 @@ func newWatch(t *testing.T, durationS, from, to float64) *watch {
 	require.NoError(t, err, "%s", out)
 	engine := &watchman{}
 	return &watch{engine: engine, source: path, durationS: durationS, Analyzer: &Analyzer{
-		Surveys: survey.Store{Objects: newObjects(t)}, Engine: engine, Log: slog.New(slog.DiscardHandler),
+		Surveys: survey.Store{Objects: newObjects(t)}, Engine: engine, FFmpeg: ffmpegtest.Runner(t), Log: slog.New(slog.DiscardHandler),
 		Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 	}}
 }
@@ -125,7 +126,7 @@ func (w *watch) ask(t *testing.T, prompt string) (s sighting, looked, posed int)
 func (w *watch) see(t *testing.T, p *pass) (s sighting, looked, posed int) {
 	t.Helper()
 	looked, posed = w.engine.looked, w.engine.posed
-	p.engine, p.source, p.durationS, p.patience = w.engine, w.source, &w.durationS, time.Minute
+	p.engine, p.ffmpeg, p.source, p.durationS, p.patience = w.engine, w.FFmpeg, w.source, &w.durationS, time.Minute
 	w.progress = nil
 	s, err := w.survey(t.Context(), video.State{ID: "vid_1"}, p, func(_ context.Context, atS float64) error {
 		w.progress = append(w.progress, atS)

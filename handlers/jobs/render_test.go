@@ -25,7 +25,7 @@ import (
 // drawing is an analyzer whose answers are drawn.
 func (w *world) drawing(engine *gpufixture.Engine) *jobs.Analyzer {
 	z := w.analyzer(engine)
-	z.Renderer = &artifact.Studio{Objects: w.objects}
+	z.Renderer = &artifact.Studio{Objects: w.objects, FFmpeg: w.ffmpeg}
 	return z
 }
 
@@ -117,7 +117,7 @@ func (r *renderer) Make(ctx context.Context, planned analysis.Artifacts, in arti
 // meanwhile is an analyzer that lets something happen while it draws.
 func (w *world) meanwhile(happens func(ctx context.Context) error) *jobs.Analyzer {
 	z := w.analyzer(&gpufixture.Engine{Detections: seen})
-	z.Renderer = &renderer{Studio: &artifact.Studio{Objects: w.objects}, make: happens}
+	z.Renderer = &renderer{Studio: &artifact.Studio{Objects: w.objects, FFmpeg: w.ffmpeg}, make: happens}
 	return z
 }
 

@@ -40,7 +40,7 @@ func (w *watch) dies(t *testing.T, prompt string, when func(survey.Survey) bool)
 	kept, q := w.Surveys, query.Compile(prompt)
 	w.Surveys, w.SaveEvery = fatal{kept, when, kill}, time.Nanosecond
 	defer func() { w.Surveys, w.SaveEvery = kept, 0 }()
-	p := &pass{engine: w.engine, source: w.source, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
+	p := &pass{engine: w.engine, ffmpeg: w.FFmpeg, source: w.source, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
 	_, err := w.survey(ctx, video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 	require.ErrorIs(t, err, context.Canceled)
 }

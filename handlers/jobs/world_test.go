@@ -33,6 +33,8 @@ import (
 	"vqa/handlers/jobs"
 	"vqa/handlers/media"
 	"vqa/handlers/media/egress"
+	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
@@ -52,6 +54,7 @@ type world struct {
 	store     *postgres.Store
 	objects   *objects.Store
 	intake    *media.Intake
+	ffmpeg    *ffmpeg.Runner
 	resources *resources.Reader
 	ledger    *ledger.Reader
 	log       *slog.Logger
@@ -71,7 +74,7 @@ func newWorld(t *testing.T) *world {
 
 func newWorldBehind(t *testing.T, outbound egress.Options) *world {
 	t.Helper()
-	w := &world{log: slog.New(slog.DiscardHandler)}
+	w := &world{log: slog.New(slog.DiscardHandler), ffmpeg: ffmpegtest.Runner(t)}
 	var err error
 	w.pool, err = postgres.Connect(t.Context(), storetest.Database(t, migrations.Up, migrations.Version()))
 	require.NoError(t, err)
@@ -90,7 +93,7 @@ func newWorldBehind(t *testing.T, outbound egress.Options) *world {
 	t.Cleanup(func() { require.NoError(t, w.objects.Close()) })
 	client, err := egress.New(outbound)
 	require.NoError(t, err)
-	prober, err := probe.New()
+	prober, err := probe.New(w.ffmpeg)
 	require.NoError(t, err)
 	w.intake = &media.Intake{Objects: w.objects, Client: client, Prober: prober}
 
@@ -229,7 +232,7 @@ func (w *world) history(t *testing.T, run command.Run) []eventstore.Recorded {
 
 func (w *world) analyzer(engine gpu.Engine) *jobs.Analyzer {
 	return &jobs.Analyzer{
-		Commands: w.Service, Sources: w.objects, Surveys: survey.Store{Objects: w.objects}, Engine: engine, Calibrations: answer.Calibrations{"fixture": answer.CPU()},
+		Commands: w.Service, Sources: w.objects, Surveys: survey.Store{Objects: w.objects}, Engine: engine, FFmpeg: w.ffmpeg, Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 		Node: "node", Log: w.log,
 	}
 }

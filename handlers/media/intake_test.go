@@ -20,6 +20,7 @@ import (
 	"vqa/gpu/fixture"
 	"vqa/handlers/media"
 	"vqa/handlers/media/egress"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 )
@@ -45,7 +46,7 @@ func newIntake(t *testing.T, serve http.HandlerFunc) (in *media.Intake, url stri
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	prober, err := probe.New()
+	prober, err := probe.New(ffmpegtest.Runner(t))
 	require.NoError(t, err)
 	return &media.Intake{Objects: store, Client: client, Prober: prober}, server.URL + "/clip"
 }

@@ -6,76 +6,49 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
-	"vqa/gpu/frames"
+	"vqa/handlers/media/ffmpeg"
 )
 
 const (
 	// maxSide and minSide bound the longer side of the picture, in pixels: a small one is
 	// enlarged, so that there is room for letters.
 	maxSide, minSide = 960, 640
-	// maxPixels of a picture of the source: 8192x8192.
-	maxPixels = 8192 * 8192
-	// killWait is how long ffmpeg may take to end when it is told to.
-	killWait = 5 * time.Second
+	// decodeCPU bounds the decoding of one span, encodeCPU the encoding of a video. Both take
+	// a minute or two at 1080p.
+	decodeCPU, encodeCPU = 20 * time.Minute, 30 * time.Minute
 )
-
-// process is a running ffmpeg.
-type process struct {
-	cmd  *exec.Cmd
-	said frames.Tail
-}
-
-func newProcess(ctx context.Context, args []string) *process {
-	p := &process{cmd: exec.CommandContext(ctx, "ffmpeg", append([]string{"-nostdin", "-hide_banner", "-v", "error"}, args...)...)}
-	p.cmd.Stderr, p.cmd.WaitDelay = &p.said, killWait
-	// A group of its own: a Ctrl-C for the service is the service's to handle.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	return p
-}
-
-func (p *process) wait() error {
-	if err := p.cmd.Wait(); err != nil {
-		return fmt.Errorf("artifact: ffmpeg: %w: %s", err, p.said.String())
-	}
-	return nil
-}
 
 // decoder yields the pictures of a span of a video at an even rate.
 type decoder struct {
-	*process
+	process       *ffmpeg.Process
 	out           *bufio.Reader
 	width, height int
 }
 
 // decode starts at a span. The pictures are upright and have square pixels; picture k is
-// what a viewer sees k/fps seconds after the start of the span. The caller must call wait.
-func decode(ctx context.Context, source string, s span, fps float64) (*decoder, error) {
+// what a viewer sees k/fps seconds after the start of the span. The caller must call
+// process.Wait.
+func decode(ctx context.Context, runner *ffmpeg.Runner, source string, s span, fps float64) (*decoder, error) {
 	// The sides are even, as the coding of colour wants them.
 	side := fmt.Sprintf("clip(max(iw*sar\\,ih)\\,%d\\,%d)/max(iw*sar\\,ih)/2", minSide, maxSide)
 	filters := fmt.Sprintf("fps=fps=%s:round=up:start_time=0,"+
 		"scale=w=2*max(1\\,round(iw*sar*%s)):h=2*max(1\\,round(ih*%s)):flags=bilinear:out_color_matrix=bt709:out_range=tv,"+
 		"setsar=1,format=yuv420p", number(fps), side, side)
-	args := append(frames.InputArguments(source), "-threads", "2", "-max_pixels", strconv.Itoa(maxPixels), "-max_alloc", strconv.Itoa(1<<30), "-ss", number(s.startS), "-t", number(s.endS-s.startS),
-		"-i", frames.InputName(source), "-map", "0:V:0", "-an", "-vf", filters, "-f", "yuv4mpegpipe", "pipe:1")
-	d := &decoder{process: newProcess(ctx, args)}
-	stdout, err := d.cmd.StdoutPipe()
-	if err == nil {
-		err = d.cmd.Start()
-	}
+	p, err := runner.Start(ctx, ffmpeg.Job{
+		Input:      source,
+		InputArgs:  []string{"-threads", "2", "-ss", number(s.startS), "-t", number(s.endS - s.startS)},
+		OutputArgs: []string{"-map", "0:V:0", "-an", "-vf", filters, "-f", "yuv4mpegpipe", "pipe:1"},
+		CPU:        decodeCPU,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("artifact: start ffmpeg: %w", err)
+		return nil, fmt.Errorf("artifact: %w", err)
 	}
-	if err := frames.Confine(d.cmd.Process.Pid); err != nil {
-		return nil, errors.Join(fmt.Errorf("artifact: limit ffmpeg: %w", err), d.cmd.Process.Kill(), d.cmd.Wait())
-	}
-	d.out = bufio.NewReaderSize(stdout, 1<<16)
-	return d, nil
+	return &decoder{process: p, out: bufio.NewReaderSize(p.Stdout, 1<<16)}, nil
 }
 
 // header reads what comes before the first picture (YUV4MPEG2). An io.EOF says that there
@@ -130,32 +103,27 @@ func (d *decoder) next(c canvas) error {
 }
 
 // encoder makes an H.264 MP4 that can be played while it is loaded.
-type encoder struct {
-	*process
-	in io.WriteCloser
-}
+type encoder struct{ process *ffmpeg.Process }
 
 // encode starts a new file at path. The caller must call finish.
-func encode(ctx context.Context, path string, width, height int, fps float64) (*encoder, error) {
+func encode(ctx context.Context, runner *ffmpeg.Runner, path string, width, height int, fps float64) (*encoder, error) {
 	colours := []string{"-color_range", "tv", "-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709"}
-	args := append([]string{"-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", fmt.Sprintf("%dx%d", width, height), "-framerate", number(fps)}, colours...)
-	args = append(args, "-i", "pipe:0", "-an", "-c:v", "libx264", "-preset", "superfast", "-crf", "23", "-maxrate", "4M", "-bufsize", "8M",
-		"-pix_fmt", "yuv420p", "-g", strconv.Itoa(int(2*fps+0.5)), "-threads", "2")
-	args = append(append(args, colours...), "-map_metadata", "-1", "-fflags", "+bitexact", "-movflags", "+faststart", "-y", "file:"+path)
-	e := &encoder{process: newProcess(ctx, args)}
-	var err error
-	if e.in, err = e.cmd.StdinPipe(); err == nil {
-		err = e.cmd.Start()
-	}
+	p, err := runner.Start(ctx, ffmpeg.Job{
+		InputArgs: append([]string{"-f", "rawvideo", "-pix_fmt", "yuv420p", "-video_size", fmt.Sprintf("%dx%d", width, height), "-framerate", number(fps)}, colours...),
+		OutputArgs: slices.Concat([]string{"-an", "-c:v", "libx264", "-preset", "superfast", "-crf", "23", "-maxrate", "4M", "-bufsize", "8M",
+			"-pix_fmt", "yuv420p", "-g", strconv.Itoa(int(2*fps + 0.5)), "-threads", "2"}, colours,
+			[]string{"-map_metadata", "-1", "-fflags", "+bitexact", "-movflags", "+faststart"}),
+		Output: path, OutputBytes: maxBytes, CPU: encodeCPU,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("artifact: start ffmpeg: %w", err)
+		return nil, fmt.Errorf("artifact: %w", err)
 	}
-	return e, nil
+	return &encoder{process: p}, nil
 }
 
 func (e *encoder) write(c canvas) error {
 	for _, plane := range [][]byte{c.y, c.u, c.v} {
-		if _, err := e.in.Write(plane); err != nil {
+		if _, err := e.process.Stdin.Write(plane); err != nil {
 			return fmt.Errorf("artifact: input of ffmpeg: %w", err)
 		}
 	}
@@ -164,8 +132,10 @@ func (e *encoder) write(c canvas) error {
 
 // finish ends the file. What ffmpeg says about its end explains a broken pipe.
 func (e *encoder) finish() error {
-	_ = e.in.Close() // a broken pipe was told by write, or is told by wait
-	return e.wait()
+	if err := e.process.Wait(); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	return nil
 }
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', 6, 64) }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/handlers/media/ffmpeg"
 )
 
 // Input is what is drawn.
@@ -49,12 +50,12 @@ const (
 
 // Render draws the annotated video and the contact sheet into a folder. It ends ffmpeg
 // when ctx ends, and leaves files of a failed try for the caller to remove.
-func Render(ctx context.Context, in Input, dir string) (Files, error) {
+func Render(ctx context.Context, runner *ffmpeg.Runner, in Input, dir string) (Files, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	tracks := tracksOf(in)
 	r := &rendering{
-		in: in, spans: spansOf(in.Evidence.DurationS, in.Result.Clips), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
+		ffmpeg: runner, in: in, spans: spansOf(in.Evidence.DurationS, in.Result.Clips), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
 		tracks: tracks, tiles: tilesOf(in, sightsOf(tracks)),
 	}
 	if len(r.spans) == 0 {
@@ -90,6 +91,7 @@ func rate(source float64) float64 {
 
 // rendering is one run of Render.
 type rendering struct {
+	ffmpeg *ffmpeg.Runner
 	in     Input
 	spans  []span
 	fps    float64
@@ -107,18 +109,21 @@ type rendering struct {
 
 // show draws one span.
 func (r *rendering) show(ctx context.Context, s span) error {
-	d, err := decode(ctx, r.in.Source, s, r.fps)
+	d, err := decode(ctx, r.ffmpeg, r.in.Source, s, r.fps)
 	if err != nil {
 		return err
 	}
 	err = r.pictures(ctx, d, s)
 	if err != nil {
 		// The decoder may wait for a reader that is gone.
-		_ = d.cmd.Process.Kill()
-		_ = d.cmd.Wait()
+		d.process.Kill()
+		_ = d.process.Wait()
 		return err
 	}
-	return d.wait()
+	if err := d.process.Wait(); err != nil {
+		return fmt.Errorf("artifact: %w", err)
+	}
+	return nil
 }
 
 // pictures draws each picture of a span as it comes.
@@ -163,7 +168,7 @@ func (r *rendering) begin(ctx context.Context, d *decoder) error {
 	r.panel = newPanel(r.in, r.style, d.width, r.spans)
 	r.whole = newCanvas(d.width, d.height+r.panel.still.height)
 	r.picture, r.below = r.whole.rows(0, d.height), r.whole.rows(d.height, r.whole.height)
-	r.encoder, err = encode(ctx, r.path, r.whole.width, r.whole.height, r.fps)
+	r.encoder, err = encode(ctx, r.ffmpeg, r.path, r.whole.width, r.whole.height, r.fps)
 	return err
 }
 
@@ -189,11 +194,9 @@ func (r *rendering) abandon() error {
 	if r.encoder == nil {
 		return nil
 	}
-	// Its complaint about the end is our doing, unless it came first.
-	_ = r.encoder.in.Close()
-	_ = r.encoder.cmd.Wait()
-	if said := r.encoder.said.String(); said != "" {
-		return errors.New("artifact: ffmpeg: " + said)
+	// That it was killed is our doing; what it said before that explains the failure.
+	if refused, ok := errors.AsType[*ffmpeg.ExitError](r.encoder.finish()); ok && refused.Said != "" {
+		return refused
 	}
 	return nil
 }

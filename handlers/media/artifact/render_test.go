@@ -20,6 +20,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/objects"
 )
 
@@ -97,7 +98,7 @@ func probe(t *testing.T, path string) map[string]any {
 func TestVideoShowsTheBox(t *testing.T) {
 	t.Parallel()
 	in := aDog(t)
-	files, err := Render(t.Context(), in, t.TempDir())
+	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 	require.NoError(t, err)
 
 	said := probe(t, files.Video)
@@ -142,7 +143,7 @@ func TestVideoShowsTheBox(t *testing.T) {
 
 func TestSheetShowsTheClip(t *testing.T) {
 	t.Parallel()
-	files, err := Render(t.Context(), aDog(t), t.TempDir())
+	files, err := Render(t.Context(), ffmpegtest.Runner(t), aDog(t), t.TempDir())
 	require.NoError(t, err)
 	file, err := os.Open(files.Sheet)
 	require.NoError(t, err)
@@ -171,7 +172,7 @@ func TestWithoutClipsThereIsNoSheet(t *testing.T) {
 	t.Parallel()
 	in := aDog(t)
 	in.Result = answer.Result{Answer: answer.No, Confidence: .9}
-	files, err := Render(t.Context(), in, t.TempDir())
+	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 	require.NoError(t, err)
 	require.NotEmpty(t, files.Video)
 	require.Empty(t, files.Sheet)
@@ -185,12 +186,12 @@ func TestExcerpts(t *testing.T) {
 	in.Source = writeClip(t, "320x180", 8)
 	in.Evidence.DurationS = 2 * MaxOutputS
 	in.Result.Clips = []answer.Clip{{StartS: 3, EndS: 4}, {StartS: 900, EndS: 901}}
-	files, err := Render(t.Context(), in, t.TempDir())
+	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, strconv.Itoa(5*clipFPS), probe(t, files.Video)["nb_read_packets"])
 
 	in.Result.Clips = nil
-	files, err = Render(t.Context(), in, t.TempDir())
+	files, err = Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 	require.NoError(t, err)
 	require.Equal(t, Files{}, files)
 }
@@ -203,7 +204,7 @@ func TestOddShapes(t *testing.T) {
 			in := aDog(t)
 			in.Source = writeClip(t, size, 1)
 			in.Question = "Is there a dog, and is it anywhere near the other dog that was here before?"
-			files, err := Render(t.Context(), in, t.TempDir())
+			files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 			require.NoError(t, err)
 			said := probe(t, files.Video)
 			require.LessOrEqual(t, said["width"], float64(maxSide))
@@ -222,7 +223,7 @@ func studio(t *testing.T) (*Studio, string) {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return &Studio{Objects: store}, dir
+	return &Studio{Objects: store, FFmpeg: ffmpegtest.Runner(t)}, dir
 }
 
 func TestStudioKeepsAndRemoves(t *testing.T) {
@@ -303,7 +304,7 @@ func BenchmarkRender(b *testing.B) {
 		"-c:v", "libx264", "-preset", "veryfast", "-pix_fmt", "yuv420p", in.Source).CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	for b.Loop() {
-		_, err := Render(b.Context(), in, b.TempDir())
+		_, err := Render(b.Context(), ffmpegtest.Runner(b), in, b.TempDir())
 		require.NoError(b, err)
 	}
 	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)/60, "s/s")

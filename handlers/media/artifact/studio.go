@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vqa/domain/analysis"
+	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/objects"
 )
 
@@ -27,7 +28,10 @@ const (
 )
 
 // Studio draws, and keeps what it drew in the object store.
-type Studio struct{ Objects *objects.Store }
+type Studio struct {
+	Objects *objects.Store
+	FFmpeg  *ffmpeg.Runner
+}
 
 // Name is what the objects of an answer are called after: the attempt that found it too, so
 // that those of two answers can never be mistaken.
@@ -65,7 +69,7 @@ func (s *Studio) Make(ctx context.Context, planned analysis.Artifacts, in Input)
 		return nil, fmt.Errorf("artifact: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	files, err := Render(ctx, in, dir)
+	files, err := Render(ctx, s.FFmpeg, in, dir)
 	if err != nil {
 		return nil, err
 	}

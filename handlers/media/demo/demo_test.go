@@ -21,6 +21,7 @@ import (
 	"vqa/domain/id"
 	"vqa/domain/query"
 	"vqa/domain/video"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 )
@@ -33,9 +34,9 @@ func studio(t *testing.T) *Studio {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	prober, err := probe.New()
+	prober, err := probe.New(ffmpegtest.Runner(t))
 	require.NoError(t, err)
-	return &Studio{Objects: store, Prober: prober}
+	return &Studio{Objects: store, Prober: prober, FFmpeg: ffmpegtest.Runner(t)}
 }
 
 func stored(t *testing.T, s *Studio, key string) []byte {
@@ -98,8 +99,8 @@ func TestThumbnailShowsItsTime(t *testing.T) {
 	scene := Scenes()[1]
 	dir := t.TempDir()
 	clip, thumbnail := filepath.Join(dir, "a.mp4"), filepath.Join(dir, "a.jpg")
-	require.NoError(t, scene.Render(t.Context(), clip))
-	require.NoError(t, Thumbnail(t.Context(), clip, thumbnail, scene.ThumbnailS))
+	require.NoError(t, scene.Render(t.Context(), ffmpegtest.Runner(t), clip))
+	require.NoError(t, Thumbnail(t.Context(), ffmpegtest.Runner(t), clip, thumbnail, scene.ThumbnailS))
 	file, err := os.Open(thumbnail)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, file.Close()) }()
@@ -173,8 +174,8 @@ func TestScenes(t *testing.T) {
 
 func TestRenderFails(t *testing.T) {
 	t.Parallel()
-	err := Scenes()[0].Render(t.Context(), filepath.Join(t.TempDir(), "no", "such", "folder.mp4"))
-	require.ErrorContains(t, err, "No such file")
+	err := Scenes()[0].Render(t.Context(), ffmpegtest.Runner(t), filepath.Join(t.TempDir(), "no", "such", "folder.mp4"))
+	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
 // BenchmarkRender is the time for one clip.
@@ -182,7 +183,7 @@ func BenchmarkRender(b *testing.B) {
 	for _, scene := range Scenes() {
 		b.Run(scene.Name, func(b *testing.B) {
 			for b.Loop() {
-				require.NoError(b, scene.Render(b.Context(), filepath.Join(b.TempDir(), "a.mp4")))
+				require.NoError(b, scene.Render(b.Context(), ffmpegtest.Runner(b), filepath.Join(b.TempDir(), "a.mp4")))
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"vqa/domain/video"
+	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 )
@@ -37,6 +38,7 @@ func ThumbnailKey(videoKey string) string {
 type Studio struct {
 	Objects *objects.Store
 	Prober  *probe.Prober
+	FFmpeg  *ffmpeg.Runner
 }
 
 // Make draws a scene, probes it, and stores it with its thumbnail.
@@ -47,10 +49,10 @@ func (s *Studio) Make(ctx context.Context, scene Scene) (f video.File, err error
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	clip, thumbnail := filepath.Join(dir, "clip"+videoEnding), filepath.Join(dir, "thumbnail"+thumbnailEnding)
-	if err := scene.Render(ctx, clip); err != nil {
+	if err := scene.Render(ctx, s.FFmpeg, clip); err != nil {
 		return video.File{}, fmt.Errorf("drawing %s: %w", scene.Name, err)
 	}
-	if err := Thumbnail(ctx, clip, thumbnail, scene.ThumbnailS); err != nil {
+	if err := Thumbnail(ctx, s.FFmpeg, clip, thumbnail, scene.ThumbnailS); err != nil {
 		return video.File{}, fmt.Errorf("the thumbnail of %s: %w", scene.Name, err)
 	}
 	if f, err = s.examine(ctx, clip); err != nil {

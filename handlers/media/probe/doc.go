@@ -2,7 +2,7 @@
 // whether it is a readable MP4 or QuickTime file, its duration, size and frame rate
 // (api-v1.md, "Video").
 //
-// It may import domain/fault, the standard library and golang.org/x/sys/unix. It runs
+// It may import domain/fault, handlers/media/ffmpeg, the standard library and golang.org/x/sys/unix. It runs
 // ffprobe for the metadata and ffmpeg to decode one frame.
 //
 // # Rules

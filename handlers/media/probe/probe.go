@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"vqa/domain/fault"
+	"vqa/handlers/media/ffmpeg"
 )
 
 // Timeout bounds one Probe.
@@ -31,21 +32,18 @@ type Video struct {
 
 // Prober runs the tools. It is safe for concurrent use.
 type Prober struct {
-	ffprobe, ffmpeg string
-	timeout         time.Duration
+	ffprobe string
+	ffmpeg  *ffmpeg.Runner
+	timeout time.Duration
 }
 
-// New finds ffprobe and ffmpeg on the PATH.
-func New() (*Prober, error) {
-	p := &Prober{timeout: Timeout}
-	for name, path := range map[string]*string{"ffprobe": &p.ffprobe, "ffmpeg": &p.ffmpeg} {
-		found, err := exec.LookPath(name)
-		if err != nil {
-			return nil, fmt.Errorf("probe: %s is not installed: %w", name, err)
-		}
-		*path = found
+// New finds ffprobe on the PATH.
+func New(runner *ffmpeg.Runner) (*Prober, error) {
+	found, err := exec.LookPath("ffprobe")
+	if err != nil {
+		return nil, fmt.Errorf("probe: ffprobe is not installed: %w", err)
 	}
-	return p, nil
+	return &Prober{ffprobe: found, ffmpeg: runner, timeout: Timeout}, nil
 }
 
 // Probe examines source, the path of a file or an http(s) URL of our own object
@@ -86,8 +84,14 @@ func (p *Prober) examine(ctx context.Context, source string, input []string) (Vi
 		return Video{}, err
 	}
 	// framecrc writes one line for each frame, and its comments begin with '#'.
-	args := append([]string{"-nostdin", "-v", "error", "-threads", "1"}, input...)
-	out, err = run(ctx, source, p.ffmpeg, append(args, "-map", "0:V:0", "-frames:v", "1", "-threads", "1", "-f", "framecrc", "pipe:1")...)
+	out, err = p.ffmpeg.Output(ctx, ffmpeg.Job{
+		Input: source, InputArgs: []string{"-threads", "1"},
+		OutputArgs: []string{"-map", "0:V:0", "-frames:v", "1", "-threads", "1", "-f", "framecrc", "pipe:1"},
+		CPU:        2 * Timeout,
+	}, maxOutputBytes)
+	if refused, ok := errors.AsType[*ffmpeg.ExitError](err); ok {
+		return video, &exitError{err: err, stderr: refused.Said}
+	}
 	if err != nil {
 		return video, err
 	}

@@ -17,11 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
 )
 
 func newProber(t testing.TB) *Prober {
 	t.Helper()
-	p, err := New()
+	p, err := New(ffmpegtest.Runner(t))
 	require.NoError(t, err)
 	return p
 }
@@ -191,7 +193,9 @@ func TestProbeLimits(t *testing.T) {
 		t.Parallel()
 		got, err := probe(t, t.Context(), func(p *Prober) {
 			p.ffprobe = tool(t, `echo '{"streams":[{"width":320,"height":180}]}'`)
-			p.ffmpeg, p.timeout = tool(t, "exec sleep 60"), 2*time.Second
+			slow, err := ffmpeg.New(t.Context(), tool(t, `case "$*" in *framecrc*) exec sleep 60; esac; exec `+p.ffmpeg.Path()+` "$@"`))
+			require.NoError(t, err)
+			p.ffmpeg, p.timeout = slow, 2*time.Second
 		})
 		require.NoError(t, err)
 		require.Equal(t, 320, *got.Width)

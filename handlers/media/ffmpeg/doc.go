@@ -1,0 +1,51 @@
+// Package ffmpeg runs ffmpeg, the program that reads untrusted files. It is the only
+// package that starts it, so that the choice of the demuxer, the protocols and the limits
+// are the same for probing, sampling, artifacts and demo clips.
+//
+// It may import the standard library, golang.org/x/sys, and the libraries that set up
+// Landlock and seccomp.
+//
+// # Input
+//
+// A file is opened with the MP4/QuickTime demuxer and no other, whatever it holds, and
+// with the one protocol that its source needs. ffmpeg cannot guess a playlist or a raw
+// stream from the first bytes, and an MP4 file cannot make it open a second source.
+//
+// # Confinement
+//
+// Each process runs under these measures. "always" means on every Linux kernel; New tests
+// the others and Measures reports them.
+//
+//	measure                                        where
+//	environment LC_ALL=C only                      always
+//	descriptors 0, 1, 2 and Job.Side only          always
+//	address space, CPU time, file size, number of
+//	open files, no core dump                       always
+//	no_new_privs; as root no capabilities but
+//	reading files                                  always
+//	own process group, nice 10                     always
+//	SIGKILL when the service dies                  always
+//	no new processes, 95 system calls only         kernel with seccomp
+//	no sockets for a local file                    kernel with seccomp
+//	reads the input and shared libraries, writes
+//	the output, connects to the port of the URL    kernel with Landlock (ABI 4 for ports)
+//	no network for a local file                    root, or user namespaces
+//	128 threads                                    user namespaces, not as root
+//
+// A limit of processes (RLIMIT_NPROC) counts all processes of a user, the service and its
+// database among them. It is set only where a user namespace gives ffmpeg a count of its
+// own. Elsewhere seccomp forbids processes and the address space limits threads.
+//
+// # How a process starts
+//
+// The service starts its own executable with a reserved argv[0]. The init function of
+// this package sees that, sets the limits and executes ffmpeg in the same process, so
+// ffmpeg never runs without them. Test binaries work the same way. The init functions of
+// other packages that run first cost about 12 ms of each start (vqa binary, 2 cores; ffmpeg
+// 5.1 itself takes 55 ms to start).
+//
+// The kernel sends the parent-death signal when the thread that started the child ends,
+// which need not be the end of the service. The goroutine that starts a child therefore
+// keeps its thread until the child has ended. This costs no additional thread, because
+// waiting for a child occupies one anyway.
+package ffmpeg

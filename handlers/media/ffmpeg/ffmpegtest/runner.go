@@ -1,0 +1,23 @@
+// Package ffmpegtest gives tests the runner of the ffmpeg in PATH.
+package ffmpegtest
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/handlers/media/ffmpeg"
+)
+
+// found is looked for once in a test binary: that takes four starts of ffmpeg.
+var found = sync.OnceValues(func() (*ffmpeg.Runner, error) { return ffmpeg.New(context.Background()) })
+
+// Runner returns the runner. It fails the test when no usable ffmpeg is in PATH.
+func Runner(t testing.TB) *ffmpeg.Runner {
+	t.Helper()
+	r, err := found()
+	require.NoError(t, err)
+	return r
+}

@@ -1,0 +1,207 @@
+package ffmpeg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	seccomp "github.com/elastic/go-seccomp-bpf"
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
+)
+
+// The oldest release that has all options that are used, -fps_mode the youngest of them.
+const oldestMajor, oldestMinor = 5, 1
+
+// trialTimeout bounds one trial of the program.
+const trialTimeout = 20 * time.Second
+
+// New finds ffmpeg and tests it under confinement. places are paths of the program, in
+// order of preference; a name without a slash is looked up in PATH. Without places it is
+// "ffmpeg". The first program that works and is new enough is taken. The error names each
+// program that was found and why it cannot be used.
+func New(ctx context.Context, places ...string) (*Runner, error) {
+	if len(places) == 0 {
+		places = []string{"ffmpeg"}
+	}
+	var refused []error
+	for _, place := range places {
+		program, err := exec.LookPath(place)
+		if err != nil {
+			continue
+		}
+		r, err := tested(ctx, program)
+		if err == nil {
+			return r, nil
+		}
+		refused = append(refused, err)
+	}
+	if len(refused) == 0 {
+		return nil, fmt.Errorf("ffmpeg: not found (looked for %s)", strings.Join(places, ", "))
+	}
+	return nil, errors.Join(refused...)
+}
+
+// isolation is how a process is kept off the network.
+type isolation int
+
+const (
+	notIsolated isolation = iota
+	// isolated is a network namespace.
+	isolated
+	// isolatedByUser is a network namespace within a user namespace, which needs no
+	// privilege.
+	isolatedByUser
+)
+
+// measures are those that this machine allows.
+type measures struct {
+	isolation isolation
+	landlock  int // ABI version, 0 without
+	seccomp   bool
+	// failed are the measures that the kernel has, but that do not work.
+	failed map[string]error
+}
+
+// tested tries the program under all measures that the kernel offers. Where that fails,
+// it tries each alone, and leaves out those that fail.
+func tested(ctx context.Context, program string) (*Runner, error) {
+	r := &Runner{program: program, measures: measures{failed: map[string]error{}}}
+	ways := []isolation{isolatedByUser}
+	if os.Geteuid() == 0 {
+		ways = []isolation{isolated, isolatedByUser}
+	}
+	abi, err := landlock.LandlockGetABIVersion()
+	if err != nil {
+		abi = 0
+	}
+	r.measures.isolation, r.measures.landlock, r.measures.seccomp = ways[0], abi, seccomp.Supported()
+	if r.trial(ctx) != nil {
+		r.measures.isolation, r.measures.landlock, r.measures.seccomp = notIsolated, 0, false
+		if r.version, err = r.ask(ctx); err == nil && !tooOld(r.version) {
+			err = r.trial(ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ffmpeg: %s does not work: %w", program, err)
+		}
+		r.tryEach(ctx, ways, abi)
+	}
+	if r.version, err = r.ask(ctx); err != nil {
+		return nil, fmt.Errorf("ffmpeg: %s does not work: %w", program, err)
+	}
+	if tooOld(r.version) {
+		return nil, fmt.Errorf("ffmpeg: %s is release %s, which is too old: %d.%d or newer is needed", program, r.version, oldestMajor, oldestMinor)
+	}
+	return r, nil
+}
+
+// tryEach adds the measures that work, one after another.
+func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
+	for _, way := range ways {
+		r.measures.isolation = way
+		if err := r.trial(ctx); err == nil {
+			break
+		} else {
+			r.measures.isolation, r.measures.failed[measureNetwork] = notIsolated, err
+		}
+	}
+	if r.measures.landlock = abi; abi > 0 {
+		if err := r.trial(ctx); err != nil {
+			r.measures.landlock, r.measures.failed[measureFiles] = 0, err
+		}
+	}
+	if r.measures.seccomp = seccomp.Supported(); r.measures.seccomp {
+		if err := r.trial(ctx); err != nil {
+			r.measures.seccomp, r.measures.failed[measureCalls] = false, err
+		}
+	}
+}
+
+// trial encodes a picture with two threads.
+func (r *Runner) trial(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
+	defer cancel()
+	p, err := r.Start(ctx, Job{
+		InputArgs:  []string{"-f", "rawvideo", "-pix_fmt", "yuvj420p", "-video_size", "16x16"},
+		OutputArgs: []string{"-c:v", "mjpeg", "-threads", "2", "-f", "mjpeg", "pipe:1"},
+	})
+	if err != nil {
+		return err
+	}
+	_, _ = p.Stdin.Write(make([]byte, 16*16*3/2)) // a broken pipe is explained by Wait
+	_ = p.Stdin.Close()
+	start := make([]byte, 2)
+	_, _ = io.ReadFull(p.Stdout, start)
+	_, _ = io.Copy(io.Discard, p.Stdout)
+	if err := p.Wait(); err != nil {
+		return err
+	}
+	if start[0] != 0xff || start[1] != 0xd8 {
+		return errors.New("it did not encode a picture")
+	}
+	return nil
+}
+
+// maxVersionBytes bounds what "ffmpeg -version" may print.
+const maxVersionBytes = 16 << 10
+
+// ask returns the version that the program prints.
+func (r *Runner) ask(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
+	defer cancel()
+	out, err := r.Output(ctx, Job{OutputArgs: []string{"-version"}}, maxVersionBytes)
+	if err != nil {
+		return "", err
+	}
+	rest, found := strings.CutPrefix(string(out), "ffmpeg version ")
+	version, _, _ := strings.Cut(rest, " ")
+	if !found || version == "" {
+		return "", errors.New("it is not ffmpeg")
+	}
+	return version, nil
+}
+
+var release = regexp.MustCompile(`^n?(\d+)\.(\d+)`)
+
+// tooOld judges a release by its number. A build of the development branch has none and
+// is taken.
+func tooOld(version string) bool {
+	n := release.FindStringSubmatch(version)
+	if n == nil {
+		return false
+	}
+	major, _ := strconv.Atoi(n[1])
+	minor, _ := strconv.Atoi(n[2])
+	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
+}
+
+// isolates is how a process with these limits is kept off the network.
+func (r *Runner) isolates(c confinement) isolation {
+	if c.Network {
+		return notIsolated
+	}
+	return r.measures.isolation
+}
+
+// attributes of the process that the kernel sets when it is created.
+func (r *Runner) attributes(c confinement) *syscall.SysProcAttr {
+	// A group of its own: a Ctrl-C for the service is the service's to handle.
+	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	switch r.isolates(c) {
+	case isolated:
+		a.Cloneflags = syscall.CLONE_NEWNET
+	case isolatedByUser:
+		a.Cloneflags = syscall.CLONE_NEWNET | syscall.CLONE_NEWUSER
+		a.UidMappings = []syscall.SysProcIDMap{{ContainerID: os.Geteuid(), HostID: os.Geteuid(), Size: 1}}
+		a.GidMappings = []syscall.SysProcIDMap{{ContainerID: os.Getegid(), HostID: os.Getegid(), Size: 1}}
+	case notIsolated:
+	}
+	return a
+}

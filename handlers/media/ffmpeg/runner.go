@@ -1,0 +1,241 @@
+package ffmpeg
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The limits of one process, unless its Job sets others.
+const (
+	// maxAddressSpace in bytes; 8K video takes 0.45 GB of it.
+	maxAddressSpace = 4 << 30
+	// maxAlloc bounds one allocation of ffmpeg, in bytes.
+	maxAlloc = 1 << 30
+	// maxPixels of one picture: 8192x8192.
+	maxPixels = 8192 * 8192
+	// maxFiles that a process may have open. Shared libraries are opened one after another.
+	maxFiles = 64
+	// maxThreads of a process, where the kernel can count them apart.
+	maxThreads = 128
+	// networkTimeout bounds the silence of a server.
+	networkTimeout = 15 * time.Second
+)
+
+// DefaultCPU is the CPU time of a Job that sets none.
+const DefaultCPU = time.Minute
+
+// Job is one run of ffmpeg.
+type Job struct {
+	// Input is the path of a file or an http or https URL. When it is empty the job reads
+	// what is written to Process.Stdin, in the format that InputArgs name.
+	Input string
+	// InputArgs are options of the input, without -i, -f and limits.
+	InputArgs []string
+	// OutputArgs follow the input. "pipe:1" among them is Process.Stdout.
+	OutputArgs []string
+	// Output is the path of a file that the job writes; it is the last argument. A file
+	// with this name is replaced.
+	Output string
+	// OutputBytes is the largest size of Output.
+	OutputBytes int64
+	// Side becomes descriptor 3 of ffmpeg. The caller closes its own copy.
+	Side *os.File
+	// CPU bounds the CPU time of all threads together, in whole seconds, rounded up. The
+	// default is DefaultCPU.
+	CPU time.Duration
+}
+
+// Runner starts ffmpeg. It is safe for concurrent use.
+type Runner struct {
+	program, version string
+	measures         measures
+}
+
+// Path is where the program is.
+func (r *Runner) Path() string { return r.program }
+
+// Version is the release as the program prints it, for example "5.1.6-0+deb12u1".
+func (r *Runner) Version() string { return r.version }
+
+// Remote reports whether a source is a URL rather than the path of a file.
+func Remote(source string) bool {
+	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
+}
+
+// arguments of ffmpeg for a job.
+func (j Job) arguments() []string {
+	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(maxAlloc)}
+	name := "pipe:0"
+	switch {
+	case Remote(j.Input):
+		// The demuxer is fixed: a source must be decoded as what it was probed as.
+		args = append(args, "-protocol_whitelist", protocols(j.Input), "-rw_timeout", strconv.FormatInt(networkTimeout.Microseconds(), 10),
+			"-f", "mov", "-max_pixels", strconv.Itoa(maxPixels))
+		name = j.Input
+	case j.Input != "":
+		args = append(args, "-protocol_whitelist", "file", "-f", "mov", "-max_pixels", strconv.Itoa(maxPixels))
+		// The prefix keeps a path from being read as an option or as another protocol.
+		name = "file:" + j.Input
+	default:
+		args = append(args, "-protocol_whitelist", "pipe")
+	}
+	args = append(append(append(args, j.InputArgs...), "-i", name), j.OutputArgs...)
+	if j.Output != "" {
+		args = append(args, "-y", "file:"+j.Output)
+	}
+	return args
+}
+
+func protocols(source string) string {
+	if strings.HasPrefix(source, "https:") {
+		return "https,tls,tcp"
+	}
+	return "http,tcp"
+}
+
+// confinement is what one process may do. It travels to the process as JSON.
+type confinement struct {
+	Program      string
+	CPUSeconds   uint64
+	AddressSpace uint64
+	FileBytes    uint64
+	Files        uint64
+	Threads      uint64 // 0: not limited by number
+	Side         bool   // descriptor 3 is kept
+	// Landlock: Folders and Read are readable, Write is writable, Ports can be connected
+	// to over TCP.
+	Landlock             bool
+	Folders, Read, Write []string
+	Ports                []uint16
+	// Seccomp allows sockets only with Network.
+	Seccomp, Network bool
+}
+
+// libraries are the folders with shared libraries, of distributions and of the usual
+// package managers beside them. Those that do not exist are left out.
+var libraries = []string{
+	"/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew",
+}
+
+var (
+	// essentials are files that any program may need.
+	essentials = []string{"/etc/ld.so.cache", "/dev/null", "/dev/urandom", "/dev/random"}
+	// resolving is what finding a host and checking its certificate needs.
+	resolving = []string{
+		"/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/ssl/openssl.cnf",
+	}
+	certificates = []string{
+		"/etc/ssl/certs", "/etc/pki", "/etc/ca-certificates", "/usr/share/ca-certificates", "/usr/local/share/ca-certificates",
+		"/etc/gnutls", "/etc/crypto-policies", "/usr/share/crypto-policies", "/run/systemd/resolve",
+	}
+)
+
+// confine plans the limits of a job.
+func (r *Runner) confine(j Job) (confinement, error) {
+	cpu := j.CPU
+	if cpu == 0 {
+		cpu = DefaultCPU
+	}
+	c := confinement{
+		Program: r.program, CPUSeconds: uint64((cpu + time.Second - 1) / time.Second), AddressSpace: maxAddressSpace,
+		FileBytes: uint64(max(0, j.OutputBytes)), Files: maxFiles, Landlock: r.measures.landlock > 0, Seccomp: r.measures.seccomp,
+		Network: Remote(j.Input), Read: append([]string{r.program}, essentials...), Folders: r.folders(),
+	}
+	if r.isolates(c) == isolatedByUser {
+		c.Threads = maxThreads
+	}
+	switch {
+	case c.Network:
+		port, err := portOf(j.Input)
+		if err != nil {
+			return c, err
+		}
+		c.Ports = []uint16{port, 53}
+		c.Read, c.Folders = append(c.Read, resolving...), append(c.Folders, certificates...)
+	case j.Input != "":
+		path, err := regular(j.Input)
+		if err != nil {
+			return c, err
+		}
+		c.Read = append(c.Read, path)
+	}
+	if j.Output != "" {
+		path, err := filepath.Abs(j.Output)
+		if err != nil {
+			return c, fmt.Errorf("ffmpeg: %w", err)
+		}
+		c.Write = append(c.Write, path)
+	}
+	return c, nil
+}
+
+// folders with the libraries of the program.
+func (r *Runner) folders() []string {
+	all := slices.Clone(libraries)
+	if real, err := filepath.EvalSymlinks(r.program); err == nil {
+		all = append(all, filepath.Join(filepath.Dir(filepath.Dir(real)), "lib"))
+	}
+	return all
+}
+
+// regular returns the absolute path of an input. A missing file is not an error here,
+// because ffmpeg says so itself.
+func regular(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		return "", fmt.Errorf("ffmpeg: %s is not a regular file", path)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("ffmpeg: %w", err)
+	}
+	return filepath.Abs(path)
+}
+
+func portOf(source string) (uint16, error) {
+	u, err := url.Parse(source)
+	if err != nil {
+		return 0, errors.New("ffmpeg: the URL of the source cannot be read") // it may be signed: never print it
+	}
+	switch {
+	case u.Port() != "":
+		port, err := strconv.ParseUint(u.Port(), 10, 16)
+		if err != nil {
+			return 0, errors.New("ffmpeg: the URL of the source has no valid port")
+		}
+		return uint16(port), nil
+	case u.Scheme == "https":
+		return 443, nil
+	}
+	return 80, nil
+}
+
+// Start runs a job. The process is killed when ctx ends. The caller must call Wait.
+//
+// It returns an error when the input is not a regular file, the output cannot be created,
+// or the process cannot be started. What ffmpeg itself refuses is reported by Wait.
+func (r *Runner) Start(ctx context.Context, job Job) (*Process, error) {
+	c, err := r.confine(job)
+	if err != nil {
+		return nil, err
+	}
+	if job.Output != "" {
+		// Landlock allows this one file to be written, which must exist for that.
+		out, err := os.OpenFile(job.Output, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("ffmpeg: %w", err)
+		}
+		if err := out.Close(); err != nil {
+			return nil, fmt.Errorf("ffmpeg: %w", err)
+		}
+	}
+	return r.launch(ctx, c, job.arguments(), job)
+}

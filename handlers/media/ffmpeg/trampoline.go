@@ -1,0 +1,170 @@
+package ffmpeg
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// trampoline is the reserved argv[0] of a process that confines itself and becomes
+	// ffmpeg.
+	trampoline = "vqa-confined-ffmpeg"
+	// trampolineFailed is its exit status when it cannot.
+	trampolineFailed = 125
+	// niceness of ffmpeg: requests come first.
+	niceness = 10
+)
+
+// environment of ffmpeg, all of it.
+var environment = []string{"LC_ALL=C"}
+
+// init turns a process that was started as the trampoline into ffmpeg. Init functions run
+// on the main thread, whose attributes ffmpeg inherits, the parent-death signal among
+// them.
+func init() { //nolint:gochecknoinits // it must run before main, in test binaries as well
+	if len(os.Args) < 2 || os.Args[0] != trampoline {
+		return
+	}
+	err := become(os.Args[1], os.Args[2:])
+	fmt.Fprintln(os.Stderr, trampoline+":", err)
+	os.Exit(trampolineFailed)
+}
+
+// become executes the program under its limits. It returns only an error.
+func become(limits string, args []string) error {
+	var c confinement
+	if err := json.Unmarshal([]byte(limits), &c); err != nil {
+		return fmt.Errorf("read the limits: %w", err)
+	}
+	if err := c.closeDescriptors(); err != nil {
+		return err
+	}
+	if err := c.lowerPriority(); err != nil {
+		return err
+	}
+	if err := c.dropPrivileges(); err != nil {
+		return err
+	}
+	if c.Landlock {
+		if err := c.restrictFiles(); err != nil {
+			return fmt.Errorf("landlock: %w", err)
+		}
+	}
+	if err := c.limitResources(); err != nil {
+		return err
+	}
+	if c.Seccomp {
+		if err := c.restrictCalls(); err != nil {
+			return fmt.Errorf("seccomp: %w", err)
+		}
+	}
+	// The address space comes last: from here on the Go runtime may not be able to grow.
+	space := unix.Rlimit{Cur: c.AddressSpace, Max: c.AddressSpace}
+	if err := unix.Setrlimit(unix.RLIMIT_AS, &space); err != nil {
+		return fmt.Errorf("limit the address space: %w", err)
+	}
+	return fmt.Errorf("execute %s: %w", c.Program, syscall.Exec(c.Program, append([]string{"ffmpeg"}, args...), environment))
+}
+
+// closeDescriptors keeps from ffmpeg what the service inherited from its own parent.
+func (c confinement) closeDescriptors() error {
+	first := 3
+	if c.Side {
+		first = 4
+	}
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return fmt.Errorf("list the open files: %w", err)
+	}
+	for _, entry := range open {
+		if fd, err := strconv.Atoi(entry.Name()); err == nil && fd >= first {
+			unix.CloseOnExec(fd)
+		}
+	}
+	return nil
+}
+
+// lowerPriority never raises it: the service itself may run at a lower one.
+func (confinement) lowerPriority() error {
+	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
+	if err == nil && 20-raw < niceness {
+		err = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness)
+	}
+	if err != nil {
+		return fmt.Errorf("lower the priority: %w", err)
+	}
+	return nil
+}
+
+// dropPrivileges gives up all capabilities but that of reading files, which root needs for
+// the objects of another user. Landlock still limits which files these are.
+func (confinement) dropPrivileges() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("set no_new_privs: %w", err)
+	}
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var held [2]unix.CapUserData
+	if err := unix.Capget(&header, &held[0]); err != nil {
+		return fmt.Errorf("read the capabilities: %w", err)
+	}
+	kept := held[0].Permitted & (1 << unix.CAP_DAC_READ_SEARCH)
+	if held[0].Permitted == kept && held[1].Permitted == 0 {
+		return nil
+	}
+	// Executing a program as root would give it the bounding set.
+	for capability := range uintptr(64) {
+		if capability == unix.CAP_DAC_READ_SEARCH {
+			continue
+		}
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, capability, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.EPERM) {
+			return fmt.Errorf("drop capability %d: %w", capability, err)
+		}
+	}
+	left := [2]unix.CapUserData{{Effective: kept, Permitted: kept}}
+	if err := unix.Capset(&header, &left[0]); err != nil {
+		return fmt.Errorf("drop the capabilities: %w", err)
+	}
+	return nil
+}
+
+// restrictFiles limits files and TCP ports. Older kernels enforce what they know of it.
+func (c confinement) restrictFiles() error {
+	rules := []landlock.Rule{
+		landlock.RODirs(c.Folders...).IgnoreIfMissing(),
+		landlock.ROFiles(c.Read...).IgnoreIfMissing(),
+		landlock.RWFiles(c.Write...).IgnoreIfMissing(),
+	}
+	for _, port := range c.Ports {
+		rules = append(rules, landlock.ConnectTCP(port))
+	}
+	return landlock.V7.BestEffort().Restrict(rules...)
+}
+
+// limitResources sets the limits of the process but that of its address space.
+func (c confinement) limitResources() error {
+	limits := map[int]uint64{
+		unix.RLIMIT_CPU: c.CPUSeconds, unix.RLIMIT_FSIZE: c.FileBytes, unix.RLIMIT_NOFILE: c.Files, unix.RLIMIT_CORE: 0,
+	}
+	if c.Threads > 0 {
+		limits[unix.RLIMIT_NPROC] = c.Threads
+	}
+	for resource, value := range limits {
+		// Hard and soft are equal: ffmpeg would handle SIGXCPU, but not SIGKILL.
+		var now unix.Rlimit
+		if err := unix.Getrlimit(resource, &now); err != nil {
+			return fmt.Errorf("read limit %d: %w", resource, err)
+		}
+		value = min(value, now.Max)
+		if err := unix.Setrlimit(resource, &unix.Rlimit{Cur: value, Max: value}); err != nil {
+			return fmt.Errorf("set limit %d: %w", resource, err)
+		}
+	}
+	return nil
+}
