@@ -109,6 +109,15 @@ func conflict(s State, what string) error {
 	return fault.Newf(fault.ResourceConflict, "A video that is %s %s.", s.Status, what)
 }
 
+// UploadLimit is the most bytes that an upload may have: the declared size and 5% more, or
+// MaxBytes when none was declared. What is larger is refused by CheckUploadSize anyhow.
+func UploadLimit(declared *int64) int64 {
+	if declared == nil {
+		return MaxBytes
+	}
+	return min(*declared+*declared/20, MaxBytes)
+}
+
 // CheckUploadSize refuses an upload whose size is not within 5% of the declared one
 // (api-v1.md, "Limits": size check on complete) with upload_incomplete.
 func CheckUploadSize(declared *int64, actual int64) error {

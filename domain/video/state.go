@@ -96,6 +96,21 @@ func (s State) DurationS() *float64 {
 	return &d
 }
 
+// HeldBytes is the storage that the video takes, or was promised: the size of its file, or
+// the most that its upload may have. known is false while it may bring any size.
+func (s State) HeldBytes() (bytes int64, known bool) {
+	switch {
+	case s.Status == AwaitingUpload && s.DeclaredBytes != nil:
+		return UploadLimit(s.DeclaredBytes), true
+	case s.Status == AwaitingUpload, s.Status == Processing:
+		return 0, false
+	case s.Status == ReadyStatus && s.File != nil && s.File.ObjectKey != "":
+		return s.File.SizeBytes, true
+	default:
+		return 0, true
+	}
+}
+
 // Evolve folds one event into the state; it panics on an unknown one.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {

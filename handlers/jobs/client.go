@@ -14,15 +14,15 @@ import (
 
 	"vqa/domain/account"
 	"vqa/handlers/command"
-	"vqa/handlers/media/survey"
 )
 
 // The queues. Analyses have one of their own, so that fetching a slow server never
-// keeps a question waiting; drawings, which take the cores for minutes, go one at a time;
-// a narrative does not wait for them.
+// keeps a question waiting, and so do removals, which must not wait for fetches; drawings,
+// which take the cores for minutes, go one at a time; a narrative does not wait for them.
 const (
 	queueAnalyses   = "analyses"
 	queueVideos     = "videos"
+	queueRemovals   = "removals"
 	queueDrawings   = "drawings"
 	queueNarratives = "narratives"
 )
@@ -58,27 +58,22 @@ type fetchArgs struct {
 // Kind implements river.JobArgs.
 func (fetchArgs) Kind() string { return "fetch" }
 
-// removeArgs names an object that nobody needs any more.
+// removeArgs names a video that is gone.
 type removeArgs struct {
+	VideoID string `json:"video_id"`
+	// Key is where its bytes lie, empty when it never had any.
 	Key string `json:"key"`
 }
 
 // Kind implements river.JobArgs.
-func (removeArgs) Kind() string { return "remove_object" }
-
-// removeArtifactsArgs names a video whose artifacts nobody needs any more.
-type removeArtifactsArgs struct {
-	VideoID string `json:"video_id"`
-}
-
-// Kind implements river.JobArgs.
-func (removeArtifactsArgs) Kind() string { return "remove_artifacts" }
+func (removeArgs) Kind() string { return "remove_video" }
 
 // Client enqueues jobs and, once started, works them.
 type Client struct {
 	river *river.Client[pgx.Tx]
 	// draws is true when this node works drawings.
-	draws bool
+	draws   bool
+	backlog func(ctx context.Context, accountID string) (int, error)
 }
 
 // Options are what a client works with.
@@ -91,12 +86,15 @@ type Options struct {
 	Analyzer *Analyzer
 	Fetcher  *Fetcher
 	Objects  Cleaner
-	Log      *slog.Logger
+	// Backlog counts the unfinished fetches of an account; nil lets every fetch wait behind
+	// those before it.
+	Backlog func(ctx context.Context, accountID string) (int, error)
+	Log     *slog.Logger
 }
 
 // New returns a client that works jobs after Start.
 func New(o Options) (*Client, error) {
-	workers := river.NewWorkers()
+	workers, shares := river.NewWorkers(), &fetchShares{running: map[string]int{}}
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[analyzeArgs]) error {
 		return cutOff(ctx, o.Analyzer.Run(ctx, job.Args.Run))
 	}))
@@ -107,13 +105,15 @@ func New(o Options) (*Client, error) {
 		return cutOff(ctx, o.Analyzer.Narrate(ctx, job.Args.Afterwork))
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
+		leave, ok := shares.enter(job.Args.AccountID)
+		if !ok {
+			return river.JobSnooze(shareSnooze) // is not an attempt
+		}
+		defer leave()
 		return o.Fetcher.Run(ctx, job.Args.Fetch)
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[removeArgs]) error {
-		return o.Objects.Delete(ctx, job.Args.Key)
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[removeArtifactsArgs]) error {
-		return o.Objects.DeleteArtifacts(ctx, job.Args.VideoID)
+		return o.Objects.DeleteVideo(ctx, job.Args.VideoID, job.Args.Key)
 	}))
 	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{
 		ID:                o.Node,
@@ -129,14 +129,15 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return &Client{river: client, draws: o.Analyzer.Renderer != nil}, nil
+	return &Client{river: client, draws: o.Analyzer.Renderer != nil, backlog: o.Backlog}, nil
 }
 
 // queues are those that a node works. One that draws nothing leaves drawings to others.
 func queues(o Options) map[string]river.QueueConfig {
 	all := map[string]river.QueueConfig{
 		queueAnalyses:   {MaxWorkers: max(o.Analyses, 1)},
-		queueVideos:     {MaxWorkers: 4},
+		queueVideos:     {MaxWorkers: fetchesPerNode},
+		queueRemovals:   {MaxWorkers: 4},
 		queueNarratives: {MaxWorkers: 2},
 	}
 	if o.Analyzer.Renderer != nil {
@@ -180,24 +181,20 @@ func (c *Client) Analyze(ctx context.Context, run command.Run) error {
 
 // Fetch enqueues an attempt at fetching a video; a second call adds nothing.
 func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
-	_, err := c.river.Insert(ctx, fetchArgs{fetch}, attempt(queueVideos))
+	options := attempt(queueVideos)
+	if c.backlog != nil {
+		unfinished, err := c.backlog(ctx, fetch.AccountID)
+		if err != nil {
+			return fmt.Errorf("counting the fetches of an account: %w", err)
+		}
+		options.Priority = fetchPriority(unfinished)
+	}
+	_, err := c.river.Insert(ctx, fetchArgs{fetch}, options)
 	return err
 }
 
-// RemoveSurvey enqueues the removal of what was seen in a video.
-func (c *Client) RemoveSurvey(ctx context.Context, videoID string) error {
-	return c.RemoveObject(ctx, survey.Key(videoID))
-}
-
-// RemoveObject enqueues the removal of an object; River retries it for days.
-func (c *Client) RemoveObject(ctx context.Context, key string) error {
-	_, err := c.river.Insert(ctx, removeArgs{Key: key}, &river.InsertOpts{Queue: queueVideos, UniqueOpts: river.UniqueOpts{ByArgs: true}})
-	return err
-}
-
-// RemoveArtifacts enqueues the removal of what was drawn of a video; River retries it for
-// days.
-func (c *Client) RemoveArtifacts(ctx context.Context, videoID string) error {
-	_, err := c.river.Insert(ctx, removeArtifactsArgs{VideoID: videoID}, &river.InsertOpts{Queue: queueVideos, UniqueOpts: river.UniqueOpts{ByArgs: true}})
+// RemoveVideo enqueues the removal of what is stored of a video; River retries it for days.
+func (c *Client) RemoveVideo(ctx context.Context, videoID, key string) error {
+	_, err := c.river.Insert(ctx, removeArgs{VideoID: videoID, Key: key}, &river.InsertOpts{Queue: queueRemovals, UniqueOpts: river.UniqueOpts{ByArgs: true}})
 	return err
 }

@@ -16,6 +16,30 @@
 // The sweep also ends what waited too long: uploads that never came, and holds of
 // credits that nobody settled or released in time.
 //
+// # Fetches
+//
+// A node fetches 16 URLs at once, at most 2 of them for one account. A fetch that finds its
+// account's share in use is put back for a second, which is not an attempt. The first
+// fetches of an account go before the backlog of another: the priority of a job follows from
+// how many unfinished fetches its account has. So slow servers of one account keep nobody
+// else waiting. Removals have a queue of their own.
+//
+// # Orphaned objects
+//
+// A deletion enqueues the removal of what the log knows of the video. What a process stored
+// and never recorded because it was killed, or what came late, the log does not know: every
+// node walks the object store, at least 20 s and four times the duration of the last walk
+// apart, and removes each object that its video can never own again:
+//
+//	object    stays while its video is
+//	upload    awaiting_upload
+//	video     awaiting_upload or processing; ready, under the key that the log recorded
+//	survey    not deleted or failed
+//	artifact  not deleted or failed
+//
+// An unfinished file goes with its video, and when nobody has written to it for an hour.
+// Objects of videos that the log does not know are counted in the log and left alone.
+//
 // # Surveys
 //
 // What was seen in a video is kept, so that later questions look at nothing, or only at
@@ -96,6 +120,6 @@
 // a new drawing or a new model has new ids and is asked anew.
 //
 // It may import domain, handlers/language, the contract of eventstore, handlers/command,
-// handlers/media/artifact, demo and survey, handlers/react, the readers of projections,
+// handlers/media/artifact, demo, objects and survey, handlers/react, the readers of projections,
 // the contract of gpu and River. It never sees SQL.
 package jobs

@@ -28,9 +28,9 @@ type Remover interface {
 
 // Cleaner removes what belongs to a video that is gone.
 type Cleaner interface {
-	Remover
-	// DeleteArtifacts removes what was drawn of a video; of none it is no error.
-	DeleteArtifacts(ctx context.Context, videoID string) error
+	// DeleteVideo removes all that is stored of a video, its bytes under key; of nothing it is
+	// no error.
+	DeleteVideo(ctx context.Context, videoID, key string) error
 }
 
 // Fetcher runs attempts at fetching videos.

@@ -201,7 +201,8 @@ func TestClientWorks(t *testing.T) {
 	w := newWorld(t)
 	run := w.ask(t, w.readyVideo(t, shortClip))
 	_, client := w.sweeper(t)
-	w.put(t, "videos/waste", []byte("waste"))
+	gone := objects.VideoKey("video_gone")
+	w.put(t, gone, []byte("waste"))
 	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
 	var once sync.Once
 	stop := func() {
@@ -216,17 +217,17 @@ func TestClientWorks(t *testing.T) {
 	t.Cleanup(stop)
 	for range 2 {
 		require.NoError(t, client.Analyze(t.Context(), run))
-		require.NoError(t, client.RemoveObject(t.Context(), "videos/waste"))
+		require.NoError(t, client.RemoveVideo(t.Context(), "video_gone", gone))
 	}
 	require.Eventually(t, func() bool {
-		_, err := w.objects.Stat(t.Context(), "videos/waste")
+		_, err := w.objects.Stat(t.Context(), gone)
 		return fault.Has(err, fault.ResourceNotFound) && w.analysis(t, run).Status.Terminal()
 	}, patience, 20*time.Millisecond)
 	stop()
 	require.Equal(t, analysis.CompletedStatus, w.analysis(t, run).Status)
 	require.Equal(t, []int{1}, w.attempts(t, "analyze"))
 	w.requireBilled(t, shortS)
-	_, err := w.objects.Stat(t.Context(), objects.VideoKey(run.VideoID))
+	_, err := w.objects.Stat(t.Context(), w.video(t, run.VideoID).File.ObjectKey)
 	require.NoError(t, err)
 }
 

@@ -51,15 +51,25 @@ func (in *Intake) Inspect(ctx context.Context, v video.State) (video.File, strin
 	if err != nil {
 		return video.File{}, "", err
 	}
-	if err := video.CheckUploadSize(v.DeclaredBytes, info.SizeBytes); err != nil {
+	if err := in.checkSize(ctx, v, key, info.SizeBytes); err != nil {
 		return video.File{}, "", err
-	}
-	if info.SizeBytes > video.MaxBytes {
-		return video.File{}, "", fault.New(fault.VideoTooLarge, "")
 	}
 	f, err := in.probe(ctx, key, info.SizeBytes)
 	f.ObjectKey, f.ContentType = objects.KeptKey(v.ID, info.ETag), v.ContentType
 	return f, info.ETag, err
+}
+
+// checkSize refuses an upload of another size than was declared. One over its limit is
+// removed: a folder never takes it, but the presigned PUT of S3 cannot bound a length.
+func (in *Intake) checkSize(ctx context.Context, v video.State, key string, size int64) error {
+	err := video.CheckUploadSize(v.DeclaredBytes, size)
+	if size > video.MaxBytes {
+		err = fault.New(fault.VideoTooLarge, "")
+	}
+	if size > video.UploadLimit(v.DeclaredBytes) {
+		err = errors.Join(err, in.Objects.Delete(ctx, key))
+	}
+	return err
 }
 
 func (in *Intake) statUpload(ctx context.Context, key string) (objects.Info, error) {
@@ -79,6 +89,9 @@ func (in *Intake) Keep(ctx context.Context, videoID, key, ticket string) error {
 func (in *Intake) Close(ctx context.Context, videoID string) error {
 	return in.Objects.Freeze(ctx, objects.UploadKey(videoID))
 }
+
+// Room implements command.Uploads.
+func (in *Intake) Room(need int64) error { return in.Objects.Room(need) }
 
 // Discard implements command.Uploads.
 func (in *Intake) Discard(ctx context.Context, key string) error { return in.Objects.Delete(ctx, key) }

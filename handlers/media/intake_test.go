@@ -145,6 +145,8 @@ func TestRefusedUploads(t *testing.T) {
 			put(t, in, objects.UploadKey(videoID), tt.data)
 			_, _, err := in.Inspect(t.Context(), awaiting(tt.declared))
 			require.True(t, fault.Has(err, tt.code), "%v", err)
+			_, err = in.Objects.Stat(t.Context(), objects.UploadKey(videoID))
+			require.Equal(t, name == "too big", fault.Has(err, fault.ResourceNotFound), "only what is over its limit is deleted: %v", err)
 			// The caller may upload again.
 			put(t, in, objects.UploadKey(videoID), data)
 			_, _, err = in.Inspect(t.Context(), awaiting(size(len(data))))

@@ -18,9 +18,8 @@ type Jobs interface {
 	Draw(ctx context.Context, work command.Afterwork) error
 	Narrate(ctx context.Context, work command.Afterwork) error
 	Fetch(ctx context.Context, fetch command.Fetch) error
-	RemoveObject(ctx context.Context, key string) error
-	RemoveSurvey(ctx context.Context, videoID string) error
-	RemoveArtifacts(ctx context.Context, videoID string) error
+	// RemoveVideo removes what is stored of a video; key is empty when its bytes have none.
+	RemoveVideo(ctx context.Context, videoID, key string) error
 }
 
 // Reactor starts the jobs that events call for.
@@ -46,16 +45,8 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			AccountID: e.AccountID, VideoID: e.VideoID, URL: e.URL, Attempt: 1, Cause: command.CausedBy(recorded),
 		})
 	case video.Deleted:
-		if e.ObjectKey == "" {
-			return nil
-		}
-		if err := r.Jobs.RemoveSurvey(ctx, e.VideoID); err != nil {
-			return err
-		}
-		if err := r.Jobs.RemoveArtifacts(ctx, e.VideoID); err != nil {
-			return err
-		}
-		return r.Jobs.RemoveObject(ctx, e.ObjectKey)
+		// Also a video that never was ready may have an upload.
+		return r.Jobs.RemoveVideo(ctx, e.VideoID, e.ObjectKey)
 	}
 	return nil
 }

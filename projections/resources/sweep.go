@@ -39,6 +39,27 @@ func (r *Reader) OpenFetches(ctx context.Context) ([]video.State, error) {
 	return documents[video.State](rows, err)
 }
 
+// UnfinishedFetches counts the videos of an account that are being fetched or wait for it.
+func (r *Reader) UnfinishedFetches(ctx context.Context, accountID string) (int, error) {
+	var n int
+	err := r.pool.QueryRow(ctx, "select count(*) from videos where status = 'processing' and account_id = $1", accountID).Scan(&n)
+	return n, err
+}
+
+// VideosOf returns those of some videos that the log knows, deleted ones included.
+func (r *Reader) VideosOf(ctx context.Context, ids []string) (map[string]video.State, error) {
+	rows, err := r.pool.Query(ctx, "select doc from videos where id = any($1)", ids)
+	list, err := documents[video.State](rows, err)
+	if err != nil {
+		return nil, fmt.Errorf("reading videos: %w", err)
+	}
+	known := make(map[string]video.State, len(list))
+	for _, v := range list {
+		known[v.ID] = v
+	}
+	return known, nil
+}
+
 // ExpiredUploads returns videos whose upload window ended before now, at most 500.
 func (r *Reader) ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error) {
 	rows, err := r.pool.Query(ctx,

@@ -42,6 +42,11 @@ type Options struct {
 	HeaderTimeout  time.Duration // from the request to the response's headers; 15 s
 	IdleTimeout    time.Duration // silence within a body; 30 s
 	TotalTimeout   time.Duration // one fetch in all; 30 min
+
+	// MinRate is the least bytes a second of a body, over each RateWindow that is spent
+	// waiting for it; zero takes the default.
+	MinRate    int64         // 32 KiB
+	RateWindow time.Duration // 20 s
 }
 
 // Client is a guarded HTTP client. It is safe for concurrent use.
@@ -61,6 +66,10 @@ func New(opt Options) (*Client, error) {
 	setDefault(&opt.HeaderTimeout, 15*time.Second)
 	setDefault(&opt.IdleTimeout, 30*time.Second)
 	setDefault(&opt.TotalTimeout, 30*time.Minute)
+	setDefault(&opt.RateWindow, 20*time.Second)
+	if opt.MinRate <= 0 {
+		opt.MinRate = 32 << 10
+	}
 	c := &Client{allow: map[string]bool{}, resolver: opt.Resolver, opt: opt, connect: connect}
 	if c.resolver == nil {
 		c.resolver = net.DefaultResolver

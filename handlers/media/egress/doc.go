@@ -14,8 +14,9 @@
 //   - One forbidden address among the answers of a name forbids the name.
 //   - No proxy is taken from the environment, no cookie, credential or referrer is
 //     sent, no connection is kept, and no compressed body is accepted.
-//   - Connecting, waiting for headers, silence and the whole transfer have deadlines,
-//     headers and body have size limits; a body is streamed in constant memory.
+//   - Connecting, waiting for headers, silence and the whole transfer have deadlines, a
+//     body has a least rate (32 KiB a second over 20 s), headers and body have size
+//     limits; a body is streamed in constant memory.
 //   - Messages for the caller never hold a resolved address or a socket error, so
 //     that they do not map the network behind the service. Causes are for the log.
 //

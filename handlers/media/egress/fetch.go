@@ -24,7 +24,7 @@ type Fetched struct {
 //
 // Its faults: those of CheckURL for the URL itself; url_forbidden for a forbidden
 // address or redirect; url_fetch_failed for an unreachable host, a response other
-// than 200, a deadline, a cut, empty or encoded body; video_too_large over limit.
+// than 200, a deadline, a transfer below MinRate, a cut, empty or encoded body; video_too_large over limit.
 // An error of w is returned as it is. When ctx ends, the error is that of ctx. In
 // every case w may have received a part.
 func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64, progress func(done, total int64)) (Fetched, error) {
@@ -76,14 +76,40 @@ func checkResponse(resp *http.Response, limit int64) error {
 // readError marks an error of the server's side in what stream returns.
 type readError struct{ error }
 
-// stream copies the body and gives up, by cancel, when it falls silent.
+// pace judges how fast a body arrives: a server that drips keeps a worker as busy as one
+// that is silent.
+type pace struct {
+	minRate int64
+	window  time.Duration
+	waited  time.Duration
+	bytes   int64
+}
+
+// read counts n bytes that took so long to arrive, and reports false when a whole window
+// brought too few.
+func (p *pace) read(n int, took time.Duration) bool {
+	p.waited += took
+	p.bytes += int64(n)
+	if p.waited < p.window {
+		return true
+	}
+	// In milliseconds, so that no fraction of a second is lost.
+	fast := p.bytes*1000 >= p.minRate*p.waited.Milliseconds()
+	p.waited, p.bytes = 0, 0
+	return fast
+}
+
+// stream copies the body and gives up, by cancel, when it falls silent or drips.
 func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *http.Response, w io.Writer, limit int64, progress func(done, total int64)) (int64, error) {
 	silence := time.AfterFunc(c.opt.IdleTimeout, cancel)
 	defer silence.Stop()
 	buf := make([]byte, 128<<10)
 	var done int64
+	pace := pace{minRate: c.opt.MinRate, window: c.opt.RateWindow}
 	for {
+		asked := time.Now()
 		n, readErr := resp.Body.Read(buf)
+		fast := pace.read(n, time.Since(asked))
 		silence.Stop() // a slow writer is not the server's silence
 		if done += int64(n); done > limit {
 			return done, fault.New(fault.VideoTooLarge, "").WithParam(param)
@@ -107,6 +133,8 @@ func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *ht
 			return done, nil
 		case readErr != nil:
 			return done, readError{readErr}
+		case !fast:
+			return done, failed(fmt.Sprintf("the server sends fewer than %d bytes a second", c.opt.MinRate))
 		}
 		silence.Reset(c.opt.IdleTimeout)
 	}

@@ -368,3 +368,30 @@ func TestSocketRefusesInnerAddresses(t *testing.T) {
 		require.Equal(t, fault.URLForbidden, code(refuseNonPublic("tcp", address, nil)), address)
 	}
 }
+
+// TestFetchOfADrippingServer never falls silent, and is still given up.
+func TestFetchOfADrippingServer(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
+		for r.Context().Err() == nil {
+			_, _ = io.WriteString(w, "drip")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(time.Millisecond)
+		}
+	})
+	c := s.client(t, func(o *Options) { o.MinRate, o.RateWindow, o.TotalTimeout = 1<<20, 100*time.Millisecond, time.Minute })
+	_, err := c.Fetch(t.Context(), s.URL+"/a.mp4", io.Discard, 1<<30, nil)
+	require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
+	require.Contains(t, fault.Of(err).Message, "fewer than 1048576 bytes a second")
+}
+
+func TestPace(t *testing.T) {
+	t.Parallel()
+	p := pace{minRate: 1000, window: 10 * time.Second}
+	require.True(t, p.read(1, 9*time.Second), "the window is not over")
+	require.True(t, p.read(9999, time.Second), "exactly the rate")
+	require.True(t, p.read(0, 9*time.Second), "a window begins anew")
+	require.False(t, p.read(9998, time.Second))
+	require.True(t, p.read(1<<30, time.Minute), "a fast one that paused")
+	require.True(t, p.read(1, 0), "time that the writer takes does not count")
+}

@@ -42,7 +42,15 @@
 // byte is read, and every byte is counted as it arrives. An empty or cut body is
 // 400 upload_incomplete, the code that POST complete has for it (api-v1.md,
 // "Videos"). S3 cannot bound the length of a presigned PUT: there the size is
-// judged at complete.
+// judged at complete, and what is over the limit is removed then. Until somebody completes
+// it, or the sweep removes it, S3 keeps whatever was sent.
+//
+// # Room
+//
+// Options.MinFree bytes of a folder's disk stay free for the work on what is already
+// there. A PUT whose Content-Length does not fit is refused before a byte is read, and
+// every 16 MiB the free space is looked at again: capacity_exhausted, and nothing stays of
+// the upload. Writing to a disk that is full is the same error.
 //
 // # Drivers
 //

@@ -62,7 +62,9 @@ func (s *Store) link(from, to string) (bool, error) {
 	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
 		return false, fmt.Errorf("objects: promote %s: %w", from, err)
 	}
-	if err := syncFile(src); err != nil {
+	if err := syncFile(src); errors.Is(err, fs.ErrNotExist) {
+		return false, fault.New(fault.ResourceNotFound, "").WithCause(err)
+	} else if err != nil {
 		return false, fmt.Errorf("objects: promote %s: %w", from, err)
 	}
 	temp := dst + "." + strconv.FormatInt(s.opt.Now().UnixNano(), 16) + tempSuffix

@@ -32,7 +32,8 @@ const (
 // a GET of one is sent on to the bucket when the object is there. Failures are faults
 // handed to Options.WriteError: insufficient_scope (signature), token_expired,
 // resource_not_found, resource_conflict (frozen), unsupported_media_type,
-// payload_too_large, video_too_large and upload_incomplete.
+// payload_too_large, video_too_large, upload_incomplete and capacity_exhausted (the disk is
+// nearly full).
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setCORS(w.Header())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -82,6 +83,9 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 	}
 	ctx := r.Context()
 	if err := s.checkOpen(ctx, g.key); err != nil {
+		return err
+	}
+	if err := s.Room(max(r.ContentLength, 0)); err != nil {
 		return err
 	}
 	out, err := s.Writer(ctx, g.key, g.contentType, g.maxBytes)

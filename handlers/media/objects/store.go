@@ -31,6 +31,7 @@ const SignedURLLife = time.Hour
 const (
 	uploadPrefix = "uploads/"
 	videoPrefix  = "videos/"
+	surveyPrefix = "surveys/"
 	// artifactPrefix is followed by the id of the video and a slash.
 	artifactPrefix = "artifacts/"
 	closedSuffix   = ".closed"
@@ -56,6 +57,11 @@ type Options struct {
 	// Await waits until the object of an awaited URL is there, or will never be, and is
 	// asked only while it is absent. Its error is the response. nil waits for nothing.
 	Await func(ctx context.Context, key string) error
+	// MinFree is how many bytes must stay free on the disk of a folder; what callers bring
+	// is refused below it. 0 refuses nothing.
+	MinFree int64
+	// Free reads the free bytes of the disk; the default asks the file system of a folder.
+	Free func() (int64, error)
 	// Now is the clock of expiry.
 	Now func() time.Time
 	// WriteError answers a failed request to ServeHTTP with the error envelope.
@@ -100,6 +106,9 @@ func KeptKey(videoID, etag string) string {
 	return VideoKey(videoID) + "." + hex.EncodeToString(sum[:8])
 }
 
+// SurveyKey is where what was seen in a video lies.
+func SurveyKey(videoID string) string { return surveyPrefix + videoID }
+
 // ArtifactKey is where a file lies that was drawn of a video.
 func ArtifactKey(videoID, name string) string { return artifactPrefix + videoID + "/" + name }
 
@@ -129,10 +138,14 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 			scheme, _, _ := strings.Cut(opt.URL, ":")
 			return nil, errors.New("objects: open the bucket: " + strings.ReplaceAll(err.Error(), opt.URL, scheme+"://…"))
 		}
+		opt.Free = nil
 		return &Store{bucket: bucket, opt: opt}, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("objects: make the folder: %w", err)
+	}
+	if opt.Free == nil {
+		opt.Free = diskFree(dir)
 	}
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
 		NoTempDir:   true, // a rename must not cross file systems

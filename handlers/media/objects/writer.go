@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"gocloud.dev/blob"
@@ -21,7 +22,10 @@ type Writer struct {
 	w      *blob.Writer
 	n      int64
 	limit  int64
-	done   bool
+	// look is the size at which the free space is looked at again; it is not where the
+	// bytes are the service's own.
+	look int64
+	done bool
 }
 
 // Writer begins to write the object key, of at most limit bytes. Exactly one of
@@ -37,19 +41,30 @@ func (s *Store) Writer(ctx context.Context, key, contentType string, limit int64
 		cancel()
 		return nil, fmt.Errorf("objects: write %s: %w", key, err)
 	}
-	return &Writer{store: s, key: key, ctx: ctx, cancel: cancel, w: w, limit: limit}, nil
+	out := &Writer{store: s, key: key, ctx: ctx, cancel: cancel, w: w, limit: limit, look: math.MaxInt64}
+	if fromCallers(key) {
+		out.look = 0
+	}
+	return out, nil
 }
 
 // Write takes the next bytes. Going over the limit is video_too_large or
-// payload_too_large, as the limit is that of a video or a smaller one.
+// payload_too_large, as the limit is that of a video or a smaller one. A disk that is nearly
+// full is capacity_exhausted.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.n+int64(len(p)) > w.limit {
 		return 0, tooLarge(w.n+int64(len(p)), w.limit)
 	}
+	if w.n >= w.look {
+		if err := w.store.Room(int64(len(p))); err != nil {
+			return 0, err
+		}
+		w.look = w.n + roomEvery
+	}
 	n, err := w.w.Write(p)
 	w.n += int64(n)
 	if err != nil {
-		return n, fmt.Errorf("objects: write %s: %w", w.key, err)
+		return n, diskError("write", w.key, err)
 	}
 	return n, nil
 }
@@ -73,7 +88,7 @@ func (w *Writer) Commit() error {
 	w.done = true
 	defer w.cancel()
 	if err := w.w.Close(); err != nil {
-		return fmt.Errorf("objects: commit %s: %w", w.key, err)
+		return diskError("commit", w.key, err)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ const (
 )
 
 // Key is the object in which the survey of a video is kept.
-func Key(videoID string) string { return "surveys/" + videoID }
+func Key(videoID string) string { return objects.SurveyKey(videoID) }
 
 // Store keeps surveys among the objects.
 type Store struct{ Objects *objects.Store }
