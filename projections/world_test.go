@@ -91,6 +91,8 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 // uploaded says that every upload arrived: read models do not depend on the bytes.
 type uploaded struct{}
 
+func (uploaded) Room(int64) error { return nil }
+
 func (uploaded) Inspect(_ context.Context, v video.State) (video.File, string, error) {
 	return file(v.ID, v.ContentType), "ticket", nil
 }

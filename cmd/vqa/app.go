@@ -116,12 +116,13 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	pipeline := command.NewPipeline(store, clock, log)
 	a.commands = command.NewService(command.Dependencies{
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
-		Incidents: a.resources,
-		Catalog:   catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
+		Incidents: a.resources, Storage: a.resources,
+		Catalog: catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
 		Compiler: with.compiler, Assessable: with.assessable,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
 			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,
+			StoragePerAccount: int64(c.StoragePerAccount), StoragePerSandbox: int64(c.StoragePerSandbox),
 			UpgradesPerAddress: c.UpgradePerIP, UpgradesPerDay: c.UpgradeGlobal, SignupGrantSeconds: c.SignupGrantSeconds,
 		},
 	})

@@ -50,6 +50,10 @@ type config struct {
 	EgressAllow  []string `env:"VQA_EGRESS_ALLOW" help:"extra host:port targets that may be fetched from, exact"`
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" help:"certificate authorities of the extra targets"`
 
+	MinFreeSpace      byteCount `env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"free space of the object store's disk below which uploads and fetches are refused"`
+	StoragePerAccount byteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"bytes of video that an account may keep; 0 for no quota"`
+	StoragePerSandbox byteCount `env:"VQA_STORAGE_PER_SANDBOX" envDefault:"1GiB" help:"bytes of video that an account with only a test key may keep; 0 for no quota"`
+
 	MaxVideoDuration      time.Duration `env:"VQA_MAX_VIDEO_DURATION" envDefault:"4h" help:"longest video of the plan"`
 	MaxConcurrentAnalyses int           `env:"VQA_MAX_CONCURRENT_ANALYSES" envDefault:"10" help:"unfinished analyses per account"`
 	AnalysisQueueCap      int           `env:"VQA_ANALYSIS_QUEUE_CAP" envDefault:"1000" help:"queued analyses of the whole service"`

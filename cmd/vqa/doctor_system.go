@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -17,12 +18,9 @@ import (
 	"vqa/eventstore/embedded"
 )
 
-// Free space in bytes under which the service will soon stop, and under which a
-// few large videos would make it stop.
-const (
-	leastFree = 1 << 30
-	amplyFree = 5 << 30
-)
+// amplyFree is how many bytes should be free beyond VQA_MIN_FREE_SPACE: the room of two
+// of the largest videos.
+const amplyFree = 4 << 30
 
 // oldestPostgres is the oldest release, as server_version_num, that the migrations
 // are tested on.
@@ -74,21 +72,34 @@ func existing(path string) string {
 	}
 }
 
+// checkDisk looks at the disk of the data folder, and at that of the objects where it is
+// another one.
 func checkDisk(_ context.Context, x *examination) finding {
-	dir := existing(x.DataDir)
-	var st unix.Statfs_t
-	if err := unix.Statfs(dir, &st); err != nil {
-		return wrong("", "%s: %v", dir, err)
+	dirs := []string{existing(x.DataDir)}
+	if u, err := url.Parse(x.BlobURL); err == nil && u.Scheme == "file" && u.Host == "" {
+		dirs = append(dirs, existing(u.Path))
 	}
-	return judgeFree(dir, int64(st.Bavail)*st.Bsize) //nolint:gosec // no disk has 2^63 bytes
+	var worst finding
+	var least int64
+	for i, dir := range dirs {
+		var st unix.Statfs_t
+		if err := unix.Statfs(dir, &st); err != nil {
+			return wrong("", "%s: %v", dir, err)
+		}
+		free := int64(st.Bavail) * st.Bsize //nolint:gosec // no disk has 2^63 bytes
+		if i == 0 || free < least {
+			worst, least = judgeFree(dir, free, int64(x.MinFreeSpace)), free
+		}
+	}
+	return worst
 }
 
-func judgeFree(dir string, free int64) finding {
+func judgeFree(dir string, free, minFree int64) finding {
 	fix := fmt.Sprintf("make room on the disk of %s, or set VQA_DATA_DIR to a larger one", dir)
 	switch {
-	case free < leastFree:
-		return wrong(fix, "%s free at %s, at least %s is needed", byteSize(free), dir, byteSize(leastFree))
-	case free < amplyFree:
+	case free < minFree:
+		return wrong(fix, "%s free at %s: uploads are refused below %s (VQA_MIN_FREE_SPACE)", byteSize(free), dir, byteSize(minFree))
+	case free < minFree+amplyFree:
 		return finding{Verdict: warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", byteSize(free), dir), Fix: fix}
 	}
 	return found("%s free at %s", byteSize(free), dir)

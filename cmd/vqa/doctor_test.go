@@ -103,9 +103,9 @@ func TestJudges(t *testing.T) {
 		got  finding
 		want verdict
 	}{
-		"ample disk":     {judgeFree("/", 6<<30), fine},
-		"little disk":    {judgeFree("/", 2<<30), warning},
-		"full disk":      {judgeFree("/", 1<<20), broken},
+		"ample disk":     {judgeFree("/", 6<<30, 1<<30), fine},
+		"little disk":    {judgeFree("/", 2<<30, 1<<30), warning},
+		"full disk":      {judgeFree("/", 1<<20, 1<<30), broken},
 		"clocks agree":   {judgeClock(now, skew(-time.Second)), fine},
 		"clocks differ":  {judgeClock(now, skew(-time.Minute)), broken},
 		"the past":       {judgeClock(time.Unix(0, 0), skew(0)), broken},

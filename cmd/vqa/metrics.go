@@ -143,6 +143,16 @@ func (s *server) metrics() http.Handler {
 	}
 	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
 	gauge("vqa_db_connections_in_use", "Connections at work.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
+	gauge("vqa_storage_free_bytes", "Bytes that may still be written to the disk of the object store; -1 when it has no such limit, or it is unknown.",
+		func() float64 {
+			free, known, err := s.objects.Free()
+			if err != nil || !known {
+				return -1
+			}
+			return float64(free)
+		})
+	gauge("vqa_storage_min_free_bytes", "Free bytes below which uploads and fetches are refused (VQA_MIN_FREE_SPACE).",
+		func() float64 { return float64(s.config.MinFreeSpace) })
 	gauge("vqa_analyses_queued", "Live analyses that wait for a worker; -1 when unknown.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 		defer cancel()

@@ -75,6 +75,7 @@ type server struct {
 	feed       *feed.Feed
 	presence   *postgres.Presence
 	sweeper    *jobs.Sweeper
+	orphans    *jobs.Orphans
 	sealer     *jobs.Sealer
 	outages    *jobs.Outages
 	extraction *jobs.Extraction
@@ -149,7 +150,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
 		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
-		Now: clock, WriteError: httpapi.WriteError, Log: log, Await: s.drawings.Wait,
+		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: httpapi.WriteError, Log: log, Await: s.drawings.Wait,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the object store: %w", err)
@@ -194,6 +195,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Narrator: s.models.jobsNarrator(), Witness: s.models.witness, Waited: s.meter.waited,
 		},
+		Backlog: s.resources.UnfinishedFetches,
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})
 	if err != nil {
@@ -202,6 +204,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	s.sweeper = &jobs.Sweeper{
 		Client: s.jobs, Commands: s.commands, Open: s.resources, Holds: s.ledger, Nodes: s.presence, Now: clock, Log: s.log,
 	}
+	s.orphans = &jobs.Orphans{Objects: s.objects, Videos: s.resources, Now: clock, Log: s.log}
 	s.outages = &jobs.Outages{
 		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: node, Now: clock, Log: s.log,
 		Patience: s.config.InferencePatience,
@@ -272,8 +275,17 @@ func (s *server) handler(c config, key []byte) (http.Handler, error) {
 			{Name: "database", Check: s.pool.Ping, Code: fault.DBUnavailable},
 			{Name: "inference", Check: s.capacity.InferenceReady},
 			{Name: "frames", Check: s.extraction.Ready},
+			{Name: "storage", Check: s.checkRoom, Advisory: true},
 		},
 	})
+}
+
+// checkRoom reports a disk that is nearly full.
+func (s *server) checkRoom(context.Context) error {
+	if _, _, err := s.objects.Free(); err != nil {
+		return err
+	}
+	return s.objects.Room(0)
 }
 
 // derivedKey makes a key for one purpose of the installation's secret, so that no secret
@@ -312,6 +324,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
+	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
 	s.work("the watch over the engine", func() error { s.outages.Run(working); return nil })
 	s.work("the watch over ffmpeg", func() error { s.extraction.Run(working); return nil })

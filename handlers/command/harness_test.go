@@ -85,12 +85,15 @@ type intake struct {
 	file    video.File
 	err     error
 	keepErr error
+	noRoom  error
 	// during runs while the bytes are inspected.
 	during func()
 
 	mu                      sync.Mutex
 	kept, closed, discarded []string
 }
+
+func (i *intake) Room(int64) error { return i.noRoom }
 
 func (i *intake) Inspect(_ context.Context, v video.State) (video.File, string, error) {
 	if i.during != nil {

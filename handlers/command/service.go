@@ -28,6 +28,9 @@ type Limits struct {
 	// QuotaSecondsPerMonth bounds what an account settles in a calendar month; 0 is no
 	// quota.
 	QuotaSecondsPerMonth int64
+	// StoragePerAccount and StoragePerSandbox bound the bytes that an account keeps, the
+	// second that of an account with only a test key; 0 is no quota.
+	StoragePerAccount, StoragePerSandbox int64
 	// SandboxPerIP bounds the sandboxes of one address in 24 hours.
 	SandboxPerIP int
 	// UpgradesPerAddress bounds the upgrades of one address in 24 hours, UpgradesPerDay
@@ -39,6 +42,9 @@ type Limits struct {
 
 // Uploads is what completing a video needs of the object store.
 type Uploads interface {
+	// Room refuses to store need more bytes where the disk is nearly full. Error:
+	// capacity_exhausted.
+	Room(need int64) error
 	// Inspect probes the uploaded bytes of a video. The ticket names those very bytes, and
 	// the file's ObjectKey is where Keep puts them. Errors: upload_incomplete,
 	// video_unreadable, video_too_large, capacity_exhausted.
@@ -86,6 +92,8 @@ type Dependencies struct {
 	Uploads  Uploads
 	Capacity Capacity
 	Fixture  Fixture
+	// Storage is nil where nothing is counted.
+	Storage Storage
 	// Compiler is nil where prompts are read by the rules alone.
 	Compiler Compiler
 	// Assessable reports which queries are answered; nil is [query.Assessable].

@@ -132,6 +132,8 @@ func (g *gate) SaveResponse(ctx context.Context, accountID, key string, status i
 // gatedUploads is an object store behind the same gate.
 type gatedUploads struct{ *node }
 
+func (g *gatedUploads) Room(int64) error { return nil }
+
 func (g *gatedUploads) Inspect(ctx context.Context, v video.State) (f video.File, ticket string, err error) {
 	err = g.pass(ctx, probing, func(context.Context) error { return nil })
 	return fileOf(v.ID, v.ContentType), v.ID, err

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"vqa/domain/fault"
@@ -19,14 +20,24 @@ type CreateVideo struct {
 	Metadata    map[string]string
 }
 
-// CreateVideo carries out the use case; the values were checked at the edge.
+// CreateVideo carries out the use case; the values were checked at the edge. Errors:
+// capacity_exhausted when the disk is nearly full, in live mode alone (api-v1.md, "Limits":
+// test-mode traffic is never shed); quota_exceeded.
 func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo) (video.State, error) {
 	r := video.Registration{
 		ID: s.IDs.New(id.Video), AccountID: caller.AccountID, Livemode: caller.Livemode, Metadata: c.Metadata,
 	}
+	if caller.Livemode {
+		if err := s.Uploads.Room(given(c.SizeBytes)); err != nil {
+			return video.State{}, err
+		}
+	}
 	in := caller.intent()
 	var v video.State
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
+		if err := s.admitVideo(ss, caller, c.SizeBytes); err != nil {
+			return err
+		}
 		ss.fresh(videos.Stream(r.ID))
 		in.created(r.ID)
 		if c.URL != nil {
@@ -42,6 +53,14 @@ func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo)
 	return v, err
 }
 
+// given is an optional size, 0 when it is not told.
+func given(size *int64) int64 {
+	if size == nil {
+		return 0
+	}
+	return *size
+}
+
 // CompleteVideo makes an uploaded video ready. Calls that run in parallel, and later ones,
 // get the video that the first of them made. Errors: resource_not_found, resource_conflict,
 // upload_incomplete, video_unreadable, video_too_large, video_too_long, capacity_exhausted.
@@ -51,8 +70,8 @@ func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID stri
 		return v, err
 	}
 	done, err := s.complete(ctx, caller, v)
-	if err == nil {
-		return done, nil
+	if err == nil || fault.Of(err) == nil {
+		return done, err
 	}
 	// Another call may have completed or deleted the video, and taken its bytes away from
 	// under this one. Then what the log says counts, not what this call stumbled on.
@@ -79,7 +98,7 @@ func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (v
 	if err != nil {
 		return v, err
 	}
-	if err := s.CheckDuration(file.DurationMicros); err != nil {
+	if err := errors.Join(s.CheckDuration(file.DurationMicros), s.checkStorage(caller.Tier, v.DeclaredBytes, file.SizeBytes)); err != nil {
 		return v, err
 	}
 	if err := s.Uploads.Keep(ctx, v.ID, file.ObjectKey, ticket); err != nil {
@@ -133,7 +152,11 @@ const fetcherActor = "fetcher"
 // that moved on meanwhile is left alone. The bytes of a video that did not become
 // ready with them are waste.
 func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (waste bool, err error) {
-	if err := s.CheckDuration(file.DurationMicros); err != nil {
+	tier, err := s.tierOf(ctx, f.AccountID)
+	if err != nil {
+		return false, err
+	}
+	if err := errors.Join(s.CheckDuration(file.DurationMicros), s.checkStorage(tier, nil, file.SizeBytes)); err != nil {
 		return true, s.FailVideo(ctx, f, err)
 	}
 	v, err := s.recordFetch(ctx, f, video.Finish{File: file})

@@ -265,6 +265,10 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 		if errs[i] == nil {
 			continue
 		}
+		if h.Advisory {
+			checks[h.Name] = "low"
+			continue
+		}
 		checks[h.Name] = "failed"
 		failed = append(failed, h.Name)
 		if first == nil {

@@ -100,6 +100,9 @@ type HealthCheck struct {
 	// Code is shown when Check fails without a code of its own, also because it does not answer;
 	// empty is capacity_exhausted.
 	Code fault.Code
+	// Advisory reports a failing check as "low" and leaves the service ready: what it
+	// names is refused by itself, and everything else still works.
+	Advisory bool
 }
 
 // Answered is a request with its response, for those who count.

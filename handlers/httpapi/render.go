@@ -83,7 +83,7 @@ func (s *server) renderUpload(ctx context.Context, v video.State) (*api.UploadIn
 	if life <= 0 {
 		return nil, nil
 	}
-	signed, err := s.Objects.UploadURL(ctx, objects.UploadKey(v.ID), v.ContentType, video.MaxBytes, life)
+	signed, err := s.Objects.UploadURL(ctx, objects.UploadKey(v.ID), v.ContentType, s.Service.Limits.UploadLimit(exchangeOf(ctx).caller.Tier, v.DeclaredBytes), life)
 	if err != nil {
 		return nil, err
 	}

@@ -170,6 +170,7 @@ func TestUsageMeters(t *testing.T) {
 		"seconds_processed.period": {"meter": "seconds_processed.period", "unit": "seconds", "limit": 20.0, "used": 0.0, "resets_at": resets},
 		"analyses.period":          {"meter": "analyses.period", "unit": "analyses", "limit": nil, "used": 0.0, "resets_at": resets},
 		"analyses.active":          {"meter": "analyses.active", "unit": "analyses", "limit": 10.0, "used": 0.0},
+		"storage_bytes":            {"meter": "storage_bytes", "unit": "bytes", "limit": nil, "used": float64(len(fixture.Bytes()))},
 	}, meters(c))
 
 	done := c.ask(videoID, "Is there a dog?")

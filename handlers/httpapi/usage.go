@@ -4,10 +4,12 @@ import (
 	"context"
 
 	"vqa/domain/credit"
+	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
 )
 
-// GetUsage answers GET /v1/usage. Test mode uses nothing up, so its meters stand still.
+// GetUsage answers GET /v1/usage. Test mode uses no credits; what it
+// stores counts.
 func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api.GetUsageResponseObject, error) {
 	accountID, now := exchangeOf(ctx).caller.AccountID, s.Service.Now()
 	balance, err := s.Ledger.Balance(ctx, accountID)
@@ -18,7 +20,11 @@ func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api
 	if err != nil {
 		return nil, err
 	}
-	limits := s.Service.Limits
+	limits, tier := s.Service.Limits, exchangeOf(ctx).caller.Tier
+	stored, err := s.Service.StoredBytes(ctx, accountID, tier)
+	if err != nil {
+		return nil, err
+	}
 	processed, resets := balance.UsedIn(credit.PeriodOf(now)), stamp(credit.PeriodEnd(now))
 	period := func(name, unit string, used int64) api.Meter {
 		return api.Meter{Meter: name, Unit: unit, Used: &used, ResetsAt: &resets}
@@ -26,6 +32,10 @@ func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api
 	seconds := period(credit.QuotaMeter, "seconds", processed)
 	if limits.QuotaSecondsPerMonth > 0 {
 		seconds.Limit = &limits.QuotaSecondsPerMonth
+	}
+	storage := api.Meter{Meter: command.StorageMeter, Unit: "bytes", Used: &stored}
+	if quota := limits.StorageOf(tier); quota > 0 {
+		storage.Limit = &quota
 	}
 	return api.GetUsage200JSONResponse{
 		Object: api.UsageMetersObjectUsage,
@@ -37,6 +47,7 @@ func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api
 				Meter: "analyses.active", Unit: "analyses", Used: new(int64(balance.OpenHolds(credit.SourceAnalysis))),
 				Limit: new(int64(limits.MaxConcurrentAnalyses)),
 			},
+			storage,
 		},
 		CreditsRemaining: &balance.PostedSeconds, CreditsUsed: &balance.UsedSeconds, SecondsProcessed: &processed,
 		AnalysesCount: &created, PeriodEnd: &resets,

@@ -259,7 +259,7 @@ func (w *world) newService(t *testing.T, log *slog.Logger, uploads command.Uploa
 			ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-0"},
 			CreatedAt: time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC), Capabilities: model.Capabilities{Analyses: true, Actions: "none"},
 		}},
-		Fixture: fixture.Fixture{}, Uploads: uploads, Capacity: w.engine, Incidents: resources.NewReader(w.pool),
+		Fixture: fixture.Fixture{}, Uploads: uploads, Capacity: w.engine, Incidents: resources.NewReader(w.pool), Storage: resources.NewReader(w.pool),
 		Limits: command.Limits{
 			MaxVideoDuration: 4 * time.Hour, MaxConcurrentAnalyses: 10, AnalysisQueueCap: 1000, SandboxPerIP: 3,
 			UpgradesPerAddress: 3, UpgradesPerDay: 500, SignupGrantSeconds: 6000,

@@ -28,10 +28,12 @@ var videos = projections.Model[video.State, video.Event]{
 	Columns: []projections.Column{
 		{Name: "account_id", Type: "text"}, {Name: "livemode", Type: "boolean"}, {Name: "status", Type: "text"},
 		{Name: "expires_at", Type: "timestamptz"}, {Name: "created_at", Type: "timestamptz"},
+		{Name: "held_bytes", Type: "bigint"}, {Name: "unsized", Type: "boolean"},
 	},
 	States: func(id string, s video.State) []projections.Row {
+		held, known := s.HeldBytes()
 		return []projections.Row{{
-			ID: id, Values: []any{s.AccountID, s.Livemode, string(s.Status), s.ExpiresAt, &s.CreatedAt}, Doc: s,
+			ID: id, Values: []any{s.AccountID, s.Livemode, string(s.Status), s.ExpiresAt, &s.CreatedAt, held, !known}, Doc: s,
 		}}
 	},
 }

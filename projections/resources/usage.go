@@ -20,6 +20,18 @@ func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time
 	return n, nil
 }
 
+// HeldBytes sums the bytes that the videos of an account keep or were promised, of both
+// modes, and counts those that may still bring a number of bytes that nobody knows.
+func (r *Reader) HeldBytes(ctx context.Context, accountID string) (bytes, unsized int64, err error) {
+	err = r.pool.QueryRow(ctx, `
+		select coalesce(sum(held_bytes), 0), count(*) filter (where unsized) from videos
+		where account_id = $1 and (held_bytes > 0 or unsized)`, accountID).Scan(&bytes, &unsized)
+	if err != nil {
+		return 0, 0, fmt.Errorf("summing stored bytes: %w", err)
+	}
+	return bytes, unsized, nil
+}
+
 // Batch returns the analyses of a tenant's batch in the order of its prompts, or
 // resource_not_found.
 func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysis, error) {

@@ -216,7 +216,7 @@ export interface paths {
         };
         /**
          * Whether the service can take work
-         * @description Asks the database and the inference service, and whether frames can be extracted from videos: the probe of a load balancer. Never rate limited.
+         * @description Asks the database and the inference service, and whether frames can be extracted from videos: the probe of a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and the service stays ready for everything else. Never rate limited.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -3754,7 +3754,8 @@ export interface operations {
                      *       "checks": {
                      *         "database": "ok",
                      *         "inference": "ok",
-                     *         "frames": "ok"
+                     *         "frames": "ok",
+                     *         "storage": "ok"
                      *       }
                      *     }
                      */

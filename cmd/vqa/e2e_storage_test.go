@@ -1,0 +1,149 @@
+package main_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// goneWithin is how long deleted content may stay (docs/architecture.md).
+const goneWithin = time.Minute
+
+// TestDeletedContentGoes deletes videos in every way that went wrong, and then looks at the
+// files of the object store. The parts share one service, each with an account of its own.
+func TestDeletedContentGoes(t *testing.T) {
+	t.Parallel()
+	s := ownService(t, "VQA_ARTIFACTS=false", "VQA_DEMO=false")
+	t.Run("deleted while it is completed", func(t *testing.T) { deleteInComplete(t, s) })
+	t.Run("deleted before it is completed", func(t *testing.T) { deleteUploaded(t, s) })
+	t.Run("killed", func(t *testing.T) { killInDelete(t, s) })
+	t.Run("what a kill between any two steps leaves", func(t *testing.T) { plantLeftovers(t, s) })
+}
+
+// requireNoFiles waits until no file of some videos is left. The mark of a closed upload,
+// which holds nothing, may stay.
+func requireNoFiles(t *testing.T, s *service, ids ...string) {
+	t.Helper()
+	began := time.Now()
+	var left []string
+	gone := poll(goneWithin, func() bool {
+		left = nil
+		err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasSuffix(path, ".closed") {
+				return nil // it may go while we look
+			}
+			for _, id := range ids {
+				if strings.Contains(path, id) {
+					left = append(left, path)
+				}
+			}
+			return nil
+		})
+		return err == nil && len(left) == 0
+	})
+	require.True(t, gone, "still there after %s: %v", goneWithin, left)
+	t.Logf("gone after %s", time.Since(began).Round(10*time.Millisecond))
+}
+
+func deleteInComplete(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	data := clipBytes(t, signsClip)
+	var ids []string
+	for i := range 8 {
+		id, put := c.upload(t, data)
+		require.Equal(t, http.StatusOK, put.status, "%s", put.raw)
+		var both sync.WaitGroup
+		var completed, deleted answer
+		both.Go(func() { completed = c.complete(t, id) })
+		both.Go(func() {
+			<-time.After(time.Duration(i) * 20 * time.Millisecond)
+			deleted = c.call(t, http.MethodDelete, "/v1/videos/"+id, nil)
+		})
+		both.Wait()
+		require.Equal(t, http.StatusOK, deleted.status, "%s", deleted.raw)
+		require.Contains(t, []int{http.StatusOK, http.StatusNotFound}, completed.status, "%s", completed.raw)
+		ids = append(ids, id)
+	}
+	requireNoFiles(t, s, ids...)
+}
+
+// deleteUploaded also sends bytes to the URL afterwards: it is still valid.
+func deleteUploaded(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	data := clipBytes(t, signsClip)
+	v := c.call(t, http.MethodPost, "/v1/videos", map[string]any{"content_type": "video/mp4"})
+	require.Equal(t, http.StatusOK, c.put(t, v, data).status)
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+v.text("id"), nil).status)
+	requireNoFiles(t, s, v.text("id"))
+	late := c.put(t, v, data)
+	require.Equal(t, "resource_conflict", late.code(), "%s", late.raw)
+	requireNoFiles(t, s, v.text("id"))
+}
+
+// killInDelete kills at random moments of completing and deleting.
+func killInDelete(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	data := clipBytes(t, signsClip)
+	seed := time.Now().UnixNano()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(uint64(seed), 0))
+	var ids []string
+	for range 5 {
+		id, put := c.upload(t, data)
+		require.Equal(t, http.StatusOK, put.status, "%s", put.raw)
+		ids = append(ids, id)
+		request := func(method, path string) {
+			req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.addr+path, nil)
+			if err == nil {
+				req.Header.Set("Authorization", "Bearer "+c.key.APIKey)
+				_, _ = exchange(req) // the service dies under it
+			}
+		}
+		var both sync.WaitGroup
+		both.Go(func() { request(http.MethodPost, "/v1/videos/"+id+"/complete") })
+		pause := time.Duration(r.Int64N(int64(200 * time.Millisecond)))
+		both.Go(func() { <-time.After(pause); request(http.MethodDelete, "/v1/videos/"+id) })
+		<-time.After(time.Duration(r.Int64N(int64(400 * time.Millisecond))))
+		s.kill()
+		both.Wait()
+		require.NoError(t, s.start())
+		again := c.call(t, http.MethodDelete, "/v1/videos/"+id, nil)
+		require.Contains(t, []int{http.StatusOK, http.StatusNotFound}, again.status, "%s", again.raw)
+	}
+	requireNoFiles(t, s, ids...)
+}
+
+// plantLeftovers puts in place what a process leaves that dies between two steps, for a
+// deleted video and for one that lives.
+func plantLeftovers(t *testing.T, s *service) {
+	c := s.account(t, 100)
+	deleted, kept := c.readyVideo(t, clip(t, signsClip)), c.readyVideo(t, clip(t, signsClip))
+	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+deleted, nil).status)
+	requireNoFiles(t, s, deleted)
+	s.kill()
+	for _, name := range []string{
+		"uploads/%s", "uploads/%s.1a2b.tmp", "videos/%s", "videos/%s.0123456789abcdef", "videos/%s.1", "videos/%s.2.1a2b.tmp",
+		"surveys/%s", "surveys/%s.1a2b.tmp", "artifacts/%s/an_1.1.mp4", "artifacts/%s/an_1.1.png.1a2b.tmp",
+	} {
+		path := filepath.Join(s.dir, "objects", filepath.FromSlash(fmt.Sprintf(name, deleted)))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte("left behind"), 0o600))
+	}
+	waste := filepath.Join(s.dir, "objects", "videos", kept+".7")
+	require.NoError(t, os.WriteFile(waste, []byte("a late attempt"), 0o600))
+	require.NoError(t, s.start())
+	requireNoFiles(t, s, deleted)
+	require.True(t, poll(goneWithin, func() bool { _, err := os.Stat(waste); return os.IsNotExist(err) }))
+	media, err := http.Get(c.call(t, http.MethodGet, "/v1/videos/"+kept, nil).text("media.url")) //nolint:noctx // the service runs here
+	require.NoError(t, err)
+	require.NoError(t, media.Body.Close())
+	require.Equal(t, http.StatusOK, media.StatusCode, "what lives stays")
+}
