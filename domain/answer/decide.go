@@ -42,7 +42,11 @@ func decide(q query.Query, ev Evidence, cal Calibration) Result {
 		if reason := f.doubt(cal); reason != "" {
 			return r.indeterminate(q, reason)
 		}
-		return byCount(r, q, f.tally(cal), cal.Probability(cal.Faint))
+		r = byCount(r, q, f.tally(cal), cal.Probability(cal.Faint))
+		if shown := f.countEvidence(*r.DetectedCount, ev, cal); len(shown) > 0 {
+			r.CountEvidence = within.clip(shown)
+		}
+		return r
 	}
 	c := combine(findings, q.Operator, cal, ev.IntervalS)
 	if c.answer == Indeterminate {

@@ -181,6 +181,8 @@ func TestFineFramesMoveNothingButEdges(t *testing.T) {
 		checkClips(t, with)
 		require.Equal(t, len(without.Clips) > 0, len(with.Clips) > 0)
 		without.Clips, with.Clips = nil, nil
+		require.Equal(t, len(without.CountEvidence) > 0, len(with.CountEvidence) > 0)
+		without.CountEvidence, with.CountEvidence = nil, nil
 		require.Empty(t, cmp.Diff(without, with))
 		require.LessOrEqual(t, len(answer.Edges(ev, ev.Terms, answer.CPU(), 3)), 3)
 	})

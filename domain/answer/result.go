@@ -56,6 +56,9 @@ type Result struct {
 	DetectedCount       *int               `json:"detected_count"`
 	IndeterminateReason *query.Reason      `json:"indeterminate_reason"`
 	UnsupportedAction   *UnsupportedAction `json:"unsupported_action,omitempty"`
+	// CountEvidence are the parts of the video in which DetectedCount instances are visible
+	// at the same time: in order, at most MaxClips. Nil where there is no count or it is 0.
+	CountEvidence []Clip `json:"count_evidence,omitempty"`
 	// Receipt says what the result rests on; nil where it was made before there were
 	// receipts, and in what Decide and Refused return.
 	Receipt *Receipt `json:"receipt,omitempty"`
@@ -96,6 +99,15 @@ func Refused(q query.Query) Result {
 	}
 	r.UnsupportedAction = &UnsupportedAction{Reason: refusal(q, reason), DocsURL: DocsPath + "#" + string(q.PromptIntent)}
 	return r
+}
+
+// Shown are the parts of the video that show what the result says: its clips or, of a
+// count, its evidence.
+func (r Result) Shown() []Clip {
+	if len(r.Clips) > 0 {
+		return r.Clips
+	}
+	return r.CountEvidence
 }
 
 // counts reports whether a result of q carries a count.

@@ -53,7 +53,7 @@ func Events() *Codec {
 		Register[analysis.Started]("analysis.started"),
 		Register[analysis.Reclaimed]("analysis.reclaimed"),
 		Register[analysis.Progressed]("analysis.progressed"),
-		Register[analysis.Completed]("analysis.completed", optionalField, optionalField, optionalField),
+		Register[analysis.Completed]("analysis.completed", optionalField, optionalField, optionalField, optionalField),
 		Register[analysis.Failed]("analysis.failed", optionalField),
 		Register[analysis.Canceled]("analysis.canceled"),
 		Register[analysis.Repeated]("analysis.rerun"),

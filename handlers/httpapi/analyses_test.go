@@ -217,4 +217,23 @@ func TestNothingDetectedCountsZeroInOldResults(t *testing.T) {
 	require.Equal(t, "nothing_detected", got.at("result.indeterminate_reason"))
 	require.EqualValues(t, 0, got.at("result.detected_count"))
 	require.NotNil(t, got.at("result.detected_count"))
+	require.Equal(t, []any{}, got.at("result.count_evidence"))
+}
+
+// TestCountEvidenceIsKeptAndShown follows the intervals of a count through the log and the
+// read model.
+func TestCountEvidenceIsKeptAndShown(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	videoID := c.ready()
+	analysisID := c.ask(videoID, "How many dogs are there?")
+	result := answer.Result{
+		Answer: answer.Yes, Confidence: .9, QueryType: query.TypeObject, DetectedCount: new(2),
+		CountEvidence: []answer.Clip{{StartS: 1, EndS: 2.5, Confidence: .8, Terms: map[string]float64{"dog": .9}}},
+	}
+	require.NoError(t, w.service.CompleteAnalysis(t.Context(), c.claim(videoID, analysisID), result, 6, 12, nil))
+	got := c.do(http.MethodGet, "/v1/analyses/"+analysisID, "")
+	require.Equal(t, []any{map[string]any{"start_s": 1., "end_s": 2.5, "confidence": .8, "terms": map[string]any{"dog": .9}}}, got.at("result.count_evidence"))
+	require.Equal(t, []any{}, got.at("result.clips"))
 }

@@ -16,12 +16,9 @@ import (
 // that this service has now.
 func (s *server) renderResult(r answer.Result) api.Result {
 	out := api.Result{
-		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: make([]api.Clip, len(r.Clips)),
+		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: renderClips(r.Clips), CountEvidence: renderClips(r.CountEvidence),
 		TermConfidences: termConfidences(r.TermConfidences), QueryType: api.QueryType(r.QueryType),
 		VideoDurationS: r.VideoDurationS, DetectedCount: r.DetectedCount, Receipt: renderReceipt(r.Receipt),
-	}
-	for i, c := range r.Clips {
-		out.Clips[i] = api.Clip{StartS: c.StartS, EndS: c.EndS, Confidence: c.Confidence, Terms: termConfidences(c.Terms)}
 	}
 	if r.IndeterminateReason != nil && *r.IndeterminateReason == query.NothingDetected {
 		// Results stored before result rule 4 was kept for every form have no count.
@@ -36,6 +33,15 @@ func (s *server) renderResult(r answer.Result) api.Result {
 			docs = s.url(docs)
 		}
 		out.UnsupportedAction = &api.UnsupportedAction{Reason: u.Reason, DocsUrl: docs}
+	}
+	return out
+}
+
+// renderClips makes the wire form of clips, which is never null.
+func renderClips(clips []answer.Clip) []api.Clip {
+	out := make([]api.Clip, len(clips))
+	for i, c := range clips {
+		out[i] = api.Clip{StartS: c.StartS, EndS: c.EndS, Confidence: c.Confidence, Terms: termConfidences(c.Terms)}
 	}
 	return out
 }

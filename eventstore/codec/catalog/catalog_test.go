@@ -204,7 +204,7 @@ func TestCatalogRefusesAnotherShape(t *testing.T) {
 			[]string{"credit.held@2 is no longer stored", "field seconds was string and is integer", "credit.held@3"},
 		},
 		"deep within": {
-			"analysis.completed@4.json", `"start_s": {
+			"analysis.completed@5.json", `"start_s": {
                 "type": "number"`, `"start_s": {
                 "type": "integer"`,
 			[]string{"field result.clips[].start_s was integer and is number"},

@@ -1745,7 +1745,7 @@ type ApiKeyListObject string
 type Artifacts struct {
 	AnnotatedVideoUrl string `json:"annotated_video_url"`
 
-	// ContactSheetUrl A PNG with the best picture of each clip, at most 12. Null without clips.
+	// ContactSheetUrl A PNG with the best picture of each clip or, for a count, of each interval of `count_evidence`, at most 12. Null without either.
 	ContactSheetUrl *string   `json:"contact_sheet_url,omitempty"`
 	ExpiresAt       time.Time `json:"expires_at"`
 }
@@ -2515,6 +2515,9 @@ type Result struct {
 
 	// Clips Where the answer applies, ordered, never overlapping.
 	Clips []Clip `json:"clips"`
+
+	// CountEvidence The intervals in which `detected_count` instances are visible at the same time, ordered, never overlapping. Empty when the question asks for no number, when the number is 0, and in results from before this field existed.
+	CountEvidence []Clip `json:"count_evidence"`
 
 	// DetectedCount For count questions; meaningful only with yes or no. Always 0 when `indeterminate_reason` is `nothing_detected`.
 	DetectedCount       *int                 `json:"detected_count"`

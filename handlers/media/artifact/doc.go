@@ -1,5 +1,6 @@
 // Package artifact draws what an analysis found: an annotated copy of the video, and a
-// contact sheet with the best picture of each clip (api-v1.md, "Artifacts").
+// contact sheet with the best picture of each clip (api-v1.md, "Artifacts"). A count has no
+// clips; the intervals in which its number was visible are shown in their place.
 //
 // It may import domain, handlers/media/objects, gpu/frames (how a stranger's video is
 // opened) and golang.org/x/image (the letters; the fonts are part of the program). ffmpeg

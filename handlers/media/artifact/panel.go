@@ -49,13 +49,13 @@ func newPanel(in Input, s style, width int, spans []span) panel {
 func (p panel) timeline(in Input, of ink, spans []span) {
 	radius := float64(p.bar.Dy()) / 2
 	p.still.stamp(roundRect(p.bar.Dx(), p.bar.Dy(), radius), p.bar.Min, trough)
-	for _, clip := range in.Result.Clips {
+	for _, clip := range in.Result.Shown() {
 		from := p.x(clip.StartS)
 		width := max(p.x(clip.EndS)-from, p.bar.Dy())
 		p.still.stamp(roundRect(width, p.bar.Dy(), radius), image.Pt(min(from, p.bar.Max.X-width), p.bar.Min.Y), of)
 	}
 	note := ""
-	switch n := len(in.Result.Clips); {
+	switch n := len(in.Result.Shown()); {
 	case n == 1:
 		note = "1 clip"
 	case n > 1:

@@ -55,7 +55,7 @@ func Render(ctx context.Context, runner *ffmpeg.Runner, in Input, dir string) (F
 	defer cancel()
 	tracks := tracksOf(in)
 	r := &rendering{
-		ffmpeg: runner, in: in, spans: spansOf(in.Evidence.DurationS, in.Result.Clips), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
+		ffmpeg: runner, in: in, spans: spansOf(in.Evidence.DurationS, in.Result.Shown()), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
 		tracks: tracks, tiles: tilesOf(in, sightsOf(tracks)),
 	}
 	if len(r.spans) == 0 {

@@ -164,6 +164,20 @@ func TestSheetShowsTheClip(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
+// TestACountHasASheet draws the intervals of a count in the place of clips.
+func TestACountHasASheet(t *testing.T) {
+	t.Parallel()
+	in := aDog(t)
+	in.Result.Clips, in.Result.CountEvidence = nil, in.Result.Clips
+	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
+	require.NoError(t, err)
+	require.NotEmpty(t, files.Sheet)
+	style, err := styleOf(640)
+	require.NoError(t, err)
+	p := newPanel(in, style, 640, []span{{0, clipS}})
+	requireColour(t, yes.rgb(), pictureAt(t, files.Video, .5), p.x(1.7), 360+p.bar.Min.Y+p.bar.Dy()/2)
+}
+
 func near(want uint8, got uint32) bool {
 	return max(int(want), int(got>>8))-min(int(want), int(got>>8)) < 12
 }
@@ -254,6 +268,9 @@ func TestPlanIsWhatIsMade(t *testing.T) {
 	short := aDog(t)
 	short.Source = ""
 	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}, s.Plan(name, short))
+	counted := short
+	counted.Result.Clips, counted.Result.CountEvidence = nil, short.Result.Clips
+	require.Equal(t, s.Plan(name, short), s.Plan(name, counted), "a count has a sheet of its evidence")
 	unseen := short
 	unseen.Result.Clips = nil
 	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4"}, s.Plan(name, unseen), "no clips, no sheet")

@@ -18,7 +18,7 @@ const (
 	tileSide = 440
 )
 
-// tile is one clip of a contact sheet.
+// tile is one clip of a contact sheet, or one interval of a count's evidence.
 type tile struct {
 	clip answer.Clip
 	// atS is the time of its best picture, and objects what is marked there.
@@ -31,7 +31,7 @@ type tile struct {
 // tilesOf chooses the clips of the sheet, the surest ones, in the order of time, and for
 // each the sample that shows its objects best.
 func tilesOf(in Input, samples [][]answer.Sight) []*tile {
-	clips := slices.Clone(in.Result.Clips)
+	clips := slices.Clone(in.Result.Shown())
 	if len(clips) > MaxTiles {
 		slices.SortStableFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })
 		clips = clips[:MaxTiles]

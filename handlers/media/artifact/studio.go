@@ -46,7 +46,7 @@ func (n Name) key(file string) string {
 
 // Plan says what Make will keep, and under which keys; nil when there is nothing to show.
 func (s *Studio) Plan(name Name, in Input) *analysis.Artifacts {
-	spans := spansOf(in.Evidence.DurationS, in.Result.Clips)
+	spans := spansOf(in.Evidence.DurationS, in.Result.Shown())
 	if len(spans) == 0 {
 		return nil
 	}

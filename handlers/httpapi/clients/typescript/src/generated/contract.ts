@@ -1811,6 +1811,8 @@ export interface components {
             video_duration_s: number | null;
             /** @description For count questions; meaningful only with yes or no. Always 0 when `indeterminate_reason` is `nothing_detected`. */
             detected_count: number | null;
+            /** @description The intervals in which `detected_count` instances are visible at the same time, ordered, never overlapping. Empty when the question asks for no number, when the number is 0, and in results from before this field existed. */
+            count_evidence: components["schemas"]["Clip"][];
             indeterminate_reason: components["schemas"]["IndeterminateReason"] | null;
             unsupported_action?: components["schemas"]["UnsupportedAction"];
             /** @description Null for results that were made before there were receipts. */
@@ -1914,7 +1916,7 @@ export interface components {
             annotated_video_url: string;
             /**
              * Format: uri
-             * @description A PNG with the best picture of each clip, at most 12. Null without clips.
+             * @description A PNG with the best picture of each clip or, for a count, of each interval of `count_evidence`, at most 12. Null without either.
              */
             contact_sheet_url?: string | null;
             /** Format: date-time */
