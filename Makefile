@@ -4,9 +4,10 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test race soak lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh race soak lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
+STATIC := $(TOOLS)/static
 GOLANGCI_VERSION := v2.12.2
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 OASDIFF_VERSION := v1.33.0
@@ -29,7 +30,7 @@ export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 GIT := git -c safe.directory='*'
 
 help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
 
 setup: ## Install what this machine lacks; quick when it lacks nothing
 	@.ci/setup
@@ -48,6 +49,16 @@ test: setup ## Run every check that a change must pass
 	@# Most of the time is waiting: for workers, deadlines, other processes.
 	go test -timeout 20m -parallel 3 ./...
 	cd gpu/worker && npm test
+	@$(MAKE) --no-print-directory test-media
+
+test-media: setup ## Run the tests of what runs ffmpeg with the static build, where the machine's own is in use
+	@if [ -e $(TOOLS)/bin/ffmpeg ]; then echo "test-media: the static build is in use already"; \
+	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/media/ffmpeg/fetch $(STATIC)/ffmpeg; then \
+	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m ./gpu/frames ./handlers/media/...; \
+	else echo "test-media: skipped: the static build cannot be fetched"; fi
+
+test-fresh: ## Build, serve and ask on a machine without ffmpeg and Postgres: in a namespace that hides them
+	@.ci/fresh
 
 race: setup ## Run the Go tests under the race detector
 	go test -race -timeout 20m ./...

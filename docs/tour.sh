@@ -9,6 +9,7 @@ set -eu
 BASE=${1:-http://127.0.0.1:8080}
 API=$BASE/v1
 HERE=$(cd "$(dirname "$0")" && pwd)
+PATH=$PATH:$HERE/../.cache/tools/bin # the ffmpeg that setup fetched, where the machine has none
 DIR=$(mktemp -d)
 trap 'rm -rf "$DIR"' EXIT
 cd "$DIR"
