@@ -26,6 +26,8 @@ type config struct {
 	PostgresBin string `env:"VQA_POSTGRES_BIN" help:"folder of the embedded database's programs; found on this machine, or fetched, when empty"`
 	BlobURL     string `env:"VQA_BLOB_URL" help:"object store (Go CDK blob URL); a folder under the data folder when empty"`
 
+	FFmpeg string `env:"VQA_FFMPEG" help:"path of ffmpeg, 5.1 or newer; what setup fetched, else found in PATH, when empty"`
+
 	InferenceURL     []string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol servers of one model, http(s):// or grpc(s)://; the embedded worker when empty"`
 	CalibrationFile  string   `env:"VQA_CALIBRATION_FILE" help:"measured calibrations of the models of other inference servers (JSON, domain/answer ParseCalibrations); answers of a model without one are never surer than 0.69"`
 	InferenceThreads int      `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`

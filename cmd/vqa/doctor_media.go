@@ -5,27 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"vqa/gpu"
-	"vqa/gpu/frames"
-	"vqa/handlers/media/ffmpeg"
-	"vqa/handlers/media/fixture"
 )
 
 const (
-	fixFFmpeg   = "make setup (or, with the right to install packages: sudo apt-get install -y ffmpeg)"
+	fixFFmpeg   = "make setup, or name ffmpeg 5.1 or newer in VQA_FFMPEG"
 	fixNode     = "install Node 20.6 or newer: https://nodejs.org/en/download"
 	fixWorker   = "make setup"
 	fixAnalysis = "make setup, which tests the same and fetches what does not work"
 	// fixTemporary is for a folder of temporary files that cannot be used.
 	fixTemporary = "make the folder for temporary files writable and make room in it (TMPDIR)"
-	// pictureAtS is when the ball of the fixture is in the middle of the room, in seconds.
-	pictureAtS = 2.5
 	// pictureTerm is what an engine must see in the picture.
 	pictureTerm = "sports ball"
 	// pictureScore is the least raw score that counts as seen.
@@ -35,7 +28,7 @@ const (
 // checkFFmpeg extracts a frame of the fixture as an analysis does.
 func checkFFmpeg(ctx context.Context, x *examination) finding {
 	var err error
-	if x.ffmpeg, err = ffmpeg.New(ctx); err != nil {
+	if x.ffmpeg, err = x.openFFmpeg(ctx); err != nil {
 		return wrong(fixFFmpeg, "%v", err)
 	}
 	if x.picture, err = extractPicture(ctx, x.ffmpeg); err != nil {
@@ -62,24 +55,6 @@ func checkConfinement(_ context.Context, x *examination) finding {
 		return finding{Verdict: warning, Detail: strings.Join(missing, "; "), Fix: strings.Join(fixes, "; ")}
 	}
 	return found("ffmpeg runs with limits, without privileges, and under %s", strings.Join(active, ", "))
-}
-
-// extractPicture extracts the frame of the fixture in which the ball is in the middle of the
-// room, with the arguments of an analysis. /readyz rests on it too.
-func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err error) {
-	dir, err := os.MkdirTemp("", "vqa-frames-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	clip := filepath.Join(dir, fixture.Filename)
-	if err := os.WriteFile(clip, fixture.Bytes(), 0o600); err != nil {
-		return nil, err
-	}
-	for frame, err := range frames.Sample(ctx, runner, clip, frames.Options{Within: []frames.Span{{From: pictureAtS, To: pictureAtS}}}) {
-		return frame.JPEG, err
-	}
-	return nil, errors.New("no frame of the fixture was extracted")
 }
 
 func checkNode(ctx context.Context, x *examination) finding {

@@ -160,8 +160,8 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 	if err != nil {
 		return fmt.Errorf("the outbound client: %w", err)
 	}
-	if s.ffmpeg, err = ffmpeg.New(ctx); err != nil {
-		return err
+	if s.ffmpeg, err = c.openFFmpeg(ctx); err != nil {
+		return fmt.Errorf("%w: %s", err, fixFFmpeg)
 	}
 	prober, err := probe.New(s.ffmpeg)
 	if err != nil {
@@ -209,10 +209,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: node, Now: clock, Log: s.log,
 		Patience: s.config.InferencePatience,
 	}
-	s.extraction = &jobs.Extraction{Log: s.log, Try: func(ctx context.Context) error {
-		_, err := extractPicture(ctx, s.ffmpeg)
-		return err
-	}}
+	s.extraction = s.watchExtraction()
 	if s.sealer, err = s.newSealer(); err != nil {
 		return err
 	}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"vqa/gpu/frames"
+	"vqa/handlers/jobs"
+	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/media/fixture"
+)
+
+// fetchedFFmpeg is where setup puts the static build, in the folder of the clone.
+const fetchedFFmpeg = ".cache/tools/bin/ffmpeg"
+
+// pictureAtS is when the ball of the fixture is in the middle of the room, in seconds.
+const pictureAtS = 2.5
+
+// openFFmpeg finds the program in VQA_FFMPEG and nowhere else, or, without that setting, where
+// setup put it, then in PATH. Setup fetches only where PATH has none that works.
+func (c config) openFFmpeg(ctx context.Context) (*ffmpeg.Runner, error) {
+	if c.FFmpeg != "" {
+		runner, err := ffmpeg.New(ctx, c.FFmpeg)
+		if err != nil {
+			return nil, fmt.Errorf("VQA_FFMPEG: %w", err)
+		}
+		return runner, nil
+	}
+	places := []string{"ffmpeg"}
+	if exe, err := os.Executable(); err == nil {
+		clone := filepath.Dir(filepath.Dir(exe)) // the program is CLONE/bin/vqa
+		places = []string{filepath.Join(clone, fetchedFFmpeg), "ffmpeg"}
+	}
+	return ffmpeg.New(ctx, places...)
+}
+
+// extractPicture extracts the frame of the fixture in which the ball is in the middle of the
+// room, with the arguments of an analysis.
+func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err error) {
+	dir, err := os.MkdirTemp("", "vqa-frames-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	clip := filepath.Join(dir, fixture.Filename)
+	if err := os.WriteFile(clip, fixture.Bytes(), 0o600); err != nil {
+		return nil, err
+	}
+	for frame, err := range frames.Sample(ctx, runner, clip, frames.Options{Within: []frames.Span{{From: pictureAtS, To: pictureAtS}}}) {
+		return frame.JPEG, err
+	}
+	return nil, errors.New("no frame of the fixture was extracted")
+}
+
+// watchExtraction prepares what /readyz says about frames.
+func (s *server) watchExtraction() *jobs.Extraction {
+	return &jobs.Extraction{Log: s.log, Try: func(ctx context.Context) error {
+		_, err := extractPicture(ctx, s.ffmpeg)
+		return err
+	}}
+}
