@@ -31,8 +31,10 @@ func printAnswer(out screen, a analysisResource) {
 		headline += "  " + printable(*a.Prompt)
 	}
 	fmt.Fprintf(out, "\n  %s\n", headline)
-	for _, line := range explain(r) {
-		fmt.Fprintf(out, "  %s\n", line)
+	for _, part := range explain(r) {
+		for _, line := range wrapped(part, out.columns-len(margin)) {
+			fmt.Fprintf(out, "%s%s\n", margin, line)
+		}
 	}
 	printClips(out, r)
 	printNarrative(out, a)
@@ -76,6 +78,25 @@ func explain(r *analysisResult) []string {
 	lines := []string{fmt.Sprintf("confidence  %s (%.2f)", confidenceWord(r.Confidence), r.Confidence)}
 	if r.DetectedCount != nil {
 		lines = append(lines, fmt.Sprintf("count       %d at the same time", *r.DetectedCount))
+	}
+	return lines
+}
+
+// wrapped breaks a text at blanks into lines of at most width characters. A longer word, such
+// as a URL, has a line of its own.
+func wrapped(text string, width int) []string {
+	var lines []string
+	for len(text) > 0 {
+		cut := len(text)
+		if runes := []rune(text); len(runes) > width {
+			cut = len(string(runes[:width+1]))
+			if blank := strings.LastIndexByte(text[:cut], ' '); blank > 0 {
+				cut = blank
+			} else if cut = strings.IndexByte(text, ' '); cut < 0 {
+				cut = len(text)
+			}
+		}
+		lines, text = append(lines, text[:cut]), strings.TrimPrefix(text[cut:], " ")
 	}
 	return lines
 }

@@ -350,7 +350,8 @@ func TestPrintAnswer(t *testing.T) {
 			a.Result.IndeterminateReason = &reason
 		}, `
   INDETERMINATE  Is there a dog?
-  nothing was found, and the model cannot tell whether it is there
+  nothing was found, and the model
+  cannot tell whether it is there
 
   not billed · sight-1 · an_1
   test mode: a canned answer, no evidence about the video
@@ -444,4 +445,13 @@ func TestAskTellsOfAFailedAnalysis(t *testing.T) {
 	o.json = true
 	require.ErrorIs(t, runAsk(t.Context(), config{DataDir: t.TempDir()}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
 	require.Contains(t, out.String(), `"status": "failed"`)
+}
+
+func TestWrapped(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, wrapped("", 10))
+	require.Equal(t, []string{"one two", "three"}, wrapped("one two three", 8))
+	require.Equal(t, []string{"one two", "three"}, wrapped("one two three", 7))
+	require.Equal(t, []string{"more", "http://127.0.0.1/a/b", "é é"}, wrapped("more http://127.0.0.1/a/b é é", 6))
+	require.Equal(t, []string{"confidence  reliable (0.90)"}, wrapped("confidence  reliable (0.90)", 40))
 }

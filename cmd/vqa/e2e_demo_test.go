@@ -35,6 +35,10 @@ func TestDemoVideos(t *testing.T) {
 	}
 	require.True(t, pollEvery(250*time.Millisecond, demoPatience, complete), "%s", shown.raw)
 
+	t.Run("as the README shows", func(t *testing.T) {
+		needPrograms(t, "bash", "curl", "jq")
+		s.console(t, t.TempDir(), steps(listingsFor(t, "README.md", "TestDemoVideos")))
+	})
 	answers := map[string]map[string]string{}
 	for _, v := range shown.at("videos").([]any) {
 		entry := v.(map[string]any)

@@ -24,7 +24,7 @@ func TestNewUser(t *testing.T) {
 	s := ownService(t, "VQA_ARTIFACTS=false")
 	client := typeScript(t)
 	t.Run("TypeScriptClient", func(t *testing.T) { s.typeScriptClient(t, client) })
-	t.Run("Quickstart", func(t *testing.T) { s.quickstart(t, client) })
+	t.Run("Quickstart", s.quickstart)
 	t.Run("Tour", s.tour)
 }
 

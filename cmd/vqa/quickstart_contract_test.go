@@ -4,7 +4,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -12,40 +11,44 @@ import (
 )
 
 // quickstart runs the listings of docs/quickstart.md in each of their languages, as somebody
-// who copies them does: nothing is changed but the address. client is the folder of the
-// TypeScript client.
-func (s *service) quickstart(t *testing.T, client string) {
-	text, err := os.ReadFile(filepath.Join(root, "docs/quickstart.md"))
-	require.NoError(t, err)
-	blocks := map[string]string{}
-	for _, m := range regexp.MustCompile("(?ms)^```(sh|ts|python)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		blocks[m[1]] += strings.ReplaceAll(m[2], "http://127.0.0.1:8080", "http://"+s.addr)
+// who copies them does: nothing is changed but the address.
+func (s *service) quickstart(t *testing.T) {
+	needPrograms(t, "sh", "curl", "ffmpeg")
+	folder := checkout(t)
+	all := listingsFor(t, "docs/quickstart.md", "TestNewUser")
+	// text is the listings of a section in a language, one after the other.
+	text := func(section, language string) string {
+		var joined strings.Builder
+		for _, l := range all {
+			if l.section == section && l.language == language {
+				joined.WriteString(strings.ReplaceAll(l.text, documentedAddress, s.addr))
+			}
+		}
+		require.NotEmpty(t, joined.String(), "%s %s", section, language)
+		return joined.String()
 	}
-	require.Len(t, blocks, 3)
-	data := clipBytes(t, briefClip)
-	// desk puts a listing into a folder, beside the clip.
-	desk := func(t *testing.T, folder, name, listing string) string {
-		t.Helper()
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "clip.mp4"), data, 0o600))
+	save := func(name, listing string) {
 		require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(listing), 0o600))
-		return folder
 	}
+	s.console(t, folder, steps(all[:1]))
+	require.FileExists(t, filepath.Join(folder, "clip.mp4"))
 	t.Run("curl", func(t *testing.T) {
-		s.saysWhatHappened(t, runProgram(t, desk(t, t.TempDir(), "quickstart.sh", blocks["sh"]), nil, "sh", "-eu", "quickstart.sh"))
+		save("quickstart.sh", text("curl", "sh"))
+		s.saysWhatHappened(t, runProgram(t, folder, nil, "sh", "-eu", "quickstart.sh"))
 	})
 	t.Run("TypeScript", func(t *testing.T) {
-		// Inside of the client's folder its own name leads to it.
-		folder := desk(t, filepath.Join(client, "dist"), "quickstart.ts", blocks["ts"])
-		project := `{"extends": "../tsconfig.json", "compilerOptions": {"rootDir": ".", "outDir": "out"}, "include": ["quickstart.ts"]}`
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "tsconfig.json"), []byte(project), 0o600))
-		runProgram(t, folder, nil, "../node_modules/.bin/tsc", "--project", ".")
-		s.saysWhatHappened(t, runProgram(t, folder, nil, "node", "out/quickstart.js"))
+		build, run, found := strings.Cut(text("TypeScript", "sh"), "npx tsc")
+		require.True(t, found)
+		save("handlers/httpapi/clients/typescript/quickstart.ts", text("TypeScript", "ts"))
+		out := runProgram(t, folder, nil, "sh", "-eu", "-c", build+"npx tsc"+run)
+		s.saysWhatHappened(t, out[strings.Index(out, "fixture:"):])
 	})
 	t.Run("Python", func(t *testing.T) {
 		if _, err := exec.LookPath("python3"); err != nil {
 			t.Skip("python3 is not installed; setup tries to install it")
 		}
-		s.saysWhatHappened(t, runProgram(t, desk(t, t.TempDir(), "quickstart.py", blocks["python"]), nil, "python3", "quickstart.py"))
+		save("quickstart.py", text("Python", "python"))
+		s.saysWhatHappened(t, runProgram(t, folder, nil, "python3", "quickstart.py"))
 	})
 }
 
@@ -57,7 +60,7 @@ func (s *service) saysWhatHappened(t *testing.T, printed string) {
 	require.Equal(t, `fixture: yes
 video: ready
 clip: yes
-credits: 5998
+credits: 5988
 events: analysis.completed video.ready
 `, printed)
 }

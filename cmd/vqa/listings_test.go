@@ -1,0 +1,359 @@
+package main_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The documents that show what to type and what comes of it. Each of their listings is run
+// by a test as it is printed, with the address of the test's service in place of
+// documentedAddress. One that no test can run has this line before it, with the reason:
+//
+//	*Not run by a test: …*
+var shownDocuments = []string{"README.md", "docs/quickstart.md"}
+
+// documentedAddress is where the service of the documents answers.
+const documentedAddress = "127.0.0.1:8080"
+
+// runnable are the languages of listings that are run.
+var runnable = []string{"console", "sh", "bash", "ts", "python"}
+
+// runs names the test that runs a listing, which is found by a text that no other of its
+// document has.
+var runs = []struct{ document, has, test string }{
+	{"README.md", "$ make run\n", "TestReadmeTour"},
+	{"README.md", "$ bin/vqa ask clip.mp4", "TestReadmeTour"},
+	{"README.md", "/v1/demo-videos", "TestDemoVideos"},
+	{"README.md", "$ curl -s -X POST http://127.0.0.1:8080/v1/sandbox | jq\n", "TestReadmeTour"},
+	{"README.md", "$ TEST_KEY=", "TestReadmeTour"},
+	{"README.md", "\"content_typ\":", "TestReadmeTour"},
+	{"README.md", "/events/stream", "TestReadmeTour"},
+	{"README.md", "$ bin/vqa ledger verify\n", "TestReadmeTour"},
+	{"README.md", "$ bin/vqa keys list\n", "TestReadmeTour"},
+	{"README.md", "$ bin/vqa doctor\n", "TestReadmeTour"},
+	{"README.md", "$ make\n", "TestReadmeShowsTheTargets"},
+	{"docs/quickstart.md", "$ ffmpeg", "TestNewUser"},
+	{"docs/quickstart.md", "SANDBOX=$(curl", "TestNewUser"},
+	{"docs/quickstart.md", "KEY=$(curl", "TestNewUser"},
+	{"docs/quickstart.md", "echo \"events:\"", "TestNewUser"},
+	{"docs/quickstart.md", "npm run build", "TestNewUser"},
+	{"docs/quickstart.md", "import { createClient", "TestNewUser"},
+	{"docs/quickstart.md", "node dist/quickstart.js", "TestNewUser"},
+	{"docs/quickstart.md", "import urllib.request", "TestNewUser"},
+}
+
+// listing is a fenced block of a document.
+type listing struct {
+	document string
+	// line is that of the opening fence.
+	line              int
+	section, language string
+	text              string
+	// untested is why no test runs it, or empty.
+	untested string
+}
+
+// String says where a listing is.
+func (l listing) String() string { return fmt.Sprintf("%s:%d (%s)", l.document, l.line, l.language) }
+
+// notRun is the line before a listing that no test runs.
+var notRun = regexp.MustCompile(`^\*Not run by a test: (.+)\*$`)
+
+// listingsOf reads the runnable listings of a document.
+func listingsOf(t *testing.T, document string) []listing {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, document))
+	require.NoError(t, err)
+	var all []listing
+	var open *listing
+	section, before := "", ""
+	for i, line := range strings.Split(string(text), "\n") {
+		language, fence := strings.CutPrefix(line, "```")
+		switch {
+		case fence && open == nil:
+			open = &listing{document: document, line: i + 1, section: section, language: language}
+			if m := notRun.FindStringSubmatch(before); m != nil {
+				open.untested = m[1]
+			}
+		case fence:
+			if slices.Contains(runnable, open.language) {
+				all = append(all, *open)
+			}
+			open = nil
+		case open != nil:
+			open.text += line + "\n"
+		case strings.HasPrefix(line, "#"):
+			section = strings.TrimLeft(line, "# ")
+		}
+		if strings.TrimSpace(line) != "" {
+			before = line
+		}
+	}
+	require.Nil(t, open, "%s ends within a listing", document)
+	return all
+}
+
+// TestEveryListingIsRunOrMarked: what a document shows is run by a test, or says why not.
+func TestEveryListingIsRunOrMarked(t *testing.T) {
+	t.Parallel()
+	used := map[int]bool{}
+	for _, document := range shownDocuments {
+		for _, l := range listingsOf(t, document) {
+			var tests []string
+			for i, r := range runs {
+				if r.document == document && strings.Contains(l.text, r.has) {
+					tests, used[i] = append(tests, r.test), true
+				}
+			}
+			switch {
+			case l.untested != "" && len(tests) > 0:
+				t.Errorf("%v is marked as not run, but %v runs it", l, tests)
+			case l.untested == "" && len(tests) == 0:
+				t.Errorf("%v is run by no test, and does not say why", l)
+			case len(slices.Compact(tests)) > 1:
+				t.Errorf("%v is run by %v: its text in runs is not its own", l, tests)
+			}
+		}
+	}
+	for i, r := range runs {
+		if !used[i] {
+			t.Errorf("no listing of %s has %q", r.document, r.has)
+		}
+	}
+}
+
+// listingsFor returns those that a test must run, in the order of the document.
+func listingsFor(t *testing.T, document, test string) []listing {
+	t.Helper()
+	var mine []listing
+	for _, l := range listingsOf(t, document) {
+		if slices.ContainsFunc(runs, func(r struct{ document, has, test string }) bool {
+			return r.document == document && r.test == test && strings.Contains(l.text, r.has)
+		}) {
+			mine = append(mine, l)
+		}
+	}
+	require.NotEmpty(t, mine)
+	return mine
+}
+
+// step is a command of a console listing and what it prints there.
+type step struct {
+	of      listing
+	command string
+	want    []string
+}
+
+// steps reads the commands of console listings: lines after "$ ", continued by a backslash.
+func steps(listings []listing) []step {
+	var all []step
+	for _, l := range listings {
+		continued := false
+		for line := range strings.Lines(l.text) {
+			line = strings.TrimSuffix(line, "\n")
+			command, begins := strings.CutPrefix(line, "$ ")
+			last := len(all) - 1
+			switch {
+			case continued:
+				all[last].command += "\n" + line
+			case begins:
+				all = append(all, step{of: l, command: command})
+			case last >= 0 && all[last].of == l:
+				all[last].want = append(all[last].want, line)
+			}
+			continued = (begins || continued) && strings.HasSuffix(line, `\`)
+		}
+	}
+	return all
+}
+
+// consoleTimeout bounds a session: it asks the real engine several times.
+const consoleTimeout = 5 * time.Minute
+
+// console types the steps into one shell in a folder and holds what each prints against the
+// document.
+func (s *service) console(t *testing.T, folder string, all []step) {
+	t.Helper()
+	var script strings.Builder
+	script.WriteString("exec 2>&1\n")
+	for _, step := range all {
+		fmt.Fprintf(&script, "printf '\\n@@@\\n'\n%s\n", strings.ReplaceAll(step.command, documentedAddress, s.addr))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), consoleTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "bash", "-c", script.String())
+	cmd.Dir, cmd.Env, cmd.WaitDelay = folder, append(s.env, "COLUMNS=80"), time.Second
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, ctx.Err(), "%s", out)
+	printed := strings.Split(string(out), "\n@@@\n")[1:]
+	require.Len(t, printed, len(all), "%v: %s", err, out)
+	for i, step := range all {
+		if complaint := differs(step.want, strings.ReplaceAll(printed[i], s.addr, documentedAddress)); complaint != "" {
+			t.Errorf("%v shows for\n$ %s\nsomething else than it prints: %s\nit prints:\n%s", step.of, step.command, complaint, printed[i])
+		}
+	}
+}
+
+// What differs from run to run: ids and secrets, numbers, and the drawn timeline.
+var (
+	varyingID = regexp.MustCompile(`\bsvc_[a-z]+_[0-9A-Za-z_-]+…?|_[0-9A-Z]{26}\b|_[0-9A-Za-z]+…|sha256:[0-9a-f]+…?|\b[0-9a-f]{32}\b|` +
+		`(January|February|March|April|May|June|July|August|September|October|November|December) `)
+	varyingNumber = regexp.MustCompile(`[0-9]+([.,:][0-9]+)*`)
+	timelineCells = regexp.MustCompile(`[░█]+`)
+	// progressLine is what stands in place of a bar where there is no terminal.
+	progressLine = regexp.MustCompile(`^(uploading|fetching|queued|preparing|analyzing|rendering|waiting|narrating|verifying|folding|comparing|exporting)\b`)
+)
+
+// sameShape takes away what differs from run to run. Words and their order stay.
+func sameShape(line string) string {
+	line = varyingID.ReplaceAllString(line, "… ")
+	line = timelineCells.ReplaceAllString(varyingNumber.ReplaceAllString(line, "#"), "▒")
+	return strings.Join(strings.Fields(line), " ")
+}
+
+// differs says where printed text is not what a document shows, or "". There, "…" stands for
+// any text, and a line of it for any lines.
+func differs(want []string, printed string) string {
+	var got []string
+	for line := range strings.Lines(printed) {
+		if line = sameShape(line); line != "" && !progressLine.MatchString(line) {
+			got = append(got, line)
+		}
+	}
+	var shown []string
+	for _, line := range want {
+		if sameShape(line) != "" {
+			shown = append(shown, line)
+		}
+	}
+	// deepest is how many shown lines were found at most.
+	deepest := 0
+	var matches func(n int, got []string) bool
+	matches = func(n int, got []string) bool {
+		if deepest = max(deepest, n); n == len(shown) {
+			return len(got) == 0
+		}
+		shape := sameShape(shown[n])
+		if shape == "…" {
+			for skipped := range len(got) + 1 {
+				if matches(n+1, got[skipped:]) {
+					return true
+				}
+			}
+			return false
+		}
+		return len(got) > 0 && shapePattern(shape).MatchString(got[0]) && matches(n+1, got[1:])
+	}
+	switch {
+	case matches(0, got):
+		return ""
+	case deepest == len(shown):
+		return "it prints more than the document shows"
+	}
+	return fmt.Sprintf("no line for %q", shown[deepest])
+}
+
+// shapePattern matches the lines that a shown one stands for.
+func shapePattern(shape string) *regexp.Regexp {
+	parts := strings.Split(shape, "…")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
+}
+
+// checkout makes a folder that looks like the repository to whoever follows the documents:
+// with the program, and a copy of what the listings write into.
+func checkout(t *testing.T) string {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	folder, err := os.MkdirTemp(workshop, "checkout-")
+	require.NoError(t, err)
+	require.NoError(t, os.Chmod(folder, 0o755))
+	link := func(from, to string) {
+		from, err := filepath.Abs(from)
+		require.NoError(t, err)
+		to = filepath.Join(folder, to)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		require.NoError(t, os.Symlink(from, to))
+	}
+	link(path, "bin/vqa")
+	link(filepath.Join(root, "gpu"), "gpu")
+	const client = "handlers/httpapi/clients/typescript"
+	for _, name := range []string{"src", "test", "node_modules", "package.json", "package-lock.json", "tsconfig.json"} {
+		if name == "node_modules" {
+			link(filepath.Join(root, client, name), filepath.Join(client, name))
+			continue
+		}
+		to := filepath.Join(folder, client, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		out, err := exec.CommandContext(t.Context(), "cp", "-r", filepath.Join(root, client, name), to).CombinedOutput()
+		require.NoError(t, err, "%s", out)
+	}
+	return folder
+}
+
+// needPrograms skips a test where one of the programs that a document uses is missing.
+func needPrograms(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skipf("%s is not installed, and the listings use it", name)
+		}
+	}
+}
+
+// TestReadmeTour follows the README from its first command to the operator's tools.
+func TestReadmeTour(t *testing.T) {
+	t.Parallel()
+	needPrograms(t, "bash", "curl", "jq", "ffmpeg")
+	folder := checkout(t)
+	s := ownService(t, "VQA_DATA_DIR="+filepath.Join(folder, ".vqa"))
+	typed := slices.DeleteFunc(steps(listingsFor(t, "README.md", "TestReadmeTour")), func(x step) bool {
+		if x.command != "make run" {
+			return false
+		}
+		// The service runs already: make would only build it before.
+		for _, line := range x.want[1:] {
+			require.Empty(t, differs([]string{"…", line, "…"}, strings.ReplaceAll(s.said.String(), s.addr, documentedAddress)))
+		}
+		return true
+	})
+	s.console(t, folder, typed)
+}
+
+// TestReadmeShowsTheTargets: what make prints without a target stands in the README.
+func TestReadmeShowsTheTargets(t *testing.T) {
+	t.Parallel()
+	needPrograms(t, "make")
+	shown := steps(listingsFor(t, "README.md", "TestReadmeShowsTheTargets"))
+	require.Len(t, shown, 1)
+	require.Empty(t, differs(shown[0].want, runProgram(t, root, nil, "make")))
+}
+
+// TestListingsAreCompared: what a document leaves out must be marked, and words count.
+func TestListingsAreCompared(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		want, printed string
+		same          bool
+	}{
+		{"a 12 b", "a 7,5  b\n", true}, {"a b", "a c\n", false}, {"a", "a\nb\n", false}, {"a\nb", "a\n", false},
+		{"{\n…\n}", "{\n{\n}\n}\n", true}, {"…\nb\n…", "a\nb\nc\n", true}, {"…\nb", "a\nc\n", false},
+		{"an_01M8… of video_01M8…", "an_01M81YSG8RVCY9B9ESAD46FSQD of video_01M81YSFY9X1WNCR41829A4BWN\n", true},
+		{"░░██", "░█░\n", true}, {"YES", "uploading 3.0 KiB\n\nYES\n", true}, {"key svc_test_5CSR…", "key svc_test_a-b_c\n", true},
+	} {
+		require.Equal(t, tt.same, differs(strings.Split(tt.want, "\n"), tt.printed) == "", "%q %q", tt.want, tt.printed)
+	}
+}
