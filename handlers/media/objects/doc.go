@@ -50,7 +50,8 @@
 // Options.MinFree bytes of a folder's disk stay free for the work on what is already
 // there. A PUT whose Content-Length does not fit is refused before a byte is read, and
 // every 16 MiB the free space is looked at again: capacity_exhausted, and nothing stays of
-// the upload. Writing to a disk that is full is the same error.
+// the upload. Writing to a disk that is full is the same error. At most 2 PUTs to one URL
+// run at once on a node, so that a URL takes no more room than twice its limit.
 //
 // # Drivers
 //

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"syscall"
 
 	"vqa/domain/fault"
@@ -44,6 +45,42 @@ func (s *Store) Room(need int64) error {
 func noRoom(cause error) error {
 	return fault.New(fault.CapacityExhausted, "The service has no room for more videos at the moment. Try again later.").
 		WithRetryAfter(roomRetryAfterS).WithCause(cause)
+}
+
+// uploadsPerKey is how many PUTs to one URL may run at once on this node: one, and one of a
+// client that comes again before its broken connection was noticed. Each takes as much room
+// as the URL allows, and the quota of an account counts that once.
+const uploadsPerKey = 2
+
+// uploadRetryAfterS tells the sender of a further PUT when to try again, in seconds.
+const uploadRetryAfterS = 5
+
+// uploads counts the running PUTs by key.
+type uploads struct {
+	mu      sync.Mutex
+	running map[string]int
+}
+
+// enterUpload counts a PUT until leave. Error: capacity_exhausted with a Retry-After.
+func (s *Store) enterUpload(key string) (leave func(), err error) {
+	u := &s.uploads
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.running[key] >= uploadsPerKey {
+		return nil, fault.Newf(fault.CapacityExhausted, "%d uploads to this URL are under way. Wait for one to end.", uploadsPerKey).
+			WithRetryAfter(uploadRetryAfterS)
+	}
+	if u.running == nil {
+		u.running = map[string]int{}
+	}
+	u.running[key]++
+	return func() {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		if u.running[key]--; u.running[key] == 0 {
+			delete(u.running, key)
+		}
+	}, nil
 }
 
 // diskFree reads the free space of the file system that a folder is on.

@@ -3,9 +3,11 @@ package objects
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -135,4 +137,47 @@ func TestRoomNamesNoSizes(t *testing.T) {
 	require.NotNil(t, f)
 	require.Positive(t, f.RetryAfterS)
 	require.NotContains(t, f.Message, "12345")
+}
+
+// TestParallelUploadsToOneURLAreBounded holds two uploads open: each could take the whole
+// limit of the URL.
+func TestParallelUploadsToOneURLAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	u := s.uploadURL(t, 100)
+	first, second := dial(t, s), dial(t, s)
+	startPut(t, first, u, 10)
+	startPut(t, second, u, 10)
+	for _, conn := range []io.Writer{first, second} {
+		_, err := io.WriteString(conn, "x")
+		require.NoError(t, err)
+	}
+	waitFor(t, "both to begin", func() bool { return len(s.files(t)) == 2 })
+	refused := put(t, u, strings.NewReader("third"))
+	require.Equal(t, "capacity_exhausted", refused.code, refused.body)
+	require.Len(t, s.files(t), 2)
+
+	require.NoError(t, first.Close())
+	waitFor(t, "the first to end", func() bool { return len(s.files(t)) == 1 })
+	waitFor(t, "a place", func() bool { return put(t, u, strings.NewReader("third")).status == 200 })
+	require.Equal(t, "third", readAll(t, s.Store, UploadKey(videoID)))
+}
+
+// BenchmarkWalk lists the objects of many videos.
+func BenchmarkWalk(b *testing.B) {
+	s := newSite(b)
+	const n = 20_000
+	for i := range n {
+		for _, key := range []string{VideoKey(fmt.Sprintf("video_%d", i)), ArtifactKey(fmt.Sprintf("video_%d", i), "an_1.1.mp4")} {
+			path, _ := s.LocalPath(key)
+			require.NoError(b, os.MkdirAll(filepath.Dir(path), 0o700))
+			require.NoError(b, os.WriteFile(path, nil, 0o600))
+		}
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		seen := 0
+		require.NoError(b, s.Walk(b.Context(), func(page []Object) error { seen += len(page); return nil }))
+		require.Equal(b, 2*n, seen)
+	}
 }

@@ -88,6 +88,11 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 	if err := s.Room(max(r.ContentLength, 0)); err != nil {
 		return err
 	}
+	leave, err := s.enterUpload(g.key)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	out, err := s.Writer(ctx, g.key, g.contentType, g.maxBytes)
 	if err != nil {
 		return err

@@ -79,6 +79,8 @@ type Store struct {
 	// names orders the moments at which an upload takes its name against Freeze and
 	// Promote, so that a PUT that began before Freeze cannot commit after it.
 	names sync.Mutex
+	// uploads bounds the PUTs to one URL.
+	uploads uploads
 	// uploadIdle is the constant of that name; a test shortens it.
 	uploadIdle time.Duration
 	// hardLink is os.Link; a test takes it away.
