@@ -95,6 +95,10 @@ func decideClose(s State, c CloseAnalysis, now time.Time) []Event {
 }
 
 func decideDelete(s State, now time.Time) ([]Event, error) {
+	if s.Fixture {
+		// Its test key may ask about no other video, and would be of no use without it.
+		return nil, fault.New(fault.ResourceConflict, "The fixture video of a test key cannot be deleted.")
+	}
 	if len(s.OpenAnalyses) > 0 {
 		return nil, fault.Newf(fault.ResourceConflict, "%d analyses of this video are not finished.", len(s.OpenAnalyses))
 	}

@@ -26,7 +26,8 @@
 // The first row that fits holds. A CloseAnalysis that knows the decoded length also records
 // video.measured when that is not the length known before. "in use" is ready with an analysis that is not
 // terminal. The open analyses are part of the state so that a deletion and a new
-// analysis that arrive together cannot both succeed.
+// analysis that arrive together cannot both succeed. The fixture video of a test key is not
+// deleted: Delete is refused with resource_conflict, because the key may ask about no other.
 //
 // # Length
 //

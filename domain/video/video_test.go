@@ -110,6 +110,7 @@ func TestDecide(t *testing.T) {
 			Name: "deleted before anything was stored", Given: events{fetching}, When: video.Delete{},
 			Then: events{video.Deleted{VideoID: "video_1", At: now}},
 		},
+		{Name: "a fixture is kept", Given: events{video.Registered{VideoID: "video_1", Fixture: true}, ready}, When: video.Delete{}, Refused: fault.ResourceConflict},
 		{Name: "deleted once", Given: events{uploading, ready, deleted}, When: video.Delete{}, Refused: fault.ResourceNotFound},
 	})
 }

@@ -133,7 +133,6 @@ func createAnalysis(body api.CreateAnalysisRequest) (command.CreateAnalysis, err
 	if body.Options != nil {
 		c.Narrative = given(body.Options.Narrative)
 	}
-	c.Webhook = webhookOverride(body.Webhook)
 	return c, nil
 }
 
@@ -144,17 +143,6 @@ func given[T any](field *T) T {
 		return zero
 	}
 	return *field
-}
-
-func webhookOverride(w *api.WebhookOverride) *analysis.Webhook {
-	if w == nil {
-		return nil
-	}
-	out := &analysis.Webhook{URL: w.Url}
-	for _, event := range given(w.Events) {
-		out.Events = append(out.Events, string(event))
-	}
-	return out
 }
 
 // usedModel says so when a request named its model by a deprecated alias.

@@ -16,7 +16,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	body := *r.Body
 	c := command.CreateBatch{
 		VideoID: body.VideoId, Prompts: body.Prompts, Model: given(body.Model), Metadata: given(body.Metadata),
-		Webhook: webhookOverride(body.Webhook), DiscountPct: s.Pricing.BatchDiscountPct, ValidateOnly: given(body.ValidateOnly),
+		DiscountPct: s.Pricing.BatchDiscountPct, ValidateOnly: given(body.ValidateOnly),
 	}
 	if body.Options != nil {
 		c.Narrative = given(body.Options.Narrative)

@@ -156,6 +156,7 @@ func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 		v.add(violation.Param, violation.Code, violation.Message)
 	}
 	v.omitted += read.omitted
+	dropNulls(op.body, read.value)
 	return read.value, isJSON
 }
 
@@ -276,14 +277,35 @@ func (v *verdict) addAll(e *jsonschema.ValidationError) {
 		// it may be wrong by now; checkMetadata names the key instead.
 		return
 	}
+	if exclusive(e) {
+		return // the rules of the operation name the fields
+	}
 	if len(e.Causes) > 0 {
 		for _, c := range e.Causes {
-			v.addAll(c)
+			if !wantsNull(c) {
+				v.addAll(c)
+			}
 		}
 		return
 	}
 	code, message := describe(e.ErrorKind)
 	v.add(at, code, message)
+}
+
+// exclusive reports whether a body breaks the group that says which of its fields exclude each other.
+func exclusive(e *jsonschema.ValidationError) bool {
+	switch e.ErrorKind.(type) {
+	case *kind.OneOf, *kind.AnyOf:
+		return len(e.InstanceLocation) == 0
+	default:
+		return false
+	}
+}
+
+// wantsNull reports whether a value was only held against the alternative that it is left out.
+func wantsNull(e *jsonschema.ValidationError) bool {
+	k, ok := e.ErrorKind.(*kind.Type)
+	return ok && slices.Equal(k.Want, []string{"null"})
 }
 
 // metadataName is what a key of metadata looks like, apart from its length (api-v1.md,

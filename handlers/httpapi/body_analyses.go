@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -17,7 +18,7 @@ const maxPrompt = 2000
 // checkCreateAnalysis applies what the schema cannot say, and the codes that the
 // contract has for a prompt and a query (api-v1.md, "Create analysis request").
 func (e *edge) checkCreateAnalysis(body map[string]any, v *verdict) {
-	e.checkWebhook(body, v)
+	checkWebhook(body, v)
 	prompt, hasPrompt := body["prompt"]
 	tree, hasQuery := body["query"]
 	switch {
@@ -35,7 +36,7 @@ func (e *edge) checkCreateAnalysis(body map[string]any, v *verdict) {
 
 // checkCreateBatch does so for each prompt of a batch.
 func (e *edge) checkCreateBatch(body map[string]any, v *verdict) {
-	e.checkWebhook(body, v)
+	checkWebhook(body, v)
 	prompts, _ := body["prompts"].([]any)
 	for i, prompt := range prompts {
 		checkPrompt(fmt.Sprintf("prompts.%d", i), prompt, fault.PromptEmpty, v)
@@ -67,11 +68,13 @@ func checkPrompt(param string, prompt any, empty fault.Code, v *verdict) {
 	}
 }
 
-// checkWebhook holds the target of an override to the rules of every URL that the service
-// asks for (open-points.md, "Fields and envelopes").
-func (e *edge) checkWebhook(body map[string]any, v *verdict) {
-	webhook, _ := body["webhook"].(map[string]any)
-	e.checkTarget("webhook.url", webhook["url"], v)
+// checkWebhook refuses the override of an analysis or a batch: nothing delivers it yet, and a caller
+// who relied on it would wait in vain.
+func checkWebhook(body map[string]any, v *verdict) {
+	if _, given := body["webhook"]; given {
+		v.violations = slices.DeleteFunc(v.violations, func(o fault.Violation) bool { return o.Param == "webhook" })
+		v.add("webhook", fault.UnknownField, "webhook delivery is not available yet; leave the field out and poll the analysis or follow its events")
+	}
 }
 
 // checkQuery answers a compiled query that does not match its schema, or whose fields

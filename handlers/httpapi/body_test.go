@@ -87,7 +87,7 @@ func TestCreateVideoBodyIsRefused(t *testing.T) {
 		"unknown field":   {body: `{"content_type": "video/mp4", "size": 1}`, code: failed, want: []fault.Violation{v("size", fault.UnknownField)}},
 		"unknown type":    {body: `{"content_type": "video/webm"}`, code: failed, want: []fault.Violation{v("content_type", fault.Enum)}},
 		"type in capital": {body: `{"content_type": "Video/MP4"}`, code: failed, want: []fault.Violation{v("content_type", fault.Enum)}},
-		"null type":       {body: `{"content_type": null}`, code: failed, want: []fault.Violation{v("content_type", fault.Type)}},
+		"null type":       {body: `{"content_type": null}`, code: failed, want: []fault.Violation{v("content_type", fault.Required)}},
 		"size as text":    {body: `{"content_type": "video/mp4", "size_bytes": "1"}`, code: failed, want: []fault.Violation{v("size_bytes", fault.Type)}},
 		"size a fraction": {body: `{"content_type": "video/mp4", "size_bytes": 1.5}`, code: failed, want: []fault.Violation{v("size_bytes", fault.Type)}},
 		"size zero":       {body: `{"content_type": "video/mp4", "size_bytes": 0}`, code: failed, want: []fault.Violation{v("size_bytes", fault.Range)}},
@@ -121,7 +121,6 @@ func TestCreateVideoBodyIsRefused(t *testing.T) {
 		"URL too long":     {body: `{"url": "https://example.com/` + strings.Repeat("a", 2048) + `"}`, code: failed, want: []fault.Violation{v("url", fault.Length)}},
 		"URL a list":       {body: `{"url": ["https://example.com"]}`, code: failed, want: []fault.Violation{v("url", fault.Type)}},
 		"metadata a list":  {body: `{"content_type": "video/mp4", "metadata": []}`, code: failed, want: []fault.Violation{v("metadata", fault.Type)}},
-		"metadata null":    {body: `{"content_type": "video/mp4", "metadata": null}`, code: failed, want: []fault.Violation{v("metadata", fault.Type)}},
 		"metadata number":  {body: `{"content_type": "video/mp4", "metadata": {"a": 1}}`, code: failed, want: []fault.Violation{v("metadata.a", fault.Type)}},
 		"metadata key":     {body: `{"content_type": "video/mp4", "metadata": {"a b": "x"}}`, code: failed, want: []fault.Violation{v("metadata.a b", fault.Format)}},
 		"metadata no key":  {body: `{"content_type": "video/mp4", "metadata": {"": "x"}}`, code: failed, want: []fault.Violation{v("metadata.", fault.Format)}},
@@ -170,7 +169,7 @@ func TestCreateAnalysisBodyIsRefused(t *testing.T) {
 		"no question":     {body: `{"video_id": "video_x"}`, code: fault.PromptEmpty, param: "prompt", want: []fault.Violation{v("prompt", fault.Required)}},
 		"empty prompt":    {body: with(`"prompt": ""`), code: fault.PromptEmpty, param: "prompt", want: []fault.Violation{v("prompt", fault.Length)}},
 		"blank prompt":    {body: with(`"prompt": " \t\u00a0"`), code: fault.PromptEmpty, param: "prompt", want: []fault.Violation{v("prompt", fault.Length)}},
-		"prompt null":     {body: with(`"prompt": null`), code: failed, want: []fault.Violation{v("prompt", fault.Type)}},
+		"prompt null":     {body: with(`"prompt": null`), code: fault.PromptEmpty, param: "prompt", want: []fault.Violation{v("prompt", fault.Required)}},
 		"prompt a number": {body: with(`"prompt": 7`), code: failed, want: []fault.Violation{v("prompt", fault.Type)}},
 		"prompt of 2001": {
 			body: with(`"prompt": "` + strings.Repeat("é", 2001) + `"`), code: fault.PromptTooLong, param: "prompt",
@@ -178,7 +177,7 @@ func TestCreateAnalysisBodyIsRefused(t *testing.T) {
 		},
 		"both questions": {body: with(`"prompt": "Is there a dog?", "query": ` + q), code: failed, want: []fault.Violation{v("query", fault.Exclusive)}},
 		"query a text":   {body: with(`"query": "dog"`), code: fault.QueryInvalid, param: "query", want: []fault.Violation{v("query", fault.Type)}},
-		"query null":     {body: with(`"query": null`), code: fault.QueryInvalid, param: "query", want: []fault.Violation{v("query", fault.Type)}},
+		"query null":     {body: with(`"query": null`), code: fault.PromptEmpty, param: "prompt", want: []fault.Violation{v("prompt", fault.Required)}},
 		"query incomplete": {
 			body: with(`"query": {"schema_version": 1}`), code: fault.QueryInvalid, param: "query.prompt_intent",
 			want: []fault.Violation{

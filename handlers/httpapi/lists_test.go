@@ -81,14 +81,13 @@ func TestAnalysisListsFilter(t *testing.T) {
 	a, b := c.ask(one, "Is there a dog?"), c.ask(two, "Is there a cat?")
 	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses/"+b+"/cancel", "").StatusCode)
 	tests := map[string][]string{
-		"/v1/analyses":                                           {b, a},
-		"/v1/analyses?video_id=" + one:                           {a},
-		"/v1/videos/" + two + "/analyses":                        {b},
-		"/v1/videos/" + two + "/analyses?status=queued":          nil,
-		"/v1/analyses?status=canceled":                           {b},
-		"/v1/analyses?model=SIGHT-0":                             {b, a},
-		"/v1/analyses?model=sight-9":                             nil,
-		"/v1/analyses?video_id=video_" + strings.Repeat("0", 26): nil,
+		"/v1/analyses":                                  {b, a},
+		"/v1/analyses?video_id=" + one:                  {a},
+		"/v1/videos/" + two + "/analyses":               {b},
+		"/v1/videos/" + two + "/analyses?status=queued": nil,
+		"/v1/analyses?status=canceled":                  {b},
+		"/v1/analyses?model=SIGHT-0":                    {b, a},
+		"/v1/analyses?model=sight-9":                    nil,
 	}
 	for path, want := range tests {
 		var got []string
@@ -100,6 +99,7 @@ func TestAnalysisListsFilter(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/analyses?model=%ff", ""), 400, fault.ValidationFailed, "model")
 	w.refused(c.do(http.MethodGet, "/v1/analyses?model=a%00", ""), 400, fault.ValidationFailed, "model")
 	w.refused(c.do(http.MethodGet, "/v1/analyses?status=done", ""), 400, fault.ValidationFailed, "status")
-	w.refused(c.do(http.MethodGet, "/v1/analyses?video_id=1", ""), 400, fault.ValidationFailed, "video_id")
+	w.refused(c.do(http.MethodGet, "/v1/analyses?video_id=1", ""), 404, fault.ResourceNotFound, "video_id")
+	w.refused(c.do(http.MethodGet, "/v1/analyses?video_id=video_"+strings.Repeat("0", 26), ""), 404, fault.ResourceNotFound, "video_id")
 	w.refused(c.do(http.MethodGet, "/v1/credits?kind=gift", ""), 400, fault.ValidationFailed, "kind")
 }

@@ -132,6 +132,13 @@ func (p parameter) check(text string, v *verdict) {
 	if !ok {
 		return
 	}
+	if p.cursor != "" {
+		// The contract has a pattern for it; this says the same to a person.
+		if !id.Valid(p.cursor, text) {
+			v.add(p.name, fault.Format, fmt.Sprintf("must be an id that begins with %s_", p.cursor))
+		}
+		return
+	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(p.schema.Validate(value), &invalid) {
 		schema := &verdict{}
@@ -140,8 +147,6 @@ func (p parameter) check(text string, v *verdict) {
 		// One is enough, and a length is the plainest.
 		plain := max(0, slices.IndexFunc(reasons, func(o fault.Violation) bool { return o.Code == fault.Length }))
 		v.add(p.name, reasons[plain].Code, reasons[plain].Message)
-	} else if p.cursor != "" && !id.Valid(p.cursor, text) {
-		v.add(p.name, fault.Format, fmt.Sprintf("must be an id that begins with %s_", p.cursor))
 	}
 }
 

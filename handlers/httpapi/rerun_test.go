@@ -115,38 +115,23 @@ func TestParse(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "…"}`, videoID)), 422, fault.ParseFailed, "prompt")
 }
 
-func TestWebhookOverride(t *testing.T) {
+// TestWebhookOverrideIsRefused: nothing delivers it yet.
+func TestWebhookOverrideIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(100)
 	videoID := c.ready()
-	ask := func(webhook string) response {
-		return c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?", "webhook": %s}`, videoID, webhook))
+	for _, webhook := range []string{`{"url": "https://hooks.example.com/x?token=secret"}`, `{}`, `"https://hooks.example.com"`, `{"url": "http://127.0.0.1/"}`} {
+		for path, question := range map[string]string{
+			"/v1/analyses": `"prompt": "Is there a dog?"`, "/v1/analyses/batch": `"prompts": ["Is there a dog?", "Is there a cat?"]`,
+		} {
+			got := c.do(http.MethodPost, path, fmt.Sprintf(`{"video_id": %q, %s, "webhook": %s}`, videoID, question, webhook))
+			w.refused(got, 400, fault.ValidationFailed, "webhook")
+			require.Contains(t, got.at("error.message"), "not available yet")
+			require.NotContains(t, w.logged.String(), "token=secret")
+		}
 	}
-	for webhook, want := range map[string]struct {
-		code  fault.Code
-		param string
-	}{
-		`{}`:                                                                             {fault.ValidationFailed, "webhook.url"},
-		`"https://hooks.example.com"`:                                                    {fault.ValidationFailed, "webhook"},
-		`{"url": "http://hooks.example.com"}`:                                            {fault.URLForbidden, "webhook.url"},
-		`{"url": "https://127.0.0.1/"}`:                                                  {fault.URLForbidden, "webhook.url"},
-		`{"url": "https://hooks.example.com:8443/"}`:                                     {fault.URLForbidden, "webhook.url"},
-		`{"url": "https://hooks.example.com", "secret": "s"}`:                            {fault.ValidationFailed, "webhook.secret"},
-		`{"url": "https://hooks.example.com", "events": []}`:                             {fault.ValidationFailed, "webhook.events"},
-		`{"url": "https://hooks.example.com", "events": ["video.lost"]}`:                 {fault.ValidationFailed, "webhook.events.0"},
-		`{"url": "https://hooks.example.com", "events": "analysis.failed"}`:              {fault.ValidationFailed, "webhook.events"},
-		`{"url": "https://hooks.example.com", "events": ["video.ready", "video.ready"]}`: {fault.ValidationFailed, "webhook.events"},
-	} {
-		w.refused(ask(webhook), 400, want.code, want.param)
-	}
-	got := ask(`{"url": "https://hooks.example.com/x?token=secret", "events": ["analysis.failed"]}`)
-	require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
-	require.NotContains(t, string(got.raw), "hooks.example.com")
-	require.NotContains(t, w.logged.String(), "token=secret")
-	var stored string
-	require.NoError(t, w.pool.QueryRow(t.Context(), "select doc->'webhook'->>'url' from analyses where id = $1", got.at("id")).Scan(&stored))
-	require.Equal(t, "https://hooks.example.com/x?token=secret", stored, "kept for delivery")
+	require.Empty(t, c.do(http.MethodGet, "/v1/analyses", "").items())
 }
 
 func TestUsageMeters(t *testing.T) {

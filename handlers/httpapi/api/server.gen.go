@@ -377,6 +377,27 @@ func (e ContentType) Valid() bool {
 	}
 }
 
+// Defines values for CreateVideoRequestContentType.
+const (
+	CreateVideoRequestContentTypeLessThannil    CreateVideoRequestContentType = "<nil>"
+	CreateVideoRequestContentTypeVideomp4       CreateVideoRequestContentType = "video/mp4"
+	CreateVideoRequestContentTypeVideoquicktime CreateVideoRequestContentType = "video/quicktime"
+)
+
+// Valid indicates whether the value is a known member of the CreateVideoRequestContentType enum.
+func (e CreateVideoRequestContentType) Valid() bool {
+	switch e {
+	case CreateVideoRequestContentTypeLessThannil:
+		return true
+	case CreateVideoRequestContentTypeVideomp4:
+		return true
+	case CreateVideoRequestContentTypeVideoquicktime:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreditPricingObject.
 const (
 	CreditPricingObjectCreditPricing CreditPricingObject = "credit_pricing"
@@ -1540,19 +1561,19 @@ func (e WebhookEndpointStatus) Valid() bool {
 
 // Defines values for WebhookEndpointDisabledReason.
 const (
-	AutoFailure WebhookEndpointDisabledReason = "auto_failure"
-	LessThannil WebhookEndpointDisabledReason = "<nil>"
-	User        WebhookEndpointDisabledReason = "user"
+	WebhookEndpointDisabledReasonAutoFailure WebhookEndpointDisabledReason = "auto_failure"
+	WebhookEndpointDisabledReasonLessThannil WebhookEndpointDisabledReason = "<nil>"
+	WebhookEndpointDisabledReasonUser        WebhookEndpointDisabledReason = "user"
 )
 
 // Valid indicates whether the value is a known member of the WebhookEndpointDisabledReason enum.
 func (e WebhookEndpointDisabledReason) Valid() bool {
 	switch e {
-	case AutoFailure:
+	case WebhookEndpointDisabledReasonAutoFailure:
 		return true
-	case LessThannil:
+	case WebhookEndpointDisabledReasonLessThannil:
 		return true
-	case User:
+	case WebhookEndpointDisabledReasonUser:
 		return true
 	default:
 		return false
@@ -1881,7 +1902,6 @@ type ContentType string
 
 // CreateAnalysisBatchRequest defines model for CreateAnalysisBatchRequest.
 type CreateAnalysisBatchRequest struct {
-	// Metadata The caller's own strings.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Model A model id, an alias or `latest`; the default model when absent.
@@ -1894,14 +1914,10 @@ type CreateAnalysisBatchRequest struct {
 	// ValidateOnly Only check and estimate; create nothing.
 	ValidateOnly *bool  `json:"validate_only,omitempty"`
 	VideoId      string `json:"video_id"`
-
-	// Webhook Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
-	Webhook *WebhookOverride `json:"webhook,omitempty"`
 }
 
 // CreateAnalysisRequest defines model for CreateAnalysisRequest.
 type CreateAnalysisRequest struct {
-	// Metadata The caller's own strings.
 	Metadata *Metadata `json:"metadata,omitempty"`
 
 	// Model A model id, an alias or `latest`; the default model when absent.
@@ -1919,9 +1935,6 @@ type CreateAnalysisRequest struct {
 	// ValidateOnly Only check and estimate; create nothing.
 	ValidateOnly *bool  `json:"validate_only,omitempty"`
 	VideoId      string `json:"video_id"`
-
-	// Webhook Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
-	Webhook *WebhookOverride `json:"webhook,omitempty"`
 }
 
 // CreateApiKeyRequest defines model for CreateApiKeyRequest.
@@ -1936,7 +1949,7 @@ type CreateApiKeyRequest struct {
 type CreateClientTokenRequest struct {
 	Scopes []ClientScope `json:"scopes"`
 
-	// StreamId Bind the token to one stream.
+	// StreamId Bind the token to one stream; excludes `video_id`.
 	StreamId *string `json:"stream_id,omitempty"`
 
 	// TtlS Life in seconds.
@@ -1968,11 +1981,9 @@ type CreateStreamRequest struct {
 
 // CreateVideoRequest Presigned mode needs `content_type`; URL mode takes `url`, which excludes `filename`, `size_bytes` and `content_type`.
 type CreateVideoRequest struct {
-	ContentType *ContentType `json:"content_type,omitempty"`
-	Filename    *string      `json:"filename,omitempty"`
-
-	// Metadata The caller's own strings.
-	Metadata *Metadata `json:"metadata,omitempty"`
+	ContentType *CreateVideoRequestContentType `json:"content_type,omitempty"`
+	Filename    *string                        `json:"filename,omitempty"`
+	Metadata    *Metadata                      `json:"metadata,omitempty"`
 
 	// SizeBytes The declared size in bytes.
 	SizeBytes *int64 `json:"size_bytes,omitempty"`
@@ -1980,6 +1991,9 @@ type CreateVideoRequest struct {
 	// Url A public https URL on port 443.
 	Url *string `json:"url,omitempty"`
 }
+
+// CreateVideoRequestContentType defines model for CreateVideoRequest.ContentType.
+type CreateVideoRequestContentType string
 
 // CreateWebhookEndpointRequest defines model for CreateWebhookEndpointRequest.
 type CreateWebhookEndpointRequest struct {
@@ -3039,9 +3053,6 @@ type CreatedAfter = time.Time
 // CreatedBefore defines model for CreatedBefore.
 type CreatedBefore = time.Time
 
-// EndingBefore defines model for EndingBefore.
-type EndingBefore = string
-
 // IdempotencyKey defines model for IdempotencyKey.
 type IdempotencyKey = string
 
@@ -3050,9 +3061,6 @@ type Limit = int
 
 // ModelFilter defines model for ModelFilter.
 type ModelFilter = string
-
-// StartingAfter defines model for StartingAfter.
-type StartingAfter = string
 
 // VideoIdPath defines model for VideoIdPath.
 type VideoIdPath = string
@@ -3114,10 +3122,10 @@ type ListAnalysesParams struct {
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
-	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
-	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// VideoId Only analyses of this video. The id of a deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
 	VideoId *string `form:"video_id,omitempty" json:"video_id,omitempty"`
@@ -3171,10 +3179,10 @@ type ListApiKeysParams struct {
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
-	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
-	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// CreatedAfter Only what was created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
@@ -3195,10 +3203,10 @@ type GetCreditsParams struct {
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
-	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
-	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// Kind Only transactions of this kind.
 	Kind *TransactionKind `form:"kind,omitempty" json:"kind,omitempty"`
@@ -3216,10 +3224,10 @@ type ListEventsParams struct {
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
-	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
-	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// Type Only events of this type.
 	Type *EventType `form:"type,omitempty" json:"type,omitempty"`
@@ -3246,10 +3254,10 @@ type ListVideosParams struct {
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
-	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
-	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// Status Only videos in this status.
 	Status *VideoStatus `form:"status,omitempty" json:"status,omitempty"`
@@ -3274,10 +3282,10 @@ type ListVideoAnalysesParams struct {
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
 	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
-	StartingAfter *StartingAfter `form:"starting_after,omitempty" json:"starting_after,omitempty"`
+	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
 	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
-	EndingBefore *EndingBefore `form:"ending_before,omitempty" json:"ending_before,omitempty"`
+	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// Status Only analyses in this status.
 	Status *AnalysisStatusFilter `form:"status,omitempty" json:"status,omitempty"`

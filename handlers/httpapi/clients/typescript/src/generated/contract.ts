@@ -800,7 +800,7 @@ export interface paths {
         post?: never;
         /**
          * Delete a video
-         * @description Refused with 409 `resource_conflict` while an analysis of it is not terminal.
+         * @description Refused with 409 `resource_conflict` while an analysis of it is not terminal, and always for the fixture video of a test key.
          */
         delete: operations["deleteVideo"];
         options?: never;
@@ -1387,7 +1387,7 @@ export interface components {
         };
         UpgradeRequest: {
             /** @description The token of the identity provider's device flow; verified and discarded. */
-            forge_token?: string;
+            forge_token?: string | null;
         };
         UpgradedKey: {
             /** @enum {string} */
@@ -1472,14 +1472,14 @@ export interface components {
         CreateApiKeyRequest: {
             name: string;
             /** @description Every scope of the key that asks when absent. */
-            scopes?: components["schemas"]["Scope"][];
+            scopes?: components["schemas"]["Scope"][] | null;
         };
         RotateApiKeyRequest: {
             /**
              * @description End the old key at once instead of in 24 hours.
              * @default false
              */
-            revoke_old?: boolean;
+            revoke_old?: boolean | null;
         };
         ApiKey: {
             id: components["schemas"]["KeyId"];
@@ -1541,11 +1541,15 @@ export interface components {
              * @description Life in seconds.
              * @default 900
              */
-            ttl_s?: number;
+            ttl_s?: number | null;
             /** @description Bind the token to one video; excludes `stream_id`. */
-            video_id?: string;
-            /** @description Bind the token to one stream. */
-            stream_id?: string;
+            video_id?: string | null;
+            /** @description Bind the token to one stream; excludes `video_id`. */
+            stream_id?: string | null;
+        } | {
+            stream_id?: null;
+        } | {
+            video_id?: null;
         };
         ClientToken: {
             id: string;
@@ -1568,17 +1572,26 @@ export interface components {
         ContentType: "video/mp4" | "video/quicktime";
         /** @description Presigned mode needs `content_type`; URL mode takes `url`, which excludes `filename`, `size_bytes` and `content_type`. */
         CreateVideoRequest: {
-            filename?: string;
-            content_type?: components["schemas"]["ContentType"];
+            filename?: string | null;
+            /** @enum {string|null} */
+            content_type?: "video/mp4" | "video/quicktime" | null;
             /**
              * Format: int64
              * @description The declared size in bytes.
              */
-            size_bytes?: number;
+            size_bytes?: number | null;
             /** @description A public https URL on port 443. */
-            url?: string;
-            metadata?: components["schemas"]["Metadata"];
-        };
+            url?: string | null;
+            metadata?: components["schemas"]["Metadata"] | null;
+        } & ({
+            content_type: string;
+            url?: null;
+        } | {
+            url: string;
+            content_type?: null;
+            filename?: null;
+            size_bytes?: null;
+        });
         Video: {
             id: components["schemas"]["VideoId"];
             /**
@@ -1726,22 +1739,79 @@ export interface components {
             /** @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A */
             video_id: string;
             /** @description The question in plain English; excludes `query`. */
-            prompt?: string;
-            query?: components["schemas"]["CompiledQuery"];
+            prompt?: string | null;
+            /** @description The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`. */
+            query?: {
+                /** @enum {integer} */
+                schema_version: 1;
+                original_prompt?: string | null;
+                /** @enum {string} */
+                prompt_intent: "presence" | "absence" | "count" | "count_threshold" | "action" | "attribute" | "location" | "state" | "compound" | "segment" | "open_ended";
+                query_type: components["schemas"]["QueryType"];
+                subjects: {
+                    id: string;
+                    term: string;
+                    quantity?: {
+                        /** @enum {string} */
+                        op: "eq" | "gte" | "lte" | "gt" | "lt";
+                        value: number;
+                    } | null;
+                    /**
+                     * @description The question takes it for granted that there is one: "is the man sitting".
+                     * @default false
+                     */
+                    presupposed?: boolean;
+                }[];
+                conditions?: {
+                    /** @description The id of a subject. */
+                    subject: string;
+                    /** @enum {string} */
+                    kind: "attribute" | "action" | "location" | "state" | "time";
+                    value: string;
+                    /** @default false */
+                    negated?: boolean;
+                }[];
+                /**
+                 * @description How the subjects of a compound combine.
+                 * @default all
+                 * @enum {string}
+                 */
+                operator?: "all" | "any";
+                /**
+                 * @description The whole question asks for absence.
+                 * @default false
+                 */
+                negated?: boolean;
+                /** @description The terms that evidence is wanted for, in order. */
+                search_terms: string[];
+                /** @description What could not be evaluated; the rest of the question is answered. */
+                unassessable_components?: {
+                    /** @enum {string} */
+                    kind: "audio" | "identity" | "text" | "subjective" | "exhaustive_count";
+                    text: string;
+                }[];
+            } | null;
             /** @description A model id, an alias or `latest`; the default model when absent. */
-            model?: string;
+            model?: string | null;
             options?: {
                 /** @default false */
-                narrative?: boolean;
-            };
-            metadata?: components["schemas"]["Metadata"];
+                narrative?: boolean | null;
+            } | null;
+            metadata?: components["schemas"]["Metadata"] | null;
             /**
              * @description Only check and estimate; create nothing.
              * @default false
              */
-            validate_only?: boolean;
-            webhook?: components["schemas"]["WebhookOverride"];
-        };
+            validate_only?: boolean | null;
+            /** @description Reserved for an override of the account's webhook endpoints. Webhook delivery is not available yet, so a value is refused with `validation_failed`. */
+            webhook?: null;
+        } & ({
+            prompt: string;
+            query?: null;
+        } | {
+            query: Record<string, never>;
+            prompt?: null;
+        });
         Analysis: {
             id: components["schemas"]["AnalysisId"];
             /**
@@ -1973,18 +2043,19 @@ export interface components {
             video_id: string;
             prompts: string[];
             /** @description A model id, an alias or `latest`; the default model when absent. */
-            model?: string;
+            model?: string | null;
             options?: {
                 /** @default false */
-                narrative?: boolean;
-            };
-            metadata?: components["schemas"]["Metadata"];
+                narrative?: boolean | null;
+            } | null;
+            metadata?: components["schemas"]["Metadata"] | null;
             /**
              * @description Only check and estimate; create nothing.
              * @default false
              */
-            validate_only?: boolean;
-            webhook?: components["schemas"]["WebhookOverride"];
+            validate_only?: boolean | null;
+            /** @description Reserved for an override of the account's webhook endpoints. Webhook delivery is not available yet, so a value is refused with `validation_failed`. */
+            webhook?: null;
         };
         BatchPricing: {
             full_price_prompts: number;
@@ -3184,10 +3255,6 @@ export interface components {
         AnalysisIdPath: string;
         /** @description How many items a page has at most. */
         Limit: number;
-        /** @description The id of the last item of the page before; excludes `ending_before`. */
-        StartingAfter: string;
-        /** @description The id of the first item of the page after; excludes `starting_after`. */
-        EndingBefore: string;
         /** @description Only what was created at or after this time. */
         CreatedAfter: string;
         /** @description Only what was created at or before this time. */
@@ -4396,9 +4463,9 @@ export interface operations {
                 /** @description How many items a page has at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The id of the last item of the page before; excludes `ending_before`. */
-                starting_after?: components["parameters"]["StartingAfter"];
+                starting_after?: string;
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
-                ending_before?: components["parameters"]["EndingBefore"];
+                ending_before?: string;
                 /** @description Only transactions of this kind. */
                 kind?: components["schemas"]["TransactionKind"];
                 /** @description Only what was created at or after this time. */
@@ -4821,9 +4888,9 @@ export interface operations {
                 /** @description How many items a page has at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The id of the last item of the page before; excludes `ending_before`. */
-                starting_after?: components["parameters"]["StartingAfter"];
+                starting_after?: string;
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
-                ending_before?: components["parameters"]["EndingBefore"];
+                ending_before?: string;
                 /** @description Only what was created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
                 /** @description Only what was created at or before this time. */
@@ -5163,9 +5230,9 @@ export interface operations {
                 /** @description How many items a page has at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The id of the last item of the page before; excludes `ending_before`. */
-                starting_after?: components["parameters"]["StartingAfter"];
+                starting_after?: string;
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
-                ending_before?: components["parameters"]["EndingBefore"];
+                ending_before?: string;
                 /** @description Only videos in this status. */
                 status?: components["schemas"]["VideoStatus"];
                 /** @description Only what was created at or after this time. */
@@ -5458,9 +5525,9 @@ export interface operations {
                 /** @description How many items a page has at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The id of the last item of the page before; excludes `ending_before`. */
-                starting_after?: components["parameters"]["StartingAfter"];
+                starting_after?: string;
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
-                ending_before?: components["parameters"]["EndingBefore"];
+                ending_before?: string;
                 /** @description Only analyses in this status. */
                 status?: components["parameters"]["AnalysisStatusFilter"];
                 /** @description Only analyses by this model; an alias stands for its model. */
@@ -5528,9 +5595,9 @@ export interface operations {
                 /** @description How many items a page has at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The id of the last item of the page before; excludes `ending_before`. */
-                starting_after?: components["parameters"]["StartingAfter"];
+                starting_after?: string;
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
-                ending_before?: components["parameters"]["EndingBefore"];
+                ending_before?: string;
                 /**
                  * @description Only analyses of this video. The id of a deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
@@ -6086,9 +6153,9 @@ export interface operations {
                 /** @description How many items a page has at most. */
                 limit?: components["parameters"]["Limit"];
                 /** @description The id of the last item of the page before; excludes `ending_before`. */
-                starting_after?: components["parameters"]["StartingAfter"];
+                starting_after?: string;
                 /** @description The id of the first item of the page after; excludes `starting_after`. */
-                ending_before?: components["parameters"]["EndingBefore"];
+                ending_before?: string;
                 /** @description Only events of this type. */
                 type?: components["schemas"]["EventType"];
                 /** @description Only events of this video, analysis or stream. */
