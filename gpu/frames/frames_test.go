@@ -3,6 +3,7 @@ package frames_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"image"
 	"image/jpeg"
@@ -256,9 +257,17 @@ func TestPicturesAreOfTheBestQuality(t *testing.T) {
 
 func TestRotationIsApplied(t *testing.T) {
 	t.Parallel()
-	plain := render(t, "plain.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
-	turned := render(t, "turned.mp4", "-i", plain, "-c", "copy", "-metadata:s:v", "rotate=90")
-	list, err := collect(t, turned, frames.Options{})
+	clip := render(t, "turned.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
+	content, err := os.ReadFile(clip)
+	require.NoError(t, err)
+	// The display matrix of the first track, a quarter turn (ISO/IEC 14496-12, track header of version 0).
+	at := bytes.Index(content, []byte("tkhd"))
+	require.Positive(t, at)
+	for i, v := range []uint32{0, 1 << 16, 0, 0xFFFF0000, 0, 0, 180 << 16, 0, 1 << 30} {
+		binary.BigEndian.PutUint32(content[at+4+40+4*i:], v)
+	}
+	require.NoError(t, os.WriteFile(clip, content, 0o600))
+	list, err := collect(t, clip, frames.Options{})
 	require.NoError(t, err)
 	require.Equal(t, image.Pt(288, 512), list[0].size)
 }

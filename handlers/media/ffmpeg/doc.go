@@ -25,7 +25,7 @@
 //	reading files                                  always
 //	own process group, nice 10                     always
 //	SIGKILL when the service dies                  always
-//	no new processes, 95 system calls only         kernel with seccomp
+//	no new processes, about 120 system calls only  kernel with seccomp
 //	no sockets for a local file                    kernel with seccomp
 //	reads the input and shared libraries, writes
 //	the output, connects to the port of the URL    kernel with Landlock (ABI 4 for ports)

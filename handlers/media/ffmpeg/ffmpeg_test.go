@@ -321,7 +321,15 @@ const servant = "VQA_TEST_FFMPEG_SERVANT"
 // started.
 func TestDiesWithTheService(t *testing.T) {
 	if os.Getenv(servant) != "" {
-		fmt.Println("pid", idle(t, t.Context(), ffmpeg.Job{}))
+		// A source without end and no output: the end of a pipe would end ffmpeg as well.
+		p, err := ffmpegtest.Runner(t).Start(t.Context(), ffmpeg.Job{
+			InputArgs:  []string{"-f", "rawvideo", "-video_size", "16x16"},
+			OutputArgs: []string{"-re", "-f", "lavfi", "-i", "color=s=16x16", "-map", "1:v", "-v", "quiet", "-f", "null", "-"},
+		})
+		require.NoError(t, err)
+		_, err = p.Stdin.Write(make([]byte, 16*16*3/2))
+		require.NoError(t, err)
+		fmt.Println("pid", p.Pid())
 		select {}
 	}
 	t.Parallel()

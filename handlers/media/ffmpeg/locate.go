@@ -66,14 +66,12 @@ type measures struct {
 	isolation isolation
 	landlock  int // ABI version, 0 without
 	seccomp   bool
-	// failed are the measures that the kernel has, but that do not work.
-	failed map[string]error
 }
 
 // tested tries the program under all measures that the kernel offers. Where that fails,
 // it tries each alone, and leaves out those that fail.
 func tested(ctx context.Context, program string) (*Runner, error) {
-	r := &Runner{program: program, measures: measures{failed: map[string]error{}}}
+	r := &Runner{program: program, failed: map[string]error{}}
 	ways := []isolation{isolatedByUser}
 	if os.Geteuid() == 0 {
 		ways = []isolation{isolated, isolatedByUser}
@@ -109,17 +107,17 @@ func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
 		if err := r.trial(ctx); err == nil {
 			break
 		} else {
-			r.measures.isolation, r.measures.failed[measureNetwork] = notIsolated, err
+			r.measures.isolation, r.failed[measureNetwork] = notIsolated, err
 		}
 	}
 	if r.measures.landlock = abi; abi > 0 {
 		if err := r.trial(ctx); err != nil {
-			r.measures.landlock, r.measures.failed[measureFiles] = 0, err
+			r.measures.landlock, r.failed[measureFiles] = 0, err
 		}
 	}
 	if r.measures.seccomp = seccomp.Supported(); r.measures.seccomp {
 		if err := r.trial(ctx); err != nil {
-			r.measures.seccomp, r.measures.failed[measureCalls] = false, err
+			r.measures.seccomp, r.failed[measureCalls] = false, err
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (r *Runner) Measures() []Measure {
 	}
 	all := []Measure{network, files, calls}
 	for i, m := range all {
-		if err := r.measures.failed[m.Name]; err != nil && !m.Active {
+		if err := r.failed[m.Name]; err != nil && !m.Active {
 			all[i].Fix += fmt.Sprintf(" (it failed: %v)", err)
 		}
 	}

@@ -24,6 +24,8 @@ const (
 	maxPixels = 8192 * 8192
 	// maxFiles that a process may have open. Shared libraries are opened one after another.
 	maxFiles = 64
+	// maxLocked memory, in bytes: libgcrypt locks 32 KiB, and complains when it cannot.
+	maxLocked = 1 << 20
 	// maxThreads of a process, where the kernel can count them apart.
 	maxThreads = 128
 	// networkTimeout bounds the silence of a server.
@@ -58,6 +60,8 @@ type Job struct {
 type Runner struct {
 	program, version string
 	measures         measures
+	// failed are measures that the kernel has, but that do not work with this program.
+	failed map[string]error
 }
 
 // Path is where the program is.

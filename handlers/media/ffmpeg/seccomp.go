@@ -16,7 +16,7 @@ var allowed = []string{
 	"open", "openat", "stat", "fstat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
 	"getcwd", "getdents64", "fcntl", "flock", "fsync", "fdatasync", "ftruncate", "fallocate", "fadvise64", "ioctl", "umask", "statfs", "fstatfs",
 	"dup", "dup2", "dup3", "pipe", "pipe2", "poll", "ppoll", "select", "pselect6", "eventfd2", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait",
-	"mmap", "mprotect", "munmap", "mremap", "madvise", "msync", "mincore", "brk", "membarrier",
+	"mmap", "mprotect", "munmap", "mremap", "madvise", "msync", "mincore", "mlock", "mlock2", "munlock", "brk", "membarrier",
 	"rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "rt_sigpending", "rt_sigtimedwait", "sigaltstack", "restart_syscall",
 	"futex", "futex_waitv", "set_robust_list", "get_robust_list", "set_tid_address", "rseq", "arch_prctl",
 	"sched_yield", "sched_getaffinity", "sched_setaffinity", "sched_getparam", "sched_getscheduler", "sched_get_priority_max", "sched_get_priority_min",

@@ -150,7 +150,7 @@ func (c confinement) restrictFiles() error {
 // limitResources sets the limits of the process but that of its address space.
 func (c confinement) limitResources() error {
 	limits := map[int]uint64{
-		unix.RLIMIT_CPU: c.CPUSeconds, unix.RLIMIT_FSIZE: c.FileBytes, unix.RLIMIT_NOFILE: c.Files, unix.RLIMIT_CORE: 0,
+		unix.RLIMIT_CPU: c.CPUSeconds, unix.RLIMIT_FSIZE: c.FileBytes, unix.RLIMIT_NOFILE: c.Files, unix.RLIMIT_MEMLOCK: maxLocked, unix.RLIMIT_CORE: 0,
 	}
 	if c.Threads > 0 {
 		limits[unix.RLIMIT_NPROC] = c.Threads

@@ -1,0 +1,93 @@
+package ffmpeg_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image/jpeg"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/answer"
+	"vqa/gpu/frames"
+	"vqa/handlers/media/artifact"
+	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/media/probe"
+)
+
+// polyglot writes a file that is a raw H.264 stream of 1280x720 to a program that guesses,
+// and an MP4 file of 64x64 and one second to the MP4 demuxer. The start code of the first
+// NAL unit, 00 00 01 09, is the length of an atom that the MP4 demuxer skips; behind it, in
+// a filler NAL unit, begins an unknown atom that holds the raw stream.
+func polyglot(t *testing.T) string {
+	t.Helper()
+	read := func(path string) []byte {
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		return content
+	}
+	x264 := []string{"-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p"}
+	raw := read(render(t, "raw.h264", append([]string{"-f", "lavfi", "-i", "testsrc=s=1280x720:r=10", "-t", "5"}, x264...)...))
+	small := read(render(t, "small.mp4", append([]string{"-f", "lavfi", "-i", "testsrc=s=64x64:r=10", "-t", "1", "-movflags", "+faststart"}, x264...)...))
+	file := []byte{0, 0, 1, 9, 0xf0, 0, 0, 1, 12}
+	file = append(file, bytes.Repeat([]byte{0xff}, 0x109-len(file))...)
+	file = binary.BigEndian.AppendUint32(file, uint32(8+len(raw)))
+	file = append(append(append(file, "zzzz"...), raw...), move(t, small, len(file)+8+len(raw)-4)...)
+	path := filepath.Join(t.TempDir(), "polyglot.mp4")
+	require.NoError(t, os.WriteFile(path, file, 0o600))
+	return path
+}
+
+// move corrects the positions in an MP4 file for so many bytes that come before it.
+func move(t *testing.T, mp4 []byte, by int) []byte {
+	t.Helper()
+	mp4 = bytes.Clone(mp4)
+	at := bytes.Index(mp4, []byte("stco"))
+	require.Positive(t, at)
+	chunks := mp4[at+4+4:]
+	for i := range binary.BigEndian.Uint32(chunks) {
+		entry := chunks[4+4*i:]
+		binary.BigEndian.PutUint32(entry, binary.BigEndian.Uint32(entry)+uint32(by))
+	}
+	return mp4
+}
+
+// TestAPolyglotIsTheSameEverywhere: what is probed, and billed, is what is decoded.
+func TestAPolyglotIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
+	path, runner := polyglot(t), ffmpegtest.Runner(t)
+	// The file is one: a program that guesses takes it for the raw stream.
+	guessed, err := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-v", "error", "-i", path, "-frames:v", "1", "-f", "framecrc", "-").Output()
+	require.NoError(t, err)
+	require.Contains(t, string(guessed), "1280x720")
+
+	prober, err := probe.New(runner)
+	require.NoError(t, err)
+	found, err := prober.Probe(t.Context(), path)
+	require.NoError(t, err)
+	require.Equal(t, []int{64, 64}, []int{*found.Width, *found.Height})
+	require.InDelta(t, 1, *found.DurationS, 0.01)
+
+	count := 0
+	for f, err := range frames.Sample(t.Context(), runner, path, frames.Options{}) {
+		require.NoError(t, err)
+		size, err := jpeg.DecodeConfig(bytes.NewReader(f.JPEG))
+		require.NoError(t, err)
+		require.Equal(t, []int{64, 64}, []int{size.Width, size.Height})
+		count++
+	}
+	require.Equal(t, 2, count, "one second at two frames a second")
+
+	files, err := artifact.Render(t.Context(), runner, artifact.Input{
+		Source: path, FPS: 10, Question: strings.Repeat("?", 3), Evidence: answer.Evidence{DurationS: 1, IntervalS: .5},
+	}, t.TempDir())
+	require.NoError(t, err)
+	drawn, err := prober.Probe(t.Context(), files.Video)
+	require.NoError(t, err)
+	require.Equal(t, 640, *drawn.Width, "a square of 64 is enlarged to 640, a picture of 1280x720 reduced to 960")
+	require.InDelta(t, 1, *drawn.DurationS, 0.01)
+}
