@@ -89,6 +89,7 @@ type config struct {
 	GAAnnouncedAt       string `env:"VQA_GA_ANNOUNCED_AT" help:"date on which general availability was announced: legacy keys end 12 months later; no end when empty"`
 
 	TrustedProxies []string `env:"VQA_TRUSTED_PROXIES" help:"addresses or CIDR blocks whose X-Forwarded-For counts"`
+	MaxConnections int      `env:"VQA_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"256" help:"open connections of one client address (an IPv6 /64) on this node, except of VQA_TRUSTED_PROXIES; 0 for no limit"`
 	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 
@@ -135,6 +136,9 @@ func (c config) check() error {
 	}
 	if c.QuotaSecondsPerMonth < 0 {
 		return wrongValue("VQA_QUOTA_SECONDS_PER_MONTH", c.QuotaSecondsPerMonth, "must not be negative")
+	}
+	if c.MaxConnections < 0 {
+		return fmt.Errorf("configuration: VQA_MAX_CONNECTIONS_PER_ADDRESS: must not be negative")
 	}
 	if c.SignupGrantSeconds < 0 {
 		return wrongValue("VQA_SIGNUP_GRANT_SECONDS", c.SignupGrantSeconds, "must not be negative")

@@ -36,12 +36,13 @@ import (
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
+	"vqa/handlers/wire"
 	"vqa/projections/public"
 	"vqa/projections/resources"
 )
 
-// The bounds of the HTTP server. Writing has none of its own: a video may take long
-// to play, and each handler bounds itself.
+// The bounds of the HTTP server. Bodies and responses have a pace instead of a deadline:
+// a video may take long to play.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
@@ -86,7 +87,7 @@ type server struct {
 	// endAnnouncement takes the address of this server out of the data folder, or is nil.
 	endAnnouncement func() error
 	// endRequests cuts off the requests that are still served.
-	endRequests context.CancelFunc
+	endRequests context.CancelCauseFunc
 	stopWork    context.CancelFunc
 	running     sync.WaitGroup
 	// failed receives the first error that ends the service.
@@ -136,13 +137,20 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err != nil {
 		return s, err
 	}
-	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	proxies, err := c.proxies()
+	if err != nil {
+		return s, err
+	}
+	limited := wire.Listen(s.listener, wire.Options{PerAddress: c.MaxConnections, Uncounted: proxies, Refuse: handler.Refuse})
+	s.listener = limited
+	requests, endRequests := context.WithCancelCause(context.WithoutCancel(ctx))
 	s.endRequests = endRequests
 	s.http = &http.Server{
 		BaseContext: func(net.Listener) context.Context { return requests },
 		Handler:     handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	limited.Attach(s.http)
 	return s, s.run(ctx)
 }
 
@@ -227,7 +235,7 @@ func (s *server) studio() jobs.Renderer {
 }
 
 // handler is the HTTP edge.
-func (s *server) handler(c config, key []byte) (http.Handler, error) {
+func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	proxies, err := c.proxies()
 	if err != nil {
 		return nil, err
@@ -395,9 +403,10 @@ func (s *server) Close() error {
 func (s *server) drain() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	impatient := time.AfterFunc(followTimeout, s.endRequests)
+	stopping := fault.New(fault.CapacityExhausted, "This node is stopping; send the request again.").WithRetryAfter(1)
+	impatient := time.AfterFunc(followTimeout, func() { s.endRequests(stopping) })
 	defer impatient.Stop()
-	defer s.endRequests()
+	defer s.endRequests(stopping)
 	if err := s.http.Shutdown(ctx); err != nil {
 		return s.http.Close()
 	}

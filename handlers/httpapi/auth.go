@@ -36,6 +36,13 @@ func (e *edge) authenticate(x *exchange, r *http.Request) error {
 		return err
 	}
 	x.caller = caller
+	x.recheck = func(ctx context.Context) error {
+		again, err := e.callerOf(ctx, x, credential)
+		if err != nil {
+			return err
+		}
+		return mayCall(again, x.operation)
+	}
 	return mayCall(caller, x.operation)
 }
 

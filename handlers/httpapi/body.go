@@ -19,6 +19,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/domain/video"
+	"vqa/handlers/wire"
 )
 
 // maxBody bounds a JSON body, in bytes.
@@ -36,7 +37,7 @@ const (
 const maxMultipart = 100 << 20
 
 // receive reads the body of a request whole. Errors: payload_too_large,
-// unsupported_media_type.
+// unsupported_media_type, validation_failed for a body that did not arrive.
 func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodOptions {
 		return nil, nil
@@ -53,17 +54,28 @@ func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, er
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
+	case err != nil && !errors.As(err, &tooLarge):
+		return nil, brokenBody(w, err)
 	case op.body == nil:
-		// Whatever it is, checkBody refuses more than nothing.
+		// Whatever it is, parseBody refuses more than nothing.
 		return raw, nil
 	case len(raw) > 0 && !isJSON:
 		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json.")
 	case errors.As(err, &tooLarge):
 		return nil, fault.Newf(fault.PayloadTooLarge, "The request body is larger than %d bytes.", maxBody)
-	case err != nil:
-		return nil, fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body ended too early."}).WithCause(err)
 	}
 	return raw, nil
+}
+
+// brokenBody answers a body that did not arrive. The connection is closed: the rest of the
+// body may still come.
+func brokenBody(w http.ResponseWriter, err error) error {
+	w.Header().Set("Connection", "close")
+	message := "The body ended too early."
+	if errors.Is(err, wire.ErrSlow) {
+		message = "The body did not arrive in time. Send it without pauses, within 30 seconds."
+	}
+	return fault.Invalid(fault.Violation{Code: fault.Format, Message: message}).WithCause(err)
 }
 
 // setBody puts a checked body in the place of the one that was read.

@@ -24,7 +24,7 @@ func (e *edge) checkForm(x *exchange, r *http.Request, v *verdict) error {
 	case errors.As(err, &tooLarge):
 		return fault.Newf(fault.PayloadTooLarge, "The form is larger than %d bytes.", maxForm)
 	case err != nil:
-		return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body ended too early."}).WithCause(err)
+		return brokenBody(x.response, err)
 	}
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "application/x-www-form-urlencoded" {

@@ -11,15 +11,17 @@
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
 //	idempotency.go  whether the request was carried out before, or runs just now
-//	json.go         the body as strict JSON
+//	room.go         how much of a body the contract can accept
+//	json.go         the body as strict JSON, as far as there is room for it
 //	body.go         the body against the contract, then the rules of its operation
 //	api             parameter binding
-//	analyses.go, …  the use case or reader of the operation; follow.go and
-//	                events_stream.go wait for changes
+//	analyses.go, …  the use case or reader of the operation; follow.go waits for changes
+//	stream.go       every stream of server-sent events: its limit, life and credential
 //	docs.go, …      the pages for people; docs_assets.go has what renders the contract
 //	render.go       state -> resource
 //	etag.go         whether the client has the response already
 //	errors.go       fault -> error envelope; nothing else writes an error
+//	refuse.go       the envelope for what net/http refuses before any of this
 //
 // # Guarantees
 //
@@ -51,6 +53,6 @@
 //     the page, and no other site frames it.
 //
 // It may import domain, handlers/command, handlers/media/demo (the scenes that it lists),
-// handlers/media/objects (the signed URLs that a resource carries), the projections'
-// readers and chi. It never sees SQL.
+// handlers/media/objects (the signed URLs that a resource carries), handlers/wire (how slow
+// a client may be), the projections' readers and chi. It never sees SQL.
 package httpapi

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"strings"
@@ -27,9 +29,16 @@ type edge struct {
 	operations http.Handler
 }
 
+// Handler is the whole HTTP interface.
+type Handler interface {
+	http.Handler
+	// Refuse writes the answer to a request that no handler saw (wire.Options).
+	Refuse(client net.Addr, status int, reason string) []byte
+}
+
 // New returns the whole HTTP interface. It fails when an option is missing or the
 // contract file cannot be enforced.
-func New(o Options) (http.Handler, error) {
+func New(o Options) (Handler, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
@@ -55,7 +64,11 @@ func New(o Options) (http.Handler, error) {
 // ServeHTTP implements http.Handler.
 func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := e.Service.Now()
-	x := &exchange{requestID: e.Service.IDs.New(id.Request), log: e.Log, response: &recorder{ResponseWriter: w}}
+	x := &exchange{requestID: e.Service.IDs.New(id.Request), log: e.Log, response: newRecorder(w, e.ResponsePace)}
+	defer x.response.paced.Finish()
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = e.paced(w, r)
+	}
 	ctx, _ := eventstore.WithPatience(r.Context(), eventstore.CallerPatience)
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	w.Header().Set("X-Request-Id", x.requestID)
@@ -65,6 +78,16 @@ func (e *edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := e.serve(x, r); err != nil {
 		WriteError(x.response, r, err)
 	}
+}
+
+// paced is the body of a request at the pace that it must have. The handler of the
+// objects sets a pace of its own for an upload.
+func (e *edge) paced(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+	body := e.BodyPace.Body(w, r.Body)
+	if r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, objects.Path) {
+		return r.Body
+	}
+	return body
 }
 
 // serve finds what answers the request and guards it.

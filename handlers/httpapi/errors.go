@@ -14,6 +14,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/eventstore"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/wire"
 )
 
 // WriteError answers a request with an error, and is the only function that does: the
@@ -21,14 +22,21 @@ import (
 // code; a lost database is db_unavailable; everything else is internal_error, logged
 // with its cause and never shown.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	x := exchangeOf(r.Context())
+	if x.response != nil && x.response.under() {
+		undelivered(r.Context(), x, err)
+		return
+	}
 	f := asFault(r.Context(), err)
+	if f.Code == fault.InternalError && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
+		f = ended(r.Context(), err)
+	}
 	entry := fault.Lookup(f.Code)
 	if entry.Status == 0 {
 		// A code of failed resources says nothing about a request.
 		entry = fault.Lookup(fault.InternalError)
 		f = fault.New(fault.InternalError, "").WithCause(err)
 	}
-	x := exchangeOf(r.Context())
 	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
 		level := slog.LevelError
 		if entry.Status == http.StatusServiceUnavailable {
@@ -39,6 +47,26 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	x.code = f.Code
 	challenge(w.Header(), x, f)
 	writeEnvelope(w, entry.Status, f, x.requestID)
+}
+
+// ended is the fault of a request that was cut off before its answer: by the program that
+// stops, which says so in the cause of the context, or by a client that left.
+func ended(ctx context.Context, err error) *fault.Fault {
+	if f := fault.Of(context.Cause(ctx)); f != nil {
+		return f
+	}
+	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The client closed the connection before its answer."}).WithCause(err)
+}
+
+// undelivered logs the error of a response that is on its way: nobody can be told. One of
+// the connection is the client's.
+func undelivered(ctx context.Context, x *exchange, err error) {
+	level := slog.LevelError
+	var network *net.OpError
+	if ctx.Err() != nil || errors.Is(err, wire.ErrSlow) || errors.As(err, &network) {
+		level = slog.LevelDebug
+	}
+	x.log.Log(ctx, level, "response not delivered", "request_id", x.requestID, "error", err.Error())
 }
 
 // writeEnvelope writes a fault with a status that may differ from its code's own.

@@ -9,6 +9,7 @@ import (
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/media/objects"
+	"vqa/handlers/wire"
 	"vqa/projections/resources"
 )
 
@@ -21,6 +22,9 @@ type exchange struct {
 	operation *operation
 	// caller is zero for whoever shows no credential.
 	caller command.Caller
+	// recheck asks again whether the caller may go on, or is nil for whoever shows no
+	// credential. Its errors are those of authenticate.
+	recheck func(context.Context) error
 	// shown is true when the request shows a credential, good or not.
 	shown bool
 	// code is that of the error that was answered, or empty.
@@ -58,6 +62,8 @@ func (x *exchange) tenant() resources.Tenant {
 // back when it is asked to.
 type recorder struct {
 	http.ResponseWriter
+	// paced cuts off a client that reads too slowly.
+	paced  *wire.Writer
 	status int
 	sent   int64
 	keep   bool
@@ -65,6 +71,13 @@ type recorder struct {
 	held bool
 	body []byte
 }
+
+func newRecorder(w http.ResponseWriter, pace wire.Pace) *recorder {
+	return &recorder{ResponseWriter: w, paced: pace.Writer(w)}
+}
+
+// under reports whether a part of the response was sent.
+func (r *recorder) under() bool { return r.status != 0 && !r.held }
 
 // WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {
@@ -87,7 +100,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	if r.held {
 		return len(p), nil
 	}
-	n, err := r.ResponseWriter.Write(p)
+	n, err := r.paced.Write(p)
 	r.sent += int64(n)
 	return n, err
 }
@@ -98,7 +111,7 @@ func (r *recorder) send() error {
 	if r.status != 0 {
 		r.ResponseWriter.WriteHeader(r.status)
 	}
-	n, err := r.ResponseWriter.Write(r.body)
+	n, err := r.paced.Write(r.body)
 	r.sent += int64(n)
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"strconv"
 	"time"
 
@@ -18,8 +17,6 @@ const (
 	rereadEvery = 500 * time.Millisecond
 	// rereadGap keeps a busy service from reading once for each change of others.
 	rereadGap = 20 * time.Millisecond
-	// heartbeatEvery keeps proxies from closing a silent stream.
-	heartbeatEvery = 15 * time.Second
 )
 
 // await reads an analysis until it is terminal, at most for wait, and returns the last
@@ -75,7 +72,7 @@ func pause(ctx context.Context, enough <-chan time.Time, wake <-chan struct{}, n
 	case <-enough:
 		return true, nil
 	case <-ctx.Done():
-		return true, ctx.Err()
+		return true, context.Cause(ctx)
 	}
 }
 
@@ -90,10 +87,11 @@ func (s *server) StreamAnalysis(ctx context.Context, r api.StreamAnalysisRequest
 	if r.Params.LastEventID != nil {
 		seen = *r.Params.LastEventID
 	}
-	return analysisStream{server: s, ctx: ctx, analysisID: first.ID, seen: seen}, nil
+	st := analysisStream{server: s, ctx: ctx, analysisID: first.ID, seen: seen}
+	return eventStream{server: s, ctx: ctx, next: st.next}, nil
 }
 
-// analysisStream writes the server-sent events of one analysis.
+// analysisStream tells the states of one analysis.
 type analysisStream struct {
 	server     *server
 	ctx        context.Context
@@ -102,41 +100,27 @@ type analysisStream struct {
 	seen string
 }
 
-// VisitStreamAnalysisResponse implements api.StreamAnalysisResponseObject. The status
-// is sent before the first event, so a later failure can only end the stream; the
-// client then comes again with Last-Event-ID.
-func (st analysisStream) VisitStreamAnalysisResponse(w http.ResponseWriter) error {
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.WriteHeader(http.StatusOK)
-	control := http.NewResponseController(w)
-	heartbeat := time.Now().Add(heartbeatEvery)
-	// A client that has seen all there is must still learn that it is connected.
-	err := control.Flush()
-	if err == nil {
-		err = st.server.follow(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID, nil, func(a resources.Analysis) error {
-			name := eventID(a)
-			if name == st.seen {
-				if time.Now().Before(heartbeat) {
-					return nil
-				}
-				heartbeat = time.Now().Add(heartbeatEvery)
-				_, err := w.Write([]byte(": still here\n\n"))
-				return flushed(control, err)
-			}
-			data, err := json.Marshal(st.server.renderAnalysis(st.ctx, a))
-			if err != nil {
-				return err
-			}
-			st.seen = name
-			_, err = fmt.Fprintf(w, "event: analysis\nid: %s\ndata: %s\n\n", name, data)
-			return flushed(control, err)
-		})
-	}
+// next sends the analysis when its state has changed. The stream ends with the terminal
+// state.
+func (st *analysisStream) next(out *eventWriter) (step, error) {
+	a, err := st.server.Resources.Analysis(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID)
 	if err != nil {
-		x := exchangeOf(st.ctx)
-		st.server.Log.DebugContext(st.ctx, "event stream ended early", "request_id", x.requestID, "error", err.Error())
+		return over, err
 	}
-	return nil
+	if name := eventID(a); name != st.seen {
+		data, err := json.Marshal(st.server.renderAnalysis(st.ctx, a))
+		if err != nil {
+			return over, err
+		}
+		st.seen = name
+		if err := out.send(fmt.Sprintf("event: analysis\nid: %s\ndata: %s\n\n", name, data)); err != nil {
+			return over, err
+		}
+	}
+	if a.Status.Terminal() {
+		return over, nil
+	}
+	return wait, nil
 }
 
 // eventID names a state of an analysis: equal states have equal names.
@@ -153,11 +137,4 @@ func eventID(a resources.Analysis) string {
 		name += ".narrating"
 	}
 	return name
-}
-
-func flushed(control *http.ResponseController, err error) error {
-	if err != nil {
-		return err
-	}
-	return control.Flush()
 }

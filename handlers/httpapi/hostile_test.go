@@ -116,7 +116,7 @@ func (e *edge) answered(op *operation, method, body string) *httptest.ResponseRe
 	if op.form {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	x := &exchange{requestID: "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", operation: op, request: r, response: &recorder{ResponseWriter: written}}
+	x := &exchange{requestID: "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", operation: op, request: r, response: newRecorder(written, defaultResponsePace)}
 	if _, err := e.check(x, r); err != nil {
 		WriteError(x.response, r, err)
 	}

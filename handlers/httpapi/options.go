@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -17,6 +18,7 @@ import (
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/media/objects"
+	"vqa/handlers/wire"
 	"vqa/projections"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
@@ -176,8 +178,31 @@ type Options struct {
 	// RequestTimeout bounds a request, except for the time that its caller chose to
 	// wait; 0 is 60 s.
 	RequestTimeout time.Duration
-	Log            *slog.Logger
+	// BodyPace is how slow the body of a request may be, uploads apart; 10 s of patience,
+	// 16 KiB per second and 30 s in all by default.
+	BodyPace wire.Pace
+	// ResponsePace is how slowly a client may read; a minute of patience and 16 KiB per
+	// second by default.
+	ResponsePace wire.Pace
+	// Streams are the times of event streams.
+	Streams StreamTimes
+	Log     *slog.Logger
 }
+
+// StreamTimes are the times of an event stream; 0 is the default.
+type StreamTimes struct {
+	// Life is how long a stream may last, 15 minutes by default, and Check how often the
+	// credential of its reader is looked at again, 30 s by default.
+	Life, Check time.Duration
+}
+
+// defaultBodyPace lets a body of 1 MiB take 30 s, and cuts off one that stalls after 10 s:
+// before RequestTimeout, so that the client learns why.
+var defaultBodyPace = wire.Pace{Patience: 10 * time.Second, Rate: 16 << 10, Total: 30 * time.Second}
+
+// defaultResponsePace cuts off a client that stops reading. The player of a video that is paused asks
+// for the rest when it goes on.
+var defaultResponsePace = wire.Pace{Patience: 60 * time.Second, Rate: 16 << 10}
 
 // defaultRequestTimeout is generous because completing an upload reads the file.
 const defaultRequestTimeout = 60 * time.Second
@@ -200,5 +225,13 @@ func (o *Options) check() error {
 	if o.RequestTimeout == 0 {
 		o.RequestTimeout = defaultRequestTimeout
 	}
+	if o.BodyPace.Rate == 0 {
+		o.BodyPace = defaultBodyPace
+	}
+	if o.ResponsePace.Rate == 0 {
+		o.ResponsePace = defaultResponsePace
+	}
+	o.Streams.Life = cmp.Or(o.Streams.Life, streamLife)
+	o.Streams.Check = cmp.Or(o.Streams.Check, credentialCheck)
 	return errors.Join(missing...)
 }

@@ -69,6 +69,7 @@ type world struct {
 	logged   *lockedBuffer
 	// objects is the folder of the object store.
 	objects string
+	handler httpapi.Handler
 	locks   *postgres.Locks
 
 	mu sync.Mutex
@@ -215,8 +216,9 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	for _, f := range adjust {
 		f(&o)
 	}
-	handler, err = httpapi.New(o)
+	w.handler, err = httpapi.New(o)
 	require.NoError(t, err)
+	handler = w.handler
 }
 
 // node joins a living node and returns its locks; leave lets it die.

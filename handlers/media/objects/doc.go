@@ -1,7 +1,7 @@
 // Package objects keeps the bytes of videos: one bucket behind gocloud.dev/blob,
 // a folder (file://) by default, S3 and what speaks its protocol by URL (s3://).
 //
-// It may import domain/fault, the standard library and gocloud.dev.
+// It may import domain/fault, handlers/wire, the standard library and gocloud.dev.
 //
 // # Life of an uploaded object
 //

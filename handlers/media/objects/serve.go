@@ -13,19 +13,14 @@ import (
 	"time"
 
 	"vqa/domain/fault"
+	"vqa/handlers/wire"
 )
 
-const (
-	// uploadIdle is how long a PUT may stay silent, and uploadMax how long it may
-	// take in all: a URL that was valid at its start does not hold a connection for
-	// ever.
-	uploadIdle = 60 * time.Second
-	uploadMax  = time.Hour
-	// downloadMax bounds one playback response; a player asks for ranges anew.
-	downloadMax = time.Hour
+// uploadPace cuts off an upload that stalls for a minute, or that stays below 16 KiB per
+// second (0.13 Mbit/s): at that rate 2 GiB take a day and a half.
+var uploadPace = wire.Pace{Patience: 60 * time.Second, Rate: 16 << 10}
 
-	methods = "GET, HEAD, PUT, OPTIONS"
-)
+const methods = "GET, HEAD, PUT, OPTIONS"
 
 // ServeHTTP answers the signed URLs under Path: PUT stores, GET and HEAD play, OPTIONS is
 // the preflight of a browser. Those of a bucket that is not a folder are awaited ones only;
@@ -98,12 +93,9 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 		return err
 	}
 	defer out.Abort()
-	body := &pacedBody{r: r.Body, ctl: http.NewResponseController(w), idle: s.uploadIdle, end: time.Now().Add(uploadMax)}
+	body := &sender{Reader: s.uploadPace.Body(w, r.Body)}
 	if _, err := io.Copy(out, body); err != nil {
-		if body.err != nil {
-			return incomplete("The upload broke off before its last byte.").WithCause(body.err)
-		}
-		return err
+		return body.blame(w, err)
 	}
 	if out.SizeBytes() == 0 {
 		return incomplete("The upload has no bytes.")
@@ -136,31 +128,33 @@ func checkUploadHeader(r *http.Request, g grant) error {
 
 func incomplete(message string) *fault.Fault { return fault.New(fault.UploadIncomplete, message) }
 
-// pacedBody reads a body and gives up on a silent or endless sender. It keeps the
-// error of the sender apart from one of the disk.
-type pacedBody struct {
-	r    io.Reader
-	ctl  *http.ResponseController
-	idle time.Duration
-	end  time.Time // wall clock: it sets a deadline of the connection
-	err  error
+// sender keeps the error of a client apart from one of the disk.
+type sender struct {
+	io.Reader
+	err error
 }
 
-func (b *pacedBody) Read(p []byte) (int, error) {
-	deadline := time.Now().Add(b.idle)
-	if deadline.After(b.end) {
-		deadline = b.end
-	}
-	// A writer that is no connection (a test's recorder) has no deadline to set.
-	if err := b.ctl.SetReadDeadline(deadline); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		b.err = err
-		return 0, err
-	}
-	n, err := b.r.Read(p)
+// Read implements io.Reader.
+func (b *sender) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.err = err
 	}
 	return n, err
+}
+
+// blame makes upload_incomplete of an error that is the client's, and closes the
+// connection: the rest of the body may still come.
+func (b *sender) blame(w http.ResponseWriter, err error) error {
+	if b.err == nil {
+		return err
+	}
+	w.Header().Set("Connection", "close")
+	message := "The upload broke off before its last byte."
+	if errors.Is(b.err, wire.ErrSlow) {
+		message = "The upload stalled, or was slower than 16 KiB per second."
+	}
+	return incomplete(message).WithCause(b.err)
 }
 
 func (s *Store) download(w http.ResponseWriter, r *http.Request, g grant) error {
@@ -180,11 +174,6 @@ func (s *Store) download(w http.ResponseWriter, r *http.Request, g grant) error 
 	if !info.Mode().IsRegular() {
 		return fault.New(fault.ResourceNotFound, "")
 	}
-	// Lifted again for the next response of a kept connection; what is no connection
-	// (a test's recorder) has no deadline.
-	ctl := http.NewResponseController(w)
-	_ = ctl.SetWriteDeadline(time.Now().Add(downloadMax))
-	defer func() { _ = ctl.SetWriteDeadline(time.Time{}) }()
 	h := w.Header()
 	h.Set("Content-Type", g.contentType)
 	h.Set("Content-Disposition", disposition(g.filename))

@@ -23,6 +23,7 @@ import (
 	"gocloud.dev/gcerrors"
 
 	"vqa/domain/fault"
+	"vqa/handlers/wire"
 )
 
 // SignedURLLife is the life of every signed URL (api-v1.md, "Conventions").
@@ -81,8 +82,8 @@ type Store struct {
 	names sync.Mutex
 	// uploads bounds the PUTs to one URL.
 	uploads uploads
-	// uploadIdle is the constant of that name; a test shortens it.
-	uploadIdle time.Duration
+	// uploadPace is the variable of that name; a test shortens it.
+	uploadPace wire.Pace
 	// hardLink is os.Link; a test takes it away.
 	hardLink func(oldname, newname string) error
 }
@@ -157,7 +158,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("objects: open %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, dir: dir, opt: opt, uploadIdle: uploadIdle, hardLink: os.Link}, nil
+	return &Store{bucket: bucket, dir: dir, opt: opt, uploadPace: uploadPace, hardLink: os.Link}, nil
 }
 
 // localDir returns the absolute folder of a file:// bucket, or "" for another one.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/video"
+	"vqa/handlers/wire"
 )
 
 // chunked hides the length of a body, so that it is sent without Content-Length.
@@ -126,7 +127,7 @@ func TestUploadCutLeavesNothing(t *testing.T) {
 func TestUploadStallLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.uploadIdle = 100 * time.Millisecond
+	s.uploadPace = wire.Pace{Patience: 100 * time.Millisecond, Rate: 1 << 10}
 	conn := dial(t, s)
 	startPut(t, conn, s.uploadURL(t, 100), 100)
 	_, err := io.WriteString(conn, "x")

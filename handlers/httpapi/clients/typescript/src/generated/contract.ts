@@ -1017,7 +1017,9 @@ export interface paths {
          * Follow an analysis
          * @description A stream of server-sent events: `event: analysis`, whose data is the resource, at once and after each
          *     change; it ends after the terminal state. With `Last-Event-ID` a client that reconnects is not told
-         *     again what it has seen.
+         *     again what it has seen. It also ends after 15 minutes or when the credential of its reader ends, as
+         *     `GET /v1/events/stream` does, and counts in the same limit: at most 20 open streams for one key
+         *     (429 `concurrency_limit_exceeded`).
          */
         get: operations["streamAnalysis"];
         put?: never;
@@ -1083,7 +1085,9 @@ export interface paths {
          *     `Last-Event-ID` it goes on right after that event, without a gap; without it, it begins with what happens from now on, and
          *     first names the id before that, so that a client that is cut off early goes on from there.
          *     `evt_00000000000000000000000000` is before the first event. A comment every 15 seconds keeps the connection open; after 15
-         *     minutes the stream ends and the client comes again. At most 20 open streams for one key (429 `concurrency_limit_exceeded`).
+         *     minutes the stream ends and the client comes again. The credential is checked again every 30 seconds: when it is revoked or
+         *     expired, or on any other error, the last event is `event: end` with the `code` and `message` of the error, and without an
+         *     id. At most 20 open event streams of any kind for one key (429 `concurrency_limit_exceeded`).
          */
         get: operations["streamEvents"];
         put?: never;

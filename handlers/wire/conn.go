@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// errorTimeout bounds what is left of a connection after an error that no handler wrote.
+const errorTimeout = time.Second
+
+type closeWriter interface{ CloseWrite() error }
+
+// conn is a connection that knows whether its request has reached the handler.
+type conn struct {
+	net.Conn
+	refuse func(client net.Addr, status int, reason string) []byte
+	leave  func()
+	// handled is true from the call of the handler to the end of its response.
+	handled atomic.Bool
+	// refused is true when an error was written that no handler wrote. net/http closes
+	// the connection after one.
+	refused bool
+}
+
+// Write implements net.Conn. What net/http writes before a handler was called is an error
+// of its own, in plain text, and is replaced.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.handled.Load() {
+		return c.Conn.Write(p)
+	}
+	if c.refused {
+		return len(p), nil
+	}
+	c.refused = true
+	status, reason := parseError(p)
+	// net/http still reads the body of a request that it refuses for its Expect header.
+	_ = c.SetDeadline(time.Now().Add(errorTimeout))
+	if _, err := c.Conn.Write(c.refuse(c.RemoteAddr(), status, reason)); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.leave()
+	return c.Conn.Close()
+}
+
+// CloseWrite lets net/http end its side first, so that the client can read an error while
+// it still sends.
+func (c *conn) CloseWrite() error {
+	if half, ok := c.Conn.(closeWriter); ok {
+		return half.CloseWrite()
+	}
+	return nil
+}
+
+// parseError reads the status and the reason of an error that net/http wrote:
+// "HTTP/1.1 400 Bad Request: missing required Host header\r\n…".
+func parseError(p []byte) (status int, reason string) {
+	line, _, _ := bytes.Cut(p, []byte("\r\n"))
+	_, after, _ := strings.Cut(string(line), " ")
+	code, text, _ := strings.Cut(after, " ")
+	status, err := strconv.Atoi(code)
+	if err != nil || status < http.StatusBadRequest {
+		status = http.StatusBadRequest
+	}
+	_, reason, _ = strings.Cut(text, ": ")
+	return status, reason
+}
