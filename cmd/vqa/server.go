@@ -11,11 +11,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"path/filepath"
 	"runtime"
 	"sync"
-	"time"
 
 	"vqa/domain/answer"
 	"vqa/domain/fault"
@@ -36,20 +34,8 @@ import (
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
-	"vqa/handlers/wire"
 	"vqa/projections/public"
 	"vqa/projections/resources"
-)
-
-// The bounds of the HTTP server. Bodies and responses have a pace instead of a deadline:
-// a video may take long to play.
-const (
-	readHeaderTimeout = 10 * time.Second
-	idleTimeout       = 2 * time.Minute
-	drainTimeout      = 10 * time.Second
-	// followTimeout is how long callers who wait for an analysis are still served: they
-	// would wait for work that the shutdown cuts off.
-	followTimeout = 2 * time.Second
 )
 
 // server is the whole service in one process.
@@ -137,20 +123,9 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if err != nil {
 		return s, err
 	}
-	proxies, err := c.proxies()
-	if err != nil {
+	if err := s.openHTTP(ctx, c, handler); err != nil {
 		return s, err
 	}
-	limited := wire.Listen(s.listener, wire.Options{PerAddress: c.MaxConnections, Uncounted: proxies, Refuse: handler.Refuse})
-	s.listener = limited
-	requests, endRequests := context.WithCancelCause(context.WithoutCancel(ctx))
-	s.endRequests = endRequests
-	s.http = &http.Server{
-		BaseContext: func(net.Listener) context.Context { return requests },
-		Handler:     handler, ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
-	}
-	limited.Attach(s.http)
 	return s, s.run(ctx)
 }
 
@@ -397,27 +372,4 @@ func (s *server) Close() error {
 		errs = append(errs, s.app.Close())
 	}
 	return errors.Join(errs...)
-}
-
-// drain lets running requests end, and cuts off those that do not.
-func (s *server) drain() error {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
-	defer cancel()
-	stopping := fault.New(fault.CapacityExhausted, "This node is stopping; send the request again.").WithRetryAfter(1)
-	impatient := time.AfterFunc(followTimeout, func() { s.endRequests(stopping) })
-	defer impatient.Stop()
-	defer s.endRequests(stopping)
-	if err := s.http.Shutdown(ctx); err != nil {
-		return s.http.Close()
-	}
-	return nil
-}
-
-// baseURL is where this very server answers.
-func (s *server) baseURL() string {
-	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
-	if err == nil && addr.Addr().IsUnspecified() {
-		return fmt.Sprintf("http://127.0.0.1:%d", addr.Port())
-	}
-	return "http://" + s.listener.Addr().String()
 }
