@@ -145,7 +145,11 @@ func ask(ctx context.Context, s *session, o askOptions, src *source, prompt stri
 	}
 	v, found, err := src.known(ctx, s)
 	if err == nil && !found {
-		if err = s.checkPrompt(ctx, prompt); err == nil {
+		var refused *analysisResource
+		if refused, err = s.refusal(ctx, o, prompt); refused != nil {
+			return *refused, nil
+		}
+		if err == nil {
 			v, err = src.register(ctx, s.client, bar.set)
 		}
 		if err == nil && src.file != nil {

@@ -77,7 +77,11 @@ func explain(r *analysisResult) []string {
 	}
 	lines := []string{fmt.Sprintf("confidence  %s (%.2f)", confidenceWord(r.Confidence), r.Confidence)}
 	if r.DetectedCount != nil {
-		lines = append(lines, fmt.Sprintf("count       %d at the same time", *r.DetectedCount))
+		count := fmt.Sprintf("count       %d at the same time", *r.DetectedCount)
+		if len(r.Clips) == 0 && len(r.CountEvidence) > 0 {
+			count += ", as marked below"
+		}
+		lines = append(lines, count)
 	}
 	return lines
 }
@@ -112,14 +116,19 @@ func confidenceWord(p float64) string {
 	}
 }
 
-// printClips draws the clips over the length of the video and lists them.
+// printClips draws the clips over the length of the video and lists them; of a count, which
+// has none, the parts in which the number was visible.
 func printClips(out screen, r *analysisResult) {
-	if len(r.Clips) == 0 {
+	clips := r.Clips
+	if len(clips) == 0 {
+		clips = r.CountEvidence
+	}
+	if len(clips) == 0 {
 		return
 	}
-	spans := make([]span, len(r.Clips))
+	spans := make([]span, len(clips))
 	duration := 0.0
-	for i, c := range r.Clips {
+	for i, c := range clips {
 		spans[i] = span{c.StartS, c.EndS}
 		duration = max(duration, c.EndS)
 	}
@@ -128,9 +137,9 @@ func printClips(out screen, r *analysisResult) {
 	}
 	bar, scale := timeline(spans, duration, out.columns-4)
 	fmt.Fprintf(out, "\n  %s\n  %s\n\n", out.paint(green, bar), out.paint(dim, scale))
-	for i, c := range r.Clips {
+	for i, c := range clips {
 		if i == mostClips {
-			fmt.Fprintf(out, "  … and %d more; --json prints all\n", len(r.Clips)-mostClips)
+			fmt.Fprintf(out, "  … and %d more; --json prints all\n", len(clips)-mostClips)
 			break
 		}
 		fmt.Fprintf(out, "  %8s – %-8s %s\n", clockTime(c.StartS), clockTime(c.EndS), out.paint(dim, fmt.Sprintf("%.2f", c.Confidence)))
@@ -168,6 +177,9 @@ func printArtifacts(out screen, a analysisResource) {
 
 // footing says what it cost, and which ids to go on with.
 func footing(a analysisResource) string {
+	if a.ID == "" {
+		return "nothing was uploaded, nothing is billed"
+	}
 	parts := []string{"not billed"}
 	if a.Usage != nil {
 		parts = []string{fmt.Sprintf("billed %s s", thousands(a.Usage.BilledSeconds))}

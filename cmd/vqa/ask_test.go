@@ -154,6 +154,11 @@ func TestAskBesideAServer(t *testing.T) {
 		require.NoError(t, os.WriteFile(fresh, append(fixture.Bytes(), "\x00\x00\x00\x08free"...), 0o600))
 		_, _, err := ask(t.Context(), fresh, strings.Repeat("dog ", 600), false)
 		require.ErrorContains(t, err, "prompt_too_long")
+		out, _, err := ask(t.Context(), fresh, "What is happening?", false)
+		require.NoError(t, err)
+		require.Contains(t, out, "INDETERMINATE  What is happening?")
+		require.Contains(t, out, c.PublicURL+"/docs/questions#open_ended")
+		require.Contains(t, out, "nothing was uploaded, nothing is billed")
 		require.Len(t, s.videosOf(t, c), before)
 	})
 	t.Run("a server at another address is found through the data folder", func(t *testing.T) {
@@ -318,6 +323,7 @@ func TestPrintAnswer(t *testing.T) {
 `},
 		"a number, with its pictures": {func(a *analysisResource) {
 			a.Result = result("yes", intOf(3))
+			a.Result.CountEvidence, a.Result.VideoDurationS = []clipResource{{2.5, 5, .8}}, &duration
 			a.Query.PromptIntent, a.VideoID = "count", "video_1"
 			sheet := "http://x/sheet.png"
 			a.Artifacts = &struct {
@@ -327,7 +333,13 @@ func TestPrintAnswer(t *testing.T) {
 		}, `
   3  Is there a dog?
   confidence  reliable (0.90)
-  count       3 at the same time
+  count       3 at the same time, as
+  marked below
+
+  ░░░░░░░░░█████████░░░░░░░░░░░░░░░░░░
+  ╵0:00             ╵0:05
+
+    0:02.5 – 0:05.0   0.80
 
   annotated video  http://x/video.mp4
   contact sheet    http://x/sheet.png

@@ -140,17 +140,22 @@ type analysisResource struct {
 	raw json.RawMessage
 }
 
-type analysisResult struct {
-	Answer     string  `json:"answer"`
+// clipResource is a part of a video.
+type clipResource struct {
+	StartS     float64 `json:"start_s"`
+	EndS       float64 `json:"end_s"`
 	Confidence float64 `json:"confidence"`
-	Clips      []struct {
-		StartS     float64 `json:"start_s"`
-		EndS       float64 `json:"end_s"`
-		Confidence float64 `json:"confidence"`
-	} `json:"clips"`
-	VideoDurationS      *float64 `json:"video_duration_s"`
-	DetectedCount       *int     `json:"detected_count"`
-	IndeterminateReason *string  `json:"indeterminate_reason"`
+}
+
+type analysisResult struct {
+	Answer     string         `json:"answer"`
+	Confidence float64        `json:"confidence"`
+	Clips      []clipResource `json:"clips"`
+	// CountEvidence is when DetectedCount instances are visible at the same time.
+	CountEvidence       []clipResource `json:"count_evidence"`
+	VideoDurationS      *float64       `json:"video_duration_s"`
+	DetectedCount       *int           `json:"detected_count"`
+	IndeterminateReason *string        `json:"indeterminate_reason"`
 	UnsupportedAction   *struct {
 		Reason  string `json:"reason"`
 		DocsURL string `json:"docs_url"`
@@ -207,17 +212,6 @@ func (c *client) video(ctx context.Context, id string) (videoResource, error) {
 	var v videoResource
 	err := c.call(ctx, http.MethodGet, "/v1/videos/"+url.PathEscape(id), nil, nil, &v)
 	return v, err
-}
-
-// checkPrompt returns the error with which a question would be refused, so that nothing is
-// uploaded for it. Where the prompt cannot be checked now it returns nil: asking tells.
-func (c *client) checkPrompt(ctx context.Context, prompt string) error {
-	err := c.once(ctx, http.MethodPost, "/v1/parse", nil, map[string]string{"prompt": prompt}, nil)
-	var e *apiError
-	if errors.As(err, &e) && e.Status == http.StatusBadRequest {
-		return e
-	}
-	return ctx.Err()
 }
 
 // createAnalysis asks a question. The server answers as soon as the analysis ends,

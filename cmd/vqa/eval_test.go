@@ -16,11 +16,7 @@ func intOf(n int) *int { return &n }
 func result(answer string, count *int, clips ...[2]float64) *analysisResult {
 	r := &analysisResult{Answer: answer, DetectedCount: count, Confidence: .9}
 	for _, c := range clips {
-		r.Clips = append(r.Clips, struct {
-			StartS     float64 `json:"start_s"`
-			EndS       float64 `json:"end_s"`
-			Confidence float64 `json:"confidence"`
-		}{c[0], c[1], .9})
+		r.Clips = append(r.Clips, clipResource{c[0], c[1], .9})
 	}
 	return r
 }
