@@ -83,7 +83,7 @@ bench: setup ## Run the benchmarks, about 12 minutes (BENCH=regexp ROUNDS=3)
 	@# Costs of single parts.
 	go test $$(go list ./... | grep -v -e '/handlers/command$$' -e '/projections$$' -e '/cmd/vqa$$') -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m
 
-eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table, draw a reliability diagram (EVAL="--min-right 0.95")
+eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table, draw a reliability diagram (EVAL="--min-right 0.95 --min-right-no 0.95")
 	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }
 	@exec bin/vqa eval --reliability .cache/reliability.png $(EVAL) "$(CLIPS)"
 

@@ -15,21 +15,23 @@ import (
 type evalReport struct {
 	// Total sums up all questions, Supported the forms that are answered today, Later the
 	// others.
-	Total       formScore   `json:"total"`
-	Supported   formScore   `json:"supported"`
-	Later       formScore   `json:"later"`
+	Total     formScore `json:"total"`
+	Supported formScore `json:"supported"`
+	Later     formScore `json:"later"`
+	// AnsweredNo sums up what was answered `no`, in any form.
+	AnsweredNo  formScore   `json:"answered_no"`
 	Forms       []formScore `json:"forms"`
 	Calibration reliability `json:"calibration"`
 	Outcomes    []outcome   `json:"outcomes"`
 }
 
 // bounds are what an evaluation must reach over all its questions; nil asks for nothing.
-type bounds struct{ minRight, minOverlap, maxECE *float64 }
+type bounds struct{ minRight, minOverlap, maxECE, minRightNo *float64 }
 
 func evalCommand() *cobra.Command {
 	var server, key, diagram string
 	var asJSON bool
-	var minRight, minOverlap, maxECE float64
+	var minRight, minOverlap, maxECE, minRightNo float64
 	cmd := &cobra.Command{
 		Use:   "eval CLIPS_DIR",
 		Short: "Ask the questions of a folder of clips with truth.json and score the answers",
@@ -39,10 +41,12 @@ truth.json is a list of {file, form, question, answer, count, clips}: answer is 
 null, clips a list of [start, end] in seconds or null. An answer is right when it is equal and, where the truth
 has a count, detected_count is equal too. Overlap is intersection over union of the clips in time.
 
+The row "answered no" has the answers that were no, and how many of them are right.
+
 The calibration error is the expected one over ten bins of confidence. An indeterminate result is not right, and
 does not enter the calibration error: it claims nothing.
 
-With --min-right, --min-overlap or --max-ece the exit status is 1 when all questions together miss a bound.`,
+With --min-right, --min-right-no, --min-overlap or --max-ece the exit status is 1 when all questions together miss a bound.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -76,7 +80,7 @@ With --min-right, --min-overlap or --max-ece the exit status is 1 when all quest
 				}
 				return nil
 			}
-			return r.missed(bounds{given("min-right", &minRight), given("min-overlap", &minOverlap), given("max-ece", &maxECE)})
+			return r.missed(bounds{given("min-right", &minRight), given("min-overlap", &minOverlap), given("max-ece", &maxECE), given("min-right-no", &minRightNo)})
 		},
 	}
 	cmd.Flags().StringVar(&server, "url", "", "base URL of the server")
@@ -84,6 +88,7 @@ With --min-right, --min-overlap or --max-ece the exit status is 1 when all quest
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram into this PNG file")
 	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
+	cmd.Flags().Float64Var(&minRightNo, "min-right-no", 0, "fail below this share of right answers among those that are no, 0 to 1")
 	cmd.Flags().Float64Var(&minOverlap, "min-overlap", 0, "fail below this mean overlap of clips, 0 to 1")
 	cmd.Flags().Float64Var(&maxECE, "max-ece", 0, "fail above this expected calibration error, 0 to 1")
 	return strict(cmd, "CLIPS_DIR")
@@ -95,6 +100,7 @@ func report(outcomes []outcome) evalReport {
 		Total:       tally("total", outcomes, func(outcome) bool { return true }),
 		Supported:   tally("supported", outcomes, supported),
 		Later:       tally("later", outcomes, func(o outcome) bool { return !supported(o) }),
+		AnsweredNo:  tally("answered no", outcomes, func(o outcome) bool { return o.Got == "no" }),
 		Forms:       score(outcomes),
 		Calibration: reliabilityOf(outcomes),
 		Outcomes:    outcomes,
@@ -120,6 +126,11 @@ func (r evalReport) missed(b bounds) error {
 	}
 	share := r.Total.share()
 	check("share of right answers", b.minRight, &share, false)
+	var rightNo *float64
+	if r.AnsweredNo.Asked > 0 {
+		rightNo = new(r.AnsweredNo.share())
+	}
+	check("share of right no answers", b.minRightNo, rightNo, false)
 	check("mean overlap", b.minOverlap, r.Total.MeanOverlap, false)
 	check("calibration error", b.maxECE, r.Calibration.ECE, true)
 	if len(misses) == 0 {
@@ -156,6 +167,7 @@ func printReport(w io.Writer, r evalReport, asJSON bool) error {
 	if r.Later.Asked > 0 {
 		add(r.Total)
 	}
+	add(r.AnsweredNo)
 	fmt.Fprintln(out)
 	t.print(out)
 	printCalibration(out, r.Calibration)

@@ -105,39 +105,51 @@ func TestReport(t *testing.T) {
 		{question: question{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: 1, Right: true, Overlap: &whole},
 		{question: question{File: "b.mp4", Form: "count", Question: "How many cups?", Answer: "yes", Count: intOf(3)}, Got: "yes", GotCount: intOf(1), Confidence: .8},
 		{question: question{File: "c.mp4", Form: "presence", Question: "Is there a cat?", Answer: "yes"}, Failure: "inference_error: no frame"},
+		{question: question{File: "d.mp4", Form: "absence", Question: "Is there a dog?", Answer: "no"}, Got: "no", Confidence: .9, Right: true},
+		{question: question{File: "d.mp4", Form: "absence", Question: "Is there a cow?", Answer: "yes"}, Got: "no", Confidence: .9},
 	}
 	r := report(outcomes)
 	mean := .75
 	require.Empty(t, cmp.Diff([]formScore{
 		{Form: "presence", Supported: true, Asked: 3, Right: 2, MeanOverlap: &mean},
+		{Form: "absence", Supported: true, Asked: 2, Right: 1},
 		{Form: "count", Supported: true, Asked: 2, Right: 1},
 		{Form: "state", Asked: 1},
 	}, r.Forms))
-	require.Empty(t, cmp.Diff(formScore{Form: "supported", Supported: true, Asked: 5, Right: 3, MeanOverlap: &mean}, r.Supported))
+	require.Empty(t, cmp.Diff(formScore{Form: "supported", Supported: true, Asked: 7, Right: 4, MeanOverlap: &mean}, r.Supported))
+	require.Empty(t, cmp.Diff(formScore{Form: "answered no", Asked: 2, Right: 1}, r.AnsweredNo))
 	require.Empty(t, cmp.Diff(formScore{Form: "later", Asked: 1}, r.Later))
 
 	var out bytes.Buffer
 	require.NoError(t, printReport(&out, r, false))
 	require.Empty(t, cmp.Diff(`
-  FORM       RIGHT  OF  SHARE  OVERLAP
-  presence       2   3    67%     0.75
-  count          1   2    50%        -
-  supported      3   5    60%     0.75
-  state          0   1     0%        -
-  later          0   1     0%        -
-  total          3   6    50%     0.75
+  FORM         RIGHT  OF  SHARE  OVERLAP
+  presence         2   3    67%     0.75
+  absence          1   2    50%        -
+  count            1   2    50%        -
+  supported        4   7    57%     0.75
+  state            0   1     0%        -
+  later            0   1     0%        -
+  total            4   8    50%     0.75
+  answered no      1   2    50%        -
 
-  calibration error  0.190 over 4 answers; 2 undecided claim nothing
+  calibration error  0.227 over 6 answers; 2 undecided claim nothing
 
   Missed
   FILE   QUESTION         TRUTH  ANSWERED
   b.mp4  How many cups?   yes 3  yes 1 (0.80)
   c.mp4  Is there a cat?  yes    inference_error: no frame
+  d.mp4  Is there a cow?  yes    no (0.90)
 
   Later forms
   FILE   QUESTION        TRUTH  ANSWERED
   a.mp4  Is a tap open?  yes    indeterminate, unsupported_query_form
 `, out.String()))
+
+	bound := func(f float64) *float64 { return &f }
+	require.NoError(t, r.missed(bounds{minRightNo: bound(.5)}))
+	require.ErrorContains(t, r.missed(bounds{minRightNo: bound(.51)}), "share of right no answers 0.500 is under 0.510")
+	require.ErrorContains(t, report(outcomes[:2]).missed(bounds{minRightNo: bound(.1)}), "could not be measured")
 }
 
 func TestReadTruth(t *testing.T) {
