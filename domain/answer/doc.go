@@ -16,7 +16,8 @@
 //  3. A run is trusted when two neighbouring samples of it pass Threshold on average,
 //     three pass Faint or one passes Peak, and when no other class outvotes the subject at
 //     the same place over the run: the weak "cat" on a dog is the dog. A sight below
-//     Threshold is worth half where any other class scores as much.
+//     Threshold is worth half where any other class scores as much. So is a person below
+//     Firm where all other classes together score Spread times as much.
 //  4. Trusted runs are the clips. They end half way between two samples or, where frames
 //     between those were looked at (Evidence.Fine), half way between the last of them that
 //     shows the subject and the next. The count is the largest number that two
@@ -77,10 +78,17 @@
 //	the number asked about is right or wrong
 //	either way
 //	about even odds, or a weak sight that lasts,    indeterminate   low_confidence
-//	or one over Flash
-//	that no neighbour supports and none outvotes
+//	or one over Faint
+//	that no neighbour supports and none outvotes,
+//	or a best score that Absence calls undecided
+//	conditions on what may not be there at all      indeterminate   low_confidence
 //	nothing, and the classes do not cover the word  indeterminate   nothing_detected
 //	nothing                                         no (absence: yes)  -
+//
+// The best score of a class bounds how sure a no is (Calibration.Absence), in every form that
+// rests on absence. A question with conditions is decided with every subset of them too, and
+// is never surer than one with fewer that has an answer. A count has evidence instead of
+// clips: the parts of the video in which its number is visible.
 //
 // A compound is no as soon as one of all, or every one of any, is no; else it is
 // indeterminate when one of its subjects is and the others do not settle it.
