@@ -56,12 +56,8 @@ func (x *examination) rehearse(ctx context.Context, dir string) (prompt string, 
 		return "", answer.Result{}, err
 	}
 	defer func() { _ = store.Close() }() // the folder is removed
-	prober, err := probe.New(x.ffmpeg)
-	if err != nil {
-		return "", answer.Result{}, err
-	}
-	scene := demo.Scenes()[1] // a ball on a court, 8 s
-	file, err := (&demo.Studio{Objects: store, Prober: prober, FFmpeg: x.ffmpeg}).Make(ctx, scene)
+	scene := demo.Scenes()[1]            // a ball on a court, 8 s
+	file, err := (&demo.Studio{Objects: store, Prober: probe.New(x.ffmpeg), FFmpeg: x.ffmpeg}).Make(ctx, scene)
 	if err != nil {
 		return "", answer.Result{}, err
 	}

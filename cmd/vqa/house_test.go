@@ -97,8 +97,8 @@ var importRules = append([]importRule{
 	},
 	{
 		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/..."},
-		// The probe runs ffprobe; the fixture draws clips for tests; the others start Node and code generators.
-		except: []string{"vqa/handlers/media/ffmpeg/...", "vqa/handlers/media/probe", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
+		// Two packages draw clips for tests; the others start Node and code generators.
+		except: []string{"vqa/handlers/media/ffmpeg/...", "vqa/handlers/media/forged", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
 		never:  []string{"os/exec"},
 		why:    "whatever reads untrusted files gets its demuxer, protocols and limits from handlers/media/ffmpeg",
 	},

@@ -146,12 +146,8 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 	if s.ffmpeg, err = c.openFFmpeg(ctx); err != nil {
 		return fmt.Errorf("%w: %s", err, fixFFmpeg)
 	}
-	prober, err := probe.New(s.ffmpeg)
-	if err != nil {
-		return err
-	}
 	slots := probeSlots()
-	s.intake = &media.Intake{Objects: s.objects, Client: client, Prober: prober, Slots: media.NewSlots(slots, slots/2)}
+	s.intake = &media.Intake{Objects: s.objects, Client: client, Prober: probe.New(s.ffmpeg), Slots: media.NewSlots(slots, slots/2)}
 	return nil
 }
 

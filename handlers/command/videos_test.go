@@ -82,6 +82,10 @@ func TestCompleteVideo(t *testing.T) {
 		w.intake.err = fault.New(fault.VideoUnreadable, "")
 		_, err := w.CompleteVideo(t.Context(), caller, unreadable)
 		requireFault(t, err, fault.VideoUnreadable)
+		w.intake.err = fault.New(fault.CapacityExhausted, "No frame could be decoded in time.").WithRetryAfter(10)
+		_, err = w.CompleteVideo(t.Context(), caller, unreadable)
+		requireFault(t, err, fault.CapacityExhausted)
+		require.Equal(t, 10, fault.Of(err).RetryAfterS)
 		w.intake.err, w.intake.file.DurationMicros = nil, micros(4*3600*1_000_000+1)
 		_, err = w.CompleteVideo(t.Context(), caller, long)
 		requireFault(t, err, fault.VideoTooLong)
@@ -146,7 +150,7 @@ func TestVideoCompletedWhileItIsCompleted(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]error{
 		"its upload is gone":        fault.New(fault.UploadIncomplete, ""),
-		"ffprobe lost the file":     fault.New(fault.VideoUnreadable, ""),
+		"ffmpeg lost the file":      fault.New(fault.VideoUnreadable, ""),
 		"there was no slot in time": fault.New(fault.CapacityExhausted, ""),
 		"nothing":                   nil,
 	} {

@@ -37,9 +37,7 @@ func demoWorld(t *testing.T) (w *world, store *objects.Store, scene demo.Scene) 
 // drawn records the scene's video and returns its bytes.
 func (w *world) drawn(store *objects.Store, scene demo.Scene) []byte {
 	w.t.Helper()
-	prober, err := probe.New(ffmpegtest.Runner(w.t))
-	require.NoError(w.t, err)
-	file, err := (&demo.Studio{Objects: store, Prober: prober, FFmpeg: ffmpegtest.Runner(w.t)}).Make(w.t.Context(), scene)
+	file, err := (&demo.Studio{Objects: store, Prober: probe.New(ffmpegtest.Runner(w.t)), FFmpeg: ffmpegtest.Runner(w.t)}).Make(w.t.Context(), scene)
 	require.NoError(w.t, err)
 	_, err = w.service.AddDemoVideo(w.t.Context(), scene.VideoID(), scene.Filename(), file)
 	require.NoError(w.t, err)

@@ -195,9 +195,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	client, err := egress.New(egress.Options{})
 	require.NoError(t, err)
-	prober, err := probe.New(ffmpegtest.Runner(t))
-	require.NoError(t, err)
-	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: prober})
+	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))})
 
 	w.locks, _ = node(w, w.url)
 	o := httpapi.Options{

@@ -48,6 +48,9 @@ func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
 	defer cancel()
 	file, err := f.Intake.FromURL(ctx, fetch.AccountID, fetch.VideoID, fetch.Attempt, fetch.URL)
 	switch {
+	case fault.Has(err, fault.CapacityExhausted):
+		// No frame was decoded in time. That says nothing about the video.
+		return fmt.Errorf("fetching %s: %w", fetch.VideoID, err)
 	case fault.Of(err) != nil:
 		f.Log.Info("video failed", "video_id", fetch.VideoID, "error", err)
 		return f.Commands.FailVideo(ctx, fetch, err)

@@ -183,3 +183,26 @@ func TestFetchCutOffByTheEnd(t *testing.T) {
 	require.Equal(t, video.Processing, w.video(t, f.VideoID).Status)
 	require.Empty(t, w.stored(t), "nothing is kept")
 }
+
+// slowIntake fetches a video of which no frame can be decoded in time.
+type slowIntake struct{ jobs.Intake }
+
+// FromURL implements jobs.Intake.
+func (slowIntake) FromURL(context.Context, string, string, int, string) (video.File, error) {
+	return video.File{}, fault.New(fault.CapacityExhausted, "No frame could be decoded in time.").WithRetryAfter(10)
+}
+
+// TestFetchOfAVideoThatIsNotDecodedInTime is left to another attempt: nothing is said
+// against the video, and it is not ready.
+func TestFetchOfAVideoThatIsNotDecodedInTime(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	url := "https://example.com/clip.mp4"
+	v, err := w.CreateVideo(t.Context(), w.caller, command.CreateVideo{URL: &url})
+	require.NoError(t, err)
+	fetcher := w.fetcher()
+	fetcher.Intake = slowIntake{}
+	err = fetcher.Run(t.Context(), command.Fetch{AccountID: w.caller.AccountID, VideoID: v.ID, URL: url, Attempt: 1})
+	require.True(t, fault.Has(err, fault.CapacityExhausted), "%v", err)
+	require.Equal(t, video.Processing, w.video(t, v.ID).Status)
+}

@@ -93,9 +93,7 @@ func newWorldBehind(t *testing.T, outbound egress.Options) *world {
 	t.Cleanup(func() { require.NoError(t, w.objects.Close()) })
 	client, err := egress.New(outbound)
 	require.NoError(t, err)
-	prober, err := probe.New(w.ffmpeg)
-	require.NoError(t, err)
-	w.intake = &media.Intake{Objects: w.objects, Client: client, Prober: prober}
+	w.intake = &media.Intake{Objects: w.objects, Client: client, Prober: probe.New(w.ffmpeg)}
 
 	pipeline := command.NewPipeline(w.store, w.now, w.log)
 	w.Service = command.NewService(command.Dependencies{

@@ -1,6 +1,6 @@
 // Package media brings videos in: it checks, probes and keeps what was uploaded, and
 // fetches what a URL names. The packages below do the parts: objects (the store and
-// its signed URLs), egress (the one outbound client), probe (ffprobe),
+// its signed URLs), egress (the one outbound client), probe (what a file is),
 // survey (what was seen in a video), artifact (annotated videos), demo (videos for
 // everyone) and fixture (the video of test mode).
 //

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"time"
 
 	"vqa/domain/fault"
@@ -144,14 +143,24 @@ func (in *Intake) probe(ctx context.Context, key string, size int64) (video.File
 	if err != nil {
 		return video.File{}, err
 	}
-	f := video.File{SizeBytes: size, Width: found.Width, Height: found.Height, FPS: found.FPS}
-	if found.DurationS != nil {
-		// ffprobe prints microseconds, so rounding restores them exactly.
-		if micros := int64(math.Round(*found.DurationS * 1e6)); micros > 0 {
-			f.DurationMicros = &micros
-		}
+	claimed, err := in.claimed(ctx, key)
+	if err != nil {
+		return video.File{}, err
 	}
-	return f, nil
+	return video.File{
+		SizeBytes: size, ClaimedMicros: claimed, DurationMicros: found.DurationMicros,
+		Width: found.Width, Height: found.Height, FPS: found.FPS,
+	}, nil
+}
+
+// claimed is the length that a stored object claims, in microseconds, or nil.
+func (in *Intake) claimed(ctx context.Context, key string) (*int64, error) {
+	r, err := in.Objects.Reader(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	claimed, err := probe.Claimed(r)
+	return claimed, errors.Join(err, r.Close())
 }
 
 // contentType tells QuickTime from MP4 by the brand in the first box of the file.

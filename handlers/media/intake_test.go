@@ -46,9 +46,7 @@ func newIntake(t *testing.T, serve http.HandlerFunc) (in *media.Intake, url stri
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	prober, err := probe.New(ffmpegtest.Runner(t))
-	require.NoError(t, err)
-	return &media.Intake{Objects: store, Client: client, Prober: prober}, server.URL + "/clip"
+	return &media.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))}, server.URL + "/clip"
 }
 
 // clip renders two seconds; the extension of the file chooses the container.
@@ -94,7 +92,7 @@ func TestUploadBecomesAVideo(t *testing.T) {
 	micros, width, height, fps := int64(clipS*1_000_000), fixture.Width, fixture.Height, 10.0
 	require.Equal(t, video.File{
 		ObjectKey: objects.KeptKey(videoID, ticket), ContentType: "video/mp4", SizeBytes: declared,
-		DurationMicros: &micros, Width: &width, Height: &height, FPS: &fps,
+		ClaimedMicros: &micros, DurationMicros: &micros, Width: &width, Height: &height, FPS: &fps,
 	}, f)
 
 	require.NoError(t, in.Keep(t.Context(), videoID, f.ObjectKey, ticket))

@@ -34,9 +34,7 @@ func studio(t *testing.T) *Studio {
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	prober, err := probe.New(ffmpegtest.Runner(t))
-	require.NoError(t, err)
-	return &Studio{Objects: store, Prober: prober, FFmpeg: ffmpegtest.Runner(t)}
+	return &Studio{Objects: store, Prober: probe.New(ffmpegtest.Runner(t)), FFmpeg: ffmpegtest.Runner(t)}
 }
 
 func stored(t *testing.T, s *Studio, key string) []byte {

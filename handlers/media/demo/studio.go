@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +74,8 @@ func (s *Studio) Discard(ctx context.Context, f video.File) error {
 	return errors.Join(s.Objects.Delete(ctx, f.ObjectKey), s.Objects.Delete(ctx, ThumbnailKey(f.ObjectKey)))
 }
 
-// examine finds what the video says about itself.
+// examine finds the size and the length of a video. What its container claims is not kept:
+// this service wrote it.
 func (s *Studio) examine(ctx context.Context, path string) (video.File, error) {
 	found, err := s.Prober.Probe(ctx, path)
 	if err != nil {
@@ -85,12 +85,10 @@ func (s *Studio) examine(ctx context.Context, path string) (video.File, error) {
 	if err != nil {
 		return video.File{}, fmt.Errorf("demo: %w", err)
 	}
-	f := video.File{ContentType: VideoType, SizeBytes: info.Size(), Width: found.Width, Height: found.Height, FPS: found.FPS}
-	if found.DurationS != nil {
-		micros := int64(math.Round(*found.DurationS * 1e6))
-		f.DurationMicros = &micros
-	}
-	return f, nil
+	return video.File{
+		ContentType: VideoType, SizeBytes: info.Size(), DurationMicros: found.DurationMicros,
+		Width: found.Width, Height: found.Height, FPS: found.FPS,
+	}, nil
 }
 
 // hashOf is the start of a file's SHA-256, enough to tell two files of a scene apart.

@@ -237,7 +237,7 @@ func (s *Store) LocalPath(key string) (string, bool) {
 	return filepath.Join(s.dir, filepath.FromSlash(key)), true
 }
 
-// Source returns what ffmpeg and ffprobe open to read the object: its file, or a
+// Source returns what ffmpeg opens to read the object: its file, or a
 // signed URL for a bucket that is not a folder.
 func (s *Store) Source(ctx context.Context, key string) (string, error) {
 	if path, ok := s.LocalPath(key); ok {

@@ -1,9 +1,10 @@
 // Package probe finds out what a file is before the service believes it to be a video:
-// whether it is a readable MP4 or QuickTime file, its duration, size and frame rate
+// whether it is a readable MP4 or QuickTime file, its length, size and frame rate
 // (api-v1.md, "Video").
 //
-// It may import domain/fault, handlers/media/ffmpeg, the standard library and golang.org/x/sys/unix. It runs
-// ffprobe for the metadata and ffmpeg to decode one frame.
+// It may import domain/fault, handlers/media/ffmpeg and the standard library. ffmpeg runs
+// under the limits of that package, with the same choice of demuxer and stream as sampling
+// and drawing: what is measured here is what is decoded later.
 //
 // # Rules
 //
@@ -11,24 +12,21 @@
 //	not MP4 or QuickTime, text, empty, no moov          video_unreadable
 //	no video stream (a cover picture is none)           video_unreadable
 //	metadata, but not one frame can be decoded          video_unreadable
-//	a frame, and a field is missing                     the field is nil
-//	the time ran out                                    what was found until then; no error
-//	cannot be opened, a tool is missing, ctx ended      an ordinary error
+//	no frame could be decoded in time                   capacity_exhausted
+//	a frame, and the length is not found in time        the length is nil
+//	cannot be opened, ffmpeg is missing, ctx ended      an ordinary error
 //
-// A file that was cut behind its metadata (moov first) and still holds a frame is
-// readable: its duration is what the container says, and billing an analysis rests on
-// what is decoded, not on this number alone.
+// # Length
 //
-// # Guarantees
+// The header of a file can claim any length, in four boxes that need not agree. Nothing is
+// decided by it; Claimed reads it for the receipt. The length is where the last packet of
+// the video stream ends, on the clock of the file. ffmpeg copies the stream into the muxer
+// framecrc, which prints one line for each packet, and nothing is decoded. Edit lists,
+// fragments and tables are read by the same code that reads them for decoding. The lines are
+// read as they come; memory does not grow with their number.
 //
-//   - Ten seconds for both processes together, then they are killed.
-//   - A process has an address-space and a CPU limit, one decoder thread, an empty
-//     environment, and a bounded share of its output is kept.
-//   - The demuxer is fixed to MP4/QuickTime and the protocols to the one that the
-//     source needs, so that a playlist or script posing as a video can neither open
-//     another file nor reach the network.
-//
-// The library gopkg.in/vansante/go-ffprobe.v2 was read and left out: it keeps the
-// whole output in memory whatever its size, decodes no frame and offers no limit on
-// the process.
+// This reads the whole file: 2.07 GB took 3.6 s from a local disk while other work used both
+// cores, of which ffmpeg computed 1.3 s. Where two thirds of the Timeout do not suffice, a
+// second run seeks to the last key frame and reads from there, which took 0.2 s. A file that
+// misleads both runs is found out when it is decoded, see handlers/jobs.
 package probe

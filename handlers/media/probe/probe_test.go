@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,15 +19,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/media/forged"
 )
 
 func newProber(t testing.TB) *Prober {
 	t.Helper()
-	p, err := New(ffmpegtest.Runner(t))
-	require.NoError(t, err)
-	return p
+	return New(ffmpegtest.Runner(t))
 }
 
 // render makes a clip with ffmpeg: two seconds of a test picture, 320x180 at
@@ -80,25 +80,22 @@ func TestProbeReadable(t *testing.T) {
 	front := read(t, render(t, "front.mp4", append(x264, "-movflags", "+faststart")...))
 	media := bytes.Index(front, []byte("mdat"))
 	require.Positive(t, media)
-	half := media + (len(front)-media)/2
 	cases := []struct {
 		name, path string
 		want       Video
 	}{
-		{"mp4", plain, Video{DurationS: ptr(2.002), Width: ptr(320), Height: ptr(180), FPS: ptr(30000.0 / 1001), Decoded: true}},
+		{"mp4", plain, Video{DurationMicros: ptr[int64](2002000), Width: ptr(320), Height: ptr(180), FPS: ptr(30000.0 / 1001)}},
 		{"mov, with sound, a whole frame rate", render(t, "a.mov", append(x264, "-r", "25", "-c:a", "aac", "-t", "1")...),
-			Video{DurationS: ptr(1.0), Width: ptr(320), Height: ptr(180), FPS: ptr(25.0), Decoded: true}},
+			Video{DurationMicros: ptr[int64](1000000), Width: ptr(320), Height: ptr(180), FPS: ptr(25.0)}},
 		{"turned by 90 degrees", write(t, "turned.mp4", turned(t, read(t, plain))),
-			Video{DurationS: ptr(2.002), Width: ptr(180), Height: ptr(320), FPS: ptr(30000.0 / 1001), Decoded: true}},
+			Video{DurationMicros: ptr[int64](2002000), Width: ptr(180), Height: ptr(320), FPS: ptr(30000.0 / 1001)}},
 		{"one frame", render(t, "one.mp4", append(x264, "-frames:v", "1", "-r", "10")...),
-			Video{DurationS: ptr(0.1), Width: ptr(320), Height: ptr(180), FPS: ptr(10.0), Decoded: true}},
+			Video{DurationMicros: ptr[int64](100000), Width: ptr(320), Height: ptr(180), FPS: ptr(10.0)}},
 		{"fragmented", render(t, "frag.mp4", append(x264, "-movflags", "+frag_keyframe+empty_moov", "-an", "-r", "25", "-t", "1")...),
-			Video{DurationS: ptr(1.0), Width: ptr(320), Height: ptr(180), FPS: ptr(25.0), Decoded: true}},
-		{"cut behind its first frames", write(t, "half.mp4", front[:half]),
-			Video{DurationS: ptr(2.002), Width: ptr(320), Height: ptr(180), FPS: ptr(30000.0 / 1001), Decoded: true}},
+			Video{DurationMicros: ptr[int64](1000000), Width: ptr(320), Height: ptr(180), FPS: ptr(25.0)}},
 		{"a name that looks like an option or a protocol", func() string {
 			return write(t, "-i http:x.mp4", read(t, plain))
-		}(), Video{DurationS: ptr(2.002), Width: ptr(320), Height: ptr(180), FPS: ptr(30000.0 / 1001), Decoded: true}},
+		}(), Video{DurationMicros: ptr[int64](2002000), Width: ptr(320), Height: ptr(180), FPS: ptr(30000.0 / 1001)}},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -166,72 +163,122 @@ func TestProbeURL(t *testing.T) {
 	require.NotContains(t, err.Error(), "secret")
 }
 
-// tool is a script in the place of ffprobe or ffmpeg, to bring about what no file
-// does reliably.
-func tool(t *testing.T, script string) string {
-	t.Helper()
-	path := write(t, "tool", []byte("#!/bin/sh\n"+script+"\n"))
-	require.NoError(t, os.Chmod(path, 0o700))
-	return path
+// TestProbeOfACutFile counts what is left of it.
+func TestProbeOfACutFile(t *testing.T) {
+	t.Parallel()
+	front := read(t, render(t, "front.mp4", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-movflags", "+faststart"))
+	media := bytes.Index(front, []byte("mdat"))
+	require.Positive(t, media)
+	got, err := newProber(t).Probe(t.Context(), write(t, "half.mp4", front[:media+(len(front)-media)/2]))
+	require.NoError(t, err)
+	require.InDelta(t, 30000.0/1001, *got.FPS, 1e-9)
+	require.Positive(t, *got.DurationMicros)
+	require.Less(t, *got.DurationMicros, int64(2_000_000))
 }
 
-func TestProbeLimits(t *testing.T) {
+// TestLengthsOfForgedFiles: the length is that of the pictures, whatever the file claims,
+// and so it is when only the end of the file is read.
+func TestLengthsOfForgedFiles(t *testing.T) {
 	t.Parallel()
-	plain := render(t, "plain.mp4")
-	probe := func(t *testing.T, ctx context.Context, change func(*Prober)) (Video, error) {
-		p := newProber(t)
-		change(p)
-		return p.Probe(ctx, plain)
-	}
-	t.Run("no time for the metadata", func(t *testing.T) {
-		t.Parallel()
-		got, err := probe(t, t.Context(), func(p *Prober) { p.ffprobe, p.timeout = tool(t, "exec sleep 60"), 100*time.Millisecond })
-		require.NoError(t, err)
-		require.Empty(t, cmp.Diff(Video{}, got))
-	})
-	t.Run("no time for the frame", func(t *testing.T) {
-		t.Parallel()
-		got, err := probe(t, t.Context(), func(p *Prober) {
-			p.ffprobe = tool(t, `echo '{"streams":[{"width":320,"height":180}]}'`)
-			slow, err := ffmpeg.New(t.Context(), tool(t, `case "$*" in *framecrc*) exec sleep 60; esac; exec `+p.ffmpeg.Path()+` "$@"`))
+	p := newProber(t)
+	files, err := forged.Corpus(t.Context())
+	require.NoError(t, err)
+	for _, file := range files {
+		t.Run(file.Name, func(t *testing.T) {
+			t.Parallel()
+			path := write(t, "forged.mp4", file.Data)
+			got, err := p.Probe(t.Context(), path)
 			require.NoError(t, err)
-			p.ffmpeg, p.timeout = slow, 2*time.Second
+			require.NotNil(t, got.DurationMicros)
+			// The tables do not always tell how long the last picture is on view.
+			picture := file.LengthS / 30 // each has at least 30
+			require.InDelta(t, file.LengthS, float64(*got.DurationMicros)/1e6, picture+1e-6)
+			end, err := p.packets(t.Context(), path, "-ss", beyond)
+			require.NoError(t, err)
+			if file.LengthS < forged.ClipS && end.durationMicros() == nil {
+				require.Equal(t, "an edit list that shows half", file.Name, "only its last key frame is cut away")
+			} else {
+				require.Equal(t, *got.DurationMicros, *end.durationMicros())
+			}
+
+			claimed, err := Claimed(bytes.NewReader(file.Data))
+			require.NoError(t, err)
+			if file.ClaimedMicros == 0 {
+				require.Nil(t, claimed)
+				return
+			}
+			require.Equal(t, file.ClaimedMicros, *claimed)
 		})
+	}
+}
+
+// slowServer serves a file, and stalls at a place.
+func slowServer(t *testing.T, body []byte, place int64) (url string) {
+	t.Helper()
+	released := make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s := &stalled{ResponseWriter: w, place: place, released: released, request: r}
+		_, _ = fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-", &s.at)
+		http.ServeContent(s, r, "clip.mp4", time.Time{}, bytes.NewReader(body))
+	}))
+	t.Cleanup(func() { close(released); server.Close() })
+	return server.URL
+}
+
+type stalled struct {
+	http.ResponseWriter
+	at, place int64
+	released  chan struct{}
+	request   *http.Request
+}
+
+// Write stalls at the place. Who begins to read behind it gets all.
+func (s *stalled) Write(p []byte) (int, error) {
+	if s.at > s.place || s.at+int64(len(p)) <= s.place {
+		s.at += int64(len(p))
+		return s.ResponseWriter.Write(p)
+	}
+	n, err := s.ResponseWriter.Write(p[:s.place-s.at])
+	if err != nil {
+		return n, err
+	}
+	_ = http.NewResponseController(s.ResponseWriter).Flush()
+	select {
+	case <-s.released:
+	case <-s.request.Context().Done():
+	}
+	return n, errors.New("stalled")
+}
+
+func TestProbeInTime(t *testing.T) {
+	t.Parallel()
+	// Noise makes 25 MB: ffmpeg reads up to 5 MB before it begins.
+	body, err := forged.Render(t.Context(), "testsrc2=size=640x360:rate=10:duration=6,noise=alls=60:allf=t", "-crf", "1", "-movflags", "+faststart")
+	require.NoError(t, err)
+	media := int64(bytes.Index(body, []byte("mdat")))
+	t.Run("no time for a frame", func(t *testing.T) {
+		t.Parallel()
+		p := newProber(t)
+		p.timeout = time.Second
+		_, err := p.Probe(t.Context(), slowServer(t, body, media))
+		require.True(t, fault.Has(err, fault.CapacityExhausted), "%v", err)
+		require.Equal(t, retryAfterS, fault.Of(err).RetryAfterS)
+	})
+	t.Run("no time for all packets", func(t *testing.T) {
+		t.Parallel()
+		p := newProber(t)
+		p.timeout = 6 * time.Second
+		got, err := p.Probe(t.Context(), slowServer(t, body, int64(len(body))/2))
 		require.NoError(t, err)
-		require.Equal(t, 320, *got.Width)
-		require.False(t, got.Decoded)
+		require.EqualValues(t, 6_000_000, *got.DurationMicros, "the end of the file tells it")
+		require.InDelta(t, 10, *got.FPS, 1e-9)
 	})
 	t.Run("the caller gives up", func(t *testing.T) {
 		t.Parallel()
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
 		defer cancel()
-		_, err := probe(t, ctx, func(p *Prober) { p.ffprobe = tool(t, "exec sleep 60") })
+		_, err := newProber(t).Probe(ctx, slowServer(t, body, media))
 		require.ErrorIs(t, err, context.DeadlineExceeded)
-	})
-	t.Run("endless output", func(t *testing.T) {
-		t.Parallel()
-		_, err := probe(t, t.Context(), func(p *Prober) { p.ffprobe = tool(t, "exec yes") })
-		require.True(t, fault.Has(err, fault.VideoUnreadable), "%v", err)
-		require.ErrorIs(t, err, errOutputTooLong)
-	})
-	t.Run("limits and environment reach the process", func(t *testing.T) {
-		t.Parallel()
-		seen := filepath.Join(t.TempDir(), "seen")
-		// The script waits for its limits. A pipe is not a regular file, so the file
-		// limit lets it speak and yet write nothing.
-		out, err := run(t.Context(), "x", tool(t, `until [ "$(ulimit -v) $(ulimit -t) $(ulimit -f) $(ulimit -c)" = "2097152 20 0 0" ]; do :; done
-			(echo x > `+seen+`) 2>/dev/null
-			echo limited$HOME$VQA_DATABASE_URL`))
-		require.NoError(t, err)
-		require.Equal(t, "limited\n", string(out))
-		body, err := os.ReadFile(seen)
-		require.NoError(t, err)
-		require.Empty(t, body)
-	})
-	t.Run("a tool that is missing", func(t *testing.T) {
-		t.Parallel()
-		_, err := probe(t, t.Context(), func(p *Prober) { p.ffprobe = "/nonexistent/ffprobe" })
-		require.ErrorIs(t, err, os.ErrNotExist)
 		require.Nil(t, fault.Of(err))
 	})
 	t.Run("a file that is missing", func(t *testing.T) {
@@ -243,39 +290,55 @@ func TestProbeLimits(t *testing.T) {
 	})
 }
 
-func TestParse(t *testing.T) {
+func TestReadPackets(t *testing.T) {
 	t.Parallel()
-	size := func(w, h int) Video { return Video{Width: ptr(w), Height: ptr(h)} }
-	cases := []struct {
-		name, json string
-		want       Video
+	const head = "#software: x\n#tb 0: 1/1000\n#media_type 0: video\n"
+	for name, tt := range map[string]struct {
+		lines  string
+		micros *int64
+		fps    *float64
 	}{
-		{"nothing known", `{"streams":[{}]}`, Video{}},
-		{"duration of the stream", `{"streams":[{"duration":"1.5"}],"format":{"duration":"0.000000"}}`, Video{DurationS: ptr(1.5)}},
-		{"duration of the container first", `{"streams":[{"duration":"1.5"}],"format":{"duration":"2.5"}}`, Video{DurationS: ptr(2.5)}},
-		{"nonsense", `{"streams":[{"duration":"N/A","avg_frame_rate":"0/0"}],"format":{"duration":"-1"}}`, Video{}},
-		{"not finite", `{"streams":[{"duration":"inf","avg_frame_rate":"1/0"}],"format":{"duration":"nan"}}`, Video{}},
-		{"exact rate", `{"streams":[{"avg_frame_rate":"24000/1001"}]}`, Video{FPS: ptr(24000.0 / 1001)}},
-		{"half a size", `{"streams":[{"width":100}]}`, Video{}},
-		{"rotated by -90", `{"streams":[{"width":2,"height":1,"side_data_list":[{},{"rotation":-90}]}]}`, size(1, 2)},
-		{"rotated by 270, a fraction", `{"streams":[{"width":2,"height":1,"side_data_list":[{"rotation":269.99}]}]}`, size(1, 2)},
-		{"rotated by 180", `{"streams":[{"width":2,"height":1,"side_data_list":[{"rotation":180}]}]}`, size(2, 1)},
-		{"rotated by a tag", `{"streams":[{"width":2,"height":1,"tags":{"rotate":"90"}}]}`, size(1, 2)},
-	}
-	for _, c := range cases {
-		t.Run(c.name, func(t *testing.T) {
+		"none":                      {"", nil, nil},
+		"out of order":              {"0, 0, 200, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x0\n", ptr[int64](300_000), ptr(10.0)},
+		"cut away by an edit list":  {"0, 0, 0, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x5\n", ptr[int64](100_000), ptr(10.0)},
+		"a damaged packet counts":   {"0, 0, 0, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x2, S=1, 12, 0x2\n", ptr[int64](200_000), ptr(10.0)},
+		"no durations":              {"0, 0, 0, 0, 9, 0x1\n0, 100, 100, 0, 9, 0x1\n", ptr[int64](100_000), nil},
+		"before the start":          {"0, -200, -200, 100, 9, 0x1\n", nil, ptr(10.0)},
+		"without a time":            {"0, 0, -9223372036854775808, 100, 9, 0x1\n", nil, nil},
+		"a time that cannot be":     {"0, 0, 9223372036854775807, 100, 9, 0x1\n", nil, nil},
+		"a time that is out of use": {"0, 0, 9223372036854775000, 100, 9, 0x1\n", ptr[int64](maxMicros), ptr(10.0)},
+	} {
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := parse([]byte(c.json))
+			p, err := readPackets(strings.NewReader(head + tt.lines))
 			require.NoError(t, err)
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			require.Equal(t, tt.micros, p.durationMicros())
+			require.Equal(t, tt.fps, p.fps())
 		})
 	}
-	_, err := parse([]byte(`{"streams":[]}`))
-	require.True(t, fault.Has(err, fault.VideoUnreadable))
-	_, err = parse([]byte(`{`))
-	require.Error(t, err)
+	for _, bad := range []string{"0, 0, 0\n", "0, 0, x, 100, 9, 0x1\n", strings.Repeat("9", 2*maxLine)} {
+		_, err := readPackets(strings.NewReader(head + bad))
+		require.Error(t, err)
+	}
+	p, err := readPackets(strings.NewReader("#tb 0: 0/0\n#dimensions 0: 0x5\n0, 0, 0, 100, 9, 0x1\n"))
+	require.NoError(t, err)
+	require.Nil(t, p.durationMicros())
+	require.Nil(t, p.fps())
+	require.Zero(t, p.width)
+}
+
+// FuzzClaimed: no bytes make it read without end, fail, or claim nothing as something.
+func FuzzClaimed(f *testing.F) {
+	file, err := forged.Render(f.Context(), forged.Test(.2))
+	require.NoError(f, err)
+	f.Add(file[bytes.Index(file, []byte("moov"))-4:])
+	f.Add([]byte("\x00\x00\x00\x01moov\xff\xff\xff\xff\xff\xff\xff\xff"))
+	f.Add([]byte("\x00\x00\x00\x00moov\x00\x00\x00\x20mvhd\x01"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		micros, err := Claimed(bytes.NewReader(data))
+		require.NoError(t, err)
+		require.True(t, micros == nil || *micros > 0)
+	})
 }
 
 func BenchmarkProbe(b *testing.B) {

@@ -1,0 +1,127 @@
+package probe
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/bits"
+)
+
+// maxBoxes bounds how many boxes of one level are passed over. Writers put the movie box
+// among the first few or behind the media.
+const maxBoxes = 1000
+
+// Claimed returns the length that an MP4 or QuickTime file claims in its header, in
+// microseconds, > 0, and nil when it claims none that makes sense. Errors are those of
+// reading the file; a file of another format claims nothing.
+//
+// It is the duration of the movie header box, or, where that is 0, of the movie extends
+// header box of a fragmented file (ISO/IEC 14496-12, 8.2.2 and 8.8.2).
+func Claimed(file io.ReadSeeker) (*int64, error) {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("probe: %w", err)
+	}
+	b := boxes{file: file}
+	movie := b.find(span{0, size}, "moov")
+	header := b.read(b.find(movie, "mvhd"), 32)
+	if b.err != nil || len(header) < 20 {
+		return nil, b.err
+	}
+	scale, duration := binary.BigEndian.Uint32(header[12:]), uint64(binary.BigEndian.Uint32(header[16:]))
+	if header[0] == 1 {
+		if len(header) < 32 {
+			return nil, nil
+		}
+		scale, duration = binary.BigEndian.Uint32(header[20:]), binary.BigEndian.Uint64(header[24:])
+	}
+	if duration == 0 {
+		duration = b.extends(movie)
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	return microsOf(duration, uint64(scale)), nil
+}
+
+// microsOf is nil for a length of 0 and for one that does not fit.
+func microsOf(ticks, scale uint64) *int64 {
+	high, low := bits.Mul64(ticks, 1e6)
+	if high >= scale { // also a scale of 0
+		return nil
+	}
+	quotient, _ := bits.Div64(high, low, scale)
+	micros := int64(quotient)
+	if micros <= 0 {
+		return nil
+	}
+	return &micros
+}
+
+// span is a part of a file, in bytes from its start; the zero span is none.
+type span struct{ from, to int64 }
+
+// boxes reads the boxes of a file. After an error it finds nothing.
+type boxes struct {
+	file io.ReadSeeker
+	err  error
+}
+
+// find returns the content of the first box with a name.
+func (b *boxes) find(in span, name string) span {
+	for range maxBoxes {
+		head := b.read(in, 16)
+		if len(head) < 8 {
+			return span{}
+		}
+		length, content := int64(binary.BigEndian.Uint32(head)), int64(8)
+		switch {
+		case length == 0: // up to the end
+			length = in.to - in.from
+		case length == 1 && len(head) == 16:
+			length, content = int64(min(binary.BigEndian.Uint64(head[8:]), 1<<62)), 16
+		}
+		if length < content {
+			return span{}
+		}
+		end := min(in.from+length, in.to)
+		if bytes.Equal(head[4:8], []byte(name)) {
+			return span{in.from + content, end}
+		}
+		in.from = end
+	}
+	return span{}
+}
+
+// extends is the duration of a fragmented movie, or 0.
+func (b *boxes) extends(movie span) uint64 {
+	header := b.read(b.find(b.find(movie, "mvex"), "mehd"), 12)
+	switch {
+	case len(header) >= 12 && header[0] == 1:
+		return binary.BigEndian.Uint64(header[4:])
+	case len(header) >= 8:
+		return uint64(binary.BigEndian.Uint32(header[4:]))
+	}
+	return 0
+}
+
+// read returns the first n bytes of a span, fewer where it is shorter.
+func (b *boxes) read(s span, n int64) []byte {
+	n = min(n, s.to-s.from)
+	if b.err != nil || n <= 0 {
+		return nil
+	}
+	if _, b.err = b.file.Seek(s.from, io.SeekStart); b.err != nil {
+		return nil
+	}
+	data := make([]byte, n)
+	if _, err := io.ReadFull(b.file, data); err != nil {
+		if !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+			b.err = fmt.Errorf("probe: %w", err)
+		}
+		return nil
+	}
+	return data
+}

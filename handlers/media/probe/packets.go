@@ -1,0 +1,130 @@
+package probe
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+)
+
+const (
+	// discarded is the flag of a packet that an edit list cuts away (AV_PKT_FLAG_DISCARD).
+	discarded = 0x4
+	// maxLine bounds one line of framecrc, in bytes.
+	maxLine = 4 << 10
+	// maxMicros bounds a computed length, which may be any nonsense: 31 years.
+	maxMicros = 1e15
+)
+
+// packets is what the lines of framecrc tell of a video stream: its packets or its frames.
+type packets struct {
+	// num/den is the time base in seconds.
+	num, den int64
+	// width and height are in pixels, 0 when the lines do not tell them.
+	width, height int
+	// count are the packets that are shown, ticks their durations together.
+	count, ticks int64
+	// end is where the last of them ends, in ticks.
+	end int64
+}
+
+// readPackets reads the output of framecrc: comments such as "#tb 0: 1/30000", and one line
+// for each packet, "stream, dts, pts, duration, size, checksum" and, for some, ", F=" with
+// the flags.
+func readPackets(r io.Reader) (packets, error) {
+	p := packets{end: math.MinInt64}
+	lines := bufio.NewScanner(r)
+	lines.Buffer(make([]byte, 0, 512), maxLine)
+	for lines.Scan() {
+		line := lines.Bytes()
+		switch {
+		case len(line) == 0:
+		case line[0] == '#':
+			p.comment(string(line))
+		default:
+			if err := p.packet(line); err != nil {
+				return p, err
+			}
+		}
+	}
+	return p, lines.Err()
+}
+
+func (p *packets) comment(line string) {
+	var num, den int64
+	if n, _ := fmt.Sscanf(line, "#tb 0: %d/%d", &num, &den); n == 2 && num > 0 && den > 0 {
+		p.num, p.den = num, den
+	}
+	var width, height int
+	if n, _ := fmt.Sscanf(line, "#dimensions 0: %dx%d", &width, &height); n == 2 && width > 0 && height > 0 {
+		p.width, p.height = width, height
+	}
+}
+
+func (p *packets) packet(line []byte) error {
+	fields := bytes.Split(line, []byte(","))
+	if len(fields) < 6 {
+		return fmt.Errorf("probe: line of ffmpeg: %q", line)
+	}
+	pts, err := number(fields[2])
+	if err != nil {
+		return err
+	}
+	duration, err := number(fields[3])
+	if err != nil {
+		return err
+	}
+	for _, field := range fields[6:] {
+		hex, is := bytes.CutPrefix(bytes.TrimSpace(field), []byte("F=0x"))
+		if flags, err := strconv.ParseUint(string(hex), 16, 32); is && err == nil && flags&discarded != 0 {
+			return nil
+		}
+	}
+	if pts == math.MinInt64 || duration < 0 || pts > math.MaxInt64-duration || p.ticks > math.MaxInt64-duration {
+		return nil // without a time, or one that cannot be
+	}
+	p.count++
+	p.ticks += duration
+	p.end = max(p.end, pts+duration)
+	return nil
+}
+
+func number(field []byte) (int64, error) {
+	n, err := strconv.ParseInt(string(bytes.TrimSpace(field)), 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("probe: line of ffmpeg: %w", err)
+	}
+	return n, nil
+}
+
+// durationMicros is where the stream ends on the clock of the file, in microseconds, rounded
+// to the nearest; nil when no packet is shown after the start.
+func (p packets) durationMicros() *int64 {
+	if p.count == 0 || p.den == 0 || p.end <= 0 {
+		return nil
+	}
+	micros := new(big.Rat).SetFrac(
+		new(big.Int).Mul(big.NewInt(p.end), big.NewInt(p.num)), big.NewInt(p.den))
+	micros.Mul(micros, big.NewRat(1e6, 1))
+	rounded := new(big.Int).Quo(new(big.Int).Add(new(big.Int).Lsh(micros.Num(), 1), micros.Denom()), new(big.Int).Lsh(micros.Denom(), 1))
+	d := int64(maxMicros)
+	if rounded.IsInt64() {
+		d = max(1, min(d, rounded.Int64()))
+	}
+	return &d
+}
+
+// fps is the average frame rate; nil when the durations of the packets do not tell it. It
+// divides once, so that 30000/1001 is exact.
+func (p packets) fps() *float64 {
+	if p.count == 0 || p.num == 0 || p.ticks == 0 {
+		return nil
+	}
+	rate, _ := new(big.Rat).SetFrac(
+		new(big.Int).Mul(big.NewInt(p.count), big.NewInt(p.den)),
+		new(big.Int).Mul(big.NewInt(p.ticks), big.NewInt(p.num))).Float64()
+	return &rate
+}
