@@ -8,6 +8,7 @@ SHELL := /bin/bash
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
+RUNS_FFMPEG := ./gpu/frames $(addprefix ./handlers/media/,. artifact demo ffmpeg fixture probe)
 GOLANGCI_VERSION := v2.12.2
 GOLANGCI := $(TOOLS)/golangci-lint-$(GOLANGCI_VERSION)
 OASDIFF_VERSION := v1.33.0
@@ -54,7 +55,7 @@ test: setup ## Run every check that a change must pass
 test-media: setup ## Run the tests of what runs ffmpeg with the static build, where the machine's own is in use
 	@if [ -e $(TOOLS)/bin/ffmpeg ]; then echo "test-media: the static build is in use already"; \
 	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/media/ffmpeg/fetch $(STATIC)/ffmpeg; then \
-	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m ./gpu/frames ./handlers/media/...; \
+	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m $(RUNS_FFMPEG); \
 	else echo "test-media: skipped: the static build cannot be fetched"; fi
 
 test-fresh: ## Build, serve and ask on a machine without ffmpeg and Postgres: in a namespace that hides them
