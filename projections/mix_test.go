@@ -75,7 +75,7 @@ func (c *client) openAccount(ctx context.Context) error {
 }
 
 func (c *client) sandbox(ctx context.Context) error {
-	key, err := c.IssueSandbox(ctx, fmt.Sprintf("address %s %d", c.name, c.rand.IntN(3)), "req")
+	key, err := c.IssueSandbox(ctx, command.Caller{RequestID: "req"}, fmt.Sprintf("address %s %d", c.name, c.rand.IntN(3)))
 	if err != nil {
 		return err
 	}

@@ -23,20 +23,19 @@ type IssuedKey struct {
 	FixtureVideoID string
 }
 
-// IssueSandbox opens an account for an anonymous address, with a test key and a
-// fixture video of its own. An empty addressHash is not subject to the cap per address.
+// IssueSandbox opens an account for an anonymous caller, of whom only RequestID and
+// Idempotency are set, with a test key and a fixture video of its own. An empty addressHash is not subject to the cap per address.
 // Errors: sandbox_limit_exceeded.
-func (s *Service) IssueSandbox(ctx context.Context, addressHash, requestID string) (IssuedKey, error) {
+func (s *Service) IssueSandbox(ctx context.Context, caller Caller, addressHash string) (IssuedKey, error) {
 	accountID, expires := s.IDs.New(id.Account), s.Now().Add(account.TestKeyLife)
 	key, issue, err := s.newKey(accountID, account.Test, "sandbox", &expires)
 	if err != nil {
 		return IssuedKey{}, err
 	}
 	key.FixtureVideoID = s.IDs.New(id.Video)
-	in := intent{
-		accountID: accountID,
-		meta:      eventstore.Meta{AccountID: accountID, RequestID: requestID, CorrelationID: requestID, CausationID: requestID, Actor: "anonymous"},
-	}
+	in := intent{accountID: accountID, meta: caller.meta(), receipt: caller.receipt()}
+	in.meta.AccountID, in.meta.Actor = accountID, "anonymous"
+	in.created(key.KeyID)
 	if addressHash != "" {
 		// All sandboxes of an address go through one lane, where the cap is counted.
 		in.accountID, in.streams = addressHash, []eventstore.StreamID{sandboxes.Stream(addressHash)}

@@ -17,7 +17,7 @@ func TestIssueSandbox(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	before := len(w.history())
-	key, err := w.IssueSandbox(t.Context(), "address", "req_1")
+	key, err := w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "address")
 	require.NoError(t, err)
 	require.Equal(t, account.Test, key.Mode)
 	require.Regexp(t, `^svc_test_`, key.Secret)
@@ -47,25 +47,25 @@ func TestSandboxCap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	errs := together(10, func(int) error {
-		_, err := w.IssueSandbox(t.Context(), "address", "req_1")
+		_, err := w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "address")
 		return err
 	})
 	require.Equal(t, map[string]int{"ok": 3, "sandbox_limit_exceeded": 7}, tally(errs))
 	require.Equal(t, map[string]int{"ok": 10}, tally(together(10, func(int) error {
-		_, err := w.IssueSandbox(t.Context(), "", "req_1")
+		_, err := w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "")
 		return err
 	})), "no address, no cap")
-	_, err := w.IssueSandbox(t.Context(), "another", "req_1")
+	_, err := w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "another")
 	require.NoError(t, err)
 
 	w.clock.advance(account.SandboxWindow - time.Nanosecond)
 	w.requireUnchanged(func() {
-		_, err = w.IssueSandbox(t.Context(), "address", "req_1")
+		_, err = w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "address")
 		requireFault(t, err, fault.SandboxLimitExceeded)
 		require.Equal(t, 1, fault.Of(err).RetryAfterS)
 	})
 	w.clock.advance(time.Nanosecond)
-	_, err = w.IssueSandbox(t.Context(), "address", "req_1")
+	_, err = w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "address")
 	require.NoError(t, err)
 }
 
@@ -99,7 +99,7 @@ func TestIssueKey(t *testing.T) {
 		w.Entropy = iotest.ErrReader(iotest.ErrTimeout)
 		_, err = w.IssueKey(t.Context(), NewKey{Mode: account.Live})
 		require.ErrorIs(t, err, iotest.ErrTimeout)
-		_, err = w.IssueSandbox(t.Context(), "address", "req_1")
+		_, err = w.IssueSandbox(t.Context(), Caller{RequestID: "req_1"}, "address")
 		require.ErrorIs(t, err, iotest.ErrTimeout)
 	})
 }

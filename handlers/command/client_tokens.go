@@ -46,7 +46,9 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 		touched = append(touched, videos.Stream(c.VideoID))
 	}
 	minted := MintedClientToken{Secret: secret}
-	err = s.Pipeline.do(ctx, caller.intent(touched...), func(ss *session) error {
+	in := caller.intent(touched...)
+	in.created(order.TokenID)
+	err = s.Pipeline.do(ctx, in, func(ss *session) error {
 		ss.fresh(clientTokens.Stream(order.TokenID))
 		minted.ClientToken, err = clientTokens.record(ss, order.TokenID, order)
 		if err != nil || c.VideoID == "" {

@@ -35,8 +35,8 @@ type RequestedCodes struct {
 	ExpiresAt time.Time
 }
 
-// RequestDeviceCode begins the claim of a billed key. Of an anonymous caller only the
-// RequestID is set. Errors: rate_limit_exceeded when the address has too many open
+// RequestDeviceCode begins the claim of a billed key. Of an anonymous caller only RequestID
+// and Idempotency are set. Errors: rate_limit_exceeded when the address has too many open
 // claims.
 func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressHash string) (RequestedCodes, error) {
 	deviceCode, err := account.NewDeviceCode(s.Entropy)
@@ -52,7 +52,9 @@ func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressH
 	in := intent{
 		// All claims of an address go through one lane, where the cap is counted.
 		accountID: addressHash, meta: caller.meta(), streams: []eventstore.StreamID{claimAddresses.Stream(addressHash)},
+		receipt: caller.receipt(),
 	}
+	in.created(hash)
 	if caller.AccountID == "" {
 		in.meta.Actor = "anonymous"
 	}

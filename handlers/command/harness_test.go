@@ -228,7 +228,7 @@ func (w *world) account(seconds int64) Caller {
 // sandbox opens a sandbox and returns its caller and its fixture video.
 func (w *world) sandbox() (Caller, string) {
 	w.t.Helper()
-	key, err := w.IssueSandbox(context.Background(), "address", "req_1")
+	key, err := w.IssueSandbox(context.Background(), Caller{RequestID: "req_1"}, "address")
 	require.NoError(w.t, err)
 	return Caller{AccountID: key.AccountID, KeyID: key.KeyID, Tier: account.Sandbox, RequestID: "req_1"}, key.FixtureVideoID
 }

@@ -52,7 +52,9 @@ func (s *Service) RotateKey(ctx context.Context, caller Caller, keyID string, re
 
 func (s *Service) mint(ctx context.Context, caller Caller, key IssuedKey, order account.Command) (MintedKey, error) {
 	minted := MintedKey{Secret: key.Secret}
-	err := s.Pipeline.do(ctx, caller.intent(accounts.Stream(caller.AccountID)), func(ss *session) error {
+	in := caller.intent(accounts.Stream(caller.AccountID))
+	in.created(key.KeyID)
+	err := s.Pipeline.do(ctx, in, func(ss *session) error {
 		a, err := accounts.record(ss, caller.AccountID, order)
 		minted.Key = a.Keys[key.KeyID]
 		return err

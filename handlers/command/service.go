@@ -134,6 +134,10 @@ type Caller struct {
 
 // Idempotency identifies a request that may be sent twice.
 type Idempotency struct {
+	// Owner is whose keys are told apart; empty is the caller's account. A caller who shows no
+	// credential is known by its address.
+	Owner string
+	// Key is the caller's own, together with what else tells requests of one owner apart.
 	Key string
 	// Hash is the SHA-256 of method, path and body.
 	Hash [32]byte
@@ -151,12 +155,19 @@ func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, "session") }
 
 // intent prepares the pipeline for a caller's request.
 func (c Caller) intent(streams ...eventstore.StreamID) intent {
-	in := intent{accountID: c.AccountID, meta: c.meta(), streams: streams}
-	if c.Idempotency != nil {
-		in.receipt = &eventstore.Receipt{AccountID: c.AccountID, Key: c.Idempotency.Key, RequestHash: c.Idempotency.Hash}
-	}
-	return in
+	return intent{accountID: c.AccountID, meta: c.meta(), streams: streams, receipt: c.receipt()}
 }
+
+// receipt makes a request of the caller idempotent; nil without an Idempotency-Key.
+func (c Caller) receipt() *eventstore.Receipt {
+	if c.Idempotency == nil {
+		return nil
+	}
+	return &eventstore.Receipt{AccountID: c.IdempotencyOwner(), Key: c.Idempotency.Key, RequestHash: c.Idempotency.Hash}
+}
+
+// IdempotencyOwner is whom the caller's Idempotency-Key belongs to.
+func (c Caller) IdempotencyOwner() string { return cmp.Or(c.Idempotency.Owner, c.AccountID) }
 
 // created names in the receipt what a request made.
 func (in intent) created(resourceID string) {
@@ -172,7 +183,7 @@ func (s *Service) Replay(ctx context.Context, caller Caller) (*eventstore.Receip
 	if caller.Idempotency == nil {
 		return nil, nil
 	}
-	r, found, err := s.Store.Receipt(ctx, caller.AccountID, caller.Idempotency.Key, s.Now())
+	r, found, err := s.Store.Receipt(ctx, caller.IdempotencyOwner(), caller.Idempotency.Key, s.Now())
 	if err != nil || !found {
 		return nil, err
 	}
@@ -187,7 +198,7 @@ func (s *Service) SaveResponse(ctx context.Context, caller Caller, status int, b
 	if caller.Idempotency == nil {
 		return nil
 	}
-	return s.Store.SaveResponse(ctx, caller.AccountID, caller.Idempotency.Key, status, body)
+	return s.Store.SaveResponse(ctx, caller.IdempotencyOwner(), caller.Idempotency.Key, status, body)
 }
 
 // asExhausted gives an empty balance the code of the account's tier

@@ -130,7 +130,7 @@ func (s *sim) keyOperation(accountID string) operation {
 			})
 		}
 		o.run = func(ctx context.Context, svc *Service, request string, _ *Idempotency) outcome {
-			key, err := svc.IssueSandbox(ctx, "address", request)
+			key, err := svc.IssueSandbox(ctx, Caller{RequestID: request}, "address")
 			return outcome{resource: key.AccountID, err: err}
 		}
 	case 4:

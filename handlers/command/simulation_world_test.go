@@ -206,7 +206,7 @@ func (s *sim) begin() error {
 			}
 		}
 	}
-	key, err := n.IssueSandbox(ctx, "address", "req_0")
+	key, err := n.IssueSandbox(ctx, Caller{RequestID: "req_0"}, "address")
 	if err != nil {
 		return err
 	}

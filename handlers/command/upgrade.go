@@ -84,7 +84,7 @@ func (s *Service) Upgrade(ctx context.Context, caller Caller, c Upgrade) (Upgrad
 // upgrade records everything in one append, or nothing.
 func (s *Service) upgrade(ctx context.Context, caller Caller, addressHash string, issue account.IssueKey, identity *account.Identity, dryRun bool) (Upgraded, error) {
 	day := account.UpgradeDayOf(s.Now())
-	in := intent{accountID: upgradeLane, meta: caller.meta(), dryRun: dryRun, streams: []eventstore.StreamID{
+	in := intent{accountID: upgradeLane, meta: caller.meta(), receipt: caller.receipt(), dryRun: dryRun, streams: []eventstore.StreamID{
 		accounts.Stream(caller.AccountID), credits.Stream(caller.AccountID), upgradeDays.Stream(day),
 	}}
 	if addressHash != "" {
@@ -95,6 +95,7 @@ func (s *Service) upgrade(ctx context.Context, caller Caller, addressHash string
 		claim = fmt.Sprintf("%s:%d", identity.Provider, identity.ID)
 		in.streams = append(in.streams, identityClaims.Stream(claim))
 	}
+	in.created(issue.KeyID)
 	upgraded := Upgraded{GrantSeconds: s.Limits.SignupGrantSeconds}
 	err := s.Pipeline.do(ctx, in, func(ss *session) error {
 		if _, err := accounts.record(ss, caller.AccountID, account.Upgrade{}); err != nil {

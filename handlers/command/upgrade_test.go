@@ -41,7 +41,7 @@ func (w *world) sandboxes(n int) []Caller {
 	w.t.Helper()
 	callers := make([]Caller, n)
 	for i := range callers {
-		key, err := w.IssueSandbox(context.Background(), fmt.Sprint("address of ", w.IDs.New(id.Request)), "req_1")
+		key, err := w.IssueSandbox(context.Background(), Caller{RequestID: "req_1"}, fmt.Sprint("address of ", w.IDs.New(id.Request)))
 		require.NoError(w.t, err)
 		callers[i] = Caller{AccountID: key.AccountID, KeyID: key.KeyID, Tier: account.Sandbox, RequestID: "req_1"}
 	}

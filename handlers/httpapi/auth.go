@@ -30,7 +30,7 @@ func (e *edge) authenticate(x *exchange, r *http.Request) error {
 		}
 		return fault.New(fault.InvalidAPIKey, "")
 	}
-	x.shown = true
+	x.shown, x.credential = true, credential
 	caller, err := e.callerOf(r.Context(), x, credential)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/model"
 	"vqa/domain/query"
+	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
 )
 
@@ -25,7 +26,7 @@ const robots = "User-agent: *\nAllow: /docs\nDisallow: /v1/\nDisallow: /objects/
 func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestObject) (api.CreateSandboxResponseObject, error) {
 	x := exchangeOf(ctx)
 	x.response.Header().Set("Cache-Control", "no-store")
-	key, err := s.Service.IssueSandbox(ctx, s.cappedAddress(x.request), x.requestID)
+	key, err := s.Service.IssueSandbox(ctx, command.Caller{RequestID: x.requestID, Idempotency: x.caller.Idempotency}, s.cappedAddress(x.request))
 	if err != nil {
 		return nil, withSetting(err, fault.SandboxLimitExceeded, "VQA_SANDBOX_PER_IP")
 	}

@@ -44,6 +44,8 @@ type operation struct {
 	rate class
 	// secretPath is true when the path holds a secret, which no log may see.
 	secretPath bool
+	// secretResponse is true when the response shows a secret, once: it is kept sealed.
+	secretResponse bool
 	// idempotent is true when the operation takes an Idempotency-Key.
 	idempotent bool
 	// waits is true when the caller may choose to wait.
@@ -144,6 +146,7 @@ func readOperation(compiler *jsonschema.Compiler, document map[string]any, path,
 		op.scope = ""
 	}
 	op.secretPath, _ = described["x-secret-path"].(bool)
+	op.secretResponse, _ = described["x-secret-response"].(bool)
 	named, _ := described["x-rate"].(string)
 	var err error
 	if op.rate, err = classOf(method, named); err != nil {

@@ -56,7 +56,10 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 	slices.Sort(public)
 	slices.Sort(optional)
 	slices.Sort(idempotent)
-	require.Equal(t, []string{"createAnalysis", "createAnalysisBatch", "createVideo", "rerunAnalysis"}, idempotent)
+	require.Equal(t, []string{
+		"createAnalysis", "createAnalysisBatch", "createApiKey", "createClientToken", "createSandbox", "createVideo",
+		"requestDeviceCode", "rerunAnalysis", "rotateApiKey", "upgradeKey",
+	}, idempotent)
 	require.Equal(t, []string{"parsePrompt", "requestDeviceCode"}, optional)
 	require.Equal(t, []string{
 		"createSandbox", "decideClaim", "getChangelogDocs", "getClaimPage", "getContract", "getCreditPricing", "getDemoThumbnail",
@@ -235,5 +238,24 @@ func TestWhatTheEdgeRefusesIsDescribed(t *testing.T) {
 				require.Contains(t, responses, status, op.id)
 			}
 		}
+	}
+}
+
+// TestEveryPostThatCreatesTakesAnIdempotencyKey reads from the contract which operations create
+// something: those whose success is 201 or 202. One that is added later is held against it.
+func TestEveryPostThatCreatesTakesAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	c, err := loadContract()
+	require.NoError(t, err)
+	for route, op := range c.operations {
+		method, path, _ := strings.Cut(route, " ")
+		if method != http.MethodPost {
+			continue
+		}
+		described := c.document["paths"].(map[string]any)[path].(map[string]any)["post"].(map[string]any)
+		responses := described["responses"].(map[string]any)
+		_, created := responses["201"]
+		_, accepted := responses["202"]
+		require.Equal(t, created || accepted, op.idempotent, op.id)
 	}
 }

@@ -10,7 +10,8 @@
 //	auth.go         who asks, and whether the operation is open to them
 //	limits.go       how many requests they made in the last minute, over all nodes
 //	parameters.go   the query and the headers against the contract
-//	idempotency.go  whether the request was carried out before, or runs just now
+//	idempotency.go  whether the request was carried out before, or runs just now; sealed.go
+//	                keeps the responses that show a secret
 //	room.go         how much of a body the contract can accept
 //	json.go         the body as strict JSON, as far as there is room for it
 //	body.go         the body against the contract, then the rules of its operation

@@ -212,7 +212,9 @@ func (e *edge) check(x *exchange, r *http.Request) (bool, error) {
 		return false, err
 	}
 	if op.idempotent && len(v.violations) == 0 {
-		identify(x, r, raw)
+		if err := e.identify(x, r, value); err != nil {
+			return false, err
+		}
 		if replayed, err := e.replay(x, r); replayed || err != nil {
 			return replayed, err
 		}

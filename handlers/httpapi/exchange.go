@@ -29,6 +29,11 @@ type exchange struct {
 	shown bool
 	// code is that of the error that was answered, or empty.
 	code fault.Code
+	// credential is what the request shows, or empty. It opens the responses that hold a secret of
+	// the caller's.
+	credential string
+	// idempotencyKey is the Idempotency-Key as it was sent, or empty.
+	idempotencyKey string
 	// claim is the caller's hold on its Idempotency-Key, or nil.
 	claim *eventstore.Claim
 	// signed is what was signed for the response.

@@ -8,7 +8,9 @@ import (
 	"net/http"
 	"time"
 
+	"vqa/domain/account"
 	"vqa/domain/fault"
+	"vqa/domain/id"
 	"vqa/eventstore"
 	"vqa/handlers/command"
 )
@@ -20,16 +22,36 @@ const idempotencyHeader = "Idempotency-Key"
 // client may no longer be waiting.
 const keepTimeout = 5 * time.Second
 
-// identify reads the Idempotency-Key of a request whose headers were checked.
-func identify(x *exchange, r *http.Request, body []byte) {
+// identify reads the Idempotency-Key of a request whose headers were checked, and whose body was
+// read. Bodies are compared as JSON values: the order of members, white space, the spelling of
+// numbers, and null in the place of a field that is left out make no difference.
+func (e *edge) identify(x *exchange, r *http.Request, body any) error {
 	key := r.Header.Get(idempotencyHeader)
 	if key == "" {
-		return
+		return nil
+	}
+	if members, ok := body.(map[string]any); ok && len(members) == 0 {
+		body = nil // where a body may be left out, an empty one says the same
+	}
+	canonical, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("a body in its canonical form: %w", err)
 	}
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\n%s\n", r.Method, r.URL.Path)
-	h.Write(body)
+	h.Write(canonical)
+	x.idempotencyKey = key
 	x.caller.Idempotency = &command.Idempotency{Key: key, Hash: [32]byte(h.Sum(nil))}
+	switch {
+	case x.caller.AccountID == "":
+		// The key opens the response of a caller who shows nothing else, so only its hash is kept.
+		x.caller.Idempotency.Owner = "address " + e.SandboxAddress(r)
+		x.caller.Idempotency.Key = "sha256 " + account.HashSecret(key)
+	case !x.caller.Livemode:
+		// A key that a caller sends has no space, so this is nobody's key of the live mode.
+		x.caller.Idempotency.Key = "test " + key
+	}
+	return nil
 }
 
 // replay answers a request that was carried out before, and reports whether it did. When
@@ -42,7 +64,7 @@ func (e *edge) replay(x *exchange, r *http.Request) (bool, error) {
 	}
 	now := e.Service.Now()
 	claim := eventstore.Claim{
-		AccountID: x.caller.AccountID, Key: idempotency.Key, RequestHash: idempotency.Hash, RequestID: x.requestID,
+		AccountID: x.caller.IdempotencyOwner(), Key: idempotency.Key, RequestHash: idempotency.Hash, RequestID: x.requestID,
 		Until: now.Add(e.longest(x.operation) + keepTimeout),
 	}
 	claimed, err := e.Locks.Acquire(r.Context(), claim, now)
@@ -57,7 +79,11 @@ func (e *edge) replay(x *exchange, r *http.Request) (bool, error) {
 	case claimed.RequestHash != idempotency.Hash:
 		return false, fault.New(fault.IdempotencyKeyReused, "")
 	case receipt != nil && receipt.Status != 0:
-		e.answerAgain(x, r, receipt.Status, receipt.Body)
+		body, err := x.unseal(receipt.Body)
+		if err != nil {
+			return false, err
+		}
+		e.answerAgain(x, r, receipt.Status, body)
 		return true, nil
 	case !claimed.Held:
 		return false, fault.New(fault.IdempotencyUnavailable, "").WithRetryAfter(1)
@@ -77,6 +103,7 @@ func (e *edge) answerAgain(x *exchange, r *http.Request, status int, body []byte
 	h := x.response.Header()
 	h.Set("Idempotency-Replayed", "true")
 	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
 	x.response.WriteHeader(status)
 	if _, err := x.response.Write(body); err != nil {
 		e.Log.DebugContext(r.Context(), "replay not delivered", "request_id", x.requestID, "error", err.Error())
@@ -90,6 +117,23 @@ var recreators = map[string]func(s *server, ctx context.Context, x *exchange, re
 	"createAnalysis":      (*server).recreateAnalysis,
 	"createAnalysisBatch": (*server).recreateBatch,
 	"rerunAnalysis":       (*server).recreateAnalysis,
+	"createSandbox":       (*server).secretIsLost,
+	"upgradeKey":          (*server).secretIsLost,
+	"requestDeviceCode":   (*server).secretIsLost,
+	"createApiKey":        (*server).secretIsLost,
+	"rotateApiKey":        (*server).secretIsLost,
+	"createClientToken":   (*server).secretIsLost,
+}
+
+// secretIsLost refuses to answer again with a secret that nobody kept: the program ended between
+// the commit and the response. Error: resource_conflict.
+func (*server) secretIsLost(_ context.Context, _ *exchange, resourceID string) (int, any, error) {
+	made := "It"
+	if id.Valid(id.Key, resourceID) {
+		made = "It made " + resourceID + ", which you may revoke, but it"
+	}
+	return 0, nil, fault.New(fault.ResourceConflict, "The request was carried out. "+made+
+		" was interrupted before its secret was shown. Send the request again with another Idempotency-Key.")
 }
 
 func (s *server) recreateVideo(ctx context.Context, x *exchange, videoID string) (int, any, error) {
@@ -140,7 +184,10 @@ func (e *edge) settle(x *exchange, r *http.Request) {
 	defer cancel()
 	first := x.response.Header().Get("Idempotency-Replayed") == ""
 	if succeeded := x.response.status >= 200 && x.response.status < 300; succeeded && first && !x.nothingStored {
-		err := e.Service.SaveResponse(ctx, x.caller, x.response.status, x.response.body)
+		body, err := x.seal(x.response.body)
+		if err == nil {
+			err = e.Service.SaveResponse(ctx, x.caller, x.response.status, body)
+		}
 		if err == nil {
 			return
 		}

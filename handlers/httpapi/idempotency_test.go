@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -143,4 +144,118 @@ func TestAClaimOfADeadNodeIsVoid(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k").StatusCode == http.StatusCreated
 	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// TestKeysOfBothModesAreApart: a test key that repeats the request of a live key of its account
+// must not get the live response.
+func TestKeysOfBothModesAreApart(t *testing.T) {
+	t.Parallel()
+	w := open(t, byHeader)
+	tester := w.sandbox()
+	live := tester.as(tester.do(http.MethodPost, "/v1/keys/upgrade", "").at("api_key").(string))
+	create := func(c *client) response {
+		return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, "Idempotency-Key", "k")
+	}
+	first, other := create(live), create(tester)
+	require.Equal(t, []any{201, true}, []any{first.StatusCode, first.at("livemode")}, string(first.raw))
+	require.Equal(t, []any{201, false}, []any{other.StatusCode, other.at("livemode")}, string(other.raw))
+	require.Empty(t, other.Header.Get("Idempotency-Replayed"))
+	require.NotEqual(t, first.at("id"), other.at("id"))
+	for c, want := range map[*client]response{live: first, tester: other} {
+		again := create(c)
+		require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+		require.Equal(t, want.at("id"), again.at("id"))
+	}
+}
+
+func TestBodiesAreComparedAsValues(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	create := func(body string) response {
+		return c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k")
+	}
+	first := create(`{"content_type": "video/mp4", "size_bytes": 1000, "metadata": {"a": "1", "b": "2"}}`)
+	require.Equal(t, http.StatusCreated, first.StatusCode, string(first.raw))
+	for _, same := range []string{
+		`{"metadata":{"b":"2","a":"1"},"size_bytes":1e3,"content_type":"video\/mp4"}`,
+		" {\n\"size_bytes\": 1000.0, \"content_type\": \"video/mp4\", \"metadata\": {\"a\": \"1\", \"b\": \"2\"}, \"filename\": null}\n",
+	} {
+		again := create(same)
+		require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"), "%s: %s", same, again.raw)
+		require.Equal(t, first.at("id"), again.at("id"))
+	}
+	for _, another := range []string{
+		`{"content_type": "video/mp4", "size_bytes": 1001, "metadata": {"a": "1", "b": "2"}}`,
+		`{"content_type": "video/mp4", "size_bytes": 1000, "metadata": {"a": "2", "b": "1"}}`,
+	} {
+		w.refused(create(another), 409, fault.IdempotencyKeyReused, "")
+	}
+}
+
+// TestSecretsAreShownAgainToTheirCallerOnly: every create that shows a secret is carried out once,
+// and answers its caller again although the database holds no secret that could be read.
+func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
+	t.Parallel()
+	w := open(t, byHeader)
+	c, tester := w.customer(0), w.sandbox()
+	second, _ := c.mint(`{"name": "another of the account"}`)
+	_, old := c.mint(`{"name": "to rotate"}`)
+	credential := func(c *client) []string { return []string{"Authorization", "Bearer " + c.key.Secret} }
+	for name, tt := range map[string]struct {
+		path, body, secret string
+		by                 []string
+		// stranger may not see the response: another key of the account, or another address.
+		stranger []string
+		told     int
+	}{
+		"key":          {"/v1/api-keys", `{"name": "once"}`, "api_key", credential(c), credential(second), 409},
+		"rotation":     {"/v1/api-keys/" + old.at("id").(string) + "/rotate", "", "api_key", credential(c), credential(second), 409},
+		"client token": {"/v1/client_tokens", `{"scopes": ["videos:write"]}`, "token", credential(c), credential(second), 409},
+		"upgrade":      {"/v1/keys/upgrade", "", "api_key", credential(tester), nil, 0},
+		"sandbox":      {"/v1/sandbox", "", "api_key", nil, []string{"X-Address", "elsewhere"}, 201},
+		"claim":        {"/v1/keys/request", "", "device_code", nil, []string{"X-Address", "elsewhere"}, 202},
+		"own claim":    {"/v1/keys/request", "", "device_code", credential(c), credential(second), 409},
+	} {
+		send := func(headers []string) response {
+			return w.do(http.MethodPost, tt.path, tt.body, append([]string{"Idempotency-Key", strings.ReplaceAll(name, " ", "-")}, headers...)...)
+		}
+		first := send(tt.by)
+		require.Less(t, first.StatusCode, 300, "%s: %s", name, first.raw)
+		secret := first.at(tt.secret).(string)
+		again := send(tt.by)
+		require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"), "%s: %s", name, again.raw)
+		require.Equal(t, string(first.raw), string(again.raw), name)
+		require.Equal(t, "no-store", again.Header.Get("Cache-Control"), name)
+		if tt.stranger != nil {
+			got := send(tt.stranger)
+			require.Equal(t, tt.told, got.StatusCode, "%s: %s", name, got.raw)
+			require.NotContains(t, string(got.raw), secret, name)
+		}
+		var readable int
+		require.NoError(t, w.pool.QueryRow(t.Context(), `select count(*) from receipts
+			where position(convert_to($1, 'UTF8') in body) > 0 or key = $1`, secret).Scan(&readable))
+		require.Zero(t, readable, "%s: the database holds the secret", name)
+	}
+	names := map[any]int{}
+	for _, key := range c.do(http.MethodGet, "/v1/api-keys", "").items() {
+		names[key["name"]]++
+	}
+	require.Equal(t, 1, names["once"])
+	require.Equal(t, 2, names["to rotate"], "the old key and its one replacement")
+}
+
+// TestALostSecretIsToldAsLost leaves what a program leaves that ends between its commit and its
+// response.
+func TestALostSecretIsToldAsLost(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(0)
+	first := c.do(http.MethodPost, "/v1/api-keys", `{"name": "lost"}`, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusCreated, first.StatusCode, string(first.raw))
+	_, err := w.pool.Exec(t.Context(), "update receipts set status = 0, body = ''")
+	require.NoError(t, err)
+	got := c.do(http.MethodPost, "/v1/api-keys", `{"name": "lost"}`, "Idempotency-Key", "k")
+	w.refused(got, 409, fault.ResourceConflict, "")
+	require.Contains(t, got.at("error.message"), first.at("id"))
 }

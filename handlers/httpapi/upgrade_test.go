@@ -32,7 +32,7 @@ func byHeader(o *httpapi.Options) {
 // sandbox opens a sandbox from an address of its own.
 func (w *world) sandbox() *client {
 	w.t.Helper()
-	key, err := w.service.IssueSandbox(w.t.Context(), w.service.IDs.New("addr"), "req_1")
+	key, err := w.service.IssueSandbox(w.t.Context(), command.Caller{RequestID: "req_1"}, w.service.IDs.New("addr"))
 	require.NoError(w.t, err)
 	return &client{w, key}
 }

@@ -3146,7 +3146,11 @@ type ListAnalysesParams struct {
 // CreateAnalysisParams defines parameters for CreateAnalysis.
 type CreateAnalysisParams struct {
 	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`.
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
 	// Prefer `wait=<seconds>`, 1 to 120 (RFC 7240). Other preferences are ignored.
@@ -3156,7 +3160,11 @@ type CreateAnalysisParams struct {
 // CreateAnalysisBatchParams defines parameters for CreateAnalysisBatch.
 type CreateAnalysisBatchParams struct {
 	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`.
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3169,7 +3177,11 @@ type StreamAnalysisParams struct {
 // RerunAnalysisParams defines parameters for RerunAnalysis.
 type RerunAnalysisParams struct {
 	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`.
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3191,10 +3203,43 @@ type ListApiKeysParams struct {
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
+// CreateApiKeyParams defines parameters for CreateApiKey.
+type CreateApiKeyParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// RotateApiKeyParams defines parameters for RotateApiKey.
+type RotateApiKeyParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListChangesParams defines parameters for ListChanges.
 type ListChangesParams struct {
 	// Type Only changes of this type.
 	Type *ChangeType `form:"type,omitempty" json:"type,omitempty"`
+}
+
+// CreateClientTokenParams defines parameters for CreateClientToken.
+type CreateClientTokenParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetCreditsParams defines parameters for GetCredits.
@@ -3248,6 +3293,39 @@ type StreamEventsParams struct {
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
+// RequestDeviceCodeParams defines parameters for RequestDeviceCode.
+type RequestDeviceCodeParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// UpgradeKeyParams defines parameters for UpgradeKey.
+type UpgradeKeyParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
+// CreateSandboxParams defines parameters for CreateSandbox.
+type CreateSandboxParams struct {
+	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
+	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
+}
+
 // ListVideosParams defines parameters for ListVideos.
 type ListVideosParams struct {
 	// Limit How many items a page has at most.
@@ -3272,7 +3350,11 @@ type ListVideosParams struct {
 // CreateVideoParams defines parameters for CreateVideo.
 type CreateVideoParams struct {
 	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`.
+	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+	// the key, so choose a random one, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3635,7 +3717,7 @@ type ServerInterface interface {
 	ListApiKeys(w http.ResponseWriter, r *http.Request, params ListApiKeysParams)
 	// CreateApiKey Create an API key
 	// (POST /v1/api-keys)
-	CreateApiKey(w http.ResponseWriter, r *http.Request)
+	CreateApiKey(w http.ResponseWriter, r *http.Request, params CreateApiKeyParams)
 	// RevokeApiKey Revoke an API key
 	// (DELETE /v1/api-keys/{id})
 	RevokeApiKey(w http.ResponseWriter, r *http.Request, id string)
@@ -3644,13 +3726,13 @@ type ServerInterface interface {
 	GetApiKey(w http.ResponseWriter, r *http.Request, id string)
 	// RotateApiKey Replace an API key
 	// (POST /v1/api-keys/{id}/rotate)
-	RotateApiKey(w http.ResponseWriter, r *http.Request, id string)
+	RotateApiKey(w http.ResponseWriter, r *http.Request, id string, params RotateApiKeyParams)
 	// ListChanges What changed in the contract, and when
 	// (GET /v1/changelog)
 	ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams)
 	// CreateClientToken Mint a client token
 	// (POST /v1/client_tokens)
-	CreateClientToken(w http.ResponseWriter, r *http.Request)
+	CreateClientToken(w http.ResponseWriter, r *http.Request, params CreateClientTokenParams)
 	// GetCreditPricing The prices
 	// (GET /v1/credit-pricing)
 	GetCreditPricing(w http.ResponseWriter, r *http.Request)
@@ -3680,13 +3762,13 @@ type ServerInterface interface {
 	GetEvent(w http.ResponseWriter, r *http.Request, id string)
 	// RequestDeviceCode Ask for a billed live key
 	// (POST /v1/keys/request)
-	RequestDeviceCode(w http.ResponseWriter, r *http.Request)
+	RequestDeviceCode(w http.ResponseWriter, r *http.Request, params RequestDeviceCodeParams)
 	// GetDeviceCode Poll a request for a billed live key
 	// (GET /v1/keys/request/{code})
 	GetDeviceCode(w http.ResponseWriter, r *http.Request, code string)
 	// UpgradeKey Turn a sandbox into a free live account
 	// (POST /v1/keys/upgrade)
-	UpgradeKey(w http.ResponseWriter, r *http.Request)
+	UpgradeKey(w http.ResponseWriter, r *http.Request, params UpgradeKeyParams)
 	// ListModels The model catalog
 	// (GET /v1/models)
 	ListModels(w http.ResponseWriter, r *http.Request)
@@ -3698,7 +3780,7 @@ type ServerInterface interface {
 	ParsePrompt(w http.ResponseWriter, r *http.Request)
 	// CreateSandbox Get a test key
 	// (POST /v1/sandbox)
-	CreateSandbox(w http.ResponseWriter, r *http.Request)
+	CreateSandbox(w http.ResponseWriter, r *http.Request, params CreateSandboxParams)
 	// GetQuerySchema JSON Schema of the compiled query
 	// (GET /v1/schemas/compiled-query.json)
 	GetQuerySchema(w http.ResponseWriter, r *http.Request)
@@ -3869,7 +3951,7 @@ func (_ Unimplemented) ListApiKeys(w http.ResponseWriter, r *http.Request, param
 
 // CreateApiKey Create an API key
 // (POST /v1/api-keys)
-func (_ Unimplemented) CreateApiKey(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) CreateApiKey(w http.ResponseWriter, r *http.Request, params CreateApiKeyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3887,7 +3969,7 @@ func (_ Unimplemented) GetApiKey(w http.ResponseWriter, r *http.Request, id stri
 
 // RotateApiKey Replace an API key
 // (POST /v1/api-keys/{id}/rotate)
-func (_ Unimplemented) RotateApiKey(w http.ResponseWriter, r *http.Request, id string) {
+func (_ Unimplemented) RotateApiKey(w http.ResponseWriter, r *http.Request, id string, params RotateApiKeyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3899,7 +3981,7 @@ func (_ Unimplemented) ListChanges(w http.ResponseWriter, r *http.Request, param
 
 // CreateClientToken Mint a client token
 // (POST /v1/client_tokens)
-func (_ Unimplemented) CreateClientToken(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) CreateClientToken(w http.ResponseWriter, r *http.Request, params CreateClientTokenParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3959,7 +4041,7 @@ func (_ Unimplemented) GetEvent(w http.ResponseWriter, r *http.Request, id strin
 
 // RequestDeviceCode Ask for a billed live key
 // (POST /v1/keys/request)
-func (_ Unimplemented) RequestDeviceCode(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) RequestDeviceCode(w http.ResponseWriter, r *http.Request, params RequestDeviceCodeParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3971,7 +4053,7 @@ func (_ Unimplemented) GetDeviceCode(w http.ResponseWriter, r *http.Request, cod
 
 // UpgradeKey Turn a sandbox into a free live account
 // (POST /v1/keys/upgrade)
-func (_ Unimplemented) UpgradeKey(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) UpgradeKey(w http.ResponseWriter, r *http.Request, params UpgradeKeyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -3995,7 +4077,7 @@ func (_ Unimplemented) ParsePrompt(w http.ResponseWriter, r *http.Request) {
 
 // CreateSandbox Get a test key
 // (POST /v1/sandbox)
-func (_ Unimplemented) CreateSandbox(w http.ResponseWriter, r *http.Request) {
+func (_ Unimplemented) CreateSandbox(w http.ResponseWriter, r *http.Request, params CreateSandboxParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
@@ -4760,8 +4842,35 @@ func (siw *ServerInterfaceWrapper) ListApiKeys(w http.ResponseWriter, r *http.Re
 // CreateApiKey operation middleware
 func (siw *ServerInterfaceWrapper) CreateApiKey(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateApiKeyParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateApiKey(w, r)
+		siw.Handler.CreateApiKey(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4838,8 +4947,32 @@ func (siw *ServerInterfaceWrapper) RotateApiKey(w http.ResponseWriter, r *http.R
 		return
 	}
 
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RotateApiKeyParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RotateApiKey(w, r, id)
+		siw.Handler.RotateApiKey(w, r, id, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -4885,8 +5018,35 @@ func (siw *ServerInterfaceWrapper) ListChanges(w http.ResponseWriter, r *http.Re
 // CreateClientToken operation middleware
 func (siw *ServerInterfaceWrapper) CreateClientToken(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateClientTokenParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateClientToken(w, r)
+		siw.Handler.CreateClientToken(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5269,8 +5429,35 @@ func (siw *ServerInterfaceWrapper) GetEvent(w http.ResponseWriter, r *http.Reque
 // RequestDeviceCode operation middleware
 func (siw *ServerInterfaceWrapper) RequestDeviceCode(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params RequestDeviceCodeParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.RequestDeviceCode(w, r)
+		siw.Handler.RequestDeviceCode(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5309,8 +5496,35 @@ func (siw *ServerInterfaceWrapper) GetDeviceCode(w http.ResponseWriter, r *http.
 // UpgradeKey operation middleware
 func (siw *ServerInterfaceWrapper) UpgradeKey(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params UpgradeKeyParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.UpgradeKey(w, r)
+		siw.Handler.UpgradeKey(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -5365,8 +5579,35 @@ func (siw *ServerInterfaceWrapper) ParsePrompt(w http.ResponseWriter, r *http.Re
 // CreateSandbox operation middleware
 func (siw *ServerInterfaceWrapper) CreateSandbox(w http.ResponseWriter, r *http.Request) {
 
+	var err error
+	_ = err
+
+	// Parameter object where we will unmarshal all parameters from the context
+	var params CreateSandboxParams
+
+	headers := r.Header
+
+	// ------------- Optional header parameter "Idempotency-Key" -------------
+	if valueList, found := headers[http.CanonicalHeaderKey("Idempotency-Key")]; found {
+		var IdempotencyKey IdempotencyKey
+		n := len(valueList)
+		if n != 1 {
+			siw.ErrorHandlerFunc(w, r, &TooManyValuesForParamError{ParamName: "Idempotency-Key", Count: n})
+			return
+		}
+
+		err = runtime.BindStyledParameterWithOptions("simple", "Idempotency-Key", valueList[0], &IdempotencyKey, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""})
+		if err != nil {
+			siw.ErrorHandlerFunc(w, r, &InvalidParamFormatError{ParamName: "Idempotency-Key", Err: err})
+			return
+		}
+
+		params.IdempotencyKey = &IdempotencyKey
+
+	}
+
 	handler := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		siw.Handler.CreateSandbox(w, r)
+		siw.Handler.CreateSandbox(w, r, params)
 	}))
 
 	for _, middleware := range siw.HandlerMiddlewares {
@@ -8322,7 +8563,8 @@ func (response ListApiKeys503JSONResponse) VisitListApiKeysResponse(w http.Respo
 }
 
 type CreateApiKeyRequestObject struct {
-	Body *CreateApiKeyJSONRequestBody
+	Params CreateApiKeyParams
+	Body   *CreateApiKeyJSONRequestBody
 }
 
 type CreateApiKeyResponseObject interface {
@@ -8747,8 +8989,9 @@ func (response GetApiKey503JSONResponse) VisitGetApiKeyResponse(w http.ResponseW
 }
 
 type RotateApiKeyRequestObject struct {
-	Id   string `json:"id"`
-	Body *RotateApiKeyJSONRequestBody
+	Id     string `json:"id"`
+	Params RotateApiKeyParams
+	Body   *RotateApiKeyJSONRequestBody
 }
 
 type RotateApiKeyResponseObject interface {
@@ -8997,7 +9240,8 @@ func (response ListChanges500JSONResponse) VisitListChangesResponse(w http.Respo
 }
 
 type CreateClientTokenRequestObject struct {
-	Body *CreateClientTokenJSONRequestBody
+	Params CreateClientTokenParams
+	Body   *CreateClientTokenJSONRequestBody
 }
 
 type CreateClientTokenResponseObject interface {
@@ -9070,6 +9314,20 @@ func (response CreateClientToken404JSONResponse) VisitCreateClientTokenResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(404)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateClientToken409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateClientToken409JSONResponse) VisitCreateClientTokenResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -10105,6 +10363,7 @@ func (response GetEvent503JSONResponse) VisitGetEventResponse(w http.ResponseWri
 }
 
 type RequestDeviceCodeRequestObject struct {
+	Params RequestDeviceCodeParams
 }
 
 type RequestDeviceCodeResponseObject interface {
@@ -10163,6 +10422,20 @@ func (response RequestDeviceCode403JSONResponse) VisitRequestDeviceCodeResponse(
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(403)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type RequestDeviceCode409JSONResponse struct{ ConflictJSONResponse }
+
+func (response RequestDeviceCode409JSONResponse) VisitRequestDeviceCodeResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -10330,7 +10603,8 @@ func (response GetDeviceCode503JSONResponse) VisitGetDeviceCodeResponse(w http.R
 }
 
 type UpgradeKeyRequestObject struct {
-	Body *UpgradeKeyJSONRequestBody
+	Params UpgradeKeyParams
+	Body   *UpgradeKeyJSONRequestBody
 }
 
 type UpgradeKeyResponseObject interface {
@@ -10770,6 +11044,7 @@ func (response ParsePrompt503JSONResponse) VisitParsePromptResponse(w http.Respo
 }
 
 type CreateSandboxRequestObject struct {
+	Params CreateSandboxParams
 }
 
 type CreateSandboxResponseObject interface {
@@ -10800,6 +11075,20 @@ func (response CreateSandbox400JSONResponse) VisitCreateSandboxResponse(w http.R
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(400)
+	_, err := buf.WriteTo(w)
+	return err
+}
+
+type CreateSandbox409JSONResponse struct{ ConflictJSONResponse }
+
+func (response CreateSandbox409JSONResponse) VisitCreateSandboxResponse(w http.ResponseWriter) error {
+
+	var buf bytes.Buffer
+	if err := json.NewEncoder(&buf).Encode(response); err != nil {
+		return err
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(409)
 	_, err := buf.WriteTo(w)
 	return err
 }
@@ -12829,8 +13118,10 @@ func (sh *strictHandler) ListApiKeys(w http.ResponseWriter, r *http.Request, par
 }
 
 // CreateApiKey operation middleware
-func (sh *strictHandler) CreateApiKey(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) CreateApiKey(w http.ResponseWriter, r *http.Request, params CreateApiKeyParams) {
 	var request CreateApiKeyRequestObject
+
+	request.Params = params
 
 	var body CreateApiKeyJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -12912,10 +13203,11 @@ func (sh *strictHandler) GetApiKey(w http.ResponseWriter, r *http.Request, id st
 }
 
 // RotateApiKey operation middleware
-func (sh *strictHandler) RotateApiKey(w http.ResponseWriter, r *http.Request, id string) {
+func (sh *strictHandler) RotateApiKey(w http.ResponseWriter, r *http.Request, id string, params RotateApiKeyParams) {
 	var request RotateApiKeyRequestObject
 
 	request.Id = id
+	request.Params = params
 
 	var body RotateApiKeyJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -12974,8 +13266,10 @@ func (sh *strictHandler) ListChanges(w http.ResponseWriter, r *http.Request, par
 }
 
 // CreateClientToken operation middleware
-func (sh *strictHandler) CreateClientToken(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) CreateClientToken(w http.ResponseWriter, r *http.Request, params CreateClientTokenParams) {
 	var request CreateClientTokenRequestObject
+
+	request.Params = params
 
 	var body CreateClientTokenJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -13233,8 +13527,10 @@ func (sh *strictHandler) GetEvent(w http.ResponseWriter, r *http.Request, id str
 }
 
 // RequestDeviceCode operation middleware
-func (sh *strictHandler) RequestDeviceCode(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) RequestDeviceCode(w http.ResponseWriter, r *http.Request, params RequestDeviceCodeParams) {
 	var request RequestDeviceCodeRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.RequestDeviceCode(ctx, request.(RequestDeviceCodeRequestObject))
@@ -13283,8 +13579,10 @@ func (sh *strictHandler) GetDeviceCode(w http.ResponseWriter, r *http.Request, c
 }
 
 // UpgradeKey operation middleware
-func (sh *strictHandler) UpgradeKey(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) UpgradeKey(w http.ResponseWriter, r *http.Request, params UpgradeKeyParams) {
 	var request UpgradeKeyRequestObject
+
+	request.Params = params
 
 	var body UpgradeKeyJSONRequestBody
 	if err := runtime.BindJSONBody(r, &body); err != nil {
@@ -13396,8 +13694,10 @@ func (sh *strictHandler) ParsePrompt(w http.ResponseWriter, r *http.Request) {
 }
 
 // CreateSandbox operation middleware
-func (sh *strictHandler) CreateSandbox(w http.ResponseWriter, r *http.Request) {
+func (sh *strictHandler) CreateSandbox(w http.ResponseWriter, r *http.Request, params CreateSandboxParams) {
 	var request CreateSandboxRequestObject
+
+	request.Params = params
 
 	handler := func(ctx context.Context, w http.ResponseWriter, r *http.Request, request interface{}) (interface{}, error) {
 		return sh.ssi.CreateSandbox(ctx, request.(CreateSandboxRequestObject))

@@ -3269,7 +3269,11 @@ export interface components {
         ModelFilter: string;
         /**
          * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-         *     body is 409 `idempotency_key_reused`.
+         *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+         *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+         *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+         *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+         *     the key, so choose a random one, such as a UUID.
          * @example 7f3a0c1e-ask-1
          */
         IdempotencyKey: string;
@@ -4575,7 +4579,18 @@ export interface operations {
     createSandbox: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4605,6 +4620,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4612,6 +4628,7 @@ export interface operations {
                 };
             };
             400: components["responses"]["BadRequest"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
@@ -4620,7 +4637,18 @@ export interface operations {
     upgradeKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4654,6 +4682,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4675,7 +4704,18 @@ export interface operations {
     requestDeviceCode: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4705,6 +4745,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -4724,6 +4765,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             502: components["responses"]["BadGateway"];
@@ -4949,7 +4991,18 @@ export interface operations {
     createApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -4983,6 +5036,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5115,7 +5169,18 @@ export interface operations {
     rotateApiKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path: {
                 /**
                  * @description An API key's id; a malformed one reads as unknown.
@@ -5155,6 +5220,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5177,7 +5243,18 @@ export interface operations {
     createClientToken: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
+                 * @example 7f3a0c1e-ask-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -5211,6 +5288,7 @@ export interface operations {
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
+                    "Idempotency-Replayed": components["headers"]["IdempotencyReplayed"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -5221,6 +5299,7 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
             413: components["responses"]["PayloadTooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
             429: components["responses"]["TooManyRequests"];
@@ -5296,7 +5375,11 @@ export interface operations {
             header?: {
                 /**
                  * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`.
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5668,7 +5751,11 @@ export interface operations {
             header?: {
                 /**
                  * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`.
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5772,7 +5859,11 @@ export interface operations {
             header?: {
                 /**
                  * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`.
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5980,7 +6071,11 @@ export interface operations {
             header?: {
                 /**
                  * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`.
+                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
+                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
+                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
+                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
+                 *     the key, so choose a random one, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
