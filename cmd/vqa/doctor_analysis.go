@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
-	"os"
 	"time"
 
 	"vqa/domain/answer"
@@ -16,6 +15,7 @@ import (
 	"vqa/handlers/media/demo"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/media/scratch"
 	"vqa/handlers/media/survey"
 )
 
@@ -26,13 +26,13 @@ func checkAnalysis(ctx context.Context, x *examination) finding {
 	if x.opened.engine == nil {
 		return finding{Verdict: warning, Detail: "not checked: it needs ffmpeg and the engine"}
 	}
-	dir, err := os.MkdirTemp("", "vqa-doctor-")
+	folder, err := scratch.New()
 	if err != nil {
 		return wrong(fixTemporary, "%v", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // a leftover of 1 MB
+	defer folder.Remove() //nolint:errcheck // the next start of a node removes a leftover
 	started := time.Now()
-	prompt, result, err := x.rehearse(ctx, dir)
+	prompt, result, err := x.rehearse(ctx, folder.Path)
 	if err != nil {
 		return wrong(fixAnalysis, "%v", err)
 	}

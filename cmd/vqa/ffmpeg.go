@@ -11,6 +11,7 @@ import (
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/fixture"
+	"vqa/handlers/media/scratch"
 )
 
 // fetchedFFmpeg is where setup puts the static build, in the folder of the clone.
@@ -40,12 +41,12 @@ func (c config) openFFmpeg(ctx context.Context) (*ffmpeg.Runner, error) {
 // extractPicture extracts the frame of the fixture in which the ball is in the middle of the
 // room, with the arguments of an analysis.
 func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err error) {
-	dir, err := os.MkdirTemp("", "vqa-frames-")
+	folder, err := scratch.New()
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	clip := filepath.Join(dir, fixture.Filename)
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	clip := filepath.Join(folder.Path, fixture.Filename)
 	if err := os.WriteFile(clip, fixture.Bytes(), 0o600); err != nil {
 		return nil, err
 	}

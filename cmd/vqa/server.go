@@ -32,6 +32,7 @@ import (
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/media/scratch"
 	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
 	"vqa/projections/public"
@@ -90,6 +91,9 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	}()
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Addr); err != nil {
 		return s, fmt.Errorf("listening on VQA_ADDR: %w", err)
+	}
+	if removed, err := scratch.Sweep(); removed > 0 || err != nil {
+		log.Info("removed temporary folders of processes that were killed", "folders", removed, "error", err)
 	}
 	key, err := keyFile(c.DataDir, secretKeyFile)
 	if err != nil {

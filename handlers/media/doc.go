@@ -2,7 +2,8 @@
 // fetches what a URL names. The packages below do the parts: objects (the store and
 // its signed URLs), egress (the one outbound client), probe (what a file is),
 // survey (what was seen in a video), artifact (annotated videos), demo (videos for
-// everyone) and fixture (the video of test mode).
+// everyone), fixture (the video of test mode), ffmpeg (which runs ffmpeg for all of them,
+// confined) and scratch (temporary folders that do not outlive their process).
 //
 // Files are probed in slots: a few at once on each node, and half of them for one account
 // (Slots). Completing an upload waits 20 s for a slot and is then refused with

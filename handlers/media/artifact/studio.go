@@ -12,6 +12,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/objects"
+	"vqa/handlers/media/scratch"
 )
 
 const (
@@ -64,12 +65,12 @@ func (s *Studio) Plan(name Name, in Input) *analysis.Artifacts {
 func (s *Studio) Make(ctx context.Context, planned analysis.Artifacts, in Input) (made *analysis.Artifacts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, makeTimeout)
 	defer cancel()
-	dir, err := os.MkdirTemp("", "vqa-artifact-")
+	folder, err := scratch.New()
 	if err != nil {
-		return nil, fmt.Errorf("artifact: %w", err)
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	files, err := Render(ctx, s.FFmpeg, in, dir)
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	files, err := Render(ctx, s.FFmpeg, in, folder.Path)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/media/scratch"
 )
 
 // The content types of the files.
@@ -42,12 +43,12 @@ type Studio struct {
 
 // Make draws a scene, probes it, and stores it with its thumbnail.
 func (s *Studio) Make(ctx context.Context, scene Scene) (f video.File, err error) {
-	dir, err := os.MkdirTemp("", "vqa-demo-")
+	folder, err := scratch.New()
 	if err != nil {
-		return video.File{}, fmt.Errorf("demo: %w", err)
+		return video.File{}, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	clip, thumbnail := filepath.Join(dir, "clip"+videoEnding), filepath.Join(dir, "thumbnail"+thumbnailEnding)
+	defer func() { err = errors.Join(err, folder.Remove()) }()
+	clip, thumbnail := filepath.Join(folder.Path, "clip"+videoEnding), filepath.Join(folder.Path, "thumbnail"+thumbnailEnding)
 	if err := scene.Render(ctx, s.FFmpeg, clip); err != nil {
 		return video.File{}, fmt.Errorf("drawing %s: %w", scene.Name, err)
 	}
