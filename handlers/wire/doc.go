@@ -13,7 +13,7 @@
 //	handled  from the call of the handler to the end of its response: writes pass
 //
 // A connection that sends no whole header within http.Server.ReadHeaderTimeout, or that is
-// idle for longer than IdleTimeout, is closed without an answer.
+// idle for longer than IdleTimeout, is closed; net/http may answer a header that has begun.
 //
 // It imports the standard library only.
 package wire
