@@ -68,7 +68,7 @@ func TestRefusedBodies(t *testing.T) {
 		"no video":               {analyses, `{"prompt":"Is there a dog?"}`, 400, "validation_failed", "video_id"},
 		"unknown model":          {analyses, `{"video_id":"` + videoID + `","prompt":"Is there a dog?","model":"none"}`, 400, "model_not_found", "model"},
 		"video not ready":        {analyses, `{"video_id":"` + videoID + `","prompt":"Is there a dog?"}`, 409, "resource_conflict", "video_id"},
-		"unknown video":          {analyses, `{"video_id":"` + unknownVideo + `","prompt":"Is there a dog?"}`, 404, "resource_not_found", ""},
+		"unknown video":          {analyses, `{"video_id":"` + unknownVideo + `","prompt":"Is there a dog?"}`, 404, "resource_not_found", "video_id"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -101,14 +101,14 @@ func TestRefusedParameters(t *testing.T) {
 		"/v1/videos?status=lost":                      {400, "validation_failed", "status"},
 		"/v1/analyses?status=lost":                    {400, "validation_failed", "status"},
 		"/v1/videos?created_after=yesterday":          {400, "validation_failed", "created_after"},
-		"/v1/videos?starting_after=" + foreign:        {404, "resource_not_found", ""},
-		"/v1/videos?ending_before=" + unknownVideo:    {404, "resource_not_found", ""},
-		"/v1/analyses/" + unknownAnalysis:             {404, "resource_not_found", ""},
-		"/v1/analyses/" + unknownVideo:                {404, "resource_not_found", ""},
-		"/v1/videos/x":                                {404, "resource_not_found", ""},
+		"/v1/videos?starting_after=" + foreign:        {404, "resource_not_found", "starting_after"},
+		"/v1/videos?ending_before=" + unknownVideo:    {404, "resource_not_found", "ending_before"},
+		"/v1/analyses/" + unknownAnalysis:             {404, "resource_not_found", "id"},
+		"/v1/analyses/" + unknownVideo:                {404, "resource_not_found", "id"},
+		"/v1/videos/x":                                {404, "resource_not_found", "id"},
 		"/v1/nothing":                                 {404, "resource_not_found", ""},
-		"/v1/videos/" + unknownVideo + "/analyses":    {404, "resource_not_found", ""},
-		"/v1/analyses/" + unknownAnalysis + "/events": {404, "resource_not_found", ""},
+		"/v1/videos/" + unknownVideo + "/analyses":    {404, "resource_not_found", "id"},
+		"/v1/analyses/" + unknownAnalysis + "/events": {404, "resource_not_found", "id"},
 		"/v1/videos?starting_after=" + foreign + "&ending_before=" + foreign: {400, "validation_failed", "ending_before"},
 	}
 	for path, tt := range tests {

@@ -232,11 +232,11 @@ func TestLedgerOnScreen(t *testing.T) {
     acct_1:held                      -1,200
     platform:analysis_usage          +1,000
     acct_1:available                   +200
-    for analysis an_1 · by system: [2Jjobs · request req_1 · discount 50 %
+    for analysis an_1 · by system:\u001b[2Jjobs · request req_1 · discount 50 %
 
 2026-11-20 12:00:00  hold  txn_1  version 2, position 9
     acct_1  moves nothing
-    for analysis an_1 · by system: [2Jjobs · request req_1 · discount 50 %
+    for analysis an_1 · by system:\u001b[2Jjobs · request req_1 · discount 50 %
 `, out.String())
 
 	out.Reset()

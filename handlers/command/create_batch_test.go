@@ -115,7 +115,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 		"a prompt that is too long":    {rich, long, nil, fault.PromptTooLong, "prompts.1"},
 		"a prompt without words":       {rich, dots, nil, fault.ParseFailed, "prompts.2"},
 		"a model past its sunset":      {rich, sunk, nil, fault.ModelDeprecated, "model"},
-		"a video of another account":   {poor, batchOf(ready, 2), nil, fault.ResourceNotFound, ""},
+		"a video of another account":   {poor, batchOf(ready, 2), nil, fault.ResourceNotFound, "video_id"},
 		"a test key on a real video":   {test, batchOf(ready, 2), nil, fault.TestKeyFixtureOnly, ""},
 		"credits for two of three":     {poor, batchOf(poors, 3), nil, fault.InsufficientCredits, ""},
 		"a free grant for two":         {free, batchOf(frees, 3), nil, fault.GrantExhausted, ""},

@@ -128,10 +128,10 @@ func TestKeysOfAnotherAreUnknown(t *testing.T) {
 		for _, operation := range [][2]string{{http.MethodGet, ""}, {http.MethodDelete, ""}, {http.MethodPost, "/rotate"}} {
 			got := ask.c.do(operation[0], "/v1/api-keys/"+ask.id+operation[1], "")
 			w.refused(got, 404, fault.ResourceNotFound, "")
-			answers[strings.ReplaceAll(string(got.raw), got.Header.Get("X-Request-Id"), "")] = true
+			answers[said(got, ask.id)] = true
 		}
 	}
-	require.Len(t, answers, 1, "the bodies tell nothing")
+	require.Len(t, answers, 1, "but for the id that was sent, the bodies are the same")
 	require.Equal(t, "active", owner.do(http.MethodGet, "/v1/api-keys/"+keyID, "").at("status"))
 	w.refused(stranger.do(http.MethodGet, "/v1/api-keys?starting_after="+keyID, ""), 404, fault.ResourceNotFound, "")
 	listed := owner.as(testKey.Secret).do(http.MethodGet, "/v1/api-keys", "").items()
