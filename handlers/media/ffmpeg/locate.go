@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"time"
 
+	"vqa/handlers/media/ffmpeg/confine"
+
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
@@ -181,7 +183,7 @@ func tooOld(version string) bool {
 }
 
 // isolates is how a process with these limits is kept off the network.
-func (r *Runner) isolates(c confinement) isolation {
+func (r *Runner) isolates(c confine.Limits) isolation {
 	if c.Network {
 		return notIsolated
 	}
@@ -189,7 +191,7 @@ func (r *Runner) isolates(c confinement) isolation {
 }
 
 // attributes of the process that the kernel sets when it is created.
-func (r *Runner) attributes(c confinement) *syscall.SysProcAttr {
+func (r *Runner) attributes(c confine.Limits) *syscall.SysProcAttr {
 	// A group of its own: a Ctrl-C for the service is the service's to handle.
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	switch r.isolates(c) {

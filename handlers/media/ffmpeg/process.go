@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"vqa/handlers/media/ffmpeg/confine"
 )
 
 // killWait is how long the pipes of a killed process are waited for.
@@ -29,7 +31,7 @@ type Process struct {
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
 	stderr        tail
-	limits        confinement
+	limits        confine.Limits
 	source        string
 	ended         chan struct{}
 	err           error // of cmd.Wait, once ended is closed
@@ -61,7 +63,7 @@ func (e *ExitError) Complaint() string {
 }
 
 // launch starts the program under its limits.
-func (r *Runner) launch(ctx context.Context, c confinement, args []string, job Job) (*Process, error) {
+func (r *Runner) launch(ctx context.Context, c confine.Limits, args []string, job Job) (*Process, error) {
 	c.Side = job.Side != nil
 	limits, err := json.Marshal(c)
 	if err != nil {
@@ -69,7 +71,7 @@ func (r *Runner) launch(ctx context.Context, c confinement, args []string, job J
 	}
 	p := &Process{ctx: ctx, limits: c, source: job.Input, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
-	p.cmd.Args = append([]string{trampoline, string(limits)}, args...)
+	p.cmd.Args = append([]string{confine.Name, string(limits)}, args...)
 	// The runtime of the trampoline starts faster without parallel garbage collection. It
 	// replaces the environment before it executes ffmpeg.
 	p.cmd.Env = []string{"GOGC=off", "GOMAXPROCS=1"}
@@ -162,7 +164,7 @@ func (p *Process) Wait() error {
 	switch {
 	case !exited:
 		return fmt.Errorf("ffmpeg: %w", p.err)
-	case exit.ExitCode() == trampolineFailed && strings.HasPrefix(said, trampoline):
+	case exit.ExitCode() == confine.Failed && strings.HasPrefix(said, confine.Name):
 		return fmt.Errorf("ffmpeg: %s", said)
 	}
 	if p.source != "" {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"vqa/handlers/media/ffmpeg/confine"
 )
 
 // The limits of one process, unless its Job sets others.
@@ -24,8 +26,6 @@ const (
 	maxPixels = 8192 * 8192
 	// maxFiles that a process may have open. Shared libraries are opened one after another.
 	maxFiles = 64
-	// maxLocked memory, in bytes: libgcrypt locks 32 KiB, and complains when it cannot.
-	maxLocked = 1 << 20
 	// maxThreads of a process, where the kernel can count them apart.
 	maxThreads = 128
 	// networkTimeout bounds the silence of a server.
@@ -106,24 +106,6 @@ func protocols(source string) string {
 	return "http,tcp"
 }
 
-// confinement is what one process may do. It travels to the process as JSON.
-type confinement struct {
-	Program      string
-	CPUSeconds   uint64
-	AddressSpace uint64
-	FileBytes    uint64
-	Files        uint64
-	Threads      uint64 // 0: not limited by number
-	Side         bool   // descriptor 3 is kept
-	// Landlock: Folders and Read are readable, Write is writable, Ports can be connected
-	// to over TCP.
-	Landlock             bool
-	Folders, Read, Write []string
-	Ports                []uint16
-	// Seccomp allows sockets only with Network.
-	Seccomp, Network bool
-}
-
 // libraries are the folders with shared libraries, of distributions and of the usual
 // package managers beside them. Those that do not exist are left out.
 var libraries = []string{
@@ -144,12 +126,12 @@ var (
 )
 
 // confine plans the limits of a job.
-func (r *Runner) confine(j Job) (confinement, error) {
+func (r *Runner) confine(j Job) (confine.Limits, error) {
 	cpu := j.CPU
 	if cpu == 0 {
 		cpu = DefaultCPU
 	}
-	c := confinement{
+	c := confine.Limits{
 		Program: r.program, CPUSeconds: uint64((cpu + time.Second - 1) / time.Second), AddressSpace: maxAddressSpace,
 		FileBytes: uint64(max(0, j.OutputBytes)), Files: maxFiles, Landlock: r.measures.landlock > 0, Seccomp: r.measures.seccomp,
 		Network: Remote(j.Input), Read: append([]string{r.program}, essentials...), Folders: r.folders(),

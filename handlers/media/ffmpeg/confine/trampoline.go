@@ -1,4 +1,4 @@
-package ffmpeg
+package confine
 
 import (
 	"encoding/json"
@@ -13,13 +13,15 @@ import (
 )
 
 const (
-	// trampoline is the reserved argv[0] of a process that confines itself and becomes
-	// ffmpeg.
-	trampoline = "vqa-confined-ffmpeg"
-	// trampolineFailed is its exit status when it cannot.
-	trampolineFailed = 125
+	// Name is the reserved argv[0] of a process that confines itself and becomes another
+	// program. Its first argument is Limits as JSON; the others are those of the program.
+	Name = "vqa-confined-ffmpeg"
+	// Failed is its exit status when it cannot. Its message begins with Name.
+	Failed = 125
 	// niceness of ffmpeg: requests come first.
 	niceness = 10
+	// maxLocked memory, in bytes: libgcrypt locks 32 KiB, and complains when it cannot.
+	maxLocked = 1 << 20
 )
 
 // environment of ffmpeg, all of it.
@@ -29,54 +31,54 @@ var environment = []string{"LC_ALL=C"}
 // on the main thread, whose attributes ffmpeg inherits, the parent-death signal among
 // them.
 func init() { //nolint:gochecknoinits // it must run before main, in test binaries as well
-	if len(os.Args) < 2 || os.Args[0] != trampoline {
+	if len(os.Args) < 2 || os.Args[0] != Name {
 		return
 	}
 	err := become(os.Args[1], os.Args[2:])
-	fmt.Fprintln(os.Stderr, trampoline+":", err)
-	os.Exit(trampolineFailed)
+	fmt.Fprintln(os.Stderr, Name+":", err)
+	os.Exit(Failed)
 }
 
 // become executes the program under its limits. It returns only an error.
 func become(limits string, args []string) error {
-	var c confinement
-	if err := json.Unmarshal([]byte(limits), &c); err != nil {
+	var l Limits
+	if err := json.Unmarshal([]byte(limits), &l); err != nil {
 		return fmt.Errorf("read the limits: %w", err)
 	}
-	if err := c.closeDescriptors(); err != nil {
+	if err := l.closeDescriptors(); err != nil {
 		return err
 	}
-	if err := c.lowerPriority(); err != nil {
+	if err := l.lowerPriority(); err != nil {
 		return err
 	}
-	if err := c.dropPrivileges(); err != nil {
+	if err := l.dropPrivileges(); err != nil {
 		return err
 	}
-	if c.Landlock {
-		if err := c.restrictFiles(); err != nil {
+	if l.Landlock {
+		if err := l.restrictFiles(); err != nil {
 			return fmt.Errorf("landlock: %w", err)
 		}
 	}
-	if err := c.limitResources(); err != nil {
+	if err := l.limitResources(); err != nil {
 		return err
 	}
-	if c.Seccomp {
-		if err := c.restrictCalls(); err != nil {
+	if l.Seccomp {
+		if err := l.restrictCalls(); err != nil {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
 	// The address space comes last: from here on the Go runtime may not be able to grow.
-	space := unix.Rlimit{Cur: c.AddressSpace, Max: c.AddressSpace}
+	space := unix.Rlimit{Cur: l.AddressSpace, Max: l.AddressSpace}
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &space); err != nil {
 		return fmt.Errorf("limit the address space: %w", err)
 	}
-	return fmt.Errorf("execute %s: %w", c.Program, syscall.Exec(c.Program, append([]string{"ffmpeg"}, args...), environment))
+	return fmt.Errorf("execute %s: %w", l.Program, syscall.Exec(l.Program, append([]string{"ffmpeg"}, args...), environment))
 }
 
 // closeDescriptors keeps from ffmpeg what the service inherited from its own parent.
-func (c confinement) closeDescriptors() error {
+func (l Limits) closeDescriptors() error {
 	first := 3
-	if c.Side {
+	if l.Side {
 		first = 4
 	}
 	open, err := os.ReadDir("/proc/self/fd")
@@ -92,7 +94,7 @@ func (c confinement) closeDescriptors() error {
 }
 
 // lowerPriority never raises it: the service itself may run at a lower one.
-func (confinement) lowerPriority() error {
+func (Limits) lowerPriority() error {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err == nil && 20-raw < niceness {
 		err = unix.Setpriority(unix.PRIO_PROCESS, 0, niceness)
@@ -105,7 +107,7 @@ func (confinement) lowerPriority() error {
 
 // dropPrivileges gives up all capabilities but that of reading files, which root needs for
 // the objects of another user. Landlock still limits which files these are.
-func (confinement) dropPrivileges() error {
+func (Limits) dropPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
 	}
@@ -135,25 +137,25 @@ func (confinement) dropPrivileges() error {
 }
 
 // restrictFiles limits files and TCP ports. Older kernels enforce what they know of it.
-func (c confinement) restrictFiles() error {
+func (l Limits) restrictFiles() error {
 	rules := []landlock.Rule{
-		landlock.RODirs(c.Folders...).IgnoreIfMissing(),
-		landlock.ROFiles(c.Read...).IgnoreIfMissing(),
-		landlock.RWFiles(c.Write...).IgnoreIfMissing(),
+		landlock.RODirs(l.Folders...).IgnoreIfMissing(),
+		landlock.ROFiles(l.Read...).IgnoreIfMissing(),
+		landlock.RWFiles(l.Write...).IgnoreIfMissing(),
 	}
-	for _, port := range c.Ports {
+	for _, port := range l.Ports {
 		rules = append(rules, landlock.ConnectTCP(port))
 	}
 	return landlock.V7.BestEffort().Restrict(rules...)
 }
 
 // limitResources sets the limits of the process but that of its address space.
-func (c confinement) limitResources() error {
+func (l Limits) limitResources() error {
 	limits := map[int]uint64{
-		unix.RLIMIT_CPU: c.CPUSeconds, unix.RLIMIT_FSIZE: c.FileBytes, unix.RLIMIT_NOFILE: c.Files, unix.RLIMIT_MEMLOCK: maxLocked, unix.RLIMIT_CORE: 0,
+		unix.RLIMIT_CPU: l.CPUSeconds, unix.RLIMIT_FSIZE: l.FileBytes, unix.RLIMIT_NOFILE: l.Files, unix.RLIMIT_MEMLOCK: maxLocked, unix.RLIMIT_CORE: 0,
 	}
-	if c.Threads > 0 {
-		limits[unix.RLIMIT_NPROC] = c.Threads
+	if l.Threads > 0 {
+		limits[unix.RLIMIT_NPROC] = l.Threads
 	}
 	for resource, value := range limits {
 		// Hard and soft are equal: ffmpeg would handle SIGXCPU, but not SIGKILL.

@@ -1,4 +1,4 @@
-package ffmpeg
+package confine
 
 import (
 	"os"
@@ -38,14 +38,14 @@ var prctlOptions = []uint64{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_SET_VMA}
 var families = []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
 // restrictCalls installs the filter on this thread, which becomes ffmpeg.
-func (c confinement) restrictCalls() error {
+func (l Limits) restrictCalls() error {
 	info, err := arch.GetInfo("")
 	if err != nil {
 		return err
 	}
 	allow := seccomp.SyscallGroup{Action: seccomp.ActionAllow}
 	names := allowed
-	if c.Network {
+	if l.Network {
 		names = append(append([]string{}, allowed...), sockets...)
 	}
 	for _, name := range names {
@@ -63,7 +63,7 @@ func (c confinement) restrictCalls() error {
 	only("clone", seccomp.BitsSet, unix.CLONE_THREAD)
 	only("tgkill", seccomp.Equal, uint64(os.Getpid())) // the pid stays when ffmpeg is executed
 	only("prctl", seccomp.Equal, prctlOptions...)
-	if c.Network {
+	if l.Network {
 		only("socket", seccomp.Equal, families...)
 	}
 	// The flags of clone3 lie in memory, which a filter cannot read. The C library falls
