@@ -83,6 +83,13 @@ func (o *oracle) follow() error {
 	return o.books.join(o, moments{oracle: o, from: from, to: o.position})
 }
 
+// isFixture reports whether the video came with a test key.
+func (o *oracle) isFixture(videoID string) bool {
+	states := o.streams[videos.Stream(videoID)].states
+	v, ok := states[len(states)-1].(video.State)
+	return ok && v.Fixture
+}
+
 // add takes one more event into its stream's history.
 func (o *oracle) add(r eventstore.Recorded) error {
 	t := o.streams[r.Stream]

@@ -195,7 +195,8 @@ func (s *sim) videoOperation(caller Caller) operation {
 		o := operation{name: "remove " + id, leaves: []string{"video.deleted"}}
 		o.refused = func(m moments, code fault.Code) bool {
 			return sometime(m, fold.Video, id, func(v video.State) bool {
-				return code == fault.ResourceNotFound && !own(v) || code == fault.ResourceConflict && own(v) && len(v.OpenAnalyses) > 0
+				inUse := len(v.OpenAnalyses) > 0 || v.Fixture
+				return code == fault.ResourceNotFound && !own(v) || code == fault.ResourceConflict && own(v) && inUse
 			})
 		}
 		return s.asCaller(o, caller, func(ctx context.Context, svc *Service, caller Caller) (string, error) {
