@@ -42,6 +42,8 @@ type adapters struct {
 	compiler   command.Compiler
 	// assessable is nil for what the detector answers.
 	assessable func(query.Query) bool
+	// vocabulary is nil for what the catalog says.
+	vocabulary func(context.Context) ([]string, bool)
 	// recorded is told what the commands append; nil tells nobody.
 	recorded func([]eventstore.Recorded)
 }
@@ -118,7 +120,7 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
 		Incidents: a.resources, Storage: a.resources,
 		Catalog: catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
-		Compiler: with.compiler, Assessable: with.assessable,
+		Compiler: with.compiler, Assessable: with.assessable, Vocabulary: with.vocabulary,
 		Limits: command.Limits{
 			MaxVideoDuration: c.MaxVideoDuration, MaxConcurrentAnalyses: c.MaxConcurrentAnalyses,
 			AnalysisQueueCap: c.AnalysisQueueCap, SandboxPerIP: c.SandboxPerIP, QuotaSecondsPerMonth: c.QuotaSecondsPerMonth,

@@ -115,6 +115,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.closers = append(s.closers, s.models.Close)
+	with.vocabulary = s.vocabulary
 	with.compiler, with.assessable = s.models.commandCompiler(), s.models.assessable
 	if s.app, err = openApp(ctx, c, log, with); err != nil {
 		return s, err

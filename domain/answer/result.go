@@ -101,6 +101,17 @@ func Refused(q query.Query) Result {
 	return r
 }
 
+// Unknown is the result of a query of whose subjects the model knows none: nothing was detected,
+// without looking at the video. durationS is its length in seconds, or nil.
+func Unknown(q query.Query, durationS *float64) Result {
+	r := newResult(q, 0).indeterminate(q, query.NothingDetected)
+	r.VideoDurationS = durationS
+	for _, s := range q.Subjects {
+		r.TermConfidences[s.Term] = 0
+	}
+	return r
+}
+
 // Shown are the parts of the video that show what the result says: its clips or, of a
 // count, its evidence.
 func (r Result) Shown() []Clip {

@@ -39,8 +39,11 @@ type CreateAnalysis struct {
 // PlannedAnalysis is an analysis as it was, or would be, created.
 type PlannedAnalysis struct {
 	Analysis analysis.State
-	// Assessable is true when the form of the question can be answered.
+	// Assessable is true when the form of the question can be answered and the model knows a
+	// subject of it.
 	Assessable bool
+	// Note says why the question is not answered, or not whole; empty when it is.
+	Note string
 	// DurationS is the video's length in seconds, or nil.
 	DurationS *float64
 	// EstimatedSeconds is what it will cost, its discount taken off, or nil when the length
@@ -75,7 +78,7 @@ func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAna
 	default:
 		return PlannedAnalysis{}, fault.New(fault.PromptEmpty, "").WithParam("prompt")
 	}
-	plans, err := s.createAnalyses(ctx, caller, []question{{Create: create}}, create.ID, c.ValidateOnly)
+	plans, err := s.createAnalyses(ctx, caller, []question{{Create: create, unknown: s.unknownTo(ctx, m, create.Query)}}, create.ID, c.ValidateOnly)
 	if err != nil {
 		return PlannedAnalysis{}, err
 	}
@@ -95,10 +98,12 @@ type question struct {
 	analysis.Create
 	// discountPct is taken off its price.
 	discountPct int
+	// unknown are the terms of its subjects that the model does not know.
+	unknown []string
 }
 
 // needsEngine is true for a question that cannot be answered at once.
-func (s *Service) needsEngine(o question) bool { return o.Livemode && s.assessable(o.Query) }
+func (s *Service) needsEngine(o question) bool { return o.Livemode && s.answerable(o) }
 
 // createAnalyses creates all questions of a request about one video, or none. resourceID is
 // what the request made.
@@ -170,7 +175,7 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, que
 	var total int64
 	work := 0
 	for i, o := range questions {
-		plans[i] = PlannedAnalysis{Assessable: s.assessable(o.Query), DurationS: v.DurationS(), DiscountPct: o.discountPct}
+		plans[i] = PlannedAnalysis{Assessable: s.answerable(o), Note: s.note(o), DurationS: v.DurationS(), DiscountPct: o.discountPct}
 		if !s.needsEngine(o) {
 			plans[i].EstimatedSeconds = new(int64)
 			continue
@@ -211,8 +216,10 @@ func (s *Service) decideOrder(ss *session, v video.State, o question) (analysis.
 	switch {
 	case !o.Livemode:
 		return s.answerAtOnce(ss, o.Create, s.Fixture.Answer(o.Query), s.Fixture.Narrative())
-	case !s.needsEngine(o):
+	case !s.assessable(o.Query):
 		return s.answerAtOnce(ss, o.Create, answer.Refused(o.Query), nil)
+	case !s.needsEngine(o):
+		return s.answerAtOnce(ss, o.Create, answer.Unknown(o.Query, v.DurationS()), nil)
 	}
 	o.HeldSeconds, _ = price(v, o.discountPct)
 	return s.enqueue(ss, o)

@@ -50,7 +50,7 @@ func (s *Service) CreateBatch(ctx context.Context, caller Caller, c CreateBatch)
 		o := question{Create: s.newAnalysis(caller, c.VideoID, m.ID)}
 		o.Query, o.ParseMode = read[i].query, read[i].mode
 		o.Prompt, o.Narrative, o.Metadata, o.Webhook = &c.Prompts[i], c.Narrative, c.Metadata, c.Webhook
-		o.BatchID, o.BatchIndex = batch.ID, i
+		o.BatchID, o.BatchIndex, o.unknown = batch.ID, i, s.unknownTo(ctx, m, o.Query)
 		if i > 0 {
 			o.discountPct = c.DiscountPct
 		}

@@ -98,6 +98,9 @@ type Dependencies struct {
 	Compiler Compiler
 	// Assessable reports which queries are answered; nil is [query.Assessable].
 	Assessable func(query.Query) bool
+	// Vocabulary is what the model behind the engine knows, none when it takes any term; ok is
+	// false while nobody knows. nil leaves what the catalog says.
+	Vocabulary func(ctx context.Context) (terms []string, ok bool)
 	// Identities is nil where a sandbox is upgraded without proof of who asks.
 	Identities Identities
 	// Incidents is nil where no platform incident is ever open.

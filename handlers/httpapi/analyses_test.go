@@ -15,6 +15,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
+	"vqa/handlers/httpapi"
 	"vqa/handlers/media/fixture"
 )
 
@@ -236,4 +237,50 @@ func TestCountEvidenceIsKeptAndShown(t *testing.T) {
 	got := c.do(http.MethodGet, "/v1/analyses/"+analysisID, "")
 	require.Equal(t, []any{map[string]any{"start_s": 1., "end_s": 2.5, "confidence": .8, "terms": map[string]any{"dog": .9}}}, got.at("result.count_evidence"))
 	require.Equal(t, []any{}, got.at("result.clips"))
+}
+
+// TestASubjectThatTheModelDoesNotKnow is told in the preview, and costs nothing.
+func TestASubjectThatTheModelDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	w := open(t, func(o *httpapi.Options) {
+		o.Service.Catalog[0].Capabilities.Vocabulary = query.COCO().Names()
+	})
+	c := w.customer(1000)
+	videoID := c.ready()
+	ask := func(prompt, rest string) response {
+		return c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": %q%s}`, videoID, prompt, rest))
+	}
+	before := c.balance()
+	for _, prompt := range []string{
+		"Is there a unicorn?", "How many unicorns are there?", "Is there a unicorn or a dragon?", "Are there at least 2 unicorns?",
+	} {
+		preview := ask(prompt, `, "validate_only": true`)
+		require.Equal(t, []any{200, false, 0.0}, []any{preview.StatusCode, preview.at("assessable"), preview.at("estimated_seconds")}, string(preview.raw))
+		require.Contains(t, preview.at("note"), `does not know "unicorn"`)
+		got := ask(prompt, "")
+		require.Equal(t, http.StatusAccepted, got.StatusCode, string(got.raw))
+		require.Equal(t, []any{"completed", "indeterminate", "nothing_detected", 0.0, 0.0, 0.0}, []any{
+			got.at("status"), got.at("result.answer"), got.at("result.indeterminate_reason"), got.at("result.confidence"),
+			got.at("result.detected_count"), got.at("usage.billed_seconds"),
+		}, "%s: %s", prompt, got.raw)
+		require.NotContains(t, got.at("result"), "unsupported_action")
+	}
+	require.Equal(t, before, c.balance(), "nothing was held or billed")
+
+	for _, prompt := range []string{"Is there a dog?", "Is there a puppy?", "Is anyone there?"} {
+		preview := ask(prompt, `, "validate_only": true`)
+		require.Equal(t, []any{true, nil}, []any{preview.at("assessable"), preview.at("note")}, string(preview.raw))
+	}
+	mixed := ask("Is there a dog or a unicorn?", `, "validate_only": true`)
+	require.Equal(t, true, mixed.at("assessable"), string(mixed.raw))
+	require.Contains(t, mixed.at("note"), `"unicorn"`)
+	require.Equal(t, "queued", ask("Is there a dog or a unicorn?", "").at("status"), "the dog alone may answer it")
+
+	batch := c.do(http.MethodPost, "/v1/analyses/batch", fmt.Sprintf(`{"video_id": %q, "prompts": ["Is there a unicorn?", "Is there a dog?"]}`, videoID))
+	require.Equal(t, http.StatusAccepted, batch.StatusCode, string(batch.raw))
+	statuses := []any{}
+	for _, a := range batch.at("analyses").([]any) {
+		statuses = append(statuses, a.(map[string]any)["status"])
+	}
+	require.Equal(t, []any{"completed", "queued"}, statuses)
 }

@@ -96,6 +96,7 @@ func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatc
 		out.Prompts[i] = api.BatchPromptPreview{
 			Index: i, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode), Assessable: p.Assessable,
 			EstimatedSeconds: p.EstimatedSeconds, EstimatedCostUsd: s.cost(p.EstimatedSeconds), DiscountPct: p.DiscountPct,
+			Note: note(p),
 		}
 	}
 	return out

@@ -149,8 +149,16 @@ func (s *server) renderPreview(p command.PlannedAnalysis) api.AnalysisPreview {
 		Object: api.AnalysisPreviewObjectAnalysisPreview, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode),
 		Assessable: p.Assessable, VideoDurationS: p.DurationS, EstimatedSeconds: p.EstimatedSeconds,
 	}
-	out.EstimatedCostUsd = s.cost(p.EstimatedSeconds)
+	out.EstimatedCostUsd, out.Note = s.cost(p.EstimatedSeconds), note(p)
 	return out
+}
+
+// note is why a question is not answered, or not whole; nil when it is.
+func note(p command.PlannedAnalysis) *string {
+	if p.Note == "" {
+		return nil
+	}
+	return &p.Note
 }
 
 // cost is what so many seconds cost in US dollars; nil when the seconds are not known.

@@ -1694,10 +1694,13 @@ type AnalysisOrPreview struct {
 type AnalysisPreview struct {
 	Object AnalysisPreviewObject `json:"object"`
 
-	// Assessable True when the form of the question can be answered.
+	// Assessable True when the form of the question can be answered and the model knows a subject of it.
 	Assessable       bool         `json:"assessable"`
 	EstimatedCostUsd *json.Number `json:"estimated_cost_usd"`
 	EstimatedSeconds *int64       `json:"estimated_seconds"`
+
+	// Note Why the question is not answered, or not whole; null when it is.
+	Note *string `json:"note"`
 
 	// ParseMode How the compiled query came to be.
 	ParseMode ParseMode `json:"parse_mode"`
@@ -1789,6 +1792,9 @@ type BatchPromptPreview struct {
 	EstimatedCostUsd *json.Number `json:"estimated_cost_usd"`
 	EstimatedSeconds *int64       `json:"estimated_seconds"`
 	Index            int          `json:"index"`
+
+	// Note Why the question is not answered, or not whole; null when it is.
+	Note *string `json:"note"`
 
 	// ParseMode How the compiled query came to be.
 	ParseMode ParseMode `json:"parse_mode"`

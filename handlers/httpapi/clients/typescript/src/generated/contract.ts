@@ -2024,8 +2024,10 @@ export interface components {
             object: "analysis_preview";
             query: components["schemas"]["CompiledQuery"];
             parse_mode: components["schemas"]["ParseMode"];
-            /** @description True when the form of the question can be answered. */
+            /** @description True when the form of the question can be answered and the model knows a subject of it. */
             assessable: boolean;
+            /** @description Why the question is not answered, or not whole; null when it is. */
+            note: string | null;
             video_duration_s: number | null;
             /** Format: int64 */
             estimated_seconds: number | null;
@@ -2090,6 +2092,8 @@ export interface components {
             query: components["schemas"]["CompiledQuery"];
             parse_mode: components["schemas"]["ParseMode"];
             assessable: boolean;
+            /** @description Why the question is not answered, or not whole; null when it is. */
+            note: string | null;
             /** Format: int64 */
             estimated_seconds: number | null;
             estimated_cost_usd: number | null;
