@@ -170,6 +170,8 @@ func (p parameter) parse(text string, v *verdict) (any, bool) {
 			v.add(p.name, fault.Format, "must be an RFC 3339 time")
 			return nil, false
 		}
+	case p.name == "video_id":
+		// A malformed id reads as unknown, as it does in a path.
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		v.add(p.name, fault.Format, "must be printable text")
 		return nil, false
