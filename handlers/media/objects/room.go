@@ -6,12 +6,17 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"vqa/domain/fault"
 )
 
-// roomEvery is after how many written bytes a Writer looks at the free space again.
-const roomEvery = 16 << 20
+// roomEvery is after how many written bytes a Writer looks at the free space again, and
+// whether its upload is still open; lookEvery is after how much time it does.
+const (
+	roomEvery = 16 << 20
+	lookEvery = 10 * time.Second
+)
 
 // roomRetryAfterS tells a refused caller when to try again, in seconds: somebody must make
 // room first.

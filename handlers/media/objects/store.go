@@ -84,6 +84,8 @@ type Store struct {
 	uploads uploads
 	// uploadPace is the variable of that name; a test shortens it.
 	uploadPace wire.Pace
+	// lookEvery is the constant of that name; a test shortens it.
+	lookEvery time.Duration
 	// hardLink is os.Link; a test takes it away.
 	hardLink func(oldname, newname string) error
 }
@@ -142,7 +144,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 			return nil, errors.New("objects: open the bucket: " + strings.ReplaceAll(err.Error(), opt.URL, scheme+"://…"))
 		}
 		opt.Free = nil
-		return &Store{bucket: bucket, opt: opt}, nil
+		return &Store{bucket: bucket, opt: opt, lookEvery: lookEvery}, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("objects: make the folder: %w", err)
@@ -158,7 +160,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("objects: open %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, dir: dir, opt: opt, uploadPace: uploadPace, hardLink: os.Link}, nil
+	return &Store{bucket: bucket, dir: dir, opt: opt, uploadPace: uploadPace, lookEvery: lookEvery, hardLink: os.Link}, nil
 }
 
 // localDir returns the absolute folder of a file:// bucket, or "" for another one.

@@ -218,3 +218,28 @@ func BenchmarkUpload(b *testing.B) {
 		require.Equal(b, 200, resp.StatusCode)
 	}
 }
+
+// TestUploadUnderwayEndsAfterFreeze: whoever deletes a video while its bytes come cannot go on
+// filling the disk, where no quota counts them.
+func TestUploadUnderwayEndsAfterFreeze(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.lookEvery = 0
+	u := s.uploadURL(t, 1<<30)
+	conn := dial(t, s)
+	startPut(t, conn, u, 1<<30)
+	_, err := io.WriteString(conn, "begun")
+	require.NoError(t, err)
+	waitFor(t, "the upload to begin", func() bool { return len(s.files(t)) == 1 })
+	require.NoError(t, s.Freeze(t.Context(), UploadKey(videoID)))
+
+	_, err = io.WriteString(conn, "more")
+	require.NoError(t, err)
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err, "an answer before the last byte")
+	raw, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Contains(t, string(raw), `"resource_conflict"`)
+	require.Equal(t, []string{UploadKey(videoID) + ".closed"}, s.files(t))
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"gocloud.dev/blob"
 
@@ -22,10 +23,11 @@ type Writer struct {
 	w      *blob.Writer
 	n      int64
 	limit  int64
-	// look is the size at which the free space is looked at again; it is not where the
-	// bytes are the service's own.
-	look int64
-	done bool
+	// look is the size at which the disk and the upload are looked at again, and looked when
+	// they were; look is never reached where the bytes are the service's own.
+	look   int64
+	looked time.Time
+	done   bool
 }
 
 // Writer begins to write the object key, of at most limit bytes. Exactly one of
@@ -50,16 +52,13 @@ func (s *Store) Writer(ctx context.Context, key, contentType string, limit int64
 
 // Write takes the next bytes. Going over the limit is video_too_large or
 // payload_too_large, as the limit is that of a video or a smaller one. A disk that is nearly
-// full is capacity_exhausted.
+// full is capacity_exhausted, and an upload that was frozen meanwhile resource_conflict.
 func (w *Writer) Write(p []byte) (int, error) {
 	if w.n+int64(len(p)) > w.limit {
 		return 0, tooLarge(w.n+int64(len(p)), w.limit)
 	}
-	if w.n >= w.look {
-		if err := w.store.Room(int64(len(p))); err != nil {
-			return 0, err
-		}
-		w.look = w.n + roomEvery
+	if err := w.lookAgain(int64(len(p))); err != nil {
+		return 0, err
 	}
 	n, err := w.w.Write(p)
 	w.n += int64(n)
@@ -67,6 +66,22 @@ func (w *Writer) Write(p []byte) (int, error) {
 		return n, diskError("write", w.key, err)
 	}
 	return n, nil
+}
+
+// lookAgain ends a transfer for which there is no more room, and one of an upload that was
+// frozen meanwhile: its bytes are in no account's quota any more, and would stay on the disk
+// for as long as its sender likes.
+func (w *Writer) lookAgain(need int64) error {
+	if w.look == math.MaxInt64 || w.n < w.look && time.Since(w.looked) < w.store.lookEvery {
+		return nil
+	}
+	w.look, w.looked = w.n+roomEvery, time.Now()
+	if strings.HasPrefix(w.key, uploadPrefix) {
+		if err := w.store.checkOpen(w.ctx, w.key); err != nil {
+			return err
+		}
+	}
+	return w.store.Room(need)
 }
 
 // SizeBytes is the number of bytes written so far.
