@@ -23,6 +23,11 @@ var reasons = map[string]string{
 	"unsupported_action_term": "this action is not assessed; ask for example \"Is a person walking?\"",
 }
 
+// unknownSubject explains an analysis that ended before it began, because the model knows none
+// of the subjects.
+const unknownSubject = `The model does not know what was asked about, so the video was not analyzed. ` +
+	`Ask about what GET /v1/models lists, for example "Is there a dog?".`
+
 // printAnswer draws a completed analysis for a person.
 func printAnswer(out screen, a analysisResource) {
 	r := a.Result
@@ -31,7 +36,7 @@ func printAnswer(out screen, a analysisResource) {
 		headline += "  " + printable(*a.Prompt)
 	}
 	fmt.Fprintf(out, "\n  %s\n", headline)
-	for _, part := range explain(r) {
+	for _, part := range explain(a) {
 		for _, line := range wrapped(part, out.columns-len(margin)) {
 			fmt.Fprintf(out, "%s%s\n", margin, line)
 		}
@@ -62,7 +67,8 @@ func answerWord(out screen, a analysisResource) string {
 }
 
 // explain says how sure an answer is and what was counted, or why there is none.
-func explain(r *analysisResult) []string {
+func explain(a analysisResource) []string {
+	r := a.Result
 	if r.Answer == "indeterminate" {
 		why := "no reason was given"
 		if r.IndeterminateReason != nil {
@@ -72,6 +78,9 @@ func explain(r *analysisResult) []string {
 		}
 		if r.UnsupportedAction != nil {
 			return []string{printable(r.UnsupportedAction.Reason), "more        " + printable(r.UnsupportedAction.DocsURL)}
+		}
+		if a.Livemode && a.StartedAt == nil && r.IndeterminateReason != nil && *r.IndeterminateReason == "nothing_detected" {
+			why = unknownSubject
 		}
 		return []string{printable(why)}
 	}

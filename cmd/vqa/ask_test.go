@@ -356,6 +356,30 @@ func TestPrintAnswer(t *testing.T) {
 
   not billed · m\u001b]0;x\u0007 · an_1
 `},
+		"a subject that the model does not know": {func(a *analysisResource) {
+			a.Result = result("indeterminate", nil)
+			a.Result.IndeterminateReason = &reason
+		}, `
+  INDETERMINATE  Is there a dog?
+  The model does not know what was asked
+  about, so the video was not analyzed.
+  Ask about what GET /v1/models lists,
+  for example "Is there a dog?".
+
+  not billed · sight-1 · an_1
+`},
+		"undecided, after the video was analyzed": {func(a *analysisResource) {
+			started := time.Unix(0, 0)
+			a.StartedAt = &started
+			a.Result = result("indeterminate", nil)
+			a.Result.IndeterminateReason = &reason
+		}, `
+  INDETERMINATE  Is there a dog?
+  nothing was found, and the model
+  cannot tell whether it is there
+
+  not billed · sight-1 · an_1
+`},
 		"undecided, in test mode": {func(a *analysisResource) {
 			a.Livemode = false
 			a.Result = result("indeterminate", nil)

@@ -109,7 +109,9 @@ type analysisResource struct {
 	Status   string  `json:"status"`
 	VideoID  string  `json:"video_id"`
 	Prompt   *string `json:"prompt"`
-	Query    struct {
+	// StartedAt is nil of an analysis that ended without looking at the video.
+	StartedAt *time.Time `json:"started_at"`
+	Query     struct {
 		PromptIntent string `json:"prompt_intent"`
 	} `json:"query"`
 	Model    string `json:"model"`

@@ -109,8 +109,10 @@ func loadConfig() (config, error) {
 }
 
 func (c config) check() error {
-	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
+	if _, port, err := net.SplitHostPort(c.Addr); err != nil {
 		return wrongValue("VQA_ADDR", c.Addr, "must be an address with a port, such as 127.0.0.1:8080")
+	} else if _, err := net.LookupPort("tcp", port); err != nil {
+		return wrongValue("VQA_ADDR", c.Addr, "must have a port of 0 to 65535, such as 127.0.0.1:8080")
 	}
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return wrongValue("VQA_PUBLIC_URL", c.PublicURL, "must be an http or https URL")

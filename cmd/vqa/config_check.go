@@ -99,6 +99,8 @@ func allowed(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "a duration with a unit, such as 30s, 5m or 4h"
+	case t == reflect.TypeFor[byteCount]():
+		return "a whole number of bytes, or a size such as 500MiB or 100GiB"
 	case t == reflect.TypeFor[decimal.Decimal]():
 		return "a decimal number, such as 0.5"
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Int64:

@@ -34,6 +34,14 @@ func TestUnknownVariablesAreToldAtTheStart(t *testing.T) {
 	require.NotContains(t, out, "did you mean")
 }
 
+func TestAddressNeedsAPortThatExists(t *testing.T) {
+	t.Parallel()
+	for _, addr := range []string{"127.0.0.1:99999", "127.0.0.1:-1", "127.0.0.1:nonsense"} {
+		err := config{Addr: addr}.check()
+		require.ErrorContains(t, err, `VQA_ADDR is "`+addr+`", but it must have a port of 0 to 65535`)
+	}
+}
+
 func TestWrongValuesNameVariableValueAndRule(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ value, want string }{
@@ -43,6 +51,7 @@ func TestWrongValuesNameVariableValueAndRule(t *testing.T) {
 		"VQA_DEMO":                   {"maybe", `VQA_DEMO is "maybe", but it must be true or false`},
 		"VQA_PRICE_PER_SECOND_CENTS": {"half", `VQA_PRICE_PER_SECOND_CENTS is "half", but it must be a decimal number`},
 		"VQA_ALLOWED_PURCHASE_CENTS": {"1,x", `VQA_ALLOWED_PURCHASE_CENTS is "1,x", but it must be whole numbers`},
+		"VQA_MIN_FREE_SPACE":         {"lots", `VQA_MIN_FREE_SPACE is "lots", but it must be a whole number of bytes, or a size such as 500MiB`},
 		"VQA_ADDR":                   {"8080", `VQA_ADDR is "8080", but it must be an address with a port`},
 		"VQA_PUBLIC_URL":             {"ftp://x", `VQA_PUBLIC_URL is "ftp://x", but it must be an http or https URL`},
 		"VQA_LOG_LEVEL":              {"loud", `VQA_LOG_LEVEL is "loud", but it must be debug, info, warn or error`},
