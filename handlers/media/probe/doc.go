@@ -12,6 +12,7 @@
 //	not MP4 or QuickTime, text, empty, no moov          video_unreadable
 //	no video stream (a cover picture is none)           video_unreadable
 //	metadata, but not one frame can be decoded          video_unreadable
+//	more than 1,000 pictures per second                 video_unreadable
 //	no frame could be decoded in time                   capacity_exhausted
 //	a frame, and the length is not found in time        the length is nil
 //	cannot be opened, ffmpeg is missing, ctx ended      an ordinary error

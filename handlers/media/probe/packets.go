@@ -15,6 +15,9 @@ const (
 	discarded = 0x4
 	// maxLine bounds one line of framecrc, in bytes.
 	maxLine = 4 << 10
+	// maxDensity is the most pictures per second. All of them are decoded, and only the
+	// seconds are paid for: cameras take up to 960.
+	maxDensity = 1000
 	// maxMicros bounds a computed length, which may be any nonsense: 31 years.
 	maxMicros = 1e15
 )
@@ -115,6 +118,15 @@ func (p packets) durationMicros() *int64 {
 		d = max(1, min(d, rounded.Int64()))
 	}
 	return &d
+}
+
+// dense reports whether there are more than maxDensity packets for each second that was begun.
+func (p packets) dense() bool {
+	seconds := int64(1)
+	if micros := p.durationMicros(); micros != nil {
+		seconds = (*micros + 999_999) / 1_000_000
+	}
+	return p.count > maxDensity*seconds
 }
 
 // fps is the average frame rate; nil when the durations of the packets do not tell it. It

@@ -78,13 +78,17 @@ func (p *Prober) measure(limited, ctx context.Context, source string, v Video) (
 	full, cancel := context.WithTimeout(limited, p.timeout-p.timeout/tailShare)
 	defer cancel()
 	found, err := p.packets(full, source)
+	dense := found.dense() // also of a file of which only a part was read in time
 	if full.Err() != nil {
 		found, err = p.packets(limited, source, "-ss", beyond)
+		dense = dense || found.dense()
 	}
 	_, isRefused := errors.AsType[*ffmpeg.ExitError](err)
 	switch {
 	case ctx.Err() != nil:
 		return Video{}, fmt.Errorf("probe: %w", context.Cause(ctx))
+	case dense:
+		return Video{}, unreadable(fmt.Sprintf("The video has more than %d pictures per second.", maxDensity))
 	case limited.Err() != nil:
 		return v, nil // the contract: a length that is not found stays null
 	case err != nil && !isRefused:

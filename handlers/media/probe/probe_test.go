@@ -349,3 +349,24 @@ func BenchmarkProbe(b *testing.B) {
 		}
 	}
 }
+
+// TestTooManyPicturesInASecond: decoding them would take hours, and a second would be paid.
+func TestTooManyPicturesInASecond(t *testing.T) {
+	t.Parallel()
+	p := newProber(t)
+	for name, c := range map[string]struct {
+		pictures int
+		refused  bool
+	}{"as many as there may be": {1000, false}, "one more": {1001, true}} {
+		clip, err := forged.Render(t.Context(), forged.Test(float64(c.pictures)/10))
+		require.NoError(t, err)
+		fast := forged.Times(clip, func(uint32) uint32 { return 1 })
+		_, err = p.Probe(t.Context(), write(t, "fast.mp4", fast))
+		if !c.refused {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.True(t, fault.Has(err, fault.VideoUnreadable), "%s: %v", name, err)
+		require.ErrorContains(t, err, "1000 pictures per second")
+	}
+}
