@@ -55,7 +55,7 @@ func TestWhyAndReplay(t *testing.T) {
 	}), why)
 	for _, want := range []string{
 		"by " + c.key.KeyID, "─ video.analysis_opened #", "─ credit.held@2 #", "└─ analysis.created@3 #",
-		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed@3 #", "─ video.analysis_closed #",
+		"   └─ job analyze #", "─ analysis.started #", "─ analysis.completed@5 #", "─ video.analysis_closed #",
 		"  └─ job draw #", "─ credit.settled #", "held -2, analysis_usage +2; balance 98",
 	} {
 		require.Contains(t, why, want)

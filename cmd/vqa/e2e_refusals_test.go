@@ -172,7 +172,7 @@ func TestRefusedUploads(t *testing.T) {
 		"far less than said": {len(whole) * 2, whole, 200, "", 400, "upload_incomplete"},
 		"6 % less than said": {len(whole) * 100 / 94, whole, 200, "", 400, "upload_incomplete"},
 		"4 % less than said": {len(whole) * 100 / 96, whole, 200, "", 200, ""},
-		"far more than said": {len(whole) / 2, whole, 200, "", 400, "upload_incomplete"},
+		"far more than said": {len(whole) / 2, whole, 413, "payload_too_large", 400, "upload_incomplete"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -394,10 +394,3 @@ func describe(ts words) string {
 	}
 	return strings.Join(out, " ")
 }
-
-func clip(s string) string {
-	if r := []rune(s); len(r) > maxTextLen {
-		return string(r[:maxTextLen])
-	}
-	return s
-}

@@ -39,3 +39,10 @@ func table(lines string) map[string]string {
 	}
 	return out
 }
+
+func clip(s string) string {
+	if r := []rune(s); len(r) > maxTextLen {
+		return string(r[:maxTextLen])
+	}
+	return s
+}

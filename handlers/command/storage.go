@@ -15,6 +15,9 @@ const StorageMeter = "storage_bytes"
 // deletes videos or its open uploads end.
 const storageRetryAfterS = 3600
 
+// unsizedShare is how many videos of unknown size fit into a quota at least.
+const unsizedShare = 4
+
 // Storage tells what accounts keep.
 type Storage interface {
 	// HeldBytes sums what the account's videos keep and what its open uploads declared.
@@ -32,11 +35,11 @@ func (l Limits) StorageOf(tier account.Tier) int64 {
 
 // UploadLimit is the most bytes that a video of this declared size may bring into an
 // account of this tier. One whose size nobody knows may bring the largest video, and never
-// more than the whole quota.
+// more than a quarter of the quota, so that it does not keep the next one out.
 func (l Limits) UploadLimit(tier account.Tier, declared *int64) int64 {
 	limit := video.UploadLimit(declared)
 	if quota := l.StorageOf(tier); quota > 0 && declared == nil {
-		limit = min(limit, quota)
+		limit = min(limit, max(quota/unsizedShare, 1))
 	}
 	return limit
 }
@@ -82,10 +85,10 @@ func (s *Service) admitVideo(ss *session, caller Caller, declared *int64) error 
 	}
 	hint := "Delete videos to make room."
 	if declared == nil {
-		hint = "Delete videos to make room, or upload with size_bytes: a video of unknown size needs room for the largest one."
+		hint = "Delete videos to make room, or upload with size_bytes: a video of unknown size needs more room."
 	}
 	return storageExceeded(quota, used, fault.Newf(fault.QuotaExceeded,
-		"The account keeps %d of %d bytes, and this video may need %d. %s", used, quota, need, hint))
+		"The videos and open uploads of the account take %d of %d bytes, and this video may need %d. %s", used, quota, need, hint))
 }
 
 // checkStorage refuses a file that is larger than the account was promised room for. Its

@@ -47,7 +47,8 @@ func TestStorageQuota(t *testing.T) {
 		"open ones of unknown size count":        {held{unsized: 5}, false, sized(1), true},
 		"a sandbox has less":                     {held{bytes: gib}, true, sized(1), true},
 		"a sandbox may bring one of any size":    {held{}, true, unsized, false},
-		"but no second":                          {held{unsized: 1}, true, sized(1), true},
+		"it has room for four of them":           {held{unsized: 3}, true, unsized, false},
+		"but no fifth":                           {held{unsized: 4}, true, sized(1), true},
 		"nor one that is larger than its quota ": {held{}, true, sized(gib), true},
 	} {
 		t.Run(name, func(t *testing.T) {

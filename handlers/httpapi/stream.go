@@ -15,6 +15,9 @@ const (
 	// streamsPerKey bounds the open event streams of one key on this node, whatever they
 	// tell.
 	streamsPerKey = 20
+	// streamsPerAccount bounds those of all keys of an account on this node: an account may
+	// have a hundred keys.
+	streamsPerAccount = 60
 	// streamLife ends a stream now and then. The client comes again with Last-Event-ID and
 	// misses nothing.
 	streamLife = 15 * time.Minute
@@ -54,11 +57,11 @@ func (st eventStream) VisitStreamAnalysisResponse(w http.ResponseWriter) error {
 // is told as the last event. Error: concurrency_limit_exceeded.
 func (st eventStream) visit(w http.ResponseWriter) error {
 	x := exchangeOf(st.ctx)
-	holder := x.caller.KeyID + "/" + x.caller.AccountID
-	if !st.server.streams.enter(holder) {
-		return fault.Newf(fault.ConcurrencyLimitExceeded, "This key has %d open event streams already.", streamsPerKey)
+	key, account := x.caller.KeyID+"/"+x.caller.AccountID, x.caller.AccountID
+	if err := st.server.streams.enter(key, account); err != nil {
+		return err
 	}
-	defer st.server.streams.leave(holder)
+	defer st.server.streams.leave(key, account)
 	// The subscription begins before the first read, so that no signal falls between.
 	wake, unsubscribe := st.server.Wake()
 	defer unsubscribe()
@@ -159,30 +162,36 @@ func (o *eventWriter) end(f *fault.Fault) {
 	}
 }
 
-// openStreams counts the streams of each key. Its zero value has none.
+// openStreams counts the streams of each key and of each account. Its zero value has none.
 type openStreams struct {
 	mu   sync.Mutex
 	open map[string]int
 }
 
-// enter counts one more, or reports that there are too many.
-func (o *openStreams) enter(holder string) bool {
+// enter counts one more. Error: concurrency_limit_exceeded.
+func (o *openStreams) enter(key, account string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.open[holder] >= streamsPerKey {
-		return false
+	switch {
+	case o.open[key] >= streamsPerKey:
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This key has %d open event streams already.", streamsPerKey)
+	case o.open[account] >= streamsPerAccount:
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account has %d open event streams already.", streamsPerAccount)
 	}
 	if o.open == nil {
 		o.open = map[string]int{}
 	}
-	o.open[holder]++
-	return true
+	o.open[key]++
+	o.open[account]++
+	return nil
 }
 
-func (o *openStreams) leave(holder string) {
+func (o *openStreams) leave(key, account string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.open[holder]--; o.open[holder] == 0 {
-		delete(o.open, holder)
+	for _, holder := range []string{key, account} {
+		if o.open[holder]--; o.open[holder] == 0 {
+			delete(o.open, holder)
+		}
 	}
 }

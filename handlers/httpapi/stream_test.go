@@ -86,6 +86,20 @@ func TestAllEventStreamsOfAKeyShareOneLimit(t *testing.T) {
 	w.stream(path, c.key.Secret)
 }
 
+// TestStreamsOfAnAccountAreBounded: more keys do not give an account more streams without end.
+func TestStreamsOfAnAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(100)
+	for range 3 {
+		_, made := c.mint(`{"name": "n"}`)
+		for range 20 {
+			w.stream("/v1/events/stream", made.at("api_key").(string))
+		}
+	}
+	w.refused(c.do(http.MethodGet, "/v1/events/stream", ""), 429, fault.ConcurrencyLimitExceeded, "")
+}
+
 // TestStreamsEndWithTheirCredential: whatever ends the credential of an open stream.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
 	t.Parallel()

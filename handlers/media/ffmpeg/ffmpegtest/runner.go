@@ -1,4 +1,3 @@
-// Package ffmpegtest gives tests the runner of the ffmpeg in PATH.
 package ffmpegtest
 
 import (

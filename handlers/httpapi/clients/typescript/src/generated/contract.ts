@@ -1087,7 +1087,7 @@ export interface paths {
          *     `evt_00000000000000000000000000` is before the first event. A comment every 15 seconds keeps the connection open; after 15
          *     minutes the stream ends and the client comes again. The credential is checked again every 30 seconds: when it is revoked or
          *     expired, or on any other error, the last event is `event: end` with the `code` and `message` of the error, and without an
-         *     id. At most 20 open event streams of any kind for one key (429 `concurrency_limit_exceeded`).
+         *     id. At most 20 open event streams of any kind for one key, and 60 for one account (429 `concurrency_limit_exceeded`).
          */
         get: operations["streamEvents"];
         put?: never;
