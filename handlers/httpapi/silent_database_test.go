@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,39 +53,80 @@ func newServerOfItsOwn(t *testing.T) *ownServer {
 	require.NoError(t, err)
 	require.NoError(t, conn.QueryRow(t.Context(), "show data_directory").Scan(&s.data))
 	require.NoError(t, conn.Close(t.Context()))
+	// A test that fails between stopping and killing leaves nothing behind: who is stopped cannot end.
+	t.Cleanup(func() {
+		if processes := s.processes(); len(processes) > 0 {
+			s.send(processes, syscall.SIGKILL)
+		}
+	})
 	return s
 }
 
-// signal reaches the postmaster first, so that it starts nothing meanwhile, then its children.
+// signal reaches every process of the server.
 func (s *ownServer) signal(sig syscall.Signal) {
 	s.t.Helper()
+	processes := s.processes()
+	require.Greater(s.t, len(processes), 1)
+	s.send(processes, sig)
+}
+
+// freeze stops every process. A signal takes its time, and until then the postmaster may start more.
+func (s *ownServer) freeze() {
+	s.t.Helper()
+	require.Eventually(s.t, func() bool {
+		s.signal(syscall.SIGSTOP)
+		return !slices.ContainsFunc(s.processes(), func(pid int) bool {
+			state, _ := stateOf(pid)
+			return state != "T"
+		})
+	}, 10*time.Second, 10*time.Millisecond)
+}
+
+// processes are the postmaster and its children; none once it has ended.
+func (s *ownServer) processes() []int {
 	text, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
-	require.NoError(s.t, err)
+	if err != nil {
+		return nil
+	}
 	postmaster, _, _ := strings.Cut(string(text), "\n")
 	pid, err := strconv.Atoi(postmaster)
-	require.NoError(s.t, err)
-	children := childrenOf(postmaster)
-	require.NotEmpty(s.t, children)
-	require.NoError(s.t, syscall.Kill(pid, sig))
-	for _, child := range append(children, childrenOf(postmaster)...) {
-		_ = syscall.Kill(child, sig) // it may have ended by itself
+	if err != nil || syscall.Kill(pid, 0) != nil {
+		return nil
+	}
+	return append([]int{pid}, childrenOf(postmaster)...)
+}
+
+// send reaches the postmaster first. A child may have ended by itself.
+func (s *ownServer) send(processes []int, sig syscall.Signal) {
+	require.NoError(s.t, syscall.Kill(processes[0], sig))
+	for _, child := range processes[1:] {
+		_ = syscall.Kill(child, sig)
 	}
 }
 
 func childrenOf(parent string) (pids []int) {
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
 	for _, path := range stats {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(text), ") ")
-		if fields := strings.Fields(rest); len(fields) > 1 && fields[1] == parent {
-			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if _, of := stateOf(pid); of == parent {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// stateOf reads the state and the parent of a process from proc(5); empty when it has ended.
+func stateOf(pid int) (state, parent string) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return "", ""
+	}
+	_, rest, _ := strings.Cut(string(text), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 2 {
+		return "", ""
+	}
+	return fields[0], fields[1]
 }
 
 // request is one request and the headers it needs beside its key.
@@ -122,7 +164,9 @@ func allUnavailable(t *testing.T, w *world, requests map[string]request) {
 		all.Go(func() {
 			began := time.Now()
 			*answer = w.do(r.method, r.path, r.body, r.headers...)
-			if took := time.Since(began); took > lastWord {
+			took := time.Since(began)
+			t.Logf("%s: %d after %v", name, answer.StatusCode, took.Round(time.Millisecond))
+			if took > lastWord {
 				t.Errorf("%s took %v", name, took)
 			}
 		})
@@ -172,7 +216,7 @@ func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
 			}
 		})
 	}
-	server.signal(syscall.SIGSTOP)
+	server.freeze()
 	close(frozen)
 	busy.Wait()
 	allUnavailable(t, w, needTheDatabase(c))
