@@ -21,12 +21,11 @@ import (
 func (s *server) ListAnalyses(ctx context.Context, r api.ListAnalysesRequestObject) (api.ListAnalysesResponseObject, error) {
 	p := r.Params
 	filter, page := s.analysisFilter(p.Status, p.Model), pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
-	list, err := api.AnalysisList{}, error(nil)
-	if p.VideoId == nil {
-		list, err = s.listAnalyses(ctx, filter, page)
-	} else {
-		list, err = s.listAnalysesOf(ctx, "video_id", *p.VideoId, filter, page)
+	if p.VideoId != nil {
+		list, err := s.listAnalysesOf(ctx, "video_id", *p.VideoId, filter, page)
+		return api.ListAnalyses200JSONResponse(list), err
 	}
+	list, err := s.listAnalyses(ctx, filter, page)
 	return api.ListAnalyses200JSONResponse(list), err
 }
 

@@ -35,7 +35,7 @@ type ownServer struct {
 
 func newServerOfItsOwn(t *testing.T) *ownServer {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "vqa-silent-")
+	dir, err := os.MkdirTemp("", "vqa-silent-") //nolint:usetesting // what t.TempDir makes only its owner may enter
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755)) // Postgres runs as another user when this is root
