@@ -140,7 +140,7 @@ func (c config) check() error {
 		return wrongValue("VQA_QUOTA_SECONDS_PER_MONTH", c.QuotaSecondsPerMonth, "must not be negative")
 	}
 	if c.MaxConnections < 0 {
-		return fmt.Errorf("configuration: VQA_MAX_CONNECTIONS_PER_ADDRESS: must not be negative")
+		return wrongValue("VQA_MAX_CONNECTIONS_PER_ADDRESS", c.MaxConnections, "must not be negative")
 	}
 	if c.SignupGrantSeconds < 0 {
 		return wrongValue("VQA_SIGNUP_GRANT_SECONDS", c.SignupGrantSeconds, "must not be negative")
@@ -150,6 +150,9 @@ func (c config) check() error {
 	}
 	if !slices.Contains([]string{"debug", "info", "warn", "error"}, strings.ToLower(c.LogLevel)) {
 		return wrongValue("VQA_LOG_LEVEL", c.LogLevel, "must be debug, info, warn or error")
+	}
+	if err := c.checkURLs(); err != nil {
+		return err
 	}
 	if err := c.checkSessions(); err != nil {
 		return err

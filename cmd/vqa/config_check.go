@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -92,6 +93,30 @@ func valueError(err error, lookup func(string) string) error {
 // wrongValue names a variable, its value and what is allowed.
 func wrongValue(name string, value any, rule string) error {
 	return fmt.Errorf("configuration: %s is %q, but it %s", name, fmt.Sprint(value), rule)
+}
+
+// checkURLs refuses inference servers and object stores of a kind that this program does not
+// speak to. A password in a URL is not repeated.
+func (c config) checkURLs() error {
+	for _, server := range c.InferenceURL {
+		if shown, ok := hasScheme(server, "http", "https", "grpc", "grpcs"); !ok {
+			return wrongValue("VQA_INFERENCE_URL", shown, "must name servers with http://, https://, grpc:// or grpcs://")
+		}
+	}
+	if shown, ok := hasScheme(c.BlobURL, "file", "s3"); c.BlobURL != "" && !ok {
+		return wrongValue("VQA_BLOB_URL", shown, "must be a file:// or s3:// URL")
+	}
+	return nil
+}
+
+// hasScheme reports whether text is a URL of one of the schemes. shown is the text without
+// a password.
+func hasScheme(text string, schemes ...string) (shown string, ok bool) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return "…", false
+	}
+	return u.Redacted(), slices.Contains(schemes, u.Scheme)
 }
 
 // allowed describes the values of a type of setting for people.

@@ -54,6 +54,8 @@ func TestWrongValuesNameVariableValueAndRule(t *testing.T) {
 		"VQA_MIN_FREE_SPACE":         {"lots", `VQA_MIN_FREE_SPACE is "lots", but it must be a whole number of bytes, or a size such as 500MiB`},
 		"VQA_ADDR":                   {"8080", `VQA_ADDR is "8080", but it must be an address with a port`},
 		"VQA_PUBLIC_URL":             {"ftp://x", `VQA_PUBLIC_URL is "ftp://x", but it must be an http or https URL`},
+		"VQA_INFERENCE_URL":          {"ftp://u:secret@x", `VQA_INFERENCE_URL is "ftp://u:xxxxx@x", but it must name servers with http://`},
+		"VQA_BLOB_URL":               {"gs://x", `VQA_BLOB_URL is "gs://x", but it must be a file:// or s3:// URL`},
 		"VQA_LOG_LEVEL":              {"loud", `VQA_LOG_LEVEL is "loud", but it must be debug, info, warn or error`},
 		"VQA_BATCH_DISCOUNT_PCT":     {"101", `VQA_BATCH_DISCOUNT_PCT is "101", but it must be 0 to 100`},
 		"VQA_TRUSTED_PROXIES":        {"10.0.0.0/99", `VQA_TRUSTED_PROXIES is "10.0.0.0/99", but it must be`},

@@ -293,10 +293,13 @@ func TestTheWakeUpConnectionComesBack(t *testing.T) {
 	admin, err := pgx.Connect(t.Context(), f.url)
 	require.NoError(t, err)
 	defer func() { _ = admin.Close(context.Background()) }()
-	var ended bool
-	require.NoError(t, admin.QueryRow(t.Context(), `select pg_terminate_backend(pid, 5000) from pg_stat_activity
-		where datname = current_database() and query = 'listen vqa_log'`).Scan(&ended))
-	require.True(t, ended)
+	// The first read can deliver the event before the connection listens.
+	require.Eventually(t, func() bool {
+		var ended bool
+		err := admin.QueryRow(t.Context(), `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+			where datname = current_database() and query = 'listen vqa_log'`).Scan(&ended)
+		return err == nil && ended
+	}, 10*time.Second, 10*time.Millisecond)
 	f.append("b", 0, 1)
 	f.await(got, 1)
 }

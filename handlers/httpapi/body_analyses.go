@@ -73,7 +73,7 @@ func checkPrompt(param string, prompt any, empty fault.Code, v *verdict) {
 func checkWebhook(body map[string]any, v *verdict) {
 	if _, given := body["webhook"]; given {
 		v.violations = slices.DeleteFunc(v.violations, func(o fault.Violation) bool { return o.Param == "webhook" })
-		v.add("webhook", fault.UnknownField, "webhook delivery is not available yet; leave the field out and poll the analysis or follow its events")
+		v.add("webhook", fault.UnknownField, "is not available yet, because the service does not deliver webhooks; leave the field out and poll the analysis or follow its events")
 	}
 }
 
