@@ -210,7 +210,7 @@ var (
 		`(January|February|March|April|May|June|July|August|September|October|November|December) `)
 	varyingNumber = regexp.MustCompile(`[0-9]+([.,:][0-9]+)*`)
 	timelineCells = regexp.MustCompile(`[░█]+`)
-	// progressLine is what stands in place of a bar where there is no terminal.
+	// progressLine replaces the progress bar when the output is not a terminal.
 	progressLine = regexp.MustCompile(`^(uploading|fetching|queued|preparing|analyzing|rendering|waiting|narrating|verifying|folding|comparing|exporting)\b`)
 )
 
@@ -272,7 +272,7 @@ func shapePattern(shape string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
 }
 
-// checkout makes a folder that looks like the repository to whoever follows the documents:
+// checkout makes a folder that looks like the repository to a reader who follows the documents:
 // with the program, and a copy of what the listings write into.
 func checkout(t *testing.T) string {
 	t.Helper()

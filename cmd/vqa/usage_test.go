@@ -45,7 +45,7 @@ func TestUsageNamesTheArgument(t *testing.T) {
 	require.Contains(t, complain("vqa config", "x"), `"x" is one argument too many: there are none`)
 }
 
-// TestOwnAccountIsTheDefault: whoever knows no account id gets the one of the command
+// TestOwnAccountIsTheDefault: a caller who gives no account id gets the one of the command
 // line's own key, and is told which.
 func TestOwnAccountIsTheDefault(t *testing.T) {
 	b := newToolbench(t)

@@ -2,7 +2,7 @@
 // stream.
 //
 // It may import the standard library only. It builds the arguments and reads the output;
-// whoever implements FFmpeg finds the program, confines it and opens the source.
+// an implementation of FFmpeg finds the program, confines it and opens the source.
 //
 // Guarantees of Sample:
 //   - Sample k shows what a viewer sees at k/FPS: the last picture whose
