@@ -32,7 +32,7 @@ const (
 
 // dressed judges people by the colours of what they wear, in the part of the body where
 // it is worn. A model that does not tell the quarters of a body tells of no trousers.
-func dressed(colours []string, on query.Wear, ev Evidence) fitsOf {
+func dressed(colours []string, on query.BodyPart, ev Evidence) fitsOf {
 	quartered := slices.ContainsFunc(colours, func(c string) bool { return slices.Contains(ev.Colors, c+second) })
 	switch {
 	case !quartered && on == query.LowerBody:
@@ -72,7 +72,7 @@ func (w worn) below(tall, bottom float64) fitness {
 }
 
 // above judges the trunk, or all that is worn.
-func (w worn) above(tall float64, on query.Wear) float64 {
+func (w worn) above(tall float64, on query.BodyPart) float64 {
 	whole := w.fits(wornCurve, "")
 	switch {
 	case on == query.WholeBody:

@@ -61,7 +61,7 @@ func visible(ev Evidence, terms []string, cal Calibration) []int {
 // the conditions: a way needs neighbours at the pace of the others.
 func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev Evidence, cal Calibration, closely bool, judge judgement) []sample {
 	for _, c := range q.Conditions {
-		if _, moves := c.Gait(); moves && c.Subject == subject.ID {
+		if _, moves := c.Movement(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}

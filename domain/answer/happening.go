@@ -11,7 +11,7 @@ import (
 
 // event is something that happens to one object.
 type event struct {
-	what query.Happening
+	what query.Occurrence
 	// side is that of the frame by which it comes or goes, "" for none.
 	side Side
 	// fromS and toS are when it begins and ends, in seconds.
@@ -32,10 +32,10 @@ const (
 const nearby = 2
 
 // happenings are the different things that are asked to happen to a subject.
-func happenings(q query.Query, subject query.Subject) []query.Happening {
-	var asked []query.Happening
+func happenings(q query.Query, subject query.Subject) []query.Occurrence {
+	var asked []query.Occurrence
 	for _, c := range q.Conditions {
-		if h, _, ok := c.Happening(); ok && c.Subject == subject.ID && !slices.Contains(asked, h) {
+		if h, _, ok := c.Occurrence(); ok && c.Subject == subject.ID && !slices.Contains(asked, h) {
 			asked = append(asked, h)
 		}
 	}
@@ -50,7 +50,7 @@ type deed struct {
 
 // deeds finds what happens to the objects of some classes: along their tracks through the
 // frames of both grids, in the order of their first sights.
-func deeds(asked []query.Happening, classes subjectClasses, ev Evidence, cal Calibration) []deed {
+func deeds(asked []query.Occurrence, classes subjectClasses, ev Evidence, cal Calibration) []deed {
 	looks := ev
 	looks.Frames = slices.Concat(ev.Frames, ev.Fine)
 	tracks := tracksOf(looks, cal, classes.names(ev), func(s *Sight, d Detection) { s.limbs = limbsOf(d) })
@@ -110,7 +110,7 @@ func (c subjectClasses) names(ev Evidence) []string {
 
 // happening judges by the events of an object. The samples nearby count as those of an event:
 // what is over within moments lies between two, and who comes is not seen before.
-func happening(h query.Happening, side Side, intervalS, threshold float64) fitsOf {
+func happening(h query.Occurrence, side Side, intervalS, threshold float64) fitsOf {
 	return func(s sighting) []fitness {
 		out := make([]fitness, len(s.objects))
 		for i, o := range s.objects {
@@ -141,7 +141,7 @@ func (o object) motionless(threshold float64) bool {
 	return !o.motion.known && o.Score >= threshold
 }
 
-func (e event) is(h query.Happening, side Side) bool {
+func (e event) is(h query.Occurrence, side Side) bool {
 	return e.what == h && (side == "" || e.side == side)
 }
 

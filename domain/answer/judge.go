@@ -65,7 +65,7 @@ func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibra
 func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration) fitsOf {
 	if relation, object, ok := c.Relation(q); ok {
 		mine := classesOf(object, ev, cal).mine
-		if len(mine) == 0 && c.Grounded(q) {
+		if len(mine) == 0 && c.OnGround(q) {
 			return grounded(ev, cal)
 		}
 		f := related(relation, mine, ev, cal)
@@ -77,7 +77,7 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 	if place, ok := c.Place(); ok {
 		return inPlace(place)
 	}
-	if colours, ok := c.Colours(); ok {
+	if colours, ok := c.Colors(); ok {
 		return coloured(colours, ev.Colors)
 	}
 	if colours, on, ok := c.Worn(); ok {
@@ -86,10 +86,10 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 	if size, ok := c.Size(); ok {
 		return sized(size)
 	}
-	if gait, ok := c.Gait(); ok {
+	if gait, ok := c.Movement(); ok {
 		return moving(gait, cal.Threshold, ev.aspect())
 	}
-	if h, side, ok := c.Happening(); ok {
+	if h, side, ok := c.Occurrence(); ok {
 		return happening(h, Side(side), ev.IntervalS, cal.Threshold)
 	}
 	posture, _ := c.Posture()

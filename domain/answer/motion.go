@@ -184,7 +184,7 @@ var (
 
 // moving judges by the way of the box. What a camera does is taken out, as the pictures tell it.
 // What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
-func moving(g query.Gait, threshold, aspect float64) fitsOf {
+func moving(g query.Movement, threshold, aspect float64) fitsOf {
 	return each(func(o object) fitness {
 		switch m := o.motion; {
 		case !m.known:
@@ -209,7 +209,7 @@ var strideCurve = []Point{{0, .05}, {.15, .12}, {.25, .40}, {.35, .68}, {.7, .72
 const runningStride = .5
 
 // pictured judges what a still picture shows of a gait.
-func pictured(g query.Gait, o object, aspect float64) fitness {
+func pictured(g query.Movement, o object, aspect float64) fitness {
 	b := body{box: o.Box, joints: o.Keypoints}
 	switch {
 	case g == query.Moving || len(o.Keypoints) != joints || !o.stance.upright:

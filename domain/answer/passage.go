@@ -97,7 +97,7 @@ const passageS = 2
 
 // passages are the coming or the going of a track, unless another one of all goes before or
 // after it where it begins or ends: then it was lost in between.
-func (t Track) passages(h query.Happening, all []Track, ev Evidence) []event {
+func (t Track) passages(h query.Occurrence, all []Track, ev Evidence) []event {
 	lost := func(u Track) bool {
 		return h == query.Entering && t.goesOn(u, ev.aspect()) || h == query.Leaving && u.goesOn(t, ev.aspect())
 	}

@@ -38,16 +38,16 @@ func (q Query) assesses(c Condition) bool {
 		_, ok := c.Place()
 		return ok
 	case KindAttribute:
-		_, coloured := c.Colours()
+		_, coloured := c.Colors()
 		_, sized := c.Size()
 		_, _, worn := c.Worn()
 		return coloured || sized || worn && q.about(c.Subject, person)
 	case KindAction:
-		if h, _, ok := c.Happening(); ok {
+		if h, _, ok := c.Occurrence(); ok {
 			return q.happens(c.Subject, h)
 		}
 		_, held := c.Posture()
-		gait, moves := c.Gait()
+		gait, moves := c.Movement()
 		return (held || moves) && q.about(c.Subject, person) || gait == Running && q.about(c.Subject, animals) || gait == Moving
 	default:
 		return false
@@ -56,7 +56,7 @@ func (q Query) assesses(c Condition) bool {
 
 // happens reports whether an answer can tell that something happens to a subject. How many
 // come and go is not what is seen at one time.
-func (q Query) happens(subject string, h Happening) bool {
+func (q Query) happens(subject string, h Occurrence) bool {
 	switch h {
 	case Jumping:
 		return q.about(subject, person) || q.about(subject, animals)
@@ -88,11 +88,11 @@ func (q Query) about(subject string, among map[string]bool) bool {
 func NeedsPose(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
 		_, held := c.Posture()
-		gait, _ := c.Gait()
-		if h, _, ok := c.Happening(); ok {
+		gait, _ := c.Movement()
+		if h, _, ok := c.Occurrence(); ok {
 			return h == Jumping && q.about(c.Subject, person)
 		}
-		return held || gait == Walking || c.Grounded(q) // in a still picture the feet tell
+		return held || gait == Walking || c.OnGround(q) // in a still picture the feet tell
 	})
 }
 

@@ -35,7 +35,7 @@ var askedColours = set("black white gray red orange yellow green blue purple pin
 // Colours are the basic colours that an attribute of an object itself asks for, all
 // of them; light and dark shades count as their colour. ok is false for any other
 // attribute.
-func (c Condition) Colours() (colours []string, ok bool) {
+func (c Condition) Colors() (colours []string, ok bool) {
 	if c.Kind != KindAttribute {
 		return nil, false
 	}
@@ -53,19 +53,19 @@ func readColours(value string) (colours []string, ok bool) {
 	return colours, true
 }
 
-// Wear is the part of a body that clothing covers.
-type Wear string
+// BodyPart is the part of a body that clothing covers.
+type BodyPart string
 
 // The parts that are told apart.
 const (
 	// WholeBody is the part of a dress, and of a colour that no garment is named with.
-	WholeBody Wear = "whole"
-	UpperBody Wear = "upper"
-	LowerBody Wear = "lower"
+	WholeBody BodyPart = "whole"
+	UpperBody BodyPart = "upper"
+	LowerBody BodyPart = "lower"
 )
 
 // garments are those that cover so much of a part that their colour is that of it.
-var garments = map[Wear]map[string]bool{
+var garments = map[BodyPart]map[string]bool{
 	WholeBody: set("suit dress uniform robe"),
 	UpperBody: set("shirt t-shirt jacket coat sweater hoodie vest blouse jersey top pullover cardigan"),
 	LowerBody: set("trousers jeans shorts skirt"),
@@ -74,7 +74,7 @@ var garments = map[Wear]map[string]bool{
 // Worn are the colours of clothing that an attribute asks for, and where it is worn; ok is
 // false for any other attribute, for clothing without a colour, and for what covers
 // little of a body: shoes, hats.
-func (c Condition) Worn() (colours []string, on Wear, ok bool) {
+func (c Condition) Worn() (colours []string, on BodyPart, ok bool) {
 	value, worn := strings.CutPrefix(c.Value, "wearing ")
 	if !worn || c.Kind != KindAttribute {
 		return nil, "", false
@@ -125,20 +125,20 @@ func (c Condition) Posture() (p Posture, ok bool) {
 	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand, CrossingArms}, p)
 }
 
-// Gait is how something moves over the ground.
-type Gait string
+// Movement is how something moves over the ground.
+type Movement string
 
 // The gaits that the way of a box through the frames can tell.
 const (
-	Walking Gait = "walking"
-	Running Gait = "running"
+	Walking Movement = "walking"
+	Running Movement = "running"
 	// Moving is any motion, of anything.
-	Moving Gait = "moving"
+	Moving Movement = "moving"
 )
 
-// Gait is the gait that an action asks for; ok is false for any other action.
-func (c Condition) Gait() (g Gait, ok bool) {
-	g = Gait(c.Value)
+// Movement is the gait that an action asks for; ok is false for any other action.
+func (c Condition) Movement() (g Movement, ok bool) {
+	g = Movement(c.Value)
 	return g, c.Kind == KindAction && (g == Walking || g == Running || g == Moving)
 }
 
@@ -183,9 +183,9 @@ func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 // grounds are what people and animals are on that are on nothing else.
 var grounds = set("ground floor grass sidewalk pavement")
 
-// Grounded reports whether a condition of q says that people, or animals that run, are on
+// OnGround reports whether a condition of q says that people, or animals that run, are on
 // the ground, whatever it is called.
-func (c Condition) Grounded(q Query) bool {
+func (c Condition) OnGround(q Query) bool {
 	ground, ok := strings.CutPrefix(c.Value, string(On)+" ")
 	return ok && c.Kind == KindLocation && grounds[ground] &&
 		(q.about(c.Subject, person) || q.about(c.Subject, animals))

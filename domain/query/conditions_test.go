@@ -53,7 +53,7 @@ func TestColoursOfAnAttribute(t *testing.T) {
 		"red and dark blue": {"red", "blue"}, "fluffy": nil, "turquoise": nil, "wearing red": nil, "red and fluffy": nil, "": nil,
 	}
 	for value, want := range cases {
-		got, ok := Condition{Kind: KindAttribute, Value: value}.Colours()
+		got, ok := Condition{Kind: KindAttribute, Value: value}.Colors()
 		require.Equal(t, want != nil, ok, value)
 		require.Empty(t, cmp.Diff(want, got), value)
 	}
@@ -63,7 +63,7 @@ func TestColoursOfClothing(t *testing.T) {
 	t.Parallel()
 	type clothes struct {
 		Colours []string
-		On      Wear
+		On      BodyPart
 	}
 	cases := map[string]clothes{
 		"wearing red": {[]string{"red"}, WholeBody}, "wearing red shirt": {[]string{"red"}, UpperBody},
@@ -157,10 +157,10 @@ func TestWhatIsAssessed(t *testing.T) {
 	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Is a fluffy person sitting?")), "sitting is not what is in the way")
 }
 
-func TestHappening(t *testing.T) {
+func TestOccurrence(t *testing.T) {
 	t.Parallel()
 	type happening struct {
-		What Happening
+		What Occurrence
 		Side string
 		OK   bool
 	}
@@ -178,14 +178,14 @@ func TestHappening(t *testing.T) {
 		"leaving bag":          {OK: false},
 		"walking":              {OK: false},
 	} {
-		h, side, ok := Condition{Kind: KindAction, Value: value}.Happening()
+		h, side, ok := Condition{Kind: KindAction, Value: value}.Occurrence()
 		if !ok {
 			h, side = "", ""
 		}
 		require.Equal(t, want, happening{h, side, ok}, value)
 	}
-	_, _, ok := Condition{Kind: KindState, Value: "jumping"}.Happening()
+	_, _, ok := Condition{Kind: KindState, Value: "jumping"}.Occurrence()
 	require.False(t, ok)
-	require.True(t, Fleeting(Compile("Does anyone fall?")))
-	require.False(t, Fleeting(Compile("Does anyone enter?")))
+	require.True(t, NeedsDenseSamples(Compile("Does anyone fall?")))
+	require.False(t, NeedsDenseSamples(Compile("Does anyone enter?")))
 }

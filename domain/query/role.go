@@ -41,7 +41,7 @@ func (p *parser) unfold() {
 // tumbles reports whether subject s is asked to fall or to jump.
 func (p *parser) tumbles(s int) bool {
 	return slices.ContainsFunc(p.conditions, func(c Condition) bool {
-		h, _, ok := c.Happening()
+		h, _, ok := c.Occurrence()
 		return ok && c.Subject == p.subjects[s].ID && (h == Falling || h == Jumping)
 	})
 }

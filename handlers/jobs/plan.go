@@ -119,7 +119,7 @@ func (p *pass) fine(s survey.Survey, ev answer.Evidence, rules answer.Calibratio
 	} else {
 		at = between(ev, p.own, rules)
 	}
-	if query.Fleeting(p.query) {
+	if query.NeedsDenseSamples(p.query) {
 		at = append(at, lively(ev, p.own, rules)...)
 		slices.Sort(at)
 		at = slices.Compact(at)

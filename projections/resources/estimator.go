@@ -222,7 +222,7 @@ type look struct{ taken, joints, lively bool }
 
 // covers says whether a question needs no other look.
 func (l look) covers(q query.Query) bool {
-	return l.taken && (l.joints || !query.NeedsPose(q)) && (l.lively || !query.Fleeting(q))
+	return l.taken && (l.joints || !query.NeedsPose(q)) && (l.lively || !query.NeedsDenseSamples(q))
 }
 
 // looked returns what was looked at of the videos of unfinished analyses.
@@ -248,7 +248,7 @@ func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
 		}
 		if query.Assessable(q) { // any other was answered without a look
 			l := all[subject]
-			all[subject] = look{taken: true, joints: l.joints || query.NeedsPose(q), lively: l.lively || query.Fleeting(q)}
+			all[subject] = look{taken: true, joints: l.joints || query.NeedsPose(q), lively: l.lively || query.NeedsDenseSamples(q)}
 		}
 		return nil
 	})

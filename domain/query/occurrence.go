@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// Happening is something that is over within moments: it shows in no frame alone.
-type Happening string
+// Occurrence is something that is over within moments: it shows in no frame alone.
+type Occurrence string
 
 // The happenings that the way of a body or a box through the frames can tell.
 const (
-	Jumping  Happening = "jumping"
-	Falling  Happening = "falling"
-	Entering Happening = "entering"
-	Leaving  Happening = "leaving"
+	Jumping  Occurrence = "jumping"
+	Falling  Occurrence = "falling"
+	Entering Occurrence = "entering"
+	Leaving  Occurrence = "leaving"
 )
 
 // sidesOfFrame are those by which something enters and leaves.
 var sidesOfFrame = set("left right top bottom")
 
-// Happening is what an action says that happens, and by which side of the frame: left,
+// Occurrence is what an action says that happens, and by which side of the frame: left,
 // right, top or bottom, "" for any. ok is false for any other action. What is entered or
 // left is the picture, or the scene that it shows: "entering room".
-func (c Condition) Happening() (h Happening, side string, ok bool) {
+func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 	if c.Kind != KindAction {
 		return "", "", false
 	}
 	verb, rest, _ := strings.Cut(c.Value, " ")
-	switch h = Happening(verb); h {
+	switch h = Occurrence(verb); h {
 	case Jumping, Falling:
 		return h, "", rest == ""
 	case Entering, Leaving:
@@ -42,10 +42,10 @@ func (c Condition) Happening() (h Happening, side string, ok bool) {
 	return "", "", false
 }
 
-// Fleeting reports whether an answer to q needs more looks than a few a second.
-func Fleeting(q Query) bool {
+// NeedsDenseSamples reports whether an answer to q needs more looks than a few a second.
+func NeedsDenseSamples(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
-		h, _, ok := c.Happening()
+		h, _, ok := c.Occurrence()
 		return ok && (h == Jumping || h == Falling)
 	})
 }
