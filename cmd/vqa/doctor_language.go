@@ -31,7 +31,7 @@ func checkLanguageModel(ctx context.Context, x *examination) finding {
 	}
 	defer client.Close()
 	compiler, err := language.NewCompiler(language.CompilerOptions{
-		Chat: client, Within: modelPatience, Answers: query.Assessable, Log: slog.New(slog.DiscardHandler),
+		Chat: client, Timeout: modelPatience, Assessable: query.Assessable, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return wrong(fixLLM, "%v", err)
@@ -40,7 +40,7 @@ func checkLanguageModel(ctx context.Context, x *examination) finding {
 	_, err = compiler.Compile(ctx, modelQuestion)
 	took := time.Since(started)
 	switch {
-	case errors.Is(err, language.ErrUnfit):
+	case errors.Is(err, language.ErrUnusable):
 		return finding{Verdict: warning, Detail: client.Model() + " does not understand " + modelQuestion, Fix: "configure a more capable model"}
 	case err != nil:
 		return wrong(fixLLM, "%v", err)
@@ -65,12 +65,12 @@ func checkVisionModel(ctx context.Context, x *examination) finding {
 	if x.picture == nil {
 		return finding{Verdict: warning, Detail: "not checked: it needs a picture from ffmpeg"}
 	}
-	witness, err := language.NewWitness(client, slog.New(slog.DiscardHandler))
+	vision, err := language.NewVisionModel(client, slog.New(slog.DiscardHandler))
 	if err != nil {
 		return wrong(fixVLM, "%v", err)
 	}
 	prompt := modelQuestion
-	said, err := witness.Opinion(ctx, &prompt, query.Compile(prompt), []language.Picture{{JPEG: x.picture}})
+	said, err := vision.Opinion(ctx, &prompt, query.Compile(prompt), []language.Frame{{JPEG: x.picture}})
 	if err != nil {
 		return wrong(fixVLM, "%v", err)
 	}

@@ -15,7 +15,7 @@ import (
 type models struct {
 	compiler *language.Compiler
 	narrator *language.Narrator
-	witness  *language.Witness
+	vision   *language.VisionModel
 	clients  []*chat.Client
 }
 
@@ -33,7 +33,7 @@ func openModels(c config, log *slog.Logger) (*models, error) {
 	}
 	if pictures != nil {
 		m.clients = append(m.clients, pictures)
-		if m.witness, err = language.NewWitness(pictures, log); err != nil {
+		if m.vision, err = language.NewVisionModel(pictures, log); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +42,7 @@ func openModels(c config, log *slog.Logger) (*models, error) {
 	}
 	m.clients = append(m.clients, text)
 	if m.compiler, err = language.NewCompiler(language.CompilerOptions{
-		Chat: text, Within: c.LLMTimeout, Answers: m.assessable, Log: log,
+		Chat: text, Timeout: c.LLMTimeout, Assessable: m.assessable, Log: log,
 	}); err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func openModels(c config, log *slog.Logger) (*models, error) {
 // assessable reports which queries are answered: those of the detector, and with a model
 // that looks at pictures all that have a closed form.
 func (m *models) assessable(q query.Query) bool {
-	return query.Assessable(q) || m.witness != nil && language.Sees(q)
+	return query.Assessable(q) || m.vision != nil && language.VisionAssessable(q)
 }
 
 // commandCompiler is the compiler as the commands take it, nil for none.

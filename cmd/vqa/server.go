@@ -177,7 +177,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
-			Narrator: s.models.jobsNarrator(), Witness: s.models.witness, Waited: s.meter.waited,
+			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
 		},
 		Backlog: s.resources.UnfinishedFetches,
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},

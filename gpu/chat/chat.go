@@ -82,22 +82,22 @@ type Part struct {
 	JPEG []byte
 }
 
-// Question is what a model is asked.
-type Question struct {
+// Request is what a model is asked.
+type Request struct {
 	// System tells the model its task.
 	System string
 	// Parts are the question itself, in order.
 	Parts []Part
-	// Answer is what an answer must look like.
-	Answer *Schema
-	// Within bounds the whole call, > 0.
-	Within time.Duration
+	// Schema is what an answer must look like.
+	Schema *Schema
+	// Timeout bounds the whole call, > 0.
+	Timeout time.Duration
 }
 
 // Ask returns the answer of the model, a JSON value that satisfies the question's schema.
-// Errors wrap ErrAway, ErrRefused or ErrGarbage; or the error of ctx when that ended first.
-func (c *Client) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
-	asking, cancel := context.WithTimeout(ctx, q.Within)
+// Errors wrap ErrUnavailable, ErrRefused or ErrInvalid; or the error of ctx when that ended first.
+func (c *Client) Ask(ctx context.Context, q Request) (json.RawMessage, error) {
+	asking, cancel := context.WithTimeout(ctx, q.Timeout)
 	defer cancel()
 	answer, err := c.try(asking, q)
 	if again(err) && asking.Err() == nil {
@@ -109,14 +109,14 @@ func (c *Client) Ask(ctx context.Context, q Question) (json.RawMessage, error) {
 	if err != nil {
 		return nil, c.classify(err)
 	}
-	if err := q.Answer.check(answer); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrGarbage, err)
+	if err := q.Schema.check(answer); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
 	return answer, nil
 }
 
 // try makes one call.
-func (c *Client) try(ctx context.Context, q Question) (json.RawMessage, error) {
+func (c *Client) try(ctx context.Context, q Request) (json.RawMessage, error) {
 	// No temperature: models that reason refuse one. The seed makes servers that sample
 	// repeat themselves.
 	got, err := c.api.CreateChatCompletion(ctx, openai.ChatCompletionRequest{
@@ -130,21 +130,21 @@ func (c *Client) try(ctx context.Context, q Question) (json.RawMessage, error) {
 			Type: openai.ChatCompletionResponseFormatTypeJSONSchema,
 			// Strict is the hosted service's word for a dialect of JSON Schema without
 			// optional fields; the check here does not need it.
-			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: q.Answer.name, Schema: q.Answer.text},
+			JSONSchema: &openai.ChatCompletionResponseFormatJSONSchema{Name: q.Schema.name, Schema: q.Schema.text},
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	if len(got.Choices) == 0 {
-		return nil, fmt.Errorf("%w: no choice", ErrGarbage)
+		return nil, fmt.Errorf("%w: no choice", ErrInvalid)
 	}
 	choice := got.Choices[0]
 	switch {
 	case choice.Message.Refusal != "" || choice.FinishReason == openai.FinishReasonContentFilter:
 		return nil, fmt.Errorf("%w: the model declined", ErrRefused)
 	case choice.FinishReason == openai.FinishReasonLength:
-		return nil, fmt.Errorf("%w: cut off by the server's limit", ErrGarbage)
+		return nil, fmt.Errorf("%w: cut off by the server's limit", ErrInvalid)
 	}
 	return json.RawMessage(choice.Message.Content), nil
 }

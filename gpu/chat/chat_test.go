@@ -71,8 +71,8 @@ func TestAsk(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, says(`{"fruit": "pear", "number": 12345678901234567}`))
 	})
-	answer, err := c.Ask(t.Context(), chat.Question{
-		System: "You know fruit.", Parts: []chat.Part{{Text: "Which?"}, {JPEG: []byte{0xff, 0xd8}}}, Answer: fruit(t), Within: patience,
+	answer, err := c.Ask(t.Context(), chat.Request{
+		System: "You know fruit.", Parts: []chat.Part{{Text: "Which?"}, {JPEG: []byte{0xff, 0xd8}}}, Schema: fruit(t), Timeout: patience,
 	})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"fruit": "pear", "number": 12345678901234567}`, string(answer))
@@ -105,7 +105,7 @@ func TestTextAlone(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, says(`{"fruit": "pear"}`))
 	})
-	_, err := c.Ask(t.Context(), chat.Question{System: "s", Parts: []chat.Part{{Text: "a"}, {Text: "b"}}, Answer: fruit(t), Within: patience})
+	_, err := c.Ask(t.Context(), chat.Request{System: "s", Parts: []chat.Part{{Text: "a"}, {Text: "b"}}, Schema: fruit(t), Timeout: patience})
 	require.NoError(t, err)
 	require.Equal(t, "a\nb", got.Messages[1].Content)
 }
@@ -122,27 +122,27 @@ func TestErrors(t *testing.T) {
 		handler http.HandlerFunc
 		want    error
 	}{
-		"500":               {answering(500, `{"error": {"message": "oops"}}`), chat.ErrAway},
-		"429":               {answering(429, `{"error": {"message": "slow down"}}`), chat.ErrAway},
-		"503, plain":        {answering(503, `<html>`), chat.ErrAway},
+		"500":               {answering(500, `{"error": {"message": "oops"}}`), chat.ErrUnavailable},
+		"429":               {answering(429, `{"error": {"message": "slow down"}}`), chat.ErrUnavailable},
+		"503, plain":        {answering(503, `<html>`), chat.ErrUnavailable},
 		"401":               {answering(401, `{"error": {"message": "bad key `+key+`"}}`), chat.ErrRefused},
 		"404, with the key": {answering(404, `no such `+key), chat.ErrRefused},
 		"a redirect":        {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", http.StatusFound) }, chat.ErrRefused},
 		"a refusal": {answering(200, `{"choices": [{"finish_reason": "stop", "message": {"role": "assistant", "refusal": "I will not"}}]}`),
 			chat.ErrRefused},
 		"filtered":            {answering(200, `{"choices": [{"finish_reason": "content_filter", "message": {"role": "assistant", "content": ""}}]}`), chat.ErrRefused},
-		"cut connection":      {cut, chat.ErrAway},
-		"nothing":             {answering(200, ``), chat.ErrAway},
-		"no JSON":             {answering(200, `<html>hello</html>`), chat.ErrGarbage},
-		"another protocol":    {answering(200, `{"hello": "world"}`), chat.ErrGarbage},
-		"choices of a kind":   {answering(200, `{"choices": "many"}`), chat.ErrGarbage},
-		"cut off by a limit":  {answering(200, `{"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "{"}}]}`), chat.ErrGarbage},
-		"prose":               {answering(200, says(`A pear, I think.`)), chat.ErrGarbage},
-		"prose behind":        {answering(200, says(`{"fruit": "pear"} I hope this helps!`)), chat.ErrGarbage},
-		"fenced":              {answering(200, says("```json\n{\"fruit\": \"pear\"}\n```")), chat.ErrGarbage},
-		"another schema":      {answering(200, says(`{"vegetable": "leek"}`)), chat.ErrGarbage},
-		"a value not allowed": {answering(200, says(`{"fruit": "leek"}`)), chat.ErrGarbage},
-		"null":                {answering(200, says(`null`)), chat.ErrGarbage},
+		"cut connection":      {cut, chat.ErrUnavailable},
+		"nothing":             {answering(200, ``), chat.ErrUnavailable},
+		"no JSON":             {answering(200, `<html>hello</html>`), chat.ErrInvalid},
+		"another protocol":    {answering(200, `{"hello": "world"}`), chat.ErrInvalid},
+		"choices of a kind":   {answering(200, `{"choices": "many"}`), chat.ErrInvalid},
+		"cut off by a limit":  {answering(200, `{"choices": [{"finish_reason": "length", "message": {"role": "assistant", "content": "{"}}]}`), chat.ErrInvalid},
+		"prose":               {answering(200, says(`A pear, I think.`)), chat.ErrInvalid},
+		"prose behind":        {answering(200, says(`{"fruit": "pear"} I hope this helps!`)), chat.ErrInvalid},
+		"fenced":              {answering(200, says("```json\n{\"fruit\": \"pear\"}\n```")), chat.ErrInvalid},
+		"another schema":      {answering(200, says(`{"vegetable": "leek"}`)), chat.ErrInvalid},
+		"a value not allowed": {answering(200, says(`{"fruit": "leek"}`)), chat.ErrInvalid},
+		"null":                {answering(200, says(`null`)), chat.ErrInvalid},
 		"endless": {func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, `{"choices": [{"message": {"content": "`)
 			for block := strings.Repeat("a", 1<<16); ; {
@@ -150,13 +150,13 @@ func TestErrors(t *testing.T) {
 					return
 				}
 			}
-		}, chat.ErrGarbage},
+		}, chat.ErrInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := serve(t, tt.handler).Ask(t.Context(), chat.Question{Parts: []chat.Part{{Text: "?"}}, Answer: fruit(t), Within: patience})
+			_, err := serve(t, tt.handler).Ask(t.Context(), chat.Request{Parts: []chat.Part{{Text: "?"}}, Schema: fruit(t), Timeout: patience})
 			require.ErrorIs(t, err, tt.want)
-			for _, other := range []error{chat.ErrAway, chat.ErrRefused, chat.ErrGarbage} {
+			for _, other := range []error{chat.ErrUnavailable, chat.ErrRefused, chat.ErrInvalid} {
 				require.Equal(t, errors.Is(tt.want, other), errors.Is(err, other), other)
 			}
 			require.NotContains(t, err.Error(), key)
@@ -171,14 +171,14 @@ func TestDeadline(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client is gone
 		<-r.Context().Done()
 	})
-	_, err := c.Ask(t.Context(), chat.Question{Answer: fruit(t), Within: 20 * time.Millisecond})
-	require.ErrorIs(t, err, chat.ErrAway)
+	_, err := c.Ask(t.Context(), chat.Request{Schema: fruit(t), Timeout: 20 * time.Millisecond})
+	require.ErrorIs(t, err, chat.ErrUnavailable)
 
 	gone, leave := context.WithCancel(t.Context())
 	leave()
-	_, err = c.Ask(gone, chat.Question{Answer: fruit(t), Within: patience})
+	_, err = c.Ask(gone, chat.Request{Schema: fruit(t), Timeout: patience})
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, chat.ErrAway, "who left is not an outage")
+	require.NotErrorIs(t, err, chat.ErrUnavailable, "who left is not an outage")
 }
 
 func TestNobodyListens(t *testing.T) {
@@ -187,8 +187,8 @@ func TestNobodyListens(t *testing.T) {
 	server.Close()
 	c, err := chat.New(chat.Options{URL: server.URL, Model: "m"})
 	require.NoError(t, err)
-	_, err = c.Ask(t.Context(), chat.Question{Answer: fruit(t), Within: patience})
-	require.ErrorIs(t, err, chat.ErrAway)
+	_, err = c.Ask(t.Context(), chat.Request{Schema: fruit(t), Timeout: patience})
+	require.ErrorIs(t, err, chat.ErrUnavailable)
 }
 
 // TestTriesAgainOnce: once, and only where a second try may help.
@@ -216,7 +216,7 @@ func TestTriesAgainOnce(t *testing.T) {
 				}
 				good(w, r)
 			})
-			_, err := c.Ask(t.Context(), chat.Question{Answer: fruit(t), Within: patience})
+			_, err := c.Ask(t.Context(), chat.Request{Schema: fruit(t), Timeout: patience})
 			require.Equal(t, tt.calls == 2, err == nil, err)
 			require.Equal(t, tt.calls, calls.Load())
 		})

@@ -19,9 +19,9 @@
 //
 //   - Every error of a question is one of three:
 //
-//     ErrAway     no connection, no answer in time, 408, 429 or 5xx
+//     ErrUnavailable     no connection, no answer in time, 408, 429 or 5xx
 //     ErrRefused  every other status, a redirect, and a model that declines to answer
-//     ErrGarbage  what is not the protocol, not JSON, not of the schema, or too long
+//     ErrInvalid  what is not the protocol, not JSON, not of the schema, or too long
 //
 // The client is go-openai and not the library of the protocol's author, which makes a
 // program 27 MB larger (35 MB against 8.8 MB with net/http alone, and 9.3 MB with this

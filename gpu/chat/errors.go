@@ -13,9 +13,9 @@ import (
 
 // The three ways in which a question ends without an answer; see the package.
 var (
-	ErrAway    = errors.New("the model's server is away")
-	ErrRefused = errors.New("the model's server refused")
-	ErrGarbage = errors.New("the model's server answered what it was not asked for")
+	ErrUnavailable = errors.New("the model's server is away")
+	ErrRefused     = errors.New("the model's server refused")
+	ErrInvalid     = errors.New("the model's server answered what it was not asked for")
 )
 
 var (
@@ -58,7 +58,7 @@ func again(err error) bool {
 func garbled(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
-	return errors.Is(err, ErrGarbage) || errors.Is(err, errTooLong) || errors.As(err, &syntax) || errors.As(err, &kind)
+	return errors.Is(err, ErrInvalid) || errors.Is(err, errTooLong) || errors.As(err, &syntax) || errors.As(err, &kind)
 }
 
 // classify makes one of the three errors of what the library says. The library's own text
@@ -66,20 +66,20 @@ func garbled(err error) bool {
 func (c *Client) classify(err error) error {
 	status, said := statusOf(err)
 	switch {
-	case errors.Is(err, ErrRefused) || errors.Is(err, ErrGarbage):
+	case errors.Is(err, ErrRefused) || errors.Is(err, ErrInvalid):
 		return err
 	case errors.Is(err, errTooLong):
-		return fmt.Errorf("%w: %w", ErrGarbage, errTooLong)
+		return fmt.Errorf("%w: %w", ErrInvalid, errTooLong)
 	case errors.Is(err, errRedirect):
 		return fmt.Errorf("%w: %w", ErrRefused, errRedirect)
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-		return fmt.Errorf("%w: status %d: %s", ErrAway, status, c.quote(said))
+		return fmt.Errorf("%w: status %d: %s", ErrUnavailable, status, c.quote(said))
 	case status != 0:
 		return fmt.Errorf("%w: status %d: %s", ErrRefused, status, c.quote(said))
 	case garbled(err):
-		return fmt.Errorf("%w: %s", ErrGarbage, c.quote(err.Error()))
+		return fmt.Errorf("%w: %s", ErrInvalid, c.quote(err.Error()))
 	}
-	return fmt.Errorf("%w: %s", ErrAway, c.quote(err.Error()))
+	return fmt.Errorf("%w: %s", ErrUnavailable, c.quote(err.Error()))
 }
 
 // quote is the beginning of a foreign text, without the key that it may repeat.

@@ -50,7 +50,7 @@ func (w *world) withModel(t *testing.T, within time.Duration) *speaker {
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close(); server.Close() })
 	w.service.Compiler, err = language.NewCompiler(language.CompilerOptions{
-		Chat: client, Within: within, Pause: time.Hour, Answers: query.Assessable, Log: slog.New(slog.DiscardHandler),
+		Chat: client, Timeout: within, Pause: time.Hour, Assessable: query.Assessable, Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
 	return s

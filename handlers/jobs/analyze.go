@@ -40,8 +40,8 @@ type Analyzer struct {
 	Renderer Renderer
 	// Narrator writes narratives in better prose than rules do; nil leaves it at that.
 	Narrator Narrator
-	// Witness is asked where the detector finds no answer; nil asks nobody.
-	Witness *language.Witness
+	// VisionModel is asked where the detector finds no answer; nil asks nobody.
+	VisionModel *language.VisionModel
 	// Patience is how long an attempt waits for an engine that went away; DefaultPatience
 	// when 0.
 	Patience time.Duration

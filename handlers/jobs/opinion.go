@@ -27,15 +27,15 @@ const (
 	opinionFPS = 2
 )
 
-// second is the result after the witness was asked, where there is one and the detector
-// found no answer. A witness that is away costs the second opinion; only a question that
+// second is the result after the vision model was asked, where there is one and the detector
+// found no answer. a vision model that is away costs the second opinion; only a question that
 // the detector cannot answer at all fails without it, so that it is not billed. The service
 // asks itself nothing that costs another's time.
 func (z *Analyzer) second(ctx context.Context, log *slog.Logger, a analysis.State, v video.State, seen sighting, first answer.Result) (answer.Result, error) {
 	if !answer.Doubtful(a.Query, first) || a.Origin == analysis.OriginSystem {
 		return first, nil
 	}
-	result, err := z.witnessed(ctx, a, v, seen, first)
+	result, err := z.askVisionModel(ctx, a, v, seen, first)
 	switch {
 	case err == nil:
 		return result, nil
@@ -44,19 +44,19 @@ func (z *Analyzer) second(ctx context.Context, log *slog.Logger, a analysis.Stat
 	case first.UnsupportedAction != nil:
 		return first, &gpu.UnavailableError{Err: err}
 	}
-	if z.Witness != nil {
+	if z.VisionModel != nil {
 		log.Warn("no second opinion", "error", err)
 	}
 	return first, nil
 }
 
-// errNobody says that this node has nobody to ask.
-var errNobody = errors.New("there is no model for second opinions")
+// errNoVisionModel says that this node has nobody to ask.
+var errNoVisionModel = errors.New("there is no model for second opinions")
 
-// witnessed shows the witness some frames and believes it as far as the rules allow.
-func (z *Analyzer) witnessed(ctx context.Context, a analysis.State, v video.State, seen sighting, first answer.Result) (answer.Result, error) {
-	if z.Witness == nil {
-		return first, errNobody
+// askVisionModel shows the vision model some frames and believes it as far as the rules allow.
+func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video.State, seen sighting, first answer.Result) (answer.Result, error) {
+	if z.VisionModel == nil {
+		return first, errNoVisionModel
 	}
 	at, stepS := moments(a.Query, seen, opinionPictures)
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
@@ -70,7 +70,7 @@ func (z *Analyzer) witnessed(ctx context.Context, a analysis.State, v video.Stat
 	if len(pictures) == 0 {
 		return answer.Second(a.Query, first, answer.Opinion{}, seen.DurationS), nil
 	}
-	o, err := z.Witness.Opinion(ctx, a.Prompt, a.Query, pictures)
+	o, err := z.VisionModel.Opinion(ctx, a.Prompt, a.Query, pictures)
 	if err != nil {
 		return first, err
 	}
@@ -78,7 +78,7 @@ func (z *Analyzer) witnessed(ctx context.Context, a analysis.State, v video.Stat
 	result := answer.Second(a.Query, first, o, seen.DurationS)
 	if result.Receipt != nil {
 		receipt := *result.Receipt
-		receipt.SecondOpinion = &answer.SecondOpinion{Model: z.Witness.Model(), Frames: len(pictures)}
+		receipt.SecondOpinion = &answer.SecondOpinion{Model: z.VisionModel.Model(), Frames: len(pictures)}
 		result.Receipt = &receipt
 	}
 	return result, nil
@@ -185,15 +185,15 @@ func showsAll(f answer.Frame, wanted []map[int]bool) bool {
 
 // picturesAt takes one picture at each instant; each is sought by itself, because what lies
 // between may be hours. An instant without a picture is left out.
-func (z *Analyzer) picturesAt(ctx context.Context, source string, at []float64) ([]language.Picture, error) {
-	var pictures []language.Picture
+func (z *Analyzer) picturesAt(ctx context.Context, source string, at []float64) ([]language.Frame, error) {
+	var pictures []language.Frame
 	for _, atS := range at {
 		near := frames.Span{From: max(0, atS-nearS), To: atS + nearS}
 		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Span{near}}) {
 			if err != nil {
 				return nil, fmt.Errorf("taking a picture at %.2f s: %w", atS, err)
 			}
-			pictures = append(pictures, language.Picture{AtS: frame.At, JPEG: frame.JPEG})
+			pictures = append(pictures, language.Frame{AtS: frame.At, JPEG: frame.JPEG})
 			break
 		}
 	}

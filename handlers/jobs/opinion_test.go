@@ -82,18 +82,18 @@ func (l *looker) shown(t *testing.T) []string {
 	return times
 }
 
-// withWitness is a world whose second opinions are this model's.
-func withWitness(t *testing.T, l *looker) (*world, *language.Witness) {
+// withVisionModel is a world whose second opinions are this model's.
+func withVisionModel(t *testing.T, l *looker) (*world, *language.VisionModel) {
 	t.Helper()
 	w := newWorld(t)
-	w.Assessable = func(q query.Query) bool { return query.Assessable(q) || language.Sees(q) }
+	w.Assessable = func(q query.Query) bool { return query.Assessable(q) || language.VisionAssessable(q) }
 	server := httptest.NewServer(l)
 	client, err := chat.New(chat.Options{URL: server.URL, Model: "looker-1"})
 	require.NoError(t, err)
 	t.Cleanup(func() { client.Close(); server.Close() })
-	witness, err := language.NewWitness(client, slog.New(slog.DiscardHandler))
+	vision, err := language.NewVisionModel(client, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	return w, witness
+	return w, vision
 }
 
 func TestSecondOpinion(t *testing.T) {
@@ -121,10 +121,10 @@ func TestSecondOpinion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := &looker{says: tt.says}
-			w, witness := withWitness(t, l)
+			w, vision := withVisionModel(t, l)
 			run := w.askFor(t, w.readyVideo(t, shortClip), tt.prompt)
 			z := w.analyzer(&gpufixture.Engine{Detections: seen, Vocabulary: []string{"stop sign"}})
-			z.Witness = witness
+			z.VisionModel = vision
 			require.NoError(t, z.Run(t.Context(), run))
 			a := w.analysis(t, run)
 			require.Equal(t, analysis.CompletedStatus, a.Status)
@@ -153,18 +153,18 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
-// TestWitnessIsNeeded: a question that only the witness can answer fails without it, and is
+// TestVisionModelIsNeeded: a question that only the vision model can answer fails without it, and is
 // not billed.
-func TestWitnessIsNeeded(t *testing.T) {
+func TestVisionModelIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]bool{"away": true, "not configured any more": false} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w, witness := withWitness(t, &looker{})
+			w, vision := withVisionModel(t, &looker{})
 			run := w.askFor(t, w.readyVideo(t, shortClip), "Is the stop sign spinning?")
 			z := w.analyzer(&gpufixture.Engine{Detections: seen, Vocabulary: []string{"stop sign"}})
 			if use {
-				z.Witness = witness
+				z.VisionModel = vision
 			}
 			require.NoError(t, z.Run(t.Context(), run))
 			a := w.analysis(t, run)
@@ -180,7 +180,7 @@ func TestWitnessIsNeeded(t *testing.T) {
 func TestPicturesShowTheSubject(t *testing.T) {
 	t.Parallel()
 	l := &looker{says: `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`}
-	w, witness := withWitness(t, l)
+	w, vision := withVisionModel(t, l)
 	first := func(frame int, term string) []answer.Detection {
 		if frame > 0 {
 			return nil // it shows in the first frame of each batch alone
@@ -189,7 +189,7 @@ func TestPicturesShowTheSubject(t *testing.T) {
 	}
 	run := w.askFor(t, w.readyVideo(t, longClip), "Is the stop sign spinning in the last 16 seconds?")
 	z := w.analyzer(&gpufixture.Engine{Detections: first})
-	z.Witness = witness
+	z.VisionModel = vision
 	require.NoError(t, z.Run(t.Context(), run))
 	var want []string
 	for i := range 8 {

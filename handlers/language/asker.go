@@ -44,9 +44,9 @@ func newAsker(c *chat.Client, task string, pause time.Duration, log *slog.Logger
 }
 
 // ask returns what read makes of the answer. An error of read counts as one of the model,
-// and wraps chat.ErrGarbage. Errors are those of chat.Client.Ask; chat.ErrAway too for a
+// and wraps chat.ErrInvalid. Errors are those of chat.Client.Ask; chat.ErrUnavailable too for a
 // model that is left alone.
-func ask[T any](ctx context.Context, a *asker, q chat.Question, read func(json.RawMessage) (T, error)) (T, error) {
+func ask[T any](ctx context.Context, a *asker, q chat.Request, read func(json.RawMessage) (T, error)) (T, error) {
 	var out T
 	_, err := a.breaker.Execute(func() (any, error) {
 		raw, err := a.chat.Ask(ctx, q)
@@ -56,7 +56,7 @@ func ask[T any](ctx context.Context, a *asker, q chat.Question, read func(json.R
 		return nil, err
 	})
 	if errors.Is(err, gobreaker.ErrOpenState) || errors.Is(err, gobreaker.ErrTooManyRequests) {
-		return out, fmt.Errorf("%w: %w", chat.ErrAway, errResting)
+		return out, fmt.Errorf("%w: %w", chat.ErrUnavailable, errResting)
 	}
 	a.note(ctx, err)
 	return out, err
@@ -75,5 +75,5 @@ func (a *asker) note(ctx context.Context, err error) {
 
 // garbage is an answer that satisfies the schema and makes no sense.
 func garbage(format string, args ...any) error {
-	return fmt.Errorf("%w: %w", chat.ErrGarbage, fmt.Errorf(format, args...))
+	return fmt.Errorf("%w: %w", chat.ErrInvalid, fmt.Errorf(format, args...))
 }

@@ -19,22 +19,22 @@ var compileTask string
 // CompilerOptions say how prompts are compiled.
 type CompilerOptions struct {
 	Chat *chat.Client
-	// Within bounds the reading of one prompt: it is part of the time that a create takes.
-	Within time.Duration
-	// Answers reports which queries the service answers.
-	Answers func(query.Query) bool
-	Log     *slog.Logger
+	// Timeout bounds the reading of one prompt: it is part of the time that a create takes.
+	Timeout time.Duration
+	// Assessable reports which queries the service can answer.
+	Assessable func(query.Query) bool
+	Log        *slog.Logger
 	// Pause is how long a model that fails is left alone; 0 is 30 s.
 	Pause time.Duration
 }
 
 // Compiler compiles prompts by a model. It is safe for concurrent use.
 type Compiler struct {
-	asker   *asker
-	schema  *chat.Schema
-	within  time.Duration
-	answers func(query.Query) bool
-	known   memory
+	asker      *asker
+	schema     *chat.Schema
+	timeout    time.Duration
+	assessable func(query.Query) bool
+	known      memory
 }
 
 // NewCompiler returns a compiler.
@@ -47,15 +47,15 @@ func NewCompiler(o CompilerOptions) (*Compiler, error) {
 		o.Pause = pause
 	}
 	return &Compiler{
-		asker: newAsker(o.Chat, "compile", o.Pause, o.Log), schema: schema, within: o.Within, answers: o.Answers,
+		asker: newAsker(o.Chat, "compile", o.Pause, o.Log), schema: schema, timeout: o.Timeout, assessable: o.Assessable,
 	}, nil
 }
 
-// ErrUnfit says that a model read a prompt in a way that is of no use, though validly.
-var ErrUnfit = errors.New("the model's reading of the prompt is of no use")
+// ErrUnusable says that a model read a prompt in a way that is of no use, though validly.
+var ErrUnusable = errors.New("the model's reading of the prompt is of no use")
 
 // Compile reads a prompt of 1 to 2000 characters. The query is valid and has the prompt as
-// its original_prompt. Errors: ErrUnfit, those of chat.Client.Ask, or the error of ctx; in
+// its original_prompt. Errors: ErrUnusable, those of chat.Client.Ask, or the error of ctx; in
 // each case the rules must do.
 func (c *Compiler) Compile(ctx context.Context, prompt string) (query.Query, error) {
 	if r, ok := c.known.get(prompt); ok {
@@ -65,14 +65,14 @@ func (c *Compiler) Compile(ctx context.Context, prompt string) (query.Query, err
 	if err != nil {
 		return query.Query{}, err
 	}
-	q, err := ask(ctx, c.asker, chat.Question{
-		System: compileTask, Parts: []chat.Part{{Text: string(text)}}, Answer: c.schema, Within: c.within,
+	q, err := ask(ctx, c.asker, chat.Request{
+		System: compileTask, Parts: []chat.Part{{Text: string(text)}}, Schema: c.schema, Timeout: c.timeout,
 	}, func(raw json.RawMessage) (query.Query, error) { return read(raw, prompt) })
 	if err != nil {
 		return query.Query{}, err
 	}
 	if !c.fits(q, prompt) {
-		q, err = query.Query{}, ErrUnfit
+		q, err = query.Query{}, ErrUnusable
 	}
 	c.known.put(prompt, reading{q, err})
 	return q, err
@@ -103,7 +103,7 @@ func read(raw json.RawMessage, prompt string) (query.Query, error) {
 // must not take away what the rules understand.
 func (c *Compiler) fits(q query.Query, prompt string) bool {
 	if q.PromptIntent == query.OpenEnded {
-		return !c.answers(query.Compile(prompt))
+		return !c.assessable(query.Compile(prompt))
 	}
-	return c.answers(q)
+	return c.assessable(q)
 }

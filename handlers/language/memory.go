@@ -9,7 +9,7 @@ import (
 // memorySize bounds the prompts that are remembered, a few kilobytes each at most.
 const memorySize = 2048
 
-// reading is how a model read a prompt: a query, or ErrUnfit.
+// reading is how a model read a prompt: a query, or ErrUnusable.
 type reading struct {
 	query query.Query
 	err   error

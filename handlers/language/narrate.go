@@ -22,8 +22,8 @@ const narrateSchema = `{
 	"properties": {"texts": {"type": "array", "items": {"type": "string", "minLength": 1}}}
 }`
 
-// narrateWithin bounds one narrative; nobody waits for it.
-const narrateWithin = time.Minute
+// narrateTimeout bounds one narrative; nobody waits for it.
+const narrateTimeout = time.Minute
 
 // Narrator writes narratives in better prose. It is safe for concurrent use.
 type Narrator struct {
@@ -48,8 +48,8 @@ func (n *Narrator) Narrate(ctx context.Context, entries []narrative.Entry) ([]na
 	if err != nil {
 		return nil, err
 	}
-	return ask(ctx, n.asker, chat.Question{
-		System: narrateTask, Parts: []chat.Part{{Text: string(text)}}, Answer: n.schema, Within: narrateWithin,
+	return ask(ctx, n.asker, chat.Request{
+		System: narrateTask, Parts: []chat.Part{{Text: string(text)}}, Schema: n.schema, Timeout: narrateTimeout,
 	}, func(raw json.RawMessage) ([]narrative.Entry, error) { return retold(raw, entries) })
 }
 

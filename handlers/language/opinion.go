@@ -28,37 +28,37 @@ const opinionSchema = `{
 	}
 }`
 
-// opinionWithin bounds one opinion: pictures take a model long.
-const opinionWithin = time.Minute
+// opinionTimeout bounds one opinion: pictures take a model long.
+const opinionTimeout = time.Minute
 
-// Witness looks at pictures of a video. It is safe for concurrent use.
-type Witness struct {
+// VisionModel looks at pictures of a video. It is safe for concurrent use.
+type VisionModel struct {
 	asker  *asker
 	schema *chat.Schema
 }
 
-// NewWitness returns a witness whose model takes pictures.
-func NewWitness(c *chat.Client, log *slog.Logger) (*Witness, error) {
+// NewVisionModel returns a witness whose model takes pictures.
+func NewVisionModel(c *chat.Client, log *slog.Logger) (*VisionModel, error) {
 	schema, err := chat.NewSchema("opinion", []byte(opinionSchema))
 	if err != nil {
 		return nil, err
 	}
-	return &Witness{asker: newAsker(c, "second opinion", pause, log), schema: schema}, nil
+	return &VisionModel{asker: newAsker(c, "second opinion", pause, log), schema: schema}, nil
 }
 
 // Model is the name of the model that looks.
-func (w *Witness) Model() string { return w.asker.chat.Model() }
+func (w *VisionModel) Model() string { return w.asker.chat.Model() }
 
-// Picture is a frame of a video.
-type Picture struct {
+// Frame is a frame of a video.
+type Frame struct {
 	// AtS is when it is on view, in seconds.
 	AtS  float64
 	JPEG []byte
 }
 
-// Sees reports whether a model that looks at pictures can be asked q, whatever is asked about
+// VisionAssessable reports whether a model that looks at pictures can be asked q, whatever is asked about
 // in it: it has a closed form, and says which part of the video it is about.
-func Sees(q query.Query) bool {
+func VisionAssessable(q query.Query) bool {
 	return q.PromptIntent != query.OpenEnded && len(q.Subjects) > 0 && !slices.ContainsFunc(q.Conditions, func(c query.Condition) bool {
 		_, ok := c.Window()
 		return c.Kind == query.KindTime && (!ok || c.Negated)
@@ -67,7 +67,7 @@ func Sees(q query.Query) bool {
 
 // Opinion asks about pictures, which are in the order of time. prompt is the question as it
 // was asked, or nil. The step of the opinion is the caller's to know. Errors are those of chat.Client.Ask, or that of ctx.
-func (w *Witness) Opinion(ctx context.Context, prompt *string, q query.Query, pictures []Picture) (answer.Opinion, error) {
+func (w *VisionModel) Opinion(ctx context.Context, prompt *string, q query.Query, pictures []Frame) (answer.Opinion, error) {
 	q.OriginalPrompt = nil // said once, as question
 	question, err := json.Marshal(map[string]any{"question": prompt, "query": q})
 	if err != nil {
@@ -77,12 +77,12 @@ func (w *Witness) Opinion(ctx context.Context, prompt *string, q query.Query, pi
 	for i, p := range pictures {
 		parts = append(parts, chat.Part{Text: fmt.Sprintf("picture %d, at %.2f s:", i, p.AtS)}, chat.Part{JPEG: p.JPEG})
 	}
-	return ask(ctx, w.asker, chat.Question{
-		System: opinionTask, Parts: parts, Answer: w.schema, Within: opinionWithin,
+	return ask(ctx, w.asker, chat.Request{
+		System: opinionTask, Parts: parts, Schema: w.schema, Timeout: opinionTimeout,
 	}, func(raw json.RawMessage) (answer.Opinion, error) { return opinion(raw, pictures) })
 }
 
-func opinion(raw json.RawMessage, pictures []Picture) (answer.Opinion, error) {
+func opinion(raw json.RawMessage, pictures []Frame) (answer.Opinion, error) {
 	var said struct {
 		Answer     string
 		Confidence float64

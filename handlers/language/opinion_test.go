@@ -12,11 +12,11 @@ import (
 	"vqa/handlers/language"
 )
 
-var pictures = []language.Picture{{AtS: .5, JPEG: []byte{0xff, 0xd8, 1}}, {AtS: 2, JPEG: []byte{0xff, 0xd8, 2}}, {AtS: 3.5, JPEG: []byte{0xff, 0xd8, 3}}}
+var pictures = []language.Frame{{AtS: .5, JPEG: []byte{0xff, 0xd8, 1}}, {AtS: 2, JPEG: []byte{0xff, 0xd8, 2}}, {AtS: 3.5, JPEG: []byte{0xff, 0xd8, 3}}}
 
-func witness(t *testing.T, m *model) *language.Witness {
+func visionModel(t *testing.T, m *model) *language.VisionModel {
 	t.Helper()
-	w, err := language.NewWitness(m.Client, new(journal).logger())
+	w, err := language.NewVisionModel(m.Client, new(journal).logger())
 	require.NoError(t, err)
 	return w
 }
@@ -36,7 +36,7 @@ func TestOpinion(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newModel(t, says(tt.says))
-			w := witness(t, m)
+			w := visionModel(t, m)
 			got, err := w.Opinion(t.Context(), &prompt, q, pictures)
 			require.NoError(t, err)
 			require.Empty(t, cmp.Diff(tt.want, got))
@@ -63,23 +63,23 @@ func TestOpinionRefuses(t *testing.T) {
 	for name, handler := range handlers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := witness(t, newModel(t, handler)).Opinion(t.Context(), nil, query.Compile("Is the door open?"), pictures)
+			_, err := visionModel(t, newModel(t, handler)).Opinion(t.Context(), nil, query.Compile("Is the door open?"), pictures)
 			require.Error(t, err)
 		})
 	}
-	_, err := witness(t, newModel(t, handlers["maybe"])).Opinion(t.Context(), nil, query.Compile("Is the door open?"), pictures)
-	require.ErrorIs(t, err, chat.ErrGarbage)
+	_, err := visionModel(t, newModel(t, handlers["maybe"])).Opinion(t.Context(), nil, query.Compile("Is the door open?"), pictures)
+	require.ErrorIs(t, err, chat.ErrInvalid)
 }
 
-func TestSees(t *testing.T) {
+func TestVisionAssessable(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]bool{
 		"Is a person juggling?": true, "Is the door open?": true, "How many unicorns are there?": true, "Is there a dog under a cat?": true,
 		"Is a person juggling in the first 5 seconds?": true, "What is love?": false,
 	} {
-		require.Equal(t, want, language.Sees(query.Compile(prompt)), prompt)
+		require.Equal(t, want, language.VisionAssessable(query.Compile(prompt)), prompt)
 	}
 	q := query.Compile("Is there a dog in the first 5 seconds?")
 	q.Conditions[0].Value = "at dawn"
-	require.False(t, language.Sees(q), "nobody knows which pictures to show")
+	require.False(t, language.VisionAssessable(q), "nobody knows which pictures to show")
 }
