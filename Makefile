@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build run test test-media test-fresh race soak lint bench eval generate contract fuzz-api verify clean
+.PHONY: help setup build run test test-media test-fresh words race soak lint bench eval generate contract fuzz-api verify clean
 
 TOOLS := $(CURDIR)/.cache/tools
 STATIC := $(TOOLS)/static
@@ -57,6 +57,9 @@ test-media: setup ## Run the tests of what runs ffmpeg with the static build, wh
 	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/media/ffmpeg/fetch $(STATIC)/ffmpeg; then \
 	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m $(RUNS_FFMPEG); \
 	else echo "test-media: skipped: the static build cannot be fetched"; fi
+
+words: ## Draw comments and texts of the project for a reader, and fail when too many lines match a suspect pattern of docs/style.md
+	@go run ./docs/words
 
 test-fresh: ## Build, serve and ask on a machine without ffmpeg and Postgres: in a namespace that hides them
 	@.ci/fresh
