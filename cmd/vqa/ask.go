@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // Exit statuses of the tools, beside 0 and 1.
@@ -100,7 +102,7 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 		return err
 	}
 	if o.json {
-		if err := printJSON(stdout, a.raw); err != nil {
+		if err := terminal.PrintJSON(stdout, a.raw); err != nil {
 			return err
 		}
 	}
@@ -111,7 +113,7 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	case a.Status != "completed" || a.Result == nil:
 		return fmt.Errorf("the analysis %s was %s", a.ID, a.Status)
 	case !o.json:
-		printAnswer(newScreen(stdout), a)
+		printAnswer(terminal.NewScreen(stdout), a)
 	}
 	return nil
 }
@@ -132,14 +134,14 @@ func outcomeOfCancel(a analysisResource, err error) string {
 // ask brings the video to the server, asks, and follows the analysis to its end.
 // When ctx ends before that, the analysis is canceled.
 func ask(ctx context.Context, s *session, o askOptions, src *source, prompt string, stderr io.Writer) (analysisResource, error) {
-	bar := newProgress(stderr, "uploading", bytesUnit)
-	defer func() { bar.finish() }()
+	bar := terminal.NewProgress(stderr, "uploading", terminal.BytesUnit)
+	defer func() { bar.Finish() }()
 	if src.url != "" {
-		bar = newProgress(stderr, "fetching", percentUnit)
+		bar = terminal.NewProgress(stderr, "fetching", terminal.PercentUnit)
 	}
 	s.busy = func(why *apiError, after time.Duration) {
-		bar.stage("waiting")
-		if !bar.out.live {
+		bar.Stage("waiting")
+		if !bar.Live() {
 			fmt.Fprintf(stderr, "%v; again in %s\n", why, after.Round(time.Second))
 		}
 	}
@@ -150,7 +152,7 @@ func ask(ctx context.Context, s *session, o askOptions, src *source, prompt stri
 			return *refused, nil
 		}
 		if err == nil {
-			v, err = src.register(ctx, s.client, bar.set)
+			v, err = src.register(ctx, s.client, bar.Set)
 		}
 		if err == nil && src.file != nil {
 			uploadsOf(s.config).remember(src.upload(s, v.ID))
@@ -159,11 +161,11 @@ func ask(ctx context.Context, s *session, o askOptions, src *source, prompt stri
 	if err != nil {
 		return analysisResource{}, err
 	}
-	bar.finish()
+	bar.Finish()
 	if found && src.file != nil {
-		fmt.Fprintf(stderr, "%s was uploaded before, as %s\n", printable(filepath.Base(src.file.Name())), v.ID)
+		fmt.Fprintf(stderr, "%s was uploaded before, as %s\n", terminal.Printable(filepath.Base(src.file.Name())), v.ID)
 	}
-	bar = newProgress(stderr, "queued", percentUnit)
+	bar = terminal.NewProgress(stderr, "queued", terminal.PercentUnit)
 	s.awaitReady(ctx)
 	body := map[string]any{"video_id": v.ID, "prompt": prompt}
 	if o.model != "" {
@@ -179,14 +181,14 @@ func ask(ctx context.Context, s *session, o askOptions, src *source, prompt stri
 	a, err = follow(ctx, s.client, a, pollEvery, func(a analysisResource) {
 		switch {
 		case a.QueuePosition != nil:
-			bar.queued(*a.QueuePosition, a.EstimatedStartS)
+			bar.Queued(*a.QueuePosition, a.EstimatedStartS)
 		case a.Progress != nil:
-			bar.stage(a.Progress.Stage)
-			bar.set(int64(a.Progress.Percent), 100)
+			bar.Stage(a.Progress.Stage)
+			bar.Set(int64(a.Progress.Percent), 100)
 		}
 	})
 	if err == nil && a.narrating() {
-		bar.stage("narrating")
+		bar.Stage("narrating")
 		a = followNarrative(ctx, s.client, a, pollEvery)
 	}
 	return a, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/account"
 	"vqa/handlers/command"
 )
@@ -58,7 +59,7 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 	if err := writeKey(path, made); err != nil {
 		return fmt.Errorf("keeping the key: %w", err)
 	}
-	fmt.Fprintf(s.notices, "made a live key with %s credit-seconds, kept in %s\n", thousands(ownGrantSeconds), path)
+	fmt.Fprintf(s.notices, "made a live key with %s credit-seconds, kept in %s\n", terminal.Thousands(ownGrantSeconds), path)
 	return nil
 }
 

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // The edges of confidence in words (api-v1.md, result rule 9).
@@ -29,40 +31,40 @@ const unknownSubject = `The model does not know what was asked about, so the vid
 	`Ask about what GET /v1/models lists, for example "Is there a dog?".`
 
 // printAnswer draws a completed analysis for a person.
-func printAnswer(out screen, a analysisResource) {
+func printAnswer(out terminal.Screen, a analysisResource) {
 	r := a.Result
 	headline := answerWord(out, a)
 	if a.Prompt != nil {
-		headline += "  " + printable(*a.Prompt)
+		headline += "  " + terminal.Printable(*a.Prompt)
 	}
 	fmt.Fprintf(out, "\n  %s\n", headline)
 	for _, part := range explain(a) {
-		for _, line := range wrapped(part, out.columns-len(margin)) {
-			fmt.Fprintf(out, "%s%s\n", margin, line)
+		for _, line := range wrapped(part, out.Columns-len(terminal.Margin)) {
+			fmt.Fprintf(out, "%s%s\n", terminal.Margin, line)
 		}
 	}
 	printClips(out, r)
 	printNarrative(out, a)
 	printArtifacts(out, a)
-	fmt.Fprintf(out, "\n  %s\n", out.paint(dim, footing(a)))
+	fmt.Fprintf(out, "\n  %s\n", out.Paint(terminal.Dim, footing(a)))
 	if !a.Livemode {
-		fmt.Fprintf(out, "  %s\n", out.paint(boldYellow, "test mode: a canned answer, no evidence about the video"))
+		fmt.Fprintf(out, "  %s\n", out.Paint(terminal.BoldYellow, "test mode: a canned answer, no evidence about the video"))
 	}
 }
 
 // answerWord is the answer in one word: of a question for a number, the number.
-func answerWord(out screen, a analysisResource) string {
+func answerWord(out terminal.Screen, a analysisResource) string {
 	r := a.Result
 	if a.Query.PromptIntent == "count" && r.DetectedCount != nil && r.Answer != "indeterminate" {
-		return out.paint(boldGreen, thousands(int64(*r.DetectedCount)))
+		return out.Paint(terminal.BoldGreen, terminal.Thousands(int64(*r.DetectedCount)))
 	}
 	switch r.Answer {
 	case "yes":
-		return out.paint(boldGreen, "YES")
+		return out.Paint(terminal.BoldGreen, "YES")
 	case "no":
-		return out.paint(boldRed, "NO")
+		return out.Paint(terminal.BoldRed, "NO")
 	default:
-		return out.paint(boldYellow, printable(strings.ToUpper(r.Answer)))
+		return out.Paint(terminal.BoldYellow, terminal.Printable(strings.ToUpper(r.Answer)))
 	}
 }
 
@@ -77,12 +79,12 @@ func explain(a analysisResource) []string {
 			}
 		}
 		if r.UnsupportedAction != nil {
-			return []string{printable(r.UnsupportedAction.Reason), "more        " + printable(r.UnsupportedAction.DocsURL)}
+			return []string{terminal.Printable(r.UnsupportedAction.Reason), "more        " + terminal.Printable(r.UnsupportedAction.DocsURL)}
 		}
 		if a.Livemode && a.StartedAt == nil && r.IndeterminateReason != nil && *r.IndeterminateReason == "nothing_detected" {
 			why = unknownSubject
 		}
-		return []string{printable(why)}
+		return []string{terminal.Printable(why)}
 	}
 	lines := []string{fmt.Sprintf("confidence  %s (%.2f)", confidenceWord(r.Confidence), r.Confidence)}
 	if r.DetectedCount != nil {
@@ -127,7 +129,7 @@ func confidenceWord(p float64) string {
 
 // printClips draws the clips over the length of the video and lists them; of a count, which
 // has none, the parts in which the number was visible.
-func printClips(out screen, r *analysisResult) {
+func printClips(out terminal.Screen, r *analysisResult) {
 	clips := r.Clips
 	if len(clips) == 0 {
 		clips = r.CountEvidence
@@ -135,28 +137,28 @@ func printClips(out screen, r *analysisResult) {
 	if len(clips) == 0 {
 		return
 	}
-	spans := make([]span, len(clips))
+	intervals := make([]terminal.Interval, len(clips))
 	duration := 0.0
 	for i, c := range clips {
-		spans[i] = span{c.StartS, c.EndS}
+		intervals[i] = terminal.Interval{From: c.StartS, To: c.EndS}
 		duration = max(duration, c.EndS)
 	}
 	if r.VideoDurationS != nil {
 		duration = *r.VideoDurationS
 	}
-	bar, scale := timeline(spans, duration, out.columns-4)
-	fmt.Fprintf(out, "\n  %s\n  %s\n\n", out.paint(green, bar), out.paint(dim, scale))
+	bar, scale := terminal.Timeline(intervals, duration, out.Columns-4)
+	fmt.Fprintf(out, "\n  %s\n  %s\n\n", out.Paint(terminal.Green, bar), out.Paint(terminal.Dim, scale))
 	for i, c := range clips {
 		if i == mostClips {
 			fmt.Fprintf(out, "  … and %d more; --json prints all\n", len(clips)-mostClips)
 			break
 		}
-		fmt.Fprintf(out, "  %8s – %-8s %s\n", clockTime(c.StartS), clockTime(c.EndS), out.paint(dim, fmt.Sprintf("%.2f", c.Confidence)))
+		fmt.Fprintf(out, "  %8s – %-8s %s\n", terminal.ClockTime(c.StartS), terminal.ClockTime(c.EndS), out.Paint(terminal.Dim, fmt.Sprintf("%.2f", c.Confidence)))
 	}
 }
 
 // printNarrative tells what happens in the video, or that it could not be told.
-func printNarrative(out screen, a analysisResource) {
+func printNarrative(out terminal.Screen, a analysisResource) {
 	if a.Narrative == nil {
 		return
 	}
@@ -164,7 +166,7 @@ func printNarrative(out screen, a analysisResource) {
 	switch a.Narrative.Status {
 	case "ready":
 		for _, e := range a.Narrative.Entries {
-			fmt.Fprintf(out, "  %s  %s\n", out.paint(dim, fmt.Sprintf("%8s", clockTime(e.AtS))), printable(e.Text))
+			fmt.Fprintf(out, "  %s  %s\n", out.Paint(terminal.Dim, fmt.Sprintf("%8s", terminal.ClockTime(e.AtS))), terminal.Printable(e.Text))
 		}
 	case "generating":
 		fmt.Fprintf(out, "  the narrative is still being written: vqa show %s\n", a.ID)
@@ -174,13 +176,13 @@ func printNarrative(out screen, a analysisResource) {
 }
 
 // printArtifacts says where the pictures of the answer are.
-func printArtifacts(out screen, a analysisResource) {
+func printArtifacts(out terminal.Screen, a analysisResource) {
 	if a.Artifacts == nil {
 		return
 	}
-	fmt.Fprintf(out, "\n  annotated video  %s\n", printable(a.Artifacts.AnnotatedVideoURL))
+	fmt.Fprintf(out, "\n  annotated video  %s\n", terminal.Printable(a.Artifacts.AnnotatedVideoURL))
 	if sheet := a.Artifacts.ContactSheetURL; sheet != nil {
-		fmt.Fprintf(out, "  contact sheet    %s\n", printable(*sheet))
+		fmt.Fprintf(out, "  contact sheet    %s\n", terminal.Printable(*sheet))
 	}
 }
 
@@ -191,14 +193,14 @@ func footing(a analysisResource) string {
 	}
 	parts := []string{"not billed"}
 	if a.Usage != nil {
-		parts = []string{fmt.Sprintf("billed %s s", thousands(a.Usage.BilledSeconds))}
+		parts = []string{fmt.Sprintf("billed %s s", terminal.Thousands(a.Usage.BilledSeconds))}
 		if a.Usage.CreditBalanceAfter != nil {
-			parts = append(parts, fmt.Sprintf("balance %s s", thousands(*a.Usage.CreditBalanceAfter)))
+			parts = append(parts, fmt.Sprintf("balance %s s", terminal.Thousands(*a.Usage.CreditBalanceAfter)))
 		}
 	}
 	parts = append(parts, a.Model, a.ID)
 	if a.VideoID != "" {
 		parts = append(parts, a.VideoID)
 	}
-	return printable(strings.Join(parts, " · "))
+	return terminal.Printable(strings.Join(parts, " · "))
 }

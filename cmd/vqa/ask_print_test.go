@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 func TestPrintAnswer(t *testing.T) {
@@ -121,7 +123,7 @@ func TestPrintAnswer(t *testing.T) {
 			shown := a
 			tt.change(&shown)
 			var out bytes.Buffer
-			printAnswer(screen{Writer: &out, columns: 40}, shown)
+			printAnswer(terminal.Screen{Writer: &out, Columns: 40}, shown)
 			require.Equal(t, tt.want, out.String())
 		})
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
 	"vqa/handlers/media/fixture"
@@ -324,7 +325,7 @@ func TestAskDoesNotWaitForeverForANarrative(t *testing.T) {
 	require.True(t, a.narrating())
 	a.Result = result("no", nil)
 	var out bytes.Buffer
-	printAnswer(screen{Writer: &out, columns: 80}, a)
+	printAnswer(terminal.Screen{Writer: &out, Columns: 80}, a)
 	require.Contains(t, out.String(), "the narrative is still being written: vqa show an_1")
 }
 

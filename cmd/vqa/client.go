@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 const (
@@ -66,7 +68,7 @@ func (e *apiError) Error() string {
 	if param != "" {
 		text += " (" + param + ")"
 	}
-	return printable(text)
+	return terminal.Printable(text)
 }
 
 // hasCode reports whether err is one of the API's with that code.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/shopspring/decimal"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // config is everything that an operator may set, all by environment variables
@@ -52,9 +54,9 @@ type config struct {
 	EgressAllow  []string `env:"VQA_EGRESS_ALLOW" help:"extra host:port targets that may be fetched from, exact"`
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" help:"certificate authorities of the extra targets"`
 
-	MinFreeSpace      byteCount `env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"free space of the object store's disk below which uploads and fetches are refused"`
-	StoragePerAccount byteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"bytes of video that an account may keep; 0 for no quota"`
-	StoragePerSandbox byteCount `env:"VQA_STORAGE_PER_SANDBOX" envDefault:"1GiB" help:"bytes of video that an account with only a test key may keep; 0 for no quota"`
+	MinFreeSpace      terminal.ByteCount `env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"free space of the object store's disk below which uploads and fetches are refused"`
+	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"bytes of video that an account may keep; 0 for no quota"`
+	StoragePerSandbox terminal.ByteCount `env:"VQA_STORAGE_PER_SANDBOX" envDefault:"1GiB" help:"bytes of video that an account with only a test key may keep; 0 for no quota"`
 
 	MaxVideoDuration      time.Duration `env:"VQA_MAX_VIDEO_DURATION" envDefault:"4h" help:"longest video of the plan"`
 	MaxConcurrentAnalyses int           `env:"VQA_MAX_CONCURRENT_ANALYSES" envDefault:"10" help:"unfinished analyses per account"`

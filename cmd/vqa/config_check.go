@@ -11,6 +11,8 @@ import (
 
 	"github.com/caarlos0/env/v11"
 	"github.com/shopspring/decimal"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // otherVariables are read, but are not settings: the key of `vqa ask`, and what the clients'
@@ -38,7 +40,7 @@ func unknownVariables(environment []string) []string {
 		if distance(name, nearest) <= len(name)/3 {
 			hint = "did you mean " + nearest + "?"
 		}
-		found = append(found, fmt.Sprintf("the variable %s is set, but there is no such setting: %s", printable(name), hint))
+		found = append(found, fmt.Sprintf("the variable %s is set, but there is no such setting: %s", terminal.Printable(name), hint))
 	}
 	slices.Sort(found)
 	return found
@@ -124,7 +126,7 @@ func allowed(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
 		return "a duration with a unit, such as 30s, 5m or 4h"
-	case t == reflect.TypeFor[byteCount]():
+	case t == reflect.TypeFor[terminal.ByteCount]():
 		return "a whole number of bytes, or a size such as 500MiB or 100GiB"
 	case t == reflect.TypeFor[decimal.Decimal]():
 		return "a decimal number, such as 0.5"

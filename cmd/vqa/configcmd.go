@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // setting is one value of the configuration and where it came from.
@@ -98,9 +100,9 @@ func masked(value string, secret bool) string {
 
 func printSettings(out io.Writer, all []setting, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, all)
+		return terminal.PrintJSON(out, all)
 	}
-	t := columns{{"VARIABLE", "VALUE", "DEFAULT", "FROM"}}
+	t := terminal.Table{{"VARIABLE", "VALUE", "DEFAULT", "FROM"}}
 	for _, s := range all {
 		value, preset := s.Value, s.Default
 		if value == "" {
@@ -108,6 +110,6 @@ func printSettings(out io.Writer, all []setting, asJSON bool) error {
 		}
 		t = append(t, []string{s.Env, value, preset, s.Source})
 	}
-	t.print(newScreen(out))
+	t.Print(terminal.NewScreen(out))
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/handlers/command"
 	"vqa/projections"
@@ -213,11 +214,11 @@ func wholeSeconds(arg string) (int64, error) {
 
 func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, c)
+		return terminal.PrintJSON(out, c)
 	}
-	s := newScreen(out)
-	fmt.Fprintf(s, "  %s  %s s available", c.AccountID, s.paint(bold, thousands(c.AvailableSeconds)))
-	fmt.Fprintf(s, "  (balance %s, held %s, used %s)\n", thousands(c.BalanceSeconds), thousands(c.HeldSeconds), thousands(c.UsedSeconds))
+	s := terminal.NewScreen(out)
+	fmt.Fprintf(s, "  %s  %s s available", c.AccountID, s.Paint(terminal.Bold, terminal.Thousands(c.AvailableSeconds)))
+	fmt.Fprintf(s, "  (balance %s, held %s, used %s)\n", terminal.Thousands(c.BalanceSeconds), terminal.Thousands(c.HeldSeconds), terminal.Thousands(c.UsedSeconds))
 	switch {
 	case c.Repeated:
 		fmt.Fprintf(s, "  %s was made by an earlier order: nothing changed\n", c.TransactionID)
@@ -227,19 +228,19 @@ func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
 	if len(c.Transactions) == 0 {
 		return nil
 	}
-	t := columns{{"WHEN", "KIND", "SECONDS", "BALANCE", "SOURCE"}}
+	t := terminal.Table{{"WHEN", "KIND", "SECONDS", "BALANCE", "SOURCE"}}
 	for _, x := range c.Transactions {
 		source := ""
 		if x.SourceID != nil {
 			source = *x.SourceID
 		}
-		delta := thousands(x.SecondsDelta)
+		delta := terminal.Thousands(x.SecondsDelta)
 		if x.SecondsDelta > 0 {
 			delta = "+" + delta
 		}
-		t = append(t, []string{x.CreatedAt.Format(time.DateTime), string(x.Kind), delta, thousands(x.BalanceAfter), source})
+		t = append(t, []string{x.CreatedAt.Format(time.DateTime), string(x.Kind), delta, terminal.Thousands(x.BalanceAfter), source})
 	}
 	fmt.Fprintln(s)
-	t.print(s)
+	t.Print(s)
 	return nil
 }

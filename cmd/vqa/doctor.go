@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/handlers/media/ffmpeg"
 
 	"github.com/spf13/cobra"
@@ -120,7 +121,7 @@ Exit status 1 when something is broken.`,
 
 // doctor runs the checks one after the other and prints each as it ends.
 func doctor(ctx context.Context, c config, checks []check, stdout io.Writer, asJSON bool) error {
-	out := newScreen(stdout)
+	out := terminal.NewScreen(stdout)
 	all := make([]finding, 0, len(checks))
 	healthy := true
 	x := &examination{config: c}
@@ -140,7 +141,7 @@ func doctor(ctx context.Context, c config, checks []check, stdout io.Writer, asJ
 		}
 	}
 	if asJSON {
-		if err := printJSON(stdout, map[string]any{"healthy": healthy, "checks": all}); err != nil {
+		if err := terminal.PrintJSON(stdout, map[string]any{"healthy": healthy, "checks": all}); err != nil {
 			return err
 		}
 	}
@@ -150,12 +151,12 @@ func doctor(ctx context.Context, c config, checks []check, stdout io.Writer, asJ
 	return nil
 }
 
-func printFinding(out screen, f finding) {
+func printFinding(out terminal.Screen, f finding) {
 	mark := map[verdict]string{
-		fine: out.paint(boldGreen, "ok     "), warning: out.paint(boldYellow, "warning"), broken: out.paint(boldRed, "BROKEN "),
+		fine: out.Paint(terminal.BoldGreen, "ok     "), warning: out.Paint(terminal.BoldYellow, "warning"), broken: out.Paint(terminal.BoldRed, "BROKEN "),
 	}[f.Verdict]
 	fmt.Fprintf(out, "  %s  %-12s %s\n", mark, f.Name, f.Detail)
 	if f.Fix != "" {
-		fmt.Fprintf(out, "           %-12s %s\n", "", out.paint(bold, "mend: "+f.Fix))
+		fmt.Fprintf(out, "           %-12s %s\n", "", out.Paint(terminal.Bold, "mend: "+f.Fix))
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/embedded"
 )
 
@@ -98,11 +99,11 @@ func judgeFree(dir string, free, minFree int64) finding {
 	fix := fmt.Sprintf("make room on the disk of %s, or set VQA_DATA_DIR to a larger one", dir)
 	switch {
 	case free < minFree:
-		return wrong(fix, "%s free at %s: uploads are refused below %s (VQA_MIN_FREE_SPACE)", byteSize(free), dir, byteSize(minFree))
+		return wrong(fix, "%s free at %s: uploads are refused below %s (VQA_MIN_FREE_SPACE)", terminal.ByteSize(free), dir, terminal.ByteSize(minFree))
 	case free < minFree+amplyFree:
-		return finding{Verdict: warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", byteSize(free), dir), Fix: fix}
+		return finding{Verdict: warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", terminal.ByteSize(free), dir), Fix: fix}
 	}
-	return found("%s free at %s", byteSize(free), dir)
+	return found("%s free at %s", terminal.ByteSize(free), dir)
 }
 
 // checkAddress looks whether the service can listen, or does so already.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // evalReport is what `vqa eval --json` prints.
@@ -141,10 +143,10 @@ func (r evalReport) missed(b bounds) error {
 
 func printReport(w io.Writer, r evalReport, asJSON bool) error {
 	if asJSON {
-		return printJSON(w, r)
+		return terminal.PrintJSON(w, r)
 	}
-	out := newScreen(w)
-	t := columns{{"FORM", "RIGHT", "OF", "SHARE", "OVERLAP"}}
+	out := terminal.NewScreen(w)
+	t := terminal.Table{{"FORM", "RIGHT", "OF", "SHARE", "OVERLAP"}}
 	add := func(s formScore) {
 		if s.Asked == 0 {
 			return
@@ -169,7 +171,7 @@ func printReport(w io.Writer, r evalReport, asJSON bool) error {
 	}
 	add(r.AnsweredNo)
 	fmt.Fprintln(out)
-	t.print(out)
+	t.Print(out)
 	printCalibration(out, r.Calibration)
 	printMisses(out, r.Outcomes, "Missed", func(o outcome) bool { return slices.Contains(supportedForms, o.Form) })
 	printMisses(out, r.Outcomes, "Later forms", func(o outcome) bool { return !slices.Contains(supportedForms, o.Form) })
@@ -177,7 +179,7 @@ func printReport(w io.Writer, r evalReport, asJSON bool) error {
 }
 
 // printCalibration says how far the confidence of the answers can be believed.
-func printCalibration(out screen, r reliability) {
+func printCalibration(out terminal.Screen, r reliability) {
 	if r.ECE == nil {
 		return
 	}
@@ -196,16 +198,16 @@ func overlapText(iou *float64) string {
 }
 
 // printMisses lists the questions that were not answered right.
-func printMisses(out screen, outcomes []outcome, title string, belongs func(outcome) bool) {
-	t := columns{{"FILE", "QUESTION", "TRUTH", "ANSWERED"}}
+func printMisses(out terminal.Screen, outcomes []outcome, title string, belongs func(outcome) bool) {
+	t := terminal.Table{{"FILE", "QUESTION", "TRUTH", "ANSWERED"}}
 	for _, o := range outcomes {
 		if !o.Right && belongs(o) {
 			t = append(t, []string{o.File, o.Question, answerText(o.Answer, o.Count), o.answered()})
 		}
 	}
 	if len(t) > 1 {
-		fmt.Fprintf(out, "\n  %s\n", out.paint(bold, title))
-		t.print(out)
+		fmt.Fprintf(out, "\n  %s\n", out.Paint(terminal.Bold, title))
+		t.Print(out)
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 const (
@@ -29,9 +31,9 @@ func evaluate(ctx context.Context, s *session, dir string, questions []question,
 		return nil, err
 	}
 	s.awaitReady(ctx)
-	bar := newProgress(notices, "asking", "questions")
-	defer bar.finish()
-	bar.set(0, int64(len(questions)))
+	bar := terminal.NewProgress(notices, "asking", "questions")
+	defer bar.Finish()
+	bar.Set(0, int64(len(questions)))
 	outcomes := make([]outcome, len(questions))
 	errs := make([]error, len(questions))
 	next := make(chan int)
@@ -48,7 +50,7 @@ func evaluate(ctx context.Context, s *session, dir string, questions []question,
 				}
 				mu.Lock()
 				done++
-				bar.set(done, int64(len(questions)))
+				bar.Set(done, int64(len(questions)))
 				mu.Unlock()
 			}
 		})
@@ -74,11 +76,11 @@ func uploadClips(ctx context.Context, s *session, dir string, questions []questi
 			files = append(files, q.File)
 		}
 	}
-	bar := newProgress(notices, "uploading", "clips")
-	defer bar.finish()
+	bar := terminal.NewProgress(notices, "uploading", "clips")
+	defer bar.Finish()
 	videos := map[string]string{}
 	for i, file := range files {
-		bar.set(int64(i), int64(len(files)))
+		bar.Set(int64(i), int64(len(files)))
 		id, err := uploadClip(ctx, s.client, filepath.Join(dir, file))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)

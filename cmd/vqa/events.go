@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/postgres"
 	"vqa/projections/history"
@@ -157,7 +158,7 @@ func printEvents(out io.Writer, events []postgres.Stored, asJSON bool) error {
 		}
 		return nil
 	}
-	s := newScreen(out)
+	s := terminal.NewScreen(out)
 	for _, e := range events {
 		fmt.Fprintln(s, eventLine(s, e))
 	}
@@ -166,15 +167,15 @@ func printEvents(out io.Writer, events []postgres.Stored, asJSON bool) error {
 
 // eventLine is an event for people. What it says in short is cut at the edge of a
 // terminal.
-func eventLine(s screen, e postgres.Stored) string {
+func eventLine(s terminal.Screen, e postgres.Stored) string {
 	place := fmt.Sprintf("%s#%d", e.Stream, e.Version)
 	plain := fmt.Sprintf("%8d  %s  %-24s  %-43s", e.Position, stamp(e.RecordedAt), e.Type, place)
 	said := []rune(gist(e.Data))
-	if room := s.columns - len(plain) - 2; s.live && len(said) > room {
+	if room := s.Columns - len(plain) - 2; s.Live && len(said) > room {
 		said = said[:max(0, room)]
 	}
-	line := fmt.Sprintf("%8d  %s  %s  %-43s  %s", e.Position, s.paint(dim, stamp(e.RecordedAt)),
-		s.paint(bold, fmt.Sprintf("%-24s", e.Type)), place, s.paint(dim, string(said)))
+	line := fmt.Sprintf("%8d  %s  %s  %-43s  %s", e.Position, s.Paint(terminal.Dim, stamp(e.RecordedAt)),
+		s.Paint(terminal.Bold, fmt.Sprintf("%-24s", e.Type)), place, s.Paint(terminal.Dim, string(said)))
 	return strings.TrimRight(line, " ")
 }
 
@@ -210,9 +211,9 @@ func eventsShowCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), e)
+					return terminal.PrintJSON(cmd.OutOrStdout(), e)
 				}
-				return printShownEvent(newScreen(cmd.OutOrStdout()), e)
+				return printShownEvent(terminal.NewScreen(cmd.OutOrStdout()), e)
 			})
 		},
 	}
@@ -248,8 +249,8 @@ func (a *app) event(ctx context.Context, position int64) (shownEvent, error) {
 	return e, err
 }
 
-func printShownEvent(s screen, e shownEvent) error {
-	fmt.Fprintf(s, "%s  position %d  %s UTC\n", s.paint(bold, e.Type), e.Position, stamp(e.RecordedAt))
+func printShownEvent(s terminal.Screen, e shownEvent) error {
+	fmt.Fprintf(s, "%s  position %d  %s UTC\n", s.Paint(terminal.Bold, e.Type), e.Position, stamp(e.RecordedAt))
 	fmt.Fprintf(s, "%s  version %d", e.Stream, e.Version)
 	if e.Previous != nil {
 		fmt.Fprintf(s, "  after %s at %d", e.Previous.Type, e.Previous.Position)
@@ -257,17 +258,17 @@ func printShownEvent(s screen, e shownEvent) error {
 	if e.Next != nil {
 		fmt.Fprintf(s, "  before %s at %d", e.Next.Type, e.Next.Position)
 	}
-	verdict := s.paint(green, "holds")
+	verdict := s.Paint(terminal.Green, "holds")
 	if !e.ChainHolds {
-		verdict = s.paint(boldRed, "BROKEN: the event is not what was recorded, or what came before it is not")
+		verdict = s.Paint(terminal.BoldRed, "BROKEN: the event is not what was recorded, or what came before it is not")
 	}
-	fmt.Fprintf(s, "\nchain %s  %s\n", s.paint(dim, e.Chain), verdict)
+	fmt.Fprintf(s, "\nchain %s  %s\n", s.Paint(terminal.Dim, e.Chain), verdict)
 	m := e.ParsedMeta()
 	for _, row := range [][2]string{
 		{"account", m.AccountID}, {"actor", m.Actor}, {"request", m.RequestID}, {"correlation", m.CorrelationID}, {"causation", m.CausationID},
 	} {
 		if row[1] != "" {
-			fmt.Fprintf(s, "%s %s\n", s.paint(dim, fmt.Sprintf("%-11s", row[0])), printable(row[1]))
+			fmt.Fprintf(s, "%s %s\n", s.Paint(terminal.Dim, fmt.Sprintf("%-11s", row[0])), terminal.Printable(row[1]))
 		}
 	}
 	return printDocument(s, e.Data)

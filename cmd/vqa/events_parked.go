@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/feed"
 )
 
@@ -56,28 +57,28 @@ func parkedListCommand() *cobra.Command {
 
 func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, parked)
+		return terminal.PrintJSON(out, parked)
 	}
-	s := newScreen(out)
+	s := terminal.NewScreen(out)
 	if len(parked) == 0 {
 		fmt.Fprintln(s, "Nothing is parked.")
 		return nil
 	}
-	t := columns{{"SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"}}
+	t := terminal.Table{{"SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"}}
 	for _, p := range parked {
 		t = append(t, []string{
 			p.Subscriber, strconv.FormatInt(p.Position, 10), p.Type, p.Stream, strconv.Itoa(p.Attempts),
 			stamp(p.At), strconv.FormatInt(p.LaterInStream, 10), firstLine(p.Error, 60),
 		})
 	}
-	t.print(s)
+	t.Print(s)
 	return nil
 }
 
 // firstLine is the beginning of a text.
 func firstLine(text string, limit int) string {
 	line, rest, _ := strings.Cut(text, "\n")
-	line = printable(line)
+	line = terminal.Printable(line)
 	if runes := []rune(line); len(runes) > limit {
 		return string(runes[:limit-1]) + "…"
 	}
@@ -113,12 +114,12 @@ func parkedShowCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), shown)
+					return terminal.PrintJSON(cmd.OutOrStdout(), shown)
 				}
-				s := newScreen(cmd.OutOrStdout())
+				s := terminal.NewScreen(cmd.OutOrStdout())
 				fmt.Fprintf(s, "parked for %s after %s, %s UTC; %s of its stream went on\n%s\n\n",
-					s.paint(bold, shown.Subscriber), counted(int64(shown.Attempts), "attempt"), stamp(shown.At),
-					counted(shown.LaterInStream, "later event"), s.paint(boldRed, printableLines(shown.Error)))
+					s.Paint(terminal.Bold, shown.Subscriber), counted(int64(shown.Attempts), "attempt"), stamp(shown.At),
+					counted(shown.LaterInStream, "later event"), s.Paint(terminal.BoldRed, printableLines(shown.Error)))
 				return printShownEvent(s, shown.Event)
 			})
 		},
@@ -131,7 +132,7 @@ func parkedShowCommand() *cobra.Command {
 func printableLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
-		lines[i] = printable(line)
+		lines[i] = terminal.Printable(line)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -226,7 +227,7 @@ func parkedDropCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"subscriber": args[0], "dropped": n})
+					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"subscriber": args[0], "dropped": n})
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s gives up %s.\n", args[0], counted(n, "parked event"))
 				return nil

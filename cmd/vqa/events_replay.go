@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/feed"
 )
 
@@ -96,7 +97,7 @@ func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.Repl
 		}
 	}
 	if o.json {
-		return errors.Join(printJSON(out, r), replayVerdict(r))
+		return errors.Join(terminal.PrintJSON(out, r), replayVerdict(r))
 	}
 	fmt.Fprintln(out, replayOutcome(r, running))
 	return replayVerdict(r)
@@ -107,8 +108,8 @@ const replayPoll = 100 * time.Millisecond
 
 // awaitReplay shows a replay until it is finished or ctx ends.
 func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Replay) (feed.Replay, error) {
-	bar := newProgress(progressTo, "replaying", "events")
-	defer bar.finish()
+	bar := terminal.NewProgress(progressTo, "replaying", "events")
+	defer bar.Finish()
 	tick := time.NewTicker(replayPoll)
 	defer tick.Stop()
 	for r.FinishedAt == nil {
@@ -125,7 +126,7 @@ func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Repl
 			return r, err
 		}
 		r = next
-		bar.set(r.Delivered, r.Events)
+		bar.Set(r.Delivered, r.Events)
 	}
 	return r, nil
 }
@@ -155,17 +156,17 @@ func replayOutcome(r feed.Replay, running int) string {
 
 func printPreview(out io.Writer, counts map[string]int64, asJSON bool) error {
 	var total int64
-	t := columns{{"TYPE", "EVENTS"}}
+	t := terminal.Table{{"TYPE", "EVENTS"}}
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		total += counts[kind]
-		t = append(t, []string{kind, thousands(counts[kind])})
+		t = append(t, []string{kind, terminal.Thousands(counts[kind])})
 	}
 	if asJSON {
-		return printJSON(out, map[string]any{"events": total, "types": counts})
+		return terminal.PrintJSON(out, map[string]any{"events": total, "types": counts})
 	}
-	s := newScreen(out)
-	fmt.Fprintf(s, "  %s to deliver again\n\n", s.paint(bold, counted(total, "event")))
-	t.print(s)
+	s := terminal.NewScreen(out)
+	fmt.Fprintf(s, "  %s to deliver again\n\n", s.Paint(terminal.Bold, counted(total, "event")))
+	t.Print(s)
 	return nil
 }
 
@@ -175,7 +176,7 @@ func (a *app) cancelReplays(ctx context.Context, out io.Writer, group string, as
 		return err
 	}
 	if asJSON {
-		return printJSON(out, canceled)
+		return terminal.PrintJSON(out, canceled)
 	}
 	for _, r := range canceled {
 		fmt.Fprintln(out, replayOutcome(r, 0))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/postgres"
 )
 
@@ -34,9 +35,9 @@ the log: by type, by day (UTC, the last 31 with events), and for the ten busiest
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), c)
+					return terminal.PrintJSON(cmd.OutOrStdout(), c)
 				}
-				printCensus(newScreen(cmd.OutOrStdout()), c)
+				printCensus(terminal.NewScreen(cmd.OutOrStdout()), c)
 				return nil
 			})
 		},
@@ -46,8 +47,8 @@ the log: by type, by day (UTC, the last 31 with events), and for the ten busiest
 	return strict(cmd)
 }
 
-func printCensus(s screen, c postgres.Census) {
-	fmt.Fprintf(s, "  %s events in %s streams, %s", s.paint(bold, thousands(c.Events)), thousands(c.Streams), byteSize(c.Bytes))
+func printCensus(s terminal.Screen, c postgres.Census) {
+	fmt.Fprintf(s, "  %s events in %s streams, %s", s.Paint(terminal.Bold, terminal.Thousands(c.Events)), terminal.Thousands(c.Streams), terminal.ByteSize(c.Bytes))
 	if c.Events == 0 {
 		fmt.Fprintln(s)
 		return
@@ -63,19 +64,19 @@ func printCensus(s screen, c postgres.Census) {
 		rows   []postgres.Tally
 		shares bool
 	}{{"TYPE", c.Types, true}, {"DAY", c.Days, false}, {"ACCOUNT", c.Accounts, true}} {
-		t := columns{{list.head, "EVENTS", "SHARE", "BYTES", "BYTES EACH"}}
+		t := terminal.Table{{list.head, "EVENTS", "SHARE", "BYTES", "BYTES EACH"}}
 		for _, row := range list.rows {
 			name := row.Name
 			if name == "" {
 				name = "(none)"
 			}
 			t = append(t, []string{
-				name, thousands(row.Events), fmt.Sprintf("%.1f%%", 100*float64(row.Events)/float64(c.Events)),
-				thousands(row.Bytes), thousands(row.Bytes / row.Events),
+				name, terminal.Thousands(row.Events), fmt.Sprintf("%.1f%%", 100*float64(row.Events)/float64(c.Events)),
+				terminal.Thousands(row.Bytes), terminal.Thousands(row.Bytes / row.Events),
 			})
 		}
 		fmt.Fprintln(s)
-		t.print(s)
+		t.Print(s)
 	}
 }
 
@@ -84,5 +85,5 @@ func perSecond(rate float64) string {
 	if rate < 100 {
 		return fmt.Sprintf("%.2g events/s", rate)
 	}
-	return thousands(int64(rate)) + " events/s"
+	return terminal.Thousands(int64(rate)) + " events/s"
 }

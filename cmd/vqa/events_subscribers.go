@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/feed"
 	"vqa/handlers/react"
 )
@@ -41,9 +42,9 @@ will is told by the number of running processes.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), all)
+					return terminal.PrintJSON(cmd.OutOrStdout(), all)
 				}
-				printSubscribers(newScreen(cmd.OutOrStdout()), all)
+				printSubscribers(terminal.NewScreen(cmd.OutOrStdout()), all)
 				return nil
 			})
 		},
@@ -63,13 +64,13 @@ func (a *app) shownSubscribers(ctx context.Context) (s shownSubscribers, err err
 	return s, err
 }
 
-func printSubscribers(s screen, all shownSubscribers) {
+func printSubscribers(s terminal.Screen, all shownSubscribers) {
 	running := "no service is running"
 	if all.Processes > 0 {
 		running = fmt.Sprintf("%d running", all.Processes)
 	}
-	fmt.Fprintf(s, "  the log ends at %s; %s\n\n", s.paint(bold, strconv.FormatInt(all.Head, 10)), running)
-	t := columns{{"SUBSCRIBER", "POSITION", "BEHIND", "BY", "PARKED", "STATE", "REPLAY"}}
+	fmt.Fprintf(s, "  the log ends at %s; %s\n\n", s.Paint(terminal.Bold, strconv.FormatInt(all.Head, 10)), running)
+	t := terminal.Table{{"SUBSCRIBER", "POSITION", "BEHIND", "BY", "PARKED", "STATE", "REPLAY"}}
 	for _, x := range all.Subscribers {
 		state, replay := "waiting", "-"
 		switch {
@@ -86,7 +87,7 @@ func printSubscribers(s screen, all shownSubscribers) {
 			strconv.FormatInt(x.Parked, 10), state, replay,
 		})
 	}
-	t.print(s)
+	t.Print(s)
 }
 
 // counted is a number of things.
@@ -94,7 +95,7 @@ func counted(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
-	return thousands(n) + " " + thing + "s"
+	return terminal.Thousands(n) + " " + thing + "s"
 }
 
 // lag is a time in seconds for people.
@@ -146,7 +147,7 @@ that are skipped are never delivered, unless by vqa events replay.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), m)
+					return terminal.PrintJSON(cmd.OutOrStdout(), m)
 				}
 				done, what := "goes", "nothing changes"
 				if dryRun {

@@ -113,6 +113,11 @@ var importRules = append([]importRule{
 		why:   "inference neither bills nor notifies nor stores",
 	},
 	{
+		name: "terminal only prints", in: []string{"vqa/cmd/vqa/internal/terminal"},
+		never: []string{"vqa/..."},
+		why:   "how output looks does not depend on what is printed",
+	},
+	{
 		name: "migrations know no code", in: []string{"vqa/migrations"},
 		never: []string{"vqa/..."},
 		why:   "an old migration must not change with today's types",
@@ -256,6 +261,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/media/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
+		{"vqa/cmd/vqa/internal/terminal", "vqa/domain/fault", []string{"terminal only prints"}},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.in, " imports ", tt.path), func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/incident"
 )
 
@@ -64,7 +65,7 @@ func incidentCommand(use, short string, change func(ctx context.Context, a *app,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), showIncident(s))
+					return terminal.PrintJSON(cmd.OutOrStdout(), showIncident(s))
 				}
 				return printIncidents(cmd.OutOrStdout(), []incident.State{s})
 			})
@@ -93,7 +94,7 @@ func incidentsListCommand() *cobra.Command {
 				for i, s := range list {
 					shown[i] = showIncident(s)
 				}
-				return printJSON(cmd.OutOrStdout(), shown)
+				return terminal.PrintJSON(cmd.OutOrStdout(), shown)
 			})
 		},
 	}
@@ -103,8 +104,8 @@ func incidentsListCommand() *cobra.Command {
 }
 
 func printIncidents(out io.Writer, list []incident.State) error {
-	s := newScreen(out)
-	t := columns{{"INCIDENT", "OPENED", "CLOSED", "TITLE"}}
+	s := terminal.NewScreen(out)
+	t := terminal.Table{{"INCIDENT", "OPENED", "CLOSED", "TITLE"}}
 	for _, i := range list {
 		closed := "open"
 		if i.ClosedAt != nil {
@@ -112,6 +113,6 @@ func printIncidents(out io.Writer, list []incident.State) error {
 		}
 		t = append(t, []string{i.ID, i.OpenedAt.Format(time.DateTime), closed, i.Title})
 	}
-	t.print(s)
+	t.Print(s)
 	return nil
 }

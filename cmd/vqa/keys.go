@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/domain/id"
@@ -119,10 +120,10 @@ func checkOrder(o command.NewKey, expiresIn time.Duration) error {
 
 func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, k)
+		return terminal.PrintJSON(out, k)
 	}
 	rows := [][2]string{
-		{"account", k.AccountID}, {"key", k.KeyID}, {"mode", string(k.Mode)}, {"grant", thousands(k.GrantSeconds) + " s"},
+		{"account", k.AccountID}, {"key", k.KeyID}, {"mode", string(k.Mode)}, {"grant", terminal.Thousands(k.GrantSeconds) + " s"},
 	}
 	rows = append(rows, [2]string{"request", k.RequestID})
 	if k.ExpiresAt != nil {
@@ -131,11 +132,11 @@ func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
 	if k.FixtureVideoID != "" {
 		rows = append(rows, [2]string{"video", k.FixtureVideoID})
 	}
-	s := newScreen(out)
+	s := terminal.NewScreen(out)
 	for _, r := range rows {
 		fmt.Fprintf(s, "  %-8s %s\n", r[0], r[1])
 	}
-	fmt.Fprintf(s, "  %-8s %s\n\n  The API key is shown this once.\n", "api key", s.paint(bold, k.APIKey))
+	fmt.Fprintf(s, "  %-8s %s\n\n  The API key is shown this once.\n", "api key", s.Paint(terminal.Bold, k.APIKey))
 	return nil
 }
 
@@ -231,13 +232,13 @@ func listKeys(s account.State, legacy account.LegacyWindow, now time.Time) []lis
 
 func printKeys(out io.Writer, keys []listedKey, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, keys)
+		return terminal.PrintJSON(out, keys)
 	}
-	t := columns{{"ACCOUNT", "KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"}}
+	t := terminal.Table{{"ACCOUNT", "KEY", "NAME", "MODE", "ENDS IN", "STATUS", "CREATED"}}
 	for _, k := range keys {
 		t = append(t, []string{k.AccountID, k.KeyID, k.Name, string(k.Mode), "…" + k.Hint, k.Status, k.CreatedAt.Format(time.DateTime)})
 	}
-	t.print(newScreen(out))
+	t.Print(terminal.NewScreen(out))
 	return nil
 }
 

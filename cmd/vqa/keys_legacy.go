@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
@@ -69,7 +70,7 @@ func keysImportCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), importedKey{AccountID: accountID, KeyID: keyID, RequestID: order.RequestID})
+					return terminal.PrintJSON(cmd.OutOrStdout(), importedKey{AccountID: accountID, KeyID: keyID, RequestID: order.RequestID})
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s is accepted for %s (%s).\n", keyID, accountID, order.RequestID)
 				return nil

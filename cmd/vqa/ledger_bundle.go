@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
 )
@@ -73,11 +74,11 @@ The account is by default that of the command line's key.`,
 
 func printBundle(out io.Writer, path string, m export.Manifest, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, m)
+		return terminal.PrintJSON(out, m)
 	}
-	fmt.Fprintf(out, "%s: %s entries, %s checkpoints", path, thousands(m.Entries), thousands(m.Checkpoints))
+	fmt.Fprintf(out, "%s: %s entries, %s checkpoints", path, terminal.Thousands(m.Entries), terminal.Thousands(m.Checkpoints))
 	if open := m.Entries - m.Sealed; open > 0 {
-		fmt.Fprintf(out, "; the last %s entries are not sealed yet (vqa ledger checkpoint)", thousands(open))
+		fmt.Fprintf(out, "; the last %s entries are not sealed yet (vqa ledger checkpoint)", terminal.Thousands(open))
 	}
 	_, err := fmt.Fprintln(out)
 	return err

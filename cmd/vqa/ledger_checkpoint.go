@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/handlers/jobs"
 )
@@ -38,7 +39,7 @@ func ledgerCheckpointCommand() *cobra.Command {
 				}
 				keyID := credit.LedgerKeyID(sealer.PublicKey())
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), map[string]any{"checkpoints": n, "key_id": keyID})
+					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"checkpoints": n, "key_id": keyID})
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%d checkpoints signed with %s\n", n, keyID)
 				return nil

@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
 )
@@ -72,7 +72,7 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 		return err
 	}
 	if path == "" {
-		err = write(exportTarget(cmd.OutOrStdout()))
+		err = write(terminal.Raw(cmd.OutOrStdout()))
 	} else {
 		err = writeFile(path, write)
 	}
@@ -80,18 +80,8 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "exported %s entries of %s accounts\n", thousands(sum.Entries), thousands(sum.Accounts))
+	fmt.Fprintf(cmd.ErrOrStderr(), "exported %s entries of %s accounts\n", terminal.Thousands(sum.Entries), terminal.Thousands(sum.Accounts))
 	return nil
-}
-
-// exportTarget is standard output: as it is for a file or a program, which read the format,
-// and escaped for a terminal.
-func exportTarget(w io.Writer) io.Writer {
-	e := escaping(w)
-	if f, ok := e.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		return e
-	}
-	return e.to
 }
 
 // writeFile makes a file that is whole or does not exist. It is for its owner alone, as

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/projections/ledger/book"
 )
@@ -92,12 +93,12 @@ func entryProgress(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, wh
 	if err != nil {
 		return nil, nil, err
 	}
-	bar, done := newProgress(cmd.ErrOrStderr(), what, "entries"), int64(0)
+	bar, done := terminal.NewProgress(cmd.ErrOrStderr(), what, "entries"), int64(0)
 	return func() {
 		if done++; done%progressEvery == 0 {
-			bar.set(done, total)
+			bar.Set(done, total)
 		}
-	}, bar.finish, nil
+	}, bar.Finish, nil
 }
 
 // proof compares the read model with the log.
@@ -151,7 +152,7 @@ status 1 when they differ. With --at they are folded from the log up to that tim
 				if err != nil {
 					return err
 				}
-				if err := printBalances(newScreen(cmd.OutOrStdout()), shown, asJSON); err != nil {
+				if err := printBalances(terminal.NewScreen(cmd.OutOrStdout()), shown, asJSON); err != nil {
 					return err
 				}
 				if shown.Proof != nil && !shown.Proof.Equal {
@@ -199,12 +200,14 @@ func balances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, at *tim
 	return shown, nil
 }
 
-func printBalances(out screen, b shownBalances, asJSON bool) error {
+func printBalances(out terminal.Screen, b shownBalances, asJSON bool) error {
 	if asJSON {
-		return printJSON(out.Writer, b)
+		return terminal.PrintJSON(out.Writer, b)
 	}
-	t := columns{{"LEDGER ACCOUNT", "SECONDS"}}
-	add := func(a credit.LedgerAccount, seconds int64) { t = append(t, []string{string(a), thousands(seconds)}) }
+	t := terminal.Table{{"LEDGER ACCOUNT", "SECONDS"}}
+	add := func(a credit.LedgerAccount, seconds int64) {
+		t = append(t, []string{string(a), terminal.Thousands(seconds)})
+	}
 	for _, a := range b.Accounts {
 		add(credit.Available(a.AccountID), a.AvailableSeconds)
 		add(credit.Reserved(a.AccountID), a.HeldSeconds)
@@ -212,17 +215,17 @@ func printBalances(out screen, b shownBalances, asJSON bool) error {
 	for _, p := range b.Platform {
 		add(p.Account, p.Seconds)
 	}
-	t = append(t, []string{"sum", thousands(b.SumSeconds)})
-	t.print(out)
+	t = append(t, []string{"sum", terminal.Thousands(b.SumSeconds)})
+	t.Print(out)
 	if b.At != nil {
 		fmt.Fprintf(out, "\n  folded from the log up to %s\n", b.At.Format(time.RFC3339))
 	}
 	switch p := b.Proof; {
 	case p == nil:
 	case p.Equal:
-		fmt.Fprintf(out, "\n  %s: %s entries of the log give the same balances\n", out.paint(boldGreen, "proven"), thousands(p.Entries))
+		fmt.Fprintf(out, "\n  %s: %s entries of the log give the same balances\n", out.Paint(terminal.BoldGreen, "proven"), terminal.Thousands(p.Entries))
 	default:
-		fmt.Fprintf(out, "\n  %s: the log gives other balances for %d accounts\n", out.paint(boldRed, "NOT PROVEN"), len(p.Differences))
+		fmt.Fprintf(out, "\n  %s: the log gives other balances for %d accounts\n", out.Paint(terminal.BoldRed, "NOT PROVEN"), len(p.Differences))
 		for _, d := range p.Differences {
 			fmt.Fprintf(out, "  %s  read model %s, log %s\n", d.AccountID, inWords(d.ReadModel), inWords(d.Log))
 		}
@@ -235,7 +238,7 @@ func inWords(a *book.Account) string {
 	if a == nil {
 		return "has none"
 	}
-	return fmt.Sprintf("posted %s held %s %+v", thousands(a.PostedSeconds), thousands(a.HeldSeconds), a.Totals)
+	return fmt.Sprintf("posted %s held %s %+v", terminal.Thousands(a.PostedSeconds), terminal.Thousands(a.HeldSeconds), a.Totals)
 }
 
 func ledgerHoldsCommand() *cobra.Command {
@@ -253,9 +256,9 @@ func ledgerHoldsCommand() *cobra.Command {
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), holds)
+					return terminal.PrintJSON(cmd.OutOrStdout(), holds)
 				}
-				printHolds(newScreen(cmd.OutOrStdout()), holds, clock())
+				printHolds(terminal.NewScreen(cmd.OutOrStdout()), holds, clock())
 				return nil
 			})
 		},
@@ -264,18 +267,18 @@ func ledgerHoldsCommand() *cobra.Command {
 	return strict(cmd, "[ACCOUNT]")
 }
 
-func printHolds(out screen, holds []book.HeldBy, now time.Time) {
+func printHolds(out terminal.Screen, holds []book.HeldBy, now time.Time) {
 	if len(holds) == 0 {
 		fmt.Fprintln(out, "  No hold is open.")
 		return
 	}
-	t := columns{{"HOLD", "ACCOUNT", "SECONDS", "SOURCE", "AGE", "EXPIRES"}}
+	t := terminal.Table{{"HOLD", "ACCOUNT", "SECONDS", "SOURCE", "AGE", "EXPIRES"}}
 	for _, h := range holds {
 		expires := "in " + h.ExpiresAt.Sub(now).Truncate(time.Second).String()
 		if !h.ExpiresAt.After(now) {
 			expires = "expired"
 		}
-		t = append(t, []string{h.ID, h.AccountID, thousands(h.Seconds), h.SourceID, now.Sub(h.CreatedAt).Truncate(time.Second).String(), expires})
+		t = append(t, []string{h.ID, h.AccountID, terminal.Thousands(h.Seconds), h.SourceID, now.Sub(h.CreatedAt).Truncate(time.Second).String(), expires})
 	}
-	t.print(out)
+	t.Print(out)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 )
 
@@ -55,7 +56,7 @@ func printJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountI
 	}
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
-	terminal, n := newScreen(out), 0
+	screen, n := terminal.NewScreen(out), 0
 	for e, err := range entries {
 		if err != nil {
 			return err
@@ -66,7 +67,7 @@ func printJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountI
 		if asJSON {
 			err = lines.Encode(e)
 		} else {
-			err = printEntry(terminal, e, n == 0)
+			err = printEntry(screen, e, n == 0)
 		}
 		if err != nil {
 			return err
@@ -82,13 +83,13 @@ func printJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountI
 }
 
 // printEntry writes an entry as a journal of double entry has it.
-func printEntry(out screen, e book.Entry, first bool) error {
+func printEntry(out terminal.Screen, e book.Entry, first bool) error {
 	var b strings.Builder
 	if !first {
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "%s  %s  %s  %s\n", out.paint(dim, e.At.UTC().Format(time.DateTime)), out.paint(bold, string(e.Kind)), e.ID,
-		out.paint(dim, fmt.Sprintf("version %d, position %d", e.Version, e.Position)))
+	fmt.Fprintf(&b, "%s  %s  %s  %s\n", out.Paint(terminal.Dim, e.At.UTC().Format(time.DateTime)), out.Paint(terminal.Bold, string(e.Kind)), e.ID,
+		out.Paint(terminal.Dim, fmt.Sprintf("version %d, position %d", e.Version, e.Position)))
 	width := 0
 	for _, p := range e.Postings {
 		width = max(width, utf8.RuneCountInString(string(p.Account)))
@@ -104,14 +105,14 @@ func printEntry(out screen, e book.Entry, first bool) error {
 		{"for", string(e.SourceType) + " " + e.SourceID}, {"refunds", e.Refunds}, {"reason:", e.Reason}, {"by", e.Actor}, {"request", e.RequestID},
 	} {
 		if value := strings.TrimSpace(fact[1]); value != "" {
-			about = append(about, fact[0]+" "+printable(value))
+			about = append(about, fact[0]+" "+terminal.Printable(value))
 		}
 	}
 	if e.DiscountPct > 0 {
 		about = append(about, fmt.Sprintf("discount %d %%", e.DiscountPct))
 	}
 	if len(about) > 0 {
-		fmt.Fprintf(&b, "    %s\n", out.paint(dim, strings.Join(about, " · ")))
+		fmt.Fprintf(&b, "    %s\n", out.Paint(terminal.Dim, strings.Join(about, " · ")))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
@@ -120,7 +121,7 @@ func printEntry(out screen, e book.Entry, first bool) error {
 // signed writes a change.
 func signed(n int64) string {
 	if n > 0 {
-		return "+" + thousands(n)
+		return "+" + terminal.Thousands(n)
 	}
-	return thousands(n)
+	return terminal.Thousands(n)
 }

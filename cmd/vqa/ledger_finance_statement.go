@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
 )
@@ -53,9 +54,9 @@ default that of the command line's key.`,
 				}
 				switch {
 				case asJSON:
-					return printJSON(cmd.OutOrStdout(), pricedStatement{statement, price})
+					return terminal.PrintJSON(cmd.OutOrStdout(), pricedStatement{statement, price})
 				case page == "":
-					printStatement(newScreen(cmd.OutOrStdout()), pricedStatement{statement, price})
+					printStatement(terminal.NewScreen(cmd.OutOrStdout()), pricedStatement{statement, price})
 				}
 				return nil
 			})
@@ -78,40 +79,40 @@ func (s pricedStatement) dollars(seconds int64) string {
 	return export.Dollars(seconds, s.PricePerSecondCents)
 }
 
-func printStatement(out screen, s pricedStatement) {
+func printStatement(out terminal.Screen, s pricedStatement) {
 	fmt.Fprintf(out, "  %s  %s  (credit-seconds, dollars at %s US cents a second, times in UTC)\n\n",
-		out.paint(bold, s.AccountID), export.PeriodName(s.Statement), s.PricePerSecondCents)
-	t := columns{{"WHEN", "KIND", "SECONDS", "DOLLARS", "BALANCE", "FOR"}}
-	t = append(t, []string{"opening balance", "", "-", "-", thousands(s.Opening.PostedSeconds), ""})
+		out.Paint(terminal.Bold, s.AccountID), export.PeriodName(s.Statement), s.PricePerSecondCents)
+	t := terminal.Table{{"WHEN", "KIND", "SECONDS", "DOLLARS", "BALANCE", "FOR"}}
+	t = append(t, []string{"opening balance", "", "-", "-", terminal.Thousands(s.Opening.PostedSeconds), ""})
 	for _, x := range s.Transactions {
-		what := printable(x.SourceID)
+		what := terminal.Printable(x.SourceID)
 		if x.Refunds != "" {
 			what = "refunds " + x.Refunds
 		}
 		if x.Reason != "" {
-			what = printable(x.Reason)
+			what = terminal.Printable(x.Reason)
 		}
-		t = append(t, []string{x.At.UTC().Format(time.DateTime), string(x.Kind), signed(x.SecondsDelta), s.dollars(x.SecondsDelta), thousands(x.BalanceAfter), what})
+		t = append(t, []string{x.At.UTC().Format(time.DateTime), string(x.Kind), signed(x.SecondsDelta), s.dollars(x.SecondsDelta), terminal.Thousands(x.BalanceAfter), what})
 	}
 	change := s.Closing.PostedSeconds - s.Opening.PostedSeconds
-	t = append(t, []string{"closing balance", "", signed(change), s.dollars(change), thousands(s.Closing.PostedSeconds), ""})
-	t.print(out)
+	t = append(t, []string{"closing balance", "", signed(change), s.dollars(change), terminal.Thousands(s.Closing.PostedSeconds), ""})
+	t.Print(out)
 	fmt.Fprintf(out, "\n  worth %s, of which held %s s (%s), available %s s (%s)\n", s.dollars(s.Closing.PostedSeconds),
-		thousands(s.Closing.HeldSeconds), s.dollars(s.Closing.HeldSeconds), thousands(s.Closing.AvailableSeconds), s.dollars(s.Closing.AvailableSeconds))
+		terminal.Thousands(s.Closing.HeldSeconds), s.dollars(s.Closing.HeldSeconds), terminal.Thousands(s.Closing.AvailableSeconds), s.dollars(s.Closing.AvailableSeconds))
 	if len(s.Totals) > 0 {
 		fmt.Fprintln(out)
-		totals := columns{{"TOTAL OF", "COUNT", "SECONDS", "DOLLARS"}}
+		totals := terminal.Table{{"TOTAL OF", "COUNT", "SECONDS", "DOLLARS"}}
 		for _, k := range s.Totals {
-			totals = append(totals, []string{string(k.Kind), thousands(k.Count), signed(k.Seconds), s.dollars(k.Seconds)})
+			totals = append(totals, []string{string(k.Kind), terminal.Thousands(k.Count), signed(k.Seconds), s.dollars(k.Seconds)})
 		}
-		totals.print(out)
+		totals.Print(out)
 	}
 	if len(s.Holds) > 0 {
 		fmt.Fprintln(out)
-		holds := columns{{"OPEN HOLD", "SECONDS", "SOURCE", "SINCE", "EXPIRES"}}
+		holds := terminal.Table{{"OPEN HOLD", "SECONDS", "SOURCE", "SINCE", "EXPIRES"}}
 		for _, h := range s.Holds {
-			holds = append(holds, []string{h.ID, thousands(h.Seconds), h.SourceID, h.CreatedAt.UTC().Format(time.DateTime), h.ExpiresAt.UTC().Format(time.DateTime)})
+			holds = append(holds, []string{h.ID, terminal.Thousands(h.Seconds), h.SourceID, h.CreatedAt.UTC().Format(time.DateTime), h.ExpiresAt.UTC().Format(time.DateTime)})
 		}
-		holds.print(out)
+		holds.Print(out)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/projections/ledger/book"
@@ -210,7 +211,7 @@ func TestLedgerOnScreen(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	var out bytes.Buffer
-	printHolds(newScreen(&out), []book.HeldBy{
+	printHolds(terminal.NewScreen(&out), []book.HeldBy{
 		{AccountID: "acct_1", OpenHold: credit.OpenHold{ID: "hold_1", Seconds: 1200, SourceID: "an_1", CreatedAt: now.Add(-90 * time.Minute), ExpiresAt: now.Add(-time.Second)}},
 		{AccountID: "acct_1", OpenHold: credit.OpenHold{ID: "hold_2", Seconds: 60, SourceID: "an_2", CreatedAt: now.Add(-time.Minute), ExpiresAt: now.Add(time.Hour)}},
 	}, now)
@@ -225,9 +226,9 @@ func TestLedgerOnScreen(t *testing.T) {
 		DiscountPct: 50, Actor: "system:\x1b[2Jjobs", RequestID: "req_1",
 		Postings: []credit.Posting{{Account: "acct_1:held", Seconds: -1200}, {Account: "platform:analysis_usage", Seconds: 1000}, {Account: "acct_1:available", Seconds: 200}},
 	}
-	require.NoError(t, printEntry(newScreen(&out), e, true))
+	require.NoError(t, printEntry(terminal.NewScreen(&out), e, true))
 	e.Postings, e.Kind = nil, book.Hold
-	require.NoError(t, printEntry(newScreen(&out), e, false))
+	require.NoError(t, printEntry(terminal.NewScreen(&out), e, false))
 	require.Equal(t, `2026-11-20 12:00:00  analysis_debit  txn_1  version 2, position 9
     acct_1:held                      -1,200
     platform:analysis_usage          +1,000
@@ -244,7 +245,7 @@ func TestLedgerOnScreen(t *testing.T) {
 		return book.Bill{Seconds: seconds, Cents: decimal.RequireFromString(cents)}
 	}
 	more := book.Comparison{Now: bill(1000, "500"), Then: bill(1100, "550.5"), Difference: bill(100, "50.5")}
-	printWhatIf(newScreen(&out), book.WhatIf{
+	printWhatIf(terminal.NewScreen(&out), book.WhatIf{
 		Accounts: []book.Repriced{{AccountID: "acct_1", Comparison: more, RanOutAt: &now}}, Total: more, RanOut: 1,
 	})
 	require.Equal(t, `  ACCOUNT  SECONDS   THEN  CHANGE  CENTS   THEN  CHANGE  NOTE

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger"
 	"vqa/projections/ledger/audit"
 )
@@ -51,9 +52,9 @@ func ledgerVerifyCommand() *cobra.Command {
 			scope.Accounts = args
 			defer debug.SetGCPercent(debug.SetGCPercent(audit.GCPercent))
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				bar := newProgress(cmd.ErrOrStderr(), "verifying", "events")
-				report, err := a.auditor().Verify(ctx, scope, bar.set)
-				bar.finish()
+				bar := terminal.NewProgress(cmd.ErrOrStderr(), "verifying", "events")
+				report, err := a.auditor().Verify(ctx, scope, bar.Set)
+				bar.Finish()
 				if err != nil {
 					return err
 				}
@@ -74,7 +75,7 @@ func (a *app) auditor() *audit.Auditor {
 // printAudit prints what an audit found; the exit status says whether it was nothing.
 func printAudit(out io.Writer, r audit.Report, asJSON bool) error {
 	if asJSON {
-		err := printJSON(out, struct {
+		err := terminal.PrintJSON(out, struct {
 			Sound bool `json:"sound"`
 			audit.Report
 		}{r.Sound(), r})
@@ -82,7 +83,7 @@ func printAudit(out io.Writer, r audit.Report, asJSON bool) error {
 			return err
 		}
 	} else {
-		printMismatches(newScreen(out), r)
+		printMismatches(terminal.NewScreen(out), r)
 	}
 	if !r.Sound() {
 		return exitError(1)
@@ -90,27 +91,27 @@ func printAudit(out io.Writer, r audit.Report, asJSON bool) error {
 	return nil
 }
 
-func printMismatches(s screen, r audit.Report) {
-	fmt.Fprintf(s, "  %s entries of %s ledgers, %s checkpoints", thousands(r.Entries), thousands(r.Accounts), thousands(r.Checkpoints))
+func printMismatches(s terminal.Screen, r audit.Report) {
+	fmt.Fprintf(s, "  %s entries of %s ledgers, %s checkpoints", terminal.Thousands(r.Entries), terminal.Thousands(r.Accounts), terminal.Thousands(r.Checkpoints))
 	if r.Events > r.Entries+r.Checkpoints {
-		fmt.Fprintf(s, ", %s events of %s streams in all", thousands(r.Events), thousands(r.Streams))
+		fmt.Fprintf(s, ", %s events of %s streams in all", terminal.Thousands(r.Events), terminal.Thousands(r.Streams))
 	}
-	fmt.Fprintf(s, "\n  all ledger accounts together hold %s s\n", thousands(r.SumSeconds))
+	fmt.Fprintf(s, "\n  all ledger accounts together hold %s s\n", terminal.Thousands(r.SumSeconds))
 	if r.Sound() {
-		fmt.Fprintf(s, "  %s\n", s.paint(boldGreen, "no mismatch"))
+		fmt.Fprintf(s, "  %s\n", s.Paint(terminal.BoldGreen, "no mismatch"))
 		return
 	}
 	var counts []string
 	for _, kind := range r.Kinds() {
-		counts = append(counts, fmt.Sprintf("%s %s", thousands(r.Counts[kind]), kind))
+		counts = append(counts, fmt.Sprintf("%s %s", terminal.Thousands(r.Counts[kind]), kind))
 	}
-	fmt.Fprintf(s, "  %s\n\n", s.paint(boldRed, "mismatches: "+strings.Join(counts, ", ")))
-	t := columns{{"ACCOUNT", "KIND", "STREAM", "VERSION", "POSITION", "WHAT"}}
+	fmt.Fprintf(s, "  %s\n\n", s.Paint(terminal.BoldRed, "mismatches: "+strings.Join(counts, ", ")))
+	t := terminal.Table{{"ACCOUNT", "KIND", "STREAM", "VERSION", "POSITION", "WHAT"}}
 	for _, m := range r.Mismatches {
 		t = append(t, []string{m.AccountID, string(m.Kind), m.Stream, fmt.Sprint(m.Version), fmt.Sprint(m.Position), m.Detail})
 	}
-	t.print(s)
+	t.Print(s)
 	if r.LeftOut > 0 {
-		fmt.Fprintf(s, "  and %s more\n", thousands(r.LeftOut))
+		fmt.Fprintf(s, "  and %s more\n", terminal.Thousands(r.LeftOut))
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 )
 
@@ -76,9 +77,9 @@ have been refused, or its bill cut.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), result)
+					return terminal.PrintJSON(cmd.OutOrStdout(), result)
 				}
-				printWhatIf(newScreen(cmd.OutOrStdout()), result)
+				printWhatIf(terminal.NewScreen(cmd.OutOrStdout()), result)
 				return nil
 			})
 		},
@@ -104,11 +105,11 @@ func readPricing(path string) ([]byte, error) {
 	return text, nil
 }
 
-func printWhatIf(out screen, w book.WhatIf) {
-	t := columns{{"ACCOUNT", "SECONDS", "THEN", "CHANGE", "CENTS", "THEN", "CHANGE", "NOTE"}}
+func printWhatIf(out terminal.Screen, w book.WhatIf) {
+	t := terminal.Table{{"ACCOUNT", "SECONDS", "THEN", "CHANGE", "CENTS", "THEN", "CHANGE", "NOTE"}}
 	row := func(name string, c book.Comparison, note string) {
 		t = append(t, []string{
-			name, thousands(c.Now.Seconds), thousands(c.Then.Seconds), signed(c.Difference.Seconds),
+			name, terminal.Thousands(c.Now.Seconds), terminal.Thousands(c.Then.Seconds), signed(c.Difference.Seconds),
 			c.Now.Cents.String(), c.Then.Cents.String(), signedCents(c.Difference.Cents), note,
 		})
 	}
@@ -120,9 +121,9 @@ func printWhatIf(out screen, w book.WhatIf) {
 		row(a.AccountID, a.Comparison, note)
 	}
 	row("total", w.Total, "")
-	t.print(out)
+	t.Print(out)
 	if w.RanOut > 0 {
-		fmt.Fprintf(out, "\n  %s\n", out.paint(boldYellow, fmt.Sprintf("%d accounts would have run out of credits", w.RanOut)))
+		fmt.Fprintf(out, "\n  %s\n", out.Paint(terminal.BoldYellow, fmt.Sprintf("%d accounts would have run out of credits", w.RanOut)))
 	}
 	fmt.Fprintln(out, "\n  Nothing was written.")
 }

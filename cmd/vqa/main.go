@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // exitError ends the program with a status other than 1; the message was printed.
@@ -25,7 +27,7 @@ func main() {
 	case errors.As(err, &exit):
 		os.Exit(int(exit))
 	case err != nil:
-		fmt.Fprintln(escaping(os.Stderr), "vqa:", err)
+		fmt.Fprintln(terminal.Escape(os.Stderr), "vqa:", err)
 		os.Exit(1)
 	}
 }
@@ -37,8 +39,8 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {
-			cmd.SetOut(escaping(cmd.OutOrStdout()))
-			cmd.SetErr(escaping(cmd.ErrOrStderr()))
+			cmd.SetOut(terminal.Escape(cmd.OutOrStdout()))
+			cmd.SetErr(terminal.Escape(cmd.ErrOrStderr()))
 			for _, unknown := range unknownVariables(os.Environ()) {
 				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: warning:", unknown)
 			}

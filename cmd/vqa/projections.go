@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/postgres"
 	"vqa/projections"
@@ -73,15 +74,15 @@ func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx
 			return exitUsage
 		}
 		return withRebuilder(cmd, func(ctx context.Context, r *projections.Rebuilder) error {
-			bar := newProgress(cmd.ErrOrStderr(), string(projections.Folding), "events")
+			bar := terminal.NewProgress(cmd.ErrOrStderr(), string(projections.Folding), "events")
 			r.Progress = func(stage projections.Stage, done, total int64) {
-				bar.stage(string(stage))
+				bar.Stage(string(stage))
 				if stage == projections.Folding {
-					bar.set(done, total)
+					bar.Set(done, total)
 				}
 			}
 			c, err := prove(r, ctx, names...)
-			bar.finish()
+			bar.Finish()
 			if err != nil {
 				return err
 			}
@@ -141,9 +142,9 @@ func (a *app) refresh(ctx context.Context) error {
 
 func printProjections(out io.Writer, list []projections.Listed, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, map[string]any{"projections": list})
+		return terminal.PrintJSON(out, map[string]any{"projections": list})
 	}
-	t := columns{{"TABLE", "STREAMS", "ROWS", "SHAPE", "MADE", "LAST CERTIFICATE"}}
+	t := terminal.Table{{"TABLE", "STREAMS", "ROWS", "SHAPE", "MADE", "LAST CERTIFICATE"}}
 	for _, l := range list {
 		shape, last := "current", "none"
 		if !l.Current {
@@ -153,10 +154,10 @@ func printProjections(out io.Writer, list []projections.Listed, asJSON bool) err
 			// It may tell of other tables too.
 			c.Equal = c.Tables[0].Equal()
 			c.Accepted = c.Swapped && !c.Equal
-			last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), thousands(c.Position), certified(*c))
+			last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), terminal.Thousands(c.Position), certified(*c))
 		}
-		t = append(t, []string{l.Table, l.Category, thousands(l.Rows), shape, l.RebuiltAt.Format(time.DateTime), last})
+		t = append(t, []string{l.Table, l.Category, terminal.Thousands(l.Rows), shape, l.RebuiltAt.Format(time.DateTime), last})
 	}
-	t.print(newScreen(out))
+	t.Print(terminal.NewScreen(out))
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections"
 )
 
@@ -26,27 +27,27 @@ func certified(c projections.Certificate) string {
 // printCertificate writes a certificate, and what differs.
 func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) error {
 	if asJSON {
-		return printJSON(out, c)
+		return terminal.PrintJSON(out, c)
 	}
-	s := newScreen(out)
-	how := boldGreen
+	s := terminal.NewScreen(out)
+	how := terminal.BoldGreen
 	if !c.Equal {
-		how = boldRed
+		how = terminal.BoldRed
 	}
-	fmt.Fprintf(s, "  %s  (certificate %d, position %s, %s)\n\n", s.paint(how, certified(c)), c.ID, thousands(c.Position), c.At.Format(time.RFC3339))
-	t := columns{{"TABLE", "ROWS", "LIVE", "ACCOUNTS", "DIFFERING", "DIGEST", ""}}
+	fmt.Fprintf(s, "  %s  (certificate %d, position %s, %s)\n\n", s.Paint(how, certified(c)), c.ID, terminal.Thousands(c.Position), c.At.Format(time.RFC3339))
+	t := terminal.Table{{"TABLE", "ROWS", "LIVE", "ACCOUNTS", "DIFFERING", "DIGEST", ""}}
 	for _, p := range c.Tables {
 		state := "equal"
 		if !p.Equal() {
 			state = fmt.Sprintf("%d missing, %d surplus, %d changed", p.Missing, p.Surplus, p.Changed)
 		}
 		t = append(t, []string{
-			p.Table, thousands(p.Rows), thousands(p.LiveRows), thousands(p.Accounts), thousands(p.AccountsDiffering), p.DigestRebuilt, state,
+			p.Table, terminal.Thousands(p.Rows), terminal.Thousands(p.LiveRows), terminal.Thousands(p.Accounts), terminal.Thousands(p.AccountsDiffering), p.DigestRebuilt, state,
 		})
 	}
-	t.print(s)
+	t.Print(s)
 	printDifferences(s, c)
-	fmt.Fprintf(s, "\n  %s events in %.1f s, %s a second", thousands(c.Events), c.DurationSeconds, thousands(int64(c.EventsPerSecond)))
+	fmt.Fprintf(s, "\n  %s events in %.1f s, %s a second", terminal.Thousands(c.Events), c.DurationSeconds, terminal.Thousands(int64(c.EventsPerSecond)))
 	if c.Swapped {
 		fmt.Fprintf(s, "; the swap held writers back for %.1f ms", c.HeldSeconds*1000)
 	}
@@ -56,7 +57,7 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 
 // printDifferences writes some of the rows that differ, each value as it is and, in
 // parentheses, as the log has it.
-func printDifferences(s screen, c projections.Certificate) {
+func printDifferences(s terminal.Screen, c projections.Certificate) {
 	for _, p := range c.Tables {
 		for _, d := range p.Examples {
 			name := p.Table + " " + d.ID

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore"
 	"vqa/eventstore/postgres"
 	"vqa/projections/history"
@@ -57,9 +58,9 @@ TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:
 					return err
 				}
 				if o.json {
-					return printJSON(cmd.OutOrStdout(), shown)
+					return terminal.PrintJSON(cmd.OutOrStdout(), shown)
 				}
-				return printShown(newScreen(cmd.OutOrStdout()), shown)
+				return printShown(terminal.NewScreen(cmd.OutOrStdout()), shown)
 			})
 		},
 	}
@@ -217,9 +218,9 @@ func showDiff(ctx context.Context, cmd *cobra.Command, r *history.Reader, subjec
 		return err
 	}
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), d)
+		return terminal.PrintJSON(cmd.OutOrStdout(), d)
 	}
-	printDiff(newScreen(cmd.OutOrStdout()), d)
+	printDiff(terminal.NewScreen(cmd.OutOrStdout()), d)
 	return nil
 }
 

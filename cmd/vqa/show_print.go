@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // stampForm is a time to the millisecond, in UTC.
@@ -15,17 +17,17 @@ const stampForm = "2006-01-02 15:04:05.000"
 func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
 
 // printShown prints each state under its stream's name.
-func printShown(s screen, all shown) error {
+func printShown(s terminal.Screen, all shown) error {
 	for i, one := range all.Streams {
 		if i > 0 {
 			fmt.Fprintln(s)
 		}
-		fmt.Fprintf(s, "%s  version %d", s.paint(bold, one.Stream), one.Version)
+		fmt.Fprintf(s, "%s  version %d", s.Paint(terminal.Bold, one.Stream), one.Version)
 		if one.Version < one.Latest {
-			fmt.Fprint(s, s.paint(boldYellow, fmt.Sprintf(" of %d", one.Latest)))
+			fmt.Fprint(s, s.Paint(terminal.BoldYellow, fmt.Sprintf(" of %d", one.Latest)))
 		}
 		fmt.Fprintf(s, "  %s UTC\n", stamp(*one.RecordedAt))
-		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("position %d  chain %s", one.Position, one.Chain)))
+		fmt.Fprintln(s, s.Paint(terminal.Dim, fmt.Sprintf("position %d  chain %s", one.Position, one.Chain)))
 		if err := printDocument(s, one.State.State); err != nil {
 			return err
 		}
@@ -34,7 +36,7 @@ func printShown(s screen, all shown) error {
 		}
 		fmt.Fprintln(s)
 		if first := one.Events[0].Version; first > 1 {
-			fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… %d earlier events", first-1)))
+			fmt.Fprintln(s, s.Paint(terminal.Dim, fmt.Sprintf("… %d earlier events", first-1)))
 		}
 		for _, e := range one.Events {
 			fmt.Fprintln(s, eventLine(s, e))
@@ -47,45 +49,45 @@ func printShown(s screen, all shown) error {
 var jsonField = regexp.MustCompile(`^(\s*)("(?:[^"\\]|\\.)*")(: )(.*?)(,?)$`)
 
 // printDocument prints a value as JSON, its values brighter than its names.
-func printDocument(s screen, value any) error {
+func printDocument(s terminal.Screen, value any) error {
 	var text bytes.Buffer
-	if err := printJSON(&text, value); err != nil {
+	if err := terminal.PrintJSON(&text, value); err != nil {
 		return err
 	}
 	for line := range strings.Lines(text.String()) {
 		line = strings.TrimSuffix(line, "\n")
-		if m := jsonField.FindStringSubmatch(line); m != nil && s.colour {
-			line = m[1] + s.paint(dim, m[2]+m[3]) + paintValue(s, m[4]) + m[5]
+		if m := jsonField.FindStringSubmatch(line); m != nil && s.Color {
+			line = m[1] + s.Paint(terminal.Dim, m[2]+m[3]) + paintValue(s, m[4]) + m[5]
 		}
 		fmt.Fprintln(s, line)
 	}
 	return nil
 }
 
-func paintValue(s screen, value string) string {
+func paintValue(s terminal.Screen, value string) string {
 	switch {
 	case strings.HasPrefix(value, `"`):
-		return s.paint(green, value)
+		return s.Paint(terminal.Green, value)
 	case value == "{" || value == "[":
 		return value
 	}
-	return s.paint(bold, value)
+	return s.Paint(terminal.Bold, value)
 }
 
 // printDiff prints a line for each field that changed.
-func printDiff(s screen, d shownDiff) {
-	fmt.Fprintf(s, "%s  version %d to %d\n", s.paint(bold, d.Stream), d.From, d.To)
+func printDiff(s terminal.Screen, d shownDiff) {
+	fmt.Fprintf(s, "%s  version %d to %d\n", s.Paint(terminal.Bold, d.Stream), d.From, d.To)
 	if len(d.Changes) == 0 {
 		fmt.Fprintln(s, "nothing changed")
 	}
 	for _, c := range d.Changes {
 		switch {
 		case c.Before == nil:
-			fmt.Fprintln(s, s.paint(green, fmt.Sprintf("+ %s: %s", printable(c.Path), c.After)))
+			fmt.Fprintln(s, s.Paint(terminal.Green, fmt.Sprintf("+ %s: %s", terminal.Printable(c.Path), c.After)))
 		case c.After == nil:
-			fmt.Fprintln(s, s.paint(boldRed, fmt.Sprintf("- %s: %s", printable(c.Path), c.Before)))
+			fmt.Fprintln(s, s.Paint(terminal.BoldRed, fmt.Sprintf("- %s: %s", terminal.Printable(c.Path), c.Before)))
 		default:
-			fmt.Fprintf(s, "%s %s: %s → %s\n", s.paint(boldYellow, "~"), printable(c.Path), c.Before, c.After)
+			fmt.Fprintf(s, "%s %s: %s → %s\n", s.Paint(terminal.BoldYellow, "~"), terminal.Printable(c.Path), c.Before, c.After)
 		}
 	}
 }
@@ -132,5 +134,5 @@ func gist(data json.RawMessage) string {
 	if entries, ok := fields["entries"].([]any); ok {
 		told = append(told, counted(int64(len(entries)), "sentence"))
 	}
-	return printable(strings.Join(told, ", "))
+	return terminal.Printable(strings.Join(told, ", "))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // strict gives a command the names of its arguments, and makes wrong arguments and flags
@@ -13,7 +15,7 @@ import (
 // ends in "…]" may be repeated; both stand at the end.
 func strict(cmd *cobra.Command, names ...string) *cobra.Command {
 	misused := func(cmd *cobra.Command, err error) error {
-		fmt.Fprintf(escaping(cmd.ErrOrStderr()), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
+		fmt.Fprintf(terminal.Escape(cmd.ErrOrStderr()), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
 		return exitUsage
 	}
 	cmd.Args = func(cmd *cobra.Command, given []string) error {

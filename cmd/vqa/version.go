@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 // contractVersion is the version of the API contract (api-v1.md, "Versioning").
@@ -29,7 +31,7 @@ func versionCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := currentVersion()
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), v)
+				return terminal.PrintJSON(cmd.OutOrStdout(), v)
 			}
 			fmt.Fprintf(cmd.OutOrStdout(), "vqa %s, API %s, %s, %s\n", v.Version, v.API, v.Go, v.Platform)
 			return nil

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/terminal"
 )
 
 func whyCommand() *cobra.Command {
@@ -35,9 +37,9 @@ River keeps finished jobs for a day; older chains are shown without them.`,
 					return err
 				}
 				if asJSON {
-					return printJSON(cmd.OutOrStdout(), x)
+					return terminal.PrintJSON(cmd.OutOrStdout(), x)
 				}
-				printWhy(newScreen(cmd.OutOrStdout()), x)
+				printWhy(terminal.NewScreen(cmd.OutOrStdout()), x)
 				return nil
 			})
 		},

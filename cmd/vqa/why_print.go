@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/credit"
 	"vqa/projections/history"
 )
@@ -13,9 +14,9 @@ import (
 const gutterForm = "15:04:05.000"
 
 // printWhy draws the chains one after the other.
-func printWhy(s screen, x history.Explanation) {
+func printWhy(s terminal.Screen, x history.Explanation) {
 	if x.Earlier > 0 {
-		fmt.Fprintln(s, s.paint(dim, fmt.Sprintf("… at least %s (--limit shows more)", counted(int64(x.Earlier), "earlier request"))))
+		fmt.Fprintln(s, s.Paint(terminal.Dim, fmt.Sprintf("… at least %s (--limit shows more)", counted(int64(x.Earlier), "earlier request"))))
 	}
 	for i, c := range x.Chains {
 		if i > 0 || x.Earlier > 0 {
@@ -25,9 +26,9 @@ func printWhy(s screen, x history.Explanation) {
 		if request == "" {
 			request = "(no request)"
 		}
-		fmt.Fprintf(s, "%s  %s", s.paint(bold, printable(request)), s.paint(dim, stamp(c.BeganAt)+" UTC"))
+		fmt.Fprintf(s, "%s  %s", s.Paint(terminal.Bold, terminal.Printable(request)), s.Paint(terminal.Dim, stamp(c.BeganAt)+" UTC"))
 		if c.Actor != "" {
-			fmt.Fprintf(s, "  by %s", printable(c.Actor))
+			fmt.Fprintf(s, "  by %s", terminal.Printable(c.Actor))
 		}
 		fmt.Fprintf(s, "  %s in all\n", rough(c.EndedAt.Sub(c.BeganAt)))
 		branches{s, x.ID, c.Actor, map[string]bool{}}.draw(c.Steps, "")
@@ -36,7 +37,7 @@ func printWhy(s screen, x history.Explanation) {
 
 // branches draws the steps of one chain.
 type branches struct {
-	screen
+	terminal.Screen
 	// asked is what was asked about; actor is who made the request.
 	asked, actor string
 	// named are the streams whose ids stand in the tree already.
@@ -63,13 +64,13 @@ func (b branches) draw(steps []*history.Step, indent string) {
 		step := steps[first]
 		text := b.step(step)
 		if last > first {
-			text = fmt.Sprintf("%s %s %s", b.paint(bold, step.Event.Type), b.paint(dim, fmt.Sprintf("×%d", last-first+1)),
-				b.paint(dim, gist(step.Event.Data)+" → "+gist(steps[last].Event.Data)))
+			text = fmt.Sprintf("%s %s %s", b.Paint(terminal.Bold, step.Event.Type), b.Paint(terminal.Dim, fmt.Sprintf("×%d", last-first+1)),
+				b.Paint(terminal.Dim, gist(step.Event.Data)+" → "+gist(steps[last].Event.Data)))
 		}
 		b.line(steps[last], first == last, indent+branch, text)
 		if step.Job != nil {
 			for _, e := range step.Job.Errors {
-				fmt.Fprintf(b, "%24s%s %s\n", "", indent+below+"│ ", b.paint(boldRed, firstLine(e.Error, 200)))
+				fmt.Fprintf(b, "%24s%s %s\n", "", indent+below+"│ ", b.Paint(terminal.BoldRed, firstLine(e.Error, 200)))
 			}
 		}
 		b.draw(steps[last].Steps, indent+below)
@@ -83,7 +84,7 @@ func (b branches) line(s *history.Step, single bool, tree, text string) {
 	if single {
 		after = "+" + rough(max(0, time.Duration(s.AfterSeconds*float64(time.Second))))
 	}
-	fmt.Fprintf(b, "%s %s  %s%s\n", b.paint(dim, s.At.UTC().Format(gutterForm)), b.paint(dim, fmt.Sprintf("%9s", after)), tree, text)
+	fmt.Fprintf(b, "%s %s  %s%s\n", b.Paint(terminal.Dim, s.At.UTC().Format(gutterForm)), b.Paint(terminal.Dim, fmt.Sprintf("%9s", after)), tree, text)
 }
 
 // alike are events of one type in a row that led to nothing.
@@ -97,7 +98,7 @@ func (b branches) step(s *history.Step) string {
 		return b.job(*s.Job)
 	}
 	e := s.Event
-	text := b.paint(bold, e.Type) + b.paint(dim, fmt.Sprintf(" #%d", e.Position))
+	text := b.Paint(terminal.Bold, e.Type) + b.Paint(terminal.Dim, fmt.Sprintf(" #%d", e.Position))
 	if !b.named[e.Stream] {
 		b.named[e.Stream] = true
 		_, id, _ := strings.Cut(e.Stream, "/")
@@ -109,24 +110,24 @@ func (b branches) step(s *history.Step) string {
 		text += "  " + said
 	}
 	if m := e.ParsedMeta(); m.Actor != b.actor && m.Actor != "" {
-		text += b.paint(dim, "  by "+printable(m.Actor))
+		text += b.Paint(terminal.Dim, "  by "+terminal.Printable(m.Actor))
 	}
 	if b.asked == fmt.Sprint(e.Position) || e.Entry != nil && b.asked == e.Entry.TransactionID {
-		text += b.paint(boldYellow, "  ◀")
+		text += b.Paint(terminal.BoldYellow, "  ◀")
 	}
 	return text
 }
 
 func (b branches) job(j history.Job) string {
-	how := green
+	how := terminal.Green
 	switch j.State {
 	case "completed":
 	case "discarded", "cancelled", "retryable":
-		how = boldRed
+		how = terminal.BoldRed
 	default:
-		how = boldYellow
+		how = terminal.BoldYellow
 	}
-	text := fmt.Sprintf("%s %s  %s  attempt %d", b.paint(bold, "job "+j.Kind), b.paint(dim, fmt.Sprintf("#%d", j.ID)), b.paint(how, j.State), j.Attempt)
+	text := fmt.Sprintf("%s %s  %s  attempt %d", b.Paint(terminal.Bold, "job "+j.Kind), b.Paint(terminal.Dim, fmt.Sprintf("#%d", j.ID)), b.Paint(how, j.State), j.Attempt)
 	if j.AttemptedAt == nil {
 		return text
 	}
@@ -148,10 +149,10 @@ func (b branches) entry(e history.Entry) string {
 		text = "nothing moved"
 	}
 	if e.BalanceAfter != nil {
-		text += fmt.Sprintf("; balance %s", b.paint(bold, thousands(*e.BalanceAfter)))
+		text += fmt.Sprintf("; balance %s", b.Paint(terminal.Bold, terminal.Thousands(*e.BalanceAfter)))
 	}
 	if e.TransactionID != "" {
-		text += "  " + b.paint(dim, string(e.Kind)+" "+e.TransactionID)
+		text += "  " + b.Paint(terminal.Dim, string(e.Kind)+" "+e.TransactionID)
 	}
 	return text
 }

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// span is a part of a video in seconds.
-type span struct{ from, to float64 }
+// Interval is a part of a video in seconds.
+type Interval struct{ From, To float64 }
 
 // tickSteps are the distances, in seconds, that marks on a scale may have.
 var tickSteps = []float64{.1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200}
@@ -15,20 +15,20 @@ var tickSteps = []float64{.1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 90
 // leastTickCells is how far apart marks must be to be read.
 const leastTickCells = 12
 
-// timeline draws where in a video of the given duration the spans lie, in cells
-// columns: a row of blocks and a scale below it. A span is never drawn as nothing.
-func timeline(spans []span, durationS float64, cells int) (bar, scale string) {
+// Timeline draws where in a video of the given duration the intervals lie, in cells
+// columns: a row of blocks and a scale below it. An interval fills at least one cell.
+func Timeline(intervals []Interval, durationS float64, cells int) (bar, scale string) {
 	if !(durationS > 0) || cells < 1 {
 		return "", ""
 	}
 	cell := durationS / float64(cells)
 	filled := make([]bool, cells)
-	for _, s := range spans {
+	for _, s := range intervals {
 		// A cell is filled when the span covers its middle.
-		first := int(math.Ceil(s.from/cell - .5))
-		last := int(math.Ceil(s.to/cell-.5)) - 1
+		first := int(math.Ceil(s.From/cell - .5))
+		last := int(math.Ceil(s.To/cell-.5)) - 1
 		if last < first {
-			first = int(math.Floor((s.from + s.to) / 2 / cell))
+			first = int(math.Floor((s.From + s.To) / 2 / cell))
 			last = first
 		}
 		for i := min(max(first, 0), cells-1); i <= min(last, cells-1); i++ {
@@ -69,13 +69,13 @@ func ruler(durationS float64, cells int) string {
 // tickTime leaves out tenths where the scale has none.
 func tickTime(atS, stepS float64) string {
 	if stepS < 1 {
-		return clockTime(atS)
+		return ClockTime(atS)
 	}
-	return strings.TrimSuffix(clockTime(atS), ".0")
+	return strings.TrimSuffix(ClockTime(atS), ".0")
 }
 
-// clockTime is a time in a video, m:ss.s or h:mm:ss.s.
-func clockTime(s float64) string {
+// ClockTime is a time in a video, m:ss.s or h:mm:ss.s.
+func ClockTime(s float64) string {
 	tenths := int64(math.Round(s * 10))
 	h, m, t := tenths/36000, tenths/600%60, tenths%600
 	if h > 0 {

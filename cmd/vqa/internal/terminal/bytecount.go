@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// byteCount is a size in a setting: a whole number of bytes, or of KiB, MiB, GiB or TiB.
-type byteCount int64
+// ByteCount is a size in a setting: a whole number of bytes, or of KiB, MiB, GiB or TiB.
+type ByteCount int64
 
 // byteUnits are the larger units, the largest first.
 var byteUnits = []struct {
@@ -17,7 +17,7 @@ var byteUnits = []struct {
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
-func (b *byteCount) UnmarshalText(text []byte) error {
+func (b *ByteCount) UnmarshalText(text []byte) error {
 	number, unit := strings.TrimSpace(string(text)), int64(1)
 	for _, u := range byteUnits {
 		if rest, ok := strings.CutSuffix(number, u.suffix); ok {
@@ -29,12 +29,12 @@ func (b *byteCount) UnmarshalText(text []byte) error {
 	if err != nil || n < 0 || n > math.MaxInt64/unit {
 		return fmt.Errorf("%q is not a size: write a whole number of bytes, or a size such as 500MiB or 100GiB", text)
 	}
-	*b = byteCount(n * unit)
+	*b = ByteCount(n * unit)
 	return nil
 }
 
 // String is the size as a setting, in the largest unit that divides it.
-func (b byteCount) String() string {
+func (b ByteCount) String() string {
 	for _, u := range byteUnits {
 		if b != 0 && int64(b)%u.bytes == 0 {
 			return strconv.FormatInt(int64(b)/u.bytes, 10) + u.suffix

@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"fmt"
@@ -19,12 +19,12 @@ const (
 	lineEvery = 2 * time.Second
 )
 
-// progress tells a person how far something is: a bar on a terminal, a few lines
+// Progress tells a person how far something is: a bar on a terminal, a few lines
 // elsewhere. It is safe for concurrent use, and silent once it is finished.
-type progress struct {
+type Progress struct {
 	mu   sync.Mutex
 	done bool
-	out  screen
+	out  Screen
 	what string
 	unit string
 	bar  *progressbar.ProgressBar
@@ -39,27 +39,27 @@ type progress struct {
 	place int
 }
 
-// bytesUnit makes a progress count in bytes and show a speed; percentUnit leaves
+// BytesUnit makes a progress count in bytes and show a speed; PercentUnit leaves
 // the count out.
 const (
-	bytesUnit   = "bytes"
-	percentUnit = "%"
+	BytesUnit   = "bytes"
+	PercentUnit = "%"
 )
 
-// newProgress begins to tell on w. what is a verb ("uploading"), unit what is counted.
-func newProgress(w io.Writer, what, unit string) *progress {
-	return progressOn(newScreen(w), what, unit)
+// NewProgress begins to tell on w. what is a verb ("uploading"), unit what is counted.
+func NewProgress(w io.Writer, what, unit string) *Progress {
+	return progressOn(NewScreen(w), what, unit)
 }
 
-func progressOn(out screen, what, unit string) *progress {
-	p := &progress{out: out, what: what, unit: unit, said: -1}
-	if !p.out.live {
+func progressOn(out Screen, what, unit string) *Progress {
+	p := &Progress{out: out, what: what, unit: unit, said: -1}
+	if !p.out.Live {
 		return p
 	}
 	options := []progressbar.Option{
 		progressbar.OptionSetWriter(out.drawing()),
 		progressbar.OptionSetDescription(p.label()),
-		progressbar.OptionSetWidth(min(40, p.out.columns-leastColumns+10)),
+		progressbar.OptionSetWidth(min(40, p.out.Columns-leastColumns+10)),
 		progressbar.OptionThrottle(redrawEvery),
 		progressbar.OptionClearOnFinish(),
 		progressbar.OptionSetTheme(progressbar.Theme{Saucer: "█", SaucerPadding: "░", BarStart: "", BarEnd: ""}),
@@ -67,12 +67,12 @@ func progressOn(out screen, what, unit string) *progress {
 		progressbar.OptionSetPredictTime(false),
 	}
 	switch unit {
-	case bytesUnit:
+	case BytesUnit:
 		options = append(options, progressbar.OptionShowBytes(true), progressbar.OptionShowCount(), progressbar.OptionUseIECUnits(true))
-	case percentUnit:
+	case PercentUnit:
 	default:
 		options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(max(8, min(40, p.out.columns-countColumns))))
+			progressbar.OptionSetPredictTime(true), progressbar.OptionSetWidth(max(8, min(40, p.out.Columns-countColumns))))
 	}
 	p.bar = progressbar.NewOptions64(100, options...)
 	return p
@@ -81,10 +81,13 @@ func progressOn(out screen, what, unit string) *progress {
 // countColumns is what count, rate and time left take beside a bar.
 const countColumns = 68
 
-func (p *progress) label() string { return fmt.Sprintf("%s%-10s", margin, printable(p.what)) }
+func (p *Progress) label() string { return fmt.Sprintf("%s%-10s", Margin, Printable(p.what)) }
 
-// stage changes the verb.
-func (p *progress) stage(what string) {
+// Live reports whether the progress is drawn as a bar, and not written as lines.
+func (p *Progress) Live() bool { return p.out.Live }
+
+// Stage changes the verb.
+func (p *Progress) Stage(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.done || what == p.what {
@@ -97,10 +100,10 @@ func (p *progress) stage(what string) {
 	}
 }
 
-// queued tells the place in a queue, 1 for the next, and in how many seconds its turn is
+// Queued tells the place in a queue, 1 for the next, and in how many seconds its turn is
 // likely to come; nil when nobody can tell. Where no bar can be drawn only a new place is
 // worth a line.
-func (p *progress) queued(place int, startS *int) {
+func (p *Progress) Queued(place int, startS *int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	text := queuedText(place, startS)
@@ -111,16 +114,16 @@ func (p *progress) queued(place int, startS *int) {
 			_ = p.bar.Clear() // cosmetic
 		}
 		p.wipe()
-		p.waits = text[:min(len(text), p.out.columns-len(margin)-1)]
-		fmt.Fprintf(p.out.drawing(), "\r%s%s", margin, p.waits)
+		p.waits = text[:min(len(text), p.out.Columns-len(Margin)-1)]
+		fmt.Fprintf(p.out.drawing(), "\r%s%s", Margin, p.waits)
 	case p.place == 0 || place != p.place && time.Since(p.saidAt) >= lineEvery:
 		p.waits, p.place, p.saidAt = text, place, time.Now()
 		fmt.Fprintln(p.out, text)
 	}
 }
 
-// margin is before what is drawn on a terminal.
-const margin = "  "
+// Margin is before what is drawn on a terminal.
+const Margin = "  "
 
 func queuedText(place int, startS *int) string {
 	text := fmt.Sprintf("queued, place %d", place)
@@ -131,15 +134,15 @@ func queuedText(place int, startS *int) string {
 }
 
 // wipe takes what was drawn of a queue away.
-func (p *progress) wipe() {
+func (p *Progress) wipe() {
 	if p.bar != nil && p.waits != "" {
-		fmt.Fprintf(p.out.drawing(), "\r%*s\r", len(margin)+len(p.waits), "")
+		fmt.Fprintf(p.out.drawing(), "\r%*s\r", len(Margin)+len(p.waits), "")
 	}
 	p.waits = ""
 }
 
-// set says that done of total are done. A total of 0 is not known yet.
-func (p *progress) set(done, total int64) {
+// Set says that done of total are done. A total of 0 is not known yet.
+func (p *Progress) Set(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.begun.IsZero() {
@@ -155,7 +158,7 @@ func (p *progress) set(done, total int64) {
 }
 
 // say writes a line for the first and each further step.
-func (p *progress) say(done, total int64) {
+func (p *Progress) say(done, total int64) {
 	percent := 0
 	if total > 0 {
 		percent = int(min(done, total) * 100 / total)
@@ -166,13 +169,13 @@ func (p *progress) say(done, total int64) {
 	}
 	p.said, p.saidAt = step, time.Now()
 	switch {
-	case total <= 0 || p.unit == percentUnit && step == 0:
+	case total <= 0 || p.unit == PercentUnit && step == 0:
 		fmt.Fprintf(p.out, "%s\n", p.what)
-	case p.unit == bytesUnit && step == 0:
-		fmt.Fprintf(p.out, "%s %s\n", p.what, byteSize(total))
-	case p.unit == bytesUnit:
-		fmt.Fprintf(p.out, "%s %d%% of %s\n", p.what, step, byteSize(total))
-	case p.unit == percentUnit:
+	case p.unit == BytesUnit && step == 0:
+		fmt.Fprintf(p.out, "%s %s\n", p.what, ByteSize(total))
+	case p.unit == BytesUnit:
+		fmt.Fprintf(p.out, "%s %d%% of %s\n", p.what, step, ByteSize(total))
+	case p.unit == PercentUnit:
 		fmt.Fprintf(p.out, "%s %d%%\n", p.what, step)
 	default:
 		fmt.Fprintf(p.out, "%s %d%% of %d %s%s\n", p.what, step, total, p.unit, p.pace(done, total))
@@ -180,7 +183,7 @@ func (p *progress) say(done, total int64) {
 }
 
 // pace says how many a second there were so far, and how long the rest takes at that.
-func (p *progress) pace(done, total int64) string {
+func (p *Progress) pace(done, total int64) string {
 	took := time.Since(p.begun)
 	if done <= p.first || took <= 0 {
 		return ""
@@ -189,23 +192,23 @@ func (p *progress) pace(done, total int64) string {
 	left := time.Duration(float64(total-done) / rate * float64(time.Second)).Round(time.Second)
 	many := fmt.Sprintf("%.1f", rate)
 	if rate >= 10 {
-		many = thousands(int64(rate))
+		many = Thousands(int64(rate))
 	}
 	return fmt.Sprintf(", %s a second, %s left", many, left)
 }
 
-func (p *progress) draw(done, total int64) {
+func (p *Progress) draw(done, total int64) {
 	if total > 0 && total != p.bar.GetMax64() {
 		p.bar.ChangeMax64(total)
 	}
-	// Reaching the end would take the bar away; that is finish's to do.
+	// Reaching the end would take the bar away; that is Finish's to do.
 	if err := p.bar.Set64(min(done, p.bar.GetMax64()-1)); err != nil {
 		p.done = true // the terminal is gone: nobody reads it
 	}
 }
 
-// finish takes the bar away.
-func (p *progress) finish() {
+// Finish takes the bar away.
+func (p *Progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.done && p.bar != nil {
@@ -215,8 +218,8 @@ func (p *progress) finish() {
 	p.done = true
 }
 
-// byteSize is a size for people.
-func byteSize(n int64) string {
+// ByteSize is a size for people.
+func ByteSize(n int64) string {
 	const unit = 1024
 	if n < unit {
 		return fmt.Sprintf("%d B", n)

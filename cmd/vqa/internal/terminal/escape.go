@@ -1,41 +1,54 @@
-package main
+package terminal
 
 import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/term"
 )
 
-// escaper is the one writer through which every subcommand prints. It replaces the
+// Escaper is the one writer through which every subcommand prints. It replaces the
 // characters that could steer a terminal or hide text with \uXXXX, so that a name or a
 // prompt cannot move the cursor, change what was printed or read in another order. That is
 // also how JSON spells them, so JSON stays the same document. Line feeds and tabs pass:
-// single values go through printable first. It is safe for concurrent use.
-type escaper struct {
+// single values go through Printable first. It is safe for concurrent use.
+type Escaper struct {
 	mu sync.Mutex
 	to io.Writer
 	// rest is the beginning of a character whose end was not written yet.
 	rest []byte
 }
 
-// escaping returns w as an escaper.
-func escaping(w io.Writer) *escaper {
-	if e, ok := w.(*escaper); ok {
+// Escape returns w as an Escaper.
+func Escape(w io.Writer) *Escaper {
+	if e, ok := w.(*Escaper); ok {
 		return e
 	}
-	return &escaper{to: w}
+	return &Escaper{to: w}
+}
+
+// Raw returns the writer below an Escaper when a file or a program reads it, which needs the
+// exact bytes. It returns the Escaper when a terminal reads it.
+func Raw(w io.Writer) io.Writer {
+	e := Escape(w)
+	if f, ok := e.to.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return e
+	}
+	return e.to
 }
 
 // paintMark follows the ESC of the sequences that paint makes. It is random, so that no
-// text from elsewhere can hold it; the escaper removes it.
+// text from elsewhere can hold it; the Escaper removes it.
 var paintMark = rand.Text()
 
 // Write implements io.Writer.
-func (e *escaper) Write(p []byte) (int, error) {
+func (e *Escaper) Write(p []byte) (int, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	text := append(e.rest, p...)
@@ -81,8 +94,8 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 }
 
-// printable is a value as a part of one line: its line feeds and tabs are escaped too.
-func printable(text string) string {
+// Printable is a value as a part of one line: its line feeds and tabs are escaped too.
+func Printable(text string) string {
 	if !strings.ContainsFunc(text, steers) && utf8.ValidString(text) {
 		return text
 	}

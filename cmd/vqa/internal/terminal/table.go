@@ -1,4 +1,4 @@
-package main
+package terminal
 
 import (
 	"encoding/json"
@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// columns is a table whose first row is its head. Columns of numbers are aligned to
+// Table is a table whose first row is its head. Columns of numbers are aligned to
 // the right.
-type columns [][]string
+type Table [][]string
 
-// print writes the table, its head dimmed.
-func (t columns) print(out screen) {
+// Print writes the table, its head dimmed.
+func (t Table) Print(out Screen) {
 	if len(t) == 0 {
 		return
 	}
 	for _, row := range t {
 		for c := range row {
-			row[c] = printable(row[c])
+			row[c] = Printable(row[c])
 		}
 	}
 	width, right := make([]int, len(t[0])), make([]bool, len(t[0]))
@@ -43,7 +43,7 @@ func (t columns) print(out screen) {
 		}
 		text := strings.TrimRight(line.String(), " ")
 		if r == 0 {
-			text = out.paint(dim, text)
+			text = out.Paint(Dim, text)
 		}
 		fmt.Fprintln(out, text)
 	}
@@ -56,8 +56,8 @@ func numeric(cell string) bool {
 	return err == nil || cell == "-"
 }
 
-// thousands writes a whole number with separators.
-func thousands(n int64) string {
+// Thousands writes a whole number with separators.
+func Thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
 	if n < 0 {
@@ -69,8 +69,8 @@ func thousands(n int64) string {
 	return sign + digits
 }
 
-// printJSON writes v for programs.
-func printJSON(out io.Writer, v any) error {
+// PrintJSON writes v for programs.
+func PrintJSON(out io.Writer, v any) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
