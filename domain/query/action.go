@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// actionFolds are phrases that mean one of the actions in the package comment.
-var actionFolds = table(`
+// actionSynonyms are phrases that mean one of the actions in the package comment.
+var actionSynonyms = table(`
 	raising hand: raising_hands raising_arm raising_arms putting_hand_up putting_hands_up putting_up_hand putting_up_hands holding_hand_up holding_hands_up holding_up_hand holding_up_hands raising_fist
 	crossing arms: crossing_arm folding_arms folding_arm
 	waving: waving_hand waving_hands waving_arm waving_arms waving_goodbye waving_hello
@@ -14,48 +14,48 @@ var actionFolds = table(`
 	jumping: doing_jump
 `)
 
-// poses are what follows "with" and "has": "with a hand up".
-var poses = table(`
+// posePhrases are what follows "with" and "has": "with a hand up".
+var posePhrases = table(`
 	raising hand: hand_raised hands_raised arm_raised arms_raised hand_up hands_up arm_up arms_up raised_hand raised_hands raised_arm raised_arms
 	crossing arms: arms_crossed arms_folded crossed_arms folded_arms crossed_arm folded_arm
 `)
 
-// bodily verbs keep their meaning with a direction behind them: "sitting down".
-var bodily = set(`sitting standing lying kneeling crouching bending walking running jumping falling waving moving dancing
+// bodyVerbs verbs keep their meaning with a direction behind them: "sitting down".
+var bodyVerbs = set(`sitting standing lying kneeling crouching bending walking running jumping falling waving moving dancing
 	turning sleeping`)
 
-// directions add little to such a verb. "away" and "backwards" ask for more, and stay.
-var directions = set("down up over around past along")
+// directionWords add little to such a verb. "away" and "backwards" ask for more, and stay.
+var directionWords = set("down up over around past along")
 
-// strides are the verbs of which a bare "by", "past" or "around" says nothing: who turns
+// travelVerbs are the verbs of which a bare "by", "past" or "around" says nothing: who turns
 // around does more than turn.
-var strides = set("running walking jumping dancing falling")
+var travelVerbs = set("running walking jumping dancing falling")
 
-// manners are words behind a verb that do not say how it is done; "slowly" does, and stays.
-var manners = set(`together still just now all both directly right very so about already too
+// verbFillers are words behind a verb that do not say how it is done; "slowly" does, and stays.
+var verbFillers = set(`together still just now all both directly right very so about already too
 	towards_camera clearly currently`)
 
 // actionOf is the normal form of a verb in its -ing form and its objects.
 func actionOf(verb string, objects words) string {
 	var kept words
 	for _, t := range nounPhrase(objects) {
-		if manners[t.w] {
+		if verbFillers[t.w] {
 			continue
 		}
 		kept = append(kept, t)
 	}
 	value := strings.TrimSpace(verb + " " + kept.text())
-	if fold, ok := actionFolds[value]; ok {
+	if fold, ok := actionSynonyms[value]; ok {
 		return fold
 	}
-	if !bodily[verb] {
+	if !bodyVerbs[verb] {
 		return value
 	}
-	for len(kept) > 0 && directions[kept.at(len(kept)-1)] {
+	for len(kept) > 0 && directionWords[kept.at(len(kept)-1)] {
 		kept = kept[:len(kept)-1]
 	}
 	value = strings.TrimSpace(verb + " " + kept.text())
-	if fold, ok := actionFolds[value]; ok {
+	if fold, ok := actionSynonyms[value]; ok {
 		return fold
 	}
 	return value
@@ -65,7 +65,7 @@ func actionOf(verb string, objects words) string {
 func nounPhrase(ts words) words {
 	var out words
 	for i, t := range ts {
-		if !determiners[t.w] && !owners[t.w] || i > 0 && filledAt(ts, i-1) {
+		if !determiners[t.w] && !identityWords[t.w] || i > 0 && containerAt(ts, i-1) {
 			out = append(out, t)
 		}
 	}
@@ -76,38 +76,38 @@ func nounPhrase(ts words) words {
 	if several := number(out.at(0)) > 1; several {
 		return out
 	}
-	if one := singular(out.at(last)); knownNouns[one] || features[one] || garment(one) != "" {
+	if one := singular(out.at(last)); knownNouns[one] || bodyFeatures[one] || garmentName(one) != "" {
 		out[last].w = one
 	}
 	return out
 }
 
-// outfit is the normal form of clothing: "red and white shirt".
-func outfit(ts words) string {
+// clothingText is the normal form of clothing: "red and white shirt".
+func clothingText(ts words) string {
 	var out []string
 	for i := 0; i < len(ts); {
-		if value, n := coloursAt(ts, i); n > 0 {
+		if value, n := colorsAt(ts, i); n > 0 {
 			out = append(out, value)
 			i += n
 			continue
 		}
-		if w := ts.at(i); !determiners[w] && !owners[w] && w != "pair" && w != "pairs" {
-			out = append(out, quality(w))
+		if w := ts.at(i); !determiners[w] && !identityWords[w] && w != "pair" && w != "pairs" {
+			out = append(out, attributeName(w))
 		}
 		i++
 	}
 	if last := len(out) - 1; last >= 0 {
-		if one := garment(out[last]); one != "" {
+		if one := garmentName(out[last]); one != "" {
 			out[last] = one
 		}
 	}
 	return strings.Join(out, " ")
 }
 
-// garment is the normal name of a piece of clothing, "" for anything else.
-func garment(w string) string {
+// garmentName is the normal name of a piece of clothing, "" for anything else.
+func garmentName(w string) string {
 	for _, name := range []string{w, singular(w)} {
-		if fold, ok := garmentFolds[name]; ok {
+		if fold, ok := garmentSynonyms[name]; ok {
 			return fold
 		}
 		if clothing[name] {
@@ -117,7 +117,7 @@ func garment(w string) string {
 	return ""
 }
 
-var garmentFolds = table(`
+var garmentSynonyms = table(`
 	t-shirt: tshirt tee tee-shirt
 	hat: beanie sombrero
 	cap: baseball_cap
@@ -130,29 +130,29 @@ var garmentFolds = table(`
 	jacket: blazer
 `)
 
-// eitherWorn reads "a red or blue jacket" and "orange or yellow" at i, as what may be worn
+// clothingChoiceAt reads "a red or blue jacket" and "orange or yellow" at i, as what may be worn
 // in each colour; values is empty for anything else.
-func eitherWorn(ts words, i int) (values []string, item string, end int) {
+func clothingChoiceAt(ts words, i int) (values []string, item string, end int) {
 	for determiners[ts.at(i)] {
 		i++
 	}
-	colours, n := eitherAt(ts, i)
+	colours, n := colorChoiceAt(ts, i)
 	if n == 0 {
 		return nil, "", i
 	}
 	end = objectEnd(ts, i+n)
-	item = outfit(ts[i+n : end])
+	item = clothingText(ts[i+n : end])
 	for _, c := range colours {
-		values = append(values, clip(strings.TrimSpace("wearing "+c+" "+item)))
+		values = append(values, truncate(strings.TrimSpace("wearing "+c+" "+item)))
 	}
 	return values, item, end
 }
 
-// wear reads the clothes after "wearing", "in" or "with".
-func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
-	if values, _, end := eitherWorn(ts, i); len(values) > 0 {
-		p.either(s, values, negate)
-		if item := garment(ts.at(end - 1)); item != "" {
+// readClothing reads the clothes after "wearing", "in" or "with".
+func (p *parser) readClothing(ts words, i, s int, negate bool) (int, bool) {
+	if values, _, end := clothingChoiceAt(ts, i); len(values) > 0 {
+		p.addChoice(s, values, negate)
+		if item := garmentName(ts.at(end - 1)); item != "" {
 			p.objects = append(p.objects, item)
 		}
 		return end, true
@@ -163,13 +163,13 @@ func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
 		if none {
 			i++
 		}
-		value := outfit(ts[min(i, end):end])
-		p.owned(ts[min(i, end):end])
+		value := clothingText(ts[min(i, end):end])
+		p.noteOwner(ts[min(i, end):end])
 		if value == "" {
 			return i, false
 		}
-		p.condition(s, KindAttribute, clip("wearing "+value), negate != none)
-		if item := garment(ts.at(end - 1)); item != "" {
+		p.addCondition(s, KindAttribute, truncate("wearing "+value), negate != none)
+		if item := garmentName(ts.at(end - 1)); item != "" {
 			p.objects = append(p.objects, item)
 		}
 		if ts.at(end) == "on" && end+1 == len(ts) {
@@ -178,38 +178,38 @@ func (p *parser) wear(ts words, i, s int, negate bool) (int, bool) {
 		}
 		op, n := conjunctionAt(ts, end)
 		next := objectEnd(ts, end+n)
-		if n == 0 || next == end+n || garment(ts.at(next-1)) == "" || negate && op == Any {
+		if n == 0 || next == end+n || garmentName(ts.at(next-1)) == "" || negate && op == Any {
 			return end, true
 		}
 		if op == Any {
-			p.choose(KindAttribute)
+			p.noteAlternative(KindAttribute)
 		}
 		i = end + n
 	}
 }
 
-// action reads a verb and its objects: "raising a hand".
-func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
+// readAction reads a verb and its objects: "raising a hand".
+func (p *parser) readAction(ts words, i, s int, negate bool) (int, bool) {
 	verb := gerund(ts.at(i))
-	if verb == "looking" && subjective[ts.at(i+1)] {
-		p.obstacle(Subjective, ts[i:].text())
+	if verb == "looking" && subjectiveWords[ts.at(i+1)] {
+		p.addObstacle(Subjective, ts[i:].text())
 		return len(ts), true
 	}
 	if verb == "talking" && languages[ts.at(i+1)] {
-		p.obstacle(Audio, ts[i:].text())
+		p.addObstacle(Audio, ts[i:].text())
 		return len(ts), true
 	}
 	if verb == "talking" && ts.at(i+1) != "on" && ts.at(i+1) != "to" && ts.at(i+1) != "with" {
 		// Talking on the phone or to somebody can be seen; talking alone can only be heard.
-		p.obstacle(Audio, ts[i:].text())
+		p.addObstacle(Audio, ts[i:].text())
 	}
-	if p.exists && p.besideSomebody(ts, i) {
+	if p.asksPresence && p.placedByPerson(ts, i) {
 		return i, false
 	}
 	if verb == "wearing" || verb == "dressed" {
-		return p.wear(ts, i+1, s, negate)
+		return p.readClothing(ts, i+1, s, negate)
 	}
-	if _, n := coloursAt(ts, i+1); verb == "looking" && n > 0 {
+	if _, n := colorsAt(ts, i+1); verb == "looking" && n > 0 {
 		// "looks red"
 		return i + 1, true
 	}
@@ -222,21 +222,21 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 		// What is entered is the picture, unless something else is named.
 		objects = nil
 	}
-	if ridden := rides[verb]; ridden != "" && len(objects) == 0 {
+	if ridden := ridingVerbs[verb]; ridden != "" && len(objects) == 0 {
 		verb, objects = "riding", words{{w: ridden}}
 	}
 	if len(objects) > 0 {
-		p.object(objects)
+		p.addObject(objects)
 	}
 	value := actionOf(verb, objects)
-	if way := ways[ts.at(end)]; way != "" {
+	if way := directionPrepositions[ts.at(end)]; way != "" {
 		if side, n := sideAt(ts, end+1); n > 0 && ts.at(end+1+n) != "of" {
 			// "walking to the left" is a direction, not a place.
 			value += " " + way + " " + side
 			end += 1 + n
 		}
 	}
-	p.condition(s, KindAction, clip(value), negate)
+	p.addCondition(s, KindAction, truncate(value), negate)
 	p.stem, p.article = verb, objects.at(0)
 	if objects.at(0) == "with" {
 		p.stem, p.article = verb+" with", objects.at(1)
@@ -244,14 +244,14 @@ func (p *parser) action(ts words, i, s int, negate bool) (int, bool) {
 	return end, true
 }
 
-// rides are the verbs that name what is ridden.
-var rides = map[string]string{
+// ridingVerbs are the verbs that name what is ridden.
+var ridingVerbs = map[string]string{
 	"cycling": "bicycle", "biking": "bicycle", "bicycling": "bicycle", "motorcycling": "motorcycle", "motorbiking": "motorcycle",
 	"skiing": "skis", "snowboarding": "snowboard", "skateboarding": "skateboard", "surfing": "surfboard",
 }
 
-// ways are the prepositions of a direction.
-var ways = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
+// directionPrepositions are the prepositions of a direction.
+var directionPrepositions = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
 
 // isAction reports whether the word at i is a verb that somebody does.
 func isAction(ts words, i int) bool {

@@ -41,27 +41,27 @@ func (q Query) assesses(c Condition) bool {
 		_, coloured := c.Colors()
 		_, sized := c.Size()
 		_, _, worn := c.Worn()
-		return coloured || sized || worn && q.about(c.Subject, person)
+		return coloured || sized || worn && q.classesWithin(c.Subject, personClass)
 	case KindAction:
 		if h, _, ok := c.Occurrence(); ok {
-			return q.happens(c.Subject, h)
+			return q.assessesOccurrence(c.Subject, h)
 		}
 		_, held := c.Posture()
 		gait, moves := c.Movement()
-		return (held || moves) && q.about(c.Subject, person) || gait == Running && q.about(c.Subject, animals) || gait == Moving
+		return (held || moves) && q.classesWithin(c.Subject, personClass) || gait == Running && q.classesWithin(c.Subject, groundAnimals) || gait == Moving
 	default:
 		return false
 	}
 }
 
-// happens reports whether an answer can tell that something happens to a subject. How many
+// assessesOccurrence reports whether an answer can tell that something happens to a subject. How many
 // come and go is not what is seen at one time.
-func (q Query) happens(subject string, h Occurrence) bool {
+func (q Query) assessesOccurrence(subject string, h Occurrence) bool {
 	switch h {
 	case Jumping:
-		return q.about(subject, person) || q.about(subject, animals)
+		return q.classesWithin(subject, personClass) || q.classesWithin(subject, groundAnimals)
 	case Falling:
-		return q.about(subject, person)
+		return q.classesWithin(subject, personClass)
 	default:
 		return q.PromptIntent != Count && !slices.ContainsFunc(q.Subjects, func(s Subject) bool { return s.ID == subject && s.Quantity != nil })
 	}
@@ -69,12 +69,12 @@ func (q Query) happens(subject string, h Occurrence) bool {
 
 // person is the only class that has joints; animals are those that run on the ground.
 var (
-	person  = set("person")
-	animals = set("cat dog horse sheep cow elephant bear zebra giraffe")
+	personClass   = set("person")
+	groundAnimals = set("cat dog horse sheep cow elephant bear zebra giraffe")
 )
 
-// about reports whether all classes of a subject are among some.
-func (q Query) about(subject string, among map[string]bool) bool {
+// classesWithin reports whether all classes of a subject are among some.
+func (q Query) classesWithin(subject string, among map[string]bool) bool {
 	for _, s := range q.Subjects {
 		if s.ID == subject {
 			classes, ok := coco.Lookup(s.Term)
@@ -90,7 +90,7 @@ func NeedsPose(q Query) bool {
 		_, held := c.Posture()
 		gait, _ := c.Movement()
 		if h, _, ok := c.Occurrence(); ok {
-			return h == Jumping && q.about(c.Subject, person)
+			return h == Jumping && q.classesWithin(c.Subject, personClass)
 		}
 		return held || gait == Walking || c.OnGround(q) // in a still picture the feet tell
 	})

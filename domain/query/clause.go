@@ -5,61 +5,61 @@ import (
 	"strings"
 )
 
-var openLeads = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
+var openQuestionWords = set(`why how what which who whom whose where describe explain summarize summarise list transcribe
 	translate compare write name identify tell caption`)
 
-var hearing = set("hear listen audible")
+var hearingWords = set("hear listen audible")
 
-// clause reads a whole cleaned question; false when something is left over.
-func (p *parser) clause(ts words) bool {
+// readClause reads a whole cleaned question; false when something is left over.
+func (p *parser) readClause(ts words) bool {
 	if n := timeLead(ts); n > 0 {
 		p.timed = true
 		ts = ts[n:]
 	} else if n := countLeads.match(ts, 0); n > 0 {
-		return p.countClause(ts[n:])
+		return p.readCountClause(ts[n:])
 	} else if last := len(ts) - 1; last > 0 && ts.at(last) == "count" && !auxiliaries[ts.at(0)] {
 		// "people count"
-		return p.countClause(ts[:last])
+		return p.readCountClause(ts[:last])
 	}
 	if n := momentLead(ts); n > 0 {
-		return p.clause(ts[n:]) && p.lasting()
+		return p.readClause(ts[n:]) && p.momentSuffices()
 	}
 	if len(ts) == 0 {
 		return false
 	}
-	ts = p.unheard(ts)
-	if openLeads[ts.at(0)] || slices.ContainsFunc(ts, func(t token) bool { return hearing[t.w] }) {
-		p.diagnose(ts)
+	ts = p.cutAudioPart(ts)
+	if openQuestionWords[ts.at(0)] || slices.ContainsFunc(ts, func(t token) bool { return hearingWords[t.w] }) {
+		p.noteObstacle(ts)
 		return false
 	}
 	if free := negativeLead(ts); free > 0 {
 		p.negated = true
-		return p.existence(ts[free:])
+		return p.readExistence(ts[free:])
 	}
 	if lead := existenceLead(ts); lead > 0 {
-		return p.existence(ts[lead:])
+		return p.readExistence(ts[lead:])
 	}
 	if ts.at(0) == "not" || ts.at(0) == "never" {
 		p.negated = true
-		return p.clause(ts[1:])
+		return p.readClause(ts[1:])
 	}
 	if auxiliaries[ts.at(0)] {
-		return p.auxiliary(ts)
+		return p.readAuxiliary(ts)
 	}
-	return p.statement(ts)
+	return p.readStatement(ts)
 }
 
-// lasting reports whether what is asked holds of the video as soon as it holds at a
+// momentSuffices reports whether what is asked holds of the video as soon as it holds at a
 // moment: that nobody is there, and that there are few, does not.
-func (p *parser) lasting() bool {
+func (p *parser) momentSuffices() bool {
 	return !p.negated && !slices.ContainsFunc(p.subjects, func(s Subject) bool {
 		return s.Quantity != nil && s.Quantity.Op != AtLeast && s.Quantity.Op != MoreThan
 	})
 }
 
-// unheard cuts "and can you hear music" from the end of a question.
-func (p *parser) unheard(ts words) words {
-	at := slices.IndexFunc(ts, func(t token) bool { return hearing[t.w] })
+// cutAudioPart cuts "and can you hear music" from the end of a question.
+func (p *parser) cutAudioPart(ts words) words {
+	at := slices.IndexFunc(ts, func(t token) bool { return hearingWords[t.w] })
 	and := at - 1
 	for auxiliaries[ts.at(and)] || ts.at(and) == "you" || ts.at(and) == "i" || ts.at(and) == "we" {
 		and--
@@ -67,20 +67,20 @@ func (p *parser) unheard(ts words) words {
 	if and < 1 || ts.at(and) != "and" {
 		return ts
 	}
-	p.obstacle(Audio, ts[and+1:].text())
+	p.addObstacle(Audio, ts[and+1:].text())
 	return ts[:and]
 }
 
-// diagnose names what makes an open question unassessable.
-func (p *parser) diagnose(ts words) {
+// noteObstacle names what makes an open question unassessable.
+func (p *parser) noteObstacle(ts words) {
 	for _, t := range ts {
 		switch {
-		case reading[t.w] && !(speech[t.w] && speaker(ts)):
-			p.obstacle(Text, ts.text())
-		case audio[t.w] || hearing[t.w] || speech[t.w]:
-			p.obstacle(Audio, ts.text())
+		case textWords[t.w] && !(speechVerbs[t.w] && namesSpeaker(ts)):
+			p.addObstacle(Text, ts.text())
+		case audioWords[t.w] || hearingWords[t.w] || speechVerbs[t.w]:
+			p.addObstacle(Audio, ts.text())
 		case t.w == "who" || t.w == "whose" || t.w == "whom" || t.w == "name":
-			p.obstacle(Identity, ts.text())
+			p.addObstacle(Identity, ts.text())
 		default:
 			continue
 		}
@@ -88,47 +88,47 @@ func (p *parser) diagnose(ts words) {
 	}
 }
 
-// existence reads the noun phrases after "is there".
-func (p *parser) existence(ts words) bool {
-	p.exists = true
+// readExistence reads the noun phrases after "is there".
+func (p *parser) readExistence(ts words) bool {
+	p.asksPresence = true
 	first := len(p.subjects)
 	if ts.at(0) == "not" || ts.at(0) == "n't" || ts.at(0) == "never" {
 		p.negated = !p.negated
 		ts = ts[1:]
 	}
-	i, ok := p.nouns(ts, 0, false)
+	i, ok := p.readNouns(ts, 0, false)
 	if !ok {
 		return false
 	}
-	return p.listed(ts, i, first)
+	return p.readListTail(ts, i, first)
 }
 
-// listed reads what follows the subjects from first on, which are asked for: "a cup and a
+// readListTail reads what follows the subjects from first on, which are asked for: "a cup and a
 // bowl on the table" are both on it.
-func (p *parser) listed(ts words, i, first int) bool {
+func (p *parser) readListTail(ts words, i, first int) bool {
 	before, last := len(p.conditions), len(p.subjects)-1
-	if !p.tail(ts, i, last) {
+	if !p.readTail(ts, i, last) {
 		return false
 	}
-	p.spread(before, first, last, func(c Condition) bool { return c.Kind == KindLocation })
+	p.copyConditions(before, first, last, func(c Condition) bool { return c.Kind == KindLocation })
 	return true
 }
 
-// spread gives the conditions from index before on, as far as they are on the subject
+// copyConditions gives the conditions from index before on, as far as they are on the subject
 // last, to the subjects from first on as well.
-func (p *parser) spread(before, first, last int, which func(Condition) bool) {
+func (p *parser) copyConditions(before, first, last int, which func(Condition) bool) {
 	for s := first; s < last; s++ {
 		for _, c := range slices.Clone(p.conditions[before:]) {
 			if c.Subject == p.subjects[last].ID && which(c) {
-				p.condition(s, c.Kind, c.Value, c.Negated)
+				p.addCondition(s, c.Kind, c.Value, c.Negated)
 			}
 		}
 	}
 }
 
-// auxiliary reads "is the dog running", "does a dog appear", "is this a dog".
-func (p *parser) auxiliary(ts words) bool {
-	helper := helpers[ts.at(0)]
+// readAuxiliary reads "is the dog running", "does a dog appear", "is this a dog".
+func (p *parser) readAuxiliary(ts words) bool {
+	helper := bareVerbAuxiliaries[ts.at(0)]
 	i := 0
 	for auxiliaries[ts.at(i)] {
 		i++
@@ -141,71 +141,71 @@ func (p *parser) auxiliary(ts words) bool {
 		p.negated = !p.negated
 		i++
 	}
-	if isPointer(ts.at(i)) && i+1 < len(ts) && (determiners[ts.at(i+1)] || ts[i+1].name || number(ts.at(i+1)) >= 0) {
-		return p.existence(ts[i+1:])
+	if isDemonstrative(ts.at(i)) && i+1 < len(ts) && (determiners[ts.at(i+1)] || ts[i+1].name || number(ts.at(i+1)) >= 0) {
+		return p.readExistence(ts[i+1:])
 	}
-	if isPointer(ts.at(i)) && ts.at(i+1) == "be" && determiners[ts.at(i+2)] {
+	if isDemonstrative(ts.at(i)) && ts.at(i+1) == "be" && determiners[ts.at(i+2)] {
 		// "could that be a bus"
-		return p.existence(ts[i+2:])
+		return p.readExistence(ts[i+2:])
 	}
 	if n := numberOf.match(ts, i); n > 0 {
-		return p.numberClause(ts, i+n)
+		return p.readNumberClause(ts, i+n)
 	}
 	first := len(p.subjects)
-	j, ok := p.nouns(ts, i, helper)
-	if act := opening[ts.at(j)]; ok && helper && act != "" {
+	j, ok := p.readNouns(ts, i, helper)
+	if act := openingVerbs[ts.at(j)]; ok && helper && act != "" {
 		// "Does the door open" asks for a movement, "is the door open" for a state.
 		ts = slices.Clone(ts)
 		ts[j].w = act
 	}
-	if ok && !helper && j == len(ts) && slices.ContainsFunc(p.subjects[first:], swallows) {
+	if ok && !helper && j == len(ts) && slices.ContainsFunc(p.subjects[first:], endsInPredicate) {
 		return false
 	}
-	return ok && p.predicate(ts, j, first)
+	return ok && p.readPredicate(ts, j, first)
 }
 
-// swallows reports whether a term ends in a word that may as well say how something is:
+// endsInPredicate reports whether a term ends in a word that may as well say how something is:
 // "is the dog hungry" asks for no "dog hungry".
-func swallows(s Subject) bool {
+func endsInPredicate(s Subject) bool {
 	i := strings.LastIndexByte(s.Term, ' ')
 	return i > 0 && knownNouns[s.Term[:i]] && !knownNouns[s.Term] && !knownNouns[s.Term[i+1:]]
 }
 
-var opening = map[string]string{"open": "opening", "close": "closing", "shut": "closing"}
+var openingVerbs = map[string]string{"open": "opening", "close": "closing", "shut": "closing"}
 
-func isPointer(w string) bool {
+func isDemonstrative(w string) bool {
 	return w == "this" || w == "that" || w == "it" || w == "these" || w == "those" || w == "they"
 }
 
-// predicate reads what follows a definite subject; it holds for all its nouns.
-func (p *parser) predicate(ts words, i, first int) bool {
+// readPredicate reads what follows a definite subject; it holds for all its nouns.
+func (p *parser) readPredicate(ts words, i, first int) bool {
 	if i >= len(ts) {
 		// "is a dog [visible]": presence itself is asked.
-		p.exists = true
+		p.asksPresence = true
 		return true
 	}
 	before := len(p.conditions)
 	subjects := len(p.subjects)
-	if !p.tail(ts, i, subjects-1) {
+	if !p.readTail(ts, i, subjects-1) {
 		return false
 	}
 	if len(p.conditions) == before && len(p.obstacles) == 0 {
-		p.exists = true
+		p.asksPresence = true
 	}
-	p.spread(before, first, subjects-1, func(Condition) bool { return true })
+	p.copyConditions(before, first, subjects-1, func(Condition) bool { return true })
 	return true
 }
 
-// statement reads "a dog is running", "the dog appears", "dogs?".
-func (p *parser) statement(ts words) bool {
-	p.bare = true
+// readStatement reads "a dog is running", "the dog appears", "dogs?".
+func (p *parser) readStatement(ts words) bool {
+	p.nounOnly = true
 	first := len(p.subjects)
-	i, ok := p.nouns(ts, 0, true)
+	i, ok := p.readNouns(ts, 0, true)
 	if !ok {
 		return false
 	}
 	if auxiliaries[ts.at(i)] {
-		p.bare = false
+		p.nounOnly = false
 		for auxiliaries[ts.at(i)] {
 			i++
 		}
@@ -213,17 +213,17 @@ func (p *parser) statement(ts words) bool {
 			p.negated = !p.negated
 			i++
 		}
-		return p.predicate(ts, i, first)
+		return p.readPredicate(ts, i, first)
 	}
-	p.exists = !told(ts, i)
-	return p.listed(ts, i, first)
+	p.asksPresence = !predicateFollows(ts, i)
+	return p.readListTail(ts, i, first)
 }
 
-// told reports whether something is said of the subject in front of i, rather than added:
+// predicateFollows reports whether something is said of the subject in front of i, rather than added:
 // "the man on the left is sitting", "the man that is sitting".
-func told(ts words, i int) bool {
+func predicateFollows(ts words, i int) bool {
 	for k := i; k < len(ts); k++ {
-		if auxiliaries[ts.at(k)] && !possessive[ts.at(k)] && !relatives[ts.at(k-1)] {
+		if auxiliaries[ts.at(k)] && !possessiveVerbs[ts.at(k)] && !relativePronouns[ts.at(k-1)] {
 			return true
 		}
 	}
@@ -232,9 +232,9 @@ func told(ts words, i int) bool {
 
 var numberOf = phrases("the_number_of number_of the_total_number_of the_count_of")
 
-// numberClause reads "is the number of people greater than 3".
-func (p *parser) numberClause(ts words, i int) bool {
-	i, ok := p.nouns(ts, i, false)
+// readNumberClause reads "is the number of people greater than 3".
+func (p *parser) readNumberClause(ts words, i int) bool {
+	i, ok := p.readNouns(ts, i, false)
 	if !ok || len(p.subjects) != 1 {
 		return false
 	}
@@ -245,7 +245,7 @@ func (p *parser) numberClause(ts words, i int) bool {
 		}
 		return false
 	}
-	if low, high, n := numbersAt(ts, i); n > 0 && i+n == len(ts) {
+	if low, high, n := numberRangeAt(ts, i); n > 0 && i+n == len(ts) {
 		p.subjects[0].Quantity, p.atMost = &Quantity{Op: AtLeast, Value: low}, high
 		return true
 	}
@@ -260,37 +260,37 @@ func (p *parser) numberClause(ts words, i int) bool {
 var countFillers = set(`are is was were there do does did you we i can could be see spot have has had been being exist
 	will in_total total overall the_video it they show contain will me us to detect find count on_it`)
 
-// peaks say that the largest number at one time is asked for, as it always is.
-var peaks = phrases("at_most at_the_most at_maximum at_the_maximum maximum max")
+// maximumPhrases say that the largest number at one time is asked for, as it always is.
+var maximumPhrases = phrases("at_most at_the_most at_maximum at_the_maximum maximum max")
 
-// asking words end a count that puts them last: "how many people on the left can you see".
-var asking = set("there are is were was do does did can could you we i see spot find count be have been")
+// countEndings words end a count that puts them last: "how many people on the left can you see".
+var countEndings = set("there are is were was do does did can could you we i see spot find count be have been")
 
-// unasked is a count without the words that only ask.
-func unasked(ts words) words {
+// trimCount is a count without the words that only ask.
+func trimCount(ts words) words {
 	var out words
 	for i := 0; i < len(ts); {
-		if n := peaks.match(ts, i); n > 0 && !ts[i].name {
+		if n := maximumPhrases.match(ts, i); n > 0 && !ts[i].name {
 			i += n
 			continue
 		}
 		out = append(out, ts[i])
 		i++
 	}
-	for len(out) > 1 && asking[out.at(len(out)-1)] {
+	for len(out) > 1 && countEndings[out.at(len(out)-1)] {
 		out = out[:len(out)-1]
 	}
 	return out
 }
 
-// countClause reads what follows "how many".
-func (p *parser) countClause(ts words) bool {
+// readCountClause reads what follows "how many".
+func (p *parser) readCountClause(ts words) bool {
 	if ts.at(0) == "times" || ts.at(0) == "seconds" || ts.at(0) == "minutes" {
 		return false
 	}
-	p.counting, p.exists = true, true
-	ts = unasked(ts)
-	i, ok := p.nouns(ts, 0, true)
+	p.counting, p.asksPresence = true, true
+	ts = trimCount(ts)
+	i, ok := p.readNouns(ts, 0, true)
 	if !ok {
 		return false
 	}
@@ -300,7 +300,7 @@ func (p *parser) countClause(ts words) bool {
 			continue
 		}
 		if n := mediaPhraseBare(ts, i+1); n > 0 && ts.at(i) == "throughout" {
-			p.obstacle(ExhaustiveCount, ts[i:i+1+n].text())
+			p.addObstacle(ExhaustiveCount, ts[i:i+1+n].text())
 			i += 1 + n
 			continue
 		}
@@ -312,7 +312,7 @@ func (p *parser) countClause(ts words) bool {
 	if i < len(ts) && mediaVerbs[ts.at(i)] {
 		i++
 	}
-	if !p.tail(ts, i, len(p.subjects)-1) {
+	if !p.readTail(ts, i, len(p.subjects)-1) {
 		return false
 	}
 	if len(p.subjects) > 1 {
@@ -333,7 +333,7 @@ func mediaPhraseBare(ts words, i int) int {
 		j++
 	}
 	defined := j > i
-	if j += modifiers(ts, j); defined && media[ts.at(j)] {
+	if j += modifiers(ts, j); defined && mediaNouns[ts.at(j)] {
 		return j + 1 - i
 	}
 	return 0

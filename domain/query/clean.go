@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// unwrap drops politeness at both ends: "Hi, can you please tell me if … , thanks".
-func unwrap(ts words) words {
-	ts = untag(ts)
-	if len(ts) > 0 && chatter.match(ts, 0) == len(ts) {
+// dropPoliteness drops politeness at both ends: "Hi, can you please tell me if … , thanks".
+func dropPoliteness(ts words) words {
+	ts = dropTagQuestion(ts)
+	if len(ts) > 0 && emptySentences.match(ts, 0) == len(ts) {
 		return nil
 	}
 	for len(ts) > 0 {
-		n := wrappers.match(ts, 0)
+		n := politeLeads.match(ts, 0)
 		if n == 0 {
 			break
 		}
-		if guarded[ts[:n].text()] && n < len(ts) && !joints[ts.at(n)] {
+		if guardedLeads[ts[:n].text()] && n < len(ts) && !clauseStarters[ts.at(n)] {
 			break
 		}
 		if ts.at(0) == "that" && n == 1 && auxiliaries[ts.at(1)] {
@@ -36,7 +36,7 @@ func unwrap(ts words) words {
 		ts = ts[:len(ts)-1]
 	}
 	if n := thanksAt(ts); n < len(ts) {
-		return unwrap(ts[:n])
+		return dropPoliteness(ts[:n])
 	}
 	return ts
 }
@@ -56,9 +56,9 @@ func thanksAt(ts words) int {
 
 var gratitude = set("thanks thank cheers you very so much a lot in advance again kindly for your help")
 
-// placeFirst puts a place at the front of a question behind it: "on the left, is there a
+// moveLeadingPlace puts a place at the front of a question behind it: "on the left, is there a
 // dog".
-func placeFirst(ts words) words {
+func moveLeadingPlace(ts words) words {
 	_, n := placeAt(ts, 0)
 	if n == 0 {
 		return ts
@@ -73,10 +73,10 @@ func placeFirst(ts words) words {
 	return append(slices.Clone(rest), ts[:n]...)
 }
 
-// untag drops a question at the end that only asks for assent: ", isn't there".
-func untag(ts words) words {
+// dropTagQuestion drops a question at the end that only asks for assent: ", isn't there".
+func dropTagQuestion(ts words) words {
 	n := len(ts)
-	if n < 4 || !askedBack[ts.at(n-1)] {
+	if n < 4 || !tagPronouns[ts.at(n-1)] {
 		return ts
 	}
 	i := n - 2
@@ -93,7 +93,7 @@ func untag(ts words) words {
 	return ts
 }
 
-var askedBack = set("there it they he she you we")
+var tagPronouns = set("there it they he she you we")
 
 // clean drops what does not change the question: where else than in the video should
 // it be, and noise. Words for absence become the one word "absent".
@@ -112,12 +112,12 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
-		if colour, n := ofColour(ts, i); n > 0 {
+		if colour, n := ofColorAt(ts, i); n > 0 {
 			out = append(out, colour...)
 			i += n
 			continue
 		}
-		if n := absent.match(ts, i); n > 0 && !(n == 1 && determiners[out.at(len(out)-1)]) {
+		if n := absentPhrases.match(ts, i); n > 0 && !(n == 1 && determiners[out.at(len(out)-1)]) {
 			out = append(out, token{w: "absent"})
 			i += n
 			continue
@@ -126,21 +126,21 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
-		if n := noise.match(ts, i); n > 0 {
+		if n := noisePhrases.match(ts, i); n > 0 {
 			i += n
 			continue
 		}
-		if stillThere(ts, i, out) {
+		if isFillerStill(ts, i, out) {
 			i++
 			continue
 		}
-		if owner, n := handOf(ts, i); n > 0 {
+		if owner, n := ownedPoseAt(ts, i); n > 0 {
 			// "is a person's hand raised" asks whether there is one "with a hand raised".
 			out = append(out, token{w: owner}, token{w: "with"})
 			i += n
 			continue
 		}
-		if wearer, worn, n := shirtOf(ts, i); n > 0 {
+		if wearer, worn, n := ownedGarmentAt(ts, i); n > 0 {
 			// "is the man's shirt red" asks whether he is "wearing a red shirt".
 			out = append(append(out, token{w: wearer}, token{w: "wearing"}), worn...)
 			i += n
@@ -166,32 +166,32 @@ func clean(ts words) words {
 	return out
 }
 
-// stillThere reports whether the word at i is the "still" of "is there still a dog", which
+// isFillerStill reports whether the word at i is the "still" of "is there still a dog", which
 // says nothing about how the dog is; "is the dog still" does.
-func stillThere(ts words, i int, before words) bool {
+func isFillerStill(ts words, i int, before words) bool {
 	last := before.at(len(before) - 1)
 	return ts.at(i) == "still" && i+1 < len(ts) && ts.at(i+1) != "," && conjunctions[ts.at(i+1)] == "" &&
 		(last == "there" || auxiliaries[last] || determiners[ts.at(i+1)] || mediaPrepositions[ts.at(i+1)])
 }
 
-// handOf reads whose hand the words at i say is held in some way: "person's hand raised",
+// ownedPoseAt reads whose hand the words at i say is held in some way: "person's hand raised",
 // or "anyone is hand raised", as contractions have left it. n is 0 when they do not.
-func handOf(ts words, i int) (owner string, n int) {
+func ownedPoseAt(ts words, i int) (owner string, n int) {
 	owner, n = strings.TrimSuffix(ts.at(i), "'s"), 1
-	if owner == ts.at(i) && persons[owner] && ts.at(i+1) == "is" {
+	if owner == ts.at(i) && personWords[owner] && ts.at(i+1) == "is" {
 		n = 2
 	} else if owner == ts.at(i) || !knownNouns[owner] {
 		return "", 0
 	}
-	if i+n+2 > len(ts) || poses[ts[i+n:i+n+2].text()] == "" {
+	if i+n+2 > len(ts) || posePhrases[ts[i+n:i+n+2].text()] == "" {
 		return "", 0
 	}
 	return owner, n
 }
 
-// shirtOf reads whose garment the words at i say has a colour: "man's shirt red". worn is
+// ownedGarmentAt reads whose garment the words at i say has a colour: "man's shirt red". worn is
 // what is worn then, and n is 0 when they do not.
-func shirtOf(ts words, i int) (wearer string, worn words, n int) {
+func ownedGarmentAt(ts words, i int) (wearer string, worn words, n int) {
 	wearer = strings.TrimSuffix(ts.at(i), "'s")
 	switch w := ts.at(i); {
 	case w == "his" || w == "her" || w == "their":
@@ -199,11 +199,11 @@ func shirtOf(ts words, i int) (wearer string, worn words, n int) {
 	case wearer == w || !knownNouns[wearer]:
 		return "", nil, 0
 	}
-	if item := ts.at(i + 1); garment(item) == "" && !garments[UpperBody][item] {
+	if item := ts.at(i + 1); garmentName(item) == "" && !coloredGarments[UpperBody][item] {
 		return "", nil, 0
 	}
-	if _, n = eitherAt(ts, i+2); n == 0 {
-		_, n = coloursAt(ts, i+2)
+	if _, n = colorChoiceAt(ts, i+2); n == 0 {
+		_, n = colorsAt(ts, i+2)
 	}
 	if n == 0 || ts.at(i+2+n) == "or" {
 		return "", nil, 0
@@ -238,7 +238,7 @@ var mediaPrepositions = set("in on within during inside from of through across i
 
 // mediaPhrase is the length of "in the whole video" at i, 0 when there is none.
 func mediaPhrase(ts words, i int) int {
-	if ways := ts.at(i) == "along" || ts.at(i) == "down" || ts.at(i) == "up"; ways && (strides[gerund(ts.at(i-1))] || rides[ts.at(i-1)] != "") && ts.at(i+1) == "the" && settings[ts.at(i+2)] {
+	if ways := ts.at(i) == "along" || ts.at(i) == "down" || ts.at(i) == "up"; ways && (travelVerbs[gerund(ts.at(i-1))] || ridingVerbs[ts.at(i-1)] != "") && ts.at(i+1) == "the" && scenes[ts.at(i+2)] {
 		// "walking down the street"
 		return 3
 	}
@@ -246,18 +246,18 @@ func mediaPhrase(ts words, i int) int {
 		return 0
 	}
 	j := i + 1
-	for k := 0; k < 2 && (determiners[ts.at(j)] && ts.at(j) != "of" || owners[ts.at(j)]); k++ {
+	for k := 0; k < 2 && (determiners[ts.at(j)] && ts.at(j) != "of" || identityWords[ts.at(j)]); k++ {
 		j++
 	}
-	if definite := ts.at(i+1) == "the" || ts.at(i+1) == "this"; definite && j == i+2 && !passing[ts.at(i)] {
+	if definite := ts.at(i+1) == "the" || ts.at(i+1) == "this"; definite && j == i+2 && !crossingPrepositions[ts.at(i)] {
 		for n := 2; n > 0; n-- {
-			if j+n <= len(ts) && settings[ts[j:j+n].text()] {
+			if j+n <= len(ts) && scenes[ts[j:j+n].text()] {
 				return 2 + n
 			}
 		}
 	}
 	j += modifiers(ts, j)
-	if !media[ts.at(j)] || ts.at(j) == "it" && refersBack(ts, i) {
+	if !mediaNouns[ts.at(j)] || ts.at(j) == "it" && refersBack(ts, i) {
 		return 0
 	}
 	return j + 1 - i
@@ -269,14 +269,14 @@ func refersBack(ts words, i int) bool {
 	return ts.at(i) != "in" && ts.at(i) != "within" || ts[:i].has("with")
 }
 
-// passing are the prepositions that say more of a scene than that something is in it.
-var passing = set("of across from into through")
+// crossingPrepositions are the prepositions that say more of a scene than that something is in it.
+var crossingPrepositions = set("of across from into through")
 
 // modifiers counts the words at i that stand before a media noun: "whole", "camera"
 // before "footage".
 func modifiers(ts words, i int) int {
 	j := i
-	for mediaModifiers[ts.at(j)] && (media[ts.at(j+1)] || mediaModifiers[ts.at(j+1)]) {
+	for mediaModifiers[ts.at(j)] && (mediaNouns[ts.at(j+1)] || mediaModifiers[ts.at(j+1)]) {
 		j++
 	}
 	return j - i

@@ -2,9 +2,9 @@ package query
 
 import "strings"
 
-// colourNames fold words for colours into the eleven basic ones, and a few words that
+// colorNames fold words for colours into the eleven basic ones, and a few words that
 // lie between two of these into themselves. A shade comes with the name.
-var colourNames = map[string]string{
+var colorNames = map[string]string{
 	"black": "black", "white": "white", "gray": "gray", "red": "red", "orange": "orange", "yellow": "yellow",
 	"green": "green", "blue": "blue", "purple": "purple", "pink": "pink", "brown": "brown",
 	"grey": "gray", "silver": "gray", "violet": "purple", "lilac": "light purple", "lavender": "light purple",
@@ -13,9 +13,9 @@ var colourNames = map[string]string{
 	"cyan": "cyan", "turquoise": "turquoise", "teal": "teal", "cream": "cream",
 }
 
-var colours = func() map[string]bool {
+var colorWords = func() map[string]bool {
 	out := set("colorful colourful multicolored multicoloured dark-colored light-colored dark-coloured light-coloured")
-	for w := range colourNames {
+	for w := range colorNames {
 		out[w] = true
 		for _, ending := range []string{"-colored", "-coloured", "ish"} {
 			out[w+ending] = true
@@ -31,14 +31,14 @@ var shades = map[string]string{
 	"solid": "", "completely": "", "mostly": "", "all": "",
 }
 
-// colourName is the normal form of one colour word.
-func colourName(w string) string {
-	if name, ok := colourNames[w]; ok {
+// colorName is the normal form of one colour word.
+func colorName(w string) string {
+	if name, ok := colorNames[w]; ok {
 		return name
 	}
 	for _, ending := range []string{"-colored", "-coloured", "ish"} {
 		if n := len(w) - len(ending); n > 0 && w[n:] == ending {
-			if name, ok := colourNames[w[:n]]; ok {
+			if name, ok := colorNames[w[:n]]; ok {
 				return name
 			}
 		}
@@ -49,12 +49,12 @@ func colourName(w string) string {
 	return w
 }
 
-// oneColourAt reads "dark blue", "navy", "red coloured".
-func oneColourAt(ts words, i int) (string, int) {
+// oneColorAt reads "dark blue", "navy", "red coloured".
+func oneColorAt(ts words, i int) (string, int) {
 	j, shade := i, ""
 	for {
 		s, ok := shades[ts.at(j)]
-		if !ok || !colours[ts.at(j+1)] && shades[ts.at(j+1)] == "" {
+		if !ok || !colorWords[ts.at(j+1)] && shades[ts.at(j+1)] == "" {
 			break
 		}
 		if s != "" {
@@ -62,42 +62,42 @@ func oneColourAt(ts words, i int) (string, int) {
 		}
 		j++
 	}
-	if !colours[ts.at(j)] {
+	if !colorWords[ts.at(j)] {
 		return "", 0
 	}
-	name := colourName(ts.at(j))
+	name := colorName(ts.at(j))
 	if shade != "" {
 		name = shade + name[strings.LastIndexByte(name, ' ')+1:]
 	}
 	j++
-	if w := ts.at(j); w == "colored" || w == "coloured" || strings.HasSuffix(" "+name, " "+colourNames[w]) && colourNames[w] != "" {
+	if w := ts.at(j); w == "colored" || w == "coloured" || strings.HasSuffix(" "+name, " "+colorNames[w]) && colorNames[w] != "" {
 		// "red coloured", "navy blue"
 		j++
 	}
 	return name, j - i
 }
 
-// coloursAt reads one colour, or two that belong together: "black and white".
-func coloursAt(ts words, i int) (string, int) {
-	a, n := oneColourAt(ts, i)
+// colorsAt reads one colour, or two that belong together: "black and white".
+func colorsAt(ts words, i int) (string, int) {
+	a, n := oneColorAt(ts, i)
 	if n == 0 {
 		return "", 0
 	}
 	j := i + n
 	if ts.at(j) == "and" || ts.at(j) == "&" {
-		if b, m := oneColourAt(ts, j+1); m > 0 && b != a {
+		if b, m := oneColorAt(ts, j+1); m > 0 && b != a {
 			return a + " and " + b, n + 1 + m
 		}
 	}
 	return a, n
 }
 
-// eitherAt reads alternatives of colours, "red, blue or dark green"; n is 0 for anything
+// colorChoiceAt reads alternatives of colours, "red, blue or dark green"; n is 0 for anything
 // else.
-func eitherAt(ts words, i int) (values []string, n int) {
+func colorChoiceAt(ts words, i int) (values []string, n int) {
 	either := false
 	for j, op := i, All; ; {
-		value, m := coloursAt(ts, j)
+		value, m := colorsAt(ts, j)
 		if m == 0 {
 			break
 		}
@@ -116,17 +116,17 @@ func eitherAt(ts words, i int) (values []string, n int) {
 	return values, n
 }
 
-// ofColour reads "of red colour" and "of colour red" at i as the colour alone; n is 0 for
+// ofColorAt reads "of red colour" and "of colour red" at i as the colour alone; n is 0 for
 // anything else.
-func ofColour(ts words, i int) (colour words, n int) {
+func ofColorAt(ts words, i int) (colour words, n int) {
 	named := func(i int) bool { return ts.at(i) == "color" || ts.at(i) == "colour" }
 	if ts.at(i) != "of" {
 		return nil, 0
 	}
-	if _, n := coloursAt(ts, i+2); n > 0 && named(i+1) {
+	if _, n := colorsAt(ts, i+2); n > 0 && named(i+1) {
 		return ts[i+2 : i+2+n], 2 + n
 	}
-	if _, n := coloursAt(ts, i+1); n > 0 && named(i+1+n) {
+	if _, n := colorsAt(ts, i+1); n > 0 && named(i+1+n) {
 		return ts[i+1 : i+1+n], 2 + n
 	}
 	return nil, 0
@@ -138,13 +138,13 @@ var sizes = table(`
 	small: small tiny little miniature minuscule
 `)
 
-// quality is the normal form of an attribute of one word.
-func quality(w string) string {
+// attributeName is the normal form of an attribute of one word.
+func attributeName(w string) string {
 	if size, ok := sizes[w]; ok {
 		return size
 	}
-	if colours[w] {
-		return colourName(w)
+	if colorWords[w] {
+		return colorName(w)
 	}
 	return w
 }

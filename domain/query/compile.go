@@ -19,7 +19,7 @@ func Compile(prompt string) Query {
 	p := &parser{operator: All}
 	if !p.read(prompt) {
 		p.giveUp()
-		p.judged(prompt)
+		p.noteSubjective(prompt)
 	}
 	q := p.build(prompt)
 	if Validate(q) != nil {
@@ -45,17 +45,17 @@ type parser struct {
 	negated         bool
 	// exists: the question asks whether something is there; otherwise its subject is
 	// presupposed and only the predicate is asked.
-	exists bool
+	asksPresence bool
 	// definite: the noun that is read has a definite article.
 	definite bool
 	// bare: there is nothing but a noun phrase.
-	bare bool
-	open bool
+	nounOnly  bool
+	openEnded bool
 	// anyOf and allOf: subjects were joined by "or", by "and".
 	anyOf, allOf bool
-	// choice is the kind of conditions joined by "or", with how many of these there are.
-	choice  Kind
-	choices int
+	// choiceKind is the kind of conditions joined by "or", with how many of these there are.
+	choiceKind Kind
+	choices    int
 	// atMost is the upper end of a range of numbers, 0 when none is asked about.
 	atMost int
 	// stem is the last condition without its object, "next to" or "riding", and article
@@ -63,40 +63,40 @@ type parser struct {
 	stem, article string
 }
 
-// join notes how one more subject is joined; a comma takes the word that comes later.
-func (p *parser) join(op Operator, comma bool) {
+// noteConjunction notes how one more subject is joined; a comma takes the word that comes later.
+func (p *parser) noteConjunction(op Operator, comma bool) {
 	p.anyOf = p.anyOf || op == Any
 	p.allOf = p.allOf || op == All && !comma
 }
 
-// choose notes that one more condition of a kind is joined by "or".
-func (p *parser) choose(kind Kind) {
-	if p.choice != "" && p.choice != kind {
+// noteAlternative notes that one more condition of a kind is joined by "or".
+func (p *parser) noteAlternative(kind Kind) {
+	if p.choiceKind != "" && p.choiceKind != kind {
 		// Two choices at once; no query holds them.
 		p.choices = -maxConditions
 	}
-	p.choice = kind
+	p.choiceKind = kind
 	p.choices++
 }
 
-// either adds conditions on subject s of which one is enough, or of which none may hold.
-func (p *parser) either(s int, attributes []string, negated bool) {
+// addChoice adds conditions on subject s of which one is enough, or of which none may hold.
+func (p *parser) addChoice(s int, attributes []string, negated bool) {
 	for i, value := range attributes {
 		if i > 0 && !negated {
-			p.choose(KindAttribute)
+			p.noteAlternative(KindAttribute)
 		}
-		p.condition(s, KindAttribute, value, negated)
+		p.addCondition(s, KindAttribute, value, negated)
 	}
 }
 
-// combined settles the operator. It returns false for what one operator cannot say:
+// settleOperator settles the operator. It returns false for what one operator cannot say:
 // "a dog and a cat or a bird", "red or running".
-func (p *parser) combined() bool {
+func (p *parser) settleOperator() bool {
 	switch {
-	case p.choice != "":
+	case p.choiceKind != "":
 		alike := 0
 		for _, c := range p.conditions {
-			if c.Kind == p.choice {
+			if c.Kind == p.choiceKind {
 				alike++
 			}
 		}
@@ -104,7 +104,7 @@ func (p *parser) combined() bool {
 			return false
 		}
 		p.operator = Any
-		return p.choice == KindLocation || p.apart()
+		return p.choiceKind == KindLocation || p.splitAlternatives()
 	case p.anyOf && p.allOf, p.contradicts():
 		return false
 	case p.anyOf:
@@ -114,26 +114,26 @@ func (p *parser) combined() bool {
 }
 
 func (p *parser) giveUp() {
-	p.open = true
+	p.openEnded = true
 	p.subjects, p.conditions, p.objects = nil, nil, nil
 	p.negated, p.operator = false, All
 }
 
-// judged names what is a matter of taste in a question that is not answered.
-func (p *parser) judged(prompt string) {
+// noteSubjective names what is a matter of taste in a question that is not answered.
+func (p *parser) noteSubjective(prompt string) {
 	if len(p.obstacles) > 0 {
 		return
 	}
 	for _, s := range sentences(prompt) {
 		for _, t := range s {
-			if subjective[t.w] {
-				p.obstacle(Subjective, t.w)
+			if subjectiveWords[t.w] {
+				p.addObstacle(Subjective, t.w)
 			}
 		}
 	}
 }
 
-func (p *parser) obstacle(kind Obstacle, what string) {
+func (p *parser) addObstacle(kind Obstacle, what string) {
 	if r := []rune(what); len(r) > maxTextLen {
 		what = string(r[:maxTextLen])
 	}
@@ -143,7 +143,7 @@ func (p *parser) obstacle(kind Obstacle, what string) {
 	}
 }
 
-func (p *parser) condition(subject int, kind Kind, value string, negated bool) {
+func (p *parser) addCondition(subject int, kind Kind, value string, negated bool) {
 	p.conditions = append(p.conditions, Condition{
 		Subject: p.subjects[subject].ID, Kind: kind, Value: value, Negated: negated,
 	})
@@ -159,7 +159,7 @@ func (p *parser) read(prompt string) bool {
 	var ts words
 	all := sentences(prompt)
 	for i, s := range all {
-		if i+1 < len(all) && broken(s, all[i+1]) {
+		if i+1 < len(all) && continuesInNext(s, all[i+1]) {
 			all[i+1] = slices.Concat(s, all[i+1])
 			continue
 		}
@@ -167,7 +167,7 @@ func (p *parser) read(prompt string) bool {
 			// "If there is a dog, is there a cat": no query holds a premise.
 			return false
 		}
-		if s = unwrap(s); len(s) == 0 || len(s) == 1 && s[0].w[0] <= '9' {
+		if s = dropPoliteness(s); len(s) == 0 || len(s) == 1 && s[0].w[0] <= '9' {
 			// Politeness, or the number of an item in a list.
 			continue
 		}
@@ -179,48 +179,48 @@ func (p *parser) read(prompt string) bool {
 	if len(ts) == 0 || len(ts) >= maxTokens {
 		return false
 	}
-	if titled(ts) {
+	if titleCase(ts) {
 		for i := range ts {
 			ts[i].name = false
 		}
 	}
 	ts, windows := cutWindows(ts)
-	ts = unwrap(ts)
-	if !p.clause(placeFirst(clean(ts))) || len(p.subjects) == 0 {
+	ts = dropPoliteness(ts)
+	if !p.readClause(moveLeadingPlace(clean(ts))) || len(p.subjects) == 0 {
 		return false
 	}
-	if !p.exists && len(p.conditions) == 0 && len(p.obstacles) > 0 && !p.counting && !p.timed {
+	if !p.asksPresence && len(p.conditions) == 0 && len(p.obstacles) > 0 && !p.counting && !p.timed {
 		// "Is the dog barking": the dog is presupposed, the rest cannot be assessed.
 		return false
 	}
 	for s := range p.subjects {
-		p.subjects[s].Presupposed = p.subjects[s].Presupposed && !p.exists
+		p.subjects[s].Presupposed = p.subjects[s].Presupposed && !p.asksPresence
 	}
 	for _, w := range windows {
 		// How many there are in a window is still a count.
 		p.timed = p.timed || !p.counting
 		for s := range p.subjects {
-			p.condition(s, KindTime, w, false)
+			p.addCondition(s, KindTime, w, false)
 		}
 	}
-	if !p.bounded() || !p.combined() {
+	if !p.addUpperBound() || !p.settleOperator() {
 		return false
 	}
-	p.unfold()
+	p.expandRoles()
 	return true
 }
 
-// broken reports whether a sentence goes on in the next: "Count: sheep", "no. of sheep".
-func broken(s, next words) bool {
+// continuesInNext reports whether a sentence goes on in the next: "Count: sheep", "no. of sheep".
+func continuesInNext(s, next words) bool {
 	if s.text() == "no" {
 		return next.at(0) == "of"
 	}
-	return countLeads.match(s, 0) == len(s) && len(unwrap(next)) > 0
+	return countLeads.match(s, 0) == len(s) && len(dropPoliteness(next)) > 0
 }
 
-// bounded asks for the upper end of a range with a subject of its own. It returns false
+// addUpperBound asks for the upper end of a range with a subject of its own. It returns false
 // where one more subject says something else.
-func (p *parser) bounded() bool {
+func (p *parser) addUpperBound() bool {
 	if p.atMost == 0 {
 		return true
 	}
@@ -231,28 +231,28 @@ func (p *parser) bounded() bool {
 	s := p.addSubject(of.Term, &Quantity{Op: AtMost, Value: p.atMost})
 	p.subjects[s].Presupposed = of.Presupposed
 	for _, c := range conditions {
-		p.condition(s, c.Kind, c.Value, c.Negated)
+		p.addCondition(s, c.Kind, c.Value, c.Negated)
 	}
 	return true
 }
 
-// apart gives each alternative a subject of its own: "a red or blue car". It returns
+// splitAlternatives gives each alternative a subject of its own: "a red or blue car". It returns
 // false where a number is asked about, which holds for the alternatives together.
-func (p *parser) apart() bool {
+func (p *parser) splitAlternatives() bool {
 	if p.counting || p.subjects[0].Quantity != nil {
 		return false
 	}
 	of, conditions := p.subjects[0], p.conditions
 	p.subjects, p.conditions = nil, nil
 	for i, alternative := range conditions {
-		if alternative.Kind != p.choice {
+		if alternative.Kind != p.choiceKind {
 			continue
 		}
 		s := p.addSubject(of.Term, nil)
 		p.subjects[s].Presupposed = of.Presupposed
 		for k, c := range conditions {
-			if k == i || c.Kind != p.choice {
-				p.condition(s, c.Kind, c.Value, c.Negated)
+			if k == i || c.Kind != p.choiceKind {
+				p.addCondition(s, c.Kind, c.Value, c.Negated)
 			}
 		}
 	}
@@ -268,7 +268,7 @@ func (p *parser) build(prompt string) Query {
 		q.OriginalPrompt = &prompt
 	}
 	q.PromptIntent = p.intent()
-	p.settle(&q)
+	p.placeNegation(&q)
 	for _, s := range q.Subjects {
 		q.SearchTerms = addTerm(q.SearchTerms, s.Term)
 	}
@@ -295,7 +295,7 @@ func (p *parser) intent() Intent {
 		return slices.ContainsFunc(p.conditions, func(c Condition) bool { return c.Kind == kind })
 	}
 	switch {
-	case p.open:
+	case p.openEnded:
 		return OpenEnded
 	case p.timed:
 		return Segment
@@ -320,8 +320,8 @@ func (p *parser) intent() Intent {
 	}
 }
 
-// settle moves a negation to where the intent holds it.
-func (p *parser) settle(q *Query) {
+// placeNegation moves a negation to where the intent holds it.
+func (p *parser) placeNegation(q *Query) {
 	switch q.PromptIntent {
 	case Count:
 		q.Negated = false

@@ -15,7 +15,7 @@ type Place struct {
 }
 
 // The places of the package comment that are thirds of the frame.
-var placesOfFrame = map[string]Place{
+var framePlaces = map[string]Place{
 	"left": {Column: "left"}, "centre": {Column: "centre"}, "right": {Column: "right"},
 	"top": {Row: "top"}, "middle": {Row: "middle"}, "bottom": {Row: "bottom"},
 	"top left": {"left", "top"}, "top right": {"right", "top"},
@@ -25,12 +25,12 @@ var placesOfFrame = map[string]Place{
 // Place is the third, or the corner, of the frame that a location asks for; ok is
 // false for a location that is none.
 func (c Condition) Place() (p Place, ok bool) {
-	p, ok = placesOfFrame[c.Value]
+	p, ok = framePlaces[c.Value]
 	return p, ok && c.Kind == KindLocation
 }
 
-// askedColours are the colours that the normal forms of an attribute know.
-var askedColours = set("black white gray red orange yellow green blue purple pink brown")
+// askableColors are the colours that the normal forms of an attribute know.
+var askableColors = set("black white gray red orange yellow green blue purple pink brown")
 
 // Colours are the basic colours that an attribute of an object itself asks for, all
 // of them; light and dark shades count as their colour. ok is false for any other
@@ -39,13 +39,13 @@ func (c Condition) Colors() (colours []string, ok bool) {
 	if c.Kind != KindAttribute {
 		return nil, false
 	}
-	return readColours(c.Value)
+	return readColors(c.Value)
 }
 
-func readColours(value string) (colours []string, ok bool) {
+func readColors(value string) (colours []string, ok bool) {
 	for part := range strings.SplitSeq(value, " and ") {
 		part = strings.TrimPrefix(strings.TrimPrefix(part, "dark "), "light ")
-		if !askedColours[part] {
+		if !askableColors[part] {
 			return nil, false
 		}
 		colours = append(colours, part)
@@ -64,8 +64,8 @@ const (
 	LowerBody BodyPart = "lower"
 )
 
-// garments are those that cover so much of a part that their colour is that of it.
-var garments = map[BodyPart]map[string]bool{
+// coloredGarments are those that cover so much of a part that their colour is that of it.
+var coloredGarments = map[BodyPart]map[string]bool{
 	WholeBody: set("suit dress uniform robe"),
 	UpperBody: set("shirt t-shirt jacket coat sweater hoodie vest blouse jersey top pullover cardigan"),
 	LowerBody: set("trousers jeans shorts skirt"),
@@ -81,14 +81,14 @@ func (c Condition) Worn() (colours []string, on BodyPart, ok bool) {
 	}
 	on = WholeBody
 	if last := strings.LastIndexByte(value, ' '); last >= 0 {
-		for part, names := range garments {
+		for part, names := range coloredGarments {
 			if names[value[last+1:]] {
 				value, on = value[:last], part
 				break
 			}
 		}
 	}
-	colours, ok = readColours(value)
+	colours, ok = readColors(value)
 	return colours, on, ok
 }
 
@@ -180,24 +180,24 @@ func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 	return "", "", false
 }
 
-// grounds are what people and animals are on that are on nothing else.
-var grounds = set("ground floor grass sidewalk pavement")
+// groundNouns are what people and animals are on that are on nothing else.
+var groundNouns = set("ground floor grass sidewalk pavement")
 
 // OnGround reports whether a condition of q says that people, or animals that run, are on
 // the ground, whatever it is called.
 func (c Condition) OnGround(q Query) bool {
 	ground, ok := strings.CutPrefix(c.Value, string(On)+" ")
-	return ok && c.Kind == KindLocation && grounds[ground] &&
-		(q.about(c.Subject, person) || q.about(c.Subject, animals))
+	return ok && c.Kind == KindLocation && groundNouns[ground] &&
+		(q.classesWithin(c.Subject, personClass) || q.classesWithin(c.Subject, groundAnimals))
 }
 
 // Window is a part of a video, in seconds; see [Window.Within].
 type Window struct {
-	from, to mark
+	from, to timePoint
 }
 
-// mark is a time in seconds, plus a share of the duration.
-type mark struct{ seconds, share float64 }
+// timePoint is a time in seconds, plus a share of the duration.
+type timePoint struct{ seconds, share float64 }
 
 const (
 	// edgeShare is the part of a video that "at the beginning" and "at the end" mean.
@@ -207,11 +207,11 @@ const (
 )
 
 var namedWindows = map[string]Window{
-	"beginning":   {mark{}, mark{share: edgeShare}},
-	"middle":      {mark{share: 1. / 3}, mark{share: 2. / 3}},
-	"end":         {mark{share: 1 - edgeShare}, mark{share: 1}},
-	"first half":  {mark{}, mark{share: .5}},
-	"second half": {mark{share: .5}, mark{share: 1}},
+	"beginning":   {timePoint{}, timePoint{share: edgeShare}},
+	"middle":      {timePoint{share: 1. / 3}, timePoint{share: 2. / 3}},
+	"end":         {timePoint{share: 1 - edgeShare}, timePoint{share: 1}},
+	"first half":  {timePoint{}, timePoint{share: .5}},
+	"second half": {timePoint{share: .5}, timePoint{share: 1}},
 }
 
 // Window is the part of the video that a time condition asks for; ok is false when the
@@ -227,7 +227,7 @@ func (c Condition) Window() (w Window, ok bool) {
 	if from, to, ok := strings.Cut(rest, " to "); ok {
 		a, okA := readSeconds(from)
 		b, okB := readSeconds(to)
-		return Window{mark{seconds: a}, mark{seconds: b}}, okA && okB && a < b
+		return Window{timePoint{seconds: a}, timePoint{seconds: b}}, okA && okB && a < b
 	}
 	word, number, _ := strings.Cut(rest, " ")
 	n, ok := readSeconds(number)
@@ -236,13 +236,13 @@ func (c Condition) Window() (w Window, ok bool) {
 	}
 	switch word {
 	case "first", "before":
-		w = Window{mark{}, mark{seconds: n}}
+		w = Window{timePoint{}, timePoint{seconds: n}}
 	case "last":
-		w = Window{mark{seconds: -n, share: 1}, mark{share: 1}}
+		w = Window{timePoint{seconds: -n, share: 1}, timePoint{share: 1}}
 	case "after":
-		w = Window{mark{seconds: n}, mark{share: 1}}
+		w = Window{timePoint{seconds: n}, timePoint{share: 1}}
 	case "at":
-		w = Window{mark{seconds: n - instantS}, mark{seconds: n + instantS}}
+		w = Window{timePoint{seconds: n - instantS}, timePoint{seconds: n + instantS}}
 	default:
 		return Window{}, false
 	}
@@ -266,6 +266,6 @@ func readSeconds(text string) (float64, bool) {
 // Within returns the part of a video of durationS seconds: from <= to, both within
 // 0 and durationS.
 func (w Window) Within(durationS float64) (fromS, toS float64) {
-	at := func(m mark) float64 { return min(max(m.seconds+m.share*durationS, 0), durationS) }
+	at := func(m timePoint) float64 { return min(max(m.seconds+m.share*durationS, 0), durationS) }
 	return at(w.from), at(w.to)
 }

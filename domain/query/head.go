@@ -6,51 +6,51 @@ import (
 	"unicode"
 )
 
-// maxUnknown is how many words a term that no list knows may have; longer ones are
+// maxUnknownWords is how many words a term that no list knows may have; longer ones are
 // more likely a sentence that the rules did not understand.
-const maxUnknown = 3
+const maxUnknownWords = 3
 
-// head turns the words of a noun into a subject: the longest known noun at their end,
+// addNounSubject turns the words of a noun into a subject: the longest known noun at their end,
 // with the words before it as attributes, or all of them.
-func (p *parser) head(noun words, quantity *Quantity, before []pending, end int) (int, bool) {
-	if audio[noun.at(len(noun)-1)] {
-		p.obstacle(Audio, noun.text())
+func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending, end int) (int, bool) {
+	if audioWords[noun.at(len(noun)-1)] {
+		p.addObstacle(Audio, noun.text())
 		return end, false
 	}
-	if reading[singular(noun.at(len(noun)-1))] || reading[noun.at(len(noun)-1)] {
-		p.obstacle(Text, noun.text())
+	if textWords[singular(noun.at(len(noun)-1))] || textWords[noun.at(len(noun)-1)] {
+		p.addObstacle(Text, noun.text())
 		return end, false
 	}
-	if pose, held := poses[noun.text()]; held && quantity == nil && !p.counting && len(before) == 0 {
+	if pose, held := posePhrases[noun.text()]; held && quantity == nil && !p.counting && len(before) == 0 {
 		// "a raised hand" is somebody's.
-		p.condition(p.addSubject("person", nil), KindAction, pose, false)
+		p.addCondition(p.addSubject("person", nil), KindAction, pose, false)
 		return end, true
 	}
 	term, from := singular(noun.text()), 0
-	filled := filledAt(noun, 0)
+	filled := containerAt(noun, 0)
 	for !filled && from < len(noun) && !knownNouns[singular(noun[from:].text())] {
 		from++
 	}
 	known := from < len(noun)
 	if filled {
-		term = filledTerm(noun)
+		term = containerTerm(noun)
 	} else if known {
 		term = singular(noun[from:].text())
-	} else if from = 0; len(noun) > maxUnknown || p.bare && len(noun) > 1 {
+	} else if from = 0; len(noun) > maxUnknownWords || p.nounOnly && len(noun) > 1 {
 		return end, false
 	}
 	if first := noun.at(0); !known && len(noun) > 1 && knownNouns[singular(first)] && singular(first) != first {
 		// "people max": a noun in the plural is not part of a longer one.
 		return end, false
 	}
-	if pronoun[term] || len(noun) > 1 && pronoun[noun.at(0)] || !strings.ContainsFunc(term, unicode.IsLetter) {
+	if nonSubjects[term] || len(noun) > 1 && nonSubjects[noun.at(0)] || !strings.ContainsFunc(term, unicode.IsLetter) {
 		return end, false
 	}
-	if !known && colours[term] {
+	if !known && colorWords[term] {
 		// "one black and one white"
 		return end, false
 	}
-	if p.bare && (!known && attributes[term] ||
+	if p.nounOnly && (!known && attributeWords[term] ||
 		slices.ContainsFunc(noun[:from], func(t token) bool { return knownNouns[singular(t.w)] })) {
 		// "red", "dog cat"
 		return end, false
@@ -60,15 +60,15 @@ func (p *parser) head(noun words, quantity *Quantity, before []pending, end int)
 	}
 	s := p.addSubject(term, quantity)
 	for _, b := range before {
-		p.condition(s, b.kind, b.value, false)
+		p.addCondition(s, b.kind, b.value, false)
 	}
 	for _, t := range noun[:from] {
-		p.condition(s, KindAttribute, quality(t.w), false)
+		p.addCondition(s, KindAttribute, attributeName(t.w), false)
 	}
 	return end, true
 }
 
-var pronoun = set(`it this that these those thing something anything nothing everything what which who i you we me us
+var nonSubjects = set(`it this that these those thing something anything nothing everything what which who i you we me us
 	one video clip footage question time way sense reason answer moment yes ok hello left right see hear
 	beginning start middle end top bottom front back side timestamp moment segment scene frame
 	hardly barely scarcely almost nearly then`)
@@ -76,13 +76,13 @@ var pronoun = set(`it this that these those thing something anything nothing eve
 // containers are things that are told by what is in them.
 var containers = set("bowl cup glass bottle plate mug basket box bag bucket jar can")
 
-// filledAt reports whether "bowl of soup" or "slice of pizza" begins at i.
-func filledAt(ts words, i int) bool {
+// containerAt reports whether "bowl of soup" or "slice of pizza" begins at i.
+func containerAt(ts words, i int) bool {
 	one := singular(ts.at(i))
 	return (portions[one] || containers[one]) && ts.at(i+1) == "of" && i+2 < len(ts) && !determiners[ts.at(i+2)]
 }
 
-// filledTerm is the term for it: a bowl of soup is neither any bowl nor soup.
-func filledTerm(ts words) string {
+// containerTerm is the term for it: a bowl of soup is neither any bowl nor soup.
+func containerTerm(ts words) string {
 	return singular(ts.at(0)) + " of " + nounPhrase(ts[2:]).text()
 }

@@ -17,11 +17,11 @@ var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_m
 
 // finders ask for parts of the video, stretches name them and bounds say of what they are.
 var (
-	finders = phrases(`find find_me show show_me list return give give_me get get_me identify locate mark point_out highlight
+	findVerbs = phrases(`find find_me show show_me list return give give_me get get_me identify locate mark point_out highlight
 		extract report tell_me what_is what_are`)
-	stretches = set(`moment moments part parts segment segments clip clips time times timestamp timestamps frame frames scene
+	partNouns = set(`moment moments part parts segment segments clip clips time times timestamp timestamps frame frames scene
 		scenes section sections portion portions interval intervals point points`)
-	bounds = phrases(`where when with in_which during_which at_which that_show that_shows that_contain that_contains that_have
+	partClauses = phrases(`where when with in_which during_which at_which that_show that_shows that_contain that_contains that_have
 		that_has that_include that_includes showing containing`)
 )
 
@@ -31,8 +31,8 @@ func timeLead(ts words) int {
 	if n := timeLeads.match(ts, 0); n > 0 {
 		return n
 	}
-	i := finders.match(ts, 0)
-	n, definite := stretchAt(ts, i)
+	i := findVerbs.match(ts, 0)
+	n, definite := partsAt(ts, i)
 	if n == 0 || i == 0 && !definite {
 		return 0
 	}
@@ -45,27 +45,27 @@ func momentLead(ts words) int {
 	for auxiliaries[ts.at(i)] {
 		i++
 	}
-	if n, _ := stretchAt(ts, i+1); n > 0 && i > 0 && ts.at(i) == "there" {
+	if n, _ := partsAt(ts, i+1); n > 0 && i > 0 && ts.at(i) == "there" {
 		return i + 1 + n
 	}
 	return 0
 }
 
-// stretchAt is the length of "all the parts where" at i, 0 for anything else. They are
+// partsAt is the length of "all the parts where" at i, 0 for anything else. They are
 // definite when they are all that there are.
-func stretchAt(ts words, i int) (n int, definite bool) {
+func partsAt(ts words, i int) (n int, definite bool) {
 	j := i
-	for universal[ts.at(j)] || determiners[ts.at(j)] {
-		definite = definite || universal[ts.at(j)] || ts.at(j) == "the"
+	for universalWords[ts.at(j)] || determiners[ts.at(j)] {
+		definite = definite || universalWords[ts.at(j)] || ts.at(j) == "the"
 		j++
 	}
 	stretch := ts.at(j)
-	if !stretches[stretch] {
+	if !partNouns[stretch] {
 		return 0, false
 	}
 	definite = definite || strings.HasSuffix(stretch, "s")
 	j++
-	if n := bounds.match(ts, j); n > 0 {
+	if n := partClauses.match(ts, j); n > 0 {
 		return j + n - i, definite
 	}
 	switch w := ts.at(j); singular(stretch) {
@@ -101,7 +101,7 @@ func existenceLead(ts words) int {
 		j++
 	}
 	for _, n := range []int{2, 1} {
-		if j+n < len(ts) && seeing[ts[j:j+n].text()] {
+		if j+n < len(ts) && seeingVerbs[ts[j:j+n].text()] {
 			return j + n
 		}
 	}
@@ -119,7 +119,7 @@ func mediaLead(ts words, i int) int {
 		j++
 	}
 	j += modifiers(ts, j)
-	if !media[ts.at(j)] {
+	if !mediaNouns[ts.at(j)] {
 		return 0
 	}
 	j++
@@ -132,7 +132,7 @@ func mediaLead(ts words, i int) int {
 	return 0
 }
 
-var freeOf = phrases(`free_of free_from clear_of devoid_of without empty_of lacking lack lacks absent missing
+var absencePhrases = phrases(`free_of free_from clear_of devoid_of without empty_of lacking lack lacks absent missing
 	a_lack_of an_absence_of the_absence_of any_absence_of no_sign_of without_any absence_of`)
 
 // negativeLead reads "is the video free of", "is there an absence of", "is it without".
@@ -148,7 +148,7 @@ func negativeLead(ts words) int {
 		for determiners[ts.at(j)] && j < i+2 {
 			j++
 		}
-		if media[ts.at(j)] || settings[ts.at(j)] {
+		if mediaNouns[ts.at(j)] || scenes[ts.at(j)] {
 			j++
 		} else if j > i {
 			j = i
@@ -157,7 +157,7 @@ func negativeLead(ts words) int {
 	for auxiliaries[ts.at(j)] {
 		j++
 	}
-	if n := freeOf.match(ts, j); n > 0 && j+n < len(ts) {
+	if n := absencePhrases.match(ts, j); n > 0 && j+n < len(ts) {
 		return j + n
 	}
 	return 0

@@ -20,15 +20,15 @@ var comparators = table(`
 	eq: exactly precisely just only equal_to =
 `)
 
-// limits come after a number: "two or more".
-var limits = table(`
+// trailingComparators come after a number: "two or more".
+var trailingComparators = table(`
 	gte: or_more or_above plus or_over and_more at_least at_minimum
 	lte: or_fewer or_less or_below at_most at_maximum
 	eq: exactly only
 `)
 
-// vague quantities stand for a smallest number.
-var vague = map[string]int{
+// vagueQuantities quantities stand for a smallest number.
+var vagueQuantities = map[string]int{
 	"several": 3, "multiple": 2, "a couple of": 2, "a couple": 2, "a pair of": 2, "a few": 3, "numerous": 3, "a group of": 3,
 	"a herd of": 3, "a flock of": 3, "a crowd of": 3, "a row of": 3, "a pack of": 3,
 	"more than a": 2, "plural": 2,
@@ -37,30 +37,30 @@ var vague = map[string]int{
 var determiners = set(`a an the this that these those any some his her their its your
 	both either such certain different_kinds_of kind_of sort_of of`)
 
-// owners make a noun a question of identity: no model knows whose dog it is.
-var owners = set("my our mine same famous named called specific")
+// identityWords make a noun a question of identity: no model knows whose dog it is.
+var identityWords = set("my our mine same famous named called specific")
 
-// exhaustive words ask about a whole recording, not about what is visible at once.
-var exhaustive = set("different unique distinct individual separate")
+// exhaustiveWords words ask about a whole recording, not about what is visible at once.
+var exhaustiveWords = set("different unique distinct individual separate")
 
 var auxiliaries = set(`is are was were be been being am does do did has have had can could will would should may might
 	must 're 'm`)
 
-// helpers take a bare verb: "does the dog run".
-var helpers = set("does do did can could will would should may might must")
+// bareVerbAuxiliaries take a bare verb: "does the dog run".
+var bareVerbAuxiliaries = set("does do did can could will would should may might must")
 
-var relatives = set("that which who where while when whose")
+var relativePronouns = set("that which who where while when whose")
 
 var conjunctions = map[string]Operator{
 	"and": All, "or": Any, "nor": Any, "but": All, ",": All, "as well as": All, "along with": All,
 	"together with": All, "plus": All, "and also": All, "and/or": Any, "&": All,
 }
 
-var media = set(`video videos clip clips footage scene frame frames image picture recording shot film movie screen view
+var mediaNouns = set(`video videos clip clips footage scene frame frames image picture recording shot film movie screen view
 	camera file sequence stream feed sight it background_footage`)
 
-// settings are scenes. A definite one is what the video shows: "in the room".
-var settings = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway bedroom
+// scenes are scenes. A definite one is what the video shows: "in the room".
+var scenes = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway bedroom
 	bathroom living_room dining_room parking_lot warehouse store shop restaurant gym factory
 	corridor lobby area place path trail playground forest woods`)
 
@@ -69,12 +69,12 @@ var mediaModifiers = set("whole entire uploaded given attached provided same vid
 var mediaVerbs = set(`contain contains containing show shows showing include includes including have has having feature got
 	features featuring depict depicts depicting display displays`)
 
-// seeing verbs ask for presence: "can you see a dog".
-var seeing = set(`see spot find detect notice observe locate recognize recognise identify look_for search_for show
+// seeingVerbs verbs ask for presence: "can you see a dog".
+var seeingVerbs = set(`see spot find detect notice observe locate recognize recognise identify look_for search_for show
 	show_me get make_out point_out seen find_all find_any detect_all detect_any locate_all show_all spot_any check_for scan_for hunt_for find_me seeing watch_for look_out_for find_out_about`)
 
-// noise is dropped wherever it stands: the question is the same without it.
-var noise = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
+// noisePhrases is dropped wherever it stands: the question is the same without it.
+var noisePhrases = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
 	maybe perhaps possibly probably please today also too here appear appears appearing appeared occur occurs exist exists existing
 	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
 	at_the_same_time at_once at_any_one_time simultaneously together at_the_same_moment show_up shows_up showing_up showed_up be_found be_seen found
@@ -82,8 +82,8 @@ var noise = phrases(`visible shown seen visibly anywhere somewhere currently eve
 	observable pictured on_display to_be_seen to_see at_a_time overall in_all total combined by_any_chance or_not
 	yes_or_no yes/no true_or_false on_camera clearly_visible happen_to happens_to for_me same_frame same_image same_shot same_picture in_sight in_view within_view in_shot if_possible if_you_can`)
 
-// wrappers are dropped at the front.
-var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
+// politeLeads are dropped at the front.
+var politeLeads = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
 	can_you could_you would_you will_you can_we can_i could_we could_i can_one would_you_mind
 	i_want_to_know i_would_like_to_know i_need_to_know i_wonder i_am_wondering wondering i_want_to_find_out
 	i_want_you_to i_need_you_to i_would_like_you_to i_am_curious i_would_love_to_know i_am_trying_to_find_out
@@ -104,8 +104,8 @@ var wrappers = phrases(`hey hi hello ok okay so well um uh excuse_me just now th
 	report inform_me assess establish make_sure double_check i_would_like_to_check i_would_like_to_see examine_the_video_and
 	scan_the_video_and go_through_the_video_and inspect_the_video_and i_want_know i_want_to_see to_tell_me have_a_look_and take_a_look_and`)
 
-// chatter is a whole sentence that asks nothing.
-var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no
+// emptySentences is a whole sentence that asks nothing.
+var emptySentences = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no
 	true_or_false look_at_the_video look_at_this_video watch_the_video watch_this_video watch_the_video_carefully
 	look_carefully look_closely here_is_a_video here_is_the_video here_is_my_video i_uploaded_a_video i_have_a_question
 	i_have_a_question_about_this_video i_have_a_question_about_the_video quick_question quick_one i_have_a_quick_one i_have_a_quick_question just_curious i_am_just_curious
@@ -116,11 +116,11 @@ var chatter = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_
 	class object label target
 	i_need_to_know let_me_know please_let_me_know yes_or_no_please correct is_that_right is_that_correct am_i_right`)
 
-// guarded wrappers are part of the question unless a joint follows: "see if", but
+// guardedLeads wrappers are part of the question unless a joint follows: "see if", but
 // "see a dog".
-var guarded = set("see check detect look verify confirm determine say find_out tell answer report assess establish make_sure double_check")
+var guardedLeads = set("see check detect look verify confirm determine say find_out tell answer report assess establish make_sure double_check")
 
-var joints = set("if whether that there how")
+var clauseStarters = set("if whether that there how")
 
 var actionForms = table(`
 	tripping: trip trips tripped
@@ -231,26 +231,26 @@ var ingNouns = set(`building ceiling painting ring king string thing morning eve
 	spring lightning duckling wedding pudding earring drawing sibling sapling bling sling something anything nothing
 	everything being dumpling`)
 
-var audio = set(`barking meowing honking beeping ringing sound sounds noise noises music audio voice voices loud quiet
+var audioWords = set(`barking meowing honking beeping ringing sound sounds noise noises music audio voice voices loud quiet
 	silent shouting screaming hear heard sing singing siren_sound noisy audible song yelling whistling talking_about
 	saying thunder_sound meow bark`)
 
-// speech is what people do that only a microphone records.
-var speech = set("talk talks talked talking speak speaks speaking say says said saying")
+// speechVerbs is what people do that only a microphone records.
+var speechVerbs = set("talk talks talked talking speak speaks speaking say says said saying")
 
-var reading = set("say says read reads saying written text caption captions subtitle subtitles spell spells word words lettering")
+var textWords = set("say says read reads saying written text caption captions subtitle subtitles spell spells word words lettering")
 
-var subjective = set(`beautiful ugly nice good bad cute dangerous suspicious interesting funny boring attractive scary
+var subjectiveWords = set(`beautiful ugly nice good bad cute dangerous suspicious interesting funny boring attractive scary
 	safe friendly professional weird pretty handsome best worst happy sad angry tired bored excited lovely awesome great
 	amazing cool strange creepy expensive cheap delicious tasty evil kind_looking nervous scared afraid upset annoyed
 	confused relaxed stylish impressive adorable gorgeous elegant rude lonely worried proud guilty lazy smart`)
 
-var attributes = set(`big small large tall short tiny huge little giant enormous massive gigantic long wide narrow thick thin fat old young new
+var attributeWords = set(`big small large tall short tiny huge little giant enormous massive gigantic long wide narrow thick thin fat old young new
 	wooden metal plastic glass striped spotted plain checkered fluffy furry hairy bald bearded blonde blond round square
 	rectangular wet dry dirty clean broken naked shiny transparent ripe rotten rusty electric toy stuffed male female
 	elderly pregnant leather paper ceramic bare curly spotty patterned floral`)
 
-var states = table(`
+var stateWords = table(`
 	open: open
 	closed: closed shut
 	empty: empty vacant unoccupied
@@ -277,9 +277,9 @@ var states = table(`
 	frozen: frozen
 `)
 
-var statePhrases = phrasesOf(states)
+var statePhrases = phrasesOf(stateWords)
 
-var absent = phrases("absent missing gone out_of_frame out_of_view out_of_sight out_of_the_frame nowhere not_there invisible lacking")
+var absentPhrases = phrases("absent missing gone out_of_frame out_of_view out_of_sight out_of_the_frame nowhere not_there invisible lacking")
 
 // clothing is what is worn; features belong to a body. Both describe their subject
 // rather than naming a second one.
@@ -287,5 +287,5 @@ var clothing = set(`shirt t-shirt dress jacket coat hat cap helmet glasses sungl
 	sneaker sandal sock glove scarf sweater hoodie uniform suit vest mask tie apron robe clothes clothing outfit costume
 	headphones collar leash bikini swimsuit raincoat blouse belt watch`)
 
-var features = set(`beard mustache moustache hair tail leg arm hand eye head face ear nose paw fur horn wing stripe spot
+var bodyFeatures = set(`beard mustache moustache hair tail leg arm hand eye head face ear nose paw fur horn wing stripe spot
 	ponytail tattoo feather`)

@@ -43,7 +43,7 @@ func numberAt(ts words, i int) (value, n int) {
 			word && next > 0 && next < 100 && value >= 100 && value%100 == 0 && w != "single" && w != "dozen":
 			value += next
 			j++
-		case w == "and" && value >= 100 && value%100 == 0 && isSmall(ts.at(j+1)):
+		case w == "and" && value >= 100 && value%100 == 0 && isBelow100(ts.at(j+1)):
 			j++
 		default:
 			if value > maxQuantity {
@@ -54,14 +54,14 @@ func numberAt(ts words, i int) (value, n int) {
 	}
 }
 
-func isSmall(w string) bool {
+func isBelow100(w string) bool {
 	n, word := numbers[w]
 	return word && n > 0 && n < 100
 }
 
-// numbersAt reads "between two and four", "2 to 4" and "two or three"; n is 0 when there is
+// numberRangeAt reads "between two and four", "2 to 4" and "two or three"; n is 0 when there is
 // none.
-func numbersAt(ts words, i int) (low, high, n int) {
+func numberRangeAt(ts words, i int) (low, high, n int) {
 	j, joint := i, ""
 	switch ts.at(i) {
 	case "between":

@@ -16,8 +16,8 @@ const (
 	Leaving  Occurrence = "leaving"
 )
 
-// sidesOfFrame are those by which something enters and leaves.
-var sidesOfFrame = set("left right top bottom")
+// frameSides are those by which something enters and leaves.
+var frameSides = set("left right top bottom")
 
 // Occurrence is what an action says that happens, and by which side of the frame: left,
 // right, top or bottom, "" for any. ok is false for any other action. What is entered or
@@ -37,7 +37,7 @@ func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 		}
 		scene, side, sided := strings.Cut(" "+rest, way)
 		scene = strings.TrimSpace(scene)
-		return h, side, (scene == "" || settings[scene]) && sided == sidesOfFrame[side]
+		return h, side, (scene == "" || scenes[scene]) && sided == frameSides[side]
 	}
 	return "", "", false
 }
@@ -50,17 +50,17 @@ func NeedsDenseSamples(q Query) bool {
 	})
 }
 
-// travels are the verbs with which one comes and goes.
-var travels = set("walking coming going moving stepping driving")
+// passageVerbs are the verbs with which one comes and goes.
+var passageVerbs = set("walking coming going moving stepping driving")
 
 // passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i
 // as entering or leaving; n is 0 where nothing of the kind is said.
 func passageAt(ts words, i int) (verb string, n int) {
-	if !travels[gerund(ts.at(i))] {
+	if !passageVerbs[gerund(ts.at(i))] {
 		return "", 0
 	}
 	on := i + 2
-	open := on >= len(ts) || ways[ts.at(on)] != "" // what is entered or left is not named
+	open := on >= len(ts) || directionPrepositions[ts.at(on)] != "" // what is entered or left is not named
 	switch w := ts.at(i + 1); {
 	case w == "into":
 		if n := sceneAt(ts, on); n > 0 {
@@ -84,11 +84,11 @@ func sceneAt(ts words, i int) int {
 	for determiners[ts.at(j)] && j < i+2 {
 		j++
 	}
-	if k := j + modifiers(ts, j); media[ts.at(k)] {
+	if k := j + modifiers(ts, j); mediaNouns[ts.at(k)] {
 		return k + 1 - i
 	}
 	for n := 2; n > 0 && j > i; n-- {
-		if j+n <= len(ts) && settings[ts[j:j+n].text()] {
+		if j+n <= len(ts) && scenes[ts[j:j+n].text()] {
 			return j + n - i
 		}
 	}

@@ -3,28 +3,28 @@ package query
 import "strings"
 
 var comparatorPhrases = phrasesOf(comparators)
-var limitPhrases = phrasesOf(limits)
-var vaguePhrases = phrasesOf(vague)
+var trailingComparatorPhrases = phrasesOf(trailingComparators)
+var vagueQuantityPhrases = phrasesOf(vagueQuantities)
 var relationPhrases = phrasesOf(relations)
 
-var universal = set("all each every everyone everybody most")
+var universalWords = set("all each every everyone everybody most")
 
-// amounts have no number: how many is "many" is a matter of taste.
-var amounts = set("many few lots loads plenty enough")
+// vagueAmounts have no number: how many is "many" is a matter of taste.
+var vagueAmounts = set("many few lots loads plenty enough")
 
-var definite = set("the this that these those")
+var definiteWords = set("the this that these those")
 
-var persons = set("anyone anybody someone somebody he she him they them")
+var personWords = set("anyone anybody someone somebody he she him they them")
 
-// nouns reads one or more noun phrases joined by conjunctions and returns the index
+// readNouns reads one or more noun phrases joined by conjunctions and returns the index
 // behind them. helper says that a bare verb may follow: "does the dog run".
-func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
+func (p *parser) readNouns(ts words, i int, helper bool) (int, bool) {
 	if ts.at(i) == "neither" {
 		p.negated = true
 		i++
 	}
 	first := len(p.subjects)
-	i, ok := p.noun(ts, i, helper)
+	i, ok := p.readNoun(ts, i, helper)
 	if !ok {
 		return i, false
 	}
@@ -42,7 +42,7 @@ func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
 			return i, true
 		}
 		was, named := p.negated, len(p.obstacles)
-		end, ok := p.noun(ts, j, helper)
+		end, ok := p.readNoun(ts, j, helper)
 		if !ok && op == All && end > j && len(p.obstacles) > named {
 			// "a dog and music": the dog is left to answer.
 			i = end
@@ -63,7 +63,7 @@ func (p *parser) nouns(ts words, i int, helper bool) (int, bool) {
 			// "a dog but no cat"
 			p.subjects[last].Quantity, p.negated = &Quantity{Op: Equal}, was
 		}
-		p.join(op, ts.at(i) == "," && n == 1)
+		p.noteConjunction(op, ts.at(i) == "," && n == 1)
 		i = end
 	}
 }
@@ -105,12 +105,12 @@ func startsNoun(ts words, i int) bool {
 	if _, n := lookup(relations, relationPhrases, ts, i); n > 0 {
 		return false
 	}
-	return i+1 < len(ts) || !colours[w] && states[w] == "" && !subjective[w] && !attributes[w] || determiners[w]
+	return i+1 < len(ts) || !colorWords[w] && stateWords[w] == "" && !subjectiveWords[w] && !attributeWords[w] || determiners[w]
 }
 
 // quantityAt reads "at least three", "two or more", "3"; nil when there is none.
 func quantityAt(ts words, i int) (*Quantity, int) {
-	if v, n := lookup(vague, vaguePhrases, ts, i); n > 0 {
+	if v, n := lookup(vagueQuantities, vagueQuantityPhrases, ts, i); n > 0 {
 		return &Quantity{Op: AtLeast, Value: v}, n
 	}
 	op, n := lookup(comparators, comparatorPhrases, ts, i)
@@ -131,7 +131,7 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 	}
 	j += m
 	if n == 0 {
-		if limit, m := lookup(limits, limitPhrases, ts, j); m > 0 {
+		if limit, m := lookup(trailingComparators, trailingComparatorPhrases, ts, j); m > 0 {
 			op = limit
 			j += m
 		}
@@ -142,36 +142,36 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 	return &Quantity{Op: Comparison(op), Value: v}, j - i
 }
 
-// noun reads one noun phrase, adds its subject and the conditions in front of it.
-func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
+// readNoun reads one noun phrase, adds its subject and the conditions in front of it.
+func (p *parser) readNoun(ts words, i int, helper bool) (int, bool) {
 	if each := ts.at(i) == "both" && !ts[i:].has("and"); each && !p.counting {
 		// "Are both dogs black" asks about each one, as "all" does.
 		return i, false
 	}
-	quantity, i := p.lead(ts, i)
-	if amounts[ts.at(i)] {
-		p.obstacle(Subjective, ts.at(i))
+	quantity, i := p.readLead(ts, i)
+	if vagueAmounts[ts.at(i)] {
+		p.addObstacle(Subjective, ts.at(i))
 		return i, false
 	}
-	if universal[ts.at(i)] && !p.counting {
+	if universalWords[ts.at(i)] && !p.counting {
 		// "Are all the cups red" asks about each one; a query has no place for that.
 		return i, false
 	}
-	if universal[ts.at(i)] {
-		quantity, i = p.lead(ts, i+1)
+	if universalWords[ts.at(i)] {
+		quantity, i = p.readLead(ts, i+1)
 	}
-	if persons[ts.at(i)] || ts.at(i) == "one" && ts.at(i-1) == "no" || ts.at(i) == "nobody" {
+	if personWords[ts.at(i)] || ts.at(i) == "one" && ts.at(i-1) == "no" || ts.at(i) == "nobody" {
 		p.addSubject("person", quantity)
 		return i + 1, true
 	}
 	var before []pending
-	i, before = p.adjectives(ts, i)
+	i, before = p.readAdjectives(ts, i)
 	if ts.at(i) != "" && ts[i].name && !knownNouns[singular(ts.at(i))] && !clothing[singular(ts.at(i))] && !knownNouns[singular(ts.at(i)+" "+ts.at(i+1))] {
 		end := i
 		for end < len(ts) && ts[end].name {
 			end++
 		}
-		p.obstacle(Identity, ts[i:end].text())
+		p.addObstacle(Identity, ts[i:end].text())
 		return i, false
 	}
 	end := nounEnd(ts, i, helper)
@@ -179,15 +179,15 @@ func (p *parser) noun(ts words, i int, helper bool) (int, bool) {
 		return i, false
 	}
 	// A limit may follow the noun: "dogs, at least 3" is rare, "3 dogs or more" is not.
-	if limit, n := lookup(limits, limitPhrases, ts, end); n > 0 && quantity != nil && quantity.Op == Equal {
+	if limit, n := lookup(trailingComparators, trailingComparatorPhrases, ts, end); n > 0 && quantity != nil && quantity.Op == Equal {
 		quantity.Op = Comparison(limit)
-		return p.head(ts[i:end], quantity, before, end+n)
+		return p.addNounSubject(ts[i:end], quantity, before, end+n)
 	}
-	return p.head(ts[i:end], quantity, before, end)
+	return p.addNounSubject(ts[i:end], quantity, before, end)
 }
 
-// lead reads determiners and the quantity.
-func (p *parser) lead(ts words, i int) (*Quantity, int) {
+// readLead reads determiners and the quantity.
+func (p *parser) readLead(ts words, i int) (*Quantity, int) {
 	var quantity *Quantity
 	p.definite = false
 	for {
@@ -197,7 +197,7 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 			i += 2
 			continue
 		}
-		if low, high, n := numbersAt(ts, i); n > 0 && i+n < len(ts) {
+		if low, high, n := numberRangeAt(ts, i); n > 0 && i+n < len(ts) {
 			quantity, p.atMost, i = &Quantity{Op: AtLeast, Value: low}, high, i+n
 			continue
 		}
@@ -214,14 +214,14 @@ func (p *parser) lead(ts words, i int) (*Quantity, int) {
 			if ts.at(i+1) == "one" && w == "no" {
 				return nil, i + 1
 			}
-		case owners[w]:
-			p.obstacle(Identity, ts[i:min(i+2, len(ts))].text())
-		case exhaustive[w]:
+		case identityWords[w]:
+			p.addObstacle(Identity, ts[i:min(i+2, len(ts))].text())
+		case exhaustiveWords[w]:
 			if p.counting || quantity != nil {
-				p.obstacle(ExhaustiveCount, ts[i:min(i+2, len(ts))].text())
+				p.addObstacle(ExhaustiveCount, ts[i:min(i+2, len(ts))].text())
 			}
 		case determiners[w] && !(w == "that" && i > 0 && auxiliaries[ts.at(i+1)]):
-			p.definite = p.definite || definite[w]
+			p.definite = p.definite || definiteWords[w]
 		default:
 			return quantity, i
 		}
@@ -235,44 +235,44 @@ type pending struct {
 	value string
 }
 
-// adjectives reads the words in front of a noun that the lists know.
-func (p *parser) adjectives(ts words, i int) (int, []pending) {
+// readAdjectives reads the words in front of a noun that the lists know.
+func (p *parser) readAdjectives(ts words, i int) (int, []pending) {
 	var out []pending
 	for i+1 < len(ts) {
 		w, next := ts.at(i), ts.at(i+1)
 		if knownNouns[singular(w+" "+next)] {
 			return i, out
 		}
-		if values, n := eitherAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
+		if values, n := colorChoiceAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
 			for k, value := range values {
 				if k > 0 {
-					p.choose(KindAttribute)
+					p.noteAlternative(KindAttribute)
 				}
 				out = append(out, pending{KindAttribute, value})
 			}
 			i += n
 			continue
 		}
-		if value, n := coloursAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
+		if value, n := colorsAt(ts, i); n > 0 && i+n < len(ts) && !stopsNoun(ts, i+n) {
 			out = append(out, pending{KindAttribute, value})
 			i += n
 			continue
 		}
 		if joint := next == "and" || next == "," || next == "or"; joint {
-			k, adjective := i+2, func(w string) bool { return colours[w] || attributes[w] }
+			k, adjective := i+2, func(w string) bool { return colorWords[w] || attributeWords[w] }
 			if next == "or" && (ts.at(k) == "a" || ts.at(k) == "an") {
 				k++
 			}
-			if !adjective(w) && !subjective[w] || !adjective(ts.at(k)) || k+1 >= len(ts) || stopsNoun(ts, k+1) {
+			if !adjective(w) && !subjectiveWords[w] || !adjective(ts.at(k)) || k+1 >= len(ts) || stopsNoun(ts, k+1) {
 				return i, out
 			}
 			if next == "or" {
-				p.choose(KindAttribute)
+				p.noteAlternative(KindAttribute)
 			}
-			if subjective[w] {
-				p.obstacle(Subjective, w)
+			if subjectiveWords[w] {
+				p.addObstacle(Subjective, w)
 			} else {
-				out = append(out, pending{KindAttribute, quality(w)})
+				out = append(out, pending{KindAttribute, attributeName(w)})
 			}
 			i = k
 			continue
@@ -284,17 +284,17 @@ func (p *parser) adjectives(ts words, i int) (int, []pending) {
 		case (w == "left" || w == "right") && knownNouns[singular(next)]:
 			// "the left car"
 			out = append(out, pending{KindLocation, w})
-		case audio[w]:
-			p.obstacle(Audio, w+" "+next)
-			if audio[next] {
+		case audioWords[w]:
+			p.addObstacle(Audio, w+" "+next)
+			if audioWords[next] {
 				return i, out
 			}
-		case subjective[w]:
-			p.obstacle(Subjective, w)
-		case states[w] != "" && w != "off" && w != "on":
-			out = append(out, pending{KindState, states[w]})
-		case colours[w] || attributes[w]:
-			out = append(out, pending{KindAttribute, quality(w)})
+		case subjectiveWords[w]:
+			p.addObstacle(Subjective, w)
+		case stateWords[w] != "" && w != "off" && w != "on":
+			out = append(out, pending{KindState, stateWords[w]})
+		case colorWords[w] || attributeWords[w]:
+			out = append(out, pending{KindAttribute, attributeName(w)})
 		case isAction(ts, i) && (strings.HasSuffix(w, "ing") || w == "seated"):
 			out = append(out, pending{KindAction, gerund(w)})
 		case w == "very" || w == "really" || w == "quite":
@@ -314,26 +314,26 @@ func nounEnd(ts words, i int, helper bool) int {
 			return i + n
 		}
 	}
-	if filledAt(ts, i) {
+	if containerAt(ts, i) {
 		return nounEnd(ts, i+2, helper)
 	}
 	j := i
 	for j < len(ts) && !stopsNoun(ts, j) {
-		if _, verb := actionForms[ts.at(j)]; helper && j > i && (verb || reading[ts.at(j)]) {
+		if _, verb := actionForms[ts.at(j)]; helper && j > i && (verb || textWords[ts.at(j)]) {
 			break
 		}
 		if helper && j > i && !knownNouns[singular(ts.at(j))] && knownNouns[singular(ts[i:j].text())] {
 			// "Does the dog wag": a verb that no list has.
 			break
 		}
-		if w := ts.at(j); j > i && (degrees[w] || strings.HasSuffix(w, "ly") && !thingsInLy[w] && !knownNouns[w]) {
+		if w := ts.at(j); j > i && (degreeWords[w] || strings.HasSuffix(w, "ly") && !nounsInLy[w] && !knownNouns[w]) {
 			// "a person quickly", "a dog very" are no things.
 			break
 		}
 		if w := ts.at(j); j > i && (w == "left" || w == "right" || w == "stopped") {
 			break
 		}
-		if j > i && (colours[ts.at(j)] || subjective[ts.at(j)] || statePhrases.match(ts, j) > 0 || attributes[ts.at(j)]) {
+		if j > i && (colorWords[ts.at(j)] || subjectiveWords[ts.at(j)] || statePhrases.match(ts, j) > 0 || attributeWords[ts.at(j)]) {
 			break
 		}
 		j++
@@ -341,28 +341,28 @@ func nounEnd(ts words, i int, helper bool) int {
 	return j
 }
 
-var degrees = set("very so quite almost too first then up down out away half furthest farthest closest nearest")
+var degreeWords = set("very so quite almost too first then up down out away half furthest farthest closest nearest")
 
-var thingsInLy = set("family fly dragonfly lily belly jelly bully assembly supply")
+var nounsInLy = set("family fly dragonfly lily belly jelly bully assembly supply")
 
-// often are words for how often, how far on in time and with what exception; no query
+// unsupportedModifiers are words for how often, how far on in time and with what exception; no query
 // holds them.
-var often = set(`always often sometimes usually constantly continuously repeatedly again yet twice once before after until while during
+var unsupportedModifiers = set(`always often sometimes usually constantly continuously repeatedly again yet twice once before after until while during
 	except excluding instead rather`)
 
 // stopsNoun reports whether the word at i cannot be part of a noun.
 func stopsNoun(ts words, i int) bool {
 	w := ts.at(i)
-	if often[w] || auxiliaries[w] || relatives[w] || determiners[w] || w == "n't" || w == "not" || w == "never" || w == "absent" ||
+	if unsupportedModifiers[w] || auxiliaries[w] || relativePronouns[w] || determiners[w] || w == "n't" || w == "not" || w == "never" || w == "absent" ||
 		w == "with" || w == "without" || w == "than" || w == "there" || w == "you" || w == "i" || w == "we" || w == "to" ||
-		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || owners[w] || w == "about" || w == "no" || w == "throughout" || w == "neither" ||
+		w == "as" || w == "for" || w == "exceed" || w == "exceeds" || number(w) >= 0 || identityWords[w] || w == "about" || w == "no" || w == "throughout" || w == "neither" ||
 		w == "lack" || w == "lacks" {
 		return true
 	}
 	if _, n := lookup(conjunctions, conjunctionPhrases, ts, i); n > 0 {
 		return true
 	}
-	if _, n := lookup(limits, limitPhrases, ts, i); n > 0 {
+	if _, n := lookup(trailingComparators, trailingComparatorPhrases, ts, i); n > 0 {
 		return true
 	}
 	if _, n := lookup(comparators, comparatorPhrases, ts, i); n > 0 {

@@ -9,8 +9,8 @@ var thirds = map[string]string{
 	"top": "top", "upper": "top", "uppermost": "top", "bottom": "bottom", "lower": "bottom", "lowermost": "bottom",
 }
 
-// parts are what may follow: "the left side".
-var parts = set("side half part third edge corner portion section area region hand side-hand")
+// regionNouns are what may follow: "the left side".
+var regionNouns = set("side half part third edge corner portion section area region hand side-hand")
 
 // fixed places are read as a whole.
 var fixedPlaces = table(`
@@ -61,23 +61,23 @@ func sideAt(ts words, i int) (string, int) {
 	j++
 	switch {
 	case place == "" && joined:
-		place = pair(thirds[first], thirds[second])
+		place = joinThirds(thirds[first], thirds[second])
 	case place != "" && thirds[ts.at(j)] != "":
-		place = pair(place, thirds[ts.at(j)])
+		place = joinThirds(place, thirds[ts.at(j)])
 		j++
 	}
 	if place == "" {
 		return "", 0
 	}
-	for parts[ts.at(j)] {
+	for regionNouns[ts.at(j)] {
 		j++
 	}
 	return place, j - i
 }
 
-// pair joins two thirds of different axes, the vertical one first; "" when they do not
+// joinThirds joins two thirds of different axes, the vertical one first; "" when they do not
 // go together.
-func pair(a, b string) string {
+func joinThirds(a, b string) string {
 	vertical := func(w string) bool { return w == "top" || w == "bottom" }
 	horizontal := func(w string) bool { return w == "left" || w == "right" || w == "centre" }
 	if horizontal(a) && vertical(b) {
@@ -124,10 +124,10 @@ var relations = table(`
 // seats are what people are both in and on.
 var seats = set("chair armchair couch sofa bed")
 
-// said reports whether the condition before says already that subject s is at a place: who
+// alreadySaid reports whether the condition before says already that subject s is at a place: who
 // stands, walks, runs or falls does so on the ground, who jumps does it in the air, and arms
 // are crossed before the chest.
-func (p *parser) said(s int, relation, place string) bool {
+func (p *parser) alreadySaid(s int, relation, place string) bool {
 	last := len(p.conditions) - 1
 	if last < 0 || p.conditions[last].Subject != p.subjects[s].ID || p.conditions[last].Negated {
 		return false
@@ -135,19 +135,19 @@ func (p *parser) said(s int, relation, place string) bool {
 	on := relation == "on" || relation == "in"
 	switch p.conditions[last].Value {
 	case "standing", "walking", "running":
-		return on && grounds[place]
+		return on && groundNouns[place]
 	case "falling":
-		return (on || relation == "onto") && grounds[place]
+		return (on || relation == "onto") && groundNouns[place]
 	case "jumping":
-		return on && grounds[place] || place == "air" && (relation == "in" || relation == "into")
+		return on && groundNouns[place] || place == "air" && (relation == "in" || relation == "into")
 	case "crossing arms":
 		return place == "chest" && (relation == "in front of" || relation == "above" || relation == "across" || on)
 	}
 	return false
 }
 
-// exclusive are values of which one object has at most one at a time.
-var exclusive = []map[string]bool{
+// exclusiveValues are values of which one object has at most one at a time.
+var exclusiveValues = []map[string]bool{
 	set("left centre right"), set("top middle bottom"), set("beginning middle end first_half second_half"),
 	set("sitting standing lying kneeling crouching"),
 }
@@ -158,7 +158,7 @@ var exclusive = []map[string]bool{
 func (p *parser) contradicts() bool {
 	for i, a := range p.conditions {
 		for _, b := range p.conditions[:i] {
-			if a.Subject == b.Subject && a.Kind == b.Kind && !a.Negated && !b.Negated && clash(a.Value, b.Value) {
+			if a.Subject == b.Subject && a.Kind == b.Kind && !a.Negated && !b.Negated && valuesClash(a.Value, b.Value) {
 				return true
 			}
 		}
@@ -166,10 +166,10 @@ func (p *parser) contradicts() bool {
 	return false
 }
 
-// clash compares the halves of places ("top left") and whole values otherwise.
-func clash(a, b string) bool {
-	for _, group := range exclusive {
-		v, w := belongs(group, a), belongs(group, b)
+// valuesClash compares the halves of places ("top left") and whole values otherwise.
+func valuesClash(a, b string) bool {
+	for _, group := range exclusiveValues {
+		v, w := memberOf(group, a), memberOf(group, b)
 		if v != "" && w != "" && v != w {
 			return true
 		}
@@ -177,8 +177,8 @@ func clash(a, b string) bool {
 	return false
 }
 
-// belongs is the part of a value that is in a group, "" when none is.
-func belongs(group map[string]bool, value string) string {
+// memberOf is the part of a value that is in a group, "" when none is.
+func memberOf(group map[string]bool, value string) string {
 	if group[value] {
 		return value
 	}

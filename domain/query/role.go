@@ -20,34 +20,34 @@ var roles = table(`
 // mounts are what a rider or a biker who is on them rides.
 var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis surfboard")
 
-// unfold says what a word for a role says that somebody does: a cyclist is a person
+// expandRoles says what a word for a role says that somebody does: a cyclist is a person
 // "riding bicycle", a pedestrian one who is neither doing that nor "riding motorcycle".
-func (p *parser) unfold() {
+func (p *parser) expandRoles() {
 	for s := range p.subjects {
 		switch thing := roles[p.subjects[s].Term]; {
 		case thing == "":
-			p.mount(s)
-		case p.subjects[s].Presupposed && p.tumbles(s):
+			p.expandRider(s)
+		case p.subjects[s].Presupposed && p.fallsOrJumps(s):
 			// "Does the cyclist fall": who does rides no more.
 		case thing == "nothing":
-			p.ride(s, "bicycle", true)
-			p.ride(s, "motorcycle", true)
+			p.addRiding(s, "bicycle", true)
+			p.addRiding(s, "motorcycle", true)
 		default:
-			p.ride(s, thing, false)
+			p.addRiding(s, thing, false)
 		}
 	}
 }
 
-// tumbles reports whether subject s is asked to fall or to jump.
-func (p *parser) tumbles(s int) bool {
+// fallsOrJumps reports whether subject s is asked to fall or to jump.
+func (p *parser) fallsOrJumps(s int) bool {
 	return slices.ContainsFunc(p.conditions, func(c Condition) bool {
 		h, _, ok := c.Occurrence()
 		return ok && c.Subject == p.subjects[s].ID && (h == Falling || h == Jumping)
 	})
 }
 
-// ride makes subject s a person who rides a thing, or does not.
-func (p *parser) ride(s int, thing string, negated bool) {
+// addRiding makes subject s a person who rides a thing, or does not.
+func (p *parser) addRiding(s int, thing string, negated bool) {
 	p.subjects[s].Term = "person"
 	p.objects = append(p.objects, thing)
 	for i, c := range p.conditions {
@@ -61,12 +61,12 @@ func (p *parser) ride(s int, thing string, negated bool) {
 		return rides && c.Subject == p.subjects[s].ID && c.Negated == negated && slices.Equal(classes, []string{thing})
 	})
 	if !said {
-		p.condition(s, KindAction, "riding "+thing, negated)
+		p.addCondition(s, KindAction, "riding "+thing, negated)
 	}
 }
 
-// mount reads "a rider on a horse": what riders and bikers are on they ride.
-func (p *parser) mount(s int) {
+// expandRider reads "a rider on a horse": what riders and bikers are on they ride.
+func (p *parser) expandRider(s int) {
 	subject := &p.subjects[s]
 	if subject.Term != "rider" && subject.Term != "biker" {
 		return

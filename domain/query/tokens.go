@@ -116,9 +116,9 @@ func sentences(prompt string) []words {
 				j++
 			}
 			name := unicode.IsUpper(r) && len(current) > 0
-			for _, w := range split(strings.ToLower(string(rs[i:j]))) {
+			for _, w := range splitWord(strings.ToLower(string(rs[i:j]))) {
 				if !name {
-					w = mendWord(w)
+					w = correctWord(w)
 				}
 				current = append(current, token{w: w, name: name})
 				count++
@@ -133,7 +133,7 @@ func sentences(prompt string) []words {
 			count++
 		case r == '.' || r == '?' || r == '!' || r == ';' || r == '\n' || r == ':':
 			flush()
-		case strings.ContainsRune("-–—", r) && between(rs, i, unicode.IsDigit):
+		case strings.ContainsRune("-–—", r) && isBetween(rs, i, unicode.IsDigit):
 			current = append(current, token{w: "to"})
 			count++
 		case !unicode.IsSpace(r) && !strings.ContainsRune("\"'()[]{}-–—…“”¿¡", r) && !unicode.IsMark(r) && !unicode.Is(unicode.So, r):
@@ -173,20 +173,20 @@ func wordRune(rs []rune, i int) bool {
 	return false
 }
 
-// between reports whether the neighbours of rs[i] are of a kind.
-func between(rs []rune, i int, kind func(rune) bool) bool {
+// isBetween reports whether the neighbours of rs[i] are of a kind.
+func isBetween(rs []rune, i int, kind func(rune) bool) bool {
 	return i > 0 && i+1 < len(rs) && kind(rs[i-1]) && kind(rs[i+1])
 }
 
-// split expands contractions.
-func split(w string) []string {
-	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isSmall(ones) {
+// splitWord expands contractions.
+func splitWord(w string) []string {
+	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isBelow100(ones) {
 		return []string{tens, ones}
 	}
-	if a, b, ok := strings.Cut(w, "/"); ok && (knownNouns[singular(a)] && knownNouns[singular(b)] || colourNames[a] != "" && colourNames[b] != "") {
+	if a, b, ok := strings.Cut(w, "/"); ok && (knownNouns[singular(a)] && knownNouns[singular(b)] || colorNames[a] != "" && colorNames[b] != "") {
 		return []string{a, "or", b}
 	}
-	if a, b, ok := strings.Cut(w, "-and-"); ok && colourNames[a] != "" && colourNames[b] != "" {
+	if a, b, ok := strings.Cut(w, "-and-"); ok && colorNames[a] != "" && colorNames[b] != "" {
 		return []string{a, "and", b}
 	}
 	if parts := strings.ReplaceAll(w, "-", " "); parts != w && !knownNouns[w] && knownNouns[singular(parts)] {
@@ -195,7 +195,7 @@ func split(w string) []string {
 	if full, ok := contractions[w]; ok {
 		return strings.Fields(full)
 	}
-	if shade, colour, ok := strings.Cut(w, "-"); ok && shades[shade] != "" && colourNames[colour] != "" {
+	if shade, colour, ok := strings.Cut(w, "-"); ok && shades[shade] != "" && colorNames[colour] != "" {
 		return []string{shade, colour}
 	}
 	if stem, ok := strings.CutSuffix(w, "n't"); ok && stem != "" {
@@ -207,9 +207,9 @@ func split(w string) []string {
 	return []string{w}
 }
 
-// titled reports whether the prompt capitalises nearly every word, so that capitals
+// titleCase reports whether the prompt capitalises nearly every word, so that capitals
 // say nothing about names.
-func titled(ts words) bool {
+func titleCase(ts words) bool {
 	names := 0
 	for _, t := range ts {
 		if t.name {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// minSlipLen is the shortest word in which a spelling slip is mended: in shorter
+// minCorrectLen is the shortest word in which a spelling slip is mended: in shorter
 // ones a single edit too often makes another word (goat, boat).
-const minSlipLen = 5
+const minCorrectLen = 5
 
 // meaning is what a term stands for in a model.
 type meaning struct {
@@ -58,12 +58,12 @@ func newVocabulary(classes []string) Vocabulary {
 	// Only where the model has words of its own do these stand back, but a car is never
 	// without its trucks.
 	for word, to := range cocoSynonyms {
-		if known := pick(named, to); len(known) == len(to) {
+		if known := modelClasses(named, to); len(known) == len(to) {
 			v.meanings[word] = meaning{classes: known}
 		}
 	}
 	for word, to := range cocoNarrower {
-		known := pick(named, to)
+		known := modelClasses(named, to)
 		if _, own := named[word]; !own && len(known) == len(to) {
 			v.meanings[word] = meaning{classes: known, narrower: true}
 		}
@@ -76,7 +76,7 @@ func newVocabulary(classes []string) Vocabulary {
 		}
 	}
 	for word, to := range cocoCollective {
-		known := pick(named, to)
+		known := modelClasses(named, to)
 		if _, own := named[word]; !own && len(known) > 0 {
 			v.meanings[word] = meaning{classes: known, partial: true}
 		}
@@ -85,8 +85,8 @@ func newVocabulary(classes []string) Vocabulary {
 	return v
 }
 
-// pick returns what a model calls those of some classes that it has.
-func pick(named map[string]string, classes []string) []string {
+// modelClasses returns what a model calls those of some classes that it has.
+func modelClasses(named map[string]string, classes []string) []string {
 	var out []string
 	for _, c := range classes {
 		if class, ok := named[c]; ok {
@@ -167,13 +167,13 @@ func (v Vocabulary) find(term string) (meaning, bool) {
 		return m, true
 	}
 	if whole, content, ok := strings.Cut(term, " of "); ok {
-		return v.filled(whole, content)
+		return v.findContainer(whole, content)
 	}
-	return v.mend(singular(term))
+	return v.correct(singular(term))
 }
 
-// filled finds "a bowl of soup": a bowl, but not any.
-func (v Vocabulary) filled(whole, content string) (meaning, bool) {
+// findContainer finds "a bowl of soup": a bowl, but not any.
+func (v Vocabulary) findContainer(whole, content string) (meaning, bool) {
 	if portions[whole] {
 		whole = content
 	}
@@ -182,16 +182,16 @@ func (v Vocabulary) filled(whole, content string) (meaning, bool) {
 	return m, ok && !m.partial
 }
 
-// mend finds the only meaning one slip away. The first letter must be right and the
+// correct finds the only meaning one slip away. The first letter must be right and the
 // word must not be an English word of its own: both keep "parrot" from being read as
 // "carrot".
-func (v Vocabulary) mend(term string) (meaning, bool) {
+func (v Vocabulary) correct(term string) (meaning, bool) {
 	var found meaning
-	if len(term) < minSlipLen || lookalikes[term] {
+	if len(term) < minCorrectLen || lookalikes[term] {
 		return found, false
 	}
 	for _, word := range v.words {
-		if len(word) < minSlipLen || word[0] != term[0] || !oneSlip(term, word) {
+		if len(word) < minCorrectLen || word[0] != term[0] || !oneEdit(term, word) {
 			continue
 		}
 		m := v.meanings[word]
@@ -203,9 +203,9 @@ func (v Vocabulary) mend(term string) (meaning, bool) {
 	return found, found.classes != nil
 }
 
-// oneSlip reports whether a becomes b by one letter added, dropped or replaced, or by
+// oneEdit reports whether a becomes b by one letter added, dropped or replaced, or by
 // two letters changing places ("bycicle").
-func oneSlip(a, b string) bool {
+func oneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

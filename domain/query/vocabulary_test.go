@@ -46,7 +46,7 @@ func TestVocabularyTablesAreSound(t *testing.T) {
 	for word := range lookalikes {
 		_, known := coco.meanings[word]
 		require.False(t, known, "%q is both a term and a word to leave alone", word)
-		mended, ok := coco.mend(word)
+		mended, ok := coco.correct(word)
 		require.False(t, ok, "%q is read as %v", word, mended.classes)
 	}
 }
@@ -127,10 +127,10 @@ func TestSingular(t *testing.T) {
 func TestOneSlip(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{{"bicycle", "bycicle"}, {"bicycle", "bicyle"}, {"bicycle", "bicyclle"}, {"bicycle", "bicycla"}, {"abc", "bac"}} {
-		require.True(t, oneSlip(pair[0], pair[1]), "%v", pair)
-		require.True(t, oneSlip(pair[1], pair[0]), "%v", pair)
+		require.True(t, oneEdit(pair[0], pair[1]), "%v", pair)
+		require.True(t, oneEdit(pair[1], pair[0]), "%v", pair)
 	}
 	for _, pair := range [][2]string{{"bicycle", "bicycle"}, {"bicycle", "tricycle"}, {"abcd", "badc"}, {"", "ab"}} {
-		require.False(t, oneSlip(pair[0], pair[1]), "%v", pair)
+		require.False(t, oneEdit(pair[0], pair[1]), "%v", pair)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// edges are the named parts of a video.
-var edges = table(`
+// namedWindowWords are the named parts of a video.
+var namedWindowWords = table(`
 	beginning: at_the_beginning in_the_beginning at_the_start at_first at_the_very_beginning at_the_very_start initially near_the_beginning near_the_start towards_the_beginning towards_the_start toward_the_beginning toward_the_start when_the_video_starts when_the_video_begins when_the_clip_starts when_the_clip_begins
 	end: at_the_end by_the_end in_the_end at_the_very_end near_the_end towards_the_end toward_the_end when_the_video_ends when_the_clip_ends
 	middle: midway_through halfway_through
@@ -15,11 +15,11 @@ var edges = table(`
 	second half: in_the_second_half during_the_second_half within_the_second_half in_the_last_half during_the_last_half
 `)
 
-var edgePhrases = phrasesOf(edges)
+var namedWindowPhrases = phrasesOf(namedWindowWords)
 
-// whole is what "in the middle of" must name to mean a time: the middle of the frame is
+// wholeVideoNouns is what "in the middle of" must name to mean a time: the middle of the frame is
 // a place.
-var whole = set("video clip footage recording film movie")
+var wholeVideoNouns = set("video clip footage recording film movie")
 
 // unitMS are units of time in milliseconds.
 var unitMS = map[string]int{
@@ -33,7 +33,7 @@ func cutWindows(ts words) (rest words, windows []string) {
 	for i := 0; i < len(ts); {
 		window, n := windowAt(ts, i)
 		if n == 0 {
-			window, n = edgeAt(ts, i)
+			window, n = namedWindowAt(ts, i)
 		}
 		if n > 0 {
 			windows = append(windows, window)
@@ -49,16 +49,16 @@ func cutWindows(ts words) (rest words, windows []string) {
 	return rest, windows
 }
 
-// edgeAt reads "at the end"; "at the end of the street" is a place.
-func edgeAt(ts words, i int) (string, int) {
-	edge, n := lookup(edges, edgePhrases, ts, i)
+// namedWindowAt reads "at the end"; "at the end of the street" is a place.
+func namedWindowAt(ts words, i int) (string, int) {
+	edge, n := lookup(namedWindowWords, namedWindowPhrases, ts, i)
 	if n == 0 {
 		if m := middleOf.match(ts, i); m > 0 {
 			j := i + m
-			for determiners[ts.at(j)] || mediaModifiers[ts.at(j)] && !media[ts.at(j)] {
+			for determiners[ts.at(j)] || mediaModifiers[ts.at(j)] && !mediaNouns[ts.at(j)] {
 				j++
 			}
-			if whole[ts.at(j)] {
+			if wholeVideoNouns[ts.at(j)] {
 				return "middle", j + 1 - i
 			}
 		}
@@ -75,39 +75,39 @@ func edgeAt(ts words, i int) (string, int) {
 
 var middleOf = phrases("in_the_middle_of at_the_middle_of around_the_middle_of")
 
-var spans = map[string]string{
+var videoEndWords = map[string]string{
 	"first": "first", "initial": "first", "opening": "first", "last": "last", "final": "last", "closing": "last",
 }
 
-// instants are the prepositions in front of one point in time.
-var instants = map[string]string{
+// timePrepositions are the prepositions in front of one point in time.
+var timePrepositions = map[string]string{
 	"after": "after", "since": "after", "from": "after", "before": "before", "until": "before", "till": "before",
 	"by": "before", "at": "at", "past": "after", "around": "at",
 }
 
-// roughly may stand between "at" and a time, whose window reaches around it anyway.
-var roughly = set("around about approximately roughly exactly precisely")
+// approximators may stand between "at" and a time, whose window reaches around it anyway.
+var approximators = set("around about approximately roughly exactly precisely")
 
 func windowAt(ts words, i int) (string, int) {
 	switch ts.at(i) {
 	case "in", "during", "within", "for", "over":
-		if value, n := spanAt(ts, i+1); n > 0 {
+		if value, n := videoEndAt(ts, i+1); n > 0 {
 			return value, n + 1
 		}
 	case "the":
 		if i > 0 && !auxiliaries[ts.at(i-1)] {
-			return spanAt(ts, i)
+			return videoEndAt(ts, i)
 		}
 	}
 	if value, n := rangeAt(ts, i); n > 0 {
 		return value, n
 	}
-	side, ok := instants[ts.at(i)]
+	side, ok := timePrepositions[ts.at(i)]
 	if !ok {
 		return "", 0
 	}
 	j := i + 1
-	if side == "at" && roughly[ts.at(j)] {
+	if side == "at" && approximators[ts.at(j)] {
 		j++
 	}
 	if ts.at(j) == "the" {
@@ -129,11 +129,11 @@ func windowAt(ts words, i int) (string, int) {
 			return "", 0
 		}
 	}
-	return side + " " + seconds(ms), j - i
+	return side + " " + formatSeconds(ms), j - i
 }
 
-// spanAt reads "the first 10 seconds", "the final minute".
-func spanAt(ts words, i int) (string, int) {
+// videoEndAt reads "the first 10 seconds", "the final minute".
+func videoEndAt(ts words, i int) (string, int) {
 	j := i
 	if ts.at(j) == "the" {
 		j++
@@ -141,15 +141,15 @@ func spanAt(ts words, i int) (string, int) {
 	if ts.at(j) == "very" {
 		j++
 	}
-	span, ok := spans[ts.at(j)]
+	span, ok := videoEndWords[ts.at(j)]
 	if !ok {
 		return "", 0
 	}
 	if ms, n := timeAt(ts, j+1); n > 0 {
-		return span + " " + seconds(ms), j + 1 + n - i
+		return span + " " + formatSeconds(ms), j + 1 + n - i
 	}
 	if ms, ok := unitMS[ts.at(j+1)]; ok && ts.at(j+1) != "seconds" && ts.at(j+1) != "minutes" {
-		return span + " " + seconds(ms), j + 2 - i
+		return span + " " + formatSeconds(ms), j + 2 - i
 	}
 	return "", 0
 }
@@ -202,7 +202,7 @@ func rangeAt(ts words, i int) (string, int) {
 	if ts.at(k) == "mark" || ts.at(k) == "marks" {
 		k++
 	}
-	return number3(from) + " to " + seconds(to), k - i
+	return formatThousandths(from) + " to " + formatSeconds(to), k - i
 }
 
 // timeAt reads "0:05", "10 seconds", "second 10", "1 minute 30 seconds" or "10s", in
@@ -282,10 +282,10 @@ func amount(w string) int {
 	return number(before)*1000 + fraction
 }
 
-func seconds(ms int) string { return number3(ms) + " s" }
+func formatSeconds(ms int) string { return formatThousandths(ms) + " s" }
 
-// number3 writes thousandths as a decimal number without trailing zeros.
-func number3(ms int) string {
+// formatThousandths writes thousandths as a decimal number without trailing zeros.
+func formatThousandths(ms int) string {
 	s := strconv.Itoa(ms / 1000)
 	if rest := ms % 1000; rest > 0 {
 		s += "." + strings.TrimRight(strconv.Itoa(1000 + rest)[1:], "0")

@@ -40,7 +40,7 @@ func table(lines string) map[string]string {
 	return out
 }
 
-func clip(s string) string {
+func truncate(s string) string {
 	if r := []rune(s); len(r) > maxTextLen {
 		return string(r[:maxTextLen])
 	}

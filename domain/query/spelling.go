@@ -7,18 +7,18 @@ import (
 	"unicode"
 )
 
-// mended are the words, beside those of the vocabulary, in which a spelling slip is
+// correctedWords are the words, beside those of the vocabulary, in which a spelling slip is
 // mended. Short words are not: one edit too often makes another word.
-var mended = set(`there people person video least exactly between seconds minutes beginning running walking sitting
+var correctedWords = set(`there people person video least exactly between seconds minutes beginning running walking sitting
 	standing jumping falling raising wearing riding holding carrying driving sleeping dancing eating drinking playing
 	swimming waving lying yellow orange purple black white green brown bottom middle centre center background foreground
 	behind beside under front above right shirt jacket glasses helmet appear appears visible contain contains number
 	count multiple several three seven eight eleven twelve closed empty parked please whether could would should
 	inside outside left when with many wears`)
 
-// mendable are all such words by their first letter.
-var mendable = func() map[byte][]string {
-	words := maps.Clone(mended)
+// correctableByLetter are all such words by their first letter.
+var correctableByLetter = func() map[byte][]string {
+	words := maps.Clone(correctedWords)
 	for w := range coco.meanings {
 		if !strings.Contains(w, " ") {
 			words[w] = true
@@ -26,15 +26,15 @@ var mendable = func() map[byte][]string {
 	}
 	out := map[byte][]string{}
 	for _, w := range slices.Sorted(maps.Keys(words)) {
-		if len(w) >= minSlipLen || mended[w] {
+		if len(w) >= minCorrectLen || correctedWords[w] {
 			out[w[0]] = append(out[w[0]], w)
 		}
 	}
 	return out
 }()
 
-// frequent are the words that even a word of four letters is mended into.
-var frequent = set("video left when with many there")
+// correctedShortWords are the words that even a word of four letters is mended into.
+var correctedShortWords = set("video left when with many there")
 
 // lexicon holds every single word that the rules know.
 var lexicon = func() map[string]bool {
@@ -45,24 +45,24 @@ var lexicon = func() map[string]bool {
 		}
 	}
 	for _, list := range []map[string]bool{
-		knownNouns, determiners, owners, exhaustive, auxiliaries, helpers, relatives, media, settings, mediaModifiers,
-		mediaVerbs, seeing, ingNouns, audio, reading, subjective, colours, attributes, clothing, features, countFillers,
-		openLeads, hearing, persons, universal, amounts, pronoun, parts, manners, directions, adverbs, unchanged, mended, often, languages,
+		knownNouns, determiners, identityWords, exhaustiveWords, auxiliaries, bareVerbAuxiliaries, relativePronouns, mediaNouns, scenes, mediaModifiers,
+		mediaVerbs, seeingVerbs, ingNouns, audioWords, textWords, subjectiveWords, colorWords, attributeWords, clothing, bodyFeatures, countFillers,
+		openQuestionWords, hearingWords, personWords, universalWords, vagueAmounts, nonSubjects, regionNouns, verbFillers, directionWords, tailFillers, unchanged, correctedWords, unsupportedModifiers, languages,
 	} {
 		for w := range list {
 			add(w)
 		}
 	}
 	for _, list := range []map[string]string{
-		comparators, limits, actionForms, states, fixedPlaces, relations, edges, spans, instants, thirds, irregular, contractions,
-		shades, sizes, garmentFolds, poses, actionFolds, rewrites, colourNames,
+		comparators, trailingComparators, actionForms, stateWords, fixedPlaces, relations, namedWindowWords, videoEndWords, timePrepositions, thirds, irregular, contractions,
+		shades, sizes, garmentSynonyms, posePhrases, actionSynonyms, rewrites, colorNames,
 	} {
 		for w, to := range list {
 			add(w)
 			add(to)
 		}
 	}
-	for _, p := range []phraseSet{noise, wrappers, chatter, absent, freeOf, timeLeads, countLeads, middleOf} {
+	for _, p := range []phraseSet{noisePhrases, politeLeads, emptySentences, absentPhrases, absencePhrases, timeLeads, countLeads, middleOf} {
 		for _, list := range p.byFirst {
 			for _, parts := range list {
 				for _, w := range parts {
@@ -71,7 +71,7 @@ var lexicon = func() map[string]bool {
 			}
 		}
 	}
-	for w := range vague {
+	for w := range vagueQuantities {
 		add(w)
 	}
 	for w := range numbers {
@@ -89,11 +89,11 @@ var lexicon = func() map[string]bool {
 	return out
 }()
 
-// mendWord corrects a word one slip away from exactly one word that the rules know. A
+// correctWord corrects a word one slip away from exactly one word that the rules know. A
 // word that means something of its own is never touched: one of the lexicon, an English
 // word close to it, a capitalised name.
-func mendWord(w string) string {
-	if len(w) < minSlipLen-1 || lexicon[w] || lookalikes[w] || strings.ContainsFunc(w, notLetter) {
+func correctWord(w string) string {
+	if len(w) < minCorrectLen-1 || lexicon[w] || lookalikes[w] || strings.ContainsFunc(w, notLetter) {
 		return w
 	}
 	one := singularWord(w)
@@ -101,17 +101,17 @@ func mendWord(w string) string {
 		return w
 	}
 	found := ""
-	for _, known := range mendable[w[0]] {
-		if !oneSlip(w, known) && !(one != w && len(one) >= minSlipLen && oneSlip(one, known)) {
+	for _, known := range correctableByLetter[w[0]] {
+		if !oneEdit(w, known) && !(one != w && len(one) >= minCorrectLen && oneEdit(one, known)) {
 			continue
 		}
-		if len(w) < minSlipLen && !frequent[known] {
+		if len(w) < minCorrectLen && !correctedShortWords[known] {
 			continue
 		}
 		if found != "" && (coco.meanings[found].classes == nil || !coco.meanings[found].same(coco.meanings[known])) {
 			return w
 		}
-		if found == "" || oneSlip(w, known) && !oneSlip(w, found) {
+		if found == "" || oneEdit(w, known) && !oneEdit(w, found) {
 			found = known
 		}
 	}
