@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // ErrSaturated is the cause of an *UnavailableError when engines are there and well, but
@@ -49,8 +49,8 @@ type Request struct {
 type Response struct {
 	// Frames holds the detections of each frame of the request, in its order. Scores
 	// are raw: domain/answer.Calibration makes probabilities of them.
-	Frames [][]answer.Detection
-	// Shades holds answer.Frame.Shades of each frame, when they were asked for.
+	Frames [][]evidence.Detection
+	// Shades holds evidence.Frame.Shades of each frame, when they were asked for.
 	Shades [][]byte
 	// Known says for each of the request's terms whether the model can assess it.
 	Known []bool
@@ -71,10 +71,10 @@ type Info struct {
 	Worker string
 	// Vocabulary lists every term that the model knows; nil when it does not say.
 	Vocabulary []string
-	// Colors names the columns of answer.Detection.Colors (answer.Evidence.Colors); nil when
+	// Colors names the columns of evidence.Detection.Colors (evidence.Evidence.Colors); nil when
 	// it has none.
 	Colors []string
-	// Shades: it tells answer.Frame.Shades.
+	// Shades: it tells evidence.Frame.Shades.
 	Shades bool
 	// Concurrency is the number of frames that the engine works on at once, at least
 	// 1: with fewer frames in flight it idles.

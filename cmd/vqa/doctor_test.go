@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu"
 )
 
@@ -131,7 +131,7 @@ type eye struct {
 }
 
 func (e eye) Detect(_ context.Context, r gpu.Request) (gpu.Response, error) {
-	return gpu.Response{Frames: [][]answer.Detection{{{Score: e.score}}}, Known: make([]bool, len(r.Terms))}, e.err
+	return gpu.Response{Frames: [][]evidence.Detection{{{Score: e.score}}}, Known: make([]bool, len(r.Terms))}, e.err
 }
 func (e eye) Ready(context.Context) error { return e.err }
 func (e eye) Info(context.Context) (gpu.Info, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/account"
-	evidence "vqa/domain/answer"
+	result "vqa/domain/answer"
 	"vqa/handlers/media/demo"
 )
 
@@ -98,11 +98,11 @@ func checkDemoLog(t *testing.T, s *service) {
 		var e struct {
 			Type string `json:"type"`
 			Data struct {
-				AnalysisID string          `json:"analysis_id"`
-				Prompt     string          `json:"prompt"`
-				Origin     string          `json:"origin"`
-				Usage      *struct{}       `json:"usage"`
-				Result     evidence.Result `json:"result"`
+				AnalysisID string        `json:"analysis_id"`
+				Prompt     string        `json:"prompt"`
+				Origin     string        `json:"origin"`
+				Usage      *struct{}     `json:"usage"`
+				Result     result.Result `json:"result"`
 			} `json:"data"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(line), &e), "%s", line)

@@ -118,6 +118,16 @@ var importRules = append([]importRule{
 		why:   "how output looks does not depend on what is printed",
 	},
 	{
+		name: "gpu reports evidence, not answers", in: []string{"vqa/gpu/..."},
+		never: []string{"vqa/domain/answer/..."},
+		why:   "an engine reports detections with raw scores; domain/answer decides what they mean",
+	},
+	{
+		name: "evidence stands alone", in: []string{"vqa/domain/evidence"},
+		never: []string{"vqa/..."},
+		why:   "the engine contract and the answer rules share these values, and neither depends on the other",
+	},
+	{
 		name: "migrations know no code", in: []string{"vqa/migrations"},
 		never: []string{"vqa/..."},
 		why:   "an old migration must not change with today's types",
@@ -257,6 +267,8 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/handlers/command", "vqa/gpu/oip", []string{"handlers know no media stack and no engine"}},
 		{"vqa/streaming/live", "vqa/eventstore", []string{"streaming asks through its own interfaces"}},
 		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
+		{"vqa/gpu/oip", "vqa/domain/answer", []string{"gpu reports evidence, not answers"}},
+		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},
 		{"vqa/handlers/media/artifact", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/media/ffmpeg", "os/exec", nil},

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // armed is a figure seen from ahead, down to the hips, its arms as told: the wrists, in the
@@ -13,7 +14,7 @@ func armed(left, right [2]float64) thing {
 	f.shoulder, f.elbow, f.wrist = [2]float64{.8, .4}, [2]float64{.9, .7}, left
 	f.other = &[3][2]float64{{.2, .4}, {.1, .7}, right}
 	f.hip = [2]float64{.5, .9}
-	return f.in(answer.Box{X1: .3, Y1: .1, X2: .7, Y2: .9})
+	return f.in(evidence.Box{X1: .3, Y1: .1, X2: .7, Y2: .9})
 }
 
 func TestCrossingArms(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -49,10 +50,10 @@ func TestUnmeasuredClaimsLittle(t *testing.T) {
 		score float64
 		want  answer.Answer
 	}{{.9, answer.Yes}, {0, answer.No}, {.28, answer.Indeterminate}} {
-		ev := answer.Evidence{Terms: cal.Vocabulary.Classes(q), Known: []bool{true}, IntervalS: .5, DurationS: 3}
+		ev := evidence.Evidence{Terms: cal.Vocabulary.Classes(q), Known: []bool{true}, IntervalS: .5, DurationS: 3}
 		for i := range 6 {
-			f := answer.Frame{At: float64(i) / 2}
-			f.Detections = append(f.Detections, answer.Detection{Score: c.score, Box: at(.5, .5)})
+			f := evidence.Frame{At: float64(i) / 2}
+			f.Detections = append(f.Detections, evidence.Detection{Score: c.score, Box: at(.5, .5)})
 			ev.Frames = append(ev.Frames, f)
 		}
 		r := answer.Decide(q, ev, cal)
@@ -102,9 +103,9 @@ func TestFreeTermsMayNameOneThing(t *testing.T) {
 		"classes":       {[]string{"person", "woman"}, answer.No},
 	} {
 		q := query.Compile("Is there a woman?")
-		ev := answer.Evidence{Terms: []string{"woman", "person"}, Known: []bool{true, true}, IntervalS: .5, DurationS: 3}
+		ev := evidence.Evidence{Terms: []string{"woman", "person"}, Known: []bool{true, true}, IntervalS: .5, DurationS: 3}
 		for i := range 6 {
-			ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: []answer.Detection{
+			ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: []evidence.Detection{
 				{Term: 0, Score: .5, Box: at(.5, .5)}, {Term: 1, Score: .9, Box: at(.5, .5)},
 			}})
 		}

@@ -1,12 +1,9 @@
 package answer
 
-import "math"
+import (
+	"math"
 
-const (
-	// Cells is the number of rows of Frame.Shades, and of columns.
-	Cells = 32
-	// MaxShade is white in Frame.Shades.
-	MaxShade = 31
+	"vqa/domain/evidence"
 )
 
 const (
@@ -39,28 +36,28 @@ const covered = -1
 
 // scapeOf is what a sample shows beside its objects, ok if its brightness is known.
 func scapeOf(s sighting, keep float64) (scape, bool) {
-	if len(s.shades) != Cells*Cells {
+	if len(s.shades) != evidence.Cells*evidence.Cells {
 		return scape{}, false
 	}
-	out := scape{Cells, make([]int, Cells*Cells)}
+	out := scape{evidence.Cells, make([]int, evidence.Cells*evidence.Cells)}
 	for i, shade := range s.shades {
 		out.cells[i] = int(shade)
 	}
 	for _, o := range s.objects {
 		if o.Score >= keep {
-			out.cover(o.Box.inFrame())
+			out.cover(o.Box.InFrame())
 		}
 	}
 	for _, d := range s.others {
 		if d.Score >= keep {
-			out.cover(d.Box.inFrame())
+			out.cover(d.Box.InFrame())
 		}
 	}
 	return out, true
 }
 
 // cover hides the cells that a box within the frame touches.
-func (s scape) cover(b Box) {
+func (s scape) cover(b evidence.Box) {
 	end := func(x float64) int { return min(int(math.Ceil(x*float64(s.side))), s.side) }
 	for y := int(b.Y1 * float64(s.side)); y < end(b.Y2); y++ {
 		for x := int(b.X1 * float64(s.side)); x < end(b.X2); x++ {
@@ -141,7 +138,7 @@ func shift(a, b scape) (x, y float64, ok bool) {
 	if math.Hypot(x, y) < tremble {
 		return 0, 0, true
 	}
-	return x / Cells, y / Cells, true
+	return x / evidence.Cells, y / evidence.Cells, true
 }
 
 // vertex is where between its neighbours a parabola through three values is least, -.5
@@ -181,6 +178,6 @@ func (c *camera) steady(s sighting, keep, withinS float64) {
 	c.last, c.atS, c.known = now, s.at, ok
 	for k := range s.objects {
 		o := &s.objects[k]
-		o.scene, o.stretch = Box{o.Box.X1 - c.x, o.Box.Y1 - c.y, o.Box.X2 - c.x, o.Box.Y2 - c.y}, c.stretch
+		o.scene, o.stretch = evidence.Box{X1: o.Box.X1 - c.x, Y1: o.Box.Y1 - c.y, X2: o.Box.X2 - c.x, Y2: o.Box.Y2 - c.y}, c.stretch
 	}
 }

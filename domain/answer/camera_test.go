@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -17,10 +18,10 @@ func wall(x, y float64) float64 {
 
 // shadesAt is what a camera sees of the wall that has turned by x and y frames.
 func shadesAt(x, y float64) []byte {
-	shades := make([]byte, answer.Cells*answer.Cells)
+	shades := make([]byte, evidence.Cells*evidence.Cells)
 	for i := range shades {
-		u, v := (float64(i%answer.Cells)+.5)/answer.Cells, (float64(i/answer.Cells)+.5)/answer.Cells
-		shades[i] = byte(min(max(wall(x+u, y+v), 0), answer.MaxShade))
+		u, v := (float64(i%evidence.Cells)+.5)/evidence.Cells, (float64(i/evidence.Cells)+.5)/evidence.Cells
+		shades[i] = byte(min(max(wall(x+u, y+v), 0), evidence.MaxShade))
 	}
 	return shades
 }
@@ -73,7 +74,7 @@ func TestCameraMotionIsTakenOut(t *testing.T) {
 // itself, nothing tells that it is the camera that moves.
 func TestCameraThatIsNotKnownStands(t *testing.T) {
 	t.Parallel()
-	plain := make([]byte, answer.Cells*answer.Cells)
+	plain := make([]byte, evidence.Cells*evidence.Cells)
 	moving := func(frames [][]thing, shades func(i int) []byte) answer.Answer {
 		q := query.Compile("Is the car moving?")
 		ev := sampled(q, frames...)
@@ -88,7 +89,7 @@ func TestCameraThatIsNotKnownStands(t *testing.T) {
 	require.Equal(t, answer.Yes, moving(car, func(i int) []byte {
 		seen := make([]byte, len(plain))
 		for k, shade := range shadesAt(.12*float64(i), 0) {
-			u, v := float64(k%answer.Cells)/answer.Cells, float64(k/answer.Cells)/answer.Cells
+			u, v := float64(k%evidence.Cells)/evidence.Cells, float64(k/evidence.Cells)/evidence.Cells
 			if b := car[i][0].box; u > b.X1 && u < b.X2-.04 && v > b.Y1 && v < b.Y2-.04 {
 				seen[k] = shade
 			}

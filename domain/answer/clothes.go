@@ -3,6 +3,7 @@ package answer
 import (
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -32,7 +33,7 @@ const (
 
 // dressed judges people by the colours of what they wear, in the part of the body where
 // it is worn. A model that does not tell the quarters of a body tells of no trousers.
-func dressed(colours []string, on query.BodyPart, ev Evidence) fitsOf {
+func dressed(colours []string, on query.BodyPart, ev evidence.Evidence) fitsOf {
 	quartered := slices.ContainsFunc(colours, func(c string) bool { return slices.Contains(ev.Colors, c+second) })
 	switch {
 	case !quartered && on == query.LowerBody:
@@ -45,7 +46,7 @@ func dressed(colours []string, on query.BodyPart, ev Evidence) fitsOf {
 			return untold
 		}
 		w := worn{colours, o.Colors, ev.Colors}
-		tall := (o.Box.Y2 - o.Box.Y1) / ((o.Box.X2 - o.Box.X1) * ev.aspect())
+		tall := (o.Box.Y2 - o.Box.Y1) / ((o.Box.X2 - o.Box.X1) * ev.AspectRatio())
 		if on == query.LowerBody {
 			return w.below(tall, o.Box.Y2)
 		}

@@ -4,20 +4,21 @@ import (
 	"testing"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // clad is a person whose box has some colours.
-func clad(box answer.Box, colours map[string]float64) [][]thing {
+func clad(box evidence.Box, colours map[string]float64) [][]thing {
 	return still(6, thing{term: "person", score: .8, box: box, colours: colours})
 }
 
 func TestClothesByThePartOfTheBody(t *testing.T) {
 	t.Parallel()
 	// The box of a frame of 16:9 is twice as high as wide from .9 on.
-	whole := answer.Box{X1: .4, Y1: .1, X2: .6, Y2: .95}
-	seated := answer.Box{X1: .4, Y1: .2, X2: .6, Y2: .8}
-	half := answer.Box{X1: .4, Y1: .4, X2: .6, Y2: 1}
-	portrait := answer.Box{X1: .2, Y1: .3, X2: .8, Y2: 1}
+	whole := evidence.Box{X1: .4, Y1: .1, X2: .6, Y2: .95}
+	seated := evidence.Box{X1: .4, Y1: .2, X2: .6, Y2: .8}
+	half := evidence.Box{X1: .4, Y1: .4, X2: .6, Y2: 1}
+	portrait := evidence.Box{X1: .2, Y1: .3, X2: .8, Y2: 1}
 	redOverBlue := map[string]float64{"red": .3, "blue": .3, "red/2": .8, "blue/3": .7, "blue/4": .6, "red/3": .1}
 	blackCoat := map[string]float64{"black": .7, "red": .1, "black/2": .8, "red/2": .12, "black/3": .8, "black/4": .8}
 	helmet := map[string]float64{"yellow": .1, "yellow/1": .7, "gray/2": .8, "gray/3": .8, "gray/4": .8}

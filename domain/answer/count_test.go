@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // TestWhatLastsCountsOnAverage: a second cup, as large as the first, is weak in every sample.
@@ -25,8 +25,8 @@ func TestWhatLastsCountsOnAverage(t *testing.T) {
 		var frames [][]thing
 		for _, score := range tt.scores {
 			frames = append(frames, []thing{
-				{term: "cup", score: .5, box: answer.Box{X1: .1, Y1: .4, X2: .3, Y2: .6}},
-				{term: "cup", score: score, box: answer.Box{X1: .6, Y1: .4, X2: .8, Y2: .6}},
+				{term: "cup", score: .5, box: evidence.Box{X1: .1, Y1: .4, X2: .3, Y2: .6}},
+				{term: "cup", score: score, box: evidence.Box{X1: .6, Y1: .4, X2: .8, Y2: .6}},
 			})
 		}
 		r := scene("How many cups are there?", frames...)

@@ -3,6 +3,7 @@ package answer
 import (
 	"math"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -15,7 +16,7 @@ const fallbackIntervalS = 0.5
 // (unknown indices, scores or times that are no numbers) is ignored.
 //
 // A question with conditions is never surer than the same question with fewer of them.
-func Decide(q query.Query, ev Evidence, cal Calibration) Result {
+func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 	if !query.Assessable(q) {
 		return Refused(q)
 	}
@@ -28,7 +29,7 @@ func Decide(q query.Query, ev Evidence, cal Calibration) Result {
 }
 
 // decide answers q by itself.
-func decide(q query.Query, ev Evidence, cal Calibration) Result {
+func decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 	r := newResult(q, ev.DurationS)
 	within := windowOf(q, ev.DurationS)
 	ev.Frames, ev.Fine = within.cut(ev.Frames), within.cut(ev.Fine)
@@ -118,11 +119,11 @@ func windowOf(q query.Query, durationS float64) span {
 }
 
 // cut keeps the frames in the span.
-func (s span) cut(frames []Frame) []Frame {
+func (s span) cut(frames []evidence.Frame) []evidence.Frame {
 	if s.whole {
 		return frames
 	}
-	var kept []Frame
+	var kept []evidence.Frame
 	for _, f := range frames {
 		if f.At >= s.from && f.At <= s.to {
 			kept = append(kept, f)
@@ -147,7 +148,7 @@ func (s span) clip(clips []Clip) []Clip {
 	return kept
 }
 
-func sane(ev Evidence) Evidence {
+func sane(ev evidence.Evidence) evidence.Evidence {
 	if !(ev.IntervalS > 0) || math.IsInf(ev.IntervalS, 0) {
 		ev.IntervalS = fallbackIntervalS
 	}

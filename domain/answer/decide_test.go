@@ -9,28 +9,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
 // place is a box that is nobody else's.
-func place(i int) answer.Box {
+func place(i int) evidence.Box {
 	x := float64(i%10) / 10
-	return answer.Box{X1: x, Y1: .1, X2: x + .08, Y2: .3}
+	return evidence.Box{X1: x, Y1: .1, X2: x + .08, Y2: .3}
 }
 
 // seen is evidence sampled at 2 frames a second: for each frame the scores of the
 // asked class, every one at its own place; the classes of COCO are known.
-func seen(prompt string, frames ...[]float64) (query.Query, answer.Evidence) {
+func seen(prompt string, frames ...[]float64) (query.Query, evidence.Evidence) {
 	q := query.Compile(prompt)
-	ev := answer.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 2}
+	ev := evidence.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
 		_, known := query.COCO().Lookup(term)
 		ev.Known = append(ev.Known, known)
 	}
 	for i, scores := range frames {
-		f := answer.Frame{At: float64(i) / 2}
+		f := evidence.Frame{At: float64(i) / 2}
 		for k, s := range scores {
-			f.Detections = append(f.Detections, answer.Detection{Term: 0, Score: s, Box: place(k)})
+			f.Detections = append(f.Detections, evidence.Detection{Term: 0, Score: s, Box: place(k)})
 		}
 		ev.Frames = append(ev.Frames, f)
 	}
@@ -174,7 +175,7 @@ func TestRule7RefusedAtOnce(t *testing.T) {
 		require.NotNil(t, r.UnsupportedAction, prompt)
 		require.NotEmpty(t, r.UnsupportedAction.Reason, prompt)
 		require.Equal(t, "/docs/questions#"+string(q.PromptIntent), r.UnsupportedAction.DocsURL)
-		require.Empty(t, cmp.Diff(r, answer.Decide(q, answer.Evidence{}, answer.CPU())), prompt)
+		require.Empty(t, cmp.Diff(r, answer.Decide(q, evidence.Evidence{}, answer.CPU())), prompt)
 	}
 	require.Nil(t, decide("Is there a unicorn?", frame{}).UnsupportedAction)
 	require.Nil(t, decide("Is there a dog?", frame{}).UnsupportedAction)
@@ -252,7 +253,7 @@ func TestLookAlikeIsOutvoted(t *testing.T) {
 		}
 	}
 	for i := range ev.Frames {
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections, answer.Detection{Term: dog, Score: .7, Box: place(0)})
+		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: dog, Score: .7, Box: place(0)})
 	}
 	r := answer.Decide(q, ev, answer.CPU())
 	require.Equal(t, answer.No, r.Answer, "what looks a little like a cat and much like a dog is a dog")
@@ -290,7 +291,7 @@ func TestCounts(t *testing.T) {
 func TestCountOfWhatIsAlike(t *testing.T) {
 	t.Parallel()
 	cup := func(x, width, score float64) thing {
-		return thing{term: "cup", score: score, box: answer.Box{X1: x, Y1: .4, X2: x + width, Y2: .7}}
+		return thing{term: "cup", score: score, box: evidence.Box{X1: x, Y1: .4, X2: x + width, Y2: .7}}
 	}
 	count := func(frames [][]thing) int { return *scene("How many cups are there?", frames...).DetectedCount }
 	best, second, third := cup(.1, .1, .5), cup(.3, .11, .24), cup(.5, .09, .22)
@@ -310,12 +311,12 @@ func TestCarSeenAsCarAndTruckIsOne(t *testing.T) {
 	q, ev := seen("How many cars are there?", frame{.7}, frame{.7})
 	for i := range ev.Frames {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections,
-			answer.Detection{Term: 1, Score: .5, Box: place(0)}, answer.Detection{Term: 1, Score: .5, Box: place(3)})
+			evidence.Detection{Term: 1, Score: .5, Box: place(0)}, evidence.Detection{Term: 1, Score: .5, Box: place(3)})
 	}
 	count := func() int { return *answer.Decide(q, ev, answer.CPU()).DetectedCount }
 	require.Equal(t, 1, count(), "what is seen as a truck alone is no car")
 	for i := range ev.Frames {
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections, answer.Detection{Term: 0, Score: .2, Box: place(3)})
+		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 0, Score: .2, Box: place(3)})
 	}
 	require.Equal(t, 2, count(), "what may be either is one")
 }
@@ -369,11 +370,11 @@ func TestMalformedEvidenceIsIgnored(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{.8}, frame{.8})
 	clean := answer.Decide(q, ev, answer.CPU())
-	ev.Frames = append(ev.Frames, answer.Frame{At: math.NaN()}, answer.Frame{At: math.Inf(1)}, answer.Frame{At: -1})
+	ev.Frames = append(ev.Frames, evidence.Frame{At: math.NaN()}, evidence.Frame{At: math.Inf(1)}, evidence.Frame{At: -1})
 	for i := range ev.Frames {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections,
-			answer.Detection{Term: -1, Score: 1}, answer.Detection{Term: 1 << 30, Score: 1},
-			answer.Detection{Term: 0, Score: math.NaN()}, answer.Detection{Term: 0, Score: -3})
+			evidence.Detection{Term: -1, Score: 1}, evidence.Detection{Term: 1 << 30, Score: 1},
+			evidence.Detection{Term: 0, Score: math.NaN()}, evidence.Detection{Term: 0, Score: -3})
 	}
 	require.Empty(t, cmp.Diff(clean, answer.Decide(q, ev, answer.CPU())))
 	ev.Known = nil

@@ -2,7 +2,7 @@
 // result of an analysis, by the result rules of the contract (api-v1.md, "Result
 // rules" 1 to 9) and the open points ("Answers").
 //
-// Imports: the standard library and domain/query. Pure: no clock, no randomness; the
+// Imports: the standard library, domain/evidence and domain/query. Pure: no clock, no randomness; the
 // same query, evidence and calibration give the same result, bit for bit.
 //
 // How [Decide] reasons about one subject:
@@ -107,6 +107,6 @@
 // Guarantees: indeterminate has confidence 0; every confidence is within 0..1; clips
 // are ordered, disjoint, within the duration and at most 500; evidence of any shape
 // is answered without a panic, and the order of detections in a frame is irrelevant.
-// Frames that are [Kept] are looked at one after the other, several times, and never held
+// Frames with an evidence.Source are looked at one after the other, several times, and never held
 // together: of each thing in a frame a few numbers stay in memory.
 package answer

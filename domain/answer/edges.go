@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -14,7 +15,7 @@ type Edge struct{ AfterS, BeforeS float64 }
 // Edges are where each of some terms comes and goes in the samples of ev, as far as it can
 // be believed when it is asked for alone or with others: in the order of time and without
 // repetition. Of more than most, those of the best sights are returned.
-func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
+func Edges(ev evidence.Evidence, terms []string, cal Calibration, most int) []Edge {
 	ev = sane(ev)
 	best := map[Edge]float64{}
 	for _, term := range visible(ev, terms, cal) {
@@ -39,10 +40,10 @@ func Edges(ev Evidence, terms []string, cal Calibration, most int) []Edge {
 
 // visible are those of some terms, as indices in Evidence.Terms, that any frame shows at
 // Keep or more.
-func visible(ev Evidence, terms []string, cal Calibration) []int {
+func visible(ev evidence.Evidence, terms []string, cal Calibration) []int {
 	shown := make([]bool, len(ev.Terms))
 	for _, f := range ev.Frames {
-		for _, d := range f.Seen(false).Detections {
+		for _, d := range f.Load(false).Detections {
 			if d.Score >= cal.Keep && d.Term >= 0 && d.Term < len(shown) {
 				shown[d.Term] = true
 			}
@@ -59,13 +60,13 @@ func visible(ev Evidence, terms []string, cal Calibration) []int {
 
 // fineOf are the samples of the frames between, nil when one frame alone does not tell
 // the conditions: a way needs neighbours at the pace of the others.
-func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev Evidence, cal Calibration, closely bool, judge judgement) []sample {
+func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, closely bool, judge judgement) []sample {
 	for _, c := range q.Conditions {
 		if _, moves := c.Movement(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}
-	return samplesOf(sightings(classes, Evidence{Frames: ev.Fine}, cal, closely), judge, cal)
+	return samplesOf(sightings(classes, evidence.Evidence{Frames: ev.Fine}, cal, closely), judge, cal)
 }
 
 // overlayFine lays the fine samples of findings over each other as overlay does the

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -20,15 +21,15 @@ type look struct {
 }
 
 // finely adds fine frames to evidence.
-func finely(ev answer.Evidence, term int, looks ...look) answer.Evidence {
+func finely(ev evidence.Evidence, term int, looks ...look) evidence.Evidence {
 	for _, l := range looks {
-		f := answer.Frame{At: l.at}
+		f := evidence.Frame{At: l.at}
 		for k, s := range l.scores {
-			f.Detections = append(f.Detections, answer.Detection{Term: term, Score: s, Box: place(k)})
+			f.Detections = append(f.Detections, evidence.Detection{Term: term, Score: s, Box: place(k)})
 		}
 		ev.Fine = append(ev.Fine, f)
 	}
-	slices.SortFunc(ev.Fine, func(a, b answer.Frame) int {
+	slices.SortFunc(ev.Fine, func(a, b evidence.Frame) int {
 		if a.At < b.At {
 			return -1
 		}
@@ -107,12 +108,12 @@ func TestFineEdgesOfSeveral(t *testing.T) {
 	q, ev := seen("Are there at least two dogs and a cat?", one, one, two, two, two, one, one)
 	require.Equal(t, "cat", ev.Terms[1])
 	for i := range ev.Frames {
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections, answer.Detection{Term: 1, Score: .8, Box: place(5)})
+		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 1, Score: .8, Box: place(5)})
 	}
 	ev = finely(ev, 0, look{.625, one}, look{.75, two}, look{.875, two}, look{2.125, two}, look{2.25, two}, look{2.375, two})
 	for i := range ev.Fine {
 		if ev.Fine[i].At != 2.375 {
-			ev.Fine[i].Detections = append(ev.Fine[i].Detections, answer.Detection{Term: 1, Score: .8, Box: place(5)})
+			ev.Fine[i].Detections = append(ev.Fine[i].Detections, evidence.Detection{Term: 1, Score: .8, Box: place(5)})
 		}
 	}
 	require.Equal(t, [][2]float64{{.688, 2.313}}, clips(answer.Decide(q, ev, answer.CPU())), "a dog was missing before, the cat after")
@@ -121,22 +122,22 @@ func TestFineEdgesOfSeveral(t *testing.T) {
 // TestFineEdgesOfConditions: what one frame tells is told by fine frames too; a way is not.
 func TestFineEdgesOfConditions(t *testing.T) {
 	t.Parallel()
-	at := func(x float64) answer.Box { return answer.Box{X1: x, Y1: .5, X2: x + .1, Y2: .9} }
+	at := func(x float64) evidence.Box { return evidence.Box{X1: x, Y1: .5, X2: x + .1, Y2: .9} }
 	// It rests on the left for a second, then runs to the right.
-	evidence := func(prompt string) (query.Query, answer.Evidence) {
+	evidenceFor := func(prompt string) (query.Query, evidence.Evidence) {
 		q, ev := seen(prompt, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8})
 		for i := range ev.Frames {
 			ev.Frames[i].Detections[0].Box = at(.05 + .2*float64(max(0, i-2)))
 		}
 		for _, t := range []float64{.625, .75, .875, 1.625, 1.75, 1.875} {
-			d := answer.Detection{Score: .8, Box: at(.05 + .4*max(0, t-1))}
-			ev.Fine = append(ev.Fine, answer.Frame{At: t, Detections: []answer.Detection{d}})
+			d := evidence.Detection{Score: .8, Box: at(.05 + .4*max(0, t-1))}
+			ev.Fine = append(ev.Fine, evidence.Frame{At: t, Detections: []evidence.Detection{d}})
 		}
 		return q, ev
 	}
-	q, ev := evidence("When is there a dog on the left?")
+	q, ev := evidenceFor("When is there a dog on the left?")
 	require.Equal(t, [][2]float64{{0, 1.563}}, clips(answer.Decide(q, ev, answer.CPU())), "its middle is at .30 at 1.5 s, and at .35 at 1.625 s")
-	q, ev = evidence("Is a dog running?")
+	q, ev = evidenceFor("Is a dog running?")
 	with := answer.Decide(q, ev, answer.CPU())
 	require.NotEmpty(t, with.Clips)
 	ev.Fine = nil
@@ -148,7 +149,7 @@ func TestEdges(t *testing.T) {
 	_, ev := seen("Is there a dog and a cat?",
 		frame{}, frame{.8}, frame{.8}, frame{}, frame{}, frame{.4}, frame{.5}, frame{}, frame{}, frame{.4}, frame{}, frame{.6})
 	for _, i := range []int{1, 2, 3, 4} { // the cat stays from .5 to 2 s
-		ev.Frames[i].Detections = append(ev.Frames[i].Detections, answer.Detection{Term: 1, Score: .9, Box: place(5)})
+		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 1, Score: .9, Box: place(5)})
 	}
 	cal := answer.CPU()
 	comes, goes := answer.Edge{AfterS: 0, BeforeS: .5}, answer.Edge{AfterS: 1, BeforeS: 1.5}
@@ -160,7 +161,7 @@ func TestEdges(t *testing.T) {
 	require.NotContains(t, answer.Edges(ev, ev.Terms, cal, 100), last)
 	require.Equal(t, []answer.Edge{comes, catGoes}, answer.Edges(ev, ev.Terms, cal, 2), "the cat is surest")
 	require.Empty(t, answer.Edges(ev, ev.Terms, cal, 0))
-	require.Empty(t, answer.Edges(answer.Evidence{}, nil, cal, 9))
+	require.Empty(t, answer.Edges(evidence.Evidence{}, nil, cal, 9))
 	ev.Frames = slices.Delete(ev.Frames, 3, 4)
 	require.NotContains(t, answer.Edges(ev, ev.Terms, cal, 100), goes, "samples that are no neighbours have nothing between")
 }

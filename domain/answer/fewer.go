@@ -1,6 +1,9 @@
 package answer
 
-import "vqa/domain/query"
+import (
+	"vqa/domain/evidence"
+	"vqa/domain/query"
+)
 
 // maxApart is how many conditions are left out one by one. A question with more of them is
 // compared as if those from the last of these on were one condition: each further condition
@@ -10,7 +13,7 @@ const maxApart = 4
 // surestWithFewer is the least confidence of the answers to q with fewer conditions, 1 when
 // it has none. A question that stays undecided claims nothing, and bounds nothing. Time
 // conditions are never left out: they say which part of the video is asked about.
-func surestWithFewer(q query.Query, ev Evidence, cal Calibration) float64 {
+func surestWithFewer(q query.Query, ev evidence.Evidence, cal Calibration) float64 {
 	always, apart := conditionsApart(q)
 	least := 1.0
 	for kept := range 1<<len(apart) - 1 { // all of them together is q itself

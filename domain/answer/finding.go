@@ -1,6 +1,9 @@
 package answer
 
-import "vqa/domain/query"
+import (
+	"vqa/domain/evidence"
+	"vqa/domain/query"
+)
 
 // finding is what the evidence says about one subject and its conditions.
 type finding struct {
@@ -30,10 +33,10 @@ type finding struct {
 	untold bool
 }
 
-func find(q query.Query, subject query.Subject, ev Evidence, cal Calibration) finding {
+func find(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibration) finding {
 	f := finding{subject: subject, sure: 1}
 	classes := classesOf(subject.Term, ev, cal)
-	if f.known = len(classes.mine) > 0 && len(ev.frames()) > 0; !f.known {
+	if f.known = len(classes.mine) > 0 && len(ev.Ordered()) > 0; !f.known {
 		return f
 	}
 	f.covers = classes.covers
@@ -100,7 +103,7 @@ func mostlyOpen(open, told []sample, cal Calibration) bool {
 }
 
 // settle draws the conclusions from samples.
-func (f *finding) settle(samples []sample, ev Evidence, cal Calibration) {
+func (f *finding) settle(samples []sample, ev evidence.Evidence, cal Calibration) {
 	f.samples = samples
 	f.runs = findRuns(samples, ev.IntervalS, cal)
 	f.visible = visibility(samples, f.runs, cal)

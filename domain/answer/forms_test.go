@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -15,9 +16,9 @@ import (
 type thing struct {
 	term    string
 	score   float64
-	box     answer.Box
+	box     evidence.Box
 	colours map[string]float64
-	joints  []answer.Keypoint
+	joints  []evidence.Keypoint
 }
 
 var colourNames = []string{"black", "white", "red", "green", "yellow", "blue", "brown", "orange", "pink", "purple", "gray"}
@@ -42,8 +43,8 @@ func columns(frames [][]thing) []string {
 }
 
 // at is a box of a tenth of the frame around a centre.
-func at(x, y float64) answer.Box {
-	return answer.Box{X1: x - .05, Y1: y - .05, X2: x + .05, Y2: y + .05}
+func at(x, y float64) evidence.Box {
+	return evidence.Box{X1: x - .05, Y1: y - .05, X2: x + .05, Y2: y + .05}
 }
 
 // scene is what is asked of evidence sampled at 2 frames a second.
@@ -53,16 +54,16 @@ func scene(prompt string, frames ...[]thing) answer.Result {
 }
 
 // sampled is the evidence for a query in frames, 2 a second.
-func sampled(q query.Query, frames ...[]thing) answer.Evidence {
-	ev := answer.Evidence{Terms: query.COCO().Classes(q), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
+func sampled(q query.Query, frames ...[]thing) evidence.Evidence {
+	ev := evidence.Evidence{Terms: query.COCO().Classes(q), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
 		_, known := query.COCO().Lookup(term)
 		ev.Known = append(ev.Known, known)
 	}
 	for i, things := range frames {
-		f := answer.Frame{At: float64(i) / 2}
+		f := evidence.Frame{At: float64(i) / 2}
 		for _, o := range things {
-			d := answer.Detection{Term: slices.Index(ev.Terms, o.term), Score: o.score, Box: o.box, Keypoints: o.joints}
+			d := evidence.Detection{Term: slices.Index(ev.Terms, o.term), Score: o.score, Box: o.box, Keypoints: o.joints}
 			if o.colours != nil {
 				d.Colors = make([]float32, len(ev.Colors))
 				for name, share := range o.colours {

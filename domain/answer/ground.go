@@ -1,5 +1,7 @@
 package answer
 
+import "vqa/domain/evidence"
+
 // seats are the classes that people and animals sit, lie or ride on.
 var seats = map[string]bool{
 	"chair": true, "couch": true, "bed": true, "bench": true, "toilet": true, "dining table": true, "bicycle": true, "motorcycle": true,
@@ -13,12 +15,12 @@ var lowSeat = []Point{{.2, .85}, {.4, .65}, {.55, .25}, {.7, .05}}
 // grounded judges people and animals by what they are on, for a model that does not know
 // the ground: on nothing else that is seen. Of those who sit the feet must tell: the chair
 // is often hidden. Whoever stands there is hardly meant, but is there.
-func grounded(ev Evidence, cal Calibration) fitsOf {
+func grounded(ev evidence.Evidence, cal Calibration) fitsOf {
 	return func(s sighting) []fitness {
 		out := make([]fitness, len(s.objects))
 		for i, o := range s.objects {
 			switch {
-			case len(o.Keypoints) != joints || o.stance.laid && o.stance.lies > .5:
+			case len(o.Keypoints) != evidence.NumKeypoints || o.stance.laid && o.stance.lies > .5:
 				out[i] = fitness{Probability: .9}
 			case o.stance.sits > .5:
 				out[i] = body{box: o.Box, joints: o.Keypoints}.low()

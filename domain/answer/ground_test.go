@@ -4,16 +4,17 @@ import (
 	"testing"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 func TestOnTheGround(t *testing.T) {
 	t.Parallel()
 	squatter := sitter
 	squatter.hip, squatter.knee, squatter.ankle = [2]float64{.4, .85}, [2]float64{.8, .7}, [2]float64{.8, .9}
-	seat := answer.Box{X1: .3, Y1: .3, X2: .7, Y2: .9}
-	bed := thing{term: "bed", score: .8, box: answer.Box{X1: .05, Y1: .65, X2: .9, Y2: .95}}
-	dog := thing{term: "dog", score: .8, box: answer.Box{X1: .3, Y1: .5, X2: .5, Y2: .7}}
-	couch := thing{term: "couch", score: .8, box: answer.Box{X1: .2, Y1: .4, X2: .8, Y2: .9}}
+	seat := evidence.Box{X1: .3, Y1: .3, X2: .7, Y2: .9}
+	bed := thing{term: "bed", score: .8, box: evidence.Box{X1: .05, Y1: .65, X2: .9, Y2: .95}}
+	dog := thing{term: "dog", score: .8, box: evidence.Box{X1: .3, Y1: .5, X2: .5, Y2: .7}}
+	couch := thing{term: "couch", score: .8, box: evidence.Box{X1: .2, Y1: .4, X2: .8, Y2: .9}}
 	check(t, []ask{
 		{"Is a person lying on the ground?", answer.Yes, still(6, lier.in(wide))},
 		{"Is a person lying on the floor?", answer.No, still(6, lier.in(wide), bed)},

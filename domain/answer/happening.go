@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -13,7 +14,7 @@ import (
 type event struct {
 	what query.Occurrence
 	// side is that of the frame by which it comes or goes, "" for none.
-	side Side
+	side evidence.Side
 	// fromS and toS are when it begins and ends, in seconds.
 	fromS, toS  float64
 	probability float64
@@ -50,10 +51,10 @@ type deed struct {
 
 // deeds finds what happens to the objects of some classes: along their tracks through the
 // frames of both grids, in the order of their first sights.
-func deeds(asked []query.Occurrence, classes subjectClasses, ev Evidence, cal Calibration) []deed {
+func deeds(asked []query.Occurrence, classes subjectClasses, ev evidence.Evidence, cal Calibration) []deed {
 	looks := ev
 	looks.Frames = slices.Concat(ev.Frames, ev.Fine)
-	tracks := tracksOf(looks, cal, classes.names(ev), func(s *Sight, d Detection) { s.limbs = limbsOf(d) })
+	tracks := tracksOf(looks, cal, classes.names(ev), func(s *Sight, d evidence.Detection) { s.limbs = limbsOf(d) })
 	all := make([]deed, len(tracks))
 	for i, t := range tracks {
 		all[i].sights = t.Sights
@@ -62,7 +63,7 @@ func deeds(asked []query.Occurrence, classes subjectClasses, ev Evidence, cal Ca
 			case query.Jumping:
 				all[i].events = append(all[i].events, t.jumps()...)
 			case query.Falling:
-				all[i].events = append(all[i].events, t.falls(ev.aspect())...)
+				all[i].events = append(all[i].events, t.falls(ev.AspectRatio())...)
 			default:
 				all[i].events = append(all[i].events, t.passages(h, tracks, ev)...)
 			}
@@ -79,7 +80,7 @@ func befall(all iter.Seq[sighting], done []deed) iter.Seq[sighting] {
 			for len(coming) > 0 && coming[0].sights[0].At <= s.at {
 				now, coming = append(now, coming[0]), coming[1:]
 			}
-			events := map[Box][]event{}
+			events := map[evidence.Box][]event{}
 			now = slices.DeleteFunc(now, func(d deed) bool { return d.sights[len(d.sights)-1].At < s.at })
 			for _, d := range now {
 				i, seen := slices.BinarySearchFunc(d.sights, s.at, func(s Sight, at float64) int { return cmp.Compare(s.At, at) })
@@ -88,7 +89,7 @@ func befall(all iter.Seq[sighting], done []deed) iter.Seq[sighting] {
 				}
 			}
 			for k := range s.objects {
-				s.objects[k].events = events[s.objects[k].Box.inFrame()]
+				s.objects[k].events = events[s.objects[k].Box.InFrame()]
 			}
 			if !yield(s) {
 				return
@@ -98,7 +99,7 @@ func befall(all iter.Seq[sighting], done []deed) iter.Seq[sighting] {
 }
 
 // names are the classes of a subject in the evidence.
-func (c subjectClasses) names(ev Evidence) []string {
+func (c subjectClasses) names(ev evidence.Evidence) []string {
 	var names []string
 	for i, term := range ev.Terms {
 		if c.mine[i] {
@@ -110,7 +111,7 @@ func (c subjectClasses) names(ev Evidence) []string {
 
 // happening judges by the events of an object. The samples nearby count as those of an event:
 // what is over within moments lies between two, and who comes is not seen before.
-func happening(h query.Occurrence, side Side, intervalS, threshold float64) fitsOf {
+func happening(h query.Occurrence, side evidence.Side, intervalS, threshold float64) fitsOf {
 	return func(s sighting) []fitness {
 		out := make([]fitness, len(s.objects))
 		for i, o := range s.objects {
@@ -118,7 +119,7 @@ func happening(h query.Occurrence, side Side, intervalS, threshold float64) fits
 			if h == query.Jumping || h == query.Falling {
 				out[i].Untold = o.motionless(threshold)
 			}
-			if h == query.Jumping && len(o.Keypoints) != joints {
+			if h == query.Jumping && len(o.Keypoints) != evidence.NumKeypoints {
 				out[i].Probability = missed
 			}
 			for _, e := range o.events {
@@ -136,12 +137,12 @@ func happening(h query.Occurrence, side Side, intervalS, threshold float64) fits
 // sure that it is there, but seen once.
 func (o object) motionless(threshold float64) bool {
 	if o.motion.picture {
-		return !o.Box.touches(Bottom)
+		return !o.Box.Touches(evidence.Bottom)
 	}
 	return !o.motion.known && o.Score >= threshold
 }
 
-func (e event) is(h query.Occurrence, side Side) bool {
+func (e event) is(h query.Occurrence, side evidence.Side) bool {
 	return e.what == h && (side == "" || e.side == side)
 }
 

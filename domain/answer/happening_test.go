@@ -7,21 +7,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
 // closely decides about frames at 8 a second; those of every half second are the samples.
 func closely(prompt string, frames ...[]thing) answer.Result {
 	q := query.Compile(prompt)
-	ev := answer.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 8}
+	ev := evidence.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 8}
 	for _, term := range ev.Terms {
 		_, known := query.COCO().Lookup(term)
 		ev.Known = append(ev.Known, known)
 	}
 	for i, things := range frames {
-		f := answer.Frame{At: float64(i) / 8}
+		f := evidence.Frame{At: float64(i) / 8}
 		for _, o := range things {
-			f.Detections = append(f.Detections, answer.Detection{Score: o.score, Box: o.box, Keypoints: o.joints})
+			f.Detections = append(f.Detections, evidence.Detection{Score: o.score, Box: o.box, Keypoints: o.joints})
 		}
 		if i%4 == 0 {
 			ev.Frames = append(ev.Frames, f)
@@ -53,7 +54,7 @@ func performed(n int, do func(atS float64) thing) [][]thing {
 }
 
 // lifted is a figure that is by up over the ground, in heights of the frame.
-func lifted(f figure, on answer.Box, up float64) thing {
+func lifted(f figure, on evidence.Box, up float64) thing {
 	on.Y1, on.Y2 = on.Y1-up, on.Y2-up
 	return f.in(on)
 }
@@ -143,7 +144,7 @@ func TestJumping(t *testing.T) {
 func toppling(withinS float64) [][]thing {
 	return performed(40, func(atS float64) thing {
 		done := min(1, max(0, (atS-1.5)/withinS))
-		box := answer.Box{X1: .4, Y1: .2 + .5*done, X2: .5 + .25*done, Y2: .85}
+		box := evidence.Box{X1: .4, Y1: .2 + .5*done, X2: .5 + .25*done, Y2: .85}
 		return thing{term: "person", score: .6, box: box}
 	})
 }
@@ -152,11 +153,11 @@ func TestFalling(t *testing.T) {
 	t.Parallel()
 	bows := performed(40, func(atS float64) thing {
 		down := raised((atS-1.5)/4, .3)
-		return thing{term: "person", score: .6, box: answer.Box{X1: .4, Y1: .2 + down, X2: .5 + .3*down, Y2: .85}}
+		return thing{term: "person", score: .6, box: evidence.Box{X1: .4, Y1: .2 + down, X2: .5 + .3*down, Y2: .85}}
 	})
 	sits := performed(40, func(atS float64) thing {
 		down := .2 * min(1, max(0, atS-1.5))
-		return thing{term: "person", score: .6, box: answer.Box{X1: .4, Y1: .2 + down, X2: .52 + .1*down, Y2: .85}}
+		return thing{term: "person", score: .6, box: evidence.Box{X1: .4, Y1: .2 + down, X2: .52 + .1*down, Y2: .85}}
 	})
 	checkClosely(t, map[string]closeAsk{
 		"fall":        {"Does someone fall?", answer.Yes, toppling(.75)},

@@ -3,6 +3,7 @@ package answer
 import (
 	"math"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -114,7 +115,7 @@ func (c *combined) show(findings []finding, join func(a, b float64) float64, cal
 	if len(visible) > 1 || together.least() > 1 {
 		together = finding{}
 		c.fine, c.moments = overlayFine(visible, join, cal), nil
-		together.settle(overlay(visible, join, cal), Evidence{IntervalS: intervalS}, cal)
+		together.settle(overlay(visible, join, cal), evidence.Evidence{IntervalS: intervalS}, cal)
 	}
 	c.samples, c.shown = together.samples, together.trusted
 	return together

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -32,7 +33,7 @@ type fitsOf func(s sighting) []fitness
 
 // conditionsOf are the conditions on one subject. Places combine by the operator where
 // there is one subject (domain/query, "Normal forms"), all others must hold together.
-func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibration) []fitsOf {
+func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibration) []fitsOf {
 	var all, places []fitsOf
 	if cal.Vocabulary.Narrower(subject.Term) {
 		if subject.Presupposed {
@@ -62,7 +63,7 @@ func conditionsOf(q query.Query, subject query.Subject, ev Evidence, cal Calibra
 }
 
 // conditionOf is one condition that [query.Assessable] knows.
-func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration) fitsOf {
+func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Calibration) fitsOf {
 	if relation, object, ok := c.Relation(q); ok {
 		mine := classesOf(object, ev, cal).mine
 		if len(mine) == 0 && c.OnGround(q) {
@@ -87,10 +88,10 @@ func conditionOf(q query.Query, c query.Condition, ev Evidence, cal Calibration)
 		return sized(size)
 	}
 	if gait, ok := c.Movement(); ok {
-		return moving(gait, cal.Threshold, ev.aspect())
+		return moving(gait, cal.Threshold, ev.AspectRatio())
 	}
 	if h, side, ok := c.Occurrence(); ok {
-		return happening(h, Side(side), ev.IntervalS, cal.Threshold)
+		return happening(h, evidence.Side(side), ev.IntervalS, cal.Threshold)
 	}
 	posture, _ := c.Posture()
 	return held(posture, cal)
@@ -225,7 +226,7 @@ func sized(size query.Size) fitsOf {
 	if size == query.Small {
 		curve = smallCurve
 	}
-	return each(func(o object) fitness { return fitness{Probability: interpolate(curve, area(o.Box))} })
+	return each(func(o object) fitness { return fitness{Probability: interpolate(curve, evidence.Area(o.Box))} })
 }
 
 // within is the probability that a centre lies in a third, 0 to 2, of an axis.

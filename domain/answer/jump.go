@@ -1,6 +1,9 @@
 package answer
 
-import "vqa/domain/query"
+import (
+	"vqa/domain/evidence"
+	"vqa/domain/query"
+)
 
 const (
 	// flightS is how long a jump goes up, or comes down, at most, in seconds.
@@ -82,10 +85,10 @@ func rise(on, at Sight) float64 {
 // one of both is not seen.
 type limbs struct{ hips, ankles float64 }
 
-func limbsOf(d Detection) limbs {
+func limbsOf(d evidence.Detection) limbs {
 	b := body{box: d.Box, joints: d.Keypoints}
 	lower := func(left, right int) float64 {
-		if len(d.Keypoints) != joints || !b.seen(left, right) {
+		if len(d.Keypoints) != evidence.NumKeypoints || !b.seen(left, right) {
 			return 0
 		}
 		return max(d.Keypoints[left].Y, d.Keypoints[right].Y)

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"vqa/domain/evidence"
 )
 
 const (
@@ -84,7 +86,7 @@ func (l *linker) pairs(from, to []object) []pair {
 			if y.Score < l.keep || !l.kin(x, y) {
 				continue
 			}
-			p := pair{a, b, distance(x.scene, y.scene, l.aspect), iou(x.scene, y.scene) >= touching}
+			p := pair{a, b, distance(x.scene, y.scene, l.aspect), evidence.IoU(x.scene, y.scene) >= touching}
 			hx, hy := x.Box.Y2-x.Box.Y1, y.Box.Y2-y.Box.Y1
 			if p.distance <= reach && (p.touching || hx <= resize*hy && hy <= resize*hx) {
 				pairs = append(pairs, p)
@@ -117,7 +119,7 @@ func (l *linker) match(from, to []object) []int {
 }
 
 // distance is the way between the centres of two boxes, in their mean height.
-func distance(a, b Box, aspect float64) float64 {
+func distance(a, b evidence.Box, aspect float64) float64 {
 	dx := (a.X1 + a.X2 - b.X1 - b.X2) / 2 * aspect
 	dy := (a.Y1 + a.Y2 - b.Y1 - b.Y2) / 2
 	height := (a.Y2 - a.Y1 + b.Y2 - b.Y1) / 2

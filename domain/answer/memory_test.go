@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -18,18 +19,18 @@ type crowded struct {
 	measure func()
 }
 
-// Seen implements answer.Kept.
-func (c crowded) Seen(bool) ([]answer.Detection, []byte) {
+// Load implements evidence.Source.
+func (c crowded) Load(bool) ([]evidence.Detection, []byte) {
 	r := rand.New(rand.NewPCG(c.seed, 0))
-	all := make([]answer.Detection, 60)
+	all := make([]evidence.Detection, 60)
 	for k := range all {
 		x, y := .095*float64(k%10)+.004*r.Float64(), .15*float64(k/10)+.004*r.Float64()
-		all[k] = answer.Detection{
-			Score: .3 + .01*float64(k), Box: answer.Box{X1: x, Y1: y, X2: x + .05, Y2: y + .13},
-			Keypoints: make([]answer.Keypoint, 17), Colors: make([]float32, 55),
+		all[k] = evidence.Detection{
+			Score: .3 + .01*float64(k), Box: evidence.Box{X1: x, Y1: y, X2: x + .05, Y2: y + .13},
+			Keypoints: make([]evidence.Keypoint, 17), Colors: make([]float32, 55),
 		}
 		for j := range all[k].Keypoints {
-			all[k].Keypoints[j] = answer.Keypoint{X: x + .05*r.Float64(), Y: y + .0076*float64(j), Score: r.Float64()}
+			all[k].Keypoints[j] = evidence.Keypoint{X: x + .05*r.Float64(), Y: y + .0076*float64(j), Score: r.Float64()}
 		}
 	}
 	if c.measure != nil {
@@ -53,13 +54,13 @@ func TestACrowdIsNeverHeld(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return float64(m.HeapAlloc)
 		}
-		ev := answer.Evidence{Terms: []string{"person"}, Known: []bool{true}, Colors: make([]string, 55), IntervalS: .5, DurationS: frames / 2}
+		ev := evidence.Evidence{Terms: []string{"person"}, Known: []bool{true}, Colors: make([]string, 55), IntervalS: .5, DurationS: frames / 2}
 		for i := range frames {
-			ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Kept: crowded{seed: uint64(i)}})
+			ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Source: crowded{seed: uint64(i)}})
 		}
 		before, peak := live(), 0.
 		for _, i := range []int{frames / 2, frames - 1} {
-			ev.Frames[i].Kept = crowded{uint64(i), func() { peak = max(peak, live()-before) }}
+			ev.Frames[i].Source = crowded{uint64(i), func() { peak = max(peak, live()-before) }}
 		}
 		require.Positive(t, answer.Decide(q, ev, answer.CPU()).TermConfidences["person"], prompt)
 		require.Positive(t, peak, "it was measured while the question was answered")

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -61,10 +62,10 @@ type numbered struct {
 const sight = (carried + 1) * trackGap
 
 // follow says how the objects of sightings move, and how people hold themselves.
-func follow(all iter.Seq[sighting], ev Evidence, cal Calibration) iter.Seq[sighting] {
+func follow(all iter.Seq[sighting], ev evidence.Evidence, cal Calibration) iter.Seq[sighting] {
 	return func(yield func(sighting) bool) {
 		f := follower{trails: map[int]trail{}, linker: linker{
-			intervalS: ev.IntervalS, aspect: ev.aspect(), keep: cal.Keep, kin: func(_, _ object) bool { return true },
+			intervalS: ev.IntervalS, aspect: ev.AspectRatio(), keep: cal.Keep, kin: func(_, _ object) bool { return true },
 		}}
 		for s := range all {
 			f.take(s)
@@ -87,7 +88,7 @@ func (f *follower) take(s sighting) {
 	numbers := f.linker.take(s)
 	for k := range s.objects {
 		o := &s.objects[k]
-		if b := (body{box: o.Box, joints: o.Keypoints}); len(o.Keypoints) == joints && b.height() > 0 {
+		if b := (body{box: o.Box, joints: o.Keypoints}); len(o.Keypoints) == evidence.NumKeypoints && b.height() > 0 {
 			o.stance = stanceOf(b, f.aspect)
 		}
 		if n := numbers[k]; n >= 0 {
@@ -212,7 +213,7 @@ const runningStride = .5
 func pictured(g query.Movement, o object, aspect float64) fitness {
 	b := body{box: o.Box, joints: o.Keypoints}
 	switch {
-	case g == query.Moving || len(o.Keypoints) != joints || !o.stance.upright:
+	case g == query.Moving || len(o.Keypoints) != evidence.NumKeypoints || !o.stance.upright:
 		return fitness{Probability: .05, Untold: true}
 	case o.stance.stands < .5:
 		return fitness{Probability: .05}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // going is a thing that moves by dx of the frame's width each sample, which is half a
@@ -14,7 +15,7 @@ func going(term string, n int, from, dx float64) [][]thing {
 	var frames [][]thing
 	for i := range n {
 		x := from + dx*float64(i)
-		frames = append(frames, []thing{{term: term, score: .8, box: answer.Box{X1: x - .03, Y1: .4, X2: x + .03, Y2: .6}}})
+		frames = append(frames, []thing{{term: term, score: .8, box: evidence.Box{X1: x - .03, Y1: .4, X2: x + .03, Y2: .6}}})
 	}
 	return frames
 }
@@ -67,7 +68,7 @@ func TestGaitIsFollowedPerObject(t *testing.T) {
 	frames, dogs := going("person", 10, .1, .03), going("dog", 10, .1, .12)
 	for i := range frames {
 		frames[i] = append(frames[i], thing{
-			term: "person", score: .7, box: answer.Box{X1: .72, Y1: .4, X2: .78, Y2: .6 + .002*float64(i%3)},
+			term: "person", score: .7, box: evidence.Box{X1: .72, Y1: .4, X2: .78, Y2: .6 + .002*float64(i%3)},
 		})
 	}
 	require.Equal(t, 1, *scene("How many people are walking?", frames...).DetectedCount)
@@ -100,7 +101,7 @@ func TestGaitClips(t *testing.T) {
 func TestStrideInAPicture(t *testing.T) {
 	t.Parallel()
 	strider := func(apart float64) thing {
-		p := stander.in(answer.Box{X1: .4, Y1: .1, X2: .6, Y2: .8})
+		p := stander.in(evidence.Box{X1: .4, Y1: .1, X2: .6, Y2: .8})
 		p.joints[15].X, p.joints[16].X = .5-apart/2, .5+apart/2
 		return p
 	}
@@ -140,7 +141,7 @@ func TestMoving(t *testing.T) {
 func TestCrowdDoesNotRun(t *testing.T) {
 	t.Parallel()
 	person := func(x float64) thing {
-		return thing{term: "person", score: .6, box: answer.Box{X1: x - .01, Y1: .4, X2: x + .01, Y2: .5}}
+		return thing{term: "person", score: .6, box: evidence.Box{X1: x - .01, Y1: .4, X2: x + .01, Y2: .5}}
 	}
 	var crowd, restless [][]thing
 	for i := range 10 {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+
+	"vqa/domain/evidence"
 )
 
 // contained is the share of a box inside another from which both are one object.
@@ -61,9 +63,9 @@ type subjectClasses struct {
 }
 
 // personIn is the index of the class person in Evidence.Terms, -1 when it is not there.
-func personIn(ev Evidence) int { return slices.Index(ev.Terms, "person") }
+func personIn(ev evidence.Evidence) int { return slices.Index(ev.Terms, "person") }
 
-func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
+func classesOf(term string, ev evidence.Evidence, cal Calibration) subjectClasses {
 	classes, ok := cal.Vocabulary.Lookup(term)
 	confused := cal.Vocabulary.Confused(term)
 	c := subjectClasses{
@@ -85,11 +87,11 @@ func classesOf(term string, ev Evidence, cal Calibration) subjectClasses {
 
 // object is one thing of a subject's classes in a frame.
 type object struct {
-	Detection
+	evidence.Detection
 	// also are the other classes that it was read as, worse.
 	also []int
 	// scene is its box where the way of the camera is taken out, once it is followed.
-	scene Box
+	scene evidence.Box
 	// stretch numbers the parts of a video within which the ways of the camera are known.
 	stretch int
 	// worth is what is left of the score when the place is contested.
@@ -113,27 +115,27 @@ type sighting struct {
 	// shades are those of the frame.
 	shades []byte
 	// others are what is seen of other classes.
-	others []Detection
+	others []evidence.Detection
 }
 
 // sightings yields the objects of a subject's classes, frame by frame in the order of time:
 // those of hours of a crowd are never held together. Joints, colours and shades are told
 // only if closely.
-func sightings(c subjectClasses, ev Evidence, cal Calibration, closely bool) iter.Seq[sighting] {
+func sightings(c subjectClasses, ev evidence.Evidence, cal Calibration, closely bool) iter.Seq[sighting] {
 	return func(yield func(sighting) bool) {
-		for _, f := range ev.frames() {
-			if !yield(look(f.Seen(closely), c, cal)) {
+		for _, f := range ev.Ordered() {
+			if !yield(look(f.Load(closely), c, cal)) {
 				return
 			}
 		}
 	}
 }
 
-func look(f Frame, c subjectClasses, cal Calibration) sighting {
+func look(f evidence.Frame, c subjectClasses, cal Calibration) sighting {
 	s := sighting{at: f.At, shades: f.Shades}
-	var own []Detection
+	var own []evidence.Detection
 	if n := len(f.Detections); n > 0 {
-		own, s.others = make([]Detection, 0, n), make([]Detection, 0, n)
+		own, s.others = make([]evidence.Detection, 0, n), make([]evidence.Detection, 0, n)
 	}
 	for _, d := range f.Detections {
 		switch {
@@ -155,15 +157,15 @@ func look(f Frame, c subjectClasses, cal Calibration) sighting {
 
 // mistaken reports whether what is seen as a class that is confused with the subject is
 // just that: nothing at its place is seen as the subject itself.
-func (c subjectClasses) mistaken(d Detection, all []Detection, cal Calibration) bool {
-	return c.confused[d.Term] && !slices.ContainsFunc(all, func(o Detection) bool {
-		return c.mine[o.Term] && !c.confused[o.Term] && o.Score >= cal.Keep && iou(o.Box, d.Box) >= cal.Overlap
+func (c subjectClasses) mistaken(d evidence.Detection, all []evidence.Detection, cal Calibration) bool {
+	return c.confused[d.Term] && !slices.ContainsFunc(all, func(o evidence.Detection) bool {
+		return c.mine[o.Term] && !c.confused[o.Term] && o.Score >= cal.Keep && evidence.IoU(o.Box, d.Box) >= cal.Overlap
 	})
 }
 
 // firm is the score of a detection, but half of it for a weak person whose place all other
 // classes together hold.
-func (s sighting) firm(d Detection, person int, cal Calibration) float64 {
+func (s sighting) firm(d evidence.Detection, person int, cal Calibration) float64 {
 	if d.Term == person && d.Score < cal.Firm && s.spread(d, cal) >= cal.Spread {
 		return d.Score / 2
 	}
@@ -177,7 +179,7 @@ func (s sighting) worth(o object, cal Calibration) float64 {
 		return o.firm
 	}
 	for _, rival := range s.others {
-		if rival.Score >= o.Score && iou(rival.Box, o.Box) >= cal.Contest {
+		if rival.Score >= o.Score && evidence.IoU(rival.Box, o.Box) >= cal.Contest {
 			return o.Score / 2
 		}
 	}
@@ -186,10 +188,10 @@ func (s sighting) worth(o object, cal Calibration) float64 {
 
 // spread is the sum of the scores of all other classes at the place of a detection, divided
 // by its own score, > 0.
-func (s sighting) spread(d Detection, cal Calibration) float64 {
+func (s sighting) spread(d evidence.Detection, cal Calibration) float64 {
 	sum := 0.0
 	for _, rival := range s.others {
-		if rival.Score > 0 && iou(rival.Box, d.Box) >= cal.Contest {
+		if rival.Score > 0 && evidence.IoU(rival.Box, d.Box) >= cal.Contest {
 			sum += min(rival.Score, 1)
 		}
 	}
@@ -233,7 +235,7 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 	slices.SortFunc(out.alike, func(a, b float64) int { return cmp.Compare(b, a) })
 	slices.SortFunc(out.scores, func(a, b float64) int { return cmp.Compare(b, a) })
 	for _, d := range s.others {
-		if iou(d.Box, s.objects[best].Box) >= cal.SamePlace {
+		if evidence.IoU(d.Box, s.objects[best].Box) >= cal.SamePlace {
 			if out.rivals == nil {
 				out.rivals = map[int]float64{}
 			}
@@ -245,14 +247,14 @@ func (s sighting) judged(judge judgement, cal Calibration) sample {
 
 // alike reports whether two boxes are about as large, none of them tiny, and of two
 // things.
-func alike(a, b Box) bool {
+func alike(a, b evidence.Box) bool {
 	const resize, apart, tiny = 1.6, .3, .01
 	similar := func(x, y float64) bool { return x <= resize*y && y <= resize*x }
-	return similar(a.X2-a.X1, b.X2-b.X1) && similar(a.Y2-a.Y1, b.Y2-b.Y1) && iou(a, b) < apart && area(a) >= tiny
+	return similar(a.X2-a.X1, b.X2-b.X1) && similar(a.Y2-a.Y1, b.Y2-b.Y1) && evidence.IoU(a, b) < apart && evidence.Area(a) >= tiny
 }
 
 // bestFirst orders detections by their scores, and equal ones somehow.
-func bestFirst(a, b Detection) int {
+func bestFirst(a, b evidence.Detection) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Term, b.Term),
 		cmp.Compare(a.Box.X1, b.Box.X1), cmp.Compare(a.Box.Y1, b.Box.Y1),
 		cmp.Compare(a.Box.X2, b.Box.X2), cmp.Compare(a.Box.Y2, b.Box.Y2))
@@ -261,40 +263,16 @@ func bestFirst(a, b Detection) int {
 // distinct keeps the best detection of each object, best first. Boxes that overlap
 // are one object when their classes differ (one car seen as car and as truck); within
 // a class the model has already told objects apart.
-func distinct(ds []Detection, overlap float64) []Detection {
+func distinct(ds []evidence.Detection, overlap float64) []evidence.Detection {
 	slices.SortFunc(ds, bestFirst)
-	var kept []Detection
+	var kept []evidence.Detection
 	for _, d := range ds {
-		again := slices.ContainsFunc(kept, func(k Detection) bool {
-			return k.Term != d.Term && (iou(k.Box, d.Box) >= overlap || inside(d.Box, k.Box) >= contained)
+		again := slices.ContainsFunc(kept, func(k evidence.Detection) bool {
+			return k.Term != d.Term && (evidence.IoU(k.Box, d.Box) >= overlap || evidence.ShareInside(d.Box, k.Box) >= contained)
 		})
 		if !again {
 			kept = append(kept, d)
 		}
 	}
 	return kept
-}
-
-func area(b Box) float64 { return max(0, b.X2-b.X1) * max(0, b.Y2-b.Y1) }
-
-func intersection(a, b Box) float64 {
-	return area(Box{X1: max(a.X1, b.X1), Y1: max(a.Y1, b.Y1), X2: min(a.X2, b.X2), Y2: min(a.Y2, b.Y2)})
-}
-
-// iou is intersection over union, 0 for boxes without an area.
-func iou(a, b Box) float64 {
-	i := intersection(a, b)
-	if !(i > 0) {
-		return 0
-	}
-	return i / (area(a) + area(b) - i)
-}
-
-// inside is the share of a that lies in b.
-func inside(a, b Box) float64 {
-	i := intersection(a, b)
-	if !(i > 0) {
-		return 0
-	}
-	return i / area(a)
 }

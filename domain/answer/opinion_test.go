@@ -8,13 +8,14 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
 // unsure is the first result of a question that the detector cannot answer.
 func unsure(prompt string) (query.Query, answer.Result) {
 	q := query.Compile(prompt)
-	return q, answer.Decide(q, answer.Evidence{Terms: []string{"dog"}, Known: []bool{false}, IntervalS: .5, DurationS: 8}, answer.CPU())
+	return q, answer.Decide(q, evidence.Evidence{Terms: []string{"dog"}, Known: []bool{false}, IntervalS: .5, DurationS: 8}, answer.CPU())
 }
 
 func TestSecond(t *testing.T) {

@@ -4,27 +4,14 @@ import (
 	"math"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
-
-// Side is an edge of the frame.
-type Side string
-
-// The edges of the frame.
-const (
-	Left   Side = "left"
-	Right  Side = "right"
-	Top    Side = "top"
-	Bottom Side = "bottom"
-)
-
-// border is how near to an edge of the frame a box touches it.
-const border = .02
 
 // Comes reports whether a track comes into view after firstS, the time of the first sample,
 // and the side that it comes from, "" when it comes from none. What is seen first in the
 // second sample, and comes from no side, may have been missed in the first.
-func (t Track) Comes(firstS, intervalS float64) (from Side, ok bool) {
+func (t Track) Comes(firstS, intervalS float64) (from evidence.Side, ok bool) {
 	from = t.Entry(intervalS)
 	late := t.Sights[0].At - firstS
 	return from, late > 0 && (late >= 1.5*intervalS || from != "")
@@ -32,14 +19,14 @@ func (t Track) Comes(firstS, intervalS float64) (from Side, ok bool) {
 
 // Goes is the same for a track that goes out of view before lastS, the time of the last
 // sample.
-func (t Track) Goes(lastS, intervalS float64) (to Side, ok bool) {
+func (t Track) Goes(lastS, intervalS float64) (to evidence.Side, ok bool) {
 	to = t.Exit(intervalS)
 	early := lastS - t.last().At
 	return to, early > 0 && (early >= 1.5*intervalS || to != "")
 }
 
 // Entry is the side that a track comes from, "" when it comes from none.
-func (t Track) Entry(intervalS float64) Side {
+func (t Track) Entry(intervalS float64) evidence.Side {
 	outer, inner := t.Sights[0], t.last()
 	for _, s := range t.Sights {
 		if s.At-outer.At >= .9*intervalS {
@@ -51,7 +38,7 @@ func (t Track) Entry(intervalS float64) Side {
 }
 
 // Exit is the side that a track goes to, "" when it goes to none.
-func (t Track) Exit(intervalS float64) Side {
+func (t Track) Exit(intervalS float64) evidence.Side {
 	outer, inner := t.last(), t.Sights[0]
 	for i := range t.Sights {
 		if s := t.Sights[len(t.Sights)-1-i]; outer.At-s.At >= .9*intervalS {
@@ -65,21 +52,21 @@ func (t Track) Exit(intervalS float64) Side {
 // crossed is the side of the frame that a thing touches, or will within a sample, as it
 // goes on from its place inside to its outer one. A box that is cut off by the frame
 // tells by its inner border which way the thing goes.
-func crossed(outer, inner Sight, intervalS float64) Side {
+func crossed(outer, inner Sight, intervalS float64) evidence.Side {
 	const least = .01 // of the frame in a sample: less is noise
 	steps := math.Abs(outer.At-inner.At) / intervalS
 	o, i := outer.Box, inner.Box
-	var found Side
+	var found evidence.Side
 	fastest := least
-	try := func(to Side, gap, way float64, opposite bool) {
-		if way /= steps; way > fastest && gap-way <= border && !opposite {
+	try := func(to evidence.Side, gap, way float64, opposite bool) {
+		if way /= steps; way > fastest && gap-way <= evidence.Border && !opposite {
 			found, fastest = to, way
 		}
 	}
-	try(Left, o.X1, i.X2-o.X2, o.X2 >= 1-border)
-	try(Right, 1-o.X2, o.X1-i.X1, o.X1 <= border)
-	try(Top, o.Y1, i.Y2-o.Y2, o.Y2 >= 1-border)
-	try(Bottom, 1-o.Y2, o.Y1-i.Y1, o.Y1 <= border)
+	try(evidence.Left, o.X1, i.X2-o.X2, o.X2 >= 1-evidence.Border)
+	try(evidence.Right, 1-o.X2, o.X1-i.X1, o.X1 <= evidence.Border)
+	try(evidence.Top, o.Y1, i.Y2-o.Y2, o.Y2 >= 1-evidence.Border)
+	try(evidence.Bottom, 1-o.Y2, o.Y1-i.Y1, o.Y1 <= evidence.Border)
 	return found
 }
 
@@ -97,9 +84,9 @@ const passageS = 2
 
 // passages are the coming or the going of a track, unless another one of all goes before or
 // after it where it begins or ends: then it was lost in between.
-func (t Track) passages(h query.Occurrence, all []Track, ev Evidence) []event {
+func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) []event {
 	lost := func(u Track) bool {
-		return h == query.Entering && t.goesOn(u, ev.aspect()) || h == query.Leaving && u.goesOn(t, ev.aspect())
+		return h == query.Entering && t.goesOn(u, ev.AspectRatio()) || h == query.Leaving && u.goesOn(t, ev.AspectRatio())
 	}
 	if !t.Trusted || len(ev.Frames) == 0 || slices.ContainsFunc(all, lost) {
 		return nil
@@ -118,15 +105,15 @@ func (t Track) passages(h query.Occurrence, all []Track, ev Evidence) []event {
 		if math.Abs(s.At-outer.At) > passageS || side == "" {
 			break
 		}
-		if inner = s; !s.Box.touches(side) {
+		if inner = s; !s.Box.Touches(side) {
 			break
 		}
 	}
 	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At)}
 	switch side {
-	case Left, Right:
+	case evidence.Left, evidence.Right:
 		e.probability = aside
-	case Top, Bottom:
+	case evidence.Top, evidence.Bottom:
 		e.probability = upDown
 	default:
 		e.probability = appeared
@@ -139,20 +126,6 @@ func (t Track) goesOn(u Track, aspect float64) bool {
 	const near = 1 // of its heights
 	gap := t.Sights[0].At - u.last().At
 	return gap > 0 && gap <= passageS && distance(t.Sights[0].Box, u.last().Box, aspect) <= near
-}
-
-// touches reports whether a box is at a side of the frame.
-func (b Box) touches(side Side) bool {
-	switch side {
-	case Left:
-		return b.X1 <= border
-	case Right:
-		return b.X2 >= 1-border
-	case Top:
-		return b.Y1 <= border
-	default:
-		return b.Y2 >= 1-border
-	}
 }
 
 func (t Track) last() Sight { return t.Sights[len(t.Sights)-1] }

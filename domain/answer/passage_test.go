@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // crossing goes from one place to another, of the centre of its box in the frame, between
@@ -15,7 +16,7 @@ func crossing(n int, fromS, toS, from, to float64) [][]thing {
 	for i := range frames {
 		at := float64(i) / 8
 		x := from + (to-from)*min(1, max(0, (at-fromS)/(toS-fromS)))
-		box := answer.Box{X1: max(0, x-.05), Y1: .4 + .002*float64(i%3), X2: min(1, x+.05), Y2: .7}
+		box := evidence.Box{X1: max(0, x-.05), Y1: .4 + .002*float64(i%3), X2: min(1, x+.05), Y2: .7}
 		if at >= fromS && box.X2-box.X1 > .02 {
 			frames[i] = []thing{{term: "person", score: .7, box: box}}
 		}

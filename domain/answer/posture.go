@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -16,7 +17,6 @@ const (
 	leftHip, rightHip           = 11, 12
 	leftKnee, rightKnee         = 13, 14
 	leftAnkle, rightAnkle       = 15, 16
-	joints                      = 17
 )
 
 // background is the share of the largest body's area under which a body is scenery: its
@@ -25,8 +25,8 @@ const background = .2
 
 // body is what the joints of one person tell. Coordinates are of the frame.
 type body struct {
-	box    Box
-	joints []Keypoint
+	box    evidence.Box
+	joints []evidence.Keypoint
 	// bar is the score from which a joint is seen; 0 is seenJoint.
 	bar float64
 }
@@ -47,7 +47,7 @@ func (b body) seen(joint ...int) bool {
 
 // beyond reports whether a joint lies so far outside of the box that it is of somebody
 // else.
-func (b body) beyond(k Keypoint) bool {
+func (b body) beyond(k evidence.Keypoint) bool {
 	const reach = .15
 	dx, dy := reach*(b.box.X2-b.box.X1), reach*b.height()
 	return k.X < b.box.X1-dx || k.X > b.box.X2+dx || k.Y < b.box.Y1-dy || k.Y > b.box.Y2+dy
@@ -91,17 +91,17 @@ func held(p query.Posture, cal Calibration) fitsOf {
 		largest := 0.0
 		for _, o := range s.objects {
 			if o.Score >= cal.Threshold {
-				largest = max(largest, area(o.Box))
+				largest = max(largest, evidence.Area(o.Box))
 			}
 		}
 		out := make([]fitness, len(s.objects))
 		for i, o := range s.objects {
-			if len(o.Keypoints) != joints || !(o.Box.Y2 > o.Box.Y1) {
+			if len(o.Keypoints) != evidence.NumKeypoints || !(o.Box.Y2 > o.Box.Y1) {
 				out[i] = fitness{Probability: .1, Untold: o.Score >= cal.Threshold}
 			} else {
 				out[i] = judge(o)
 			}
-			if area(o.Box) < background*largest {
+			if evidence.Area(o.Box) < background*largest {
 				out[i].Untold = false
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // figure is a person drawn by the joints that matter, in the box from 0 to 1, and put
@@ -18,15 +19,15 @@ type figure struct {
 	hidden map[int]bool
 }
 
-func (f figure) in(box answer.Box) thing {
-	joints := make([]answer.Keypoint, 17)
+func (f figure) in(box evidence.Box) thing {
+	joints := make([]evidence.Keypoint, 17)
 	put := func(p [2]float64, joint ...int) {
 		for _, j := range joint {
 			score := .7
 			if f.hidden[j] {
 				score = .1
 			}
-			joints[j] = answer.Keypoint{X: box.X1 + p[0]*(box.X2-box.X1), Y: box.Y1 + p[1]*(box.Y2-box.Y1), Score: score}
+			joints[j] = evidence.Keypoint{X: box.X1 + p[0]*(box.X2-box.X1), Y: box.Y1 + p[1]*(box.Y2-box.Y1), Score: score}
 		}
 	}
 	other := [3][2]float64{f.shoulder, f.elbow, f.wrist}
@@ -46,8 +47,8 @@ func (f figure) in(box answer.Box) thing {
 }
 
 var (
-	tall = answer.Box{X1: .4, Y1: .1, X2: .6, Y2: .8}
-	wide = answer.Box{X1: .1, Y1: .6, X2: .8, Y2: .8}
+	tall = evidence.Box{X1: .4, Y1: .1, X2: .6, Y2: .8}
+	wide = evidence.Box{X1: .1, Y1: .6, X2: .8, Y2: .8}
 	legs = map[int]bool{13: true, 14: true, 15: true, 16: true}
 
 	stander = figure{
@@ -88,7 +89,7 @@ func TestPosture(t *testing.T) {
 	rests := deskSitter // with the hands on the table, over the hips in the picture
 	rests.hip, rests.elbow, rests.wrist = [2]float64{.5, .85}, [2]float64{.5, .8}, [2]float64{.5, .95}
 	bust := deskSitter
-	cut := still(6, bust.in(answer.Box{X1: .3, Y1: .3, X2: .7, Y2: 1})) // by the frame
+	cut := still(6, bust.in(evidence.Box{X1: .3, Y1: .3, X2: .7, Y2: 1})) // by the frame
 	check(t, []ask{
 		{"Is a person standing?", answer.Yes, stands},
 		{"Is a person sitting?", answer.No, stands},
@@ -98,7 +99,7 @@ func TestPosture(t *testing.T) {
 		{"Is a person standing?", answer.No, sits},
 		{"Is a person sitting?", answer.Yes, desk},
 		{"Is a person standing?", answer.No, still(6, rests.in(tall))},
-		{"Is a person standing?", answer.Yes, still(6, cutOff.in(answer.Box{X1: .3, Y1: .3, X2: .7, Y2: 1}))},
+		{"Is a person standing?", answer.Yes, still(6, cutOff.in(evidence.Box{X1: .3, Y1: .3, X2: .7, Y2: 1}))},
 		{"Is a person lying?", answer.Yes, lies},
 		{"Is a person standing?", answer.No, lies},
 		{"Is someone raising a hand?", answer.Yes, waves},
@@ -114,7 +115,7 @@ func TestPosture(t *testing.T) {
 
 func TestPostureOfOneAmongMany(t *testing.T) {
 	t.Parallel()
-	left, right := answer.Box{X1: .1, Y1: .1, X2: .3, Y2: .8}, answer.Box{X1: .7, Y1: .1, X2: .9, Y2: .8}
+	left, right := evidence.Box{X1: .1, Y1: .1, X2: .3, Y2: .8}, evidence.Box{X1: .7, Y1: .1, X2: .9, Y2: .8}
 	frames := still(6, sitter.in(left), stander.in(right))
 	require.Equal(t, 1, *scene("How many people are sitting?", frames...).DetectedCount)
 	require.Equal(t, 2, *scene("How many people are there?", frames...).DetectedCount)
@@ -131,7 +132,7 @@ func TestJointsThatAreNotToldLeaveItOpen(t *testing.T) {
 	blind.joints = nil
 	check(t, []ask{{"Is a person sitting?", answer.Indeterminate, still(6, blind)}})
 	far := blind
-	far.box = answer.Box{X1: .01, Y1: .5, X2: .04, Y2: .58}
+	far.box = evidence.Box{X1: .01, Y1: .5, X2: .04, Y2: .58}
 	check(t, []ask{{"Is a person sitting?", answer.No, still(6, stander.in(tall), far)}})
 }
 

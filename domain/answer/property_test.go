@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -26,31 +27,31 @@ var prompts = []string{
 }
 
 // evidences draws evidence of every shape, also of impossible ones.
-func evidences(t *rapid.T, q query.Query) answer.Evidence {
+func evidences(t *rapid.T, q query.Query) evidence.Evidence {
 	number := rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(.3, .6), rapid.SampledFrom([]float64{
 		math.NaN(), math.Inf(1), math.Inf(-1), -1, 2, 0,
 	}))
-	box := rapid.Custom(func(t *rapid.T) answer.Box {
+	box := rapid.Custom(func(t *rapid.T) evidence.Box {
 		if rapid.Bool().Draw(t, "tidy") {
 			return place(rapid.IntRange(0, 9).Draw(t, "place"))
 		}
-		return answer.Box{X1: number.Draw(t, "x1"), Y1: number.Draw(t, "y1"), X2: number.Draw(t, "x2"), Y2: number.Draw(t, "y2")}
+		return evidence.Box{X1: number.Draw(t, "x1"), Y1: number.Draw(t, "y1"), X2: number.Draw(t, "x2"), Y2: number.Draw(t, "y2")}
 	})
-	ev := answer.Evidence{
+	ev := evidence.Evidence{
 		Terms:     query.COCO().Classes(q)[:rapid.IntRange(0, 40).Draw(t, "terms")],
 		IntervalS: rapid.SampledFrom([]float64{.5, .5, .2, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
 		DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
 	}
 	ev.Colors = rapid.SampledFrom([][]string{{"red", "blue"}, {"red", "red/2"}}).Draw(t, "colour names")
 	ev.Known = rapid.SliceOfN(rapid.SampledFrom([]bool{true, true, true, false}), 0, len(ev.Terms)).Draw(t, "known")
-	shades := rapid.SampledFrom([][]byte{nil, {1, 2}, shadesAt(0, 0), shadesAt(.1, .2), bytes.Repeat([]byte{255}, answer.Cells*answer.Cells)})
+	shades := rapid.SampledFrom([][]byte{nil, {1, 2}, shadesAt(0, 0), shadesAt(.1, .2), bytes.Repeat([]byte{255}, evidence.Cells*evidence.Cells)})
 	for i := range rapid.IntRange(0, 12).Draw(t, "frames") {
-		f := answer.Frame{At: float64(i) * .5, Shades: shades.Draw(t, "shades")}
+		f := evidence.Frame{At: float64(i) * .5, Shades: shades.Draw(t, "shades")}
 		if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 			f.At = number.Draw(t, "at") * 10
 		}
 		for range rapid.IntRange(0, 5).Draw(t, "detections") {
-			f.Detections = append(f.Detections, answer.Detection{
+			f.Detections = append(f.Detections, evidence.Detection{
 				Term:  rapid.OneOf(rapid.IntRange(0, 2), rapid.IntRange(-1, 90)).Draw(t, "term"),
 				Score: number.Draw(t, "score"), Box: box.Draw(t, "box"),
 				Colors: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {.5, .5}, {1}, {float32(math.NaN()), -3}}).Draw(t, "colours"),
@@ -58,7 +59,7 @@ func evidences(t *rapid.T, q query.Query) answer.Evidence {
 			if rapid.Bool().Draw(t, "joints") {
 				d := &f.Detections[len(f.Detections)-1]
 				for range rapid.SampledFrom([]int{17, 17, 17, 3}).Draw(t, "number") {
-					d.Keypoints = append(d.Keypoints, answer.Keypoint{X: number.Draw(t, "x"), Y: number.Draw(t, "y"), Score: number.Draw(t, "s")})
+					d.Keypoints = append(d.Keypoints, evidence.Keypoint{X: number.Draw(t, "x"), Y: number.Draw(t, "y"), Score: number.Draw(t, "s")})
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -90,7 +91,7 @@ type Engine struct {
 
 // Looked adds to a receipt which engine looked at which of the evidence: all frames that
 // the question is about, those between the samples too.
-func (r *Receipt) Looked(e Engine, q query.Query, ev Evidence) {
+func (r *Receipt) Looked(e Engine, q query.Query, ev evidence.Evidence) {
 	r.Model.Name, r.Model.Weights, r.WorkerVersion = stated(e.Name), stated(e.Weights), stated(e.Worker)
 	if e.Digest != "" {
 		r.Model.Digest = stated(digestPrefix + e.Digest)
@@ -108,7 +109,7 @@ func stated(text string) *string {
 }
 
 // instants are the times of all frames, in order.
-func instants(samples, between []Frame) []float64 {
+func instants(samples, between []evidence.Frame) []float64 {
 	times := make([]float64, 0, len(samples)+len(between))
 	for _, f := range samples {
 		times = append(times, f.At)

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -67,14 +68,14 @@ func TestReceipt(t *testing.T) {
 		Model: answer.ReceiptModel{ID: "main-2"}, QueryDigest: "sha256:" + query.Digest(q), Sampled: []answer.SampleRun{},
 	}, r, "nobody looked")
 
-	ev := answer.Evidence{DurationS: 2, IntervalS: .5, Frames: []answer.Frame{{At: 0}, {At: .5}, {At: 1}, {At: 1.5}}}
+	ev := evidence.Evidence{DurationS: 2, IntervalS: .5, Frames: []evidence.Frame{{At: 0}, {At: .5}, {At: 1}, {At: 1.5}}}
 	r.Looked(answer.Engine{Name: "detect", Weights: "w", Digest: "00ff", Worker: "worker/1"}, q, ev)
 	require.Equal(t, "sha256:00ff", *r.Model.Digest)
 	require.Equal(t, "worker/1", *r.WorkerVersion)
 	require.Equal(t, 3, r.Frames, "only what the question is about")
 	require.Equal(t, []answer.SampleRun{{0, .5, 3}}, r.Sampled)
 
-	ev.Fine = []answer.Frame{{At: .25}, {At: 1.25}}
+	ev.Fine = []evidence.Frame{{At: .25}, {At: 1.25}}
 	r.Looked(answer.Engine{}, q, ev)
 	require.Equal(t, []answer.SampleRun{{0, .25, 3}, {1, 0, 1}}, r.Sampled, "also between the samples")
 

@@ -4,20 +4,21 @@ import (
 	"math"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
 // related judges by where another thing is in the same frame: one of the classes mine.
 // It is as probable as the best of them. Distances are in the frame, not in the world.
-func related(r query.Relation, mine map[int]bool, ev Evidence, cal Calibration) fitsOf {
-	aspect := ev.aspect()
-	fits := map[query.Relation]func(a, b Box) float64{
-		query.NextTo:  func(a, b Box) float64 { return beside(a, b, aspect) },
+func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Calibration) fitsOf {
+	aspect := ev.AspectRatio()
+	fits := map[query.Relation]func(a, b evidence.Box) float64{
+		query.NextTo:  func(a, b evidence.Box) float64 { return beside(a, b, aspect) },
 		query.LeftOf:  leftOf,
-		query.RightOf: func(a, b Box) float64 { return leftOf(b, a) },
+		query.RightOf: func(a, b evidence.Box) float64 { return leftOf(b, a) },
 		query.On:      on,
 		query.InFront: inFront,
-		query.Behind:  func(a, b Box) float64 { return inFront(b, a) },
+		query.Behind:  func(a, b evidence.Box) float64 { return inFront(b, a) },
 		query.Riding:  on,
 	}[r]
 	return func(s sighting) []fitness {
@@ -44,10 +45,10 @@ func related(r query.Relation, mine map[int]bool, ev Evidence, cal Calibration) 
 
 // beside: the gap between the boxes is small against them. What overlaps mostly is in
 // front of or behind.
-func beside(a, b Box, aspect float64) float64 {
+func beside(a, b evidence.Box, aspect float64) float64 {
 	dx := max(0, a.X1-b.X2, b.X1-a.X2) * aspect
 	dy := max(0, a.Y1-b.Y2, b.Y1-a.Y2)
-	size := math.Sqrt(max(area(a), area(b)) * aspect)
+	size := math.Sqrt(max(evidence.Area(a), evidence.Area(b)) * aspect)
 	if !(size > 0) {
 		return 0
 	}
@@ -55,14 +56,14 @@ func beside(a, b Box, aspect float64) float64 {
 }
 
 // leftOf: the centre of a is to the left of that of b, and not by chance.
-func leftOf(a, b Box) float64 {
+func leftOf(a, b evidence.Box) float64 {
 	ahead := (b.X1 + b.X2 - a.X1 - a.X2) / 2
 	return interpolate([]Point{{-.03, .02}, {0, .30}, {.05, .85}, {.10, .96}}, ahead)
 }
 
 // on: a stands over b, and its lower end is within b or touches its top.
-func on(a, b Box) float64 {
-	if inside(a, b) >= contained {
+func on(a, b evidence.Box) float64 {
+	if evidence.ShareInside(a, b) >= contained {
 		// A cup on a table that is seen from above; it may as well be before it.
 		return .7
 	}
@@ -77,7 +78,7 @@ func on(a, b Box) float64 {
 
 // inFront: a covers a part of b or stands close before it, and stands lower in the
 // picture, so nearer. What is cut off by the lower edge of the frame stands anywhere.
-func inFront(a, b Box) float64 {
+func inFront(a, b evidence.Box) float64 {
 	width, height := min(a.X2, b.X2)-max(a.X1, b.X1), b.Y2-b.Y1
 	if !(width > .25*min(a.X2-a.X1, b.X2-b.X1)) || !(a.Y1 < b.Y2+.2*height) || !(b.Y1 < a.Y2) {
 		return .03
@@ -91,7 +92,7 @@ func inFront(a, b Box) float64 {
 		return .78
 	case atTheFoot(b, a):
 		return .12
-	case inside(b, a) >= contained:
+	case evidence.ShareInside(b, a) >= contained:
 		return .25 // wholly visible, so in it or before it
 	}
 	// How far the lower end of a is under that of b, in heights of b.
@@ -100,7 +101,7 @@ func inFront(a, b Box) float64 {
 
 // atTheFoot reports whether a is a small thing over the lower end of b, where it would be
 // hidden if it were behind.
-func atTheFoot(a, b Box) bool {
+func atTheFoot(a, b evidence.Box) bool {
 	const mostly, near = .6, .04
-	return inside(a, b) >= mostly && area(a) < area(b)/2 && a.Y2 > b.Y2-near*(b.Y2-b.Y1)
+	return evidence.ShareInside(a, b) >= mostly && evidence.Area(a) < evidence.Area(b)/2 && a.Y2 > b.Y2-near*(b.Y2-b.Y1)
 }

@@ -6,16 +6,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 func TestRelations(t *testing.T) {
 	t.Parallel()
-	dog := thing{term: "dog", score: .8, box: answer.Box{X1: .2, Y1: .5, X2: .3, Y2: .7}}
-	near := thing{term: "person", score: .8, box: answer.Box{X1: .32, Y1: .2, X2: .45, Y2: .75}}
-	far := thing{term: "person", score: .8, box: answer.Box{X1: .85, Y1: .2, X2: .97, Y2: .75}}
-	horse := thing{term: "horse", score: .8, box: answer.Box{X1: .3, Y1: .4, X2: .6, Y2: .9}}
-	rider := thing{term: "person", score: .8, box: answer.Box{X1: .38, Y1: .1, X2: .52, Y2: .6}}
-	beside := thing{term: "person", score: .8, box: answer.Box{X1: .7, Y1: .3, X2: .8, Y2: .9}}
+	dog := thing{term: "dog", score: .8, box: evidence.Box{X1: .2, Y1: .5, X2: .3, Y2: .7}}
+	near := thing{term: "person", score: .8, box: evidence.Box{X1: .32, Y1: .2, X2: .45, Y2: .75}}
+	far := thing{term: "person", score: .8, box: evidence.Box{X1: .85, Y1: .2, X2: .97, Y2: .75}}
+	horse := thing{term: "horse", score: .8, box: evidence.Box{X1: .3, Y1: .4, X2: .6, Y2: .9}}
+	rider := thing{term: "person", score: .8, box: evidence.Box{X1: .38, Y1: .1, X2: .52, Y2: .6}}
+	beside := thing{term: "person", score: .8, box: evidence.Box{X1: .7, Y1: .3, X2: .8, Y2: .9}}
 	together, apart, alone := still(6, dog, near), still(6, dog, far), still(6, dog)
 	check(t, []ask{
 		{"Is there a dog next to a person?", answer.Yes, together},
@@ -32,8 +33,8 @@ func TestRelations(t *testing.T) {
 		{"Is there a person on a horse?", answer.Yes, still(6, horse, rider)},
 		{"Is there a horse on a person?", answer.No, still(6, horse, rider)},
 		{"Is there a cup on the table?", answer.Yes, still(6,
-			thing{term: "dining table", score: .8, box: answer.Box{X1: .1, Y1: .3, X2: .9, Y2: .9}},
-			thing{term: "cup", score: .8, box: answer.Box{X1: .4, Y1: .7, X2: .45, Y2: .8}})},
+			thing{term: "dining table", score: .8, box: evidence.Box{X1: .1, Y1: .3, X2: .9, Y2: .9}},
+			thing{term: "cup", score: .8, box: evidence.Box{X1: .4, Y1: .7, X2: .45, Y2: .8}})},
 		{"Is there a dog next to a unicorn?", answer.Indeterminate, together},
 		{"Is there a dog next to a dog?", answer.No, alone},
 	})
@@ -45,15 +46,15 @@ func TestRelations(t *testing.T) {
 
 func TestInFrontAndBehind(t *testing.T) {
 	t.Parallel()
-	car := thing{term: "car", score: .8, box: answer.Box{X1: .2, Y1: .4, X2: .8, Y2: .8}}
-	before := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .3, X2: .4, Y2: .9}}
-	after := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .1, X2: .4, Y2: .55}}
-	driver := thing{term: "person", score: .8, box: answer.Box{X1: .4, Y1: .45, X2: .45, Y2: .55}}
-	aside := thing{term: "person", score: .8, box: answer.Box{X1: .85, Y1: .3, X2: .95, Y2: .9}}
-	bust := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .3, X2: .5, Y2: 1}}
-	sitting := thing{term: "person", score: .8, box: answer.Box{X1: .3, Y1: .2, X2: .6, Y2: .8}}
-	cake := thing{term: "cake", score: .8, box: answer.Box{X1: .4, Y1: .65, X2: .65, Y2: .8}}
-	desk := thing{term: "dining table", score: .8, box: answer.Box{X1: .1, Y1: .7, X2: .9, Y2: 1}}
+	car := thing{term: "car", score: .8, box: evidence.Box{X1: .2, Y1: .4, X2: .8, Y2: .8}}
+	before := thing{term: "person", score: .8, box: evidence.Box{X1: .3, Y1: .3, X2: .4, Y2: .9}}
+	after := thing{term: "person", score: .8, box: evidence.Box{X1: .3, Y1: .1, X2: .4, Y2: .55}}
+	driver := thing{term: "person", score: .8, box: evidence.Box{X1: .4, Y1: .45, X2: .45, Y2: .55}}
+	aside := thing{term: "person", score: .8, box: evidence.Box{X1: .85, Y1: .3, X2: .95, Y2: .9}}
+	bust := thing{term: "person", score: .8, box: evidence.Box{X1: .3, Y1: .3, X2: .5, Y2: 1}}
+	sitting := thing{term: "person", score: .8, box: evidence.Box{X1: .3, Y1: .2, X2: .6, Y2: .8}}
+	cake := thing{term: "cake", score: .8, box: evidence.Box{X1: .4, Y1: .65, X2: .65, Y2: .8}}
+	desk := thing{term: "dining table", score: .8, box: evidence.Box{X1: .1, Y1: .7, X2: .9, Y2: 1}}
 	check(t, []ask{
 		{"Is there a person in front of a car?", answer.Yes, still(6, car, before)},
 		{"Is there a car behind a person?", answer.Yes, still(6, car, before)},
@@ -75,7 +76,7 @@ func TestInFrontAndBehind(t *testing.T) {
 func TestSize(t *testing.T) {
 	t.Parallel()
 	dog := func(side float64) [][]thing {
-		return still(6, thing{term: "dog", score: .8, box: answer.Box{X1: .1, Y1: .1, X2: .1 + side, Y2: .1 + side}})
+		return still(6, thing{term: "dog", score: .8, box: evidence.Box{X1: .1, Y1: .1, X2: .1 + side, Y2: .1 + side}})
 	}
 	check(t, []ask{
 		{"Is there a big dog?", answer.Yes, dog(.6)},
@@ -109,9 +110,9 @@ func TestClothes(t *testing.T) {
 // TestRoles: who is on a bicycle is a cyclist, who is seen on nothing a pedestrian.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	bicycle := thing{term: "bicycle", score: .8, box: answer.Box{X1: .3, Y1: .5, X2: .5, Y2: .9}}
-	cyclist := thing{term: "person", score: .8, box: answer.Box{X1: .35, Y1: .2, X2: .45, Y2: .8}}
-	walker := thing{term: "person", score: .8, box: answer.Box{X1: .7, Y1: .4, X2: .8, Y2: .9}}
+	bicycle := thing{term: "bicycle", score: .8, box: evidence.Box{X1: .3, Y1: .5, X2: .5, Y2: .9}}
+	cyclist := thing{term: "person", score: .8, box: evidence.Box{X1: .35, Y1: .2, X2: .45, Y2: .8}}
+	walker := thing{term: "person", score: .8, box: evidence.Box{X1: .7, Y1: .4, X2: .8, Y2: .9}}
 	check(t, []ask{
 		{"Is there a cyclist?", answer.Yes, still(6, bicycle, cyclist)},
 		{"Is there a cyclist?", answer.No, still(6, bicycle, walker)},

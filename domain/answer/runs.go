@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"vqa/domain/evidence"
 )
 
 // run is a stretch of samples, first to last inclusive, in which a subject is seen.
@@ -83,7 +85,7 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 // clipsOf turns runs into clips. A sample at t stands for the time from t-i/2 to t+i/2,
 // so that edges are right on average; where fine samples tell more they are believed, and
 // what happens has its own time. terms says what each run shows.
-func clipsOf(c combined, ev Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
+func clipsOf(c combined, ev evidence.Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
 	limit, intervalS := ev.DurationS, ev.IntervalS
 	if !(limit > 0) {
 		// Unknown duration: the video reaches at least as far as its last sample.
@@ -103,7 +105,7 @@ func clipsOf(c combined, ev Evidence, cal Calibration, terms func(run) map[strin
 }
 
 // parts are when a run shows what is asked: the moments in it, or else all of it.
-func (c combined) parts(r run, ev Evidence, cal Calibration) []span {
+func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []span {
 	var moments []span
 	for _, m := range c.moments {
 		if m.to >= c.samples[r.first].at && m.from <= c.samples[r.last].at {

@@ -1,8 +1,10 @@
 package answer
 
+import "vqa/domain/evidence"
+
 // countEvidence are the parts of the video in which n instances of a counted subject are
 // visible at the same time, in the form of clips. It is nil for n = 0.
-func (f finding) countEvidence(n int, ev Evidence, cal Calibration) []Clip {
+func (f finding) countEvidence(n int, ev evidence.Evidence, cal Calibration) []Clip {
 	if n == 0 || len(f.trusted) == 0 {
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -55,8 +56,8 @@ func TestCountEvidenceOfWhatLasts(t *testing.T) {
 	var frames [][]thing
 	for _, score := range []float64{0, 0, .24, .15, .22, .27, .14, .14, 0, 0} {
 		frames = append(frames, []thing{
-			{term: "cup", score: .5, box: answer.Box{X1: .1, Y1: .4, X2: .3, Y2: .6}},
-			{term: "cup", score: score, box: answer.Box{X1: .6, Y1: .4, X2: .8, Y2: .6}},
+			{term: "cup", score: .5, box: evidence.Box{X1: .1, Y1: .4, X2: .3, Y2: .6}},
+			{term: "cup", score: score, box: evidence.Box{X1: .6, Y1: .4, X2: .8, Y2: .6}},
 		})
 	}
 	r := scene("How many cups are there?", frames...)

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // portrait is a body cut off by the frame at the hips, its head over its shoulders.
@@ -15,8 +16,8 @@ func portrait() thing {
 		hip: [2]float64{.5, 1}, knee: [2]float64{.5, 1}, ankle: [2]float64{.5, 1}, hidden: legs,
 		other: &[3][2]float64{{.3, .4}, {.25, .7}, {.3, .9}},
 	}
-	p := f.in(answer.Box{X1: .2, Y1: .2, X2: .8, Y2: 1})
-	p.joints[0] = answer.Keypoint{X: .5, Y: .3, Score: .8}
+	p := f.in(evidence.Box{X1: .2, Y1: .2, X2: .8, Y2: 1})
+	p.joints[0] = evidence.Keypoint{X: .5, Y: .3, Score: .8}
 	return p
 }
 
@@ -26,7 +27,7 @@ func TestStance(t *testing.T) {
 	for i := range dim.joints {
 		dim.joints[i].Score *= .35
 	}
-	veiled := stander.in(answer.Box{X1: .45, Y1: .1, X2: .55, Y2: .8})
+	veiled := stander.in(evidence.Box{X1: .45, Y1: .1, X2: .55, Y2: .8})
 	for i := range veiled.joints {
 		veiled.joints[i].Score = .1
 	}
@@ -56,7 +57,7 @@ func TestStanceIsCarriedAlong(t *testing.T) {
 		hidden.joints[i].Score = .1
 	}
 	away := hidden
-	away.box = answer.Box{X1: .7, Y1: .1, X2: .9, Y2: 1}
+	away.box = evidence.Box{X1: .7, Y1: .1, X2: .9, Y2: 1}
 	check(t, []ask{
 		{"Is a person sitting?", answer.Indeterminate, still(8, hidden)},
 		{"Is a person sitting?", answer.No, append(still(4, hidden), still(4, stander.in(tall))...)},

@@ -4,15 +4,17 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"vqa/domain/evidence"
 )
 
 // Stirs are the times between neighbouring samples in which a thing of some terms, seen in
 // both, may do what is over within moments: in the order of time and without repetition.
 // Of more than most, those are returned in which things go up and down most, by their height.
-func Stirs(ev Evidence, terms []string, cal Calibration, most int) []Edge {
+func Stirs(ev evidence.Evidence, terms []string, cal Calibration, most int) []Edge {
 	ev = sane(ev)
 	stir := map[Edge]float64{}
-	for _, t := range tracksOf(ev, cal, terms, func(*Sight, Detection) {}) {
+	for _, t := range tracksOf(ev, cal, terms, func(*Sight, evidence.Detection) {}) {
 		if !t.Trusted {
 			continue
 		}

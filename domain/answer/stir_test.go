@@ -6,18 +6,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // TestStirs: of a dog that stays and hops once at 2 s, in samples of half a second.
 func TestStirs(t *testing.T) {
 	t.Parallel()
-	ev := answer.Evidence{Terms: []string{"dog", "cat"}, Known: []bool{true, true}, IntervalS: .5}
+	ev := evidence.Evidence{Terms: []string{"dog", "cat"}, Known: []bool{true, true}, IntervalS: .5}
 	for i := range 10 {
 		d := sight(0, .4, .6)
 		if i == 4 {
 			d.Box.Y1, d.Box.Y2 = d.Box.Y1-.1, d.Box.Y2-.1
 		}
-		f := answer.Frame{At: float64(i) / 2}
+		f := evidence.Frame{At: float64(i) / 2}
 		if i > 0 {
 			f.Detections = append(f.Detections, d)
 		}

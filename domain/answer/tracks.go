@@ -1,9 +1,9 @@
 package answer
 
 import (
-	"math"
 	"slices"
 
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -14,7 +14,7 @@ type Sight struct {
 	// Term, Score and Box are those of its Detection, what is out of the frame cut off.
 	Term  int
 	Score float64
-	Box   Box
+	Box   evidence.Box
 
 	// stance is nil where the joints do not tell it; limbs are told for happenings alone.
 	stance *stance
@@ -36,10 +36,10 @@ type Track struct {
 // sights. Detections of different classes at one place are one object, of the class
 // that scores best there. What scores less than Keep is not followed. The frames may be of
 // several grids, if IntervalS is that of the widest.
-func Tracks(ev Evidence, cal Calibration, classes []string) []Track {
-	return tracksOf(ev, cal, classes, func(s *Sight, d Detection) {
+func Tracks(ev evidence.Evidence, cal Calibration, classes []string) []Track {
+	return tracksOf(ev, cal, classes, func(s *Sight, d evidence.Detection) {
 		b := body{box: d.Box, joints: d.Keypoints}
-		if len(d.Keypoints) != joints || !(b.height() > 0) {
+		if len(d.Keypoints) != evidence.NumKeypoints || !(b.height() > 0) {
 			return
 		}
 		if told := b.stance(); told.upright {
@@ -50,16 +50,16 @@ func Tracks(ev Evidence, cal Calibration, classes []string) []Track {
 
 // tracksOf are Tracks of which note keeps what is asked of the joints: hours of them are
 // more than belongs in memory.
-func tracksOf(ev Evidence, cal Calibration, classes []string, note func(*Sight, Detection)) []Track {
+func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func(*Sight, evidence.Detection)) []Track {
 	mine := make([]bool, len(ev.Terms))
 	for i, term := range ev.Terms {
 		mine[i] = slices.Contains(classes, term)
 	}
-	frames := ev.frames()
-	l := linker{intervalS: ev.IntervalS, aspect: ev.aspect(), keep: cal.Keep, kin: object.kin}
+	frames := ev.Ordered()
+	l := linker{intervalS: ev.IntervalS, aspect: ev.AspectRatio(), keep: cal.Keep, kin: object.kin}
 	var out []Track
 	for _, f := range frames {
-		f = f.Seen(true)
+		f = f.Load(true)
 		s := sighting{at: f.At, shades: f.Shades, objects: objectsIn(f, mine, cal)}
 		for k, n := range l.take(s) {
 			if n < 0 {
@@ -81,18 +81,18 @@ func tracksOf(ev Evidence, cal Calibration, classes []string, note func(*Sight, 
 }
 
 // objectsIn are the objects of a frame, best first, whatever the order of its detections.
-func objectsIn(f Frame, mine []bool, cal Calibration) []object {
-	var all []Detection
+func objectsIn(f evidence.Frame, mine []bool, cal Calibration) []object {
+	var all []evidence.Detection
 	for _, d := range f.Detections {
 		if d.Term >= 0 && d.Term < len(mine) && mine[d.Term] && d.Score > 0 && d.Score >= cal.Keep {
-			d.Score, d.Box = min(d.Score, 1), d.Box.inFrame()
+			d.Score, d.Box = min(d.Score, 1), d.Box.InFrame()
 			all = append(all, d)
 		}
 	}
 	slices.SortFunc(all, bestFirst)
 	var kept []object
 	for _, d := range all {
-		again := slices.IndexFunc(kept, func(k object) bool { return k.Term != d.Term && iou(k.Box, d.Box) >= cal.Overlap })
+		again := slices.IndexFunc(kept, func(k object) bool { return k.Term != d.Term && evidence.IoU(k.Box, d.Box) >= cal.Overlap })
 		switch {
 		case again >= 0:
 			kept[again].also = append(kept[again].also, d.Term)
@@ -106,17 +106,6 @@ func objectsIn(f Frame, mine []bool, cal Calibration) []object {
 // kin reports whether one of two objects was read as the class of the other.
 func (o object) kin(other object) bool {
 	return o.Term == other.Term || slices.Contains(o.also, other.Term) || slices.Contains(other.also, o.Term)
-}
-
-// inFrame cuts what lies outside the frame off a box.
-func (b Box) inFrame() Box {
-	in := func(x float64) float64 {
-		if math.IsNaN(x) {
-			return 0
-		}
-		return min(max(x, 0), 1)
-	}
-	return Box{X1: in(b.X1), Y1: in(b.Y1), X2: in(b.X2), Y2: in(b.Y2)}
 }
 
 func (t *Track) trusted(intervalS float64, cal Calibration) bool {
@@ -162,6 +151,3 @@ func (s Sight) Posture() (p query.Posture, probability float64, ok bool) {
 		return query.Lying, told.lies, true
 	}
 }
-
-// Overlap is intersection over union, 0..1; 0 for boxes without an area.
-func Overlap(a, b Box) float64 { return iou(a, b) }

@@ -11,18 +11,19 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
 // sight is a detection of a class at a place along the frame.
-func sight(term int, x, score float64) answer.Detection {
-	return answer.Detection{Term: term, Score: score, Box: answer.Box{X1: x, Y1: .4, X2: x + .2, Y2: .6}}
+func sight(term int, x, score float64) evidence.Detection {
+	return evidence.Detection{Term: term, Score: score, Box: evidence.Box{X1: x, Y1: .4, X2: x + .2, Y2: .6}}
 }
 
 func TestTracks(t *testing.T) {
 	t.Parallel()
 	const dog, car, truck = 0, 1, 2
-	type ds = []answer.Detection
+	type ds = []evidence.Detection
 	type track struct {
 		From, To float64
 		Sights   int
@@ -52,9 +53,9 @@ func TestTracks(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ev := answer.Evidence{Terms: all, Known: []bool{true, true, true}, IntervalS: .5}
+			ev := evidence.Evidence{Terms: all, Known: []bool{true, true, true}, IntervalS: .5}
 			for i, d := range tt.frames {
-				ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: d})
+				ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: d})
 			}
 			var got []track
 			for _, tr := range answer.Tracks(ev, answer.CPU(), tt.classes) {
@@ -68,9 +69,9 @@ func TestTracks(t *testing.T) {
 // TestTracksOfTwoGrids: closer looks between the samples are of the same objects.
 func TestTracksOfTwoGrids(t *testing.T) {
 	t.Parallel()
-	ev := answer.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
+	ev := evidence.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
 	add := func(atS float64) {
-		ev.Frames = append(ev.Frames, answer.Frame{At: atS, Detections: []answer.Detection{sight(0, .1+.3*atS, .5), sight(0, .8, .4)}})
+		ev.Frames = append(ev.Frames, evidence.Frame{At: atS, Detections: []evidence.Detection{sight(0, .1+.3*atS, .5), sight(0, .8, .4)}})
 	}
 	for i := range 4 {
 		add(float64(i) / 2)
@@ -91,17 +92,17 @@ func TestTracksOfTwoGrids(t *testing.T) {
 // TestTracksInACrowd: who comes far, where another might have come from, may be anybody.
 func TestTracksInACrowd(t *testing.T) {
 	t.Parallel()
-	at := func(x float64) answer.Detection {
-		return answer.Detection{Score: .5, Box: answer.Box{X1: x, Y1: .4, X2: x + .02, Y2: .5}}
+	at := func(x float64) evidence.Detection {
+		return evidence.Detection{Score: .5, Box: evidence.Box{X1: x, Y1: .4, X2: x + .02, Y2: .5}}
 	}
-	sights := func(frames ...[]answer.Detection) int {
-		ev := answer.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
+	sights := func(frames ...[]evidence.Detection) int {
+		ev := evidence.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
 		for i, ds := range frames {
-			ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: ds})
+			ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: ds})
 		}
 		return len(answer.Tracks(ev, answer.CPU(), ev.Terms)[0].Sights)
 	}
-	type ds = []answer.Detection
+	type ds = []evidence.Detection
 	require.Equal(t, 2, sights(ds{at(.2)}, ds{at(.28)}))
 	require.Equal(t, 2, sights(ds{at(.2)}, ds{at(.21), at(.28)}))
 	require.Equal(t, 1, sights(ds{at(.2)}, ds{at(.28), at(.13)}), "either may be it")
@@ -147,10 +148,10 @@ func terms(t answer.Track) []int {
 	return all
 }
 
-func boxes(tracks []answer.Track) [][]answer.Box {
-	var all [][]answer.Box
+func boxes(tracks []answer.Track) [][]evidence.Box {
+	var all [][]evidence.Box
 	for _, t := range tracks {
-		var track []answer.Box
+		var track []evidence.Box
 		for _, s := range t.Sights {
 			track = append(track, s.Box)
 		}

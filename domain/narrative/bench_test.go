@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/narrative"
 )
 
@@ -17,16 +18,16 @@ func BenchmarkFourHours(b *testing.B) {
 		x, y, dx    float64
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	ev := answer.Evidence{Terms: coco, IntervalS: .5, DurationS: samples / 2}
+	ev := evidence.Evidence{Terms: coco, IntervalS: .5, DurationS: samples / 2}
 	var street [things]passing
 	for i := range samples {
-		f := answer.Frame{At: float64(i) / 2}
+		f := evidence.Frame{At: float64(i) / 2}
 		for k := range street {
 			if p := &street[k]; p.until <= i {
 				*p = passing{r.IntN(10), i + 1 + r.IntN(40), r.Float64(), r.Float64(), (r.Float64() - .5) / 10}
 			}
 			p := &street[k]
-			f.Detections = append(f.Detections, answer.Detection{Term: p.term, Score: .3 + .5*r.Float64(), Box: place(p.x, p.y)})
+			f.Detections = append(f.Detections, evidence.Detection{Term: p.term, Score: .3 + .5*r.Float64(), Box: place(p.x, p.y)})
 			p.x += p.dx
 		}
 		ev.Frames = append(ev.Frames, f)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 const (
@@ -84,10 +85,10 @@ func (s scene) inView(belongs func(*thing) bool) string {
 }
 
 // enters is the side that a thing comes from, empty when it comes from none.
-func (s scene) enters(t *thing) answer.Side { return t.track().Entry(s.intervalS) }
+func (s scene) enters(t *thing) evidence.Side { return t.track().Entry(s.intervalS) }
 
 // leaves is the side that a thing goes to, empty when it goes to none.
-func (s scene) leaves(t *thing) answer.Side { return t.track().Exit(s.intervalS) }
+func (s scene) leaves(t *thing) evidence.Side { return t.track().Exit(s.intervalS) }
 
 func (t *thing) track() answer.Track { return answer.Track{Sights: t.sights} }
 
@@ -108,7 +109,7 @@ type change struct {
 	// atS is the sample that first or last shows it; exactS is when it is told.
 	atS, exactS float64
 	noun        noun
-	side        answer.Side
+	side        evidence.Side
 	count       int
 	seconds     float64
 }
@@ -202,9 +203,9 @@ func (s scene) leavings() []event {
 		what := c.noun.of(c.count, total)
 		text := sentence(what, verb(c.count, "is", "are"), "no longer in view")
 		switch c.side {
-		case answer.Left, answer.Right:
+		case evidence.Left, evidence.Right:
 			text = sentence(what, verb(c.count, "leaves", "leave"), "to the", string(c.side))
-		case answer.Top, answer.Bottom:
+		case evidence.Top, evidence.Bottom:
 			text = sentence(what, verb(c.count, "leaves", "leave"), "at the", string(c.side))
 		}
 		out = append(out, event{Entry{c.exactS, text}, rankLeaving, c.seconds})

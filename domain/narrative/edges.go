@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // sameStep is the intersection over union of a thing with itself in a fine frame next to
@@ -14,16 +15,16 @@ const sameStep = .1
 // edges are the fine looks between samples, which tell more exactly when a thing came and
 // went.
 type edges struct {
-	fine []answer.Frame
+	fine []evidence.Frame
 	keep float64
 }
 
-func edgesOf(ev answer.Evidence, cal answer.Calibration) edges {
-	fine := make([]answer.Frame, len(ev.Fine))
+func edgesOf(ev evidence.Evidence, cal answer.Calibration) edges {
+	fine := make([]evidence.Frame, len(ev.Fine))
 	for i, f := range ev.Fine {
-		fine[i] = f.Seen(false)
+		fine[i] = f.Load(false)
 	}
-	slices.SortStableFunc(fine, func(a, b answer.Frame) int { return cmp.Compare(a.At, b.At) })
+	slices.SortStableFunc(fine, func(a, b evidence.Frame) int { return cmp.Compare(a.At, b.At) })
 	return edges{fine, cal.Keep}
 }
 
@@ -54,8 +55,8 @@ func (e edges) gone(t *thing, next float64) float64 {
 }
 
 // within are the fine looks between two times.
-func (e edges) within(from, to float64) []answer.Frame {
-	byTime := func(f answer.Frame, at float64) int { return cmp.Compare(f.At, at) }
+func (e edges) within(from, to float64) []evidence.Frame {
+	byTime := func(f evidence.Frame, at float64) int { return cmp.Compare(f.At, at) }
 	first, at := slices.BinarySearchFunc(e.fine, from, byTime)
 	if at {
 		first++
@@ -65,14 +66,14 @@ func (e edges) within(from, to float64) []answer.Frame {
 }
 
 // seen finds a thing near to where it was.
-func (e edges) seen(t *thing, f answer.Frame, near answer.Box) (answer.Box, bool) {
-	var found answer.Box
+func (e edges) seen(t *thing, f evidence.Frame, near evidence.Box) (evidence.Box, bool) {
+	var found evidence.Box
 	best := sameStep
 	for _, d := range f.Detections {
 		reading := slices.ContainsFunc(t.sights, func(s answer.Sight) bool { return s.Term == d.Term })
-		if o := answer.Overlap(d.Box, near); reading && d.Score >= e.keep && o >= best {
+		if o := evidence.IoU(d.Box, near); reading && d.Score >= e.keep && o >= best {
 			found, best = d.Box, o
 		}
 	}
-	return found, found != (answer.Box{})
+	return found, found != (evidence.Box{})
 }

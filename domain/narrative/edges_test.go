@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/narrative"
 )
 
@@ -14,23 +15,23 @@ import (
 // 2 s to 4 s, and what else the looks in between show.
 func TestFineLooksTellWhen(t *testing.T) {
 	t.Parallel()
-	shows := func(at float64, class string, score, x float64) answer.Frame {
-		return answer.Frame{At: at, Detections: []answer.Detection{{Term: slices.Index(coco, class), Score: score, Box: place(x, .5)}}}
+	shows := func(at float64, class string, score, x float64) evidence.Frame {
+		return evidence.Frame{At: at, Detections: []evidence.Detection{{Term: slices.Index(coco, class), Score: score, Box: place(x, .5)}}}
 	}
-	cat := func(at float64) answer.Frame { return shows(at, "cat", .7, .5) }
+	cat := func(at float64) evidence.Frame { return shows(at, "cat", .7, .5) }
 	first := narrative.Entry{Text: "At first nothing is in view that can be named for sure."}
 	for name, tt := range map[string]struct {
-		fine       []answer.Frame
+		fine       []evidence.Frame
 		came, gone float64
 	}{
 		"none":         {nil, 2, 4.5},
-		"all":          {[]answer.Frame{{At: 1.625}, cat(1.75), cat(1.875), cat(4.125), cat(4.25), {At: 4.375}}, 1.75, 4.375},
-		"in any order": {[]answer.Frame{{At: 4.375}, cat(4.25), cat(4.125), cat(1.875), cat(1.75), {At: 1.625}}, 1.75, 4.375},
-		"seen in each": {[]answer.Frame{cat(1.625), cat(1.75), cat(1.875), cat(4.125), cat(4.25), cat(4.375)}, 1.625, 4.5},
-		"other cats":   {[]answer.Frame{shows(1.875, "cat", .7, .9), shows(4.125, "cat", .7, .1)}, 2, 4.125},
-		"other things": {[]answer.Frame{shows(1.875, "dog", .7, .5), shows(4.125, "dog", .7, .5)}, 2, 4.125},
-		"too weak":     {[]answer.Frame{shows(1.875, "cat", .01, .5), shows(4.125, "cat", .01, .5)}, 2, 4.125},
-		"elsewhere":    {[]answer.Frame{cat(.5), cat(3.25), cat(5.25)}, 2, 4.5},
+		"all":          {[]evidence.Frame{{At: 1.625}, cat(1.75), cat(1.875), cat(4.125), cat(4.25), {At: 4.375}}, 1.75, 4.375},
+		"in any order": {[]evidence.Frame{{At: 4.375}, cat(4.25), cat(4.125), cat(1.875), cat(1.75), {At: 1.625}}, 1.75, 4.375},
+		"seen in each": {[]evidence.Frame{cat(1.625), cat(1.75), cat(1.875), cat(4.125), cat(4.25), cat(4.375)}, 1.625, 4.5},
+		"other cats":   {[]evidence.Frame{shows(1.875, "cat", .7, .9), shows(4.125, "cat", .7, .1)}, 2, 4.125},
+		"other things": {[]evidence.Frame{shows(1.875, "dog", .7, .5), shows(4.125, "dog", .7, .5)}, 2, 4.125},
+		"too weak":     {[]evidence.Frame{shows(1.875, "cat", .01, .5), shows(4.125, "cat", .01, .5)}, 2, 4.125},
+		"elsewhere":    {[]evidence.Frame{cat(.5), cat(3.25), cat(5.25)}, 2, 4.5},
 	} {
 		ev := film(12).still("cat", 4, 8, .5).evidence()
 		ev.Fine = tt.fine

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 )
 
@@ -24,14 +25,14 @@ const (
 // way is a stretch of a thing's sights in which it goes to one side.
 type way struct {
 	first, last int
-	to          answer.Side
+	to          evidence.Side
 }
 
 // waysOf cuts the path of a thing at its turning points: where it comes back by a leg.
 func waysOf(t *thing) []way {
 	var out []way
 	low, high, turn, far := 0, 0, 0, 0
-	var to answer.Side
+	var to evidence.Side
 	for i := range t.sights {
 		x := t.x(i)
 		if x < t.x(low) {
@@ -42,17 +43,17 @@ func waysOf(t *thing) []way {
 		}
 		switch {
 		case to == "" && x-t.x(low) >= leg:
-			to, turn, far = answer.Right, low, i
+			to, turn, far = evidence.Right, low, i
 		case to == "" && t.x(high)-x >= leg:
-			to, turn, far = answer.Left, high, i
-		case to == answer.Right && x > t.x(far), to == answer.Left && x < t.x(far):
+			to, turn, far = evidence.Left, high, i
+		case to == evidence.Right && x > t.x(far), to == evidence.Left && x < t.x(far):
 			far = i
-		case to == answer.Right && t.x(far)-x >= leg:
+		case to == evidence.Right && t.x(far)-x >= leg:
 			out = append(out, way{turn, far, to})
-			to, turn, far = answer.Left, far, i
-		case to == answer.Left && x-t.x(far) >= leg:
+			to, turn, far = evidence.Left, far, i
+		case to == evidence.Left && x-t.x(far) >= leg:
 			out = append(out, way{turn, far, to})
-			to, turn, far = answer.Right, far, i
+			to, turn, far = evidence.Right, far, i
 		}
 	}
 	if to != "" {
@@ -76,7 +77,7 @@ func (s scene) movements() []event {
 	type move struct {
 		t        *thing
 		from, to answer.Sight
-		side     answer.Side
+		side     evidence.Side
 	}
 	var moves []move
 	for _, t := range s.things {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 const (
@@ -43,7 +44,7 @@ type event struct {
 
 // Write tells what the evidence shows. Evidence without frames, or without anything that
 // the calibration is sure of, gives one entry that says so.
-func Write(ev answer.Evidence, cal answer.Calibration) []Entry {
+func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 	s := observe(ev, cal)
 	if len(s.at) == 0 {
 		return []Entry{{Text: "No picture of the video was looked at."}}

@@ -11,20 +11,21 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/narrative"
 	"vqa/domain/query"
 )
 
 // reel is a video of some samples, two a second, that things are put into.
 type reel struct {
-	frames [][]answer.Detection
+	frames [][]evidence.Detection
 }
 
-func film(n int) *reel { return &reel{make([][]answer.Detection, n)} }
+func film(n int) *reel { return &reel{make([][]evidence.Detection, n)} }
 
 // place is a box of a fifth of the frame's width around a centre.
-func place(x, y float64) answer.Box {
-	return answer.Box{X1: max(x-.1, 0), Y1: y - .1, X2: min(x+.1, 1), Y2: y + .1}
+func place(x, y float64) evidence.Box {
+	return evidence.Box{X1: max(x-.1, 0), Y1: y - .1, X2: min(x+.1, 1), Y2: y + .1}
 }
 
 var coco = query.COCO().Names()
@@ -37,7 +38,7 @@ func (r *reel) put(class string, score float64, first, last int, from, to, y flo
 		if last > first {
 			x += (to - from) * float64(i-first) / float64(last-first)
 		}
-		r.frames[i] = append(r.frames[i], answer.Detection{Term: slices.Index(coco, class), Score: score, Box: place(x, y)})
+		r.frames[i] = append(r.frames[i], evidence.Detection{Term: slices.Index(coco, class), Score: score, Box: place(x, y)})
 	}
 	return r
 }
@@ -47,10 +48,10 @@ func (r *reel) still(class string, first, last int, x float64) *reel {
 	return r.put(class, .7, first, last, x, x, .5)
 }
 
-func (r *reel) evidence() answer.Evidence {
-	ev := answer.Evidence{Terms: coco, Known: make([]bool, len(coco)), IntervalS: .5, DurationS: float64(len(r.frames)) / 2}
+func (r *reel) evidence() evidence.Evidence {
+	ev := evidence.Evidence{Terms: coco, Known: make([]bool, len(coco)), IntervalS: .5, DurationS: float64(len(r.frames)) / 2}
 	for i, d := range r.frames {
-		ev.Frames = append(ev.Frames, answer.Frame{At: float64(i) / 2, Detections: d})
+		ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: d})
 	}
 	return ev
 }
@@ -161,8 +162,8 @@ func TestUpAndDown(t *testing.T) {
 	ev := film(12).evidence()
 	for i := range ev.Frames {
 		y := .75 - .15*float64(i) // out of the top after five samples
-		if box := (answer.Box{X1: .4, Y1: max(y-.25, 0), X2: .6, Y2: y}); y > 0 {
-			ev.Frames[i].Detections = []answer.Detection{{Term: slices.Index(coco, "kite"), Score: .7, Box: box}}
+		if box := (evidence.Box{X1: .4, Y1: max(y-.25, 0), X2: .6, Y2: y}); y > 0 {
+			ev.Frames[i].Detections = []evidence.Detection{{Term: slices.Index(coco, "kite"), Score: .7, Box: box}}
 		}
 	}
 	require.Empty(t, cmp.Diff([]narrative.Entry{{0, "A kite is in view."}, {2, "The kite leaves at the top."}},
@@ -173,13 +174,13 @@ func TestUpAndDown(t *testing.T) {
 var standing, sitting = [3]float64{.5, .72, .95}, [3]float64{.65, .7, .95}
 
 // person is somebody in the middle of the frame.
-func person(x float64, legs [3]float64) answer.Detection {
-	box := answer.Box{X1: x - .1, Y1: .1, X2: x + .1, Y2: .9}
-	d := answer.Detection{Term: 0, Score: .8, Box: box, Keypoints: make([]answer.Keypoint, 17)}
+func person(x float64, legs [3]float64) evidence.Detection {
+	box := evidence.Box{X1: x - .1, Y1: .1, X2: x + .1, Y2: .9}
+	d := evidence.Detection{Term: 0, Score: .8, Box: box, Keypoints: make([]evidence.Keypoint, 17)}
 	heights := []float64{0, 0, 0, 0, 0, .2, .2, .35, .35, .5, .5, legs[0], legs[0], legs[1], legs[1], legs[2], legs[2]}
 	for i, h := range heights {
 		side := float64(i%2)*.06 - .03
-		d.Keypoints[i] = answer.Keypoint{X: x + side, Y: box.Y1 + h*(box.Y2-box.Y1), Score: .9}
+		d.Keypoints[i] = evidence.Keypoint{X: x + side, Y: box.Y1 + h*(box.Y2-box.Y1), Score: .9}
 	}
 	return d
 }
@@ -192,7 +193,7 @@ func TestPostures(t *testing.T) {
 		if i >= 4 && i < 9 || i == 1 { // once alone: a flicker
 			legs = sitting
 		}
-		ev.Frames[i].Detections = []answer.Detection{person(.3, legs), person(.7, standing)}
+		ev.Frames[i].Detections = []evidence.Detection{person(.3, legs), person(.7, standing)}
 	}
 	require.Empty(t, cmp.Diff([]narrative.Entry{
 		{0, "Two people are in view."}, {2, "One of the two people sits down."}, {4.5, "One of the two people stands up."},
@@ -218,13 +219,13 @@ func TestAnyEvidence(t *testing.T) {
 		math.NaN(), math.Inf(1), math.Inf(-1), -1, 2, 0,
 	}))
 	rapid.Check(t, func(t *rapid.T) {
-		ev := answer.Evidence{
+		ev := evidence.Evidence{
 			Terms:     rapid.SliceOfN(rapid.OneOf(rapid.SampledFrom([]string{"person", "dog", "car", "truck", ""}), rapid.String()), 0, 5).Draw(t, "terms"),
 			IntervalS: rapid.SampledFrom([]float64{.5, .5, .5, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
 			DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
 		}
 		for i := range rapid.IntRange(0, 30).Draw(t, "frames") {
-			f := answer.Frame{At: float64(i) / 2}
+			f := evidence.Frame{At: float64(i) / 2}
 			if rapid.IntRange(0, 9).Draw(t, "odd") == 0 {
 				f.At = number.Draw(t, "at")
 			}
@@ -232,7 +233,7 @@ func TestAnyEvidence(t *testing.T) {
 				d := person(rapid.Float64Range(0, 1).Draw(t, "place"), rapid.SampledFrom([][3]float64{standing, sitting}).Draw(t, "legs"))
 				d.Term, d.Score = rapid.IntRange(-1, 5).Draw(t, "term"), number.Draw(t, "score")
 				if rapid.IntRange(0, 3).Draw(t, "box") == 0 {
-					d.Box = answer.Box{X1: number.Draw(t, "x1"), Y1: number.Draw(t, "y1"), X2: number.Draw(t, "x2"), Y2: number.Draw(t, "y2")}
+					d.Box = evidence.Box{X1: number.Draw(t, "x1"), Y1: number.Draw(t, "y1"), X2: number.Draw(t, "x2"), Y2: number.Draw(t, "y2")}
 				}
 				f.Detections = append(f.Detections, d)
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 const (
@@ -55,16 +56,16 @@ type scene struct {
 }
 
 // observe finds what is to be told.
-func observe(ev answer.Evidence, cal answer.Calibration) scene {
+func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	s := scene{}
 	if ev.IntervalS > 0 && !math.IsInf(ev.IntervalS, 0) {
 		s.intervalS = ev.IntervalS
 	}
-	rivals := map[float64][]answer.Detection{}
+	rivals := map[float64][]evidence.Detection{}
 	for _, f := range ev.Frames {
 		if f.At >= 0 && !math.IsInf(f.At, 0) {
 			s.at = append(s.at, f.At)
-			rivals[f.At] = append(rivals[f.At], f.Seen(false).Detections...)
+			rivals[f.At] = append(rivals[f.At], f.Load(false).Detections...)
 		}
 	}
 	if len(s.at) == 0 {
@@ -104,13 +105,13 @@ func best(sights []answer.Sight) float64 {
 // nameOf is the class of a track. A class that other readings of the same place come
 // near to is not told, unless the vocabulary has one word for both: a car is a car or a
 // truck.
-func nameOf(t answer.Track, rivals map[float64][]answer.Detection, terms []string, cal answer.Calibration) (string, bool) {
+func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []string, cal answer.Calibration) (string, bool) {
 	term := t.Term()
 	votes := map[int]float64{}
 	for _, s := range t.Sights {
 		read := map[int]float64{}
 		for _, d := range rivals[s.At] {
-			if d.Term >= 0 && d.Term < len(terms) && d.Score > 0 && answer.Overlap(d.Box, s.Box) >= sameThing {
+			if d.Term >= 0 && d.Term < len(terms) && d.Score > 0 && evidence.IoU(d.Box, s.Box) >= sameThing {
 				read[d.Term] = max(read[d.Term], min(d.Score, 1))
 			}
 		}
@@ -172,7 +173,7 @@ func cut(things []*thing, was, is float64) bool {
 		a, b := t.sightAt(was), t.sightAt(is)
 		// A thing that is missed in one of both may be there, and one that keeps its size
 		// has moved.
-		if t.at(was) && t.at(is) && (a == nil || b == nil || answer.Overlap(a.Box, b.Box) >= samePlace || alike(a.Box, b.Box)) {
+		if t.at(was) && t.at(is) && (a == nil || b == nil || evidence.IoU(a.Box, b.Box) >= samePlace || alike(a.Box, b.Box)) {
 			return false
 		}
 		if a != nil {
@@ -192,7 +193,7 @@ func cut(things []*thing, was, is float64) bool {
 }
 
 // alike reports whether two boxes are of one size.
-func alike(a, b answer.Box) bool {
+func alike(a, b evidence.Box) bool {
 	aw, ah, bw, bh := a.X2-a.X1, a.Y2-a.Y1, b.X2-b.X1, b.Y2-b.Y1
 	both := min(aw, bw) * min(ah, bh)
 	return both >= sameSize*(aw*ah+bw*bh-both)
@@ -250,7 +251,7 @@ func (s *scene) nextOf(t *thing, from int) int {
 		if s.leaves(t) != "" || s.enters(next) != "" {
 			continue
 		}
-		here := answer.Overlap(t.last().Box, next.first().Box)
+		here := evidence.IoU(t.last().Box, next.first().Box)
 		if (gap <= moment*s.intervalS || here >= samePlace) && here > likest {
 			found, likest = k, here
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu"
 	"vqa/gpu/oip"
 )
@@ -42,9 +42,9 @@ func TestDetectSendsFramesAndReadsDetections(t *testing.T) {
 	})
 	resp, err := c.Detect(t.Context(), request())
 	require.NoError(t, err)
-	want := gpu.Response{Known: []bool{true, true}, Frames: [][]answer.Detection{
-		{{Term: 0, Score: 0.25, Box: answer.Box{X2: 1, Y2: 1}}},
-		{{Term: 1, Score: 0.9, Box: answer.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}},
+	want := gpu.Response{Known: []bool{true, true}, Frames: [][]evidence.Detection{
+		{{Term: 0, Score: 0.25, Box: evidence.Box{X2: 1, Y2: 1}}},
+		{{Term: 1, Score: 0.9, Box: evidence.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}},
 	}}
 	require.Empty(t, cmp.Diff(want, resp, approximately))
 
@@ -71,7 +71,7 @@ func TestDetectReadsPosesAndColours(t *testing.T) {
 	require.NoError(t, err)
 	first, second := resp.Frames[1][0], resp.Frames[0][0]
 	require.Len(t, first.Keypoints, 17)
-	require.Equal(t, answer.Keypoint{X: 0.5, Y: 0.25, Score: 0.75}, first.Keypoints[0])
+	require.Equal(t, evidence.Keypoint{X: 0.5, Y: 0.25, Score: 0.75}, first.Keypoints[0])
 	require.Equal(t, []float32{0.25, 0.75}, first.Colors)
 	require.Nil(t, second.Keypoints, "all scores 0: no pose was estimated")
 }
@@ -88,8 +88,8 @@ func TestDetectReadsJSONTensors(t *testing.T) {
 	})
 	resp, err := c.Detect(t.Context(), request())
 	require.NoError(t, err)
-	want := gpu.Response{Known: []bool{true, false}, Frames: [][]answer.Detection{
-		{{Score: 0.5, Box: answer.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}}, nil,
+	want := gpu.Response{Known: []bool{true, false}, Frames: [][]evidence.Detection{
+		{{Score: 0.5, Box: evidence.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}}, nil,
 	}}
 	require.Empty(t, cmp.Diff(want, resp, approximately))
 }

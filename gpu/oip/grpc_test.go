@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu"
 	"vqa/gpu/oip"
 	"vqa/gpu/oip/wire"
@@ -100,9 +100,9 @@ func TestGRPCDetect(t *testing.T) {
 	req.WantPose = true
 	resp, err := c.Detect(t.Context(), req)
 	require.NoError(t, err)
-	want := gpu.Response{Known: []bool{true, true}, Frames: [][]answer.Detection{
-		{{Term: 0, Score: 0.25, Box: answer.Box{X2: 1, Y2: 1}}},
-		{{Term: 1, Score: 0.9, Box: answer.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}},
+	want := gpu.Response{Known: []bool{true, true}, Frames: [][]evidence.Detection{
+		{{Term: 0, Score: 0.25, Box: evidence.Box{X2: 1, Y2: 1}}},
+		{{Term: 1, Score: 0.9, Box: evidence.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}},
 	}}
 	require.Empty(t, cmp.Diff(want, resp, approximately))
 
@@ -140,8 +140,8 @@ func TestGRPCDetectReadsTypedContents(t *testing.T) {
 	}}
 	got, err := serveGRPC(t, oip.Options{}, inferring(resp)).Detect(t.Context(), request())
 	require.NoError(t, err)
-	want := gpu.Response{Known: []bool{true, false}, Frames: [][]answer.Detection{
-		{{Term: 0, Score: 0.5, Box: answer.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}}, nil,
+	want := gpu.Response{Known: []bool{true, false}, Frames: [][]evidence.Detection{
+		{{Term: 0, Score: 0.5, Box: evidence.Box{X1: 0.1, Y1: 0.2, X2: 0.3, Y2: 0.4}}}, nil,
 	}}
 	require.Empty(t, cmp.Diff(want, got, approximately))
 }

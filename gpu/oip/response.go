@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strconv"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu"
 )
 
@@ -50,7 +50,7 @@ func (t tensors) response(req gpu.Request) (gpu.Response, error) {
 	if err != nil {
 		return gpu.Response{}, err
 	}
-	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: t["KNOWN_TERMS"].bools}
+	resp := gpu.Response{Frames: make([][]evidence.Detection, len(req.Frames)), Known: t["KNOWN_TERMS"].bools}
 	for row := range rows {
 		frame, detection, err := t.detection(row, req, resp.Known)
 		if err != nil {
@@ -68,10 +68,10 @@ func (t tensors) shades(req gpu.Request) ([][]byte, error) {
 		return nil, nil
 	}
 	all := t["SHADES"].bytes
-	if brightest := slices.Max(all); brightest > answer.MaxShade {
-		return nil, fmt.Errorf("output SHADES: %d is over %d", brightest, answer.MaxShade)
+	if brightest := slices.Max(all); brightest > evidence.MaxShade {
+		return nil, fmt.Errorf("output SHADES: %d is over %d", brightest, evidence.MaxShade)
 	}
-	return slices.Collect(slices.Chunk(all, answer.Cells*answer.Cells)), nil
+	return slices.Collect(slices.Chunk(all, evidence.Cells*evidence.Cells)), nil
 }
 
 // readTensors splits a body into its outputs.
@@ -233,7 +233,7 @@ func (t tensors) rows(req gpu.Request) (int, error) {
 		"FRAME_INDEX": {"INT32", []int{rows}},
 		"KNOWN_TERMS": {"BOOL", []int{len(req.Terms)}},
 		"KEYPOINTS":   {"FP32", []int{rows, joints, 3}},
-		"SHADES":      {"UINT8", []int{len(req.Frames), answer.Cells, answer.Cells}},
+		"SHADES":      {"UINT8", []int{len(req.Frames), evidence.Cells, evidence.Cells}},
 	}
 	for _, name := range outputNames(req) {
 		got, wanted := t[name], want[name]
@@ -256,36 +256,36 @@ func colors(t tensor) int {
 }
 
 // detection reads one row and says which frame it is in.
-func (t tensors) detection(row int, req gpu.Request, known []bool) (int, answer.Detection, error) {
+func (t tensors) detection(row int, req gpu.Request, known []bool) (int, evidence.Detection, error) {
 	frame, term := int(t["FRAME_INDEX"].ints[row]), int(t["TERM_INDEX"].ints[row])
 	if frame < 0 || frame >= len(req.Frames) {
-		return 0, answer.Detection{}, fmt.Errorf("FRAME_INDEX %d of %d", frame, len(req.Frames))
+		return 0, evidence.Detection{}, fmt.Errorf("FRAME_INDEX %d of %d", frame, len(req.Frames))
 	}
 	if term < 0 || term >= len(req.Terms) || !known[term] {
-		return 0, answer.Detection{}, fmt.Errorf("TERM_INDEX %d is not one of the known terms", term)
+		return 0, evidence.Detection{}, fmt.Errorf("TERM_INDEX %d is not one of the known terms", term)
 	}
 	score, err := unit(t["SCORES"].floats[row])
 	if err != nil {
-		return 0, answer.Detection{}, fmt.Errorf("SCORES: %w", err)
+		return 0, evidence.Detection{}, fmt.Errorf("SCORES: %w", err)
 	}
 	corners, err := units(t["BOXES"].floats[4*row : 4*row+4])
 	if err != nil {
-		return 0, answer.Detection{}, fmt.Errorf("BOXES: %w", err)
+		return 0, evidence.Detection{}, fmt.Errorf("BOXES: %w", err)
 	}
-	box := answer.Box{X1: corners[0], Y1: corners[1], X2: corners[2], Y2: corners[3]}
+	box := evidence.Box{X1: corners[0], Y1: corners[1], X2: corners[2], Y2: corners[3]}
 	if box.X1 > box.X2 || box.Y1 > box.Y2 {
-		return 0, answer.Detection{}, fmt.Errorf("BOXES: %v is turned over", corners)
+		return 0, evidence.Detection{}, fmt.Errorf("BOXES: %v is turned over", corners)
 	}
-	d := answer.Detection{Term: term, Box: box, Score: score}
+	d := evidence.Detection{Term: term, Box: box, Score: score}
 	if req.WantPose {
 		if d.Keypoints, err = keypoints(t["KEYPOINTS"].floats[row*joints*3 : (row+1)*joints*3]); err != nil {
-			return 0, answer.Detection{}, fmt.Errorf("KEYPOINTS: %w", err)
+			return 0, evidence.Detection{}, fmt.Errorf("KEYPOINTS: %w", err)
 		}
 	}
 	if req.WantColors {
 		width := t["COLORS"].shape[1]
 		if d.Colors, err = shares(t["COLORS"].floats[row*width : (row+1)*width]); err != nil {
-			return 0, answer.Detection{}, fmt.Errorf("COLORS: %w", err)
+			return 0, evidence.Detection{}, fmt.Errorf("COLORS: %w", err)
 		}
 	}
 	return frame, d, nil
@@ -293,14 +293,14 @@ func (t tensors) detection(row int, req gpu.Request, known []bool) (int, answer.
 
 // keypoints reads 17 joints of x, y, score; nil when all scores are 0, which is how a
 // model says that it estimated no pose here.
-func keypoints(values []float32) ([]answer.Keypoint, error) {
-	list, seen := make([]answer.Keypoint, joints), false
+func keypoints(values []float32) ([]evidence.Keypoint, error) {
+	list, seen := make([]evidence.Keypoint, joints), false
 	for i := range list {
 		numbers, err := units(values[3*i : 3*i+3])
 		if err != nil {
 			return nil, fmt.Errorf("joint %d: %w", i, err)
 		}
-		list[i] = answer.Keypoint{X: numbers[0], Y: numbers[1], Score: numbers[2]}
+		list[i] = evidence.Keypoint{X: numbers[0], Y: numbers[1], Score: numbers[2]}
 		seen = seen || numbers[2] > 0
 	}
 	if !seen {

@@ -9,18 +9,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu"
 	"vqa/gpu/oip"
 	"vqa/gpu/oip/wire"
 )
 
 // gray is the brightness of one frame in all its parts.
-func gray(shade byte) []byte { return bytes.Repeat([]byte{shade}, answer.Cells*answer.Cells) }
+func gray(shade byte) []byte { return bytes.Repeat([]byte{shade}, evidence.Cells*evidence.Cells) }
 
 // shades is that of the two frames of a request.
 func shades(one, other byte) output {
-	return output{Name: "SHADES", Datatype: "UINT8", Shape: []int{2, answer.Cells, answer.Cells}, raw: slices.Concat(gray(one), gray(other))}
+	return output{Name: "SHADES", Datatype: "UINT8", Shape: []int{2, evidence.Cells, evidence.Cells}, raw: slices.Concat(gray(one), gray(other))}
 }
 
 func shadesRequest() gpu.Request {
@@ -40,7 +40,7 @@ func TestDetectReadsShades(t *testing.T) {
 		{Name: "TERM_INDEX", Datatype: "INT32", Shape: []int64{0}}, {Name: "FRAME_INDEX", Datatype: "INT32", Shape: []int64{0}},
 		{Name: "KNOWN_TERMS", Datatype: "BOOL", Shape: []int64{2}, Contents: &wire.InferTensorContents{BoolContents: []bool{true, true}}},
 		{
-			Name: "SHADES", Datatype: "UINT8", Shape: []int64{2, answer.Cells, answer.Cells},
+			Name: "SHADES", Datatype: "UINT8", Shape: []int64{2, evidence.Cells, evidence.Cells},
 			Contents: &wire.InferTensorContents{UintContents: wide(shades(3, 31).raw)},
 		},
 	}
@@ -70,12 +70,12 @@ func wide(values []byte) []uint32 {
 func TestDetectRefusesShadesThatCannotBe(t *testing.T) {
 	t.Parallel()
 	flat, few, tooMuch := shades(0, 1), shades(0, 1), shades(0, 1)
-	flat.Shape = []int{2, answer.Cells * answer.Cells}
+	flat.Shape = []int{2, evidence.Cells * evidence.Cells}
 	few.Data, tooMuch.Data = []int{1}, append([]uint32{256}, wide(tooMuch.raw)[1:]...)
 	few.raw, tooMuch.raw = nil, nil
 	for name, o := range map[string]output{
 		"brighter than white": shades(0, 32), "of another shape": flat, "too few": few, "no byte": tooMuch,
-		"floats": floats("SHADES", []int{2, answer.Cells, answer.Cells}, make([]float32, 2*answer.Cells*answer.Cells)...), "none": {Name: "NOTES", Datatype: "BYTES", Shape: []int{1}},
+		"floats": floats("SHADES", []int{2, evidence.Cells, evidence.Cells}, make([]float32, 2*evidence.Cells*evidence.Cells)...), "none": {Name: "NOTES", Datatype: "BYTES", Shape: []int{1}},
 	} {
 		_, err := serve(t, oip.Options{}, answering(append(good(), o))).Detect(t.Context(), shadesRequest())
 		require.ErrorAs(t, err, new(*gpu.InferenceError), name)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -48,7 +49,7 @@ func (s *square) Info(ctx context.Context) (gpu.Info, error) {
 
 // Detect implements gpu.Engine.
 func (s *square) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
-	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: make([]bool, len(req.Terms))}
+	resp := gpu.Response{Frames: make([][]evidence.Detection, len(req.Frames)), Known: make([]bool, len(req.Terms))}
 	classes := map[string]int{}
 	for i, name := range req.Terms {
 		resp.Known[i], classes[name] = true, i
@@ -62,9 +63,9 @@ func (s *square) Detect(_ context.Context, req gpu.Request) (gpu.Response, error
 			}
 			resp.Frames[i] = append(resp.Frames[i], thing(r, k, classes[class], req.WantPose))
 		}
-		shades := make([]byte, answer.Cells*answer.Cells)
+		shades := make([]byte, evidence.Cells*evidence.Cells)
 		for k := range shades {
-			shades[k] = byte(k/answer.Cells) ^ byte(r.UintN(2))
+			shades[k] = byte(k/evidence.Cells) ^ byte(r.UintN(2))
 		}
 		resp.Shades = append(resp.Shades, shades)
 	}
@@ -73,17 +74,17 @@ func (s *square) Detect(_ context.Context, req gpu.Request) (gpu.Response, error
 
 // thing is what stands at place k of the square. All numbers are as wide as those that an
 // engine tells.
-func thing(r *rand.Rand, k, term int, pose bool) answer.Detection {
+func thing(r *rand.Rand, k, term int, pose bool) evidence.Detection {
 	narrow := func(x float64) float64 { return float64(float32(x)) }
 	x, y := .02+.095*float64(k%10), .05+.15*float64(k/10)
 	near := func(x, by float64) float64 { return narrow(x + by*(r.Float64()-.5)) }
-	d := answer.Detection{
+	d := evidence.Detection{
 		Term: term, Score: near(.3+.01*float64(k), .05),
-		Box: answer.Box{X1: near(x, .004), Y1: near(y, .004), X2: near(x+.05, .004), Y2: near(y+.13, .004)},
+		Box: evidence.Box{X1: near(x, .004), Y1: near(y, .004), X2: near(x+.05, .004), Y2: near(y+.13, .004)},
 	}
 	if pose {
 		for j := range 17 {
-			d.Keypoints = append(d.Keypoints, answer.Keypoint{X: near(x+.025, .04), Y: near(y+.0076*float64(j), .004), Score: near(.5, .8)})
+			d.Keypoints = append(d.Keypoints, evidence.Keypoint{X: near(x+.025, .04), Y: near(y+.0076*float64(j), .004), Score: near(.5, .8)})
 		}
 	}
 	const pixels = 384

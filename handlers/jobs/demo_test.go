@@ -12,6 +12,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/eventstore/codec"
@@ -85,11 +86,11 @@ func (w *world) demoAnalyses(t *testing.T) []resources.Analysis {
 func TestDemosAreMadeOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	engine := &gpufixture.Engine{Vocabulary: query.COCO().Names(), Detections: func(_ int, term string) []answer.Detection {
+	engine := &gpufixture.Engine{Vocabulary: query.COCO().Names(), Detections: func(_ int, term string) []evidence.Detection {
 		if term != "sports ball" {
 			return nil
 		}
-		return []answer.Detection{{Box: answer.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
+		return []evidence.Detection{{Box: evidence.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
 	}}
 	d, s := w.demos(t, engine)
 	require.NoError(t, d.Pass(t.Context()))

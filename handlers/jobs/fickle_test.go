@@ -10,6 +10,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/fault"
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
@@ -54,7 +55,7 @@ func TestAnEngineThatForgetsATerm(t *testing.T) {
 }
 
 // comesAndGoes is the sign in the first two pictures of every batch.
-func comesAndGoes(frame int, term string) []answer.Detection {
+func comesAndGoes(frame int, term string) []evidence.Detection {
 	if frame > 1 {
 		return nil
 	}

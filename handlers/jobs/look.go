@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/gpu"
 	"vqa/gpu/frames"
@@ -67,7 +67,7 @@ type look struct {
 
 // takeFunc takes up what was seen in some pictures, and for which terms the model can
 // assess them. It is called in the order of the video, and its error ends the look.
-type takeFunc func(ctx context.Context, seen []answer.Frame, known []bool) error
+type takeFunc func(ctx context.Context, seen []evidence.Frame, known []bool) error
 
 // batch is a run of frames on its way through the engine.
 type batch struct {
@@ -195,9 +195,9 @@ func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) err
 		if len(b.resp.Frames) != len(b.at) {
 			return nil // detect failed; its error ends the group
 		}
-		seen := make([]answer.Frame, len(b.at))
+		seen := make([]evidence.Frame, len(b.at))
 		for i, at := range b.at {
-			seen[i] = answer.Frame{At: at, Detections: l.kept(b.resp.Frames[i])}
+			seen[i] = evidence.Frame{At: at, Detections: l.kept(b.resp.Frames[i])}
 			if l.shades {
 				seen[i].Shades = b.resp.Shades[i]
 			}
@@ -210,11 +210,11 @@ func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) err
 }
 
 // kept are detections as they are kept, in no more memory than they need.
-func (l look) kept(all []answer.Detection) []answer.Detection {
+func (l look) kept(all []evidence.Detection) []evidence.Detection {
 	if len(all) == 0 {
 		return nil
 	}
-	kept := make([]answer.Detection, len(all))
+	kept := make([]evidence.Detection, len(all))
 	copy(kept, all)
 	for i := range kept {
 		if kept[i].Score < l.faint {

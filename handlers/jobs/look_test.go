@@ -8,6 +8,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 )
@@ -21,7 +22,7 @@ func (p painter) Info(ctx context.Context) (gpu.Info, error) {
 	return info, err
 }
 
-func redSign(frame int, term string) []answer.Detection {
+func redSign(frame int, term string) []evidence.Detection {
 	found := seen(frame, term)
 	for i := range found {
 		found[i].Colors = []float32{.1, .9}

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	gpufixture "vqa/gpu/fixture"
 )
@@ -14,11 +15,11 @@ import (
 // worth, is told by the engine that answers.
 func TestWordsAndCalibrationFollowTheEngine(t *testing.T) {
 	t.Parallel()
-	someone := func(_ int, term string) []answer.Detection {
+	someone := func(_ int, term string) []evidence.Detection {
 		if term != "woman" && term != "person" {
 			return nil
 		}
-		return []answer.Detection{{Box: answer.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
+		return []evidence.Detection{{Box: evidence.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
 	}
 	for name, tt := range map[string]struct {
 		vocabulary []string

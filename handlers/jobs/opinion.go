@@ -9,6 +9,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -116,7 +117,7 @@ func moments(q query.Query, seen sighting, n int) (at []float64, stepS float64) 
 }
 
 // inWindow are the samples in the part of the video that a question is about.
-func inWindow(q query.Query, seen sighting) []answer.Frame {
+func inWindow(q query.Query, seen sighting) []evidence.Frame {
 	fromS, toS := 0.0, math.Inf(1)
 	for _, c := range q.Conditions {
 		if w, ok := c.Window(); ok {
@@ -124,7 +125,7 @@ func inWindow(q query.Query, seen sighting) []answer.Frame {
 			fromS, toS = max(fromS, from), min(toS, to)
 		}
 	}
-	var in []answer.Frame
+	var in []evidence.Frame
 	for _, f := range seen.Frames {
 		if f.At >= fromS && f.At <= toS {
 			in = append(in, f)
@@ -135,7 +136,7 @@ func inWindow(q query.Query, seen sighting) []answer.Frame {
 
 // withSubjects are the places of the samples that show, however weakly, each subject that
 // the model knows; all places when none does, or when one of several subjects is enough.
-func withSubjects(q query.Query, seen sighting, all []answer.Frame) []int {
+func withSubjects(q query.Query, seen sighting, all []evidence.Frame) []int {
 	var wanted []map[int]bool
 	for _, s := range q.Subjects {
 		classes, ok := seen.rules.Vocabulary.Lookup(s.Term)
@@ -160,7 +161,7 @@ func withSubjects(q query.Query, seen sighting, all []answer.Frame) []int {
 	var places, every []int
 	for i, f := range all {
 		every = append(every, i)
-		if showsAll(f.Seen(false), wanted) {
+		if showsAll(f.Load(false), wanted) {
 			places = append(places, i)
 		}
 	}
@@ -170,7 +171,7 @@ func withSubjects(q query.Query, seen sighting, all []answer.Frame) []int {
 	return places
 }
 
-func showsAll(f answer.Frame, wanted []map[int]bool) bool {
+func showsAll(f evidence.Frame, wanted []map[int]bool) bool {
 	for _, terms := range wanted {
 		found := false
 		for _, d := range f.Detections {

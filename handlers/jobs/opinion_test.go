@@ -18,6 +18,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/gpu/chat"
@@ -181,7 +182,7 @@ func TestPicturesShowTheSubject(t *testing.T) {
 	t.Parallel()
 	l := &looker{says: `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`}
 	w, vision := withVisionModel(t, l)
-	first := func(frame int, term string) []answer.Detection {
+	first := func(frame int, term string) []evidence.Detection {
 		if frame > 0 {
 			return nil // it shows in the first frame of each batch alone
 		}

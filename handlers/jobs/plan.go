@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/gpu/frames"
 	"vqa/handlers/media/survey"
@@ -36,7 +37,7 @@ func wholeStep(durationS *float64) float64 {
 // suspects are the instants of the base grid around each sample of a coarse pass that shows
 // something at the hint or above: what shows in none of two neighbouring samples is taken
 // to be absent between them.
-func suspects(seen []answer.Frame, stepS float64, rules answer.Calibration, endS float64) []float64 {
+func suspects(seen []evidence.Frame, stepS float64, rules answer.Calibration, endS float64) []float64 {
 	var at []float64
 	for _, f := range onGrid(seen, stepS) {
 		if !shows(f, hintOf(rules)) {
@@ -51,12 +52,12 @@ func suspects(seen []answer.Frame, stepS float64, rules answer.Calibration, endS
 	return at
 }
 
-func shows(f answer.Frame, score float64) bool {
-	return slices.ContainsFunc(f.Seen(false).Detections, func(d answer.Detection) bool { return d.Score >= score })
+func shows(f evidence.Frame, score float64) bool {
+	return slices.ContainsFunc(f.Load(false).Detections, func(d evidence.Detection) bool { return d.Score >= score })
 }
 
 // showing are the instants of the frames that show something at a score.
-func showing(frames []answer.Frame, score float64) []float64 {
+func showing(frames []evidence.Frame, score float64) []float64 {
 	var at []float64
 	for _, f := range frames {
 		if shows(f, score) {
@@ -71,13 +72,13 @@ const perGap = baseStepS/fineStepS - 1
 
 // between are the fine instants that tell the edges of clips of some terms. What they may cost is a
 // quarter of the base samples and 24.
-func between(ev answer.Evidence, terms []string, rules answer.Calibration) []float64 {
+func between(ev evidence.Evidence, terms []string, rules answer.Calibration) []float64 {
 	return inside(answer.Edges(ev, terms, rules, (len(ev.Frames)/4+24)/perGap))
 }
 
 // lively are the fine instants that tell what is over within moments. They may cost as much
 // as the base samples, or 144: all of a video of 24 s.
-func lively(ev answer.Evidence, terms []string, rules answer.Calibration) []float64 {
+func lively(ev evidence.Evidence, terms []string, rules answer.Calibration) []float64 {
 	return inside(answer.Stirs(ev, terms, rules, max(len(ev.Frames), 144)/perGap))
 }
 
@@ -94,7 +95,7 @@ func inside(edges []answer.Edge) []float64 {
 
 // evidence is what a survey tells a question: what the looks for it alone would have told,
 // so that it has one answer whatever was asked before.
-func (p *pass) evidence(s survey.Survey, rules answer.Calibration) answer.Evidence {
+func (p *pass) evidence(s survey.Survey, rules answer.Calibration) evidence.Evidence {
 	if p.everything {
 		return overview(s, rules)
 	}
@@ -112,7 +113,7 @@ func (p *pass) evidence(s survey.Survey, rules answer.Calibration) answer.Eviden
 
 // fine are the fine instants for a question with some evidence. The edges are, of a video
 // that was looked at throughout, those of all terms, so that no later question needs others.
-func (p *pass) fine(s survey.Survey, ev answer.Evidence, rules answer.Calibration) []float64 {
+func (p *pass) fine(s survey.Survey, ev evidence.Evidence, rules answer.Calibration) []float64 {
 	var at []float64
 	if s.StepS == baseStepS {
 		at = between(s.Evidence, s.Evidence.Terms, rules)
@@ -128,7 +129,7 @@ func (p *pass) fine(s survey.Survey, ev answer.Evidence, rules answer.Calibratio
 }
 
 // people are the instants at which the frames of a question show what it is about.
-func (p *pass) people(s survey.Survey, frames []answer.Frame, rules answer.Calibration) []float64 {
+func (p *pass) people(s survey.Survey, frames []evidence.Frame, rules answer.Calibration) []float64 {
 	own := s.For(p.own)
 	shown := append(showing(own.Frames, rules.Keep), showing(own.Fine, rules.Keep)...)
 	return instants(within(frames, shown))
@@ -147,7 +148,7 @@ func classesFor(q query.Query, v query.Vocabulary) (own, all []string) {
 }
 
 // overview is what the pass over the whole video told of all terms.
-func overview(s survey.Survey, rules answer.Calibration) answer.Evidence {
+func overview(s survey.Survey, rules answer.Calibration) evidence.Evidence {
 	ev := s.Evidence
 	if s.StepS > baseStepS {
 		ev.Frames, ev.Fine, ev.IntervalS = onGrid(ev.Frames, s.StepS), nil, s.StepS
@@ -174,7 +175,7 @@ func split(at []float64, stepS float64) (on, off []float64) {
 	return on, off
 }
 
-func instants(frames []answer.Frame) []float64 {
+func instants(frames []evidence.Frame) []float64 {
 	at := make([]float64, len(frames))
 	for i, f := range frames {
 		at[i] = f.At
@@ -183,8 +184,8 @@ func instants(frames []answer.Frame) []float64 {
 }
 
 // onGrid are the frames at the steps of a grid.
-func onGrid(frames []answer.Frame, stepS float64) []answer.Frame {
-	var on []answer.Frame
+func onGrid(frames []evidence.Frame, stepS float64) []evidence.Frame {
+	var on []evidence.Frame
 	for _, f := range frames {
 		if math.Mod(f.At, stepS) == 0 {
 			on = append(on, f)
@@ -194,9 +195,9 @@ func onGrid(frames []answer.Frame, stepS float64) []answer.Frame {
 }
 
 // within are the frames at some instants, which need no order.
-func within(frames []answer.Frame, at []float64) []answer.Frame {
+func within(frames []evidence.Frame, at []float64) []evidence.Frame {
 	slices.Sort(at)
-	var kept []answer.Frame
+	var kept []evidence.Frame
 	for _, f := range frames {
 		if _, wanted := slices.BinarySearch(at, f.At); wanted {
 			kept = append(kept, f)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -30,15 +31,15 @@ const bodyColours = 55
 
 // Detect implements gpu.Engine.
 func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
-	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: make([]bool, len(req.Terms))}
+	resp := gpu.Response{Frames: make([][]evidence.Detection, len(req.Frames)), Known: make([]bool, len(req.Terms))}
 	for i := range resp.Frames {
 		for k := range 85 {
 			score := .05
 			if k < 27 {
 				score = .2 + .01*float64(k)
 			}
-			resp.Frames[i] = append(resp.Frames[i], answer.Detection{
-				Term: k % len(req.Terms), Score: score, Box: answer.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float32, bodyColours),
+			resp.Frames[i] = append(resp.Frames[i], evidence.Detection{
+				Term: k % len(req.Terms), Score: score, Box: evidence.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float32, bodyColours),
 			})
 		}
 	}

@@ -20,6 +20,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -49,7 +50,7 @@ func (*watchman) Info(context.Context) (gpu.Info, error) {
 func (w *watchman) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	resp := gpu.Response{Frames: make([][]answer.Detection, len(req.Frames)), Known: slices.Repeat([]bool{true}, len(req.Terms))}
+	resp := gpu.Response{Frames: make([][]evidence.Detection, len(req.Frames)), Known: slices.Repeat([]bool{true}, len(req.Terms))}
 	for i, picture := range req.Frames {
 		img, err := jpeg.Decode(bytes.NewReader(picture))
 		if err != nil {
@@ -63,14 +64,14 @@ func (w *watchman) Detect(_ context.Context, req gpu.Request) (gpu.Response, err
 			continue
 		}
 		for term, name := range req.Terms {
-			d := answer.Detection{Term: term, Score: .9, Box: answer.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}}
+			d := evidence.Detection{Term: term, Score: .9, Box: evidence.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}}
 			switch name {
 			case "person":
 				if req.WantPose {
-					d.Keypoints = make([]answer.Keypoint, 17)
+					d.Keypoints = make([]evidence.Keypoint, 17)
 				}
 			case "stop sign":
-				d.Box = answer.Box{X1: .6, Y1: .1, X2: .8, Y2: .4}
+				d.Box = evidence.Box{X1: .6, Y1: .1, X2: .8, Y2: .4}
 			default:
 				continue
 			}
@@ -141,10 +142,10 @@ func (w *watch) see(t *testing.T, p *pass) (s sighting, looked, posed int) {
 }
 
 // inMemory is evidence that holds what its frames show.
-func inMemory(ev answer.Evidence) answer.Evidence {
-	hold := func(kept []answer.Frame) (held []answer.Frame) {
+func inMemory(ev evidence.Evidence) evidence.Evidence {
+	hold := func(kept []evidence.Frame) (held []evidence.Frame) {
 		for _, f := range kept {
-			held = append(held, f.Seen(true))
+			held = append(held, f.Load(true))
 		}
 		return held
 	}
@@ -277,8 +278,8 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 func TestColoursOfNoiseAreNotKept(t *testing.T) {
 	t.Parallel()
 	colours := []float32{1}
-	got := look{faint: .2}.kept([]answer.Detection{{Score: .1, Colors: colours}, {Score: .2, Colors: colours}})
-	require.Empty(t, cmp.Diff([]answer.Detection{{Score: .1}, {Score: .2, Colors: colours}}, got))
+	got := look{faint: .2}.kept([]evidence.Detection{{Score: .1, Colors: colours}, {Score: .2, Colors: colours}})
+	require.Empty(t, cmp.Diff([]evidence.Detection{{Score: .1}, {Score: .2, Colors: colours}}, got))
 }
 
 func TestSamples(t *testing.T) {

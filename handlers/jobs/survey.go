@@ -9,6 +9,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
@@ -30,7 +31,7 @@ type OpenQuestions interface {
 
 // sighting is the evidence for a question.
 type sighting struct {
-	answer.Evidence
+	evidence.Evidence
 	// decodedMicros is the length that was decoded, in microseconds: what is billed.
 	decodedMicros int64
 	// info describes the engine that looked.
@@ -113,7 +114,7 @@ func (s *surveyor) load(ctx context.Context) {
 		terms = kept.With(terms)
 	}
 	_ = kept.Close()
-	s.survey = survey.Survey{Engine: engine, Evidence: answer.Evidence{
+	s.survey = survey.Survey{Engine: engine, Evidence: evidence.Evidence{
 		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.pass.aspect, IntervalS: baseStepS,
 	}}
 }
@@ -206,7 +207,7 @@ func (s *surveyor) look(ctx context.Context, l look) error {
 	pictures := 0
 	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == fineStepS}
 	s.due = time.Now().Add(s.saveEvery())
-	err := s.pass.look(ctx, l, s.info, func(ctx context.Context, seen []answer.Frame, known []bool) error {
+	err := s.pass.look(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
 		if err := errors.Join(s.knows(known), s.pass.checkLimit(seen[len(seen)-1].At)); err != nil {
 			return err
 		}

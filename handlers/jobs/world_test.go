@@ -20,6 +20,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/credit"
+	"vqa/domain/evidence"
 	"vqa/domain/id"
 	"vqa/domain/model"
 	"vqa/domain/video"
@@ -236,9 +237,9 @@ func (w *world) analyzer(engine gpu.Engine) *jobs.Analyzer {
 }
 
 // seen is one stop sign in every frame.
-func seen(_ int, term string) []answer.Detection {
+func seen(_ int, term string) []evidence.Detection {
 	if term != "stop sign" {
 		return nil
 	}
-	return []answer.Detection{{Box: answer.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
+	return []evidence.Detection{{Box: evidence.Box{X1: .3, Y1: .2, X2: .5, Y2: .6}, Score: .9}}
 }

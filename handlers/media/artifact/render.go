@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/handlers/media/ffmpeg"
 )
 
@@ -23,7 +24,7 @@ type Input struct {
 	Question string
 	Result   answer.Result
 	// Evidence is what was seen, and how long the video is.
-	Evidence answer.Evidence
+	Evidence evidence.Evidence
 	// Classes are those of Evidence.Terms that the question is about.
 	Classes []string
 	// Calibration says which detections count, and how probable they are.

@@ -21,6 +21,7 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/objects"
 )
@@ -48,16 +49,16 @@ func writeClip(t *testing.T, size string, seconds int) string {
 // aDog is seen from 1 s to 2 s, in one place.
 func aDog(t *testing.T) Input {
 	t.Helper()
-	box := answer.Box{X1: .25, Y1: .25, X2: .5, Y2: .75}
-	var frames []answer.Frame
+	box := evidence.Box{X1: .25, Y1: .25, X2: .5, Y2: .75}
+	var frames []evidence.Frame
 	for at := 0.0; at < clipS; at += interval {
 		f := frame(at)
 		if at >= 1 && at <= 2 {
-			f.Detections = []answer.Detection{{Box: box, Score: .9}}
+			f.Detections = []evidence.Detection{{Box: box, Score: .9}}
 		}
 		frames = append(frames, f)
 	}
-	in := input(evidence(frames...), "dog")
+	in := input(evidenceOf(frames...), "dog")
 	in.Evidence.DurationS = clipS
 	in.FPS = clipFPS
 	in.Source = writeClip(t, "320x180", clipS)
@@ -324,9 +325,9 @@ func filesIn(t *testing.T, dir string) []string {
 
 // BenchmarkRender draws a minute of 640x360; s/s is seconds of work per second of video.
 func BenchmarkRender(b *testing.B) {
-	in := input(evidence(), "dog")
+	in := input(evidenceOf(), "dog")
 	for at := 0.0; at < 60; at += interval {
-		in.Evidence.Frames = append(in.Evidence.Frames, frame(at, answer.Detection{Box: boxAt(at / 100), Score: .9}))
+		in.Evidence.Frames = append(in.Evidence.Frames, frame(at, evidence.Detection{Box: boxAt(at / 100), Score: .9}))
 	}
 	in.Evidence.DurationS, in.FPS = 60, 25
 	in.Source = filepath.Join(b.TempDir(), "clip.mp4")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // The colours. Objects have bright ones that dark letters can be read on; everything else
@@ -57,7 +58,7 @@ func (s style) chipSize(text string) image.Point {
 
 // mark is one object to be drawn.
 type mark struct {
-	box   answer.Box
+	box   evidence.Box
 	of    ink
 	label string
 }

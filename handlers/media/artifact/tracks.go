@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // tracksOf are the objects that are shown: those of the classes of the question, in the
@@ -53,7 +54,7 @@ func sightAt(t answer.Track, atS, intervalS float64) (answer.Sight, bool) {
 	if share > 0.5 {
 		now.Score, now.Term = after.Score, after.Term
 	}
-	now.Box = answer.Box{
+	now.Box = evidence.Box{
 		X1: between(before.Box.X1, after.Box.X1), Y1: between(before.Box.Y1, after.Box.Y1),
 		X2: between(before.Box.X2, after.Box.X2), Y2: between(before.Box.Y2, after.Box.Y2),
 	}

@@ -9,44 +9,45 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 const interval = 0.5
 
-func boxAt(x float64) answer.Box { return answer.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6} }
+func boxAt(x float64) evidence.Box { return evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6} }
 
-func evidence(frames ...answer.Frame) answer.Evidence {
-	return answer.Evidence{Terms: []string{"dog", "cat", "car"}, IntervalS: interval, DurationS: 10, Frames: frames}
+func evidenceOf(frames ...evidence.Frame) evidence.Evidence {
+	return evidence.Evidence{Terms: []string{"dog", "cat", "car"}, IntervalS: interval, DurationS: 10, Frames: frames}
 }
 
-func frame(at float64, seen ...answer.Detection) answer.Frame {
-	return answer.Frame{At: at, Detections: seen}
+func frame(at float64, seen ...evidence.Detection) evidence.Frame {
+	return evidence.Frame{At: at, Detections: seen}
 }
 
-func input(ev answer.Evidence, classes ...string) Input {
+func input(ev evidence.Evidence, classes ...string) Input {
 	return Input{Evidence: ev, Classes: classes, Calibration: answer.CPU(), Question: "Is there a dog?"}
 }
 
 func TestSightsAreThoseThatCount(t *testing.T) {
 	t.Parallel()
-	in := input(evidence(frame(0,
-		answer.Detection{Term: 0, Box: boxAt(.1), Score: .4},
-		answer.Detection{Term: 1, Box: boxAt(.1), Score: .9},                                 // the dog, read as a cat
-		answer.Detection{Term: 2, Box: boxAt(.5), Score: .9},                                 // not asked for
-		answer.Detection{Term: 0, Box: boxAt(.7), Score: .2},                                 // too weak
-		answer.Detection{Term: 0, Box: answer.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
+	in := input(evidenceOf(frame(0,
+		evidence.Detection{Term: 0, Box: boxAt(.1), Score: .4},
+		evidence.Detection{Term: 1, Box: boxAt(.1), Score: .9},                                   // the dog, read as a cat
+		evidence.Detection{Term: 2, Box: boxAt(.5), Score: .9},                                   // not asked for
+		evidence.Detection{Term: 0, Box: boxAt(.7), Score: .2},                                   // too weak
+		evidence.Detection{Term: 0, Box: evidence.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
 	)), "dog", "cat")
 	got := sightsOf(tracksOf(in))
 	require.Empty(t, cmp.Diff([][]answer.Sight{{
 		{Term: 1, Box: boxAt(.1), Score: .9},
-		{Term: 0, Box: answer.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5},
+		{Term: 0, Box: evidence.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5},
 	}}, got, cmpopts.IgnoreUnexported(answer.Sight{})))
 }
 
 func TestTracksFollowObjects(t *testing.T) {
 	t.Parallel()
-	dog := func(x float64) answer.Detection { return answer.Detection{Box: boxAt(x), Score: .8} }
-	in := input(evidence(
+	dog := func(x float64) evidence.Detection { return evidence.Detection{Box: boxAt(x), Score: .8} }
+	in := input(evidenceOf(
 		frame(0, dog(.10), dog(.80)),
 		frame(.5, dog(.85), dog(.15)), // the order says nothing
 		frame(1, dog(.27)),            // moved by more than its width; the other one was missed
@@ -134,15 +135,15 @@ func TestSpansAreBounded(t *testing.T) {
 
 func TestTilesAreTheSurestClips(t *testing.T) {
 	t.Parallel()
-	var frames []answer.Frame
-	in := input(answer.Evidence{}, "dog")
+	var frames []evidence.Frame
+	in := input(evidence.Evidence{}, "dog")
 	for i := range 20 {
 		at := float64(10 * i)
 		frames = append(frames,
-			frame(at, answer.Detection{Box: boxAt(.1), Score: .5}), frame(at+.5, answer.Detection{Box: boxAt(.2), Score: .5 + float64(i)/100}))
+			frame(at, evidence.Detection{Box: boxAt(.1), Score: .5}), frame(at+.5, evidence.Detection{Box: boxAt(.2), Score: .5 + float64(i)/100}))
 		in.Result.Clips = append(in.Result.Clips, answer.Clip{StartS: at, EndS: at + 1, Confidence: float64(i%19) / 100})
 	}
-	in.Evidence = evidence(frames...)
+	in.Evidence = evidenceOf(frames...)
 	tiles := tilesOf(in, sightsOf(tracksOf(in)))
 	require.Len(t, tiles, MaxTiles)
 	for i, tile := range tiles {

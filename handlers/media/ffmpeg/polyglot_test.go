@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/gpu/frames"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
@@ -82,7 +82,7 @@ func TestAPolyglotIsTheSameEverywhere(t *testing.T) {
 	require.Equal(t, 2, count, "one second at two frames a second")
 
 	files, err := artifact.Render(t.Context(), runner, artifact.Input{
-		Source: path, FPS: 10, Question: strings.Repeat("?", 3), Evidence: answer.Evidence{DurationS: 1, IntervalS: .5},
+		Source: path, FPS: 10, Question: strings.Repeat("?", 3), Evidence: evidence.Evidence{DurationS: 1, IntervalS: .5},
 	}, t.TempDir())
 	require.NoError(t, err)
 	drawn, err := prober.Probe(t.Context(), files.Video)

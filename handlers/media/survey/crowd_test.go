@@ -9,23 +9,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/handlers/media/survey"
 )
 
 // crowded is a frame of 60 people, each with joints and colours, in numbers as wide as
 // those that engines tell.
-func crowded(i int) answer.Frame {
+func crowded(i int) evidence.Frame {
 	r := rand.New(rand.NewPCG(uint64(i), 0))
 	number := func() float64 { return float64(r.Float32()) }
-	f := answer.Frame{At: float64(i) / 2, Shades: make([]byte, answer.Cells*answer.Cells), Detections: make([]answer.Detection, 60)}
+	f := evidence.Frame{At: float64(i) / 2, Shades: make([]byte, evidence.Cells*evidence.Cells), Detections: make([]evidence.Detection, 60)}
 	for k := range f.Detections {
-		d := answer.Detection{
-			Term: k % 3, Score: number(), Box: answer.Box{X1: number(), Y1: number(), X2: number(), Y2: number()},
-			Keypoints: make([]answer.Keypoint, 17), Colors: make([]float32, 55),
+		d := evidence.Detection{
+			Term: k % 3, Score: number(), Box: evidence.Box{X1: number(), Y1: number(), X2: number(), Y2: number()},
+			Keypoints: make([]evidence.Keypoint, 17), Colors: make([]float32, 55),
 		}
 		for j := range d.Keypoints {
-			d.Keypoints[j] = answer.Keypoint{X: number(), Y: number(), Score: number()}
+			d.Keypoints[j] = evidence.Keypoint{X: number(), Y: number(), Score: number()}
 		}
 		for j := range 20 {
 			d.Colors[11*(j/4)+(k+j)%11] = float32(r.IntN(384)) / 384
@@ -46,10 +46,10 @@ func TestACrowdIsKept(t *testing.T) {
 		return float64(m.HeapAlloc)
 	}
 	before := live()
-	seen := survey.Survey{Engine: engine, Evidence: answer.Evidence{Terms: []string{"dog", "cat", "person"}, Known: []bool{true, true, true}}}
+	seen := survey.Survey{Engine: engine, Evidence: evidence.Evidence{Terms: []string{"dog", "cat", "person"}, Known: []bool{true, true, true}}}
 	var look survey.Look
 	for i := range frames {
-		kept, err := seen.Keep([]answer.Frame{crowded(i)})
+		kept, err := seen.Keep([]evidence.Frame{crowded(i)})
 		require.NoError(t, err)
 		look.Frames = append(look.Frames, kept...)
 	}
@@ -75,9 +75,9 @@ func TestACrowdIsKept(t *testing.T) {
 	require.Less(t, asked, float64(2*mostBytes), "bytes a frame, with those of a question")
 	require.Len(t, ev.Frames, frames)
 	for i := range frames {
-		require.True(t, reflect.DeepEqual(crowded(i), again.Evidence.Frames[i].Seen(true)), "frame %d", i)
+		require.True(t, reflect.DeepEqual(crowded(i), again.Evidence.Frames[i].Load(true)), "frame %d", i)
 	}
-	require.Len(t, ev.Frames[frames-1].Seen(false).Detections, 60)
+	require.Len(t, ev.Frames[frames-1].Load(false).Detections, 60)
 	t.Log("bytes a frame, with those of a question:", asked)
 	require.NoError(t, errors.Join(again.Err(), again.Close()))
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	mathbits "math/bits"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // A frame is packed without loss, in two parts. The first is a number of detections, each
@@ -29,7 +29,7 @@ const (
 
 var order = binary.LittleEndian
 
-func appendBoxes(out []byte, all []answer.Detection) []byte {
+func appendBoxes(out []byte, all []evidence.Detection) []byte {
 	out = binary.AppendVarint(out, int64(len(all)))
 	for _, d := range all {
 		details := byte(0)
@@ -45,7 +45,7 @@ func appendBoxes(out []byte, all []answer.Detection) []byte {
 	return out
 }
 
-func appendCloser(out []byte, f answer.Frame) []byte {
+func appendCloser(out []byte, f evidence.Frame) []byte {
 	out = append(binary.AppendVarint(out, int64(len(f.Shades))), f.Shades...)
 	for _, d := range f.Detections {
 		if len(d.Keypoints) > 0 {
@@ -158,24 +158,24 @@ func (u *unpacker) numbers(into []float64) {
 }
 
 // boxes reads the first part, and which details of each the second has.
-func (u *unpacker) boxes() (all []answer.Detection, details []byte) {
+func (u *unpacker) boxes() (all []evidence.Detection, details []byte) {
 	n := u.count(1)
 	if n == 0 {
 		return nil, nil
 	}
-	all, details = make([]answer.Detection, n), make([]byte, n)
+	all, details = make([]evidence.Detection, n), make([]byte, n)
 	for i := range all {
 		var numbers [5]float64
 		details[i], all[i].Term = u.byte(), u.integer()
 		u.numbers(numbers[:])
 		all[i].Score = numbers[0]
-		all[i].Box = answer.Box{X1: numbers[1], Y1: numbers[2], X2: numbers[3], Y2: numbers[4]}
+		all[i].Box = evidence.Box{X1: numbers[1], Y1: numbers[2], X2: numbers[3], Y2: numbers[4]}
 	}
 	return all, details
 }
 
 // closer reads the second part: details into all, and the shades.
-func (u *unpacker) closer(all []answer.Detection, details []byte) (shades []byte) {
+func (u *unpacker) closer(all []evidence.Detection, details []byte) (shades []byte) {
 	if n := u.count(1); n > 0 {
 		shades = u.take(n)
 	}
@@ -190,12 +190,12 @@ func (u *unpacker) closer(all []answer.Detection, details []byte) (shades []byte
 	return shades
 }
 
-func (u *unpacker) joints() []answer.Keypoint {
-	list := make([]answer.Keypoint, u.count(1))
+func (u *unpacker) joints() []evidence.Keypoint {
+	list := make([]evidence.Keypoint, u.count(1))
 	numbers := make([]float64, 3*len(list))
 	u.numbers(numbers)
 	for i := range list {
-		list[i] = answer.Keypoint{X: numbers[3*i], Y: numbers[3*i+1], Score: numbers[3*i+2]}
+		list[i] = evidence.Keypoint{X: numbers[3*i], Y: numbers[3*i+1], Score: numbers[3*i+2]}
 	}
 	return list
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // maxReel bounds a reel, in bytes: four hours of 250 things in every frame, each with its
@@ -64,23 +64,23 @@ type extent struct {
 func (e extent) bytes() int64 { return int64(e.Boxes) + int64(e.Closer) }
 
 // keep puts a frame on the reel, unless it is there.
-func (r *reel) keep(f answer.Frame) (answer.Frame, error) {
-	if s, ok := f.Kept.(*shot); ok && s.reel == r {
+func (r *reel) keep(f evidence.Frame) (evidence.Frame, error) {
+	if s, ok := f.Source.(*shot); ok && s.reel == r {
 		return f, nil
 	}
-	f = f.Seen(true)
+	f = f.Load(true)
 	s := &shot{reel: r, from: r.bytes, extent: extent{At: f.At}}
 	packed := appendBoxes(nil, f.Detections)
 	s.Boxes = len(packed)
 	packed = appendCloser(packed, f)
 	s.Closer = len(packed) - s.Boxes
 	_, err := r.Write(packed)
-	return answer.Frame{At: f.At, Kept: s}, err
+	return evidence.Frame{At: f.At, Source: s}, err
 }
 
-// Seen implements answer.Kept. When the reel cannot be read it is empty, and Survey.Err
+// Load implements evidence.Source. When the reel cannot be read it is empty, and Survey.Err
 // tells.
-func (s *shot) Seen(closely bool) ([]answer.Detection, []byte) {
+func (s *shot) Load(closely bool) ([]evidence.Detection, []byte) {
 	size := int64(s.Boxes)
 	if closely {
 		size = s.bytes()
@@ -112,15 +112,15 @@ func (r *reel) fail(err error) {
 
 // glimpse is what a shot shows of some terms.
 type glimpse struct {
-	answer.Kept
+	evidence.Source
 	// places are the new places of the survey's terms, -1 of those that are left out.
 	places []int
 }
 
-// Seen implements answer.Kept.
-func (g *glimpse) Seen(closely bool) ([]answer.Detection, []byte) {
-	all, shades := g.Kept.Seen(closely)
-	var kept []answer.Detection
+// Load implements evidence.Source.
+func (g *glimpse) Load(closely bool) ([]evidence.Detection, []byte) {
+	all, shades := g.Source.Load(closely)
+	var kept []evidence.Detection
 	for _, d := range all {
 		if d.Term >= 0 && d.Term < len(g.places) && g.places[d.Term] >= 0 {
 			d.Term = g.places[d.Term]

@@ -10,7 +10,7 @@ import (
 	"io"
 	"slices"
 
-	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/domain/fault"
 	"vqa/handlers/media/objects"
 )
@@ -88,10 +88,10 @@ func read(in *bufio.Reader) (Survey, bool, error) {
 }
 
 // frames are those that follow each other on a reel, and where the last of them ends.
-func (r *reel) frames(extents []extent, from int64) ([]answer.Frame, int64) {
-	var frames []answer.Frame
+func (r *reel) frames(extents []extent, from int64) ([]evidence.Frame, int64) {
+	var frames []evidence.Frame
 	for _, e := range extents {
-		frames = append(frames, answer.Frame{At: e.At, Kept: &shot{reel: r, from: from, extent: e}})
+		frames = append(frames, evidence.Frame{At: e.At, Source: &shot{reel: r, from: from, extent: e}})
 		from += e.bytes()
 	}
 	return frames, from
@@ -101,7 +101,7 @@ func write(out io.Writer, survey Survey) error {
 	frames := slices.Concat(survey.Evidence.Frames, survey.Evidence.Fine)
 	extents := make([]extent, len(frames))
 	for i, f := range frames {
-		extents[i] = f.Kept.(*shot).extent
+		extents[i] = f.Source.(*shot).extent
 	}
 	seen := len(survey.Evidence.Frames)
 	survey.Evidence.Frames, survey.Evidence.Fine = nil, nil
@@ -110,7 +110,7 @@ func write(out io.Writer, survey Survey) error {
 	}
 	var packed []byte
 	for _, f := range frames {
-		s := f.Kept.(*shot)
+		s := f.Source.(*shot)
 		packed = slices.Grow(packed[:0], int(s.bytes()))[:s.bytes()]
 		if _, err := s.reel.file.ReadAt(packed, s.from); err != nil {
 			return err

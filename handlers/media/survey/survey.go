@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 )
 
 // Survey is what a model saw in a video at the instants that were looked at.
@@ -23,7 +24,7 @@ type Survey struct {
 	// for; in seconds and in order. The video may have no picture there.
 	Looked, Posed []float64
 	// Evidence is that of all terms that were asked for. Its frames are on the reel.
-	Evidence answer.Evidence
+	Evidence evidence.Evidence
 
 	reel *reel
 }
@@ -47,14 +48,14 @@ func (s Survey) Err() error {
 
 // Keep puts frames on the reel, so that they take no memory until they are looked at. An
 // error says that there is no room.
-func (s *Survey) Keep(seen []answer.Frame) ([]answer.Frame, error) {
+func (s *Survey) Keep(seen []evidence.Frame) ([]evidence.Frame, error) {
 	if s.reel == nil {
 		var err error
 		if s.reel, err = newReel(); err != nil {
 			return nil, err
 		}
 	}
-	kept := make([]answer.Frame, len(seen))
+	kept := make([]evidence.Frame, len(seen))
 	for i, f := range seen {
 		var err error
 		if kept[i], err = s.reel.keep(f); err != nil {
@@ -69,7 +70,7 @@ type Look struct {
 	// At are the instants, in order; those of Frames at least.
 	At []float64
 	// Frames are the pictures that there were.
-	Frames []answer.Frame
+	Frames []evidence.Frame
 	// Pose says that joints were asked for.
 	Pose bool
 	// Fine says that the frames are for the edges of clips.
@@ -126,10 +127,10 @@ func union(a, b []float64) []float64 {
 }
 
 // merged are the frames of both in order, the new one where both have one.
-func merged(old, seen []answer.Frame) []answer.Frame {
+func merged(old, seen []evidence.Frame) []evidence.Frame {
 	all := slices.Concat(seen, old)
-	slices.SortStableFunc(all, func(a, b answer.Frame) int { return cmp.Compare(a.At, b.At) })
-	return slices.CompactFunc(all, func(a, b answer.Frame) bool { return a.At == b.At })
+	slices.SortStableFunc(all, func(a, b evidence.Frame) int { return cmp.Compare(a.At, b.At) })
+	return slices.CompactFunc(all, func(a, b evidence.Frame) bool { return a.At == b.At })
 }
 
 // maxTerms bounds what a survey of an open model gathers.
@@ -148,7 +149,7 @@ func (s Survey) With(terms []string) []string {
 
 // For returns the evidence for some of the survey's terms, as if only they had been asked
 // for.
-func (s Survey) For(terms []string) answer.Evidence {
+func (s Survey) For(terms []string) evidence.Evidence {
 	ev := s.Evidence
 	ev.Terms, ev.Known = terms, make([]bool, len(terms))
 	places := slices.Repeat([]int{-1}, len(s.Evidence.Terms))
@@ -164,10 +165,10 @@ func (s Survey) For(terms []string) answer.Evidence {
 }
 
 // only keeps the detections of some terms, and gives them their new places.
-func only(places []int, frames []answer.Frame) []answer.Frame {
-	kept := make([]answer.Frame, len(frames))
+func only(places []int, frames []evidence.Frame) []evidence.Frame {
+	kept := make([]evidence.Frame, len(frames))
 	for i, f := range frames {
-		kept[i] = answer.Frame{At: f.At, Kept: &glimpse{f.Kept, places}}
+		kept[i] = evidence.Frame{At: f.At, Source: &glimpse{f.Source, places}}
 	}
 	return kept
 }

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"vqa/domain/answer"
+	"vqa/domain/evidence"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/media/survey"
 )
@@ -35,29 +36,29 @@ var engine = answer.Engine{Name: "detect", Weights: "w", Digest: "d", Worker: "x
 func drawn(r *rapid.T) survey.Survey {
 	s := survey.Survey{Engine: engine, StepS: .5, Whole: true, DecodedS: 3}
 	colours := rapid.Bool().Draw(r, "colours")
-	s.Evidence = answer.Evidence{
+	s.Evidence = evidence.Evidence{
 		Terms: []string{"dog", "cat", "person"}, Known: []bool{true, false, true}, Colors: []string{"red", "blue"}, IntervalS: 0.5, DurationS: 3,
 	}
 	unit := rapid.Float64Range(0, 1)
 	for i := range rapid.IntRange(0, 4).Draw(r, "frames") {
-		f := answer.Frame{At: float64(i) / 2, Shades: []byte{byte(i), 31}}
+		f := evidence.Frame{At: float64(i) / 2, Shades: []byte{byte(i), 31}}
 		for range rapid.IntRange(0, 4).Draw(r, "detections") {
-			d := answer.Detection{
+			d := evidence.Detection{
 				Term: rapid.IntRange(0, 2).Draw(r, "term"), Score: unit.Draw(r, "score"),
-				Box: answer.Box{X1: unit.Draw(r, "x"), Y2: unit.Draw(r, "y")},
+				Box: evidence.Box{X1: unit.Draw(r, "x"), Y2: unit.Draw(r, "y")},
 			}
 			if rapid.Bool().Draw(r, "posed") {
-				d.Keypoints = make([]answer.Keypoint, 17)
-				d.Keypoints[3] = answer.Keypoint{X: unit.Draw(r, "x"), Score: float64(rapid.Float32Range(0, 1).Draw(r, "narrow"))}
+				d.Keypoints = make([]evidence.Keypoint, 17)
+				d.Keypoints[3] = evidence.Keypoint{X: unit.Draw(r, "x"), Score: float64(rapid.Float32Range(0, 1).Draw(r, "narrow"))}
 			}
 			if colours {
 				d.Colors = []float32{rapid.Float32Range(0, 1).Draw(r, "red"), 1}
 			}
 			f.Detections = append(f.Detections, d)
 		}
-		require.NoError(r, s.Add(survey.Look{Frames: []answer.Frame{f}, Pose: i%2 == 0}))
+		require.NoError(r, s.Add(survey.Look{Frames: []evidence.Frame{f}, Pose: i%2 == 0}))
 		f.At += .125
-		require.NoError(r, s.Add(survey.Look{At: []float64{f.At, f.At + .125}, Frames: []answer.Frame{f}, Fine: true}))
+		require.NoError(r, s.Add(survey.Look{At: []float64{f.At, f.At + .125}, Frames: []evidence.Frame{f}, Fine: true}))
 	}
 	return s
 }
@@ -78,10 +79,10 @@ func TestKeptBitForBit(t *testing.T) {
 
 // diff tells how two surveys differ, in the frames of both looked at closely too.
 func diff(want, got survey.Survey) string {
-	frames := cmp.Transformer("frames", func(kept []answer.Frame) []seen {
+	frames := cmp.Transformer("frames", func(kept []evidence.Frame) []seen {
 		var all []seen
 		for _, f := range kept {
-			f = f.Seen(true)
+			f = f.Load(true)
 			all = append(all, seen{f.At, f.Detections, f.Shades})
 		}
 		return all
@@ -91,7 +92,7 @@ func diff(want, got survey.Survey) string {
 
 type seen struct {
 	At         float64
-	Detections []answer.Detection
+	Detections []evidence.Detection
 	Shades     []byte
 }
 
@@ -101,11 +102,11 @@ func TestFromAfar(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		s := drawn(r)
 		for _, f := range append(s.Evidence.Frames, s.For([]string{"cat"}).Fine...) {
-			want := f.Seen(true).Detections
+			want := f.Load(true).Detections
 			for i := range want {
 				want[i].Keypoints, want[i].Colors = nil, nil
 			}
-			require.Equal(r, answer.Frame{At: f.At, Detections: want}, f.Seen(false))
+			require.Equal(r, evidence.Frame{At: f.At, Detections: want}, f.Load(false))
 		}
 		require.NoError(r, errors.Join(s.Err(), s.Close()))
 	})
@@ -120,9 +121,9 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 		require.Equal(r, []bool{true, true}, part.Known)
 		require.Len(r, part.Frames, len(s.Evidence.Frames))
 		require.Len(r, part.Fine, len(s.Evidence.Fine))
-		names := func(ev answer.Evidence, f answer.Frame) []string {
+		names := func(ev evidence.Evidence, f evidence.Frame) []string {
 			var all []string
-			for _, d := range f.Seen(false).Detections {
+			for _, d := range f.Load(false).Detections {
 				if name := ev.Terms[d.Term]; name != "cat" {
 					all = append(all, name)
 				}
@@ -130,7 +131,7 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 			return all
 		}
 		for i := range part.Frames {
-			require.Equal(r, s.Evidence.Frames[i].Seen(true).Shades, part.Frames[i].Seen(true).Shades)
+			require.Equal(r, s.Evidence.Frames[i].Load(true).Shades, part.Frames[i].Load(true).Shades)
 			require.Equal(r, names(s.Evidence, s.Evidence.Frames[i]), names(part, part.Frames[i]))
 			require.Equal(r, names(s.Evidence, s.Evidence.Fine[i]), names(part, part.Fine[i]))
 		}
@@ -139,7 +140,7 @@ func TestForIsWhatWasAskedFor(t *testing.T) {
 
 func TestCovers(t *testing.T) {
 	t.Parallel()
-	s := survey.Survey{Engine: engine, Evidence: answer.Evidence{Terms: []string{"dog", "cat"}}}
+	s := survey.Survey{Engine: engine, Evidence: evidence.Evidence{Terms: []string{"dog", "cat"}}}
 	newer, other := engine, engine
 	newer.Worker, other.Digest = "x/2", "e"
 	for name, tt := range map[string]struct {
@@ -161,14 +162,14 @@ func TestCovers(t *testing.T) {
 // TestTheOrderOfLooksDoesNotShow: a survey is the set of what was looked at.
 func TestTheOrderOfLooksDoesNotShow(t *testing.T) {
 	t.Parallel()
-	frame := func(at float64) answer.Frame {
-		return answer.Frame{At: at, Detections: []answer.Detection{{Score: at / 10}}}
+	frame := func(at float64) evidence.Frame {
+		return evidence.Frame{At: at, Detections: []evidence.Detection{{Score: at / 10}}}
 	}
 	looks := []survey.Look{
-		{Frames: []answer.Frame{frame(0), frame(2), frame(4)}},
-		{At: []float64{2.5, 3}, Frames: []answer.Frame{frame(2.5), frame(3)}},
-		{At: []float64{3.5, 4.5}, Frames: []answer.Frame{frame(3.5)}, Pose: true},
-		{At: []float64{2.125, 2.25}, Frames: []answer.Frame{frame(2.125), frame(2.25)}, Fine: true},
+		{Frames: []evidence.Frame{frame(0), frame(2), frame(4)}},
+		{At: []float64{2.5, 3}, Frames: []evidence.Frame{frame(2.5), frame(3)}},
+		{At: []float64{3.5, 4.5}, Frames: []evidence.Frame{frame(3.5)}, Pose: true},
+		{At: []float64{2.125, 2.25}, Frames: []evidence.Frame{frame(2.125), frame(2.25)}, Fine: true},
 	}
 	var want survey.Survey
 	for _, l := range looks {
@@ -188,9 +189,9 @@ func TestTheOrderOfLooksDoesNotShow(t *testing.T) {
 	require.Equal(t, []float64{2, 4}, want.Missing([]float64{2, 3.5, 4}, true))
 
 	joints := frame(2)
-	joints.Detections[0].Keypoints = make([]answer.Keypoint, 17)
-	require.NoError(t, want.Add(survey.Look{At: []float64{2}, Frames: []answer.Frame{joints}, Pose: true}))
-	require.Equal(t, joints, want.Evidence.Frames[1].Seen(true), "the newer look stands")
+	joints.Detections[0].Keypoints = make([]evidence.Keypoint, 17)
+	require.NoError(t, want.Add(survey.Look{At: []float64{2}, Frames: []evidence.Frame{joints}, Pose: true}))
+	require.Equal(t, joints, want.Evidence.Frames[1].Load(true), "the newer look stands")
 	require.Len(t, want.Evidence.Frames, 6)
 }
 

@@ -1,4 +1,4 @@
-package answer
+package evidence
 
 import (
 	"cmp"
@@ -6,14 +6,8 @@ import (
 	"slices"
 )
 
-// Box is a rectangle in a frame, its corners normalised to 0..1 with the origin
-// at the top left.
-type Box struct {
-	X1 float64 `json:"x1"`
-	Y1 float64 `json:"y1"`
-	X2 float64 `json:"x2"`
-	Y2 float64 `json:"y2"`
-}
+// NumKeypoints is the number of keypoints of a body, in COCO order.
+const NumKeypoints = 17
 
 // Keypoint is one joint of a body in COCO order, normalised to the frame.
 type Keypoint struct {
@@ -37,6 +31,13 @@ type Detection struct {
 	Colors []float32
 }
 
+const (
+	// Cells is the number of rows of Frame.Shades, and of columns.
+	Cells = 32
+	// MaxShade is white in Frame.Shades.
+	MaxShade = 31
+)
+
 // Frame is one sampled frame and what was seen in it.
 type Frame struct {
 	// At is the presentation time in seconds from the start of the video.
@@ -45,25 +46,26 @@ type Frame struct {
 	// Shades are the brightness of the picture in Cells by Cells equal parts, each 0 (black)
 	// to MaxShade (white), row by row; nil when the engine does not tell it.
 	Shades []byte
-	// Kept tells Detections and Shades of a frame that does not hold them, else nil: what
-	// hours of a crowd show is more than belongs in memory.
-	Kept Kept
+	// Source returns Detections and Shades where the frame does not hold them itself; else
+	// nil. The detections of hours of video do not fit in memory.
+	Source Source
 }
 
-// Kept is what was seen in a frame. Whenever it is asked it says the same.
-type Kept interface {
-	// Seen returns Frame.Detections and, if closely, also their Keypoints and Colors and
-	// Frame.Shades.
-	Seen(closely bool) (detections []Detection, shades []byte)
+// Source reads the detections of a frame that are stored elsewhere. Each call returns the
+// same values.
+type Source interface {
+	// Load returns Frame.Detections. With details, the detections have their Keypoints and
+	// Colors, and shades are Frame.Shades.
+	Load(details bool) (detections []Detection, shades []byte)
 }
 
-// Seen is the frame with what was seen in it; without Keypoints, Colors and Shades it may
-// be, unless closely.
-func (f Frame) Seen(closely bool) Frame {
-	if f.Kept == nil {
+// Load returns the frame with its detections in memory. Without details, Keypoints, Colors
+// and Shades may be missing.
+func (f Frame) Load(details bool) Frame {
+	if f.Source == nil {
 		return f
 	}
-	detections, shades := f.Kept.Seen(closely)
+	detections, shades := f.Source.Load(details)
 	return Frame{At: f.At, Detections: detections, Shades: shades}
 }
 
@@ -94,15 +96,16 @@ type Evidence struct {
 // fallbackAspect stands in for the shape of a frame that the evidence does not tell.
 const fallbackAspect = 16. / 9
 
-func (ev Evidence) aspect() float64 {
+// AspectRatio is Aspect, or that of most videos where Aspect is unknown.
+func (ev Evidence) AspectRatio() float64 {
 	if !(ev.Aspect > 0) || math.IsInf(ev.Aspect, 0) {
 		return fallbackAspect
 	}
 	return ev.Aspect
 }
 
-// frames are those at a time that can be, in order and one each.
-func (ev Evidence) frames() []Frame {
+// Ordered returns the frames with a valid time in the order of time, one for each time.
+func (ev Evidence) Ordered() []Frame {
 	frames := slices.DeleteFunc(slices.Clone(ev.Frames), func(f Frame) bool {
 		return !(f.At >= 0) || math.IsInf(f.At, 0)
 	})
