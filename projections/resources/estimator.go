@@ -1,12 +1,10 @@
 package resources
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"math"
 	"sync"
 	"time"
 
@@ -16,148 +14,106 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/analysis"
 	"vqa/domain/query"
+	"vqa/domain/queue"
 	"vqa/domain/video"
 )
 
 const (
-	// restFactor is how many times as long as making it took a forecast is used, so that
-	// estimates cost little however long the queue is, but at most restMost. For an analysis
-	// that it does not know it is used for less, and only when it knows so many that one more
-	// makes no difference.
-	restFactor, newerFactor = 20, 6
-	restMost, newerMost     = time.Second, 250 * time.Millisecond
-	many                    = 100
-	// forecastLimit bounds the unfinished analyses that a forecast knows.
+	// A forecast is used for ageFactor times as long as making it took, but for at most
+	// ageMost. So estimates cost little, however long the queue is. For an analysis that is
+	// newer than the forecast the limits are newerFactor and newerMost, and the forecast must
+	// have at least manyTasks tasks, so that one more makes no difference.
+	ageFactor, newerFactor = 20, 6
+	ageMost, newerMost     = time.Second, 250 * time.Millisecond
+	manyTasks              = 100
+	// forecastLimit is the largest number of unfinished analyses in a forecast.
 	forecastLimit = 5000
-	// measured is how many of the latest completed analyses tell how fast the service is, of
-	// at most measuredAmong.
+	// The speed comes from the latest measured first analyses of a video, among at most
+	// measuredAmong completed ones.
 	measured, measuredAmong = 32, 512
 )
 
-// Estimator foretells when the work on queued analyses begins, from what the latest ones
-// took. It holds nothing that is not in the tables but the forecast of a moment.
+// Estimator forecasts when the work on queued analyses begins, from the durations of the
+// latest completed ones. It keeps one forecast for at most a second and reads everything
+// else from the tables.
 type Estimator struct {
 	Pool *pgxpool.Pool
-	// Nodes counts the living nodes; each works on Slots analyses at once.
+	// Nodes counts the living nodes. Each node works on Slots analyses at once.
 	Nodes func(ctx context.Context) (int, error)
 	Slots int
 	Now   func() time.Time
 	Log   *slog.Logger
 
 	mu   sync.Mutex
-	last forecast
+	last timedForecast
 }
 
-// forecast is what was foretold at a moment.
-type forecast struct {
-	at time.Time
-	// took is how long it took to make.
+// timedForecast is a forecast with the time it took to make.
+type timedForecast struct {
+	queue.Forecast
 	took time.Duration
-	// starts are the seconds until the work on the queued begins; end until it would on one
-	// more.
-	starts map[string]float64
-	end    float64
-	// queue has the same of the queued alone, in their order.
-	queue []float64
 }
 
-// in returns the whole seconds from now until the work on an analysis begins; nil when
-// that is not known. One that came after the forecast begins when all others have.
-func (f forecast) in(id string, now time.Time) *int {
-	start, ok := f.starts[id]
-	if !ok {
-		start = f.end
-	}
-	return f.left(start, now)
-}
-
-// room returns the whole seconds from now until the work on so many of the queued, at least
-// 1, has begun; nil when that is not known.
-func (f forecast) room(places int, now time.Time) *int {
-	if places > len(f.queue) {
-		return f.left(f.end, now)
-	}
-	return f.left(f.queue[places-1], now)
-}
-
-// left returns the whole seconds from now until a time of the forecast; nil for never.
-func (f forecast) left(at float64, now time.Time) *int {
-	if math.IsInf(at, 1) {
-		return nil
-	}
-	return new(int(math.Round(max(at-now.Sub(f.at).Seconds(), 0))))
-}
-
-// forecast returns one that is new enough for an analysis. Callers that come together
-// share it.
-func (e *Estimator) forecast(ctx context.Context, id string) (forecast, error) {
+// forecast returns a forecast that is new enough for an analysis. Concurrent callers share
+// it.
+func (e *Estimator) forecast(ctx context.Context, id string) (queue.Forecast, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	began := e.Now()
 	if e.last.serves(id, began) {
-		return e.last, nil
+		return e.last.Forecast, nil
 	}
-	made, err := e.foretell(ctx, began)
+	made, err := e.makeForecast(ctx, began)
 	if err != nil {
-		return forecast{}, fmt.Errorf("estimating the queue: %w", err)
+		return queue.Forecast{}, fmt.Errorf("estimate the queue: %w", err)
 	}
-	made.took = e.Now().Sub(began)
-	e.last = made
+	e.last = timedForecast{Forecast: made, took: e.Now().Sub(began)}
 	return made, nil
 }
 
-// serves says whether a forecast is new enough.
-func (f forecast) serves(id string, now time.Time) bool {
-	rest := min(restFactor*f.took, restMost)
-	if _, known := f.starts[id]; !known {
-		if rest = min(newerFactor*f.took, newerMost); len(f.starts) < many {
+// serves reports whether the forecast is new enough for an analysis. The zero value never is.
+func (f timedForecast) serves(id string, now time.Time) bool {
+	limit := min(ageFactor*f.took, ageMost)
+	if !f.Has(id) {
+		if limit = min(newerFactor*f.took, newerMost); f.Len() < manyTasks {
 			return false
 		}
 	}
-	age := now.Sub(f.at)
-	return f.starts != nil && age >= 0 && age < rest
+	age := now.Sub(f.At())
+	return age >= 0 && age < limit
 }
 
-// foretell makes a forecast.
-func (e *Estimator) foretell(ctx context.Context, now time.Time) (forecast, error) {
-	ended, err := e.ended(ctx)
+func (e *Estimator) makeForecast(ctx context.Context, now time.Time) (queue.Forecast, error) {
+	completed, err := e.completed(ctx)
 	if err != nil {
-		return forecast{}, err
+		return queue.Forecast{}, err
 	}
-	tasks, running, err := e.unfinished(ctx, now, ended)
+	tasks, running, err := e.unfinished(ctx, now, completed)
 	if err != nil {
-		return forecast{}, err
+		return queue.Forecast{}, err
 	}
 	nodes, err := e.Nodes(ctx)
 	if err != nil {
-		return forecast{}, err
+		return queue.Forecast{}, err
 	}
-	made := forecast{at: now, starts: make(map[string]float64, len(tasks))}
-	starts := fleet{nodes: nodes, slots: e.Slots, speed: speed(append(ended, running...))}.starts(tasks)
-	for i, t := range tasks {
-		made.starts[t.id] = starts[i]
-		if !t.running {
-			made.queue = append(made.queue, starts[i])
-		}
-	}
-	made.end = starts[len(tasks)]
-	return made, nil
+	fleet := queue.Fleet{Nodes: nodes, Slots: e.Slots, FramesPerS: queue.Speed(append(completed, running...))}
+	return fleet.Forecast(tasks, now), nil
 }
 
-// progress is what the estimate needs of an analysis.
+// progress is the part of an unfinished analysis that the estimate needs.
 type progress struct {
 	id, subject, status string
 	worker              *string
 	startedAt           *time.Time
 	percent             int
 	query               query.Query
-	film                video.State
+	video               video.State
 }
 
-// unfinished returns the unfinished analyses in the order in which they are worked on, and
-// what is known of the speed from those that run. What the service asks itself comes last.
-func (e *Estimator) unfinished(ctx context.Context, now time.Time, ended []span) ([]task, []span, error) {
-	looked, err := e.looked(ctx)
+// unfinished returns the unfinished analyses in the order in which nodes start them, and the
+// load periods of those that run. Analyses of the system account come last.
+func (e *Estimator) unfinished(ctx context.Context, now time.Time, completed []queue.LoadPeriod) ([]queue.Task, []queue.LoadPeriod, error) {
+	surveyed, err := e.surveyed(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -171,62 +127,42 @@ func (e *Estimator) unfinished(ctx context.Context, now time.Time, ended []span)
 		return nil, nil, err
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (p progress, err error) {
-		var asked, film []byte
-		if err := row.Scan(&p.id, &p.subject, &p.status, &p.worker, &p.startedAt, &p.percent, &asked, &film); err != nil {
+		var compiled, film []byte
+		if err := row.Scan(&p.id, &p.subject, &p.status, &p.worker, &p.startedAt, &p.percent, &compiled, &film); err != nil {
 			return p, err
 		}
-		if err := json.Unmarshal(asked, &p.query); err != nil {
+		if err := json.Unmarshal(compiled, &p.query); err != nil {
 			return p, err
 		}
-		return p, json.Unmarshal(film, &p.film)
+		return p, json.Unmarshal(film, &p.video)
 	})
 	if err != nil {
 		return nil, nil, err
 	}
-	lengths := lengthsOf(all)
-	tasks := make([]task, len(all))
-	var spans []span
+	known := make([]*float64, len(all))
 	for i, p := range all {
-		t := task{id: p.id, subject: p.subject, running: p.status != string(analysis.Queued), done: float64(p.percent) / 100}
-		t.kept, t.frames = looked[p.subject].covers(p.query), lengths[i]*density(ended, lengths[i])
+		known[i] = p.video.DurationS()
+	}
+	lengths := queue.Lengths(known)
+	tasks := make([]queue.Task, len(all))
+	var running []queue.LoadPeriod
+	for i, p := range all {
+		t := queue.Task{
+			ID: p.id, Subject: p.subject, Running: p.status != string(analysis.Queued),
+			Frames: lengths[i] * queue.SamplingRate(completed, lengths[i]), Done: float64(p.percent) / 100,
+			Surveyed: surveyed[p.subject].Covers(p.query),
+		}
 		tasks[i] = t
-		if t.running && !t.kept && p.startedAt != nil && p.worker != nil {
-			spans = append(spans, span{node: *p.worker, from: *p.startedAt, to: now, frames: t.done * t.frames})
+		if t.Running && !t.Surveyed && p.startedAt != nil && p.worker != nil {
+			running = append(running, queue.LoadPeriod{Node: *p.worker, From: *p.startedAt, To: now, Frames: t.Done * t.Frames})
 		}
 	}
-	return tasks, spans, nil
+	return tasks, running, nil
 }
 
-// lengthsOf are the lengths of the videos, in seconds; one that is not known is taken to be
-// as long as the others are.
-func lengthsOf(all []progress) []float64 {
-	lengths := make([]float64, len(all))
-	total, known := 0.0, 0
-	for i, p := range all {
-		if s := p.film.DurationS(); s != nil && *s > 0 {
-			lengths[i], total, known = *s, total+*s, known+1
-		}
-	}
-	usual := float64(unknownLengthS)
-	if known > 0 {
-		usual = total / float64(known)
-	}
-	for i := range lengths {
-		lengths[i] = cmp.Or(lengths[i], usual)
-	}
-	return lengths
-}
-
-// look is what was looked at in a video.
-type look struct{ taken, joints, lively bool }
-
-// covers says whether a question needs no other look.
-func (l look) covers(q query.Query) bool {
-	return l.taken && (l.joints || !query.NeedsPose(q)) && (l.lively || !query.NeedsDenseSamples(q))
-}
-
-// looked returns what was looked at of the videos of unfinished analyses.
-func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
+// surveyed returns which queries the surveys of the videos of unfinished analyses can
+// answer, by video and model.
+func (e *Estimator) surveyed(ctx context.Context) (map[string]queue.Surveyed, error) {
 	rows, err := e.Pool.Query(ctx, `
 		select open.video_id || ' ' || open.model, done.query
 		from (select distinct video_id, model from analyses
@@ -238,26 +174,23 @@ func (e *Estimator) looked(ctx context.Context) (map[string]look, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := map[string]look{}
+	all := map[string]queue.Surveyed{}
 	var subject string
-	var asked []byte
-	_, err = pgx.ForEachRow(rows, []any{&subject, &asked}, func() error {
+	var compiled []byte
+	_, err = pgx.ForEachRow(rows, []any{&subject, &compiled}, func() error {
 		var q query.Query
-		if err := json.Unmarshal(asked, &q); err != nil {
+		if err := json.Unmarshal(compiled, &q); err != nil {
 			return err
 		}
-		if query.Assessable(q) { // any other was answered without a look
-			l := all[subject]
-			all[subject] = look{taken: true, joints: l.joints || query.NeedsPose(q), lively: l.lively || query.NeedsDenseSamples(q)}
-		}
+		all[subject] = all[subject].With(q)
 		return nil
 	})
 	return all, err
 }
 
-// ended returns what the latest analyses took that looked at a whole video in one go: not
-// those about a video that another one had looked at.
-func (e *Estimator) ended(ctx context.Context) ([]span, error) {
+// completed returns the load periods of the latest analyses that scanned a whole video in
+// their first attempt. An analysis of a video that an earlier one had scanned is left out.
+func (e *Estimator) completed(ctx context.Context) ([]queue.LoadPeriod, error) {
 	rows, err := e.Pool.Query(ctx, `
 		select d.worker, d.started_at, d.completed_at, (d.result->>'video_duration_s')::float8,
 			coalesce(d.usage->>'frames', d.result->'receipt'->>'frames', '0')::float8
@@ -271,8 +204,8 @@ func (e *Estimator) ended(ctx context.Context) ([]span, error) {
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (s span, err error) {
-		err = row.Scan(&s.node, &s.from, &s.to, &s.videoS, &s.frames)
-		return s, err
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (p queue.LoadPeriod, err error) {
+		err = row.Scan(&p.Node, &p.From, &p.To, &p.VideoS, &p.Frames)
+		return p, err
 	})
 }

@@ -51,7 +51,7 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 	}
 	now := r.Estimator.Now()
 	for id, a := range queued {
-		a.EstimatedStartS = f.in(id, now)
+		a.EstimatedStartS = f.StartIn(id, now)
 	}
 	return list, nil
 }
@@ -69,7 +69,7 @@ func (r *Reader) RoomIn(ctx context.Context, places int) (seconds int, known boo
 		}
 		return 0, false
 	}
-	left := f.room(places, r.Estimator.Now())
+	left := f.RoomIn(places, r.Estimator.Now())
 	if left == nil {
 		return 0, false
 	}

@@ -1,0 +1,12 @@
+// Package queue forecasts when the work on queued analyses begins.
+//
+// A forecast plays the unfinished analyses forward over the slots of the living nodes, at
+// the speed of the latest completed ones. Callers read those analyses and pass them in; the
+// package keeps nothing and reads no clock.
+//
+// The forecast knows the length of each video and which videos have a survey. It does not
+// know how much of a video a new scan covers: a scan of a part of a video, or a scan that
+// only adds keypoints, counts as a scan of the whole video.
+//
+// It imports domain/query alone, to tell whether a stored survey can answer a query.
+package queue

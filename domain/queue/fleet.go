@@ -1,0 +1,149 @@
+package queue
+
+import (
+	"math"
+	"slices"
+)
+
+// answerS is how long an analysis takes, in seconds, when a stored survey answers it.
+const answerS = 0.2
+
+// Fleet is the set of nodes that work on the queue. All nodes are alike, and each has one
+// engine.
+type Fleet struct {
+	Nodes int
+	// Slots is the number of analyses that run at once on one node.
+	Slots int
+	// FramesPerS is the speed of one node, as Speed returns it.
+	FramesPerS float64
+}
+
+// Task is an unfinished analysis.
+type Task struct {
+	ID string
+	// Subject names the video and the model. Tasks with one subject share a survey.
+	Subject string
+	Running bool
+	// Frames is the number of frames to examine in total, and Done the share of them that
+	// has been examined.
+	Frames, Done float64
+	// Surveyed is true when a stored survey of the video can answer the task.
+	Surveyed bool
+}
+
+// Starts plays the queue and returns in how many seconds the work on each task begins. It is
+// 0 for a running task and infinite when the speed is not known. The last element is the
+// start of one more task, added at the end. Tasks are in the order in which they start,
+// running ones first.
+//
+// Scans of several videos share all engines evenly, but one scan uses the engine of its own
+// node only. Of the tasks with one subject, the first scans the video and the others wait
+// for it.
+func (f Fleet) Starts(tasks []Task) []float64 {
+	p := play{Fleet: f, all: prepare(tasks), starts: make([]float64, len(tasks)+1)}
+	slots := max(f.Nodes, 1) * max(f.Slots, 1)
+	for i := range p.starts {
+		running := i < len(tasks) && tasks[i].Running
+		for !running && len(p.active) >= slots {
+			if !p.step() {
+				for ; i < len(p.starts); i++ {
+					p.starts[i] = math.Inf(1)
+				}
+				return p.starts
+			}
+		}
+		p.starts[i] = p.now
+		p.active = append(p.active, i)
+	}
+	return p.starts
+}
+
+// remainder is the part of a task that is still to be done.
+type remainder struct {
+	// frames are still to be examined. After that, the answer takes answerS.
+	frames, answerS float64
+	// after is the index of the task that scans the same video, or -1.
+	after int
+	over  bool
+}
+
+// prepare decides which tasks scan their video and which wait for another task to do it.
+func prepare(tasks []Task) []remainder {
+	scans := map[string]int{}
+	all := make([]remainder, len(tasks), len(tasks)+1)
+	for i, t := range tasks {
+		first, scanned := scans[t.Subject]
+		switch {
+		case t.Surveyed:
+			all[i] = remainder{answerS: answerS, after: -1}
+		case scanned:
+			all[i] = remainder{answerS: answerS, after: first}
+		default:
+			scans[t.Subject] = i
+			all[i] = remainder{frames: t.Frames * (1 - t.Done), after: -1}
+		}
+	}
+	return append(all, remainder{after: -1})
+}
+
+// play is the state of the simulated queue.
+type play struct {
+	Fleet
+	all    []remainder
+	starts []float64
+	// now is the simulated time in seconds.
+	now float64
+	// active are the indexes of the tasks that occupy slots.
+	active []int
+}
+
+// step moves on to the next end of a task. It returns false when no active task ever ends.
+func (p *play) step() bool {
+	scanning := 0
+	for _, i := range p.active {
+		if p.all[i].frames > 0 {
+			scanning++
+		}
+	}
+	pace := p.FramesPerS * float64(min(scanning, max(p.Nodes, 1))) / float64(max(scanning, 1))
+	wait := math.Inf(1)
+	for _, i := range p.active {
+		wait = min(wait, p.left(i, pace))
+	}
+	if math.IsInf(wait, 1) {
+		return false
+	}
+	p.now += wait
+	var ended []int
+	for _, i := range p.active {
+		left := p.left(i, pace)
+		t := &p.all[i]
+		switch {
+		case left <= wait:
+			ended = append(ended, i)
+		case t.frames > 0:
+			t.frames -= wait * pace
+		case !math.IsInf(left, 1):
+			t.answerS -= wait
+		}
+	}
+	// Only now, because left of a later task depends on over of the one it waits for.
+	for _, i := range ended {
+		p.all[i].over = true
+	}
+	p.active = slices.DeleteFunc(p.active, func(i int) bool { return p.all[i].over })
+	return true
+}
+
+// left returns how many seconds an active task still takes at a pace in frames per second.
+func (p *play) left(i int, pace float64) float64 {
+	t := p.all[i]
+	switch {
+	case t.frames > 0 && pace <= 0, t.after >= 0 && !p.all[t.after].over:
+		return math.Inf(1)
+	case t.frames > 0:
+		return t.frames / pace
+	default:
+		return t.answerS
+	}
+}
