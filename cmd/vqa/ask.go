@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 )
 
@@ -75,11 +76,11 @@ func operator() string {
 }
 
 func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, stdout, stderr io.Writer) (err error) {
-	src, err := openSource(source)
+	src, err := client.OpenSource(source)
 	if err != nil {
 		return err
 	}
-	defer src.close()
+	defer src.Close()
 	s, err := connect(ctx, c, o.server, o.key, stderr)
 	if err != nil {
 		return err
@@ -90,19 +91,19 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	}()
 	bounded, cancel := context.WithTimeout(ctx, o.wait)
 	defer cancel()
-	a, err := ask(bounded, s, o, &src, prompt, stderr)
+	a, err := ask(bounded, s, o, src, prompt, stderr)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("interrupted%s", outcomeOfCancel(a, err))
 	case err != nil && bounded.Err() != nil:
 		return fmt.Errorf("no answer within %s (--wait)%s", o.wait, outcomeOfCancel(a, err))
-	case hasCode(err, "insufficient_credits") && s.accountID != "":
-		return fmt.Errorf("%w\nadd credits: vqa credits grant %s 6000 --reason \"more questions\" --idempotency-key %s", err, s.accountID, newIdempotencyKey())
+	case client.HasCode(err, "insufficient_credits") && s.accountID != "":
+		return fmt.Errorf("%w\nadd credits: vqa credits grant %s 6000 --reason \"more questions\" --idempotency-key %s", err, s.accountID, client.NewIdempotencyKey())
 	case err != nil:
 		return err
 	}
 	if o.json {
-		if err := terminal.PrintJSON(stdout, a.raw); err != nil {
+		if err := terminal.PrintJSON(stdout, a.Raw); err != nil {
 			return err
 		}
 	}
@@ -120,50 +121,51 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 
 // outcomeOfCancel says what became of an analysis that nobody waits for any more; it
 // is empty when none had been created.
-func outcomeOfCancel(a analysisResource, err error) string {
-	var notCanceled *cancelError
+func outcomeOfCancel(a client.Analysis, err error) string {
+	var notCanceled *client.CancelError
 	switch {
 	case a.ID == "":
 		return ""
 	case errors.As(err, &notCanceled):
-		return fmt.Sprintf("; %s could not be canceled: %v", a.ID, notCanceled.err)
+		return fmt.Sprintf("; %s could not be canceled: %v", a.ID, notCanceled.Err)
 	}
 	return fmt.Sprintf("; %s was canceled, nothing is billed", a.ID)
 }
 
 // ask brings the video to the server, asks, and follows the analysis to its end.
 // When ctx ends before that, the analysis is canceled.
-func ask(ctx context.Context, s *session, o askOptions, src *source, prompt string, stderr io.Writer) (analysisResource, error) {
+func ask(ctx context.Context, s *session, o askOptions, src client.Source, prompt string, stderr io.Writer) (client.Analysis, error) {
 	bar := terminal.NewProgress(stderr, "uploading", terminal.BytesUnit)
 	defer func() { bar.Finish() }()
-	if src.url != "" {
+	if src.URL != "" {
 		bar = terminal.NewProgress(stderr, "fetching", terminal.PercentUnit)
 	}
-	s.busy = func(why *apiError, after time.Duration) {
+	s.Busy = func(why *client.Error, after time.Duration) {
 		bar.Stage("waiting")
 		if !bar.Live() {
 			fmt.Fprintf(stderr, "%v; again in %s\n", why, after.Round(time.Second))
 		}
 	}
-	v, found, err := src.known(ctx, s)
+	v, u, found, err := s.known(ctx, src)
 	if err == nil && !found {
-		var refused *analysisResource
+		var refused *client.Analysis
 		if refused, err = s.refusal(ctx, o, prompt); refused != nil {
 			return *refused, nil
 		}
 		if err == nil {
-			v, err = src.register(ctx, s.client, bar.Set)
+			v, err = src.Register(ctx, s.Client, bar.Set)
 		}
-		if err == nil && src.file != nil {
-			uploadsOf(s.config).remember(src.upload(s, v.ID))
+		if err == nil && src.File != nil {
+			u.VideoID = v.ID
+			uploadsOf(s.config).remember(u)
 		}
 	}
 	if err != nil {
-		return analysisResource{}, err
+		return client.Analysis{}, err
 	}
 	bar.Finish()
-	if found && src.file != nil {
-		fmt.Fprintf(stderr, "%s was uploaded before, as %s\n", terminal.Printable(filepath.Base(src.file.Name())), v.ID)
+	if found && src.File != nil {
+		fmt.Fprintf(stderr, "%s was uploaded before, as %s\n", terminal.Printable(filepath.Base(src.File.Name())), v.ID)
 	}
 	bar = terminal.NewProgress(stderr, "queued", terminal.PercentUnit)
 	s.awaitReady(ctx)
@@ -174,11 +176,11 @@ func ask(ctx context.Context, s *session, o askOptions, src *source, prompt stri
 	if o.narrative {
 		body["options"] = map[string]bool{"narrative": true}
 	}
-	a, err := s.createAnalysis(ctx, body, newIdempotencyKey(), 0)
+	a, err := s.CreateAnalysis(ctx, body, client.NewIdempotencyKey(), 0)
 	if err != nil {
 		return a, err
 	}
-	a, err = follow(ctx, s.client, a, pollEvery, func(a analysisResource) {
+	a, err = client.Follow(ctx, s.Client, a, client.PollEvery, func(a client.Analysis) {
 		switch {
 		case a.QueuePosition != nil:
 			bar.Queued(*a.QueuePosition, a.EstimatedStartS)
@@ -187,9 +189,9 @@ func ask(ctx context.Context, s *session, o askOptions, src *source, prompt stri
 			bar.Set(int64(a.Progress.Percent), 100)
 		}
 	})
-	if err == nil && a.narrating() {
+	if err == nil && a.Narrating() {
 		bar.Stage("narrating")
-		a = followNarrative(ctx, s.client, a, pollEvery)
+		a = client.FollowNarrative(ctx, s.Client, a, client.PollEvery)
 	}
 	return a, err
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/domain/account"
 	"vqa/handlers/command"
@@ -35,24 +36,24 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 		return err
 	}
 	if stored != nil {
-		if err := s.try(ctx, *stored); !unauthorized(err) {
+		if err := s.try(ctx, *stored); !client.Unauthorized(err) {
 			return err
 		}
 	}
 	if !s.sharesData() {
 		return fmt.Errorf("the server at %s keeps its data elsewhere than %s: give --key or VQA_API_KEY, or set VQA_DATA_DIR to its folder",
-			s.base, s.config.DataDir)
+			s.Base, s.config.DataDir)
 	}
 	made, err := s.makeKey(ctx)
 	if err != nil {
 		return fmt.Errorf("making a key: %w", err)
 	}
-	if err := s.try(ctx, made); unauthorized(err) {
+	if err := s.try(ctx, made); client.Unauthorized(err) {
 		hint := "set VQA_DATA_DIR to its folder"
 		if remote {
 			hint = "it is a server of its own"
 		}
-		return fmt.Errorf("the server at %s does not know the accounts of %s (%s): give --key or VQA_API_KEY", s.base, s.config.DataDir, hint)
+		return fmt.Errorf("the server at %s does not know the accounts of %s (%s): give --key or VQA_API_KEY", s.Base, s.config.DataDir, hint)
 	} else if err != nil {
 		return err
 	}
@@ -65,8 +66,8 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 
 // try shows a key to the server.
 func (s *session) try(ctx context.Context, k storedKey) error {
-	s.key, s.accountID = k.APIKey, k.AccountID
-	return s.checkKey(ctx)
+	s.Key, s.accountID = k.APIKey, k.AccountID
+	return s.CheckKey(ctx)
 }
 
 func (s *session) makeKey(ctx context.Context) (storedKey, error) {

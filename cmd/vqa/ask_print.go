@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 )
 
@@ -31,7 +32,7 @@ const unknownSubject = `The model does not know what was asked about, so the vid
 	`Ask about what GET /v1/models lists, for example "Is there a dog?".`
 
 // printAnswer draws a completed analysis for a person.
-func printAnswer(out terminal.Screen, a analysisResource) {
+func printAnswer(out terminal.Screen, a client.Analysis) {
 	r := a.Result
 	headline := answerWord(out, a)
 	if a.Prompt != nil {
@@ -53,7 +54,7 @@ func printAnswer(out terminal.Screen, a analysisResource) {
 }
 
 // answerWord is the answer in one word: of a question for a number, the number.
-func answerWord(out terminal.Screen, a analysisResource) string {
+func answerWord(out terminal.Screen, a client.Analysis) string {
 	r := a.Result
 	if a.Query.PromptIntent == "count" && r.DetectedCount != nil && r.Answer != "indeterminate" {
 		return out.Paint(terminal.BoldGreen, terminal.Thousands(int64(*r.DetectedCount)))
@@ -69,7 +70,7 @@ func answerWord(out terminal.Screen, a analysisResource) string {
 }
 
 // explain says how sure an answer is and what was counted, or why there is none.
-func explain(a analysisResource) []string {
+func explain(a client.Analysis) []string {
 	r := a.Result
 	if r.Answer == "indeterminate" {
 		why := "no reason was given"
@@ -129,7 +130,7 @@ func confidenceWord(p float64) string {
 
 // printClips draws the clips over the length of the video and lists them; of a count, which
 // has none, the parts in which the number was visible.
-func printClips(out terminal.Screen, r *analysisResult) {
+func printClips(out terminal.Screen, r *client.Result) {
 	clips := r.Clips
 	if len(clips) == 0 {
 		clips = r.CountEvidence
@@ -158,7 +159,7 @@ func printClips(out terminal.Screen, r *analysisResult) {
 }
 
 // printNarrative tells what happens in the video, or that it could not be told.
-func printNarrative(out terminal.Screen, a analysisResource) {
+func printNarrative(out terminal.Screen, a client.Analysis) {
 	if a.Narrative == nil {
 		return
 	}
@@ -176,7 +177,7 @@ func printNarrative(out terminal.Screen, a analysisResource) {
 }
 
 // printArtifacts says where the pictures of the answer are.
-func printArtifacts(out terminal.Screen, a analysisResource) {
+func printArtifacts(out terminal.Screen, a client.Analysis) {
 	if a.Artifacts == nil {
 		return
 	}
@@ -187,7 +188,7 @@ func printArtifacts(out terminal.Screen, a analysisResource) {
 }
 
 // footing says what it cost, and which ids to go on with.
-func footing(a analysisResource) string {
+func footing(a client.Analysis) string {
 	if a.ID == "" {
 		return "nothing was uploaded, nothing is billed"
 	}

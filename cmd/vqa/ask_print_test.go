@@ -7,19 +7,20 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 )
 
 func TestPrintAnswer(t *testing.T) {
 	t.Parallel()
 	prompt, reason, duration, balance := "Is there a dog?", "nothing_detected", 10.0, int64(5990)
-	a := analysisResource{ID: "an_1", Model: "sight-1", Livemode: true, Prompt: &prompt, Result: result("yes", nil, [2]float64{0, 2.5}, [2]float64{5, 10})}
+	a := client.Analysis{ID: "an_1", Model: "sight-1", Livemode: true, Prompt: &prompt, Result: result("yes", nil, [2]float64{0, 2.5}, [2]float64{5, 10})}
 	a.Result.VideoDurationS = &duration
 	tests := map[string]struct {
-		change func(*analysisResource)
+		change func(*client.Analysis)
 		want   string
 	}{
-		"yes": {func(*analysisResource) {}, `
+		"yes": {func(*client.Analysis) {}, `
   YES  Is there a dog?
   confidence  reliable (0.90)
 
@@ -31,7 +32,7 @@ func TestPrintAnswer(t *testing.T) {
 
   not billed · sight-1 · an_1
 `},
-		"no, with a count": {func(a *analysisResource) {
+		"no, with a count": {func(a *client.Analysis) {
 			a.Result = result("no", intOf(1))
 			a.Result.Confidence = .55
 			a.Usage = &struct {
@@ -45,9 +46,9 @@ func TestPrintAnswer(t *testing.T) {
 
   billed 10 s · balance 5,990 s · sight-1 · an_1
 `},
-		"a number, with its pictures": {func(a *analysisResource) {
+		"a number, with its pictures": {func(a *client.Analysis) {
 			a.Result = result("yes", intOf(3))
-			a.Result.CountEvidence, a.Result.VideoDurationS = []clipResource{{2.5, 5, .8}}, &duration
+			a.Result.CountEvidence, a.Result.VideoDurationS = []client.Clip{{StartS: 2.5, EndS: 5, Confidence: .8}}, &duration
 			a.Query.PromptIntent, a.VideoID = "count", "video_1"
 			sheet := "http://x/sheet.png"
 			a.Artifacts = &struct {
@@ -70,7 +71,7 @@ func TestPrintAnswer(t *testing.T) {
 
   not billed · sight-1 · an_1 · video_1
 `},
-		"what others wrote": {func(a *analysisResource) {
+		"what others wrote": {func(a *client.Analysis) {
 			hostilePrompt := "a\x1b[2J\u202eb\nYES"
 			a.Prompt, a.Model = &hostilePrompt, "m\x1b]0;x\x07"
 			a.Result = result("no", nil)
@@ -80,7 +81,7 @@ func TestPrintAnswer(t *testing.T) {
 
   not billed · m\u001b]0;x\u0007 · an_1
 `},
-		"a subject that the model does not know": {func(a *analysisResource) {
+		"a subject that the model does not know": {func(a *client.Analysis) {
 			a.Result = result("indeterminate", nil)
 			a.Result.IndeterminateReason = &reason
 		}, `
@@ -92,7 +93,7 @@ func TestPrintAnswer(t *testing.T) {
 
   not billed · sight-1 · an_1
 `},
-		"undecided, after the video was analyzed": {func(a *analysisResource) {
+		"undecided, after the video was analyzed": {func(a *client.Analysis) {
 			started := time.Unix(0, 0)
 			a.StartedAt = &started
 			a.Result = result("indeterminate", nil)
@@ -104,7 +105,7 @@ func TestPrintAnswer(t *testing.T) {
 
   not billed · sight-1 · an_1
 `},
-		"undecided, in test mode": {func(a *analysisResource) {
+		"undecided, in test mode": {func(a *client.Analysis) {
 			a.Livemode = false
 			a.Result = result("indeterminate", nil)
 			a.Result.IndeterminateReason = &reason

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/handlers/command"
 )
 
@@ -19,7 +20,7 @@ const startPatience = time.Minute
 
 // session is a server that answers, and a key that it accepts.
 type session struct {
-	*client
+	*client.Client
 	config config
 	// own is the server that was started for this command, or nil.
 	own *server
@@ -38,14 +39,14 @@ func connect(ctx context.Context, c config, at, key string, notices io.Writer) (
 			s = nil
 		}
 	}()
-	if s.client, err = s.find(ctx, at); err != nil {
+	if s.Client, err = s.find(ctx, at); err != nil {
 		return s, err
 	}
 	if key == "" {
 		key = os.Getenv("VQA_API_KEY")
 	}
 	if key != "" {
-		s.key = key
+		s.Key = key
 		return s, nil
 	}
 	return s, s.useStoredKey(ctx, at != "")
@@ -60,8 +61,7 @@ func (s *session) awaitReady(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
-	for !s.ready(ctx) && sleep(ctx, pollEvery) == nil {
-	}
+	s.AwaitReady(ctx)
 }
 
 // Close ends what connect started.
@@ -75,20 +75,20 @@ func (s *session) Close() error {
 }
 
 // find returns a client of a server that answers.
-func (s *session) find(ctx context.Context, at string) (*client, error) {
+func (s *session) find(ctx context.Context, at string) (*client.Client, error) {
 	if at != "" {
 		u, err := url.Parse(at)
 		if err != nil || u.Host == "" {
 			return nil, fmt.Errorf("--url %s is not a URL such as http://127.0.0.1:8080", at)
 		}
-		c := newClient(at)
-		if !c.healthy(ctx) {
+		c := client.New(at)
+		if !c.Healthy(ctx) {
 			return nil, fmt.Errorf("no server answers at %s", at)
 		}
 		return c, nil
 	}
 	for _, base := range []string{announced(s.config.DataDir), s.config.PublicURL, "http://" + dialable(s.config.Addr)} {
-		if c := newClient(base); base != "" && c.healthy(ctx) {
+		if c := client.New(base); base != "" && c.Healthy(ctx) {
 			return c, nil
 		}
 	}
@@ -105,7 +105,7 @@ func (s *session) find(ctx context.Context, at string) (*client, error) {
 		return nil, err
 	}
 	s.own = own
-	return newClient(own.baseURL()), nil
+	return client.New(own.baseURL()), nil
 }
 
 // dialable is the address at which a listener can be reached from this machine.

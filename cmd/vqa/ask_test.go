@@ -19,6 +19,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
@@ -98,7 +99,7 @@ func TestAskAlone(t *testing.T) {
 	info, err := os.Stat(storedKeyPath(c))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	require.False(t, newClient(c.PublicURL).healthy(t.Context()), "its server ended with it")
+	require.False(t, client.New(c.PublicURL).Healthy(t.Context()), "its server ended with it")
 }
 
 func TestAskBesideAServer(t *testing.T) {
@@ -107,7 +108,7 @@ func TestAskBesideAServer(t *testing.T) {
 	s, err := startServer(t.Context(), c, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	require.Eventually(t, func() bool { return newClient(c.PublicURL).ready(t.Context()) }, time.Minute, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return client.New(c.PublicURL).Ready(t.Context()) }, time.Minute, 100*time.Millisecond)
 	dir, clip := fixtureFolder(t)
 	ask := func(ctx context.Context, source, prompt string, asJSON bool) (out string, notices string, err error) {
 		var o, n buffer
@@ -182,7 +183,7 @@ func TestAskBesideAServer(t *testing.T) {
 		var a struct {
 			Object string         `json:"object"`
 			Query  map[string]any `json:"query"`
-			Result analysisResult `json:"result"`
+			Result client.Result  `json:"result"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(out), &a))
 		require.Equal(t, "analysis", a.Object)
@@ -319,10 +320,10 @@ func TestAskDoesNotWaitForeverForANarrative(t *testing.T) {
 	t.Cleanup(server.Close)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	a := analysisResource{ID: "an_1", Model: "sight-1", Livemode: true, Result: result("no", nil)}
+	a := client.Analysis{ID: "an_1", Model: "sight-1", Livemode: true, Result: result("no", nil)}
 	require.NoError(t, json.Unmarshal([]byte(`{"narrative":{"status":"generating"}}`), &a))
-	a = followNarrative(ctx, newClient(server.URL), a, time.Millisecond)
-	require.True(t, a.narrating())
+	a = client.FollowNarrative(ctx, client.New(server.URL), a, time.Millisecond)
+	require.True(t, a.Narrating())
 	a.Result = result("no", nil)
 	var out bytes.Buffer
 	printAnswer(terminal.Screen{Writer: &out, Columns: 80}, a)

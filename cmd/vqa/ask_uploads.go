@@ -6,10 +6,14 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+
+	"vqa/cmd/vqa/internal/client"
+	"vqa/domain/account"
 )
 
 // maxUploads is how many uploads are remembered, the newest.
@@ -35,13 +39,13 @@ func uploadsOf(c config) uploads { return uploads{filepath.Join(c.DataDir, "cli-
 
 // find returns the ready video that has the content of u, or false. One that was deleted
 // since, or is not ready, is not found.
-func (all uploads) find(ctx context.Context, c *client, u upload) (videoResource, bool) {
+func (all uploads) find(ctx context.Context, c *client.Client, u upload) (client.Video, bool) {
 	list := all.read()
 	i := slices.IndexFunc(list, u.same)
 	if i < 0 {
-		return videoResource{}, false
+		return client.Video{}, false
 	}
-	v, err := c.video(ctx, list[i].VideoID)
+	v, err := c.Video(ctx, list[i].VideoID)
 	return v, err == nil && v.Status == "ready"
 }
 
@@ -86,4 +90,25 @@ func contentOf(f io.ReadSeeker) (string, error) {
 	}
 	_, err := f.Seek(0, io.SeekStart)
 	return hex.EncodeToString(hash.Sum(nil)), err
+}
+
+// known returns the video when the server has it: by its id, or because the same bytes were
+// uploaded before. u describes the file; it is empty for a URL or an id.
+func (s *session) known(ctx context.Context, src client.Source) (v client.Video, u upload, found bool, err error) {
+	switch {
+	case src.VideoID != "":
+		v, err = s.Video(ctx, src.VideoID)
+		if err == nil && v.Status != "ready" {
+			err = fmt.Errorf("the video %s is %s, not ready", v.ID, v.Status)
+		}
+		return v, u, err == nil, err
+	case src.File == nil:
+		return v, u, false, nil
+	}
+	u = upload{Key: account.HashSecret(s.Key), Server: s.Base}
+	if u.Content, err = contentOf(src.File); err != nil {
+		return v, u, false, err
+	}
+	v, found = uploadsOf(s.config).find(ctx, s.Client, u)
+	return v, u, found, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/domain/analysis"
 	"vqa/eventstore"
 	"vqa/gpu"
@@ -80,14 +81,14 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 	require.Len(b, o.jpegs, benchClipSeconds*benchFPS)
 }
 
-func (o *overhead) round(b *testing.B, s *server, c *client) {
+func (o *overhead) round(b *testing.B, s *server, c *client.Client) {
 	b.Helper()
 	var r overheadRound
 	// A video of its own: what was seen in one answers the next question.
 	video := readyVideo(b, c, o.clip)
 	worker, ffmpeg, service := workerTime(b), usedTime(b, syscall.RUSAGE_CHILDREN), usedTime(b, syscall.RUSAGE_SELF)
 	started := time.Now()
-	a, err := c.createAnalysis(benchContext(b), map[string]any{"video_id": video, "prompt": benchPrompt}, newIdempotencyKey(), 2*time.Minute)
+	a, err := c.CreateAnalysis(benchContext(b), map[string]any{"video_id": video, "prompt": benchPrompt}, client.NewIdempotencyKey(), 2*time.Minute)
 	require.NoError(b, err)
 	r.full = time.Since(started)
 	r.worker, r.ffmpeg, r.service = workerTime(b)-worker, usedTime(b, syscall.RUSAGE_CHILDREN)-ffmpeg, usedTime(b, syscall.RUSAGE_SELF)-service

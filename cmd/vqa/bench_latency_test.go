@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/eventstore"
 )
 
@@ -55,10 +56,10 @@ func (l *latencies) subscribe(b *testing.B, s *server) {
 
 // feedRound measures, on an idle service, from the insert of an event, its commit
 // included, to the handler that is told of it.
-func (l *latencies) feedRound(b *testing.B, s *server, c *client) {
+func (l *latencies) feedRound(b *testing.B, s *server, c *client.Client) {
 	b.Helper()
 	for i := range feedEvents {
-		v, err := c.createVideo(benchContext(b), map[string]any{"content_type": "video/mp4"}, newIdempotencyKey())
+		v, err := c.CreateVideo(benchContext(b), map[string]any{"content_type": "video/mp4"}, client.NewIdempotencyKey())
 		require.NoError(b, err)
 		history, err := s.store.LoadAll(b.Context(), eventstore.StreamID{Category: "video", ID: v.ID})
 		require.NoError(b, err)
@@ -82,7 +83,7 @@ func (l *latencies) feedRound(b *testing.B, s *server, c *client) {
 
 // requestRound measures creates and reads of videos under a modest load. The
 // subscriber is drained meanwhile, as the reactor is.
-func (l *latencies) requestRound(b *testing.B, c *client) {
+func (l *latencies) requestRound(b *testing.B, c *client.Client) {
 	b.Helper()
 	drained := make(chan struct{})
 	stop := make(chan struct{})
@@ -117,15 +118,15 @@ func (l *latencies) requestRound(b *testing.B, c *client) {
 	require.NoError(b, <-failures)
 }
 
-func (l *latencies) createAndRead(ctx context.Context, c *client) error {
+func (l *latencies) createAndRead(ctx context.Context, c *client.Client) error {
 	started := time.Now()
-	v, err := c.createVideo(ctx, map[string]any{"content_type": "video/mp4"}, newIdempotencyKey())
+	v, err := c.CreateVideo(ctx, map[string]any{"content_type": "video/mp4"}, client.NewIdempotencyKey())
 	created := time.Since(started)
 	if err != nil {
 		return err
 	}
 	started = time.Now()
-	got, err := c.video(ctx, v.ID)
+	got, err := c.Video(ctx, v.ID)
 	read := time.Since(started)
 	if err == nil && got.ID != v.ID {
 		err = fmt.Errorf("asked for %s, got %s", v.ID, got.ID)

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/gpu/fixture"
 )
 
@@ -55,7 +56,7 @@ func BenchmarkLoad(b *testing.B) {
 
 type load struct {
 	live  []asker
-	test  *client
+	test  *client.Client
 	kinds []*loadKind
 
 	mu      sync.Mutex
@@ -64,12 +65,12 @@ type load struct {
 
 // asker is an account with a question about one of its videos.
 type asker struct {
-	*client
+	*client.Client
 	question map[string]any
 }
 
 type created struct {
-	by *client
+	by *client.Client
 	id string
 }
 
@@ -87,20 +88,20 @@ func newLoad(b *testing.B) *load {
 	s := startBenchServer(b, true)
 	// One pool for all, as a fleet of callers keeps its connections.
 	pool := &http.Client{Transport: &http.Transport{MaxIdleConns: loadOpen, MaxIdleConnsPerHost: loadOpen}}
-	l := &load{test: newClient(s.baseURL())}
-	l.test.http = pool
+	l := &load{test: client.New(s.baseURL())}
+	l.test.HTTP = pool
 	var sandbox struct {
 		APIKey         string `json:"api_key"`
 		FixtureVideoID string `json:"fixture_video_id"`
 		FixturePrompt  string `json:"fixture_prompt"`
 	}
-	require.NoError(b, l.test.once(b.Context(), http.MethodPost, "/v1/sandbox", nil, nil, &sandbox))
-	l.test.key = sandbox.APIKey
+	require.NoError(b, l.test.Once(b.Context(), http.MethodPost, "/v1/sandbox", nil, nil, &sandbox))
+	l.test.Key = sandbox.APIKey
 	canned := map[string]any{"video_id": sandbox.FixtureVideoID, "prompt": sandbox.FixturePrompt}
-	var newest analysisResource
+	var newest client.Analysis
 	for range loadPageOf {
 		var err error
-		newest, err = l.test.createAnalysis(b.Context(), canned, newIdempotencyKey(), 0)
+		newest, err = l.test.CreateAnalysis(b.Context(), canned, client.NewIdempotencyKey(), 0)
 		require.NoError(b, err)
 	}
 
@@ -108,17 +109,17 @@ func newLoad(b *testing.B) *load {
 	require.NoError(b, fixture.WriteClip(b.Context(), clip, 1, []*image.RGBA{fixture.Empty(), fixture.Empty()}))
 	for range loadAccounts {
 		c := benchClient(b, s)
-		c.http = pool
+		c.HTTP = pool
 		for range loadVideos {
 			l.live = append(l.live, asker{c, map[string]any{"video_id": readyVideo(b, c, clip), "prompt": benchPrompt}})
 		}
 	}
 
 	read := func(ctx context.Context, _ int) error {
-		return l.test.once(ctx, http.MethodGet, "/v1/analyses/"+newest.ID, nil, nil, nil)
+		return l.test.Once(ctx, http.MethodGet, "/v1/analyses/"+newest.ID, nil, nil, nil)
 	}
 	list := func(ctx context.Context, _ int) error {
-		return l.test.once(ctx, http.MethodGet, fmt.Sprintf("/v1/analyses?limit=%d", loadPageOf), nil, nil, nil)
+		return l.test.Once(ctx, http.MethodGet, fmt.Sprintf("/v1/analyses?limit=%d", loadPageOf), nil, nil, nil)
 	}
 	try := func(ctx context.Context, _ int) error {
 		_, err := l.create(ctx, l.test, canned)
@@ -126,10 +127,10 @@ func newLoad(b *testing.B) *load {
 	}
 	ask := func(ctx context.Context, i int) error {
 		by := l.live[i%len(l.live)]
-		id, err := l.create(ctx, by.client, by.question)
+		id, err := l.create(ctx, by.Client, by.question)
 		if err == nil {
 			l.mu.Lock()
-			l.created = append(l.created, created{by.client, id})
+			l.created = append(l.created, created{by.Client, id})
 			l.mu.Unlock()
 		}
 		return err
@@ -145,9 +146,9 @@ func newLoad(b *testing.B) *load {
 	return l
 }
 
-func (l *load) create(ctx context.Context, c *client, body map[string]any) (id string, err error) {
-	var a analysisResource
-	err = c.once(ctx, http.MethodPost, "/v1/analyses", http.Header{"Idempotency-Key": {newIdempotencyKey()}}, body, &a)
+func (l *load) create(ctx context.Context, c *client.Client, body map[string]any) (id string, err error) {
+	var a client.Analysis
+	err = c.Once(ctx, http.MethodPost, "/v1/analyses", http.Header{"Idempotency-Key": {client.NewIdempotencyKey()}}, body, &a)
 	return a.ID, err
 }
 
@@ -166,7 +167,7 @@ func (l *load) round(b *testing.B, kind *loadKind) []time.Duration {
 		group.Go(func() error {
 			err := kind.send(ctx, i)
 			took[i] = time.Since(due)
-			if refusal := (*apiError)(nil); errors.As(err, &refusal) && refusal.Code == "capacity_exhausted" {
+			if refusal := (*client.Error)(nil); errors.As(err, &refusal) && refusal.Code == "capacity_exhausted" {
 				kind.refused.Add(1)
 				return nil
 			}
@@ -184,11 +185,11 @@ func (l *load) cancelAll(b *testing.B) {
 	group.SetLimit(16)
 	for _, a := range l.created {
 		group.Go(func() error {
-			canceled, err := a.by.cancelAnalysis(ctx, a.id)
-			if refused := (*apiError)(nil); errors.As(err, &refused) && refused.Code == "analysis_not_cancelable" {
+			canceled, err := a.by.CancelAnalysis(ctx, a.id)
+			if refused := (*client.Error)(nil); errors.As(err, &refused) && refused.Code == "analysis_not_cancelable" {
 				return nil
 			}
-			if err == nil && !canceled.terminal() {
+			if err == nil && !canceled.Terminal() {
 				err = fmt.Errorf("%s was canceled and is %s", a.id, canceled.Status)
 			}
 			return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/gpu/fixture"
 )
 
@@ -73,7 +74,7 @@ func BenchmarkQueueEstimate(b *testing.B) {
 
 // askQueue asks every prompt about videos of these lengths, prompt by prompt, and returns
 // them as they were when they were created, with when their work began.
-func askQueue(b *testing.B, c *client, lengths []int, prompts []string) []waited {
+func askQueue(b *testing.B, c *client.Client, lengths []int, prompts []string) []waited {
 	b.Helper()
 	videos := make([]string, len(lengths))
 	for i, seconds := range lengths {
@@ -90,15 +91,15 @@ func askQueue(b *testing.B, c *client, lengths []int, prompts []string) []waited
 		for _, video := range videos {
 			var q waited
 			body := map[string]any{"video_id": video, "prompt": prompt}
-			header := http.Header{"Idempotency-Key": {newIdempotencyKey()}}
-			require.NoError(b, c.once(benchContext(b), http.MethodPost, "/v1/analyses", header, body, &q))
+			header := http.Header{"Idempotency-Key": {client.NewIdempotencyKey()}}
+			require.NoError(b, c.Once(benchContext(b), http.MethodPost, "/v1/analyses", header, body, &q))
 			all = append(all, q)
 		}
 	}
 	for i := range all {
 		require.Eventually(b, func() bool {
 			var now waited
-			require.NoError(b, c.once(benchContext(b), http.MethodGet, "/v1/analyses/"+all[i].ID, nil, nil, &now))
+			require.NoError(b, c.Once(benchContext(b), http.MethodGet, "/v1/analyses/"+all[i].ID, nil, nil, &now))
 			all[i].StartedAt = now.StartedAt
 			return now.Status == "completed"
 		}, 10*time.Minute, 100*time.Millisecond)

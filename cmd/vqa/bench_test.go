@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/domain/account"
 	"vqa/handlers/command"
 )
@@ -86,26 +87,26 @@ func startBenchServer(b *testing.B, artifacts bool) *server {
 }
 
 // benchClient returns a client with a live key and credits for any number of rounds.
-func benchClient(b *testing.B, s *server) *client {
+func benchClient(b *testing.B, s *server) *client.Client {
 	b.Helper()
 	key, err := s.commands.IssueKey(b.Context(), command.NewKey{
 		Mode: account.Live, Tier: account.Paid, Name: "bench", GrantSeconds: 1_000_000, Operator: "bench",
 	})
 	require.NoError(b, err)
-	c := newClient(s.baseURL())
-	c.key = key.Secret
+	c := client.New(s.baseURL())
+	c.Key = key.Secret
 	return c
 }
 
 // readyVideo uploads a file and returns its video's id.
-func readyVideo(b *testing.B, c *client, path string) string {
+func readyVideo(b *testing.B, c *client.Client, path string) string {
 	b.Helper()
 	data, err := os.ReadFile(path)
 	require.NoError(b, err)
-	v, err := c.createVideo(b.Context(), map[string]any{"content_type": "video/mp4", "size_bytes": len(data)}, newIdempotencyKey())
+	v, err := c.CreateVideo(b.Context(), map[string]any{"content_type": "video/mp4", "size_bytes": len(data)}, client.NewIdempotencyKey())
 	require.NoError(b, err)
-	require.NoError(b, c.upload(b.Context(), v, bytes.NewReader(data), int64(len(data))))
-	v, err = c.completeVideo(b.Context(), v.ID)
+	require.NoError(b, c.Upload(b.Context(), v, bytes.NewReader(data), int64(len(data))))
+	v, err = c.CompleteVideo(b.Context(), v.ID)
 	require.NoError(b, err)
 	require.Equal(b, "ready", v.Status)
 	return v.ID

@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sys/unix"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/embedded"
 )
@@ -116,7 +117,7 @@ func checkAddress(ctx context.Context, x *examination) finding {
 		}
 		return found("%s is free", x.Addr)
 	case errors.Is(err, syscall.EADDRINUSE):
-		if newClient("http://" + dialable(x.Addr)).healthy(ctx) {
+		if client.New("http://" + dialable(x.Addr)).Healthy(ctx) {
 			return found("the service runs at %s", x.Addr)
 		}
 		host, port, _ := net.SplitHostPort(x.Addr) // the configuration was checked

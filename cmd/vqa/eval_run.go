@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 )
 
@@ -45,7 +46,7 @@ func evaluate(ctx context.Context, s *session, dir string, questions []question,
 	for range min(evalConcurrency, s.config.MaxConcurrentAnalyses) {
 		workers.Go(func() {
 			for i := range next {
-				if outcomes[i], errs[i] = answerOne(ctx, s.client, videos[questions[i].File], questions[i]); errs[i] != nil {
+				if outcomes[i], errs[i] = answerOne(ctx, s.Client, videos[questions[i].File], questions[i]); errs[i] != nil {
 					stop() // without a server or credits the rest would fail alike
 				}
 				mu.Lock()
@@ -81,7 +82,7 @@ func uploadClips(ctx context.Context, s *session, dir string, questions []questi
 	videos := map[string]string{}
 	for i, file := range files {
 		bar.Set(int64(i), int64(len(files)))
-		id, err := uploadClip(ctx, s.client, filepath.Join(dir, file))
+		id, err := uploadClip(ctx, s.Client, filepath.Join(dir, file))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -90,23 +91,23 @@ func uploadClips(ctx context.Context, s *session, dir string, questions []questi
 	return videos, nil
 }
 
-func uploadClip(ctx context.Context, c *client, path string) (id string, err error) {
-	src, err := openSource(path)
+func uploadClip(ctx context.Context, c *client.Client, path string) (id string, err error) {
+	src, err := client.OpenSource(path)
 	if err != nil {
 		return "", err
 	}
-	defer src.close()
-	v, err := src.register(ctx, c, func(int64, int64) {})
+	defer src.Close()
+	v, err := src.Register(ctx, c, func(int64, int64) {})
 	return v.ID, err
 }
 
 // answerOne asks one question. An analysis that fails is an outcome; an error is
 // what keeps the evaluation from going on.
-func answerOne(ctx context.Context, c *client, videoID string, q question) (outcome, error) {
+func answerOne(ctx context.Context, c *client.Client, videoID string, q question) (outcome, error) {
 	body := map[string]any{"video_id": videoID, "prompt": q.Question}
-	a, err := c.createAnalysis(ctx, body, newIdempotencyKey(), evalWait)
+	a, err := c.CreateAnalysis(ctx, body, client.NewIdempotencyKey(), evalWait)
 	if err == nil {
-		a, err = follow(ctx, c, a, evalPoll, func(analysisResource) {})
+		a, err = client.Follow(ctx, c, a, evalPoll, func(client.Analysis) {})
 	}
 	if err != nil {
 		return outcome{question: q}, fmt.Errorf("%s: %q: %w", q.File, q.Question, err)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"vqa/cmd/vqa/internal/client"
 )
 
 // question is one line of truth.json: what is asked about a clip, and what is true.
@@ -85,7 +87,7 @@ func readTruth(dir string) ([]question, error) {
 }
 
 // judge compares a result with the truth.
-func judge(q question, r *analysisResult) outcome {
+func judge(q question, r *client.Result) outcome {
 	o := outcome{question: q, Got: r.Answer, GotCount: r.DetectedCount, Confidence: r.Confidence}
 	if r.IndeterminateReason != nil {
 		o.Reason = *r.IndeterminateReason

@@ -9,14 +9,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"vqa/cmd/vqa/internal/client"
 )
 
 func intOf(n int) *int { return &n }
 
-func result(answer string, count *int, clips ...[2]float64) *analysisResult {
-	r := &analysisResult{Answer: answer, DetectedCount: count, Confidence: .9}
+func result(answer string, count *int, clips ...[2]float64) *client.Result {
+	r := &client.Result{Answer: answer, DetectedCount: count, Confidence: .9}
 	for _, c := range clips {
-		r.Clips = append(r.Clips, clipResource{c[0], c[1], .9})
+		r.Clips = append(r.Clips, client.Clip{StartS: c[0], EndS: c[1], Confidence: .9})
 	}
 	return r
 }
@@ -26,7 +28,7 @@ func TestJudge(t *testing.T) {
 	iou := func(f float64) *float64 { return &f }
 	tests := map[string]struct {
 		truth   question
-		got     *analysisResult
+		got     *client.Result
 		right   bool
 		overlap *float64
 	}{

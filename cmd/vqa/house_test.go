@@ -128,6 +128,11 @@ var importRules = append([]importRule{
 		why:   "the engine contract and the answer rules share these values, and neither depends on the other",
 	},
 	{
+		name: "the client speaks HTTP", in: []string{"vqa/cmd/vqa/internal/client"},
+		only: []string{"vqa/cmd/vqa/internal/terminal", "vqa/domain/...", "github.com/google/uuid"},
+		why:  "the command line can do what every caller of the public API can do, and nothing else",
+	},
+	{
 		name: "migrations know no code", in: []string{"vqa/migrations"},
 		never: []string{"vqa/..."},
 		why:   "an old migration must not change with today's types",
@@ -273,6 +278,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/media/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
+		{"vqa/cmd/vqa/internal/client", "vqa/handlers/command", []string{"the client speaks HTTP"}},
 		{"vqa/cmd/vqa/internal/terminal", "vqa/domain/fault", []string{"terminal only prints"}},
 	}
 	for _, tt := range tests {

@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"context"
@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// pollEvery keeps within the contract's 600 reads a minute.
-	pollEvery = 250 * time.Millisecond
+	// PollEvery keeps within the contract's 600 reads a minute.
+	PollEvery = 250 * time.Millisecond
 	// outage is how long a server that does not answer is believed to come back:
 	// after a restart an analysis goes on.
 	outage = 30 * time.Second
@@ -18,22 +18,23 @@ const (
 	cancelTimeout = 5 * time.Second
 )
 
-func newIdempotencyKey() string { return uuid.NewString() }
+// NewIdempotencyKey returns a random key for one request that changes something.
+func NewIdempotencyKey() string { return uuid.NewString() }
 
-// follow reads an analysis until it is terminal and reports every reading. When ctx
+// Follow reads an analysis until it is terminal and reports every reading. When ctx
 // ends first the analysis is canceled, so that work nobody waits for is not billed.
-func follow(ctx context.Context, c *client, a analysisResource, every time.Duration, report func(analysisResource)) (analysisResource, error) {
+func Follow(ctx context.Context, c *Client, a Analysis, every time.Duration, report func(Analysis)) (Analysis, error) {
 	var lost time.Time
 	for {
 		report(a)
-		if a.terminal() {
+		if a.Terminal() {
 			return a, nil
 		}
 		if err := sleep(ctx, every); err != nil {
 			return a, errors.Join(err, abandon(ctx, c, a.ID))
 		}
-		next, err := c.analysis(ctx, a.ID)
-		var refused *apiError
+		next, err := c.Analysis(ctx, a.ID)
+		var refused *Error
 		switch {
 		case err == nil:
 			a, lost = next, time.Time{}
@@ -49,14 +50,14 @@ func follow(ctx context.Context, c *client, a analysisResource, every time.Durat
 	}
 }
 
-// followNarrative reads a completed analysis until its narrative is there, or will not be.
+// FollowNarrative reads a completed analysis until its narrative is there, or will not be.
 // The answer does not wait longer than ctx for it, nor for a server that is gone.
-func followNarrative(ctx context.Context, c *client, a analysisResource, every time.Duration) analysisResource {
-	for a.narrating() {
+func FollowNarrative(ctx context.Context, c *Client, a Analysis, every time.Duration) Analysis {
+	for a.Narrating() {
 		if err := sleep(ctx, every); err != nil {
 			return a
 		}
-		next, err := c.analysis(ctx, a.ID)
+		next, err := c.Analysis(ctx, a.ID)
 		if err != nil {
 			return a
 		}
@@ -65,23 +66,23 @@ func followNarrative(ctx context.Context, c *client, a analysisResource, every t
 	return a
 }
 
-// cancelError says that an analysis that nobody waits for goes on.
-type cancelError struct{ err error }
+// CancelError says that an analysis that nobody waits for goes on.
+type CancelError struct{ Err error }
 
 // Error implements error.
-func (e *cancelError) Error() string { return "cancel: " + e.err.Error() }
+func (e *CancelError) Error() string { return "cancel: " + e.Err.Error() }
 
 // Unwrap returns the cause.
-func (e *cancelError) Unwrap() error { return e.err }
+func (e *CancelError) Unwrap() error { return e.Err }
 
 // abandon cancels an analysis although ctx has ended. One that ended meanwhile is
 // none of our concern.
-func abandon(ctx context.Context, c *client, id string) error {
+func abandon(ctx context.Context, c *Client, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()
-	_, err := c.cancelAnalysis(ctx, id)
-	if err == nil || hasCode(err, "analysis_not_cancelable") {
+	_, err := c.CancelAnalysis(ctx, id)
+	if err == nil || HasCode(err, "analysis_not_cancelable") {
 		return nil
 	}
-	return &cancelError{err}
+	return &CancelError{err}
 }

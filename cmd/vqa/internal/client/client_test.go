@@ -1,4 +1,4 @@
-package main
+package client
 
 import (
 	"io"
@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func apiServer(t *testing.T, handler http.HandlerFunc) *client {
+func apiServer(t *testing.T, handler http.HandlerFunc) *Client {
 	t.Helper()
 	s := httptest.NewServer(handler)
 	t.Cleanup(s.Close)
-	return newClient(s.URL + "/")
+	return New(s.URL + "/")
 }
 
 func TestClientTellsErrors(t *testing.T) {
@@ -37,7 +37,7 @@ func TestClientTellsErrors(t *testing.T) {
 				w.WriteHeader(tt.status)
 				_, _ = io.WriteString(w, tt.body) // the client notices
 			})
-			_, err := c.video(t.Context(), "video_x")
+			_, err := c.Video(t.Context(), "video_x")
 			require.EqualError(t, err, tt.want)
 		})
 	}
@@ -59,14 +59,14 @@ func TestClientWaitsWhenAsked(t *testing.T) {
 		_, _ = io.WriteString(w, `{"id":"an_1","status":"queued"}`)
 	})
 	var told []string
-	c.busy = func(why *apiError, after time.Duration) {
+	c.Busy = func(why *Error, after time.Duration) {
 		told = append(told, why.Code)
 		require.GreaterOrEqual(t, after, time.Second)
 	}
-	a, err := c.createAnalysis(t.Context(), map[string]any{"prompt": "?"}, "k1", 30*time.Second)
+	a, err := c.CreateAnalysis(t.Context(), map[string]any{"prompt": "?"}, "k1", 30*time.Second)
 	require.NoError(t, err)
 	require.Equal(t, "an_1", a.ID)
-	require.JSONEq(t, `{"id":"an_1","status":"queued"}`, string(a.raw))
+	require.JSONEq(t, `{"id":"an_1","status":"queued"}`, string(a.Raw))
 	require.Equal(t, []string{"inference_unavailable"}, told)
 	require.Equal(t, [2]string{"k1", "k1"}, keys, "the same request is sent again")
 }
@@ -80,8 +80,8 @@ func TestClientDoesNotWaitLongerThanItsPatience(t *testing.T) {
 		w.WriteHeader(http.StatusTooManyRequests)
 		_, _ = io.WriteString(w, `{"error":{"code":"rate_limit_exceeded","message":"Slow down.","status":429}}`)
 	})
-	err := c.checkKey(t.Context())
-	require.True(t, hasCode(err, "rate_limit_exceeded"))
+	err := c.CheckKey(t.Context())
+	require.True(t, HasCode(err, "rate_limit_exceeded"))
 	require.Equal(t, int32(1), calls.Load())
 }
 
@@ -91,9 +91,11 @@ func TestHealthyKnowsItsOwn(t *testing.T) {
 		`{"status":"ok","checks":{}}`: true, `{"status":"ok"}`: false, `ok`: false, `{"status":"down","checks":{}}`: false,
 	} {
 		c := apiServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) })
-		require.Equal(t, want, c.healthy(t.Context()), body)
+		require.Equal(t, want, c.Healthy(t.Context()), body)
 	}
-	require.False(t, newClient("http://127.0.0.1:"+freePort()).healthy(t.Context()))
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	require.False(t, New(gone.URL).Healthy(t.Context()))
 }
 
 func TestUploadFollowsInstructions(t *testing.T) {
@@ -106,14 +108,14 @@ func TestUploadFollowsInstructions(t *testing.T) {
 		}
 		method, kind, body, auth = r.Method, r.Header.Get("Content-Type"), string(raw), r.Header.Get("Authorization")
 	})
-	c.key = "svc_live_x"
-	var v videoResource
-	require.Error(t, c.upload(t.Context(), v, strings.NewReader(""), 0), "no instructions")
+	c.Key = "svc_live_x"
+	var v Video
+	require.Error(t, c.Upload(t.Context(), v, strings.NewReader(""), 0), "no instructions")
 	v.Upload = &struct {
 		Method  string            `json:"method"`
 		URL     string            `json:"url"`
 		Headers map[string]string `json:"headers"`
-	}{http.MethodPut, c.base + "/signed", map[string]string{"Content-Type": "video/mp4"}}
-	require.NoError(t, c.upload(t.Context(), v, strings.NewReader("bytes"), 5))
+	}{http.MethodPut, c.Base + "/signed", map[string]string{"Content-Type": "video/mp4"}}
+	require.NoError(t, c.Upload(t.Context(), v, strings.NewReader("bytes"), 5))
 	require.Equal(t, []string{"PUT", "video/mp4", "bytes", ""}, []string{method, kind, body, auth}, "the key stays with the API")
 }

@@ -1,0 +1,48 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+
+	"vqa/domain/query"
+)
+
+// Parse returns how the server reads a prompt. ok is false where that cannot be told now. An
+// error is the one with which a question would be refused.
+func (c *Client) Parse(ctx context.Context, prompt string) (q query.Query, ok bool, err error) {
+	var parsed struct {
+		CompiledQuery query.Query `json:"compiled_query"`
+	}
+	err = c.Once(ctx, http.MethodPost, "/v1/parse", nil, map[string]string{"prompt": prompt}, &parsed)
+	var e *Error
+	if errors.As(err, &e) && e.Status == http.StatusBadRequest {
+		return q, false, e
+	}
+	return parsed.CompiledQuery, err == nil, ctx.Err()
+}
+
+// TakesAnyTerm reports whether the model is one that may answer what the detector cannot; so
+// does a model that is not told of.
+func (c *Client) TakesAnyTerm(ctx context.Context, model string) bool {
+	var list struct {
+		Data []struct {
+			ID           string   `json:"id"`
+			Aliases      []string `json:"aliases"`
+			Default      bool     `json:"default"`
+			Capabilities struct {
+				OpenVocabulary bool `json:"open_vocabulary"`
+			} `json:"capabilities"`
+		} `json:"data"`
+	}
+	if c.Once(ctx, http.MethodGet, "/v1/models", nil, nil, &list) != nil {
+		return true
+	}
+	for _, m := range list.Data {
+		if m.ID == model || slices.Contains(m.Aliases, model) || model == "" && m.Default {
+			return m.Capabilities.OpenVocabulary
+		}
+	}
+	return true
+}
