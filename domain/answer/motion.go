@@ -44,7 +44,7 @@ type trail []spot
 
 // follower follows objects through samples that come one by one.
 type follower struct {
-	linker
+	linker evidence.Linker
 	// trails are by the numbers of the objects. They reach as far back as is looked at.
 	trails map[int]trail
 	// waiting are the samples that those to come may still tell of.
@@ -59,17 +59,17 @@ type numbered struct {
 
 // sight is how many intervals before and after a sample those may be that tell of it, as
 // far as it is followed.
-const sight = (carried + 1) * trackGap
+const sight = (carried + 1) * evidence.TrackGap
 
 // follow says how the objects of sightings move, and how people hold themselves.
 func follow(all iter.Seq[sighting], ev evidence.Evidence, cal Calibration) iter.Seq[sighting] {
 	return func(yield func(sighting) bool) {
-		f := follower{trails: map[int]trail{}, linker: linker{
-			intervalS: ev.IntervalS, aspect: ev.AspectRatio(), keep: cal.Keep, kin: func(_, _ object) bool { return true },
+		f := follower{trails: map[int]trail{}, linker: evidence.Linker{
+			IntervalS: ev.IntervalS, Aspect: ev.AspectRatio(), Keep: cal.Keep, SameKind: func(_, _ evidence.Object) bool { return true },
 		}}
 		for s := range all {
 			f.take(s)
-			for s.at-f.waiting[0].at > sight*f.intervalS {
+			for s.at-f.waiting[0].at > sight*f.linker.IntervalS {
 				if !yield(f.next()) {
 					return
 				}
@@ -85,11 +85,15 @@ func follow(all iter.Seq[sighting], ev evidence.Evidence, cal Calibration) iter.
 
 // take goes on to the next sample.
 func (f *follower) take(s sighting) {
-	numbers := f.linker.take(s)
+	objects := make([]*evidence.Object, len(s.objects))
+	for k := range s.objects {
+		objects[k] = &s.objects[k].Object
+	}
+	numbers := f.linker.Link(s.at, s.shades, objects, s.others)
 	for k := range s.objects {
 		o := &s.objects[k]
 		if b := (body{box: o.Box, joints: o.Keypoints}); len(o.Keypoints) == evidence.NumKeypoints && b.height() > 0 {
-			o.stance = stanceOf(b, f.aspect)
+			o.stance = stanceOf(b, f.linker.Aspect)
 		}
 		if n := numbers[k]; n >= 0 {
 			f.trails[n] = append(f.trails[n], spot{s.at, o})
@@ -108,11 +112,11 @@ func (f *follower) next() sighting {
 			continue
 		}
 		t := f.trails[n]
-		for s.at-t[0].at > sight*f.intervalS {
+		for s.at-t[0].at > sight*f.linker.IntervalS {
 			t = t[1:]
 		}
 		i := slices.IndexFunc(t, func(o spot) bool { return o.at == s.at })
-		told[k].motion, told[k].stance = t.motion(i, f.intervalS, f.aspect), t.stance(i)
+		told[k].motion, told[k].stance = t.motion(i, f.linker.IntervalS, f.linker.Aspect), t.stance(i)
 		if f.trails[n] = t; i == len(t)-1 {
 			delete(f.trails, n) // what came no more till now comes no more
 		}
@@ -128,7 +132,7 @@ func (t trail) motion(i int, intervalS, aspect float64) motion {
 	if sides == 0 {
 		return motion{}
 	}
-	way := distance(before.last.scene, after.last.scene, aspect)
+	way := evidence.Distance(before.last.Scene, after.last.Scene, aspect)
 	return motion{
 		speed: (before.next() + after.next()) / float64(sides), pace: way / (after.last.at - before.last.at), known: true,
 		picture: before.frozen() >= 2 || after.frozen() >= 2 || before.frozen() >= 1 && after.frozen() >= 1,
@@ -147,10 +151,10 @@ func (t trail) steps(i, by int, intervalS, aspect float64) steps {
 	s := steps{last: t[i]}
 	from := s.last.at
 	for i += by; i >= 0 && i < len(t); i += by {
-		if math.Abs(t[i].at-from) > (paceSamples+.5)*intervalS || t[i].stretch != s.last.stretch {
+		if math.Abs(t[i].at-from) > (paceSamples+.5)*intervalS || t[i].Segment != s.last.Segment {
 			break
 		}
-		s.speeds = append(s.speeds, distance(s.last.scene, t[i].scene, aspect)/math.Abs(t[i].at-s.last.at))
+		s.speeds = append(s.speeds, evidence.Distance(s.last.Scene, t[i].Scene, aspect)/math.Abs(t[i].at-s.last.at))
 		s.last = t[i]
 	}
 	return s

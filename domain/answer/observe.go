@@ -87,13 +87,7 @@ func classesOf(term string, ev evidence.Evidence, cal Calibration) subjectClasse
 
 // object is one thing of a subject's classes in a frame.
 type object struct {
-	evidence.Detection
-	// also are the other classes that it was read as, worse.
-	also []int
-	// scene is its box where the way of the camera is taken out, once it is followed.
-	scene evidence.Box
-	// stretch numbers the parts of a video within which the ways of the camera are known.
-	stretch int
+	evidence.Object
 	// worth is what is left of the score when the place is contested.
 	worth float64
 	// firm is what counts of the score where things last: a single rival class at the place
@@ -148,7 +142,7 @@ func look(f evidence.Frame, c subjectClasses, cal Calibration) sighting {
 		}
 	}
 	for _, d := range distinct(own, cal.Overlap) {
-		o := object{Detection: d, firm: s.firm(d, c.person, cal)}
+		o := object{Object: evidence.Object{Detection: d}, firm: s.firm(d, c.person, cal)}
 		o.worth = s.worth(o, cal)
 		s.objects = append(s.objects, o)
 	}

@@ -125,7 +125,7 @@ func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) [
 func (t Track) goesOn(u Track, aspect float64) bool {
 	const near = 1 // of its heights
 	gap := t.Sights[0].At - u.last().At
-	return gap > 0 && gap <= passageS && distance(t.Sights[0].Box, u.last().Box, aspect) <= near
+	return gap > 0 && gap <= passageS && evidence.Distance(t.Sights[0].Box, u.last().Box, aspect) <= near
 }
 
 func (t Track) last() Sight { return t.Sights[len(t.Sights)-1] }

@@ -116,7 +116,7 @@ func (t trail) stance(i int) stance {
 	before, after := i, i
 	step := func(at *int, by int) {
 		next := *at + by
-		if told.upright || next < 0 || next >= len(t) || evidence.IoU(t[*at].scene, t[next].scene) < sameSpot {
+		if told.upright || next < 0 || next >= len(t) || evidence.IoU(t[*at].Scene, t[next].Scene) < sameSpot {
 			return
 		}
 		if *at = next; t[next].stance.upright {

@@ -56,20 +56,20 @@ func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func
 		mine[i] = slices.Contains(classes, term)
 	}
 	frames := ev.Ordered()
-	l := linker{intervalS: ev.IntervalS, aspect: ev.AspectRatio(), keep: cal.Keep, kin: object.kin}
+	l := evidence.Linker{IntervalS: ev.IntervalS, Aspect: ev.AspectRatio(), Keep: cal.Keep, SameKind: evidence.Object.SharesTerm}
 	var out []Track
 	for _, f := range frames {
 		f = f.Load(true)
-		s := sighting{at: f.At, shades: f.Shades, objects: objectsIn(f, mine, cal)}
-		for k, n := range l.take(s) {
+		objects := objectsIn(f, mine, cal)
+		for k, n := range l.Link(f.At, f.Shades, objects, nil) {
 			if n < 0 {
 				continue
 			}
 			if n == len(out) {
 				out = append(out, Track{})
 			}
-			d := s.objects[k].Detection
-			seen := Sight{At: s.at, Term: d.Term, Score: d.Score, Box: d.Box}
+			d := objects[k].Detection
+			seen := Sight{At: f.At, Term: d.Term, Score: d.Score, Box: d.Box}
 			note(&seen, d)
 			out[n].Sights = append(out[n].Sights, seen)
 		}
@@ -81,7 +81,7 @@ func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func
 }
 
 // objectsIn are the objects of a frame, best first, whatever the order of its detections.
-func objectsIn(f evidence.Frame, mine []bool, cal Calibration) []object {
+func objectsIn(f evidence.Frame, mine []bool, cal Calibration) []*evidence.Object {
 	var all []evidence.Detection
 	for _, d := range f.Detections {
 		if d.Term >= 0 && d.Term < len(mine) && mine[d.Term] && d.Score > 0 && d.Score >= cal.Keep {
@@ -90,22 +90,17 @@ func objectsIn(f evidence.Frame, mine []bool, cal Calibration) []object {
 		}
 	}
 	slices.SortFunc(all, bestFirst)
-	var kept []object
+	var kept []*evidence.Object
 	for _, d := range all {
-		again := slices.IndexFunc(kept, func(k object) bool { return k.Term != d.Term && evidence.IoU(k.Box, d.Box) >= cal.Overlap })
+		again := slices.IndexFunc(kept, func(k *evidence.Object) bool { return k.Term != d.Term && evidence.IoU(k.Box, d.Box) >= cal.Overlap })
 		switch {
 		case again >= 0:
-			kept[again].also = append(kept[again].also, d.Term)
-		case len(kept) < maxFollowed:
-			kept = append(kept, object{Detection: d})
+			kept[again].OtherTerms = append(kept[again].OtherTerms, d.Term)
+		case len(kept) < evidence.MaxLinked:
+			kept = append(kept, &evidence.Object{Detection: d})
 		}
 	}
 	return kept
-}
-
-// kin reports whether one of two objects was read as the class of the other.
-func (o object) kin(other object) bool {
-	return o.Term == other.Term || slices.Contains(o.also, other.Term) || slices.Contains(other.also, o.Term)
 }
 
 func (t *Track) trusted(intervalS float64, cal Calibration) bool {

@@ -2,8 +2,8 @@ package evidence
 
 import "math"
 
-// Box is a rectangle in a frame, its corners normalised to 0..1 with the origin
-// at the top left.
+// Box is a rectangle in a frame. Its corners are normalized to 0..1, with the origin at the
+// top left.
 type Box struct {
 	X1 float64 `json:"x1"`
 	Y1 float64 `json:"y1"`

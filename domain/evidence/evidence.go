@@ -6,28 +6,28 @@ import (
 	"slices"
 )
 
-// NumKeypoints is the number of keypoints of a body, in COCO order.
+// NumKeypoints is the number of keypoints of a body in COCO order.
 const NumKeypoints = 17
 
-// Keypoint is one joint of a body in COCO order, normalised to the frame.
+// Keypoint is one joint of a body, its place normalized to the frame.
 type Keypoint struct {
 	X     float64 `json:"x"`
 	Y     float64 `json:"y"`
 	Score float64 `json:"score"`
 }
 
-// Detection is one object that the model saw in one frame.
+// Detection is one object that the model reported for one frame.
 type Detection struct {
 	// Term is the index of the detected term in Evidence.Terms.
 	Term int
 	Box  Box
-	// Score is the model's raw score, 0..1; it is not a probability until a
-	// Calibration has made it one.
+	// Score is the raw score of the model, 0..1. It is not a probability: the calibration of
+	// package answer turns it into one.
 	Score float64
-	// Keypoints holds 17 joints when a pose was asked for, else nil.
+	// Keypoints holds NumKeypoints joints when a pose was requested, else nil.
 	Keypoints []Keypoint
-	// Colors holds the share of each of Evidence.Colors in the box, or nil when it was
-	// not asked for.
+	// Colors holds the share of each of Evidence.Colors in the box; nil when colors were not
+	// requested.
 	Colors []float32
 }
 
@@ -38,20 +38,20 @@ const (
 	MaxShade = 31
 )
 
-// Frame is one sampled frame and what was seen in it.
+// Frame is one sampled frame with its detections.
 type Frame struct {
 	// At is the presentation time in seconds from the start of the video.
 	At         float64
 	Detections []Detection
-	// Shades are the brightness of the picture in Cells by Cells equal parts, each 0 (black)
-	// to MaxShade (white), row by row; nil when the engine does not tell it.
+	// Shades is the brightness of the picture in Cells by Cells equal parts, row by row. Each
+	// is from 0 (black) to MaxShade (white). It is nil when the engine does not report it.
 	Shades []byte
-	// Source returns Detections and Shades where the frame does not hold them itself; else
+	// Source loads Detections and Shades when the frame does not hold them itself, else it is
 	// nil. The detections of hours of video do not fit in memory.
 	Source Source
 }
 
-// Source reads the detections of a frame that are stored elsewhere. Each call returns the
+// Source loads the detections of a frame from where they are stored. Each call returns the
 // same values.
 type Source interface {
 	// Load returns Frame.Detections. With details, the detections have their Keypoints and
@@ -69,21 +69,21 @@ func (f Frame) Load(details bool) Frame {
 	return Frame{At: f.At, Detections: detections, Shades: shades}
 }
 
-// Evidence is everything that the model reported about one video for one set of
-// terms. It is complete: a frame without detections was looked at and showed none
-// of the terms.
+// Evidence is everything that the model reported about one video for a set of terms. It is
+// complete: a frame without detections was examined and shows none of the terms.
 type Evidence struct {
-	// Terms are the model's classes that were asked for, in order, unique.
+	// Terms are the classes that the model was asked to find, in order, unique.
 	Terms []string
 	// Known says for each of Terms whether the model can assess it at all.
 	Known []bool
-	// Colors names the columns of Detection.Colors; nil when the model gives none. "red" is
-	// that of the box, "red/2" that of the second quarter of a person's box from the top.
+	// Colors names the columns of Detection.Colors; nil when the model reports none. "red" is
+	// the share in the whole box, "red/2" that in the second quarter of a person's box from
+	// the top.
 	Colors []string
-	// Frames are ordered by At.
+	// Frames are the samples, ordered by At.
 	Frames []Frame
-	// Fine are further frames between those of Frames, ordered by At: looked at only to
-	// tell where clips begin and end. All other rules see Frames alone.
+	// Fine are further frames between the samples, ordered by At. They refine the edges of
+	// clips and show short occurrences. All other rules use Frames alone.
 	Fine []Frame
 	// Aspect is the width of a frame over its height; 0 when unknown.
 	Aspect float64
@@ -93,10 +93,10 @@ type Evidence struct {
 	DurationS float64
 }
 
-// fallbackAspect stands in for the shape of a frame that the evidence does not tell.
+// fallbackAspect is the aspect ratio of a video whose aspect is unknown.
 const fallbackAspect = 16. / 9
 
-// AspectRatio is Aspect, or that of most videos where Aspect is unknown.
+// AspectRatio is Aspect, or 16:9 when Aspect is unknown.
 func (ev Evidence) AspectRatio() float64 {
 	if !(ev.Aspect > 0) || math.IsInf(ev.Aspect, 0) {
 		return fallbackAspect
@@ -104,7 +104,7 @@ func (ev Evidence) AspectRatio() float64 {
 	return ev.Aspect
 }
 
-// Ordered returns the frames with a valid time in the order of time, one for each time.
+// Ordered returns the frames that have a valid time, in order and without repetition.
 func (ev Evidence) Ordered() []Frame {
 	frames := slices.DeleteFunc(slices.Clone(ev.Frames), func(f Frame) bool {
 		return !(f.At >= 0) || math.IsInf(f.At, 0)
