@@ -17,9 +17,9 @@
 //
 // The packages below implement it: postgres (the real one), memory (the same suite,
 // for tests of other packages), fold (what each category of streams folds to), feed (Watermill subscriptions on the log), codec
-// (stored names and payloads), embedded (a Postgres for one machine) and storetest
+// (stored names and payloads), node (what the running processes share), embedded (a Postgres for one machine) and storetest
 // (the suite that every implementation passes).
 //
-// It may import domain. Only postgres, feed, embedded and storetest may import pgx;
+// It may import domain. Only postgres, node, feed, embedded and storetest may import pgx;
 // only feed may import Watermill. No business rules, no read models.
 package eventstore

@@ -13,6 +13,7 @@ import (
 
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/feed"
+	"vqa/eventstore/node"
 )
 
 func replayCommand() *cobra.Command {
@@ -87,7 +88,7 @@ func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.Repl
 	if err != nil {
 		return err
 	}
-	running, err := a.store.Nodes(ctx)
+	running, err := node.Count(ctx, a.pool)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/feed"
+	"vqa/eventstore/node"
 	"vqa/handlers/react"
 )
 
@@ -57,7 +58,7 @@ func (a *app) shownSubscribers(ctx context.Context) (s shownSubscribers, err err
 	if s.Head, err = a.store.Settled(ctx); err != nil {
 		return s, err
 	}
-	if s.Processes, err = a.store.Nodes(ctx); err != nil {
+	if s.Processes, err = node.Count(ctx, a.pool); err != nil {
 		return s, err
 	}
 	s.Subscribers, err = a.subscriptions().Subscribers(ctx, subscriberNames()...)

@@ -66,7 +66,7 @@ var importRules = append([]importRule{
 	},
 	{
 		name: "SQL and Watermill stay in their packages", in: []string{"vqa/eventstore/..."},
-		except: []string{"vqa/eventstore/postgres", "vqa/eventstore/feed", "vqa/eventstore/embedded", "vqa/eventstore/storetest"},
+		except: []string{"vqa/eventstore/postgres", "vqa/eventstore/node", "vqa/eventstore/feed", "vqa/eventstore/embedded", "vqa/eventstore/storetest"},
 		never:  append([]string{watermill}, sql...),
 		why:    "the contract of the log must fit a store without a database",
 	},

@@ -19,7 +19,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/eventstore/feed"
-	"vqa/eventstore/postgres"
+	"vqa/eventstore/node"
 	"vqa/gpu"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
@@ -56,12 +56,12 @@ type server struct {
 	// vocabulary is told by the servers of VQA_INFERENCE_URL; nil for the embedded worker.
 	vocabulary func(context.Context) ([]string, bool)
 	capacity   *jobs.Capacity
-	windows    *postgres.Windows
-	locks      *postgres.Locks
+	windows    *node.Windows
+	locks      *node.Locks
 	closers    []func() error
 	jobs       *jobs.Client
 	feed       *feed.Feed
-	presence   *postgres.Presence
+	presence   *node.Presence
 	sweeper    *jobs.Sweeper
 	orphans    *jobs.Orphans
 	sealer     *jobs.Sealer
@@ -162,21 +162,21 @@ func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 
 // openJobs joins the log with the work that it calls for.
 func (s *server) openJobs(ctx context.Context) (err error) {
-	node := id.NewSource(clock, rand.Reader).New("node")
-	if s.presence, err = postgres.Join(ctx, s.pool, node, s.log); err != nil {
+	name := id.NewSource(clock, rand.Reader).New("node")
+	if s.presence, err = node.Join(ctx, s.pool, name, s.log); err != nil {
 		return err
 	}
-	s.windows, s.locks = postgres.NewWindows(s.pool), postgres.NewLocks(s.pool, s.presence)
+	s.windows, s.locks = node.NewWindows(s.pool), node.NewLocks(s.pool, s.presence)
 	slots := s.config.AnalysisSlots
 	if slots == 0 {
 		slots = runtime.GOMAXPROCS(0) + 1
 	}
 	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: clock, Log: s.log}
 	s.jobs, err = jobs.New(jobs.Options{
-		Pool: s.pool, Node: node, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
+		Pool: s.pool, Node: name, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
-			Node: node, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
+			Node: name, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
 		},
 		Backlog: s.resources.UnfinishedFetches,
@@ -190,7 +190,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	}
 	s.orphans = &jobs.Orphans{Objects: s.objects, Videos: s.resources, Now: clock, Log: s.log}
 	s.outages = &jobs.Outages{
-		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: node, Now: clock, Log: s.log,
+		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: name, Now: clock, Log: s.log,
 		Patience: s.config.InferencePatience,
 	}
 	s.extraction = s.watchExtraction()

@@ -39,10 +39,5 @@
 // when the patience is over: see deadlines. A server that hangs keeps its connections open, so
 // that no timeout of TCP or of the server itself would end the wait.
 //
-// # Beside the log
-//
-// Windows and Locks are what the nodes tell each other about requests that come in. Both
-// are short-lived, in tables that are not logged, and no rule of the domain hangs on them.
-//
-// It may import eventstore, eventstore/codec, domain/rate and pgx.
+// It may import eventstore, eventstore/codec and pgx.
 package postgres

@@ -16,7 +16,7 @@ const receiptSQL = `select request_hash, resource_id, status, body, created_at f
 
 // Receipt implements eventstore.Store.
 func (s *Store) Receipt(ctx context.Context, accountID, key string, now time.Time) (eventstore.Receipt, bool, error) {
-	r, err := scanReceipt(s.pool.QueryRow(ctx, receiptSQL, accountID, key, now.Add(-eventstore.ReceiptWindow)), accountID, key)
+	r, err := ScanReceipt(s.pool.QueryRow(ctx, receiptSQL, accountID, key, now.Add(-eventstore.ReceiptWindow)), accountID, key)
 	if err != nil {
 		return eventstore.Receipt{}, false, fmt.Errorf("receipt: %w", err)
 	}
@@ -26,8 +26,15 @@ func (s *Store) Receipt(ctx context.Context, accountID, key string, now time.Tim
 	return *r, true, nil
 }
 
-// scanReceipt reads the answer to receiptSQL; nil when there is no receipt.
-func scanReceipt(row pgx.Row, accountID, key string) (*eventstore.Receipt, error) {
+// QueueReceipt adds the query for the receipt of a key that is still within its window at now.
+// ScanReceipt reads its result. A lock looks for the receipt in the same round trip.
+func QueueReceipt(trip *pgx.Batch, accountID, key string, now time.Time) {
+	trip.Queue(receiptSQL, accountID, key, now.Add(-eventstore.ReceiptWindow))
+}
+
+// ScanReceipt reads the result of the query of QueueReceipt. It returns nil when there is no
+// receipt.
+func ScanReceipt(row pgx.Row, accountID, key string) (*eventstore.Receipt, error) {
 	r := eventstore.Receipt{AccountID: accountID, Key: key}
 	var hash []byte
 	err := row.Scan(&hash, &r.ResourceID, &r.Status, &r.Body, &r.CreatedAt)

@@ -200,15 +200,3 @@ func (s *Store) unhurried(ctx context.Context, do func(tx pgx.Tx) error) error {
 	}
 	return do(tx)
 }
-
-// Nodes counts the living processes of the service (Join).
-func (s *Store) Nodes(ctx context.Context) (int, error) {
-	var n int
-	err := s.pool.QueryRow(ctx, `select count(*) from pg_locks
-		where locktype = 'advisory' and objsubid = 2 and granted and classid = $1::bigint::oid
-		  and database = (select oid from pg_database where datname = current_database())`, int64(presenceClass)).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count the living processes: %w", err)
-	}
-	return n, nil
-}

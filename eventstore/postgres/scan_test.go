@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -137,18 +136,4 @@ func TestCensus(t *testing.T) {
 	c, err = store.Census(t.Context(), postgres.Filter{AccountID: "nobody"})
 	require.NoError(t, err)
 	require.Empty(t, cmp.Diff(postgres.Census{Types: []postgres.Tally{}, Days: []postgres.Tally{}, Accounts: []postgres.Tally{}}, c))
-}
-
-func TestNodesAreCounted(t *testing.T) {
-	t.Parallel()
-	pool, _ := connect(t)
-	store := postgres.New(pool, storetest.Codec())
-	n, err := store.Nodes(t.Context())
-	require.NoError(t, err)
-	require.Zero(t, n)
-	_, err = postgres.Join(t.Context(), pool, "node_scan", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	n, err = store.Nodes(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, 1, n)
 }

@@ -133,7 +133,7 @@ func TestAClaimOfADeadNodeIsVoid(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)
-	locks, die := node(w, "a node that dies")
+	locks, die := joinNode(w, "a node that dies")
 	claim := eventstore.Claim{AccountID: c.key.AccountID, Key: "k", RequestID: "req_1", Until: w.now().Add(time.Hour)}
 	claimed, err := locks.Acquire(t.Context(), claim, w.now())
 	require.NoError(t, err)

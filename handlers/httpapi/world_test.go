@@ -25,6 +25,7 @@ import (
 	"vqa/domain/id"
 	"vqa/domain/model"
 	"vqa/eventstore/codec"
+	"vqa/eventstore/node"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
@@ -70,7 +71,7 @@ type world struct {
 	// objects is the folder of the object store.
 	objects string
 	handler httpapi.Handler
-	locks   *postgres.Locks
+	locks   *node.Locks
 
 	mu sync.Mutex
 	// ahead is how far the clock is set forward.
@@ -197,9 +198,9 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	require.NoError(t, err)
 	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))})
 
-	w.locks, _ = node(w, w.url)
+	w.locks, _ = joinNode(w, w.url)
 	o := httpapi.Options{
-		FormKey: []byte("forms"), Windows: postgres.NewWindows(w.pool), Locks: w.locks,
+		FormKey: []byte("forms"), Windows: node.NewWindows(w.pool), Locks: w.locks,
 		Service: w.service, Resources: resources.NewReader(w.pool), Ledger: ledger.NewReader(w.pool), Objects: store,
 		Events:        public.NewReader(postgres.New(w.pool, codec.Events())),
 		ObjectHandler: store, CheckURL: client.CheckURL, Pricing: pricing(), Wake: w.watch, PublicURL: w.url,
@@ -219,17 +220,17 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	handler = w.handler
 }
 
-// node joins a living node and returns its locks; leave lets it die.
-func node(w *world, name string) (locks *postgres.Locks, leave func()) {
+// joinNode joins a living node and returns its locks; leave lets it die.
+func joinNode(w *world, name string) (locks *node.Locks, leave func()) {
 	w.t.Helper()
-	present, err := postgres.Join(w.t.Context(), w.pool, name, slog.New(slog.DiscardHandler))
+	present, err := node.Join(w.t.Context(), w.pool, name, slog.New(slog.DiscardHandler))
 	require.NoError(w.t, err)
 	living, die := context.WithCancel(context.Background())
 	var life sync.WaitGroup
 	life.Go(func() { present.Run(living) })
 	leave = func() { die(); life.Wait() }
 	w.t.Cleanup(leave)
-	return postgres.NewLocks(w.pool, present), leave
+	return node.NewLocks(w.pool, present), leave
 }
 
 func pricing() httpapi.Pricing {

@@ -17,7 +17,7 @@ import (
 	"vqa/domain/video"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/feed"
-	"vqa/eventstore/postgres"
+	"vqa/eventstore/node"
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
@@ -50,11 +50,11 @@ func (s *studio) Discard(ctx context.Context, f video.File) error {
 // demos joins the demo videos with running jobs, whose engine is the test's.
 func (w *world) demos(t *testing.T, engine gpu.Engine) (*jobs.Demos, *studio) {
 	t.Helper()
-	node := "node_" + w.caller.KeyID
-	presence, err := postgres.Join(t.Context(), w.pool, node, w.log)
+	name := "node_" + w.caller.KeyID
+	presence, err := node.Join(t.Context(), w.pool, name, w.log)
 	require.NoError(t, err)
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Node: node, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Log: w.log,
+		Pool: w.pool, Node: name, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Log: w.log,
 		Fetcher: &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)

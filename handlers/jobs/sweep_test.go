@@ -12,7 +12,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/domain/video"
-	"vqa/eventstore/postgres"
+	"vqa/eventstore/node"
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
@@ -44,7 +44,7 @@ func (w *world) sweeperOf(t *testing.T, z *jobs.Analyzer) (*jobs.Sweeper, *jobs.
 		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)
-	presence, err := postgres.Join(t.Context(), w.pool, aliveNode, w.log)
+	presence, err := node.Join(t.Context(), w.pool, aliveNode, w.log)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup

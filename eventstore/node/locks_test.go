@@ -1,4 +1,4 @@
-package postgres_test
+package node_test
 
 import (
 	"context"
@@ -13,21 +13,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/eventstore"
+	"vqa/eventstore/node"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/storetest"
 )
 
-// node joins a living node and returns its locks; leave lets it die.
-func node(t *testing.T, pool *pgxpool.Pool, name string) (locks *postgres.Locks, leave func()) {
+// join joins a living node and returns its locks; leave lets it die.
+func join(t *testing.T, pool *pgxpool.Pool, name string) (locks *node.Locks, leave func()) {
 	t.Helper()
-	present, err := postgres.Join(t.Context(), pool, name, slog.New(slog.DiscardHandler))
+	present, err := node.Join(t.Context(), pool, name, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	living, die := context.WithCancel(context.Background())
 	var life sync.WaitGroup
 	life.Go(func() { present.Run(living) })
 	leave = func() { die(); life.Wait() }
 	t.Cleanup(leave)
-	return postgres.NewLocks(pool, present), leave
+	return node.NewLocks(pool, present), leave
 }
 
 func claim(request, body string) eventstore.Claim {
@@ -36,7 +37,7 @@ func claim(request, body string) eventstore.Claim {
 	return c
 }
 
-func acquire(t *testing.T, l *postgres.Locks, c eventstore.Claim, now time.Time) eventstore.Claimed {
+func acquire(t *testing.T, l *node.Locks, c eventstore.Claim, now time.Time) eventstore.Claimed {
 	t.Helper()
 	claimed, err := l.Acquire(t.Context(), c, now)
 	require.NoError(t, err)
@@ -45,9 +46,9 @@ func acquire(t *testing.T, l *postgres.Locks, c eventstore.Claim, now time.Time)
 
 func TestOneClaimStandsAtATime(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	here, _ := node(t, pool, "here")
-	there, leave := node(t, pool, "there")
+	pool := connect(t)
+	here, _ := join(t, pool, "here")
+	there, leave := join(t, pool, "there")
 
 	first := acquire(t, there, claim("req_1", "body"), minute)
 	require.Equal(t, eventstore.Claimed{Held: true, RequestHash: claim("", "body").RequestHash}, first)
@@ -72,15 +73,19 @@ func TestOneClaimStandsAtATime(t *testing.T) {
 
 func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	locks, _ := node(t, pool, "here")
+	pool := connect(t)
+	locks, _ := join(t, pool, "here")
 	store := postgres.New(pool, storetest.Codec())
 	c := claim("req_1", "body")
 	require.True(t, acquire(t, locks, c, minute).Held)
 	receipt := eventstore.Receipt{AccountID: c.AccountID, Key: c.Key, RequestHash: c.RequestHash, ResourceID: "video_1", CreatedAt: minute}
-	request := one("a", 0)
-	request.Receipts = []eventstore.Receipt{receipt}
-	_, err := store.Append(t.Context(), request)
+	_, err := store.Append(t.Context(), eventstore.Batch{
+		Writes: []eventstore.Write{{
+			Stream: eventstore.StreamID{Category: "test", ID: "a"},
+			Events: []eventstore.NewEvent{{Event: storetest.Noted{Text: "a", Number: 1}}},
+		}},
+		Receipts: []eventstore.Receipt{receipt},
+	})
 	require.NoError(t, err)
 
 	running := acquire(t, locks, claim("req_2", "body"), minute)
@@ -109,14 +114,14 @@ func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
 
 func TestOfManyClaimsAtOnceOneStands(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	here, _ := node(t, pool, "here")
-	there, _ := node(t, pool, "there")
+	pool := connect(t)
+	here, _ := join(t, pool, "here")
+	there, _ := join(t, pool, "there")
 	var held atomic.Int64
 	var all sync.WaitGroup
 	for i := range 20 {
 		all.Go(func() {
-			claimed, err := []*postgres.Locks{here, there}[i%2].Acquire(t.Context(), claim(fmt.Sprint("req_", i), "body"), minute)
+			claimed, err := []*node.Locks{here, there}[i%2].Acquire(t.Context(), claim(fmt.Sprint("req_", i), "body"), minute)
 			if err != nil {
 				t.Error(err)
 			}

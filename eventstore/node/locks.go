@@ -1,4 +1,4 @@
-package postgres
+package node
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"vqa/eventstore"
+	"vqa/eventstore/postgres"
 )
 
 // Locks lets one request with an Idempotency-Key run at a time, over all nodes
@@ -47,7 +48,7 @@ func (l *Locks) Acquire(ctx context.Context, c eventstore.Claim, now time.Time) 
 	since := now.Add(-eventstore.ReceiptWindow)
 	var trip pgx.Batch
 	trip.Queue(acquireSQL, c.AccountID, c.Key, c.RequestHash[:], c.RequestID, l.node, c.Until, now, since, int64(presenceClass))
-	trip.Queue(receiptSQL, c.AccountID, c.Key, since)
+	postgres.QueueReceipt(&trip, c.AccountID, c.Key, now)
 	trip.Queue("select request_hash from idempotency_locks where account_id = $1 and key = $2", c.AccountID, c.Key)
 	results := l.pool.SendBatch(ctx, &trip)
 	claimed, err := acquired(results, c)
@@ -63,7 +64,7 @@ func acquired(results pgx.BatchResults, c eventstore.Claim) (eventstore.Claimed,
 		return eventstore.Claimed{}, err
 	}
 	claimed := eventstore.Claimed{Held: tag.RowsAffected() == 1, RequestHash: c.RequestHash}
-	receipt, err := scanReceipt(results.QueryRow(), c.AccountID, c.Key)
+	receipt, err := postgres.ScanReceipt(results.QueryRow(), c.AccountID, c.Key)
 	if err != nil {
 		return eventstore.Claimed{}, err
 	}

@@ -1,4 +1,4 @@
-package postgres
+package node
 
 import (
 	"context"
@@ -77,7 +77,7 @@ func (p *Presence) Run(ctx context.Context) {
 
 // Alive returns whether each of the named nodes lives.
 func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
-	living, err := p.living(ctx)
+	living, err := living(ctx, p.pool)
 	if err != nil {
 		return nil, err
 	}
@@ -85,14 +85,20 @@ func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
 }
 
 // Count returns how many nodes live.
-func (p *Presence) Count(ctx context.Context) (int, error) {
-	living, err := p.living(ctx)
-	return len(living), err
+func (p *Presence) Count(ctx context.Context) (int, error) { return Count(ctx, p.pool) }
+
+// Count returns how many nodes live on the pool's database. The caller need not be one.
+func Count(ctx context.Context, pool *pgxpool.Pool) (int, error) {
+	living, err := living(ctx, pool)
+	if err != nil {
+		return 0, fmt.Errorf("count the living nodes: %w", err)
+	}
+	return len(living), nil
 }
 
-// living are the keys of the locks that are held.
-func (p *Presence) living(ctx context.Context) (map[int32]bool, error) {
-	rows, err := p.pool.Query(ctx, `
+// living returns the keys of the locks that are held.
+func living(ctx context.Context, pool *pgxpool.Pool) (map[int32]bool, error) {
+	rows, err := pool.Query(ctx, `
 		select objid::bigint from pg_locks
 		where locktype = 'advisory' and granted and objsubid = 2 and classid = $1
 		and database = (select oid from pg_database where datname = current_database())`, presenceClass)

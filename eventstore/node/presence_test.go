@@ -1,4 +1,4 @@
-package postgres_test
+package node_test
 
 import (
 	"context"
@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/eventstore/postgres"
+	"vqa/eventstore/node"
 )
 
 func TestWhoLives(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	join := func(node string) (p *postgres.Presence, leave func()) {
-		p, err := postgres.Join(t.Context(), pool, node, slog.New(slog.DiscardHandler))
+	pool := connect(t)
+	join := func(name string) (p *node.Presence, leave func()) {
+		p, err := node.Join(t.Context(), pool, name, slog.New(slog.DiscardHandler))
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(context.Background())
 		var life sync.WaitGroup
@@ -25,6 +25,9 @@ func TestWhoLives(t *testing.T) {
 		t.Cleanup(leave)
 		return p, leave
 	}
+	none, err := node.Count(t.Context(), pool)
+	require.NoError(t, err)
+	require.Zero(t, none)
 	first, _ := join("node_1")
 	_, leave := join("node_2")
 	living := func() (n int, second bool) {
@@ -39,7 +42,7 @@ func TestWhoLives(t *testing.T) {
 	n, second := living()
 	require.Equal(t, 2, n)
 	require.True(t, second)
-	_, err := postgres.Join(t.Context(), pool, "node_2", slog.New(slog.DiscardHandler))
+	_, err = node.Join(t.Context(), pool, "node_2", slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "node_2", "a name is one node's")
 
 	leave()

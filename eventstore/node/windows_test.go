@@ -1,4 +1,4 @@
-package postgres_test
+package node_test
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/rate"
-	"vqa/eventstore/postgres"
+	"vqa/eventstore/node"
 )
 
 var minute = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
@@ -21,8 +21,8 @@ var minute = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 // clocks that lag among them.
 func TestWindowsCountAsTheDomainDoes(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	w := postgres.NewWindows(pool)
+	pool := connect(t)
+	w := node.NewWindows(pool)
 	for seed := range uint64(8) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		subject, limit, now := fmt.Sprint("s", seed), 1+random.IntN(12), minute
@@ -44,8 +44,8 @@ func TestWindowsCountAsTheDomainDoes(t *testing.T) {
 func TestWindowsAreSharedByAllNodes(t *testing.T) {
 	t.Parallel()
 	const limit, callers, subjects = 20, 16, 5
-	pool, _ := connect(t)
-	nodes := []*postgres.Windows{postgres.NewWindows(pool), postgres.NewWindows(pool)}
+	pool := connect(t)
+	nodes := []*node.Windows{node.NewWindows(pool), node.NewWindows(pool)}
 	var granted [subjects]atomic.Int64
 	var all sync.WaitGroup
 	for caller := range callers {
@@ -71,8 +71,8 @@ func TestWindowsAreSharedByAllNodes(t *testing.T) {
 
 func TestOnceInAWhile(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	w := postgres.NewWindows(pool)
+	pool := connect(t)
+	w := node.NewWindows(pool)
 	for _, step := range []struct{ at, wait time.Duration }{
 		{0, 0}, {0, 5 * time.Second}, {time.Second, 4 * time.Second}, {4999 * time.Millisecond, time.Millisecond},
 		{5 * time.Second, 0}, {6 * time.Second, 4 * time.Second}, {time.Minute, 0},
@@ -88,8 +88,8 @@ func TestOnceInAWhile(t *testing.T) {
 
 func TestIdleSubjectsAreForgotten(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	w := postgres.NewWindows(pool)
+	pool := connect(t)
+	w := node.NewWindows(pool)
 	for i, subject := range []string{"a", "b", "c", "d"} {
 		_, _, err := w.Take(t.Context(), subject, 5, minute.Add(time.Duration(i)*30*time.Minute))
 		require.NoError(t, err)
@@ -108,8 +108,8 @@ func TestIdleSubjectsAreForgotten(t *testing.T) {
 
 func TestWithoutADatabaseNothingIsCounted(t *testing.T) {
 	t.Parallel()
-	pool, _ := connect(t)
-	w := postgres.NewWindows(pool)
+	pool := connect(t)
+	w := node.NewWindows(pool)
 	pool.Close()
 	var all sync.WaitGroup
 	for range 10 {
@@ -127,10 +127,10 @@ func TestWithoutADatabaseNothingIsCounted(t *testing.T) {
 
 // BenchmarkWindows is what counting costs a request, alone and among others.
 func BenchmarkWindows(b *testing.B) {
-	pool, _ := connect(b)
+	pool := connect(b)
 	for _, callers := range []int{1, 8, 64} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			w := postgres.NewWindows(pool)
+			w := node.NewWindows(pool)
 			var left atomic.Int64
 			left.Store(int64(b.N))
 			var all sync.WaitGroup
