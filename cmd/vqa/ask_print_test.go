@@ -11,6 +11,15 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
+// result is a result with confidence 0.9.
+func result(answer string, count *int, clips ...[2]float64) *client.Result {
+	r := &client.Result{Answer: answer, DetectedCount: count, Confidence: .9}
+	for _, c := range clips {
+		r.Clips = append(r.Clips, client.Clip{StartS: c[0], EndS: c[1], Confidence: .9})
+	}
+	return r
+}
+
 func TestPrintAnswer(t *testing.T) {
 	t.Parallel()
 	prompt, reason, duration, balance := "Is there a dog?", "nothing_detected", 10.0, int64(5990)
@@ -33,7 +42,7 @@ func TestPrintAnswer(t *testing.T) {
   not billed · sight-1 · an_1
 `},
 		"no, with a count": {func(a *client.Analysis) {
-			a.Result = result("no", intOf(1))
+			a.Result = result("no", new(1))
 			a.Result.Confidence = .55
 			a.Usage = &struct {
 				BilledSeconds      int64  `json:"billed_seconds"`
@@ -47,7 +56,7 @@ func TestPrintAnswer(t *testing.T) {
   billed 10 s · balance 5,990 s · sight-1 · an_1
 `},
 		"a number, with its pictures": {func(a *client.Analysis) {
-			a.Result = result("yes", intOf(3))
+			a.Result = result("yes", new(3))
 			a.Result.CountEvidence, a.Result.VideoDurationS = []client.Clip{{StartS: 2.5, EndS: 5, Confidence: .8}}, &duration
 			a.Query.PromptIntent, a.VideoID = "count", "video_1"
 			sheet := "http://x/sheet.png"

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/cmd/vqa/internal/client"
+	"vqa/cmd/vqa/internal/evaluate"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
@@ -234,13 +235,13 @@ func TestAskBesideAServer(t *testing.T) {
 			{"file":"` + fixture.Filename + `","form":"absence","question":"Is there a dog?","answer":"no","count":null,"clips":null},
 			{"file":"` + fixture.Filename + `","form":"count","question":"How many balls are there?","answer":"yes","count":7,"clips":null}]`
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "truth.json"), []byte(truth), 0o600))
-		questions, err := readTruth(dir)
+		questions, err := evaluate.ReadTruth(dir)
 		require.NoError(t, err)
 		session, err := connect(t.Context(), c, "", "", io.Discard)
 		require.NoError(t, err)
-		outcomes, err := evaluate(t.Context(), session, dir, questions, io.Discard)
+		outcomes, err := evaluate.Run(t.Context(), session.evaluation(dir, io.Discard), questions)
 		require.NoError(t, err)
-		r := report(outcomes)
+		r := evaluate.NewReport(outcomes)
 		require.Equal(t, 3, r.Supported.Asked)
 		require.Equal(t, 2, r.Supported.Right, "%+v", outcomes)
 		require.Greater(t, *r.Supported.MeanOverlap, 0.7)

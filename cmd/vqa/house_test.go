@@ -113,6 +113,11 @@ var importRules = append([]importRule{
 		why:   "inference neither bills nor notifies nor stores",
 	},
 	{
+		name: "an evaluation sees what a caller sees", in: []string{"vqa/cmd/vqa/internal/evaluate/..."},
+		never: []string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/command/...", "vqa/handlers/jobs/...", "vqa/gpu/...", "vqa/streaming/..."},
+		why:   "it measures the answers of the public API",
+	},
+	{
 		name: "terminal only prints", in: []string{"vqa/cmd/vqa/internal/terminal"},
 		never: []string{"vqa/..."},
 		why:   "how output looks does not depend on what is printed",
@@ -278,6 +283,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/media/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
+		{"vqa/cmd/vqa/internal/evaluate", "vqa/projections", []string{"an evaluation sees what a caller sees"}},
 		{"vqa/cmd/vqa/internal/client", "vqa/handlers/command", []string{"the client speaks HTTP"}},
 		{"vqa/cmd/vqa/internal/terminal", "vqa/domain/fault", []string{"terminal only prints"}},
 	}

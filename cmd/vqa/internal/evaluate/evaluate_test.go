@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"bytes"
@@ -13,8 +13,6 @@ import (
 	"vqa/cmd/vqa/internal/client"
 )
 
-func intOf(n int) *int { return &n }
-
 func result(answer string, count *int, clips ...[2]float64) *client.Result {
 	r := &client.Result{Answer: answer, DetectedCount: count, Confidence: .9}
 	for _, c := range clips {
@@ -27,23 +25,23 @@ func TestJudge(t *testing.T) {
 	t.Parallel()
 	iou := func(f float64) *float64 { return &f }
 	tests := map[string]struct {
-		truth   question
+		truth   Case
 		got     *client.Result
 		right   bool
 		overlap *float64
 	}{
-		"yes":                    {question{Answer: "yes"}, result("yes", nil), true, nil},
-		"wrong":                  {question{Answer: "no"}, result("yes", nil), false, nil},
-		"undecided is not no":    {question{Answer: "no"}, result("indeterminate", nil), false, nil},
-		"right count":            {question{Answer: "yes", Count: intOf(2)}, result("yes", intOf(2)), true, nil},
-		"wrong count":            {question{Answer: "yes", Count: intOf(2)}, result("yes", intOf(1)), false, nil},
-		"no count":               {question{Answer: "yes", Count: intOf(2)}, result("yes", nil), false, nil},
-		"count that nobody asks": {question{Answer: "yes"}, result("yes", intOf(1)), true, nil},
-		"half the time":          {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{2, 4}), true, iou(.5)},
-		"elsewhere":              {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{5, 6}), true, iou(0)},
-		"no clips":               {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil), true, iou(0)},
-		"clips of a no":          {question{Answer: "no", Clips: [][2]float64{{0, 4}}}, result("no", nil), true, nil},
-		"missed, so no overlap":  {question{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("no", nil), false, nil},
+		"yes":                    {Case{Answer: "yes"}, result("yes", nil), true, nil},
+		"wrong":                  {Case{Answer: "no"}, result("yes", nil), false, nil},
+		"undecided is not no":    {Case{Answer: "no"}, result("indeterminate", nil), false, nil},
+		"right count":            {Case{Answer: "yes", Count: new(2)}, result("yes", new(2)), true, nil},
+		"wrong count":            {Case{Answer: "yes", Count: new(2)}, result("yes", new(1)), false, nil},
+		"no count":               {Case{Answer: "yes", Count: new(2)}, result("yes", nil), false, nil},
+		"count that nobody asks": {Case{Answer: "yes"}, result("yes", new(1)), true, nil},
+		"half the time":          {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{2, 4}), true, iou(.5)},
+		"elsewhere":              {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{5, 6}), true, iou(0)},
+		"no clips":               {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil), true, iou(0)},
+		"clips of a no":          {Case{Answer: "no", Clips: [][2]float64{{0, 4}}}, result("no", nil), true, nil},
+		"missed, so no overlap":  {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("no", nil), false, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,30 +98,30 @@ func TestOverlapIsAShare(t *testing.T) {
 func TestReport(t *testing.T) {
 	t.Parallel()
 	half, whole := .5, 1.0
-	outcomes := []outcome{
-		{question: question{File: "a.mp4", Form: "state", Question: "Is a tap open?", Answer: "yes"}, Got: "indeterminate", Reason: "unsupported_query_form"},
-		{question: question{Form: "count", Answer: "yes", Count: intOf(2)}, Got: "yes", Confidence: .86, Right: true},
-		{question: question{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: .9, Right: true, Overlap: &half},
-		{question: question{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: 1, Right: true, Overlap: &whole},
-		{question: question{File: "b.mp4", Form: "count", Question: "How many cups?", Answer: "yes", Count: intOf(3)}, Got: "yes", GotCount: intOf(1), Confidence: .8},
-		{question: question{File: "c.mp4", Form: "presence", Question: "Is there a cat?", Answer: "yes"}, Failure: "inference_error: no frame"},
-		{question: question{File: "d.mp4", Form: "absence", Question: "Is there a dog?", Answer: "no"}, Got: "no", Confidence: .9, Right: true},
-		{question: question{File: "d.mp4", Form: "absence", Question: "Is there a cow?", Answer: "yes"}, Got: "no", Confidence: .9},
+	outcomes := []Outcome{
+		{Case: Case{File: "a.mp4", Form: "state", Question: "Is a tap open?", Answer: "yes"}, Got: "indeterminate", Reason: "unsupported_query_form"},
+		{Case: Case{Form: "count", Answer: "yes", Count: new(2)}, Got: "yes", Confidence: .86, Right: true},
+		{Case: Case{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: .9, Right: true, Overlap: &half},
+		{Case: Case{Form: "presence", Answer: "yes"}, Got: "yes", Confidence: 1, Right: true, Overlap: &whole},
+		{Case: Case{File: "b.mp4", Form: "count", Question: "How many cups?", Answer: "yes", Count: new(3)}, Got: "yes", GotCount: new(1), Confidence: .8},
+		{Case: Case{File: "c.mp4", Form: "presence", Question: "Is there a cat?", Answer: "yes"}, Failure: "inference_error: no frame"},
+		{Case: Case{File: "d.mp4", Form: "absence", Question: "Is there a dog?", Answer: "no"}, Got: "no", Confidence: .9, Right: true},
+		{Case: Case{File: "d.mp4", Form: "absence", Question: "Is there a cow?", Answer: "yes"}, Got: "no", Confidence: .9},
 	}
-	r := report(outcomes)
+	r := NewReport(outcomes)
 	mean := .75
-	require.Empty(t, cmp.Diff([]formScore{
+	require.Empty(t, cmp.Diff([]FormScore{
 		{Form: "presence", Supported: true, Asked: 3, Right: 2, MeanOverlap: &mean},
 		{Form: "absence", Supported: true, Asked: 2, Right: 1},
 		{Form: "count", Supported: true, Asked: 2, Right: 1},
 		{Form: "state", Asked: 1},
 	}, r.Forms))
-	require.Empty(t, cmp.Diff(formScore{Form: "supported", Supported: true, Asked: 7, Right: 4, MeanOverlap: &mean}, r.Supported))
-	require.Empty(t, cmp.Diff(formScore{Form: "answered no", Asked: 2, Right: 1}, r.AnsweredNo))
-	require.Empty(t, cmp.Diff(formScore{Form: "later", Asked: 1}, r.Later))
+	require.Empty(t, cmp.Diff(FormScore{Form: "supported", Supported: true, Asked: 7, Right: 4, MeanOverlap: &mean}, r.Supported))
+	require.Empty(t, cmp.Diff(FormScore{Form: "answered no", Asked: 2, Right: 1}, r.AnsweredNo))
+	require.Empty(t, cmp.Diff(FormScore{Form: "later", Asked: 1}, r.Later))
 
 	var out bytes.Buffer
-	require.NoError(t, printReport(&out, r, false))
+	require.NoError(t, r.Print(&out, false))
 	require.Empty(t, cmp.Diff(`
   FORM         RIGHT  OF  SHARE  OVERLAP
   presence         2   3    67%     0.75
@@ -149,9 +147,9 @@ func TestReport(t *testing.T) {
 `, out.String()))
 
 	bound := func(f float64) *float64 { return &f }
-	require.NoError(t, r.missed(bounds{minRightNo: bound(.5)}))
-	require.ErrorContains(t, r.missed(bounds{minRightNo: bound(.51)}), "share of right no answers 0.500 is under 0.510")
-	require.ErrorContains(t, report(outcomes[:2]).missed(bounds{minRightNo: bound(.1)}), "could not be measured")
+	require.NoError(t, r.Missed(Bounds{MinRightNo: bound(.5)}))
+	require.ErrorContains(t, r.Missed(Bounds{MinRightNo: bound(.51)}), "share of right no answers 0.500 is under 0.510")
+	require.ErrorContains(t, NewReport(outcomes[:2]).Missed(Bounds{MinRightNo: bound(.1)}), "could not be measured")
 }
 
 func TestReadTruth(t *testing.T) {
@@ -168,7 +166,7 @@ func TestReadTruth(t *testing.T) {
 			t.Parallel()
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "truth.json"), []byte(tt.text), 0o600))
-			got, err := readTruth(dir)
+			got, err := ReadTruth(dir)
 			if tt.err != "" {
 				require.ErrorContains(t, err, tt.err)
 				return
@@ -177,6 +175,6 @@ func TestReadTruth(t *testing.T) {
 			require.Equal(t, [][2]float64{{0, 2.5}}, got[0].Clips)
 		})
 	}
-	_, err := readTruth(t.TempDir())
+	_, err := ReadTruth(t.TempDir())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -1,9 +1,9 @@
-package main
+package evaluate
 
 import "math"
 
-// reliability says how far the confidence of answers can be believed.
-type reliability struct {
+// Reliability says how far the confidence of answers can be believed.
+type Reliability struct {
 	// ECE is the expected calibration error: the distance between the mean confidence of
 	// a bin and the share of its answers that are right, averaged over the answers, 0..1.
 	// Nil without an answer.
@@ -14,12 +14,12 @@ type reliability struct {
 	Answered  int `json:"answered"`
 	Undecided int `json:"undecided"`
 	// Bins are ten of equal width, also empty ones.
-	Bins []reliabilityBin `json:"bins"`
+	Bins []Bin `json:"bins"`
 }
 
-// reliabilityBin sums up the answers whose confidence lies in [From, To), the last one
+// Bin sums up the answers whose confidence lies in [From, To), the last one
 // including 1.
-type reliabilityBin struct {
+type Bin struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
 	Count int     `json:"count"`
@@ -29,7 +29,7 @@ type reliabilityBin struct {
 }
 
 // shareRight is 0..1, 0 in an empty bin.
-func (b reliabilityBin) shareRight() float64 {
+func (b Bin) shareRight() float64 {
 	if b.Count == 0 {
 		return 0
 	}
@@ -38,7 +38,7 @@ func (b reliabilityBin) shareRight() float64 {
 
 // interval holds the true share with a probability of 95% (Wilson's score interval): few
 // answers tell little.
-func (b reliabilityBin) interval() (low, high float64) {
+func (b Bin) interval() (low, high float64) {
 	const z = 1.96
 	n, p := float64(b.Count), b.shareRight()
 	if n == 0 {
@@ -49,13 +49,13 @@ func (b reliabilityBin) interval() (low, high float64) {
 	return max(0, middle-half), min(1, middle+half)
 }
 
-const reliabilityBins = 10
+const binCount = 10
 
 // reliabilityOf compares confidence and truth.
-func reliabilityOf(outcomes []outcome) reliability {
-	r := reliability{Bins: make([]reliabilityBin, reliabilityBins)}
+func reliabilityOf(outcomes []Outcome) Reliability {
+	r := Reliability{Bins: make([]Bin, binCount)}
 	for i := range r.Bins {
-		r.Bins[i].From, r.Bins[i].To = float64(i)/reliabilityBins, float64(i+1)/reliabilityBins
+		r.Bins[i].From, r.Bins[i].To = float64(i)/binCount, float64(i+1)/binCount
 	}
 	for _, o := range outcomes {
 		if o.Got != "yes" && o.Got != "no" {
@@ -63,7 +63,7 @@ func reliabilityOf(outcomes []outcome) reliability {
 			continue
 		}
 		r.Answered++
-		b := &r.Bins[min(max(int(o.Confidence*reliabilityBins), 0), reliabilityBins-1)]
+		b := &r.Bins[min(max(int(o.Confidence*binCount), 0), binCount-1)]
 		b.Count++
 		b.MeanConfidence += o.Confidence // the sum, until all are in
 		if o.Right {

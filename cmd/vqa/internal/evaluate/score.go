@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 	"vqa/cmd/vqa/internal/client"
 )
 
-// question is one line of truth.json: what is asked about a clip, and what is true.
-type question struct {
+// Case is one line of truth.json: what is asked about a clip, and what is true.
+type Case struct {
 	File     string `json:"file"`
 	Form     string `json:"form"`
 	Question string `json:"question"`
@@ -23,9 +23,9 @@ type question struct {
 	Note  string       `json:"note,omitempty"`
 }
 
-// outcome is what the service made of a question.
-type outcome struct {
-	question
+// Outcome is what the service made of a question.
+type Outcome struct {
+	Case
 	Got      string `json:"got"`
 	GotCount *int   `json:"got_count"`
 	// Confidence and Reason are those of the result.
@@ -40,8 +40,8 @@ type outcome struct {
 	Overlap *float64 `json:"overlap"`
 }
 
-// formScore is how many questions of one form were answered right.
-type formScore struct {
+// FormScore is how many questions of one form were answered right.
+type FormScore struct {
 	Form string `json:"form"`
 	// Supported is true for a form that the service answers today.
 	Supported bool `json:"supported"`
@@ -52,7 +52,7 @@ type formScore struct {
 }
 
 // share is how many of those asked are right, 0..1; 0 when none was asked.
-func (s formScore) share() float64 {
+func (s FormScore) share() float64 {
 	if s.Asked == 0 {
 		return 0
 	}
@@ -64,14 +64,14 @@ var supportedForms = []string{
 	"presence", "absence", "count", "threshold", "compound", "location", "attribute", "action", "segment",
 }
 
-// readTruth reads the questions of a folder of clips.
-func readTruth(dir string) ([]question, error) {
+// ReadTruth reads the questions of a folder of clips.
+func ReadTruth(dir string) ([]Case, error) {
 	path := filepath.Join(dir, "truth.json")
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	var all []question
+	var all []Case
 	if err := json.Unmarshal(raw, &all); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -87,8 +87,8 @@ func readTruth(dir string) ([]question, error) {
 }
 
 // judge compares a result with the truth.
-func judge(q question, r *client.Result) outcome {
-	o := outcome{question: q, Got: r.Answer, GotCount: r.DetectedCount, Confidence: r.Confidence}
+func judge(q Case, r *client.Result) Outcome {
+	o := Outcome{Case: q, Got: r.Answer, GotCount: r.DetectedCount, Confidence: r.Confidence}
 	if r.IndeterminateReason != nil {
 		o.Reason = *r.IndeterminateReason
 	}
@@ -146,16 +146,16 @@ func length(in [][2]float64) float64 {
 
 // score counts by form: first the supported forms in their order, then the others in
 // the order in which they came.
-func score(outcomes []outcome) []formScore {
+func score(outcomes []Outcome) []FormScore {
 	forms := slices.Clone(supportedForms)
 	for _, o := range outcomes {
 		if !slices.Contains(forms, o.Form) {
 			forms = append(forms, o.Form)
 		}
 	}
-	var out []formScore
+	var out []FormScore
 	for i, form := range forms {
-		s := tally(form, outcomes, func(o outcome) bool { return o.Form == form })
+		s := tally(form, outcomes, func(o Outcome) bool { return o.Form == form })
 		if s.Supported = i < len(supportedForms); s.Asked > 0 {
 			out = append(out, s)
 		}
@@ -164,8 +164,8 @@ func score(outcomes []outcome) []formScore {
 }
 
 // tally sums up the outcomes that belong.
-func tally(name string, outcomes []outcome, belongs func(outcome) bool) formScore {
-	s := formScore{Form: name}
+func tally(name string, outcomes []Outcome, belongs func(Outcome) bool) FormScore {
+	s := FormScore{Form: name}
 	sum, n := 0.0, 0
 	for _, o := range outcomes {
 		if !belongs(o) {

@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 )
 
 // said is an outcome: an answer of a confidence, right or wrong.
-func said(got string, confidence float64, right bool) outcome {
-	return outcome{Got: got, Confidence: confidence, Right: right}
+func said(got string, confidence float64, right bool) Outcome {
+	return Outcome{Got: got, Confidence: confidence, Right: right}
 }
 
 func TestReliability(t *testing.T) {
 	t.Parallel()
-	r := reliabilityOf([]outcome{
+	r := reliabilityOf([]Outcome{
 		said("yes", 1, true), said("no", .96, true), said("yes", .92, false), // mean .96, two thirds right
 		said("yes", .55, true), said("no", .57, false), // mean .56, half right
 		said("indeterminate", 0, false), said("", 0, false),
@@ -32,13 +32,13 @@ func TestReliability(t *testing.T) {
 	require.Equal(t, 1, r.Bins[5].Right)
 	require.Zero(t, r.Bins[0].Count, "nothing is claimed with confidence 0")
 
-	require.Nil(t, reliabilityOf([]outcome{said("indeterminate", 0, false)}).ECE)
+	require.Nil(t, reliabilityOf([]Outcome{said("indeterminate", 0, false)}).ECE)
 }
 
 func TestReliabilityIsAnError(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		outcomes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) outcome {
+		outcomes := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Outcome {
 			return said(rapid.SampledFrom([]string{"yes", "no", "indeterminate"}).Draw(t, "answer"), rapid.Float64Range(0, 1).Draw(t, "confidence"), rapid.Bool().Draw(t, "right"))
 		}), 0, 60).Draw(t, "outcomes")
 		r := reliabilityOf(outcomes)
@@ -59,20 +59,20 @@ func TestReliabilityIsAnError(t *testing.T) {
 func TestBounds(t *testing.T) {
 	t.Parallel()
 	of := func(f float64) *float64 { return &f }
-	r := evalReport{Total: formScore{Asked: 20, Right: 19, MeanOverlap: of(.8)}, Calibration: reliability{ECE: of(.1)}}
-	require.NoError(t, r.missed(bounds{}))
-	require.NoError(t, r.missed(bounds{minRight: of(.95), minOverlap: of(.8), maxECE: of(.1)}))
-	require.EqualError(t, r.missed(bounds{minRight: of(.96), minOverlap: of(.81), maxECE: of(.09)}),
+	r := Report{Total: FormScore{Asked: 20, Right: 19, MeanOverlap: of(.8)}, Calibration: Reliability{ECE: of(.1)}}
+	require.NoError(t, r.Missed(Bounds{}))
+	require.NoError(t, r.Missed(Bounds{MinRight: of(.95), MinOverlap: of(.8), MaxECE: of(.1)}))
+	require.EqualError(t, r.Missed(Bounds{MinRight: of(.96), MinOverlap: of(.81), MaxECE: of(.09)}),
 		"share of right answers 0.950 is under 0.960; mean overlap 0.800 is under 0.810; calibration error 0.100 is over 0.090")
-	require.EqualError(t, evalReport{}.missed(bounds{minOverlap: of(0), maxECE: of(1)}),
+	require.EqualError(t, Report{}.Missed(Bounds{MinOverlap: of(0), MaxECE: of(1)}),
 		"mean overlap could not be measured; calibration error could not be measured")
 }
 
 func TestDiagram(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "made", "reliability.png")
-	draw := func(r reliability) []byte {
-		require.NoError(t, saveDiagram(path, r))
+	draw := func(r Reliability) []byte {
+		require.NoError(t, SaveDiagram(path, r))
 		drawn, err := os.ReadFile(path)
 		require.NoError(t, err)
 		picture, err := png.Decode(bytes.NewReader(drawn))
@@ -82,7 +82,7 @@ func TestDiagram(t *testing.T) {
 		return drawn
 	}
 	empty := draw(reliabilityOf(nil))
-	full := draw(reliabilityOf([]outcome{said("yes", .9, true), said("no", .4, false)}))
+	full := draw(reliabilityOf([]Outcome{said("yes", .9, true), said("no", .4, false)}))
 	require.NotEqual(t, empty, full)
-	require.Equal(t, full, draw(reliabilityOf([]outcome{said("no", .4, false), said("yes", .9, true)})), "the order of the answers does not show")
+	require.Equal(t, full, draw(reliabilityOf([]Outcome{said("no", .4, false), said("yes", .9, true)})), "the order of the answers does not show")
 }

@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"errors"
@@ -29,8 +29,8 @@ var (
 	idealColour    = color.RGBA{R: 0x55, G: 0x55, B: 0x55, A: 0xff}
 )
 
-// saveDiagram writes the reliability diagram into a PNG file, and makes its folder.
-func saveDiagram(path string, r reliability) error {
+// SaveDiagram writes the reliability diagram into a PNG file, and makes its folder.
+func SaveDiagram(path string, r Reliability) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func saveDiagram(path string, r reliability) error {
 // drawDiagram draws the share of right answers over their confidence: a bar for each bin
 // with the number of its answers and the interval in which the true share lies, a dot
 // where the bin's mean confidence would have it, and the line of perfect calibration.
-func drawDiagram(w io.Writer, r reliability) error {
+func drawDiagram(w io.Writer, r Reliability) error {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("Reliability of %d answers", r.Answered)
 	if r.ECE != nil {
@@ -77,7 +77,7 @@ func drawDiagram(w io.Writer, r reliability) error {
 }
 
 // addBins draws what is not empty.
-func addBins(p *plot.Plot, bins []reliabilityBin) error {
+func addBins(p *plot.Plot, bins []Bin) error {
 	const gap = .008 // beside each bar
 	var means plotter.XYs
 	var labels plotter.XYLabels
@@ -131,9 +131,9 @@ type tenths struct{}
 
 // Ticks implements plot.Ticker.
 func (tenths) Ticks(_, _ float64) []plot.Tick {
-	ticks := make([]plot.Tick, 0, reliabilityBins+1)
-	for i := range reliabilityBins + 1 {
-		ticks = append(ticks, plot.Tick{Value: float64(i) / reliabilityBins, Label: fmt.Sprintf("%.1f", float64(i)/reliabilityBins)})
+	ticks := make([]plot.Tick, 0, binCount+1)
+	for i := range binCount + 1 {
+		ticks = append(ticks, plot.Tick{Value: float64(i) / binCount, Label: fmt.Sprintf("%.1f", float64(i)/binCount)})
 	}
 	return ticks
 }

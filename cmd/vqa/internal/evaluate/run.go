@@ -1,4 +1,4 @@
-package main
+package evaluate
 
 import (
 	"context"
@@ -15,27 +15,40 @@ import (
 )
 
 const (
-	// evalConcurrency keeps below the least cap of unfinished analyses that makes
+	// concurrency keeps below the least cap of unfinished analyses that makes
 	// sense, and is enough to keep the engine busy.
-	evalConcurrency = 4
-	// evalPoll is slower than that of one question: all of them share the key's rate.
-	evalPoll = time.Second
-	// evalWait is what the server is asked to wait before it is polled.
-	evalWait = time.Minute
+	concurrency = 4
+	// pollEvery is slower than that of one question: all of them share the key's rate.
+	pollEvery = time.Second
+	// firstWait is what the server is asked to wait before it is polled.
+	firstWait = time.Minute
 )
 
-// evaluate uploads each clip once and asks every question. Its outcomes are in the
-// order of the questions.
-func evaluate(ctx context.Context, s *session, dir string, questions []question, notices io.Writer) ([]outcome, error) {
-	videos, err := uploadClips(ctx, s, dir, questions, notices)
+// Options are what an evaluation works with.
+type Options struct {
+	Client *client.Client
+	// Dir is the folder of the clips.
+	Dir string
+	// Unfinished is how many analyses of one account the server accepts at once.
+	Unfinished int
+	// Ready waits until the server can take work.
+	Ready func(context.Context)
+	// Notices is where progress is written.
+	Notices io.Writer
+}
+
+// Run uploads each clip once and asks every question. The outcomes are in the order of the
+// questions.
+func Run(ctx context.Context, o Options, questions []Case) ([]Outcome, error) {
+	videos, err := uploadClips(ctx, o, questions)
 	if err != nil {
 		return nil, err
 	}
-	s.awaitReady(ctx)
-	bar := terminal.NewProgress(notices, "asking", "questions")
+	o.Ready(ctx)
+	bar := terminal.NewProgress(o.Notices, "asking", "questions")
 	defer bar.Finish()
 	bar.Set(0, int64(len(questions)))
-	outcomes := make([]outcome, len(questions))
+	outcomes := make([]Outcome, len(questions))
 	errs := make([]error, len(questions))
 	next := make(chan int)
 	var workers sync.WaitGroup
@@ -43,10 +56,10 @@ func evaluate(ctx context.Context, s *session, dir string, questions []question,
 	done := int64(0)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	for range min(evalConcurrency, s.config.MaxConcurrentAnalyses) {
+	for range min(concurrency, o.Unfinished) {
 		workers.Go(func() {
 			for i := range next {
-				if outcomes[i], errs[i] = answerOne(ctx, s.Client, videos[questions[i].File], questions[i]); errs[i] != nil {
+				if outcomes[i], errs[i] = answerOne(ctx, o.Client, videos[questions[i].File], questions[i]); errs[i] != nil {
 					stop() // without a server or credits the rest would fail alike
 				}
 				mu.Lock()
@@ -70,19 +83,19 @@ feeding:
 }
 
 // uploadClips uploads each clip once and returns the ids by file.
-func uploadClips(ctx context.Context, s *session, dir string, questions []question, notices io.Writer) (map[string]string, error) {
+func uploadClips(ctx context.Context, o Options, questions []Case) (map[string]string, error) {
 	var files []string
 	for _, q := range questions {
 		if !slices.Contains(files, q.File) {
 			files = append(files, q.File)
 		}
 	}
-	bar := terminal.NewProgress(notices, "uploading", "clips")
+	bar := terminal.NewProgress(o.Notices, "uploading", "clips")
 	defer bar.Finish()
 	videos := map[string]string{}
 	for i, file := range files {
 		bar.Set(int64(i), int64(len(files)))
-		id, err := uploadClip(ctx, s.Client, filepath.Join(dir, file))
+		id, err := uploadClip(ctx, o.Client, filepath.Join(o.Dir, file))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -103,17 +116,17 @@ func uploadClip(ctx context.Context, c *client.Client, path string) (id string, 
 
 // answerOne asks one question. An analysis that fails is an outcome; an error is
 // what keeps the evaluation from going on.
-func answerOne(ctx context.Context, c *client.Client, videoID string, q question) (outcome, error) {
+func answerOne(ctx context.Context, c *client.Client, videoID string, q Case) (Outcome, error) {
 	body := map[string]any{"video_id": videoID, "prompt": q.Question}
-	a, err := c.CreateAnalysis(ctx, body, client.NewIdempotencyKey(), evalWait)
+	a, err := c.CreateAnalysis(ctx, body, client.NewIdempotencyKey(), firstWait)
 	if err == nil {
-		a, err = client.Follow(ctx, c, a, evalPoll, func(client.Analysis) {})
+		a, err = client.Follow(ctx, c, a, pollEvery, func(client.Analysis) {})
 	}
 	if err != nil {
-		return outcome{question: q}, fmt.Errorf("%s: %q: %w", q.File, q.Question, err)
+		return Outcome{Case: q}, fmt.Errorf("%s: %q: %w", q.File, q.Question, err)
 	}
 	if a.Result == nil {
-		o := outcome{question: q, Failure: a.Status}
+		o := Outcome{Case: q, Failure: a.Status}
 		if a.Error != nil {
 			o.Failure = a.Error.Error()
 		}
