@@ -76,32 +76,6 @@ func TestReadmeListsTheTargets(t *testing.T) {
 	}
 }
 
-// TestLinksLeadSomewhere follows every relative link of the documents, and every
-// anchor into a document.
-func TestLinksLeadSomewhere(t *testing.T) {
-	t.Parallel()
-	link := regexp.MustCompile(`\]\(([^)#\s]*)(?:#([^)\s]*))?\)`)
-	for _, from := range documents(t) {
-		for _, m := range link.FindAllStringSubmatch(document(t, from), -1) {
-			target, anchor := m[1], m[2]
-			if strings.Contains(target, "://") {
-				continue
-			}
-			path := from
-			if target != "" {
-				path = filepath.Join(filepath.Dir(from), target)
-			}
-			if _, err := os.Stat(filepath.Join(repository, path)); err != nil {
-				t.Errorf("%s links to %s: %v", from, target, err)
-				continue
-			}
-			if anchor != "" && !anchors(document(t, path))[anchor] {
-				t.Errorf("%s links to #%s, which %s does not have", from, anchor, path)
-			}
-		}
-	}
-}
-
 // TestDocumentsNameTestsThatExist: a guarantee whose test was renamed or removed must
 // not stand there as shown.
 func TestDocumentsNameTestsThatExist(t *testing.T) {
@@ -142,16 +116,6 @@ func documents(t *testing.T) []string {
 	require.NotEmpty(t, found)
 	for _, path := range found {
 		all = append(all, filepath.Join("docs", filepath.Base(path)))
-	}
-	return all
-}
-
-// anchors are those that GitHub makes of headings.
-func anchors(text string) map[string]bool {
-	all := map[string]bool{}
-	for _, m := range regexp.MustCompile(`(?m)^#+ +(.+)$`).FindAllStringSubmatch(text, -1) {
-		name := regexp.MustCompile(`[^\p{L}\p{N} _-]`).ReplaceAllString(strings.ToLower(m[1]), "")
-		all[strings.ReplaceAll(name, " ", "-")] = true
 	}
 	return all
 }
