@@ -9,7 +9,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/video"
-	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/demo"
@@ -50,7 +50,7 @@ func (x *examination) rehearse(ctx context.Context, dir string) (prompt string, 
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
 	store, err := objects.Open(ctx, objects.Options{
-		Dir: dir, PublicURL: x.PublicURL, SigningKey: key, Now: clock, WriteError: httpapi.WriteError, Log: log,
+		Dir: dir, PublicURL: x.PublicURL, SigningKey: key, Now: clock, WriteError: edge.WriteError, Log: log,
 	})
 	if err != nil {
 		return "", answer.Result{}, err

@@ -96,6 +96,16 @@ var importRules = append([]importRule{
 		why:   "use cases must not depend on how a request came in",
 	},
 	{
+		name: "the edge and the pages know no operations", in: []string{"vqa/handlers/httpapi/edge/...", "vqa/handlers/httpapi/pages/..."},
+		never: []string{"vqa/handlers/httpapi"},
+		why:   "operations use the edge and the pages, never the reverse",
+	},
+	{
+		name: "pages know no requests", in: []string{"vqa/handlers/httpapi/pages/..."},
+		never: []string{"vqa/handlers/httpapi/edge/...", "vqa/handlers/httpapi/api", "vqa/handlers/command/...", "vqa/projections/...", "net/http/...", chi},
+		why:   "a page is rendered from the values that it shows, so that a test needs no server",
+	},
+	{
 		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/..."},
 		// Two packages draw clips for tests; the others start Node and code generators.
 		except: []string{"vqa/handlers/media/ffmpeg/...", "vqa/handlers/media/forged", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
@@ -272,7 +282,10 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/eventstore/embedded", "vqa/domain/fault", []string{"embedded stands alone"}},
 		{"vqa/projections/ledger", "vqa/handlers/command", []string{"projections read"}},
 		{"vqa/handlers/command", "github.com/go-chi/chi/v5", []string{"routing stays at the edge"}},
-		{"vqa/handlers/httpapi/gen", "github.com/go-chi/chi/v5", nil},
+		{"vqa/handlers/httpapi/edge", "github.com/go-chi/chi/v5", nil},
+		{"vqa/handlers/httpapi/edge", "vqa/handlers/httpapi", []string{"the edge and the pages know no operations"}},
+		{"vqa/handlers/httpapi/edge", "vqa/handlers/httpapi/api", nil},
+		{"vqa/handlers/httpapi/pages", "vqa/handlers/httpapi/edge", []string{"pages know no requests"}},
 		{"vqa/handlers/command", "database/sql", []string{"no SQL in handlers"}},
 		{"vqa/handlers/command", "vqa/gpu/oip", []string{"handlers know no media stack and no engine"}},
 		{"vqa/streaming/live", "vqa/eventstore", []string{"streaming asks through its own interfaces"}},

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/eventstore"
 	"vqa/gpu"
-	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 )
 
 // meter counts what this process does. Every label has a closed set of values: the
@@ -64,7 +64,7 @@ func newMeter() *meter {
 }
 
 // answered counts a request.
-func (m *meter) answered(a httpapi.Answered) {
+func (m *meter) answered(a edge.Answered) {
 	operation := a.Operation
 	if operation == "" {
 		operation = "none"

@@ -15,7 +15,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/eventstore"
 	"vqa/gpu"
-	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 )
 
 // slowEngine fails as it is told.
@@ -32,9 +32,9 @@ func (e slowEngine) Detect(context.Context, gpu.Request) (gpu.Response, error) {
 func TestMeter(t *testing.T) {
 	t.Parallel()
 	m := newMeter()
-	m.answered(httpapi.Answered{Operation: "createAnalysis", Status: 202, Took: 30 * time.Millisecond})
-	m.answered(httpapi.Answered{Status: 404, Code: fault.ResourceNotFound, Took: time.Millisecond})
-	m.answered(httpapi.Answered{Operation: "streamEvents", Status: 200, Took: time.Hour, Stream: true})
+	m.answered(edge.Answered{Operation: "createAnalysis", Status: 202, Took: 30 * time.Millisecond})
+	m.answered(edge.Answered{Status: 404, Code: fault.ResourceNotFound, Took: time.Millisecond})
+	m.answered(edge.Answered{Operation: "streamEvents", Status: 200, Took: time.Hour, Stream: true})
 	m.recorded([]eventstore.Recorded{
 		{Event: analysis.Completed{Result: answer.Result{Answer: answer.Yes}, Usage: &analysis.Usage{BilledSeconds: 12}}},
 		{Event: analysis.Completed{Result: answer.Result{Answer: answer.Yes}}},

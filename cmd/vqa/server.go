@@ -23,6 +23,7 @@ import (
 	"vqa/gpu"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/reference"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media"
@@ -138,7 +139,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
 		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
-		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: httpapi.WriteError, Log: log, Await: s.drawings.Wait,
+		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: edge.WriteError, Log: log, Await: s.drawings.Wait,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the object store: %w", err)
@@ -231,13 +232,13 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	}
 	var uncapped func(*http.Request) bool
 	if !c.CapLoopback {
-		uncapped = httpapi.OnThisMachine(c.PublicURL, proxies)
+		uncapped = edge.OnThisMachine(c.PublicURL, proxies)
 	}
 	return httpapi.New(httpapi.Options{
 		Service: s.commands, Resources: s.resources, Ledger: s.ledger, Objects: s.objects, ObjectHandler: s.objects,
 		Events:  public.NewReader(s.store),
 		Windows: s.windows, Locks: s.locks, FormKey: derivedKey(key, "forms of pages"),
-		Rates:      httpapi.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
+		Rates:      edge.Rates{Reads: c.RateReads, Writes: c.RateWrites, AnalysesCreate: c.RateAnalysesCreate, Parse: c.RateParse},
 		Vocabulary: s.vocabulary,
 		CheckURL:   s.intake.Client.CheckURL, Fixture: httpapi.TestFixture{Video: fixture.Bytes(), Prompt: fixture.Prompt},
 		Demos: s.demos(),
@@ -250,7 +251,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		LegacyKeys: legacyKeys, KeyUsed: s.keyUses.Note,
 		Sessions: sessions, Wake: s.feed.Watch, PublicURL: c.PublicURL, Metrics: s.metrics(), Answered: s.meter.answered, Log: s.log,
 		Reference:      renderer,
-		SandboxAddress: httpapi.AddressHash(derivedKey(key, "client addresses"), proxies),
+		SandboxAddress: edge.AddressHash(derivedKey(key, "client addresses"), proxies),
 		Uncapped:       uncapped,
 		Health: []httpapi.HealthCheck{
 			{Name: "database", Check: s.pool.Ping, Code: fault.DBUnavailable},

@@ -6,7 +6,7 @@ import (
 	"net"
 	"net/url"
 
-	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/media/egress"
 )
 
@@ -32,7 +32,7 @@ func (c config) checkSessions() error {
 
 // sessions verifies first-party sessions, or is nil when none are accepted. The host of
 // the keys is the operator's choice, so that it may be one of a private network.
-func (c config) sessions() (*httpapi.Sessions, error) {
+func (c config) sessions() (*edge.Sessions, error) {
 	if c.SessionIssuer == "" {
 		return nil, nil
 	}
@@ -45,7 +45,7 @@ func (c config) sessions() (*httpapi.Sessions, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the client for the keys of sessions: %w", err)
 	}
-	return httpapi.NewSessions(httpapi.SessionOptions{
+	return edge.NewSessions(edge.SessionOptions{
 		Issuer: c.SessionIssuer, Audience: c.SessionAudience, KeysURL: c.SessionKeysURL, Transport: client, Now: clock,
 	}), nil
 }

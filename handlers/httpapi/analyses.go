@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"time"
 
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
@@ -13,6 +12,7 @@ import (
 	"vqa/domain/query"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections"
 	"vqa/projections/resources"
 )
@@ -63,7 +63,7 @@ func (s *server) analysisFilter(status *api.AnalysisStatus, model *string) resou
 }
 
 func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, page projections.Page) (api.AnalysisList, error) {
-	analyses, more, err := s.Resources.Analyses(ctx, exchangeOf(ctx).tenant(), f, page)
+	analyses, more, err := s.Resources.Analyses(ctx, edge.ExchangeOf(ctx).Tenant(), f, page)
 	if err != nil {
 		return api.AnalysisList{}, err
 	}
@@ -76,7 +76,7 @@ func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, p
 
 // CreateAnalysis answers POST /v1/analyses; the body was checked before.
 func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequestObject) (api.CreateAnalysisResponseObject, error) {
-	wait, err := preferredWait(r.Params.Prefer)
+	wait, err := edge.PreferredWait(r.Params.Prefer)
 	if err != nil {
 		return nil, err
 	}
@@ -84,14 +84,14 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	if err != nil {
 		return nil, err
 	}
-	x := exchangeOf(ctx)
-	plan, err := s.Service.CreateAnalysis(ctx, x.caller, c)
+	x := edge.ExchangeOf(ctx)
+	plan, err := s.Service.CreateAnalysis(ctx, x.Caller, c)
 	if err != nil {
 		return nil, err
 	}
 	s.usedModel(x, c.Model, plan.Analysis.Model)
 	if c.ValidateOnly {
-		x.nothingStored = true
+		x.NothingStored = true
 		var out api.AnalysisOrPreview
 		err := out.FromAnalysisPreview(s.renderPreview(plan))
 		return api.CreateAnalysis200JSONResponse(out), err
@@ -100,17 +100,17 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	if !a.Status.Terminal() {
 		// It is created whatever happens to this read: a failing one must not make
 		// the caller ask again.
-		if read, err := s.await(ctx, x.tenant(), a.ID, wait); err == nil {
+		if read, err := s.await(ctx, x.Tenant(), a.ID, wait); err == nil {
 			a = read
 		} else {
-			s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.requestID, "error", err.Error())
+			s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.RequestID, "error", err.Error())
 		}
 	}
 	if wait > 0 {
-		x.response.Header().Set("Preference-Applied", fmt.Sprintf("wait=%.0f", wait.Seconds()))
+		x.Header().Set("Preference-Applied", fmt.Sprintf("wait=%.0f", wait.Seconds()))
 	}
 	// A test key is answered at once; a live one says with Prefer that it would wait.
-	if a.Status.Terminal() && (wait > 0 || !x.caller.Livemode) {
+	if a.Status.Terminal() && (wait > 0 || !x.Caller.Livemode) {
 		var out api.AnalysisOrPreview
 		err := out.FromAnalysis(s.renderAnalysis(ctx, a))
 		return api.CreateAnalysis200JSONResponse(out), err
@@ -145,11 +145,11 @@ func given[T any](field *T) T {
 }
 
 // usedModel says so when a request named its model by a deprecated alias.
-func (s *server) usedModel(x *exchange, asked, canonical string) {
+func (s *server) usedModel(x *edge.Exchange, asked, canonical string) {
 	if asked == "" || strings.EqualFold(asked, canonical) || strings.EqualFold(asked, model.Latest) {
 		return
 	}
-	s.deprecations.tell(x.response.Header(), deprecatedModel, time.Time{})
+	x.Deprecated(edge.DeprecatedModelAliases)
 }
 
 // RerunAnalysis answers POST /v1/analyses/{id}/rerun.
@@ -157,8 +157,8 @@ func (s *server) RerunAnalysis(ctx context.Context, r api.RerunAnalysisRequestOb
 	if _, err := s.ownAnalysis(ctx, r.Id); err != nil {
 		return nil, err
 	}
-	x := exchangeOf(ctx)
-	created, err := s.Service.RerunAnalysis(ctx, x.caller, r.Id)
+	x := edge.ExchangeOf(ctx)
+	created, err := s.Service.RerunAnalysis(ctx, x.Caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -167,13 +167,13 @@ func (s *server) RerunAnalysis(ctx context.Context, r api.RerunAnalysisRequestOb
 
 // readBack reads a created analysis with its place in the queue. It is created whatever
 // happens to this read: a failing one must not make the caller ask again.
-func (s *server) readBack(ctx context.Context, x *exchange, created analysis.State) resources.Analysis {
+func (s *server) readBack(ctx context.Context, x *edge.Exchange, created analysis.State) resources.Analysis {
 	if created.Status.Terminal() {
 		return resources.Analysis{State: created}
 	}
-	read, err := s.Resources.Analysis(ctx, x.tenant(), created.ID)
+	read, err := s.Resources.Analysis(ctx, x.Tenant(), created.ID)
 	if err != nil {
-		s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.requestID, "error", err.Error())
+		s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.RequestID, "error", err.Error())
 		return resources.Analysis{State: created}
 	}
 	return read
@@ -193,11 +193,17 @@ func (s *server) CancelAnalysis(ctx context.Context, r api.CancelAnalysisRequest
 	if _, err := s.ownAnalysis(ctx, r.Id); err != nil {
 		return nil, err
 	}
-	a, err := s.Service.CancelAnalysis(ctx, exchangeOf(ctx).caller, r.Id)
+	a, err := s.Service.CancelAnalysis(ctx, edge.ExchangeOf(ctx).Caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
 	return api.CancelAnalysis200JSONResponse(s.renderAnalysis(ctx, resources.Analysis{State: a})), nil
+}
+
+// FindAnalysis implements edge.Operations.
+func (s *server) FindAnalysis(ctx context.Context, analysisID string) error {
+	_, err := s.ownAnalysis(ctx, analysisID)
+	return err
 }
 
 // ownAnalysis reads an analysis of the caller. A malformed id reads as unknown. Whatever
@@ -207,5 +213,5 @@ func (s *server) ownAnalysis(ctx context.Context, analysisID string) (resources.
 	if !id.Valid(id.Analysis, analysisID) {
 		return resources.Analysis{}, fault.NotFound("id", analysisID)
 	}
-	return s.Resources.Analysis(ctx, exchangeOf(ctx).tenant(), analysisID)
+	return s.Resources.Analysis(ctx, edge.ExchangeOf(ctx).Tenant(), analysisID)
 }

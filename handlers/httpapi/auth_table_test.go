@@ -25,6 +25,7 @@ import (
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 )
 
 var update = flag.Bool("update", false, "write docs/authentication.md instead of comparing with it")
@@ -91,7 +92,7 @@ func newTable(t *testing.T) *table {
 	i := newIssuer(t)
 	w := open(t, func(o *httpapi.Options) {
 		o.Sessions = i.sessions(o.Service.Now)
-		o.Rates = httpapi.Rates{Reads: 1e6, Writes: 1e6, AnalysesCreate: 1e6, Parse: 1e6}
+		o.Rates = edge.Rates{Reads: 1e6, Writes: 1e6, AnalysesCreate: 1e6, Parse: 1e6}
 	})
 	// What a caller has used up is not what is asked here.
 	w.service.Limits.MaxConcurrentAnalyses = 1e6

@@ -8,6 +8,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections/resources"
 )
 
@@ -21,14 +22,14 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	if body.Options != nil {
 		c.Narrative = given(body.Options.Narrative)
 	}
-	x := exchangeOf(ctx)
-	batch, err := s.Service.CreateBatch(ctx, x.caller, c)
+	x := edge.ExchangeOf(ctx)
+	batch, err := s.Service.CreateBatch(ctx, x.Caller, c)
 	if err != nil {
 		return nil, err
 	}
 	s.usedModel(x, c.Model, batch.Analyses[0].Analysis.Model)
 	if c.ValidateOnly {
-		x.nothingStored = true
+		x.NothingStored = true
 		return api.CreateAnalysisBatch200JSONResponse(s.renderBatchPreview(batch)), nil
 	}
 	out := api.AnalysisBatch{
@@ -43,7 +44,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 
 // readBatch reads a created batch with the places in the queue. As with a single analysis,
 // a failing read must not make the caller ask again.
-func (s *server) readBatch(ctx context.Context, x *exchange, batch command.PlannedBatch) []resources.Analysis {
+func (s *server) readBatch(ctx context.Context, x *edge.Exchange, batch command.PlannedBatch) []resources.Analysis {
 	list := make([]resources.Analysis, len(batch.Analyses))
 	queued := false
 	for i, p := range batch.Analyses {
@@ -53,9 +54,9 @@ func (s *server) readBatch(ctx context.Context, x *exchange, batch command.Plann
 	if !queued {
 		return list
 	}
-	read, err := s.Resources.Batch(ctx, x.tenant(), batch.ID)
+	read, err := s.Resources.Batch(ctx, x.Tenant(), batch.ID)
 	if err != nil || len(read) != len(list) {
-		s.Log.WarnContext(ctx, "created batch not read back", "request_id", x.requestID, "error", fmt.Sprint(err))
+		s.Log.WarnContext(ctx, "created batch not read back", "request_id", x.RequestID, "error", fmt.Sprint(err))
 		return list
 	}
 	return read
@@ -104,8 +105,8 @@ func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatc
 
 // recreateBatch renders a batch whose response was not kept, from its analyses as they
 // are now.
-func (s *server) recreateBatch(ctx context.Context, x *exchange, batchID string) (int, any, error) {
-	list, err := s.Resources.Batch(ctx, x.tenant(), batchID)
+func (s *server) recreateBatch(ctx context.Context, x *edge.Exchange, batchID string) (int, any, error) {
+	list, err := s.Resources.Batch(ctx, x.Tenant(), batchID)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -113,7 +114,7 @@ func (s *server) recreateBatch(ctx context.Context, x *exchange, batchID string)
 		Id: batchID, Object: api.AnalysisBatchObjectAnalysisBatch, VideoId: list[0].VideoID, Analyses: make([]api.Analysis, len(list)),
 	}
 	known := true
-	if v, err := s.Resources.Video(ctx, x.tenant(), out.VideoId); err == nil {
+	if v, err := s.Resources.Video(ctx, x.Tenant(), out.VideoId); err == nil {
 		_, known = v.BilledSeconds()
 	} else if !fault.Has(err, fault.ResourceNotFound) {
 		return 0, nil, err

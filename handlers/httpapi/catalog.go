@@ -18,15 +18,16 @@ import (
 	"vqa/domain/query"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
 const robots = "User-agent: *\nAllow: /docs\nDisallow: /v1/\nDisallow: /objects/\n"
 
 // CreateSandbox answers POST /v1/sandbox.
 func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestObject) (api.CreateSandboxResponseObject, error) {
-	x := exchangeOf(ctx)
-	x.response.Header().Set("Cache-Control", "no-store")
-	key, err := s.Service.IssueSandbox(ctx, command.Caller{RequestID: x.requestID, Idempotency: x.caller.Idempotency}, s.cappedAddress(x.request))
+	x := edge.ExchangeOf(ctx)
+	x.Header().Set("Cache-Control", "no-store")
+	key, err := s.Service.IssueSandbox(ctx, command.Caller{RequestID: x.RequestID, Idempotency: x.Caller.Idempotency}, s.cappedAddress(x.Request))
 	if err != nil {
 		return nil, withSetting(err, fault.SandboxLimitExceeded, "VQA_SANDBOX_PER_IP")
 	}
@@ -53,7 +54,7 @@ func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestOb
 func (s *server) GetCredits(ctx context.Context, r api.GetCreditsRequestObject) (api.GetCreditsResponseObject, error) {
 	p := r.Params
 	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
-	accountID := exchangeOf(ctx).caller.AccountID
+	accountID := edge.ExchangeOf(ctx).Caller.AccountID
 	balance, err := s.Ledger.Balance(ctx, accountID)
 	if err != nil {
 		return nil, err
@@ -161,12 +162,12 @@ func (s *server) GetTestFixtureVideo(ctx context.Context, _ api.GetTestFixtureVi
 		w.Header().Set("Content-Type", "video/mp4")
 		w.Header().Set("ETag", `"`+s.fixtureHash+`"`)
 		http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(s.Fixture.Video))
-	}), request: exchangeOf(ctx).request}, nil
+	}), request: edge.ExchangeOf(ctx).Request}, nil
 }
 
 // GetMetrics answers GET /metrics.
 func (s *server) GetMetrics(ctx context.Context, _ api.GetMetricsRequestObject) (api.GetMetricsResponseObject, error) {
-	return servedBy{handler: s.Metrics, request: exchangeOf(ctx).request}, nil
+	return servedBy{handler: s.Metrics, request: edge.ExchangeOf(ctx).Request}, nil
 }
 
 // servedBy is a response that an ordinary handler writes.
@@ -213,9 +214,9 @@ func (d document) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
 
 // GetIndex answers GET /: a page for a browser, JSON for everyone else.
 func (s *server) GetIndex(ctx context.Context, _ api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
-	x := exchangeOf(ctx)
-	x.response.Header().Add("Vary", "Accept")
-	if prefersPage(x.request.Header.Values("Accept")) {
+	x := edge.ExchangeOf(ctx)
+	x.Header().Add("Vary", "Accept")
+	if prefersPage(x.Request.Header.Values("Accept")) {
 		return s.home(ctx)
 	}
 	paths := map[string]string{ //nolint:gosec // G101 takes a path for a credential
@@ -285,7 +286,7 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 
 // asFault gives the failure of a check a code that says that the service is not available.
 func (h HealthCheck) asFault(ctx context.Context, err error) *fault.Fault {
-	f := asFault(ctx, err)
+	f := edge.AsFault(ctx, err)
 	if fault.Lookup(f.Code).Status == http.StatusServiceUnavailable {
 		return f
 	}

@@ -15,6 +15,7 @@ import (
 	"vqa/domain/query"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/media/fixture"
 )
 
@@ -121,7 +122,7 @@ func (w *world) namesTheCap(refused response, limit int, setting string) {
 // the caps of an address allow.
 func TestSandboxesOfThisMachine(t *testing.T) {
 	t.Parallel()
-	w := open(t, func(o *httpapi.Options) { o.Uncapped = httpapi.OnThisMachine(o.PublicURL, nil) })
+	w := open(t, func(o *httpapi.Options) { o.Uncapped = edge.OnThisMachine(o.PublicURL, nil) })
 	for range 5 {
 		got := w.do(http.MethodPost, "/v1/sandbox", "")
 		require.Equal(t, http.StatusCreated, got.StatusCode, string(got.raw))

@@ -8,13 +8,14 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/oapi-codegen/runtime/types"
 	"go.yaml.in/yaml/v3"
 
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/httpapi/pages"
 )
 
 //go:embed changelog.yaml
@@ -40,32 +41,6 @@ type change struct {
 
 // anchor is where the page of changes has the entry.
 func (c change) anchor() string { return "/docs/changelog#" + c.ID }
-
-// Summary and Advice are the entry's words as the parts of a page.
-func (c change) Summary() []span { return spans(c.Description) }
-
-// Advice is what to do about it; see Summary.
-func (c change) Advice() []span { return spans(c.Migration) }
-
-// Heading is the title as the parts of a page.
-func (c change) Heading() []span { return spans(c.Title) }
-
-// span is a piece of text, or of code.
-type span struct {
-	Text string
-	Code bool
-}
-
-// spans divides text at its backquotes.
-func spans(text string) []span {
-	var all []span
-	for i, part := range strings.Split(text, "`") {
-		if part != "" {
-			all = append(all, span{part, i%2 == 1})
-		}
-	}
-	return all
-}
 
 // loadChangelog reads the embedded file. It fails on an entry that says too little.
 func loadChangelog(file []byte) ([]change, error) {
@@ -134,11 +109,25 @@ func (s *server) renderChange(c change) api.Change {
 	return out
 }
 
-// GetChangelogDocs answers GET /docs/changelog.
-func (s *server) GetChangelogDocs(ctx context.Context, _ api.GetChangelogDocsRequestObject) (api.GetChangelogDocsResponseObject, error) {
-	b, err := guarded(ctx, changelogPage, map[string]any{"Title": "What changed", "Changes": s.changes})
-	if err != nil {
-		return nil, err
+// changesOfPage is the changelog as its page shows it.
+func changesOfPage(changes []change) []pages.Change {
+	all := make([]pages.Change, len(changes))
+	for i, c := range changes {
+		all[i] = pages.Change{
+			ID: c.ID, Date: c.Date, Version: c.Version, Type: string(c.Type), Title: c.Title, Description: c.Description,
+			Migration: c.Migration, SunsetAt: c.SunsetAt, Endpoints: c.Endpoints,
+		}
 	}
-	return api.GetChangelogDocs200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
+	return all
+}
+
+// deprecated are the entries that responses speak of.
+func deprecated(changes []change, publicURL string) []edge.Deprecation {
+	var all []edge.Deprecation
+	for _, c := range changes {
+		if c.Type == api.Deprecation {
+			all = append(all, edge.Deprecation{ID: c.ID, Since: c.date, Sunset: c.sunset, Endpoints: c.Endpoints, URL: publicURL + c.anchor()})
+		}
+	}
+	return all
 }

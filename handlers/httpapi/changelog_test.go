@@ -2,40 +2,76 @@ package httpapi
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
 
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
-// shipped is what the program serves.
-func shipped(t *testing.T) ([]change, *contract) {
+// shipped is the changelog that the program serves.
+func shipped(t *testing.T) []change {
 	t.Helper()
 	changes, err := loadChangelog(changelogFile)
 	require.NoError(t, err)
-	c, err := loadContract()
-	require.NoError(t, err)
-	return changes, c
+	return changes
+}
+
+// contractTree is the contract file as it stands.
+func contractTree(t *testing.T) map[string]any {
+	t.Helper()
+	var document map[string]any
+	require.NoError(t, yaml.Unmarshal(contractFile, &document))
+	return document
+}
+
+// describedOperation is an operation of the contract file.
+type describedOperation struct {
+	id string
+	// parameters are the references to shared ones.
+	parameters []string
+}
+
+// describedOperations reads them by "METHOD path".
+func describedOperations(t *testing.T) map[string]describedOperation {
+	t.Helper()
+	all := map[string]describedOperation{}
+	for path, item := range contractTree(t)["paths"].(map[string]any) {
+		for method, node := range item.(map[string]any) {
+			tree, ok := node.(map[string]any)
+			if !ok || tree["operationId"] == nil {
+				continue
+			}
+			op := describedOperation{id: tree["operationId"].(string)}
+			list, _ := tree["parameters"].([]any)
+			for _, p := range list {
+				ref, _ := p.(map[string]any)["$ref"].(string)
+				op.parameters = append(op.parameters, ref)
+			}
+			all[strings.ToUpper(method)+" "+path] = op
+		}
+	}
+	return all
 }
 
 // TestChangelogKnowsTheContract: each operation came with an entry, and each entry is
 // about operations that there are.
 func TestChangelogKnowsTheContract(t *testing.T) {
 	t.Parallel()
-	changes, c := shipped(t)
+	changes, operations := shipped(t), describedOperations(t)
 	added := map[string]bool{}
 	for _, entry := range changes {
 		for _, endpoint := range entry.Endpoints {
-			require.Contains(t, c.operations, endpoint, entry.ID)
+			require.Contains(t, operations, endpoint, entry.ID)
 			added[endpoint] = added[endpoint] || entry.Type == api.Additive
 		}
 	}
-	for endpoint, op := range c.operations {
-		if strings.HasPrefix(endpoint, http.MethodOptions+" ") || op.path == "/claim" {
+	for endpoint := range operations {
+		if strings.HasPrefix(endpoint, http.MethodOptions+" ") || strings.HasSuffix(endpoint, " /claim") {
 			continue // what browsers ask by themselves, and the page of an entry
 		}
 		require.True(t, added[endpoint], "no entry says that %s was added", endpoint)
@@ -45,7 +81,7 @@ func TestChangelogKnowsTheContract(t *testing.T) {
 // TestWhatIsDeprecatedIsInTheChangelog finds everything that the contract marks.
 func TestWhatIsDeprecatedIsInTheChangelog(t *testing.T) {
 	t.Parallel()
-	changes, c := shipped(t)
+	changes := shipped(t)
 	words := ""
 	for _, entry := range changes {
 		if entry.Type == api.Deprecation {
@@ -70,13 +106,13 @@ func TestWhatIsDeprecatedIsInTheChangelog(t *testing.T) {
 			}
 		}
 	}
-	look("", c.document)
+	look("", contractTree(t))
 	require.Greater(t, marked, 5, "the flat fields of usage and the alias of streams")
 }
 
 func TestNoDateIsAheadOfTheLast(t *testing.T) {
 	t.Parallel()
-	changes, _ := shipped(t)
+	changes := shipped(t)
 	for i := 1; i < len(changes); i++ {
 		require.False(t, changes[i].date.After(changes[i-1].date), "newest first")
 	}
@@ -102,55 +138,19 @@ func TestChangelogRefusesWhatSaysTooLittle(t *testing.T) {
 	require.Equal(t, "b", all[0].ID, "sorted by date")
 }
 
-func TestDeprecationHeaders(t *testing.T) {
+// TestDeprecationsOfTheChangelog is what the edge is told of them.
+func TestDeprecationsOfTheChangelog(t *testing.T) {
 	t.Parallel()
-	changes, c := shipped(t)
-	d, err := newDeprecations(changes, c, "https://api.example.com")
-	require.NoError(t, err)
-
-	h := http.Header{}
-	d.tellOf(h, c.operations["GET /v1/videos"])
-	require.Empty(t, h)
-	d.tellOf(h, c.operations["GET /v1/usage"])
-	require.Equal(t, "@1795219200", h.Get("Deprecation"), "2026-11-21 in UTC")
-	require.Empty(t, h.Get("Sunset"))
-	link := `<https://api.example.com/docs/changelog#usage-flat-fields>; rel="deprecation"; type="text/html"`
-	require.Equal(t, []string{link}, h.Values("Link"))
-
-	// A legacy key on top: a link more, and the day on which the key ends.
-	ends := time.Date(2027, 11, 1, 12, 0, 0, 0, time.FixedZone("", 3600))
-	d.tell(h, deprecatedKey, ends)
-	d.tell(h, deprecatedKey, ends)
-	require.Equal(t, "@1795219200", h.Get("Deprecation"))
-	require.Equal(t, "Mon, 01 Nov 2027 11:00:00 GMT", h.Get("Sunset"))
-	require.Len(t, h.Values("Link"), 2, "each thing is told once")
-
-	// The earliest dates count.
-	older := change{ID: "x", date: time.Unix(1700000000, 0), sunset: time.Unix(1800000000, 0)}
-	d.add(h, older)
-	require.Equal(t, "@1700000000", h.Get("Deprecation"))
-	require.Equal(t, "Fri, 15 Jan 2027 08:00:00 GMT", h.Get("Sunset"))
-	// What should be gone already has no date to go.
-	h = http.Header{}
-	d.tell(h, "results-summary-frames", time.Time{})
-	require.NotEmpty(t, h.Get("Deprecation"))
-	require.Empty(t, h.Get("Sunset"))
-}
-
-func TestDeprecationsMustBeWritten(t *testing.T) {
-	t.Parallel()
-	changes, c := shipped(t)
-	_, err := newDeprecations(nil, c, "")
-	require.ErrorContains(t, err, deprecatedKey)
-	_, err = newDeprecations(append([]change{{ID: "x", Type: api.Deprecation, Endpoints: []string{"GET /nowhere"}}}, changes...), c, "")
-	require.ErrorContains(t, err, "/nowhere")
-}
-
-func TestWordsOfEntriesBecomeText(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, []span{{"use ", false}, {"<b>", true}, {" now", false}}, spans("use `<b>` now"))
-	require.Empty(t, spans(""))
-	page := httptest.NewRecorder()
-	require.NoError(t, changelogPage.ExecuteTemplate(page, "page", map[string]any{"Title": "T", "Changes": []change{{ID: "a", Title: "`<b>`"}}}))
-	require.Contains(t, page.Body.String(), "<code>&lt;b&gt;</code>")
+	byID := map[string]edge.Deprecation{}
+	for _, d := range deprecated(shipped(t), "https://api.example.com") {
+		byID[d.ID] = d
+	}
+	usage := byID["usage-flat-fields"]
+	require.Equal(t, edge.Deprecation{
+		ID: "usage-flat-fields", Since: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Endpoints: []string{"GET /v1/usage"},
+		URL: "https://api.example.com/docs/changelog#usage-flat-fields",
+	}, usage)
+	require.Contains(t, byID, "results-summary-frames")
+	require.Contains(t, byID, edge.DeprecatedLegacyKeys)
+	require.Contains(t, byID, edge.DeprecatedModelAliases)
 }

@@ -1,14 +1,20 @@
 package httpapi
 
 import (
-	"bytes"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
 	"net/http"
+	"net/url"
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/httpapi/pages"
 )
 
 // GetClaimPage answers GET /claim: the page on which a person lets a program have a
@@ -19,41 +25,41 @@ func (s *server) GetClaimPage(ctx context.Context, r api.GetClaimPageRequestObje
 	if r.Params.Code != nil {
 		typed = *r.Params.Code
 	}
-	page, err := s.claimPage(ctx, typed)
+	shown, err := s.claimPage(ctx, typed)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.renderClaim(exchangeOf(ctx), page)
+	p, err := s.pages.Claim(shown)
 	if err != nil {
 		return nil, err
 	}
-	return api.GetClaimPage200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
+	return api.GetClaimPage200TexthtmlResponse(show(ctx, p)), nil
 }
 
 // claimPage finds out what a person who opens the page is to see.
-func (s *server) claimPage(ctx context.Context, typed string) (claimPage, error) {
+func (s *server) claimPage(ctx context.Context, typed string) (pages.Claim, error) {
 	if s.Sessions == nil {
-		return claimPage{View: viewOff}, nil
+		return pages.Claim{View: pages.ViewOff}, nil
 	}
-	person, err := s.signedIn(ctx)
+	person, err := edge.ExchangeOf(ctx).SignIn()
 	switch {
 	case fault.Has(err, fault.AccountRestricted):
-		return claimPage{View: viewRestricted}, nil
+		return pages.Claim{View: pages.ViewRestricted}, nil
 	case fault.Has(err, fault.InvalidAPIKey):
-		return claimPage{View: viewSignIn, SignInURL: s.signInURL(typed)}, nil
+		return pages.Claim{View: pages.ViewSignIn, SignInURL: s.signInURL(typed)}, nil
 	case err != nil:
-		return claimPage{}, err
+		return pages.Claim{}, err
 	case typed == "":
-		return claimPage{View: viewForm}, nil
+		return pages.Claim{View: pages.ViewForm}, nil
 	}
 	claim, problem, err := s.findClaim(ctx, person, typed)
 	if err != nil {
-		return claimPage{}, err
+		return pages.Claim{}, err
 	}
 	if problem != "" {
-		return claimPage{View: viewForm, Typed: typed, Problem: problem}, nil
+		return pages.Claim{View: pages.ViewForm, Typed: typed, Problem: problem}, nil
 	}
-	return s.reviewPage(person, claim), nil
+	return s.review(person, claim), nil
 }
 
 // DecideClaim answers POST /claim, which the form of the page sends. What no form of
@@ -61,61 +67,48 @@ func (s *server) claimPage(ctx context.Context, typed string) (claimPage, error)
 // without the page's token, and invalid_api_key without a session. A signed-in person
 // gets a page whatever comes of the decision.
 func (s *server) DecideClaim(ctx context.Context, r api.DecideClaimRequestObject) (api.DecideClaimResponseObject, error) {
-	page, err := s.decideClaim(ctx, r.Body)
+	shown, err := s.decideClaim(ctx, r.Body)
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.renderClaim(exchangeOf(ctx), page)
+	p, err := s.pages.Claim(shown)
 	if err != nil {
 		return nil, err
 	}
-	return api.DecideClaim200TexthtmlResponse{Body: b, ContentLength: int64(b.Len())}, nil
+	return api.DecideClaim200TexthtmlResponse(show(ctx, p)), nil
 }
 
-func (s *server) decideClaim(ctx context.Context, form *api.ClaimDecision) (claimPage, error) {
-	if err := s.sameSite.Check(exchangeOf(ctx).request); err != nil {
-		return claimPage{}, fault.New(fault.InsufficientScope, "The form was not sent by this service's own page.").WithCause(err)
+func (s *server) decideClaim(ctx context.Context, form *api.ClaimDecision) (pages.Claim, error) {
+	if err := s.sameSite.Check(edge.ExchangeOf(ctx).Request); err != nil {
+		return pages.Claim{}, fault.New(fault.InsufficientScope, "The form was not sent by this service's own page.").WithCause(err)
 	}
-	person, err := s.signedIn(ctx)
+	person, err := edge.ExchangeOf(ctx).SignIn()
 	if err != nil {
-		return claimPage{}, err
+		return pages.Claim{}, err
 	}
 	claim, problem, err := s.findClaim(ctx, person, form.Code)
 	if err != nil {
-		return claimPage{}, err
+		return pages.Claim{}, err
 	}
 	if problem != "" {
-		return claimPage{View: viewForm, Typed: form.Code, Problem: problem}, nil
+		return pages.Claim{View: pages.ViewForm, Typed: form.Code, Problem: problem}, nil
 	}
 	if !s.validClaimToken(form.Token, person.AccountID, claim.Hash) {
-		return claimPage{}, fault.New(fault.InsufficientScope, "The form is not that of this session and code; load the page again.")
+		return pages.Claim{}, fault.New(fault.InsufficientScope, "The form is not that of this session and code; load the page again.")
 	}
-	decide, done := s.Service.DenyDeviceCode, viewDenied
+	decide, done := s.Service.DenyDeviceCode, pages.ViewDenied
 	if form.Decision == api.Approve {
-		decide, done = s.Service.ApproveDeviceCode, viewApproved
+		decide, done = s.Service.ApproveDeviceCode, pages.ViewApproved
 	}
 	switch err := decide(ctx, person, claim.Hash); {
 	case fault.Has(err, fault.ResourceConflict):
-		return claimPage{View: viewForm, Problem: problemDecided}, nil
+		return pages.Claim{View: pages.ViewForm, Problem: problemDecided}, nil
 	case fault.Has(err, fault.DeviceCodeExpired):
-		return claimPage{View: viewForm, Problem: problemExpired}, nil
+		return pages.Claim{View: pages.ViewForm, Problem: problemExpired}, nil
 	case err != nil:
-		return claimPage{}, err
+		return pages.Claim{}, err
 	}
-	return claimPage{View: done}, nil
-}
-
-// signedIn is the person whose session the request carries, in the cookie or as bearer.
-// Errors: invalid_api_key without one, account_restricted, upstream_error when the
-// issuer's keys cannot be had.
-func (s *server) signedIn(ctx context.Context) (command.Caller, error) {
-	x := exchangeOf(ctx)
-	person, err := s.sessionOf(x.request)
-	if err != nil {
-		return command.Caller{}, err
-	}
-	x.caller = person.caller(x.requestID) // for the access log
-	return x.caller, nil
+	return pages.Claim{View: done}, nil
 }
 
 // What is wrong with a code, in words for the person who entered it.
@@ -160,22 +153,51 @@ func (s *server) findClaim(ctx context.Context, person command.Caller, typed str
 	return claim{d, userCode}, "", nil
 }
 
-// renderClaim renders the page with the headers that keep it to itself: no other site
-// may frame it, send its form or learn its address, and no script runs in it.
-func (s *server) renderClaim(x *exchange, page claimPage) (*bytes.Buffer, error) {
-	b, err := rendered(claimTemplate, map[string]any{"Title": "Approve an API key", "Claim": page})
-	if err != nil {
-		return nil, err
+// review is the page that asks a person to decide about a request.
+func (s *server) review(person command.Caller, c claim) pages.Claim {
+	return pages.Claim{View: pages.ViewReview, Review: pages.Review{
+		UserCode: account.FormatUserCode(c.UserCode), AccountID: person.AccountID, ByKey: c.RequesterKeyID != "",
+		Approved: c.Status == account.DeviceApproved, RequestedAt: c.RequestedAt, ExpiresAt: c.ExpiresAt, Now: s.Service.Now(),
+		Token: s.claimToken(person.AccountID, c.Hash),
+	}}
+}
+
+// claimToken binds the form to whom it was shown and to the request that was shown, so
+// that no other site can send it. It ends with the request.
+func (s *server) claimToken(accountID, codeHash string) string {
+	mac := hmac.New(sha256.New, s.FormKey)
+	_, _ = fmt.Fprintf(mac, "claim\n%s\n%s", accountID, codeHash)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func (s *server) validClaimToken(token, accountID, codeHash string) bool {
+	return hmac.Equal([]byte(token), []byte(s.claimToken(accountID, codeHash)))
+}
+
+// signInURL leads to the issuer of sessions, which sends the person back to where they
+// were; it is empty when the issuer's name is no web address.
+func (s *server) signInURL(typed string) string {
+	issuer, err := url.Parse(s.Sessions.Issuer())
+	if err != nil || (issuer.Scheme != "https" && issuer.Scheme != "http") || issuer.Host == "" {
+		return ""
 	}
-	h := x.response.Header()
-	h.Set("Content-Security-Policy", "default-src 'none'; img-src data:; style-src "+styleHashes(b.Bytes())+
-		"; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
-	h.Set("X-Frame-Options", "DENY")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cross-Origin-Opener-Policy", "same-origin")
-	h.Set("Cache-Control", "no-store")
-	h.Set("Vary", "Cookie, Authorization")
-	return b, nil
+	back := s.url("/claim")
+	if code, ok := account.ParseUserCode(typed); ok {
+		back += "?" + url.Values{"code": {account.FormatUserCode(code)}}.Encode()
+	}
+	query := issuer.Query()
+	query.Set("return_to", back)
+	issuer.RawQuery = query.Encode()
+	return issuer.String()
+}
+
+// originOf is the scheme and the host of an address.
+func originOf(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "", fmt.Errorf("httpapi: the public URL: %w", err)
+	}
+	return u.Scheme + "://" + u.Host, nil
 }
 
 // newCrossOriginProtection refuses forms of other sites, also where a proxy hides under

@@ -9,6 +9,7 @@ import (
 	"vqa/domain/id"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
 // CreateClientToken answers POST /v1/client_tokens; the body was checked before.
@@ -28,7 +29,7 @@ func (s *server) CreateClientToken(ctx context.Context, r api.CreateClientTokenR
 	if r.Body.StreamId != nil {
 		c.StreamID = *r.Body.StreamId
 	}
-	minted, err := s.Service.MintClientToken(ctx, exchangeOf(ctx).caller, c)
+	minted, err := s.Service.MintClientToken(ctx, edge.ExchangeOf(ctx).Caller, c)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +47,4 @@ func renderClientToken(t command.MintedClientToken, scopes []api.ClientScope) ap
 		out.StreamId = &t.StreamID
 	}
 	return out
-}
-
-// checkCreateClientToken applies what the schema cannot say (api-v1.md, "Client tokens").
-func checkCreateClientToken(body map[string]any, v *verdict) {
-	_, video := body["video_id"]
-	stream, given := body["stream_id"]
-	if video && given {
-		v.add("stream_id", fault.Exclusive, "cannot be given together with video_id")
-	}
-	if text, ok := stream.(string); ok && !id.Valid(id.Stream, text) && !v.has("stream_id") {
-		v.add("stream_id", fault.Format, "must be an id that begins with st_")
-	}
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/httpapi/pages"
 	"vqa/handlers/media/demo"
 	"vqa/projections"
 	"vqa/projections/resources"
@@ -47,7 +50,7 @@ func (s *server) ListDemoVideos(ctx context.Context, _ api.ListDemoVideosRequest
 	if err != nil {
 		return nil, err
 	}
-	exchangeOf(ctx).response.Header().Set("Cache-Control", cacheDemos)
+	edge.ExchangeOf(ctx).Header().Set("Cache-Control", cacheDemos)
 	return api.ListDemoVideos200JSONResponse{Videos: videos}, nil
 }
 
@@ -99,6 +102,35 @@ func (s *server) renderDemo(ctx context.Context, scene demo.Scene, v video.State
 	return out, nil
 }
 
+// gallery lists the demo videos with their answers, in the order of their questions.
+func (s *server) gallery(ctx context.Context) ([]pages.Demo, error) {
+	videos, err := s.demoVideos(ctx)
+	if err != nil {
+		return nil, err
+	}
+	prompts := map[string][]string{}
+	for _, scene := range s.Demos.Scenes {
+		prompts[scene.VideoID()] = scene.Prompts
+	}
+	list := make([]pages.Demo, len(videos))
+	for i, v := range videos {
+		path := "/v1/demo-videos/" + v.Id
+		list[i] = pages.Demo{Name: v.DisplayName, Thumbnail: path + "/thumbnail.jpg", Video: path + "/video.mp4", DurationS: v.DurationSeconds}
+		for _, prompt := range prompts[v.Id] {
+			result, answered := v.ResultsByPrompt[prompt]
+			if !answered {
+				continue
+			}
+			word := string(result.Answer)
+			if strings.HasPrefix(prompt, "How many") && result.DetectedCount != nil && word != "indeterminate" {
+				word = strconv.Itoa(*result.DetectedCount)
+			}
+			list[i].Answers = append(list[i].Answers, pages.Answer{Prompt: prompt, Answer: word, Confidence: result.Confidence})
+		}
+	}
+	return list, nil
+}
+
 func (s *server) demoURL(videoID, file string) string {
 	return s.url("/v1/demo-videos/" + videoID + "/" + file)
 }
@@ -131,7 +163,7 @@ func (s *server) demoFile(ctx context.Context, videoID, contentType string, keyO
 		return storedFile{}, err
 	}
 	return storedFile{
-		content: content, contentType: contentType, tag: path.Base(key), request: exchangeOf(ctx).request,
+		content: content, contentType: contentType, tag: path.Base(key), request: edge.ExchangeOf(ctx).Request,
 		whole: contentType != demo.VideoType,
 	}, nil
 }

@@ -3,22 +3,22 @@ package httpapi
 import (
 	"context"
 	"net/url"
-	"strings"
 	"time"
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
 // RequestDeviceCode answers POST /v1/keys/request.
 func (s *server) RequestDeviceCode(ctx context.Context, _ api.RequestDeviceCodeRequestObject) (api.RequestDeviceCodeResponseObject, error) {
-	x := exchangeOf(ctx)
-	x.response.Header().Set("Cache-Control", "no-store")
-	caller := x.caller
-	caller.RequestID = x.requestID // an anonymous caller has nothing else
-	requested, err := s.Service.RequestDeviceCode(ctx, caller, s.SandboxAddress(x.request))
+	x := edge.ExchangeOf(ctx)
+	x.Header().Set("Cache-Control", "no-store")
+	caller := x.Caller
+	caller.RequestID = x.RequestID // an anonymous caller has nothing else
+	requested, err := s.Service.RequestDeviceCode(ctx, caller, s.SandboxAddress(x.Request))
 	if err != nil {
 		return nil, err
 	}
@@ -38,8 +38,8 @@ func (s *server) RequestDeviceCode(ctx context.Context, _ api.RequestDeviceCodeR
 // GetDeviceCode answers GET /v1/keys/request/{code} (api-v1.md, "Device code"): the
 // poll that first sees the approval is the one that gets the key.
 func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestObject) (api.GetDeviceCodeResponseObject, error) {
-	x := exchangeOf(ctx)
-	x.response.Header().Set("Cache-Control", "no-store")
+	x := edge.ExchangeOf(ctx)
+	x.Header().Set("Cache-Control", "no-store")
 	hash, now := account.HashSecret(r.Code), s.Service.Now()
 	d, found, err := s.Resources.DeviceCode(ctx, hash)
 	switch {
@@ -59,10 +59,10 @@ func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestOb
 			WithRetryAfter(int((wait + time.Second - 1) / time.Second))
 	}
 	// A HEAD has no body for the key to be in: it must not take it.
-	if d.Status != account.DeviceApproved || x.head {
+	if d.Status != account.DeviceApproved || x.Head {
 		return deviceStatus(api.DeviceCodeStatusStatusPending, nil), nil
 	}
-	key, err := s.Service.CollectKey(ctx, hash, d.AccountID, x.requestID)
+	key, err := s.Service.CollectKey(ctx, hash, d.AccountID, x.RequestID)
 	if err != nil {
 		return nil, err
 	}
@@ -75,16 +75,4 @@ func deviceStatus(status api.DeviceCodeStatusStatus, key *command.IssuedKey) api
 		out.ApiKey = &key.Secret
 	}
 	return out
-}
-
-// loggedPath is a path without the secret that it may hold, whether or not an
-// operation took the request.
-func (c *contract) loggedPath(path string) string {
-	for _, pattern := range c.secretPaths {
-		prefix, _, _ := strings.Cut(pattern, "{")
-		if before, secret, found := strings.Cut(path, prefix); found && secret != "" {
-			return before + pattern
-		}
-	}
-	return path
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections"
 	"vqa/projections/public"
 	"vqa/projections/resources"
@@ -31,7 +32,7 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 	p := r.Params
 	filter := public.Filter{Type: public.Type(given(p.Type)), ResourceID: given(p.ResourceId)}
 	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
-	list, more, err := s.Events.Events(ctx, exchangeOf(ctx).tenant(), filter, page)
+	list, more, err := s.Events.Events(ctx, edge.ExchangeOf(ctx).Tenant(), filter, page)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,7 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 
 // GetEvent answers GET /v1/events/{id}.
 func (s *server) GetEvent(ctx context.Context, r api.GetEventRequestObject) (api.GetEventResponseObject, error) {
-	e, err := s.Events.Event(ctx, exchangeOf(ctx).tenant(), r.Id)
+	e, err := s.Events.Event(ctx, edge.ExchangeOf(ctx).Tenant(), r.Id)
 	if err == nil {
 		err = s.withoutRemoved(ctx, []public.Event{e})
 	}

@@ -8,6 +8,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections/public"
 	"vqa/projections/resources"
 )
@@ -17,7 +18,7 @@ const streamPage = 100
 
 // StreamEvents answers GET /v1/events/stream.
 func (s *server) StreamEvents(ctx context.Context, r api.StreamEventsRequestObject) (api.StreamEventsResponseObject, error) {
-	tenant := exchangeOf(ctx).tenant()
+	tenant := edge.ExchangeOf(ctx).Tenant()
 	st := &feedStream{server: s, ctx: ctx, tenant: tenant}
 	var err error
 	if r.Params.LastEventID == nil || *r.Params.LastEventID == "" {
@@ -47,7 +48,7 @@ type feedStream struct {
 // response begins with the id of the last event before the stream, so that a client that
 // loses the connection before its first event still knows where to go on.
 func (st *feedStream) response() eventStream {
-	return eventStream{server: st.server, ctx: st.ctx, first: fmt.Sprintf("retry: 1000\nid: %s\n\n", st.last), next: st.next}
+	return eventStream{server: st.server, ctx: st.ctx, exchange: edge.ExchangeOf(st.ctx), first: fmt.Sprintf("retry: 1000\nid: %s\n\n", st.last), next: st.next}
 }
 
 // next sends a page of events.

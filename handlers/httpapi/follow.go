@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/projections/resources"
 )
 
@@ -88,7 +89,7 @@ func (s *server) StreamAnalysis(ctx context.Context, r api.StreamAnalysisRequest
 		seen = *r.Params.LastEventID
 	}
 	st := analysisStream{server: s, ctx: ctx, analysisID: first.ID, seen: seen}
-	return eventStream{server: s, ctx: ctx, next: st.next}, nil
+	return eventStream{server: s, ctx: ctx, exchange: edge.ExchangeOf(ctx), next: st.next}, nil
 }
 
 // analysisStream tells the states of one analysis.
@@ -103,7 +104,7 @@ type analysisStream struct {
 // next sends the analysis when its state has changed. The stream ends with the terminal
 // state.
 func (st *analysisStream) next(out *eventWriter) (step, error) {
-	a, err := st.server.Resources.Analysis(st.ctx, exchangeOf(st.ctx).tenant(), st.analysisID)
+	a, err := st.server.Resources.Analysis(st.ctx, edge.ExchangeOf(st.ctx).Tenant(), st.analysisID)
 	if err != nil {
 		return over, err
 	}

@@ -2,45 +2,20 @@ package httpapi
 
 import (
 	"context"
-	"time"
 
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/domain/id"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
-
-// useKey refuses a key that does not open the door now, also when a client token stands
-// for it, and notes the use of one that does. The holder of a legacy key is told that it
-// is deprecated. Errors: invalid_api_key for a legacy key whose window is over,
-// key_revoked, key_expired, account_restricted.
-func (e *edge) useKey(x *exchange, key account.Key) error {
-	now := e.Service.Now()
-	if err := e.LegacyKeys.Check(key, now); err != nil {
-		return err
-	}
-	if err := key.Check(now); err != nil {
-		return err
-	}
-	if key.Legacy {
-		end, known := e.LegacyKeys.End()
-		if !known {
-			end = time.Time{}
-		}
-		e.server.deprecations.tell(x.response.Header(), deprecatedKey, end)
-	}
-	if e.KeyUsed != nil {
-		e.KeyUsed(key, x.requestID)
-	}
-	return nil
-}
 
 // ListApiKeys answers GET /v1/api-keys.
 func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject) (api.ListApiKeysResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	p := r.Params
 	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
-	keys, more, err := s.Resources.Keys(ctx, exchangeOf(ctx).tenant(), page)
+	keys, more, err := s.Resources.Keys(ctx, edge.ExchangeOf(ctx).Tenant(), page)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +34,7 @@ func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObje
 			scopes = append(scopes, string(scope))
 		}
 	}
-	minted, err := s.Service.MintKey(ctx, exchangeOf(ctx).caller, r.Body.Name, scopes)
+	minted, err := s.Service.MintKey(ctx, edge.ExchangeOf(ctx).Caller, r.Body.Name, scopes)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +55,7 @@ func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObje
 	if _, err := s.ownKey(ctx, r.Id); err != nil {
 		return nil, err
 	}
-	if err := s.Service.RevokeOwnKey(ctx, exchangeOf(ctx).caller, r.Id); err != nil {
+	if err := s.Service.RevokeOwnKey(ctx, edge.ExchangeOf(ctx).Caller, r.Id); err != nil {
 		return nil, err
 	}
 	return api.RevokeApiKey200JSONResponse{Id: r.Id, Object: api.DeletedApiKeyObjectApiKey, Deleted: true}, nil
@@ -92,7 +67,7 @@ func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObje
 		return nil, err
 	}
 	revokeOld := r.Body != nil && r.Body.RevokeOld != nil && *r.Body.RevokeOld
-	minted, err := s.Service.RotateKey(ctx, exchangeOf(ctx).caller, r.Id, revokeOld)
+	minted, err := s.Service.RotateKey(ctx, edge.ExchangeOf(ctx).Caller, r.Id, revokeOld)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +79,7 @@ func (s *server) ownKey(ctx context.Context, keyID string) (account.Key, error) 
 	if !id.Valid(id.Key, keyID) {
 		return account.Key{}, fault.NotFound("id", keyID)
 	}
-	return s.Resources.OwnKey(ctx, exchangeOf(ctx).tenant(), keyID)
+	return s.Resources.OwnKey(ctx, edge.ExchangeOf(ctx).Tenant(), keyID)
 }
 
 // renderKey makes the resource of a key, which never holds its secret.

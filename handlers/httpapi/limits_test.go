@@ -11,10 +11,11 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/rate"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 )
 
 // under runs a node with small limits.
-func under(rates httpapi.Rates) func(*httpapi.Options) {
+func under(rates edge.Rates) func(*httpapi.Options) {
 	return func(o *httpapi.Options) { o.Rates = rates }
 }
 
@@ -36,7 +37,7 @@ func (w *world) remaining(got response, limit int) int {
 func TestEveryResponseSaysWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(o *httpapi.Options) {
-		o.Rates = httpapi.Rates{Reads: 61, Writes: 31, AnalysesCreate: 11}
+		o.Rates = edge.Rates{Reads: 61, Writes: 31, AnalysesCreate: 11}
 		o.Metrics = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("no metrics") })
 	})
 	c := w.customer(0)
@@ -73,7 +74,7 @@ func TestEveryResponseSaysWhatIsLeft(t *testing.T) {
 
 func TestALimitIsKeptToTheSecond(t *testing.T) {
 	t.Parallel()
-	w := open(t, under(httpapi.Rates{Writes: 4}))
+	w := open(t, under(edge.Rates{Writes: 4}))
 	c, other := w.customer(0), w.customer(0)
 	w.toTheMinute()
 	create := func(c *client) response { return c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`) }
@@ -103,8 +104,8 @@ func TestALimitIsKeptToTheSecond(t *testing.T) {
 
 func TestALimitHoldsOverAllNodes(t *testing.T) {
 	t.Parallel()
-	w := open(t, under(httpapi.Rates{Reads: 6}))
-	beside := w.beside(under(httpapi.Rates{Reads: 6}))
+	w := open(t, under(edge.Rates{Reads: 6}))
+	beside := w.beside(under(edge.Rates{Reads: 6}))
 	w.toTheMinute()
 	beside.advance(w.now().Sub(beside.now()))
 	c := w.customer(0)
@@ -120,7 +121,7 @@ func TestALimitHoldsOverAllNodes(t *testing.T) {
 
 func TestStrangersAreCountedByAddress(t *testing.T) {
 	t.Parallel()
-	w := open(t, under(httpapi.Rates{Reads: 3}))
+	w := open(t, under(edge.Rates{Reads: 3}))
 	c := w.customer(0)
 	w.toTheMinute()
 	for range 3 {
@@ -138,7 +139,7 @@ func TestStrangersAreCountedByAddress(t *testing.T) {
 
 func TestATokenCountsForItsKey(t *testing.T) {
 	t.Parallel()
-	w := open(t, under(httpapi.Rates{Reads: 3}))
+	w := open(t, under(edge.Rates{Reads: 3}))
 	c := w.customer(0)
 	w.toTheMinute()
 	minted := c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"]}`)
@@ -152,7 +153,7 @@ func TestATokenCountsForItsKey(t *testing.T) {
 
 func TestParsingIsCountedByAddress(t *testing.T) {
 	t.Parallel()
-	w := open(t, under(httpapi.Rates{Parse: 2}))
+	w := open(t, under(edge.Rates{Parse: 2}))
 	w.toTheMinute()
 	for _, c := range []*client{w.customer(0), w.customer(0)} {
 		require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/parse", `{"prompt": "Is there a dog?"}`).StatusCode)
@@ -162,7 +163,7 @@ func TestParsingIsCountedByAddress(t *testing.T) {
 
 func TestANodeCountsAloneWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	w := open(t, under(httpapi.Rates{Reads: 3}))
+	w := open(t, under(edge.Rates{Reads: 3}))
 	w.toTheMinute()
 	w.database.pull()
 	for range 3 {

@@ -17,6 +17,7 @@ import (
 	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/handlers/command"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/media/objects"
 	"vqa/handlers/wire"
 	"vqa/projections"
@@ -27,17 +28,11 @@ import (
 // Resources reads what a tenant owns. A read that follows a command sees its effect.
 // Errors: resource_not_found for an id or a cursor that is not the tenant's.
 type Resources interface {
-	// Key finds the API key of a secret's hash, whatever its state.
-	Key(ctx context.Context, secretHash string) (account.Key, bool, error)
+	edge.Accounts
 	// OwnKey finds an API key of the tenant, and Keys lists them newest first; ended ones
 	// too.
 	OwnKey(ctx context.Context, t resources.Tenant, id string) (account.Key, error)
 	Keys(ctx context.Context, t resources.Tenant, p projections.Page) ([]account.Key, bool, error)
-	// ClientToken finds the client token of a secret's hash with the key that minted it,
-	// whatever the state of either.
-	ClientToken(ctx context.Context, secretHash string) (account.ClientToken, account.Key, bool, error)
-	// Account finds an account, without its keys.
-	Account(ctx context.Context, id string) (account.State, bool, error)
 	Video(ctx context.Context, t resources.Tenant, id string) (video.State, error)
 	// Videos lists newest first; an empty status is every status.
 	Videos(ctx context.Context, t resources.Tenant, status video.Status, p projections.Page) ([]video.State, bool, error)
@@ -107,18 +102,6 @@ type HealthCheck struct {
 	Advisory bool
 }
 
-// Answered is a request with its response, for those who count.
-type Answered struct {
-	// Operation is the operationId of the contract, empty for a path outside it.
-	Operation string
-	Status    int
-	// Code is that of the error envelope, empty where there was none.
-	Code fault.Code
-	Took time.Duration
-	// Stream is true for an event stream, which lasts as long as its reader wants.
-	Stream bool
-}
-
 // Options are what the edge is made of. Every field without a stated default is
 // required. The clock, the ids, the catalog and the fixture's answers are those of
 // Service.
@@ -129,8 +112,8 @@ type Options struct {
 	Objects   Objects
 	Events    Events
 	// Windows counts requests for all nodes, under Rates.
-	Windows Windows
-	Rates   Rates
+	Windows edge.Windows
+	Rates   edge.Rates
 	// Locks keep equal requests from running at once, over all nodes.
 	Locks eventstore.Locks
 	// ObjectHandler serves the signed URLs below objects.Path; nil when another
@@ -156,7 +139,7 @@ type Options struct {
 	// nobody wants to know.
 	KeyUsed func(k account.Key, requestID string)
 	// Sessions verifies first-party sessions; nil when none are accepted.
-	Sessions *Sessions
+	Sessions *edge.Sessions
 	// PublicURL is the address under which clients reach the service, without a
 	// trailing slash.
 	PublicURL string
@@ -167,11 +150,11 @@ type Options struct {
 	Metrics   http.Handler
 	// Answered is told of every request after its response, and must not block; nil tells
 	// nobody.
-	Answered func(Answered)
-	// SandboxAddress identifies the client of an anonymous request; see AddressHash.
+	Answered func(edge.Answered)
+	// SandboxAddress identifies the client of an anonymous request; see edge.AddressHash.
 	SandboxAddress func(*http.Request) string
 	// Uncapped reports a client that the caps per address on sandboxes and upgrades do not
-	// bind; see OnThisMachine. nil binds everyone.
+	// bind; see edge.OnThisMachine. nil binds everyone.
 	Uncapped func(*http.Request) bool
 	// FormKey signs the forms of the pages for people.
 	FormKey []byte
@@ -196,17 +179,6 @@ type StreamTimes struct {
 	Life, Check time.Duration
 }
 
-// defaultBodyPace lets a body of 1 MiB take 30 s, and cuts off one that stalls after 10 s:
-// before RequestTimeout, so that the client learns why.
-var defaultBodyPace = wire.Pace{Patience: 10 * time.Second, Rate: 16 << 10, Total: 30 * time.Second}
-
-// defaultResponsePace cuts off a client that stops reading. The player of a video that is paused asks
-// for the rest when it goes on.
-var defaultResponsePace = wire.Pace{Patience: 60 * time.Second, Rate: 16 << 10}
-
-// defaultRequestTimeout is generous because completing an upload reads the file.
-const defaultRequestTimeout = 60 * time.Second
-
 func (o *Options) check() error {
 	required := map[string]bool{
 		"Service": o.Service != nil, "Resources": o.Resources != nil, "Ledger": o.Ledger != nil, "Objects": o.Objects != nil, "Events": o.Events != nil,
@@ -222,16 +194,17 @@ func (o *Options) check() error {
 			missing = append(missing, errors.New("httpapi: "+name+" is required"))
 		}
 	}
-	if o.RequestTimeout == 0 {
-		o.RequestTimeout = defaultRequestTimeout
-	}
-	if o.BodyPace.Rate == 0 {
-		o.BodyPace = defaultBodyPace
-	}
-	if o.ResponsePace.Rate == 0 {
-		o.ResponsePace = defaultResponsePace
-	}
 	o.Streams.Life = cmp.Or(o.Streams.Life, streamLife)
 	o.Streams.Check = cmp.Or(o.Streams.Check, credentialCheck)
 	return errors.Join(missing...)
+}
+
+// edge are the options of the edge in front of operations.
+func (o Options) edge(c *edge.Contract, operations edge.Operations, deprecations []edge.Deprecation) edge.Options {
+	return edge.Options{
+		Contract: c, Operations: operations, Service: o.Service, Accounts: o.Resources, Windows: o.Windows, Rates: o.Rates, Locks: o.Locks,
+		ObjectHandler: o.ObjectHandler, CheckURL: o.CheckURL, LegacyKeys: o.LegacyKeys, KeyUsed: o.KeyUsed, Sessions: o.Sessions,
+		Deprecations: deprecations, Answered: o.Answered, Address: o.SandboxAddress, RequestTimeout: o.RequestTimeout,
+		BodyPace: o.BodyPace, ResponsePace: o.ResponsePace, Log: o.Log,
+	}
 }

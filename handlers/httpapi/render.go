@@ -17,6 +17,7 @@ import (
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/media/objects"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
@@ -83,7 +84,7 @@ func (s *server) renderUpload(ctx context.Context, v video.State) (*api.UploadIn
 	if life <= 0 {
 		return nil, nil
 	}
-	signed, err := s.Objects.UploadURL(ctx, objects.UploadKey(v.ID), v.ContentType, s.Service.Limits.UploadLimit(exchangeOf(ctx).caller.Tier, v.DeclaredBytes), life)
+	signed, err := s.Objects.UploadURL(ctx, objects.UploadKey(v.ID), v.ContentType, s.Service.Limits.UploadLimit(edge.ExchangeOf(ctx).Caller.Tier, v.DeclaredBytes), life)
 	if err != nil {
 		return nil, err
 	}

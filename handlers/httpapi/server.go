@@ -2,14 +2,20 @@ package httpapi
 
 import (
 	"crypto/sha256"
+	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 
 	"vqa/domain/query"
-	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/httpapi/pages"
 )
+
+//go:embed openapi.yaml
+var contractFile []byte
 
 // server answers the operations of the contract. What it serves to everyone is made
 // once, at the start.
@@ -23,25 +29,47 @@ type server struct {
 	fixtureQuery     query.Query
 	streams          openStreams
 	// changes are the changelog, newest first.
-	changes      []change
-	deprecations deprecations
-	assets       assets
+	changes []change
+	pages   *pages.Pages
 	// sameSite refuses the forms of other sites.
 	sameSite *http.CrossOriginProtection
 }
 
-var _ api.StrictServerInterface = (*server)(nil)
+var _ edge.Operations = (*server)(nil)
 
-func newServer(o Options, c *contract) (*server, error) {
-	published, err := c.published(o.PublicURL)
+// Handler is the whole HTTP interface.
+type Handler interface {
+	http.Handler
+	// Refuse writes the answer to a request that no handler saw (wire.Options).
+	Refuse(client net.Addr, status int, reason string) []byte
+}
+
+// New returns the whole HTTP interface. It fails when an option is missing or the
+// contract file cannot be enforced.
+func New(o Options) (Handler, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	c, err := edge.LoadContract(contractFile)
 	if err != nil {
 		return nil, err
 	}
-	info, _ := c.document["info"].(map[string]any)
-	version, _ := info["version"].(string)
+	o.Objects = signing{o.Objects}
+	s, err := newServer(o, c)
+	if err != nil {
+		return nil, err
+	}
+	return edge.New(o.edge(c, s, deprecated(s.changes, o.PublicURL)))
+}
+
+func newServer(o Options, c *edge.Contract) (*server, error) {
+	published, err := c.Published(o.PublicURL)
+	if err != nil {
+		return nil, err
+	}
 	sum := sha256.Sum256(o.Fixture.Video)
 	s := &server{
-		Options: o, contract: published, version: version, fixtureHash: hex.EncodeToString(sum[:]),
+		Options: o, contract: published, version: c.Version(), fixtureHash: hex.EncodeToString(sum[:]),
 		fixtureQuery: query.Compile(o.Fixture.Prompt),
 	}
 	duration := o.Service.Fixture.File().DurationMicros
@@ -52,10 +80,10 @@ func newServer(o Options, c *contract) (*server, error) {
 	if s.changes, err = loadChangelog(changelogFile); err != nil {
 		return nil, err
 	}
-	if s.deprecations, err = newDeprecations(s.changes, c, o.PublicURL); err != nil {
-		return nil, err
-	}
-	if s.assets, err = loadAssets(o.Reference); err != nil {
+	s.pages, err = pages.New(pages.Options{
+		PublicURL: o.PublicURL, Version: s.version, Changes: changesOfPage(s.changes), Reference: o.Reference,
+	})
+	if err != nil {
 		return nil, err
 	}
 	if s.sameSite, err = newCrossOriginProtection(o.PublicURL); err != nil {

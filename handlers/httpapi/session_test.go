@@ -21,7 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 )
 
 // issuer signs sessions and publishes its keys over https.
@@ -84,8 +84,8 @@ func (i *issuer) rotate() {
 	i.rsaKey, i.id = rsaKeys()[1], "second"
 }
 
-func (i *issuer) sessions(now func() time.Time) *httpapi.Sessions {
-	return httpapi.NewSessions(httpapi.SessionOptions{
+func (i *issuer) sessions(now func() time.Time) *edge.Sessions {
+	return edge.NewSessions(edge.SessionOptions{
 		Issuer: i.name, KeysURL: i.server.URL, Transport: i.server.Client().Transport, Now: now,
 	})
 }
@@ -208,7 +208,7 @@ func TestSessionVerify(t *testing.T) {
 func TestSessionAudience(t *testing.T) {
 	t.Parallel()
 	i, h := newIssuer(t), newHour()
-	sessions := httpapi.NewSessions(httpapi.SessionOptions{
+	sessions := edge.NewSessions(edge.SessionOptions{
 		Issuer: i.name, Audience: "vqa", KeysURL: i.server.URL, Transport: i.server.Client().Transport, Now: h.now,
 	})
 	for _, tt := range []struct {
@@ -313,7 +313,7 @@ func BenchmarkSessionVerify(b *testing.B) {
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: rsaKeys()[0].Public(), KeyID: "first"}}})
 	}))
 	b.Cleanup(server.Close)
-	sessions := httpapi.NewSessions(httpapi.SessionOptions{
+	sessions := edge.NewSessions(edge.SessionOptions{
 		Issuer: "https://id.example", KeysURL: server.URL, Transport: server.Client().Transport, Now: h.now,
 	})
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: rsaKeys()[0], KeyID: "first"}}, nil)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vqa/domain/fault"
+	"vqa/handlers/httpapi/edge"
 )
 
 const (
@@ -41,6 +42,8 @@ const (
 type eventStream struct {
 	server *server
 	ctx    context.Context
+	// exchange is that of the reader.
+	exchange *edge.Exchange
 	// first is sent before the first event; it may be empty.
 	first string
 	// next sends what is new.
@@ -56,8 +59,8 @@ func (st eventStream) VisitStreamAnalysisResponse(w http.ResponseWriter) error {
 // visit writes the stream. The status is sent before the first event, so a later failure
 // is told as the last event. Error: concurrency_limit_exceeded.
 func (st eventStream) visit(w http.ResponseWriter) error {
-	x := exchangeOf(st.ctx)
-	key, account := x.caller.KeyID+"/"+x.caller.AccountID, x.caller.AccountID
+	x := st.exchange
+	key, account := x.Caller.KeyID+"/"+x.Caller.AccountID, x.Caller.AccountID
 	if err := st.server.streams.enter(key, account); err != nil {
 		return err
 	}
@@ -77,14 +80,14 @@ func (st eventStream) visit(w http.ResponseWriter) error {
 	if err == nil {
 		return nil
 	}
-	st.server.Log.DebugContext(st.ctx, "event stream ended early", "request_id", x.requestID, "error", err.Error())
-	out.end(asFault(st.ctx, err))
+	st.server.Log.DebugContext(st.ctx, "event stream ended early", "request_id", x.RequestID, "error", err.Error())
+	out.end(edge.AsFault(st.ctx, err))
 	return nil
 }
 
 // follow sends what there is and what comes, until nothing follows, the stream has lived
 // long enough, its reader may no longer read, its request ends, or the first error.
-func (st eventStream) follow(x *exchange, out *eventWriter, wake <-chan struct{}) error {
+func (st eventStream) follow(x *edge.Exchange, out *eventWriter, wake <-chan struct{}) error {
 	times := st.server.Streams
 	life, check := time.NewTimer(times.Life), time.NewTimer(times.Check)
 	due := time.Now().Add(times.Check)
@@ -97,7 +100,7 @@ func (st eventStream) follow(x *exchange, out *eventWriter, wake <-chan struct{}
 	close(more)
 	for {
 		if !time.Now().Before(due) {
-			if err := x.recheck(st.ctx); err != nil {
+			if err := x.Recheck(st.ctx); err != nil {
 				return err
 			}
 			due = time.Now().Add(times.Check)

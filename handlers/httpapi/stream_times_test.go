@@ -11,16 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
+	"vqa/handlers/httpapi/edge"
 )
 
 // quiet is a stream that has nothing to tell, in the virtual time of synctest.
-func quiet(x *exchange, next func(*eventWriter) (step, error)) (eventStream, *httptest.ResponseRecorder) {
+func quiet(x *edge.Exchange, next func(*eventWriter) (step, error)) (eventStream, *httptest.ResponseRecorder) {
 	o := Options{
 		Wake: func() (<-chan struct{}, func()) { return nil, func() {} }, Log: slog.New(slog.DiscardHandler),
 		Streams: StreamTimes{Life: streamLife, Check: credentialCheck},
 	}
-	ctx := context.WithValue(context.Background(), exchangeKey{}, x)
-	return eventStream{server: &server{Options: o}, ctx: ctx, next: next}, httptest.NewRecorder()
+	return eventStream{server: &server{Options: o}, ctx: context.Background(), exchange: x, next: next}, httptest.NewRecorder()
 }
 
 func silent(*eventWriter) (step, error) { return wait, nil }
@@ -29,7 +29,7 @@ func TestAStreamLastsFifteenMinutesAndIsCheckedEveryThirtySeconds(t *testing.T) 
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		checks := 0
-		st, w := quiet(&exchange{recheck: func(context.Context) error { checks++; return nil }}, silent)
+		st, w := quiet(&edge.Exchange{Recheck: func(context.Context) error { checks++; return nil }}, silent)
 		begin := time.Now()
 		require.NoError(t, st.visit(w))
 		require.WithinDuration(t, begin.Add(15*time.Minute), time.Now(), time.Second)
@@ -49,7 +49,7 @@ func TestAStreamEndsThirtySecondsAfterItsCredential(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				revoked := time.Now().Add(100 * time.Second)
-				st, w := quiet(&exchange{recheck: func(context.Context) error {
+				st, w := quiet(&edge.Exchange{Recheck: func(context.Context) error {
 					if time.Now().Before(revoked) {
 						return nil
 					}

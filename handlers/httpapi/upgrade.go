@@ -6,16 +6,17 @@ import (
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
 // UpgradeKey answers POST /v1/keys/upgrade; no body is an empty one.
 func (s *server) UpgradeKey(ctx context.Context, r api.UpgradeKeyRequestObject) (api.UpgradeKeyResponseObject, error) {
-	x := exchangeOf(ctx)
-	order := command.Upgrade{AddressHash: s.cappedAddress(x.request)}
+	x := edge.ExchangeOf(ctx)
+	order := command.Upgrade{AddressHash: s.cappedAddress(x.Request)}
 	if r.Body != nil && r.Body.ForgeToken != nil {
 		order.ForgeToken = *r.Body.ForgeToken
 	}
-	upgraded, err := s.Service.Upgrade(ctx, x.caller, order)
+	upgraded, err := s.Service.Upgrade(ctx, x.Caller, order)
 	if err != nil {
 		setting := "VQA_UPGRADE_PER_IP"
 		if f := fault.Of(err); f != nil && f.Details["scope"] == "service" {

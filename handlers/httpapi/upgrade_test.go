@@ -20,6 +20,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/identity"
 	"vqa/handlers/media/egress"
 )
@@ -73,7 +74,7 @@ func TestUpgradeTellsOfTheClaimWhereSessionsAre(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	w := open(t, func(o *httpapi.Options) {
-		o.Sessions = httpapi.NewSessions(httpapi.SessionOptions{Issuer: i.name, KeysURL: i.server.URL, Transport: i.server.Client().Transport, Now: o.Service.Now})
+		o.Sessions = edge.NewSessions(edge.SessionOptions{Issuer: i.name, KeysURL: i.server.URL, Transport: i.server.Client().Transport, Now: o.Service.Now})
 	})
 	got := w.sandbox().do(http.MethodPost, "/v1/keys/upgrade", "{}")
 	require.Equal(t, http.StatusCreated, got.StatusCode, string(got.raw))

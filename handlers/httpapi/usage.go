@@ -6,12 +6,13 @@ import (
 	"vqa/domain/credit"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
 // GetUsage answers GET /v1/usage. Test mode uses no credits; what it
 // stores counts.
 func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api.GetUsageResponseObject, error) {
-	accountID, now := exchangeOf(ctx).caller.AccountID, s.Service.Now()
+	accountID, now := edge.ExchangeOf(ctx).Caller.AccountID, s.Service.Now()
 	balance, err := s.Ledger.Balance(ctx, accountID)
 	if err != nil {
 		return nil, err
@@ -20,7 +21,7 @@ func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api
 	if err != nil {
 		return nil, err
 	}
-	limits, tier := s.Service.Limits, exchangeOf(ctx).caller.Tier
+	limits, tier := s.Service.Limits, edge.ExchangeOf(ctx).Caller.Tier
 	stored, err := s.Service.StoredBytes(ctx, accountID, tier)
 	if err != nil {
 		return nil, err

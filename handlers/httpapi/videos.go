@@ -8,13 +8,14 @@ import (
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
+	"vqa/handlers/httpapi/edge"
 )
 
 // ListVideos answers GET /v1/videos.
 func (s *server) ListVideos(ctx context.Context, r api.ListVideosRequestObject) (api.ListVideosResponseObject, error) {
 	p := r.Params
 	page := pageOf(p.Limit, p.StartingAfter, p.EndingBefore, p.CreatedAfter, p.CreatedBefore)
-	videos, more, err := s.Resources.Videos(ctx, exchangeOf(ctx).tenant(), video.Status(given(p.Status)), page)
+	videos, more, err := s.Resources.Videos(ctx, edge.ExchangeOf(ctx).Tenant(), video.Status(given(p.Status)), page)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +37,7 @@ func (s *server) CreateVideo(ctx context.Context, r api.CreateVideoRequestObject
 	if r.Body.Metadata != nil {
 		c.Metadata = *r.Body.Metadata
 	}
-	v, err := s.Service.CreateVideo(ctx, exchangeOf(ctx).caller, c)
+	v, err := s.Service.CreateVideo(ctx, edge.ExchangeOf(ctx).Caller, c)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +60,7 @@ func (s *server) DeleteVideo(ctx context.Context, r api.DeleteVideoRequestObject
 	if _, err := s.ownVideo(ctx, r.Id); err != nil {
 		return nil, err
 	}
-	if err := s.Service.DeleteVideo(ctx, exchangeOf(ctx).caller, r.Id); err != nil {
+	if err := s.Service.DeleteVideo(ctx, edge.ExchangeOf(ctx).Caller, r.Id); err != nil {
 		return nil, err
 	}
 	return api.DeleteVideo200JSONResponse{Id: r.Id, Object: api.DeletedVideoObjectVideo, Deleted: true}, nil
@@ -70,7 +71,7 @@ func (s *server) CompleteVideo(ctx context.Context, r api.CompleteVideoRequestOb
 	if _, err := s.ownVideo(ctx, r.Id); err != nil {
 		return nil, err
 	}
-	v, err := s.Service.CompleteVideo(ctx, exchangeOf(ctx).caller, r.Id)
+	v, err := s.Service.CompleteVideo(ctx, edge.ExchangeOf(ctx).Caller, r.Id)
 	if err != nil {
 		return nil, err
 	}
@@ -83,5 +84,5 @@ func (s *server) ownVideo(ctx context.Context, videoID string) (video.State, err
 	if !id.Valid(id.Video, videoID) {
 		return video.State{}, fault.NotFound("id", videoID)
 	}
-	return s.Resources.Video(ctx, exchangeOf(ctx).tenant(), videoID)
+	return s.Resources.Video(ctx, edge.ExchangeOf(ctx).Tenant(), videoID)
 }

@@ -30,6 +30,7 @@ import (
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/media"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/egress"
@@ -189,7 +190,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 
 	gate := &artifact.Gate{Drawing: resources.NewReader(w.pool).Drawing, Wake: w.watch}
 	store, err := objects.Open(t.Context(), objects.Options{
-		Dir: w.objects, PublicURL: w.url, SigningKey: bytes.Repeat([]byte{7}, 32), Now: w.now, WriteError: httpapi.WriteError, Log: log,
+		Dir: w.objects, PublicURL: w.url, SigningKey: bytes.Repeat([]byte{7}, 32), Now: w.now, WriteError: edge.WriteError, Log: log,
 		Await: gate.Wait,
 	})
 	require.NoError(t, err)
@@ -209,7 +210,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 			rw.Header().Set("Content-Type", "text/plain; version=0.0.4")
 			_, _ = io.WriteString(rw, "up 1\n")
 		}),
-		SandboxAddress: httpapi.AddressHash([]byte("key"), nil), Log: log,
+		SandboxAddress: edge.AddressHash([]byte("key"), nil), Log: log,
 		Health: []httpapi.HealthCheck{{Name: "database", Check: w.pool.Ping, Code: fault.DBUnavailable}, {Name: "inference", Check: w.engine.InferenceReady}},
 	}
 	for _, f := range adjust {

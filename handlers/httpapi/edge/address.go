@@ -1,0 +1,100 @@
+package edge
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// AddressHash returns a function that names the client of a request by a keyed hash
+// of its address, so that the address itself is never stored. X-Forwarded-For counts
+// only on a connection from a trusted proxy: the client is then the last address in
+// it that is not itself a trusted proxy. An IPv6 client is its /64, which is what one
+// subscriber has.
+func AddressHash(key []byte, trusted []netip.Prefix) func(*http.Request) string {
+	return func(r *http.Request) string {
+		mac := hmac.New(sha256.New, key)
+		mac.Write([]byte(clientAddress(r, trusted)))
+		return hex.EncodeToString(mac.Sum(nil))
+	}
+}
+
+func clientAddress(r *http.Request, trusted []netip.Prefix) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		host = r.RemoteAddr
+	}
+	client, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	hops := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, hop := range slices.Backward(hops) {
+		if !within(trusted, client) {
+			break
+		}
+		next, err := netip.ParseAddr(strings.TrimSpace(hop))
+		if err != nil {
+			break
+		}
+		client = next
+	}
+	client = client.Unmap().WithZone("")
+	if client.Is6() {
+		subscriber, err := client.Prefix(64)
+		if err == nil {
+			return subscriber.String()
+		}
+	}
+	return client.String()
+}
+
+// forwarding are the headers that proxies and tunnels add to what they pass on.
+var forwarding = []string{
+	"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
+	"X-Real-Ip", "X-Original-For", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fly-Client-Ip",
+}
+
+// OnThisMachine returns a function that reports a request by a program of this machine.
+// A reverse proxy on this machine also connects from loopback, so five things must hold:
+// the public URL is a loopback one and no proxy is trusted, both ends of the connection
+// are loopback, the request asks for a loopback host, and it has no forwarding header.
+// A Host other than loopback is a tunnel, or a page that uses a rebound DNS name.
+func OnThisMachine(publicURL string, trusted []netip.Prefix) func(*http.Request) bool {
+	public, err := url.Parse(publicURL)
+	if err != nil || !loopbackHost(public.Host) || len(trusted) > 0 {
+		return func(*http.Request) bool { return false }
+	}
+	return func(r *http.Request) bool {
+		local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !ok || !loopbackHost(local.String()) || !loopbackHost(r.RemoteAddr) || !loopbackHost(r.Host) {
+			return false
+		}
+		return !slices.ContainsFunc(forwarding, func(name string) bool { return len(r.Header.Values(name)) > 0 })
+	}
+}
+
+// loopbackHost reports whether an address, with or without a port, is one of this machine
+// only: localhost, 127.0.0.0/8 or ::1.
+func loopbackHost(hostPort string) bool {
+	host, _, err := net.SplitHostPort(hostPort)
+	if err != nil {
+		host = strings.Trim(hostPort, "[]")
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+func within(prefixes []netip.Prefix, a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool { return p.Contains(a) })
+}

@@ -1,0 +1,233 @@
+package edge
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/fault"
+	"vqa/domain/query"
+	"vqa/handlers/httpapi/api"
+)
+
+func TestEveryOperationHasAHandlerAndTheReverse(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	described := map[string]bool{}
+	for name := range c.operations {
+		described[name] = true
+	}
+	served := map[string]bool{}
+	routes, ok := api.HandlerWithOptions(api.Unimplemented{}, api.ChiServerOptions{}).(chi.Routes)
+	require.True(t, ok)
+	require.NoError(t, chi.Walk(routes, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		served[method+" "+route] = true
+		return nil
+	}))
+	require.Empty(t, cmp.Diff(described, served))
+}
+
+func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	scopes, public, optional, idempotent := map[string]string{}, []string{}, []string{}, []string{}
+	for _, op := range c.operations {
+		switch {
+		case op.public:
+			public = append(public, op.id)
+		case op.optional:
+			optional = append(optional, op.id)
+		default:
+			scopes[op.id] = op.scope
+		}
+		if op.idempotent {
+			idempotent = append(idempotent, op.id)
+		}
+	}
+	slices.Sort(public)
+	slices.Sort(optional)
+	slices.Sort(idempotent)
+	require.Equal(t, []string{
+		"createAnalysis", "createAnalysisBatch", "createApiKey", "createClientToken", "createSandbox", "createVideo",
+		"requestDeviceCode", "rerunAnalysis", "rotateApiKey", "upgradeKey",
+	}, idempotent)
+	require.Equal(t, []string{"parsePrompt", "requestDeviceCode"}, optional)
+	require.Equal(t, []string{
+		"createSandbox", "decideClaim", "getChangelogDocs", "getClaimPage", "getContract", "getCreditPricing", "getDemoThumbnail",
+		"getDemoVideoFile", "getDeviceCode", "getDocs", "getDocsAsset", "getErrorDocs", "getHealth", "getIndex", "getLedgerKeys",
+		"getMetrics", "getQuerySchema", "getQuestionDocs", "getQuickstart", "getReadiness", "getRobots", "getTestFixture",
+		"getTestFixtureVideo", "listChanges", "listDemoVideos", "listErrors", "listModels",
+	}, public)
+	require.Empty(t, cmp.Diff(map[string]string{
+		"listVideos": "videos:read", "createVideo": "videos:write", "getVideo": "videos:read", "deleteVideo": "videos:write",
+		"completeVideo": "videos:write", "listVideoAnalyses": "analyses:read", "listAnalyses": "analyses:read",
+		"createAnalysis": "analyses:write", "createAnalysisBatch": "analyses:write", "getAnalysis": "analyses:read",
+		"cancelAnalysis": "analyses:write", "rerunAnalysis": "analyses:write", "streamAnalysis": "analyses:read",
+		"getCredits": "usage:read", "getUsage": "usage:read",
+		"listEvents": "webhooks:read", "getEvent": "webhooks:read", "streamEvents": "webhooks:read",
+		"upgradeKey": "keys:write", "listApiKeys": "keys:write", "createApiKey": "keys:write", "getApiKey": "keys:write",
+		"revokeApiKey": "keys:write", "rotateApiKey": "keys:write", "createClientToken": "",
+	}, scopes))
+}
+
+func TestFindTellsWhatAPathAllows(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	tests := map[string]struct {
+		method, path, want string
+		allowed            []string
+	}{
+		"a path":            {http.MethodGet, "/v1/videos", "listVideos", nil},
+		"a path with id":    {http.MethodPost, "/v1/videos/video_x/complete", "completeVideo", nil},
+		"another method":    {http.MethodPatch, "/v1/videos/video_x", "", []string{"GET", "DELETE", "HEAD"}},
+		"POST alone":        {http.MethodGet, "/v1/sandbox", "", []string{"POST"}},
+		"no path":           {http.MethodGet, "/v2/videos", "", nil},
+		"a path like an id": {http.MethodGet, "/v1/analyses/batch", "", []string{"POST"}},
+		"a trailing slash":  {http.MethodGet, "/v1/videos/", "", nil},
+		"no method":         {"BREW", "/v1/videos", "", []string{"GET", "POST", "HEAD"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			op, allowed := c.find(tt.method, tt.path)
+			require.Equal(t, tt.allowed, allowed)
+			require.Equal(t, tt.want != "", op != nil)
+			if op != nil {
+				require.Equal(t, tt.want, op.id)
+			}
+		})
+	}
+}
+
+// TestCompiledQueryIsDescribedOnce holds the contract's CompiledQuery against the
+// schema that the domain serves: the same fields, the same bounds, the same values.
+func TestCompiledQueryIsDescribedOnce(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	var served map[string]any
+	require.NoError(t, json.Unmarshal(query.Schema(), &served))
+	raw, err := json.Marshal(c.document)
+	require.NoError(t, err)
+	var document map[string]any
+	require.NoError(t, json.Unmarshal(raw, &document))
+	described := document["components"].(map[string]any)["schemas"].(map[string]any)["CompiledQuery"].(map[string]any)
+	require.Empty(t, cmp.Diff(normal(served, served), normal(document, described)))
+}
+
+// normal resolves references and drops words, so that only rules are left.
+func normal(root, node any) any {
+	o, ok := node.(map[string]any)
+	if !ok {
+		if list, ok := node.([]any); ok {
+			out := make([]any, len(list))
+			for i, v := range list {
+				out[i] = normal(root, v)
+			}
+			return out
+		}
+		return node
+	}
+	if ref, ok := o["$ref"].(string); ok {
+		target := root
+		for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+			target = target.(map[string]any)[name]
+		}
+		return normal(root, target)
+	}
+	// `oneOf [null, X]` and `type [object, null]` say the same; so do const and enum.
+	if alternatives, ok := o["oneOf"].([]any); ok && len(alternatives) == 2 {
+		out := normal(root, alternatives[1]).(map[string]any)
+		out["type"] = []any{out["type"], "null"}
+		return out
+	}
+	out := map[string]any{}
+	for name, v := range o {
+		switch name {
+		case "$schema", "$id", "$defs", "title", "default", "description", "example":
+		case "const":
+			out["enum"] = []any{v}
+		case "enum":
+			out["enum"] = v
+		case "properties":
+			properties := map[string]any{}
+			for field, schema := range v.(map[string]any) {
+				properties[field] = normal(root, schema)
+			}
+			out[name] = properties
+		default:
+			out[name] = normal(root, v)
+		}
+	}
+	// A closed list of values says its type.
+	if out["enum"] != nil {
+		delete(out, "type")
+	}
+	return out
+}
+
+// TestCodesInTheContractExist finds every code that a response names in its words.
+func TestCodesInTheContractExist(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	known := map[string]bool{}
+	for _, e := range fault.Registry() {
+		known[string(e.Code)] = true
+	}
+	// Words in backquotes that are names of something else.
+	other := map[string]bool{"errors": true, "param": true, "request_id": true, "details.meter": true, "credit_seconds": true, "free_grant": true, "application/json": true}
+	responses := c.document["components"].(map[string]any)["responses"].(map[string]any)
+	for name, r := range responses {
+		text := r.(map[string]any)["description"].(string)
+		for _, found := range regexp.MustCompile("`([a-z_./]+)`").FindAllStringSubmatch(text, -1) {
+			require.True(t, known[found[1]] || other[found[1]], "%s names %s", name, found[1])
+		}
+	}
+}
+
+// TestWhatTheEdgeRefusesIsDescribed holds the answers that the edge itself may give
+// against the responses of each operation.
+func TestWhatTheEdgeRefusesIsDescribed(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	for name, op := range c.operations {
+		method, path, _ := strings.Cut(name, " ")
+		described := c.document["paths"].(map[string]any)[path].(map[string]any)[strings.ToLower(method)].(map[string]any)
+		responses := described["responses"].(map[string]any)
+		needed := map[string]bool{
+			"400": len(op.parameters) > 0 || method != http.MethodGet,
+			"401": !op.public, "403": !op.public, "409": op.idempotent,
+			"413": op.body != nil, "415": op.body != nil,
+			"429": op.rate != exempt, "500": true, "503": !op.public,
+		}
+		for status, is := range needed {
+			if is {
+				require.Contains(t, responses, status, op.id)
+			}
+		}
+	}
+}
+
+// TestEveryPostThatCreatesTakesAnIdempotencyKey reads from the contract which operations create
+// something: those whose success is 201 or 202. One that is added later is held against it.
+func TestEveryPostThatCreatesTakesAnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	c := shippedContract(t)
+	for route, op := range c.operations {
+		method, path, _ := strings.Cut(route, " ")
+		if method != http.MethodPost {
+			continue
+		}
+		described := c.document["paths"].(map[string]any)[path].(map[string]any)["post"].(map[string]any)
+		responses := described["responses"].(map[string]any)
+		_, created := responses["201"]
+		_, accepted := responses["202"]
+		require.Equal(t, created || accepted, op.idempotent, op.id)
+	}
+}

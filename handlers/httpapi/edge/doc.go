@@ -1,0 +1,44 @@
+// Package edge is everything between a request and its operation.
+//
+// # A request, from top to bottom
+//
+//	edge.go         request id, access log, panics, routing by the contract
+//	contract.go     the operation: its scope, its parameters, its body
+//	cors.go         whether a page of another origin may call it
+//	deprecation.go  whether it uses something deprecated
+//	auth.go         who calls, and whether they may (session.go for people)
+//	limits.go       how many requests they made in the last minute, over all nodes
+//	parameters.go   the query and the headers against the contract
+//	idempotency.go  whether the request was carried out before, or runs just now; sealed.go
+//	                encrypts the stored responses that show a secret
+//	room.go         how much of a body the contract can accept
+//	json.go         the body as strict JSON, as far as the contract can accept it
+//	body.go         the body against the contract, then the rules of its operation
+//	api             parameter binding, then the operation
+//	etag.go         whether the client has the response already
+//	errors.go       fault -> error envelope; nothing else writes an error
+//	refuse.go       the envelope for what net/http refuses before any of this
+//
+// # Guarantees
+//
+//   - Every response carries X-Request-Id. Every response outside 2xx is the envelope of
+//     the contract with a code of the closed registry. Internal causes are logged and
+//     never shown.
+//   - Every response says how many requests are left, and each 429 and 503 says when to
+//     try again. Without a database a node counts by itself.
+//   - Equal requests with one Idempotency-Key are carried out once, whatever nodes they
+//     reach. While one runs, the others get idempotency_unavailable.
+//   - All violations of the query, the headers and the body are reported at once. A code
+//     that the contract names for one of them (prompt_empty, video_too_large, …) replaces
+//     validation_failed; errors[] lists all of them in either case.
+//   - An id of another account reads exactly as an unknown one. A bound client token gets
+//     the same answer for everything outside its video.
+//   - Secrets, headers and query strings are never logged. A path that holds a secret is
+//     logged as its pattern.
+//
+// # Imports
+//
+// It may import domain, eventstore, handlers/command, handlers/httpapi/api,
+// handlers/media/objects (the path of signed URLs), handlers/wire (how slow a client may
+// be), projections/resources (the tenant of a caller) and chi. It never imports httpapi.
+package edge

@@ -1,0 +1,259 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"vqa/domain/fault"
+	"vqa/domain/id"
+	"vqa/eventstore"
+	"vqa/handlers/httpapi/api"
+	"vqa/handlers/media/objects"
+)
+
+// Edge is what every request passes before its operation. It implements http.Handler.
+type Edge struct {
+	Options
+	limiter      *limiter
+	deprecations deprecations
+	// routes is the generated server: parameter binding and routing.
+	routes http.Handler
+}
+
+// New returns an edge in front of operations. It fails when a deprecation is missing or
+// names an endpoint that the contract does not have.
+func New(o Options) (*Edge, error) {
+	o.setDefaults()
+	deprecations, err := newDeprecations(o.Deprecations, o.Contract)
+	if err != nil {
+		return nil, err
+	}
+	e := &Edge{Options: o, limiter: newLimiter(o), deprecations: deprecations}
+	strict := api.NewStrictHandlerWithOptions(o.Operations, nil, api.StrictHTTPServerOptions{
+		RequestErrorHandlerFunc: WriteError, ResponseErrorHandlerFunc: WriteError,
+	})
+	e.routes = api.HandlerWithOptions(strict, api.ChiServerOptions{
+		ErrorHandlerFunc: func(w http.ResponseWriter, r *http.Request, err error) { WriteError(w, r, parameterFault(err)) },
+	})
+	return e, nil
+}
+
+// ServeHTTP implements http.Handler.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := e.Service.Now()
+	x := &Exchange{RequestID: e.Service.IDs.New(id.Request), edge: e, log: e.Log, response: newRecorder(w, e.ResponsePace)}
+	defer x.response.paced.Finish()
+	if r.Body != nil && r.Body != http.NoBody {
+		r.Body = e.paced(w, r)
+	}
+	ctx, _ := eventstore.WithPatience(r.Context(), eventstore.CallerPatience)
+	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
+	w.Header().Set("X-Request-Id", x.RequestID)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	defer e.log(x, r, start)
+	defer e.recover(x, r)
+	if err := e.serve(x, r); err != nil {
+		WriteError(x.response, r, err)
+	}
+}
+
+// paced is the body of a request at the pace that it must have. The handler of the
+// objects sets a pace of its own for an upload.
+func (e *Edge) paced(w http.ResponseWriter, r *http.Request) io.ReadCloser {
+	body := e.BodyPace.Body(w, r.Body)
+	if r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, objects.Path) {
+		return r.Body
+	}
+	return body
+}
+
+// serve finds what answers the request and guards it.
+func (e *Edge) serve(x *Exchange, r *http.Request) error {
+	if e.ObjectHandler != nil && strings.HasPrefix(r.URL.Path, objects.Path) {
+		// A signed URL was counted when it was made; a player asks for many parts of a file.
+		_ = e.admit(x, r, exempt)
+		e.ObjectHandler.ServeHTTP(x.response, r)
+		return nil
+	}
+	if r.Method == http.MethodHead {
+		// net/http drops the body of a response to HEAD.
+		r = r.Clone(r.Context())
+		r.Method = http.MethodGet
+		x.Head = true
+	}
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	if r.Method == http.MethodOptions {
+		// A browser asks before a request that is counted itself.
+		_ = e.admit(x, r, exempt)
+	}
+	if e.preflight(x.response, r, path) {
+		return nil
+	}
+	op, allowed := e.Contract.find(r.Method, path)
+	if op == nil {
+		return e.refuseRoute(x, r, allowed)
+	}
+	x.operation = op
+	if openToBrowsers(r.Method, op) {
+		setCORS(x.response.Header())
+	}
+	ctx, cancel := e.deadline(r.Context(), op)
+	defer cancel()
+	return e.run(x, r.WithContext(ctx))
+}
+
+// refuseRoute answers a request that no operation takes: 404 for an unknown path, 405
+// for a method that the path does not have (open-points.md, "Errors").
+func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error {
+	kind, err := classOf(r.Method, "")
+	if err == nil {
+		err = e.admit(x, r, kind)
+	}
+	if err != nil {
+		return err
+	}
+	if len(allowed) == 0 {
+		return fault.New(fault.ResourceNotFound, "There is no such path.")
+	}
+	x.response.Header().Set("Allow", strings.Join(allowed, ", "))
+	x.code = fault.ValidationFailed
+	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed here.", r.Method)
+	writeEnvelope(x.response, http.StatusMethodNotAllowed, f, x.RequestID)
+	return nil
+}
+
+func (e *Edge) deadline(ctx context.Context, op *operation) (context.Context, context.CancelFunc) {
+	if op.streams {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, e.longest(op))
+}
+
+// longest is how long an operation takes at most, the time that its caller chose to wait
+// included.
+func (e *Edge) longest(op *operation) time.Duration {
+	if op.waits {
+		return e.RequestTimeout + maxWait
+	}
+	return e.RequestTimeout
+}
+
+// run carries out an operation of the contract.
+func (e *Edge) run(x *Exchange, r *http.Request) error {
+	began := e.Service.Now()
+	joinPreferences(r.Header)
+	x.Request = r
+	e.deprecations.tellOf(x.response.Header(), x.operation)
+	var stranger error
+	if !x.operation.public {
+		stranger = e.authenticate(x, r)
+	}
+	// Whoever guesses keys is counted by address.
+	if err := e.admit(x, r, x.operation.rate); err != nil {
+		return err
+	}
+	if stranger != nil {
+		return stranger
+	}
+	defer e.settle(x, r)
+	if done, err := e.check(x, r); done || err != nil {
+		return err
+	}
+	x.response.Header().Set("Cache-Control", x.operation.caching())
+	x.response.keep = x.claim != nil
+	x.response.held = x.operation.conditional
+	e.routes.ServeHTTP(x.response, r)
+	if x.operation.conditional {
+		e.answerConditional(x, r, began)
+	}
+	return nil
+}
+
+// check holds a request against the contract, with all that is wrong at once. It reports
+// true when an earlier request with the same Idempotency-Key answers this one.
+func (e *Edge) check(x *Exchange, r *http.Request) (bool, error) {
+	op, v := x.operation, &verdict{}
+	op.checkParameters(r, v)
+	if op.form {
+		return false, e.checkForm(x, r, v)
+	}
+	raw, err := op.receive(x.response, r)
+	if err != nil {
+		return false, err
+	}
+	value, given := op.parseBody(raw, v)
+	if err := e.checkBinding(x, r, value); err != nil {
+		return false, err
+	}
+	if op.idempotent && len(v.violations) == 0 {
+		if err := e.identify(x, r, value); err != nil {
+			return false, err
+		}
+		if replayed, err := e.replay(x, r); replayed || err != nil {
+			return replayed, err
+		}
+	}
+	var body []byte
+	if given {
+		if body, err = e.checkBody(op, value, v); err != nil {
+			return false, err
+		}
+	}
+	if err := v.err(); err != nil {
+		return false, err
+	}
+	setBody(r, body)
+	return false, nil
+}
+
+// recover turns a panic into internal_error, unless the response is already on its
+// way: then the connection is cut, so that the client does not take a half for a whole.
+func (e *Edge) recover(x *Exchange, r *http.Request) {
+	v := recover()
+	if v == nil {
+		return
+	}
+	if err, ok := v.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+		panic(v)
+	}
+	e.Log.ErrorContext(r.Context(), "request panicked", "request_id", x.RequestID, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+	x.response.drop()
+	if x.response.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	WriteError(x.response, r, fmt.Errorf("panic: %v", v))
+}
+
+// log writes one line for each request. A read that went well is for debugging: people
+// who follow their analysis ask several times a second. A path may hold ids, never a secret; a query
+// string may hold a signature, and is left out.
+func (e *Edge) log(x *Exchange, r *http.Request, start time.Time) {
+	name := ""
+	if x.operation != nil {
+		name = x.operation.id
+	}
+	took := e.Service.Now().Sub(start)
+	if e.Answered != nil {
+		stream := x.operation != nil && x.operation.streams
+		e.Answered(Answered{Operation: name, Status: x.response.status, Code: x.code, Took: took, Stream: stream})
+	}
+	level := slog.LevelInfo
+	if x.response.status < http.StatusBadRequest && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		level = slog.LevelDebug
+	}
+	e.Log.LogAttrs(r.Context(), level, "request",
+		slog.String("request_id", x.RequestID), slog.String("method", r.Method), slog.String("path", e.Contract.loggedPath(r.URL.Path)),
+		slog.String("operation", name), slog.Int("status", x.response.status), slog.Int64("bytes", x.response.sent),
+		slog.Duration("took", took), slog.String("account_id", x.Caller.AccountID),
+		slog.String("key_id", x.Caller.KeyID))
+}

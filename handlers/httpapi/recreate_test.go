@@ -1,0 +1,28 @@
+package httpapi
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestIdempotentOperationsCanBeAnsweredAgain is for a program that ends between its commit
+// and its response: the next one makes the response from the receipt.
+func TestIdempotentOperationsCanBeAnsweredAgain(t *testing.T) {
+	t.Parallel()
+	idempotent := map[string]bool{}
+	for _, op := range describedOperations(t) {
+		for _, p := range op.parameters {
+			if p == "#/components/parameters/IdempotencyKey" {
+				idempotent[op.id] = true
+			}
+		}
+	}
+	require.NotEmpty(t, idempotent)
+	for id := range recreators {
+		require.True(t, idempotent[id], "%s takes no Idempotency-Key", id)
+	}
+	for id := range idempotent {
+		require.Contains(t, recreators, id)
+	}
+}
