@@ -2,7 +2,7 @@ package query
 
 import "strings"
 
-// actionSynonyms are phrases that mean one of the actions in the package comment.
+// actionSynonyms maps phrases to the action of the package comment that they mean.
 var actionSynonyms = table(`
 	raising hand: raising_hands raising_arm raising_arms putting_hand_up putting_hands_up putting_up_hand putting_up_hands holding_hand_up holding_hands_up holding_up_hand holding_up_hands raising_fist
 	crossing arms: crossing_arm folding_arms folding_arm
@@ -14,28 +14,30 @@ var actionSynonyms = table(`
 	jumping: doing_jump
 `)
 
-// posePhrases are what follows "with" and "has": "with a hand up".
+// posePhrases are poses as nouns, which follow "with" and "has": "with a hand up".
 var posePhrases = table(`
 	raising hand: hand_raised hands_raised arm_raised arms_raised hand_up hands_up arm_up arms_up raised_hand raised_hands raised_arm raised_arms
 	crossing arms: arms_crossed arms_folded crossed_arms folded_arms crossed_arm folded_arm
 `)
 
-// bodyVerbs verbs keep their meaning with a direction behind them: "sitting down".
+// bodyVerbs keep their meaning when a direction follows: "sitting down".
 var bodyVerbs = set(`sitting standing lying kneeling crouching bending walking running jumping falling waving moving dancing
 	turning sleeping`)
 
-// directionWords add little to such a verb. "away" and "backwards" ask for more, and stay.
+// directionWords add little to such a verb and are dropped. "away" and "backwards" change the
+// meaning, so they are not listed.
 var directionWords = set("down up over around past along")
 
-// travelVerbs are the verbs of which a bare "by", "past" or "around" says nothing: who turns
-// around does more than turn.
+// travelVerbs mean the same with a bare "by", "past" or "around" behind them. "turning" is not
+// listed: turning around is more than turning.
 var travelVerbs = set("running walking jumping dancing falling")
 
-// verbFillers are words behind a verb that do not say how it is done; "slowly" does, and stays.
+// verbFillers are words behind a verb that do not say how it is done. "slowly" does, so it is
+// not listed.
 var verbFillers = set(`together still just now all both directly right very so about already too
 	towards_camera clearly currently`)
 
-// actionOf is the normal form of a verb in its -ing form and its objects.
+// actionOf is the normal form of an action: a verb in its -ing form and its objects.
 func actionOf(verb string, objects words) string {
 	var kept words
 	for _, t := range nounPhrase(objects) {
@@ -61,7 +63,7 @@ func actionOf(verb string, objects words) string {
 	return value
 }
 
-// nounPhrase is a phrase without determiners, its last noun in the singular.
+// nounPhrase drops the determiners of a phrase and puts its last noun into the singular.
 func nounPhrase(ts words) words {
 	var out words
 	for i, t := range ts {
@@ -104,7 +106,7 @@ func clothingText(ts words) string {
 	return strings.Join(out, " ")
 }
 
-// garmentName is the normal name of a piece of clothing, "" for anything else.
+// garmentName is the normal name of a piece of clothing, or "" when w is not one.
 func garmentName(w string) string {
 	for _, name := range []string{w, singular(w)} {
 		if fold, ok := garmentSynonyms[name]; ok {
@@ -130,19 +132,19 @@ var garmentSynonyms = table(`
 	jacket: blazer
 `)
 
-// clothingChoiceAt reads "a red or blue jacket" and "orange or yellow" at i, as what may be worn
-// in each colour; values is empty for anything else.
+// clothingChoiceAt reads a choice of colors at i, as in "a red or blue jacket" or "orange or
+// yellow". It returns one "wearing" value for each color; values is empty for anything else.
 func clothingChoiceAt(ts words, i int) (values []string, item string, end int) {
 	for determiners[ts.at(i)] {
 		i++
 	}
-	colours, n := colorChoiceAt(ts, i)
+	colors, n := colorChoiceAt(ts, i)
 	if n == 0 {
 		return nil, "", i
 	}
 	end = objectEnd(ts, i+n)
 	item = clothingText(ts[i+n : end])
-	for _, c := range colours {
+	for _, c := range colors {
 		values = append(values, truncate(strings.TrimSpace("wearing "+c+" "+item)))
 	}
 	return values, item, end
@@ -200,7 +202,7 @@ func (p *parser) readAction(ts words, i, s int, negate bool) (int, bool) {
 		return len(ts), true
 	}
 	if verb == "talking" && ts.at(i+1) != "on" && ts.at(i+1) != "to" && ts.at(i+1) != "with" {
-		// Talking on the phone or to somebody can be seen; talking alone can only be heard.
+		// Talking on the phone or to somebody can be seen. Talking alone can only be heard.
 		p.addObstacle(Audio, ts[i:].text())
 	}
 	if p.asksPresence && p.placedByPerson(ts, i) {
@@ -219,7 +221,7 @@ func (p *parser) readAction(ts words, i, s int, negate bool) (int, bool) {
 	}
 	objects := ts[i+1 : end]
 	if (verb == "entering" || verb == "leaving") && len(objects) > 0 && mediaPhraseBare(objects, 0) == len(objects) {
-		// What is entered is the picture, unless something else is named.
+		// The frame itself is entered or left when nothing else is named.
 		objects = nil
 	}
 	if ridden := ridingVerbs[verb]; ridden != "" && len(objects) == 0 {
@@ -244,16 +246,16 @@ func (p *parser) readAction(ts words, i, s int, negate bool) (int, bool) {
 	return end, true
 }
 
-// ridingVerbs are the verbs that name what is ridden.
+// ridingVerbs maps verbs that name a vehicle or an animal to the thing that is ridden.
 var ridingVerbs = map[string]string{
 	"cycling": "bicycle", "biking": "bicycle", "bicycling": "bicycle", "motorcycling": "motorcycle", "motorbiking": "motorcycle",
 	"skiing": "skis", "snowboarding": "snowboard", "skateboarding": "skateboard", "surfing": "surfboard",
 }
 
-// directionPrepositions are the prepositions of a direction.
+// directionPrepositions start a direction: "to the left".
 var directionPrepositions = map[string]string{"to": "toward", "toward": "toward", "towards": "toward", "from": "from"}
 
-// isAction reports whether the word at i is a verb that somebody does.
+// isAction reports whether the word at i is a verb that a subject can do.
 func isAction(ts words, i int) bool {
 	w := ts.at(i)
 	if _, ok := actionForms[w]; ok {
@@ -263,7 +265,7 @@ func isAction(ts words, i int) bool {
 		!knownNouns[singular(w+" "+ts.at(i+1))]
 }
 
-// gerund is the -ing form of a verb that the lists know; others stay as they are.
+// gerund is the -ing form of a verb of actionForms. It returns any other word unchanged.
 func gerund(w string) string {
 	if g, ok := actionForms[w]; ok {
 		return g

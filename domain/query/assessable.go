@@ -2,9 +2,9 @@ package query
 
 import "slices"
 
-// Assessable reports whether this service can answer the form of q with yes, no or
-// a count today. Whether the model knows the terms is another matter: an unknown
-// term makes the answer indeterminate.
+// Assessable reports whether the service can answer the form of q with yes, no or a count
+// today. It does not look at the terms: a term that the model does not know makes the answer
+// indeterminate.
 func Assessable(q Query) bool {
 	switch q.PromptIntent {
 	case Presence, Absence, Count, Attribute, Location, Action:
@@ -25,7 +25,7 @@ func Assessable(q Query) bool {
 	return !slices.ContainsFunc(q.Conditions, func(c Condition) bool { return !q.assesses(c) })
 }
 
-// assesses reports whether an answer can tell if c holds.
+// assesses reports whether an answer can tell whether c holds.
 func (q Query) assesses(c Condition) bool {
 	if _, _, ok := c.Relation(q); ok {
 		return true
@@ -38,10 +38,10 @@ func (q Query) assesses(c Condition) bool {
 		_, ok := c.Place()
 		return ok
 	case KindAttribute:
-		_, coloured := c.Colors()
+		_, colored := c.Colors()
 		_, sized := c.Size()
 		_, _, worn := c.Worn()
-		return coloured || sized || worn && q.classesWithin(c.Subject, personClass)
+		return colored || sized || worn && q.classesWithin(c.Subject, personClass)
 	case KindAction:
 		if h, _, ok := c.Occurrence(); ok {
 			return q.assessesOccurrence(c.Subject, h)
@@ -54,8 +54,9 @@ func (q Query) assesses(c Condition) bool {
 	}
 }
 
-// assessesOccurrence reports whether an answer can tell that something happens to a subject. How many
-// come and go is not what is seen at one time.
+// assessesOccurrence reports whether an answer can tell that h happens to a subject. Entering
+// and leaving cannot be counted: objects that enter one after the other are never all visible
+// at one time.
 func (q Query) assessesOccurrence(subject string, h Occurrence) bool {
 	switch h {
 	case Jumping:
@@ -67,13 +68,14 @@ func (q Query) assessesOccurrence(subject string, h Occurrence) bool {
 	}
 }
 
-// person is the only class that has joints; animals are those that run on the ground.
+// personClass is the only class with body joints. groundAnimals are the classes of animals that
+// run on the ground.
 var (
 	personClass   = set("person")
 	groundAnimals = set("cat dog horse sheep cow elephant bear zebra giraffe")
 )
 
-// classesWithin reports whether all classes of a subject are among some.
+// classesWithin reports whether every class of a subject is in the set.
 func (q Query) classesWithin(subject string, among map[string]bool) bool {
 	for _, s := range q.Subjects {
 		if s.ID == subject {
@@ -84,7 +86,7 @@ func (q Query) classesWithin(subject string, among map[string]bool) bool {
 	return false
 }
 
-// NeedsPose reports whether an answer to q needs the joints of people.
+// NeedsPose reports whether an answer to q needs the body joints of people.
 func NeedsPose(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
 		_, held := c.Posture()
@@ -92,12 +94,11 @@ func NeedsPose(q Query) bool {
 		if h, _, ok := c.Occurrence(); ok {
 			return h == Jumping && q.classesWithin(c.Subject, personClass)
 		}
-		return held || gait == Walking || c.OnGround(q) // in a still picture the feet tell
+		return held || gait == Walking || c.OnGround(q) // in a single frame, only the feet show whether somebody walks or stands on the ground
 	})
 }
 
-// Unsupported returns the reason for which a query that is not [Assessable] is
-// refused.
+// Unsupported returns the reason to report for a query that is not [Assessable].
 func Unsupported(q Query) Reason {
 	for _, c := range q.Conditions {
 		if c.Kind == KindAction && q.PromptIntent != OpenEnded && !q.assesses(c) {

@@ -10,7 +10,7 @@ var openQuestionWords = set(`why how what which who whom whose where describe ex
 
 var hearingWords = set("hear listen audible")
 
-// readClause reads a whole cleaned question; false when something is left over.
+// readClause reads a whole cleaned question. It returns false when words are left over.
 func (p *parser) readClause(ts words) bool {
 	if n := timeLead(ts); n > 0 {
 		p.timed = true
@@ -49,8 +49,8 @@ func (p *parser) readClause(ts words) bool {
 	return p.readStatement(ts)
 }
 
-// momentSuffices reports whether what is asked holds of the video as soon as it holds at a
-// moment: that nobody is there, and that there are few, does not.
+// momentSuffices reports whether one matching moment is enough to answer for the whole video.
+// It is not when the question asks for absence, or for an exact or a largest number.
 func (p *parser) momentSuffices() bool {
 	return !p.negated && !slices.ContainsFunc(p.subjects, func(s Subject) bool {
 		return s.Quantity != nil && s.Quantity.Op != AtLeast && s.Quantity.Op != MoreThan
@@ -71,7 +71,7 @@ func (p *parser) cutAudioPart(ts words) words {
 	return ts[:and]
 }
 
-// noteObstacle names what makes an open question unassessable.
+// noteObstacle notes why an open question cannot be assessed.
 func (p *parser) noteObstacle(ts words) {
 	for _, t := range ts {
 		switch {
@@ -103,8 +103,8 @@ func (p *parser) readExistence(ts words) bool {
 	return p.readListTail(ts, i, first)
 }
 
-// readListTail reads what follows the subjects from first on, which are asked for: "a cup and a
-// bowl on the table" are both on it.
+// readListTail reads the words behind a list of subjects that starts at index first. A place at
+// the end belongs to each subject: in "a cup and a bowl on the table" both are on it.
 func (p *parser) readListTail(ts words, i, first int) bool {
 	before, last := len(p.conditions), len(p.subjects)-1
 	if !p.readTail(ts, i, last) {
@@ -114,8 +114,8 @@ func (p *parser) readListTail(ts words, i, first int) bool {
 	return true
 }
 
-// copyConditions gives the conditions from index before on, as far as they are on the subject
-// last, to the subjects from first on as well.
+// copyConditions copies conditions of the subject last to the subjects from first on. It takes
+// the conditions from index before on that fit.
 func (p *parser) copyConditions(before, first, last int, which func(Condition) bool) {
 	for s := first; s < last; s++ {
 		for _, c := range slices.Clone(p.conditions[before:]) {
@@ -164,23 +164,24 @@ func (p *parser) readAuxiliary(ts words) bool {
 	return ok && p.readPredicate(ts, j, first)
 }
 
-// endsInPredicate reports whether a term ends in a word that may as well say how something is:
-// "is the dog hungry" asks for no "dog hungry".
+// endsInPredicate reports whether a term ends in a word that may describe the subject instead:
+// "is the dog hungry" does not ask for a "dog hungry".
 func endsInPredicate(s Subject) bool {
 	i := strings.LastIndexByte(s.Term, ' ')
 	return i > 0 && knownNouns[s.Term[:i]] && !knownNouns[s.Term] && !knownNouns[s.Term[i+1:]]
 }
 
+// openingVerbs maps a state to the movement into it: "does the door open".
 var openingVerbs = map[string]string{"open": "opening", "close": "closing", "shut": "closing"}
 
 func isDemonstrative(w string) bool {
 	return w == "this" || w == "that" || w == "it" || w == "these" || w == "those" || w == "they"
 }
 
-// readPredicate reads what follows a definite subject; it holds for all its nouns.
+// readPredicate reads the words behind a definite subject. They hold for all its nouns.
 func (p *parser) readPredicate(ts words, i, first int) bool {
 	if i >= len(ts) {
-		// "is a dog [visible]": presence itself is asked.
+		// "is a dog [visible]" asks for the presence itself.
 		p.asksPresence = true
 		return true
 	}
@@ -219,8 +220,8 @@ func (p *parser) readStatement(ts words) bool {
 	return p.readListTail(ts, i, first)
 }
 
-// predicateFollows reports whether something is said of the subject in front of i, rather than added:
-// "the man on the left is sitting", "the man that is sitting".
+// predicateFollows reports whether a predicate follows the subject before i: "the man on the
+// left is sitting". A relative clause is none: "the man that is sitting".
 func predicateFollows(ts words, i int) bool {
 	for k := i; k < len(ts); k++ {
 		if auxiliaries[ts.at(k)] && !possessiveVerbs[ts.at(k)] && !relativePronouns[ts.at(k-1)] {
@@ -260,13 +261,15 @@ func (p *parser) readNumberClause(ts words, i int) bool {
 var countFillers = set(`are is was were there do does did you we i can could be see spot have has had been being exist
 	will in_total total overall the_video it they show contain will me us to detect find count on_it`)
 
-// maximumPhrases say that the largest number at one time is asked for, as it always is.
+// maximumPhrases ask for the largest number at one time. They are dropped, because a count
+// always asks for that.
 var maximumPhrases = phrases("at_most at_the_most at_maximum at_the_maximum maximum max")
 
-// countEndings words end a count that puts them last: "how many people on the left can you see".
+// countEndings are verbs and pronouns at the end of a count: "how many people on the left can
+// you see".
 var countEndings = set("there are is were was do does did can could you we i see spot find count be have been")
 
-// trimCount is a count without the words that only ask.
+// trimCount drops the words of a count that carry no condition.
 func trimCount(ts words) words {
 	var out words
 	for i := 0; i < len(ts); {
@@ -283,7 +286,7 @@ func trimCount(ts words) words {
 	return out
 }
 
-// readCountClause reads what follows "how many".
+// readCountClause reads the words after "how many".
 func (p *parser) readCountClause(ts words) bool {
 	if ts.at(0) == "times" || ts.at(0) == "seconds" || ts.at(0) == "minutes" {
 		return false
@@ -316,17 +319,17 @@ func (p *parser) readCountClause(ts words) bool {
 		return false
 	}
 	if len(p.subjects) > 1 {
-		// "How many cats and dogs": the sum of two subjects has no form.
+		// "How many cats and dogs" asks for a sum, which no form of query holds.
 		return false
 	}
-	// A number in "how many of the three dogs" is not asked for.
+	// The number in "how many of the three dogs" is not a condition.
 	for s := range p.subjects {
 		p.subjects[s].Quantity = nil
 	}
 	return !p.negated
 }
 
-// mediaPhraseBare is the length of "the video" at i, 0 when there is none.
+// mediaPhraseBare is the length of "the video" at i, or 0.
 func mediaPhraseBare(ts words, i int) int {
 	j := i
 	for determiners[ts.at(j)] && j < i+2 {

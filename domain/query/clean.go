@@ -41,8 +41,8 @@ func dropPoliteness(ts words) words {
 	return ts
 }
 
-// thanksAt is where the thanks at the end begin: "thank you so much". It is len(ts) when
-// there are none, or nothing else.
+// thanksAt is the index where the thanks at the end begin: "thank you so much". It is len(ts)
+// when there are none, or when nothing else was said.
 func thanksAt(ts words) int {
 	i := len(ts)
 	for i > 1 && gratitude[ts.at(i-1)] {
@@ -56,8 +56,8 @@ func thanksAt(ts words) int {
 
 var gratitude = set("thanks thank cheers you very so much a lot in advance again kindly for your help")
 
-// moveLeadingPlace puts a place at the front of a question behind it: "on the left, is there a
-// dog".
+// moveLeadingPlace moves a place from the front of a question to its end: "on the left, is
+// there a dog".
 func moveLeadingPlace(ts words) words {
 	_, n := placeAt(ts, 0)
 	if n == 0 {
@@ -73,7 +73,7 @@ func moveLeadingPlace(ts words) words {
 	return append(slices.Clone(rest), ts[:n]...)
 }
 
-// dropTagQuestion drops a question at the end that only asks for assent: ", isn't there".
+// dropTagQuestion drops a tag question from the end: ", isn't there".
 func dropTagQuestion(ts words) words {
 	n := len(ts)
 	if n < 4 || !tagPronouns[ts.at(n-1)] {
@@ -95,8 +95,8 @@ func dropTagQuestion(ts words) words {
 
 var tagPronouns = set("there it they he she you we")
 
-// clean drops what does not change the question: where else than in the video should
-// it be, and noise. Words for absence become the one word "absent".
+// clean drops words that do not change the question, such as "in the video", and rewrites
+// phrases to shorter ones. Words for absence become the one word "absent".
 func clean(ts words) words {
 	var out words
 	for i := 0; i < len(ts); {
@@ -112,8 +112,8 @@ func clean(ts words) words {
 			i += n
 			continue
 		}
-		if colour, n := ofColorAt(ts, i); n > 0 {
-			out = append(out, colour...)
+		if color, n := ofColorAt(ts, i); n > 0 {
+			out = append(out, color...)
 			i += n
 			continue
 		}
@@ -135,23 +135,23 @@ func clean(ts words) words {
 			continue
 		}
 		if owner, n := ownedPoseAt(ts, i); n > 0 {
-			// "is a person's hand raised" asks whether there is one "with a hand raised".
+			// "is a person's hand raised" becomes "is a person with a hand raised".
 			out = append(out, token{w: owner}, token{w: "with"})
 			i += n
 			continue
 		}
 		if wearer, worn, n := ownedGarmentAt(ts, i); n > 0 {
-			// "is the man's shirt red" asks whether he is "wearing a red shirt".
+			// "is the man's shirt red" becomes "is the man wearing a red shirt".
 			out = append(append(out, token{w: wearer}, token{w: "wearing"}), worn...)
 			i += n
 			continue
 		}
-		// A comma behind "is there" only pauses.
+		// A comma behind "is there" has no meaning.
 		if before := out.at(len(out) - 1); ts.at(i) == "," && (before == "there" || auxiliaries[before] || before == ",") {
 			i++
 			continue
 		}
-		// "present" is noise as an adjective and a noun after its article.
+		// "present" says nothing as an adjective. After an article it is a noun.
 		if w := ts.at(i); (w == "present" || w == "there" && i+1 == len(ts)) && i > 0 && !determiners[ts.at(i-1)] && ts.at(i-1) != "are" {
 			i++
 			continue
@@ -167,15 +167,15 @@ func clean(ts words) words {
 }
 
 // isFillerStill reports whether the word at i is the "still" of "is there still a dog", which
-// says nothing about how the dog is; "is the dog still" does.
+// says nothing about the dog. In "is the dog still" it does.
 func isFillerStill(ts words, i int, before words) bool {
 	last := before.at(len(before) - 1)
 	return ts.at(i) == "still" && i+1 < len(ts) && ts.at(i+1) != "," && conjunctions[ts.at(i+1)] == "" &&
 		(last == "there" || auxiliaries[last] || determiners[ts.at(i+1)] || mediaPrepositions[ts.at(i+1)])
 }
 
-// ownedPoseAt reads whose hand the words at i say is held in some way: "person's hand raised",
-// or "anyone is hand raised", as contractions have left it. n is 0 when they do not.
+// ownedPoseAt reads the owner of a pose: "person's hand raised", or "anyone is hand raised" as
+// left by the expansion of contractions. n is 0 when the words at i are something else.
 func ownedPoseAt(ts words, i int) (owner string, n int) {
 	owner, n = strings.TrimSuffix(ts.at(i), "'s"), 1
 	if owner == ts.at(i) && personWords[owner] && ts.at(i+1) == "is" {
@@ -189,8 +189,8 @@ func ownedPoseAt(ts words, i int) (owner string, n int) {
 	return owner, n
 }
 
-// ownedGarmentAt reads whose garment the words at i say has a colour: "man's shirt red". worn is
-// what is worn then, and n is 0 when they do not.
+// ownedGarmentAt reads the wearer of a garment and its color: "man's shirt red". worn is the
+// garment with its color. n is 0 when the words at i are something else.
 func ownedGarmentAt(ts words, i int) (wearer string, worn words, n int) {
 	wearer = strings.TrimSuffix(ts.at(i), "'s")
 	switch w := ts.at(i); {
@@ -211,7 +211,7 @@ func ownedGarmentAt(ts words, i int) (wearer string, worn words, n int) {
 	return wearer, append(slices.Clone(ts[i+2:i+2+n]), ts[i+1]), 2 + n
 }
 
-// rewrites are phrases that a shorter one says as well.
+// rewrites maps phrases to shorter phrases with the same meaning.
 var rewrites = map[string]string{
 	"hand in the air": "hand up", "hands in the air": "hands up", "arm in the air": "arm up", "arms in the air": "arms up",
 	"side by side with": "next to", "accompanied by": "with", "dressed in": "wearing", "clothed in": "wearing",
@@ -236,7 +236,7 @@ var rewritePhrases = phrasesOf(rewrites)
 
 var mediaPrepositions = set("in on within during inside from of through across into")
 
-// mediaPhrase is the length of "in the whole video" at i, 0 when there is none.
+// mediaPhrase is the length of "in the whole video" at i, or 0.
 func mediaPhrase(ts words, i int) int {
 	if ways := ts.at(i) == "along" || ts.at(i) == "down" || ts.at(i) == "up"; ways && (travelVerbs[gerund(ts.at(i-1))] || ridingVerbs[ts.at(i-1)] != "") && ts.at(i+1) == "the" && scenes[ts.at(i+2)] {
 		// "walking down the street"
@@ -263,17 +263,16 @@ func mediaPhrase(ts words, i int) int {
 	return j + 1 - i
 }
 
-// refersBack reports whether the "it" behind the preposition at i is something that was
-// named, rather than the video: "left of it", "a bench with two people on it".
+// refersBack reports whether the "it" behind the preposition at i is an object named before,
+// rather than the video: "left of it", "a bench with two people on it".
 func refersBack(ts words, i int) bool {
 	return ts.at(i) != "in" && ts.at(i) != "within" || ts[:i].has("with")
 }
 
-// crossingPrepositions are the prepositions that say more of a scene than that something is in it.
+// crossingPrepositions say more about a scene than that something is in it.
 var crossingPrepositions = set("of across from into through")
 
-// modifiers counts the words at i that stand before a media noun: "whole", "camera"
-// before "footage".
+// modifiers counts the words at i that stand before a media noun: "whole" before "video".
 func modifiers(ts words, i int) int {
 	j := i
 	for mediaModifiers[ts.at(j)] && (mediaNouns[ts.at(j+1)] || mediaModifiers[ts.at(j+1)]) {

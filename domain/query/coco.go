@@ -1,8 +1,8 @@
 package query
 
-// COCO is the vocabulary of models trained on the 80 classes of COCO, with everyday
-// words for them. A car may be seen as a car and as a truck: from many angles the classes
-// are told apart poorly ([Vocabulary.Confused]).
+// COCO is the vocabulary of models trained on the 80 classes of COCO, with everyday words for
+// them. "car" also means the class truck: from many angles a model confuses the two
+// ([Vocabulary.Confused]).
 func COCO() Vocabulary { return coco }
 
 var coco = newVocabulary(cocoClasses)
@@ -18,8 +18,8 @@ var cocoClasses = []string{
 	"toaster", "sink", "refrigerator", "book", "clock", "vase", "scissors", "teddy bear", "hair drier", "toothbrush",
 }
 
-// cocoSynonyms mean the class: whoever sees an instance of it may use the word. A word
-// for some of them only ("puppy") is in cocoNarrower.
+// cocoSynonyms are words for every instance of a class. A word for only some instances
+// ("puppy") is in cocoNarrower.
 var cocoSynonyms = expand(map[string]string{
 	"person":         "human someone individual human_being",
 	"bicycle":        "bike cycle pushbike push_bike",
@@ -68,11 +68,11 @@ var cocoSynonyms = expand(map[string]string{
 	"toothbrush":     "tooth_brush",
 })
 
-// cocoNarrower are words for some instances of a class: by age, sex, breed, make or use.
-// A role is such a word too, whether the compiler says what it does (roles) or not.
-// Where the model takes such a thing for one of several classes, all are named, because a
-// `no` rests on none of them being seen. Roles whose bearer is hidden where they are
-// played (driver, pilot) are no words of the model.
+// cocoNarrower are words for some instances of a class: by age, sex, breed, make or use. Roles
+// are among them, and those in the table roles get an action from the compiler as well. Some
+// things are detected as one of several classes. All of them are listed, because an answer no
+// requires that none of them is seen. A role whose bearer is hidden (driver, pilot) is not a
+// word of the model.
 var cocoNarrower = expand(map[string]string{
 	"person": "man woman child kid boy girl adult baby toddler teenager guy lady gentleman infant " +
 		"bystander player worker policeman policewoman police_officer soldier doctor nurse " +
@@ -108,7 +108,7 @@ var cocoNarrower = expand(map[string]string{
 	"clock":       "wall_clock alarm_clock",
 })
 
-// cocoCollective are words that also cover what no class covers.
+// cocoCollective are words that also cover things without a class.
 var cocoCollective = expand(map[string]string{
 	"car,truck,bus,motorcycle": "vehicle motor_vehicle",
 	"airplane":                 "aircraft",
@@ -128,5 +128,5 @@ var cocoCollective = expand(map[string]string{
 	"fork,knife,spoon":  "cutlery silverware utensil",
 })
 
-// portions are words for a part of what they are of: "a slice of pizza".
+// portions are words for a part of a thing: "a slice of pizza".
 var portions = set("slice piece")

@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// colorNames fold words for colours into the eleven basic ones, and a few words that
-// lie between two of these into themselves. A shade comes with the name.
+// colorNames maps words for colors to the eleven basic colors. A word between two of these maps
+// to itself. Some words give a shade as well.
 var colorNames = map[string]string{
 	"black": "black", "white": "white", "gray": "gray", "red": "red", "orange": "orange", "yellow": "yellow",
 	"green": "green", "blue": "blue", "purple": "purple", "pink": "pink", "brown": "brown",
@@ -25,13 +25,13 @@ var colorWords = func() map[string]bool {
 	return out
 }()
 
-// shades are the words in front of a colour; "" says nothing that is kept.
+// shades are the words in front of a color. A word with the value "" is dropped.
 var shades = map[string]string{
 	"dark": "dark ", "deep": "dark ", "light": "light ", "pale": "light ", "bright": "", "vivid": "", "very": "", "quite": "",
 	"solid": "", "completely": "", "mostly": "", "all": "",
 }
 
-// colorName is the normal form of one colour word.
+// colorName is the normal form of one color word.
 func colorName(w string) string {
 	if name, ok := colorNames[w]; ok {
 		return name
@@ -77,7 +77,7 @@ func oneColorAt(ts words, i int) (string, int) {
 	return name, j - i
 }
 
-// colorsAt reads one colour, or two that belong together: "black and white".
+// colorsAt reads one color, or two that belong together: "black and white".
 func colorsAt(ts words, i int) (string, int) {
 	a, n := oneColorAt(ts, i)
 	if n == 0 {
@@ -92,7 +92,7 @@ func colorsAt(ts words, i int) (string, int) {
 	return a, n
 }
 
-// colorChoiceAt reads alternatives of colours, "red, blue or dark green"; n is 0 for anything
+// colorChoiceAt reads alternatives of colors, "red, blue or dark green"; n is 0 for anything
 // else.
 func colorChoiceAt(ts words, i int) (values []string, n int) {
 	either := false
@@ -116,9 +116,9 @@ func colorChoiceAt(ts words, i int) (values []string, n int) {
 	return values, n
 }
 
-// ofColorAt reads "of red colour" and "of colour red" at i as the colour alone; n is 0 for
+// ofColorAt reads "of red colour" and "of colour red" at i as the color alone; n is 0 for
 // anything else.
-func ofColorAt(ts words, i int) (colour words, n int) {
+func ofColorAt(ts words, i int) (color words, n int) {
 	named := func(i int) bool { return ts.at(i) == "color" || ts.at(i) == "colour" }
 	if ts.at(i) != "of" {
 		return nil, 0

@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Compile turns a prompt into a query by rules. It never fails: a prompt that the
-// rules do not wholly understand becomes open_ended. A prompt over 2000 characters is
-// read up to that length; refusing it is the caller's business.
+// Compile turns a prompt into a query by rules. It never fails: a prompt that the rules do not
+// wholly understand becomes open_ended. Of a prompt over 2000 characters it reads the first
+// 2000; the caller refuses such prompts.
 func Compile(prompt string) Query {
 	prompt = strings.ToValidUTF8(prompt, "\uFFFD")
 	if utf8.RuneCountInString(prompt) > maxPromptLen {
@@ -23,7 +23,7 @@ func Compile(prompt string) Query {
 	}
 	q := p.build(prompt)
 	if Validate(q) != nil {
-		// The words were understood, but a query cannot hold them: too many subjects, or
+		// The rules understand the words, but a query cannot hold them: too many subjects, or
 		// "not exactly two".
 		p.giveUp()
 		p.obstacles = nil
@@ -32,38 +32,39 @@ func Compile(prompt string) Query {
 	return q
 }
 
-// parser gathers what it finds in a prompt.
+// parser collects what it finds in a prompt.
 type parser struct {
 	subjects   []Subject
 	conditions []Condition
-	// objects are further things that a condition names: the car of "next to a car".
+	// objects are the other things that a condition names: the car of "next to a car".
 	objects   []string
 	obstacles []Unassessable
 	operator  Operator
-	// counting: the number is asked for. timed: the time is.
+	// counting is true when the question asks for a number, timed when it asks for times.
 	counting, timed bool
 	negated         bool
-	// exists: the question asks whether something is there; otherwise its subject is
-	// presupposed and only the predicate is asked.
+	// asksPresence is true when the question asks whether something is there. Otherwise it
+	// presupposes its subject and asks only for the predicate.
 	asksPresence bool
-	// definite: the noun that is read has a definite article.
+	// definite is true when the current noun has a definite article.
 	definite bool
-	// bare: there is nothing but a noun phrase.
+	// nounOnly is true when the prompt is only a noun phrase.
 	nounOnly  bool
 	openEnded bool
-	// anyOf and allOf: subjects were joined by "or", by "and".
+	// anyOf is true after subjects joined by "or", allOf after subjects joined by "and".
 	anyOf, allOf bool
-	// choiceKind is the kind of conditions joined by "or", with how many of these there are.
+	// choiceKind is the kind of the conditions joined by "or", choices the number of joins.
 	choiceKind Kind
 	choices    int
-	// atMost is the upper end of a range of numbers, 0 when none is asked about.
+	// atMost is the upper end of a range of numbers, 0 when the question has no range.
 	atMost int
-	// stem is the last condition without its object, "next to" or "riding", and article
-	// the word in front of that.
+	// stem is the last condition without its object, "next to" or "riding". article is the
+	// first word of that object.
 	stem, article string
 }
 
-// noteConjunction notes how one more subject is joined; a comma takes the word that comes later.
+// noteConjunction notes how one more subject is joined. A comma takes the meaning of the
+// conjunction that follows later.
 func (p *parser) noteConjunction(op Operator, comma bool) {
 	p.anyOf = p.anyOf || op == Any
 	p.allOf = p.allOf || op == All && !comma
@@ -72,14 +73,14 @@ func (p *parser) noteConjunction(op Operator, comma bool) {
 // noteAlternative notes that one more condition of a kind is joined by "or".
 func (p *parser) noteAlternative(kind Kind) {
 	if p.choiceKind != "" && p.choiceKind != kind {
-		// Two choices at once; no query holds them.
+		// No query holds two choices at once.
 		p.choices = -maxConditions
 	}
 	p.choiceKind = kind
 	p.choices++
 }
 
-// addChoice adds conditions on subject s of which one is enough, or of which none may hold.
+// addChoice adds conditions on subject s. One of them is enough; when negated, none may hold.
 func (p *parser) addChoice(s int, attributes []string, negated bool) {
 	for i, value := range attributes {
 		if i > 0 && !negated {
@@ -89,8 +90,8 @@ func (p *parser) addChoice(s int, attributes []string, negated bool) {
 	}
 }
 
-// settleOperator settles the operator. It returns false for what one operator cannot say:
-// "a dog and a cat or a bird", "red or running".
+// settleOperator sets the operator of the query. It returns false when one operator is not
+// enough: "a dog and a cat or a bird", "red or running".
 func (p *parser) settleOperator() bool {
 	switch {
 	case p.choiceKind != "":
@@ -119,7 +120,7 @@ func (p *parser) giveUp() {
 	p.negated, p.operator = false, All
 }
 
-// noteSubjective names what is a matter of taste in a question that is not answered.
+// noteSubjective notes the words of a matter of taste in a question that is not answered.
 func (p *parser) noteSubjective(prompt string) {
 	if len(p.obstacles) > 0 {
 		return
@@ -154,7 +155,7 @@ func (p *parser) addSubject(term string, quantity *Quantity) int {
 	return len(p.subjects) - 1
 }
 
-// read returns false when a part of the prompt is not understood.
+// read returns false when it does not understand a part of the prompt.
 func (p *parser) read(prompt string) bool {
 	var ts words
 	all := sentences(prompt)
@@ -168,7 +169,7 @@ func (p *parser) read(prompt string) bool {
 			return false
 		}
 		if s = dropPoliteness(s); len(s) == 0 || len(s) == 1 && s[0].w[0] <= '9' {
-			// Politeness, or the number of an item in a list.
+			// This is politeness, or the number of a list item.
 			continue
 		}
 		if ts != nil {
@@ -197,7 +198,7 @@ func (p *parser) read(prompt string) bool {
 		p.subjects[s].Presupposed = p.subjects[s].Presupposed && !p.asksPresence
 	}
 	for _, w := range windows {
-		// How many there are in a window is still a count.
+		// A number within a window is still a count.
 		p.timed = p.timed || !p.counting
 		for s := range p.subjects {
 			p.addCondition(s, KindTime, w, false)
@@ -210,7 +211,8 @@ func (p *parser) read(prompt string) bool {
 	return true
 }
 
-// continuesInNext reports whether a sentence goes on in the next: "Count: sheep", "no. of sheep".
+// continuesInNext reports whether the next sentence continues this one: "Count: sheep", "no. of
+// sheep".
 func continuesInNext(s, next words) bool {
 	if s.text() == "no" {
 		return next.at(0) == "of"
@@ -218,8 +220,8 @@ func continuesInNext(s, next words) bool {
 	return countLeads.match(s, 0) == len(s) && len(dropPoliteness(next)) > 0
 }
 
-// addUpperBound asks for the upper end of a range with a subject of its own. It returns false
-// where one more subject says something else.
+// addUpperBound adds a second subject for the upper end of a range. It returns false when the
+// query cannot hold one more subject with the same meaning.
 func (p *parser) addUpperBound() bool {
 	if p.atMost == 0 {
 		return true
@@ -236,8 +238,8 @@ func (p *parser) addUpperBound() bool {
 	return true
 }
 
-// splitAlternatives gives each alternative a subject of its own: "a red or blue car". It returns
-// false where a number is asked about, which holds for the alternatives together.
+// splitAlternatives gives each alternative its own subject: "a red or blue car". It returns
+// false when the question has a number, which holds for the alternatives together.
 func (p *parser) splitAlternatives() bool {
 	if p.counting || p.subjects[0].Quantity != nil {
 		return false
@@ -289,7 +291,7 @@ func addTerm(terms []string, term string) []string {
 	return append(terms, term)
 }
 
-// intent is the table of the package comment.
+// intent follows the table of intents in the package comment.
 func (p *parser) intent() Intent {
 	has := func(kind Kind) bool {
 		return slices.ContainsFunc(p.conditions, func(c Condition) bool { return c.Kind == kind })
@@ -320,7 +322,7 @@ func (p *parser) intent() Intent {
 	}
 }
 
-// placeNegation moves a negation to where the intent holds it.
+// placeNegation moves a negation to the field in which the intent holds it.
 func (p *parser) placeNegation(q *Query) {
 	switch q.PromptIntent {
 	case Count:
@@ -331,12 +333,12 @@ func (p *parser) placeNegation(q *Query) {
 			q.Subjects[0].Quantity = opposite(q.Subjects[0].Quantity)
 			q.Negated = false
 		}
-	default: // the others carry it themselves
+	default: // the other intents keep Negated
 	}
 }
 
-// opposite turns "not at least three" into "fewer than three". "Not exactly" has no
-// comparison of its own; its empty one fails Validate.
+// opposite turns "not at least three" into "fewer than three". "Not exactly" has no opposite
+// comparison; the empty one it gets fails Validate.
 func opposite(n *Quantity) *Quantity {
 	op := map[Comparison]Comparison{AtLeast: FewerThan, FewerThan: AtLeast, MoreThan: AtMost, AtMost: MoreThan}[n.Op]
 	return &Quantity{Op: op, Value: n.Value}
@@ -348,7 +350,7 @@ func typeOf(q Query) Type {
 		return TypeOpenEnded
 	case Compound:
 		return TypeCompound
-	default: // its conditions decide
+	default: // the conditions decide
 	}
 	t := TypeObject
 	for _, c := range q.Conditions {
@@ -357,7 +359,7 @@ func typeOf(q Query) Type {
 			return TypeAction
 		case KindAttribute, KindState:
 			t = TypeAttribute
-		default: // place and time narrow any type
+		default: // a place or a time does not change the type
 		}
 	}
 	return t

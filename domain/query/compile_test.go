@@ -76,7 +76,7 @@ func compiledSchema(t testing.TB) *jsonschema.Schema {
 	return s
 }
 
-// obeys checks what holds for every prompt.
+// obeys checks the properties that hold for every prompt.
 func obeys(t testing.TB, schema *jsonschema.Schema, prompt string) query.Query {
 	t.Helper()
 	q := query.Compile(prompt)
@@ -88,12 +88,12 @@ func obeys(t testing.TB, schema *jsonschema.Schema, prompt string) query.Query {
 	require.NoError(t, schema.Validate(doc), "%q gives %s", prompt, raw)
 	back, err := query.Decode(raw)
 	require.NoError(t, err, "%q gives %s", prompt, raw)
-	require.Empty(t, cmp.Diff(q, back), "decoding what was encoded changes it")
+	require.Empty(t, cmp.Diff(q, back), "the query changes when it is encoded and decoded")
 	require.Equal(t, query.Digest(q), query.Digest(query.Compile(prompt)), "not deterministic: %q", prompt)
 	return q
 }
 
-func TestCompiledQueriesObeyTheSchema(t *testing.T) {
+func TestCompiledQueriesMatchTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := compiledSchema(t)
 	for _, q := range corpus(t) {
@@ -101,7 +101,7 @@ func TestCompiledQueriesObeyTheSchema(t *testing.T) {
 	}
 }
 
-func TestCompileHoldsBounds(t *testing.T) {
+func TestCompileKeepsItsBounds(t *testing.T) {
 	t.Parallel()
 	schema := compiledSchema(t)
 	animals := strings.Repeat("a dog and a cat and ", 12) + "a horse"

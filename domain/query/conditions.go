@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Place is a part of the frame, in thirds. An empty side is any.
+// Place is a part of the frame, in thirds. An empty field means any.
 type Place struct {
 	// Column is left, centre, right or "".
 	Column string
@@ -14,7 +14,7 @@ type Place struct {
 	Row string
 }
 
-// The places of the package comment that are thirds of the frame.
+// framePlaces are the places of the package comment that are thirds of the frame.
 var framePlaces = map[string]Place{
 	"left": {Column: "left"}, "centre": {Column: "centre"}, "right": {Column: "right"},
 	"top": {Row: "top"}, "middle": {Row: "middle"}, "bottom": {Row: "bottom"},
@@ -22,59 +22,60 @@ var framePlaces = map[string]Place{
 	"bottom left": {"left", "bottom"}, "bottom right": {"right", "bottom"},
 }
 
-// Place is the third, or the corner, of the frame that a location asks for; ok is
-// false for a location that is none.
+// Place is the third or the corner of the frame that a location asks for. ok is false for every
+// other location.
 func (c Condition) Place() (p Place, ok bool) {
 	p, ok = framePlaces[c.Value]
 	return p, ok && c.Kind == KindLocation
 }
 
-// askableColors are the colours that the normal forms of an attribute know.
+// askableColors are the colors in the normal forms of an attribute.
 var askableColors = set("black white gray red orange yellow green blue purple pink brown")
 
-// Colours are the basic colours that an attribute of an object itself asks for, all
-// of them; light and dark shades count as their colour. ok is false for any other
+// Colors are the basic colors of the object itself that an attribute asks for. The object must
+// have all of them. A dark or light shade counts as its color. ok is false for any other
 // attribute.
-func (c Condition) Colors() (colours []string, ok bool) {
+func (c Condition) Colors() (colors []string, ok bool) {
 	if c.Kind != KindAttribute {
 		return nil, false
 	}
 	return readColors(c.Value)
 }
 
-func readColors(value string) (colours []string, ok bool) {
+func readColors(value string) (colors []string, ok bool) {
 	for part := range strings.SplitSeq(value, " and ") {
 		part = strings.TrimPrefix(strings.TrimPrefix(part, "dark "), "light ")
 		if !askableColors[part] {
 			return nil, false
 		}
-		colours = append(colours, part)
+		colors = append(colors, part)
 	}
-	return colours, true
+	return colors, true
 }
 
 // BodyPart is the part of a body that clothing covers.
 type BodyPart string
 
-// The parts that are told apart.
+// The closed list of body parts.
 const (
-	// WholeBody is the part of a dress, and of a colour that no garment is named with.
+	// WholeBody is covered by a dress. It is also used for a color without a garment.
 	WholeBody BodyPart = "whole"
 	UpperBody BodyPart = "upper"
 	LowerBody BodyPart = "lower"
 )
 
-// coloredGarments are those that cover so much of a part that their colour is that of it.
+// coloredGarments are the garments that cover most of a body part, so that their color is the
+// color of that part.
 var coloredGarments = map[BodyPart]map[string]bool{
 	WholeBody: set("suit dress uniform robe"),
 	UpperBody: set("shirt t-shirt jacket coat sweater hoodie vest blouse jersey top pullover cardigan"),
 	LowerBody: set("trousers jeans shorts skirt"),
 }
 
-// Worn are the colours of clothing that an attribute asks for, and where it is worn; ok is
-// false for any other attribute, for clothing without a colour, and for what covers
-// little of a body: shoes, hats.
-func (c Condition) Worn() (colours []string, on BodyPart, ok bool) {
+// Worn are the colors of clothing that an attribute asks for, and the body part that wears it.
+// ok is false for any other attribute, for clothing without a color, and for garments that
+// cover little of a body, such as shoes and hats.
+func (c Condition) Worn() (colors []string, on BodyPart, ok bool) {
 	value, worn := strings.CutPrefix(c.Value, "wearing ")
 	if !worn || c.Kind != KindAttribute {
 		return nil, "", false
@@ -88,14 +89,14 @@ func (c Condition) Worn() (colours []string, on BodyPart, ok bool) {
 			}
 		}
 	}
-	colours, ok = readColors(value)
-	return colours, on, ok
+	colors, ok = readColors(value)
+	return colors, on, ok
 }
 
 // Size is how large something is in the frame.
 type Size string
 
-// The sizes that a box can tell.
+// The sizes that a box shows.
 const (
 	Big   Size = "big"
 	Small Size = "small"
@@ -107,10 +108,10 @@ func (c Condition) Size() (s Size, ok bool) {
 	return s, c.Kind == KindAttribute && (s == Big || s == Small)
 }
 
-// Posture is how a body is held.
+// Posture is the way a body is held.
 type Posture string
 
-// The postures that joints can tell.
+// The postures that body joints show.
 const (
 	Sitting      Posture = "sitting"
 	Standing     Posture = "standing"
@@ -125,10 +126,10 @@ func (c Condition) Posture() (p Posture, ok bool) {
 	return p, c.Kind == KindAction && slices.Contains([]Posture{Sitting, Standing, Lying, RaisingHand, CrossingArms}, p)
 }
 
-// Movement is how something moves over the ground.
+// Movement is the way something moves over the ground.
 type Movement string
 
-// The gaits that the way of a box through the frames can tell.
+// The movements that the path of a box through the frames shows.
 const (
 	Walking Movement = "walking"
 	Running Movement = "running"
@@ -136,16 +137,16 @@ const (
 	Moving Movement = "moving"
 )
 
-// Movement is the gait that an action asks for; ok is false for any other action.
+// Movement is the movement that an action asks for; ok is false for any other action.
 func (c Condition) Movement() (g Movement, ok bool) {
 	g = Movement(c.Value)
 	return g, c.Kind == KindAction && (g == Walking || g == Running || g == Moving)
 }
 
-// Relation is where a subject is by another thing in the frame.
+// Relation is the position of a subject relative to another thing in the frame.
 type Relation string
 
-// The relations that two boxes can tell.
+// The relations that two boxes show.
 const (
 	NextTo  Relation = "next to"
 	LeftOf  Relation = "left of"
@@ -153,13 +154,13 @@ const (
 	On      Relation = "on"
 	InFront Relation = "in front of"
 	Behind  Relation = "behind"
-	// Riding is an action that looks like being on the thing.
+	// Riding is an action, but in boxes it looks like being on the thing.
 	Riding Relation = "riding"
 )
 
-// Relation is the relation to another thing that a condition of q asks for, and the term
-// of that thing; ok is false for any other condition, and where the thing is more
-// closely described ("next to a red bus").
+// Relation is the relation to another thing that a condition of q asks for, and the term of
+// that thing. ok is false for any other condition, and for a thing with further words ("next to
+// a red bus").
 func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 	value := c.Value
 	for _, close := range []string{"near ", "at "} {
@@ -180,11 +181,11 @@ func (c Condition) Relation(q Query) (r Relation, object string, ok bool) {
 	return "", "", false
 }
 
-// groundNouns are what people and animals are on that are on nothing else.
+// groundNouns lists the words for the surface under a person or animal.
 var groundNouns = set("ground floor grass sidewalk pavement")
 
-// OnGround reports whether a condition of q says that people, or animals that run, are on
-// the ground, whatever it is called.
+// OnGround reports whether a condition of q says that people, or animals that run, are on the
+// ground.
 func (c Condition) OnGround(q Query) bool {
 	ground, ok := strings.CutPrefix(c.Value, string(On)+" ")
 	return ok && c.Kind == KindLocation && groundNouns[ground] &&
@@ -196,13 +197,13 @@ type Window struct {
 	from, to timePoint
 }
 
-// timePoint is a time in seconds, plus a share of the duration.
+// timePoint is a time in seconds plus a share of the duration.
 type timePoint struct{ seconds, share float64 }
 
 const (
-	// edgeShare is the part of a video that "at the beginning" and "at the end" mean.
+	// edgeShare is the share of a video that "at the beginning" and "at the end" mean.
 	edgeShare = .2
-	// instantS is how far around an instant its window reaches, in seconds.
+	// instantS is the distance, in seconds, that the window of an instant reaches to each side.
 	instantS = 1
 )
 
@@ -214,8 +215,8 @@ var namedWindows = map[string]Window{
 	"second half": {timePoint{share: .5}, timePoint{share: 1}},
 }
 
-// Window is the part of the video that a time condition asks for; ok is false when the
-// condition is of another kind or not in a normal form.
+// Window is the part of the video that a time condition asks for. ok is false when the
+// condition is of another kind or is not in a normal form.
 func (c Condition) Window() (w Window, ok bool) {
 	if c.Kind != KindTime {
 		return Window{}, false
@@ -249,7 +250,7 @@ func (c Condition) Window() (w Window, ok bool) {
 	return w, true
 }
 
-// readSeconds reads "7.5" and, from a query that a client brings, "1:05".
+// readSeconds reads "7.5". It also reads "1:05", which a client may write in a query.
 func readSeconds(text string) (float64, bool) {
 	minutes := 0.0
 	if m, rest, ok := strings.Cut(text, ":"); ok {
@@ -263,8 +264,8 @@ func readSeconds(text string) (float64, bool) {
 	return minutes*60 + n, err == nil && n >= 0 && n <= maxQuantity
 }
 
-// Within returns the part of a video of durationS seconds: from <= to, both within
-// 0 and durationS.
+// Within returns the window in a video of durationS seconds. It ensures 0 <= fromS <= toS <=
+// durationS.
 func (w Window) Within(durationS float64) (fromS, toS float64) {
 	at := func(m timePoint) float64 { return min(max(m.seconds+m.share*durationS, 0), durationS) }
 	return at(w.from), at(w.to)

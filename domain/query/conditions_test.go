@@ -27,7 +27,7 @@ func TestWindow(t *testing.T) {
 		require.False(t, ok, value)
 	}
 	_, ok := Condition{Kind: KindState, Value: "end"}.Window()
-	require.False(t, ok, "a window is a condition of time")
+	require.False(t, ok, "only time conditions have a window")
 }
 
 func TestWindowLiesWithinTheVideo(t *testing.T) {
@@ -46,7 +46,7 @@ func TestWindowLiesWithinTheVideo(t *testing.T) {
 	})
 }
 
-func TestColoursOfAnAttribute(t *testing.T) {
+func TestColorsOfAnAttribute(t *testing.T) {
 	t.Parallel()
 	cases := map[string][]string{
 		"red": {"red"}, "dark blue": {"blue"}, "light green": {"green"}, "black and white": {"black", "white"},
@@ -59,11 +59,11 @@ func TestColoursOfAnAttribute(t *testing.T) {
 	}
 }
 
-func TestColoursOfClothing(t *testing.T) {
+func TestColorsOfClothing(t *testing.T) {
 	t.Parallel()
 	type clothes struct {
-		Colours []string
-		On      BodyPart
+		Colors []string
+		On     BodyPart
 	}
 	cases := map[string]clothes{
 		"wearing red": {[]string{"red"}, WholeBody}, "wearing red shirt": {[]string{"red"}, UpperBody},
@@ -73,14 +73,14 @@ func TestColoursOfClothing(t *testing.T) {
 		"wearing shirt":            {}, "wearing red hat": {}, "red shirt": {}, "wearing": {}, "wearing ": {}, "red": {},
 	}
 	for value, want := range cases {
-		colours, on, ok := Condition{Kind: KindAttribute, Value: value}.Worn()
-		require.Equal(t, want.Colours != nil, ok, value)
+		colors, on, ok := Condition{Kind: KindAttribute, Value: value}.Worn()
+		require.Equal(t, want.Colors != nil, ok, value)
 		if ok {
-			require.Empty(t, cmp.Diff(want, clothes{colours, on}), value)
+			require.Empty(t, cmp.Diff(want, clothes{colors, on}), value)
 		}
 	}
 	_, _, ok := Condition{Kind: KindState, Value: "wearing red"}.Worn()
-	require.False(t, ok, "clothing is an attribute")
+	require.False(t, ok, "only attributes have clothing")
 }
 
 func TestSizeOfAnAttribute(t *testing.T) {
@@ -94,7 +94,7 @@ func TestSizeOfAnAttribute(t *testing.T) {
 	require.False(t, ok)
 }
 
-func TestWhatIsAssessed(t *testing.T) {
+func TestAssessable(t *testing.T) {
 	t.Parallel()
 	type needs struct{ assessed, pose bool }
 	cases := map[string]needs{
@@ -154,17 +154,17 @@ func TestWhatIsAssessed(t *testing.T) {
 		require.Equal(t, UnsupportedActionTerm, Unsupported(Compile(prompt)), prompt)
 	}
 	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Why is he sad?")))
-	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Is a fluffy person sitting?")), "sitting is not what is in the way")
+	require.Equal(t, UnsupportedQueryForm, Unsupported(Compile("Is a fluffy person sitting?")), "the attribute is the unsupported part, not the action")
 }
 
 func TestOccurrence(t *testing.T) {
 	t.Parallel()
-	type happening struct {
-		What Occurrence
+	type occurrence struct {
+		Kind Occurrence
 		Side string
 		OK   bool
 	}
-	for value, want := range map[string]happening{
+	for value, want := range map[string]occurrence{
 		"jumping":              {Jumping, "", true},
 		"falling":              {Falling, "", true},
 		"entering":             {Entering, "", true},
@@ -182,7 +182,7 @@ func TestOccurrence(t *testing.T) {
 		if !ok {
 			h, side = "", ""
 		}
-		require.Equal(t, want, happening{h, side, ok}, value)
+		require.Equal(t, want, occurrence{h, side, ok}, value)
 	}
 	_, _, ok := Condition{Kind: KindState, Value: "jumping"}.Occurrence()
 	require.False(t, ok)

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// Decode reads a compiled query that a client wrote and validates it. It is strict:
-// unknown fields, wrong types and trailing data are errors. Fields that the schema
-// does not require get its defaults. The error is an *[InvalidError].
+// Decode reads a compiled query that a client wrote and validates it. It is strict: unknown
+// fields, wrong types and trailing data are errors. Fields that the schema does not require get
+// its defaults. The error is an *[InvalidError].
 func Decode(raw []byte) (Query, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -30,8 +30,8 @@ func Decode(raw []byte) (Query, error) {
 	return q, Validate(q)
 }
 
-// reader walks a JSON tree by hand, because encoding/json cannot say which item of
-// a list was wrong. It keeps the first error; later reads return zero values.
+// reader walks a JSON tree by hand, because encoding/json does not say which item of a list is
+// wrong. It keeps the first error; later reads return zero values.
 type reader struct{ err error }
 
 func (r *reader) fail(param, message string) {
@@ -116,7 +116,7 @@ func (r *reader) object(param string, tree any, required, optional []string) map
 		}
 	}
 	if len(unknown) > 0 {
-		// Sorted, so that the same document always names the same field.
+		// Sorting makes sure that the same document always names the same field.
 		slices.Sort(unknown)
 		r.fail(prefix+unknown[0], "unknown field")
 	}

@@ -1,42 +1,44 @@
-// Package query holds the compiled query: the closed, machine-readable form of a
-// question about a video.
+// Package query holds the compiled query: the closed, machine-readable form of a prompt
+// about a video.
 //
-// A question reaches the service as a prompt, which [Compile] turns into a [Query]
-// by rules, or as a Query that the client wrote, which [Decode] and [Validate]
-// check strictly. Everything behind this package reads only the Query.
+// A client sends either a prompt or a Query. [Compile] turns a prompt into a [Query] by
+// rules. [Decode] and [Validate] check a Query strictly. Every other package reads only the
+// Query.
 //
-// Imports: the standard library only. There is no clock, no randomness, no context.
+// Imports: the standard library only. It uses neither a clock nor randomness nor a context.
 //
 // Guarantees:
 //
 //   - Compile never panics, is deterministic and takes well under a millisecond, also
-//     for the longest prompts; each Query that it returns passes Validate and [Schema].
-//   - A prompt is read wholly or not at all: words that the rules do not understand
-//     make the query open_ended, they are never dropped. So do questions that a Query
-//     cannot hold: how often, in which order, compared with what, except for what, of
-//     all or most, "sit down and stand up"; and those that say something of one of two
-//     people, but not of whom ("is there a man next to a woman in red"). What no model here
-//     can assess (sound, identity, text, taste, exhaustive counts) is named in
-//     unassessable_components.
-//   - A definite subject of which something is said is presupposed ("is the man sitting");
-//     one that is asked for is not ("is the man visible", "is there the man").
-//   - A term is the user's own noun in the singular. What a model calls it is the
-//     business of a [Vocabulary], so one query serves every model.
-//   - A word for somebody by what is ridden is what it says: a cyclist is a person "riding
-//     bicycle", a pedestrian one who is riding neither a bicycle nor a motorcycle. It
-//     stays a word where another thing is placed by it ("next to a cyclist"), and where it is
-//     presupposed of who falls or jumps.
-//   - A Vocabulary knows a word by the class that it means. It means the class wholly
-//     ("sofa") when each instance of the class may be called so; it is narrower when only
-//     some may ("puppy", "woman", "taxi", "nurse"), and collective when it also covers what
-//     no class covers ("animal").
-//     Seeing the class is then no evidence of a narrower word, and not seeing it none
-//     against a collective one. A word that is both ("scooter", "flower") is unknown.
-//   - A word one slip away from exactly one word that the rules know is read as that
-//     word, unless it is an English word of its own or a capitalised name.
+//     for the longest prompts. Each Query that it returns passes Validate and [Schema].
+//   - Compile uses every word of a prompt or none of it. A word that the rules do not
+//     understand makes the query open_ended; it is never dropped.
+//   - Some questions are open_ended because a Query cannot hold them: how often, in which
+//     order, compared with something, with an exception, about all or most, "sit down and
+//     stand up". So are questions that describe one of two people without saying which
+//     ("is there a man next to a woman in red").
+//   - unassessable_components names the parts that no model here can assess: sound,
+//     identity, text, taste, exhaustive counts.
+//   - A definite subject is presupposed when the question describes it ("is the man
+//     sitting"). It is not when the question asks for it ("is the man visible", "is there
+//     the man").
+//   - A term is the user's own noun in the singular. A [Vocabulary] translates it into the
+//     classes of one model, so one query serves every model.
+//   - A word for a rider is compiled into its meaning. A cyclist is a person "riding
+//     bicycle"; a pedestrian is a person who rides neither a bicycle nor a motorcycle. The
+//     word stays as it is in two cases: when it places another subject ("next to a
+//     cyclist"), and when a presupposed rider falls or jumps.
+//   - A Vocabulary maps a word to the classes that it means, in one of three ways. The word
+//     means the whole class ("sofa") when it fits each instance. It is narrower when it fits
+//     only some ("puppy", "woman", "taxi", "nurse"). It is collective when it also covers
+//     things without a class ("animal"). Seeing the class is not evidence of a narrower
+//     word, and not seeing it is not evidence against a collective one. A word that is both
+//     ("scooter", "flower") is unknown.
+//   - A word one edit away from exactly one known word is read as that word, unless it is
+//     an English word or a capitalized name.
 //   - [Assessable] is the only place that says which forms are answered today.
 //
-// How the intent follows from what the rules found, first match wins:
+// The intent follows from this table. The first match wins:
 //
 //	nothing assessable asked        open_ended
 //	"when", a time window           segment, unless a number is asked for
@@ -52,21 +54,20 @@
 //
 // # Normal forms of conditions
 //
-// Compile writes the values of conditions as follows; a query that a client brings may
-// hold any text. What stands outside these forms is in the user's words and nothing
-// that a model was taught: an answer that needs it is indeterminate. UPPER CASE stands
-// for a part, [x] for a part that may be missing.
+// Compile writes the values of conditions in the forms below. A query from a client may hold
+// any text. A value outside these forms is in the user's words and means nothing to a model:
+// an answer that needs it is indeterminate. UPPER CASE stands for a part, [x] for an optional
+// part.
 //
-//	attribute  COLOURS                   of the object itself
+//	attribute  COLORS                    of the object itself
 //	           big, small                relative to the frame
-//	           wearing [COLOURS] ITEM    clothing; "wearing COLOURS" is any garment
+//	           wearing [COLORS] ITEM     clothing; "wearing COLORS" is any garment
 //	           any other word or phrase  "fluffy", "with long hair"
 //	action     VERB [OBJECT]             "running", "raising hand", "riding bicycle";
-//	                                     a direction too: "walking toward left",
-//	                                     "entering from left"; the picture that is
-//	                                     entered or left is not named, and who walks,
-//	                                     comes or drives into it, or out of it, enters
-//	                                     or leaves
+//	                                     with a direction: "walking toward left",
+//	                                     "entering from left"; the frame itself is never
+//	                                     the object; walking, coming or driving into or
+//	                                     out of the frame is entering or leaving
 //	location   left, centre, right, top, middle, bottom
 //	           top left, top right, bottom left, bottom right
 //	           background, foreground, corner, outside, inside
@@ -76,34 +77,40 @@
 //	           N to N s, after N s, before N s, at N s
 //	           beginning, middle, end, first half, second half
 //
-//	COLOURS    [dark|light ]COLOUR, or two of them: "black and white"
-//	COLOUR     black, white, gray, red, orange, yellow, green, blue, purple, pink,
-//	           brown; other words for a colour are folded into these ("navy" is
-//	           "dark blue"), except where they lie between two ("turquoise")
-//	VERB       the -ing form; sitting, standing, lying, kneeling, crouching, walking,
-//	           running, jumping, falling, raising hand, crossing arms, waving are what
-//	           synonyms and phrases are folded into ("jogging", "with a hand up")
+//	COLORS     [dark|light ]COLOR, or two of them: "black and white"
+//	COLOR      black, white, gray, red, orange, yellow, green, blue, purple, pink,
+//	           brown; other color words become one of these ("navy" is "dark blue"),
+//	           except those between two ("turquoise")
+//	VERB       the -ing form; synonyms and phrases ("jogging", "with a hand up") become
+//	           one of sitting, standing, lying, kneeling, crouching, walking, running,
+//	           jumping, falling, raising hand, crossing arms, waving
 //	RELATION   next to, near, left of, right of, in front of, behind, on, in, under,
 //	           above, between, at, against, across, through, along, from, into, onto,
 //	           toward, outside
-//	OBJECT     a noun phrase without articles, its noun in the singular. When it is one
-//	           of search_terms it is that thing; otherwise it says more ("red bus"),
-//	           and only its noun is among them
+//	OBJECT     a noun phrase without articles, its noun in the singular; an object in
+//	           search_terms is that thing, any other one says more ("red bus") and only
+//	           its noun is in search_terms
 //	STATE      open, closed, on, off, empty, full, locked, unlocked, parked, still,
 //	           asleep, awake, burning, dark, bright, crowded, folded and others
 //
-// The conditions of one subject hold of the same instance at the same time; those of
-// kind location combine by the operator when there is one subject ("on the left or on
-// the right"). Other alternatives are subjects of their own: "a red or blue car" is a
-// compound of a red car and a blue car with the operator any. A compound with the
-// operator all asks for its subjects in the same frame, and two of the same kind with
-// numbers ask for both numbers: "two to four dogs" are at least two dogs and at most
-// four. Of a time window, each subject has a copy.
+// The conditions of one subject hold for the same instance at the same time. Two cases
+// combine conditions with "or":
 //
-// Four readings are conventions: a definite setting ("in the room", "on the road",
-// "walking down the street") is the scene that the video shows and narrows nothing, nor
-// does the ground of those who stand, walk, run or fall; a bare number means exactly ("are
-// there two dogs"); a definite subject is presupposed, so that "is the dog barking" asks
-// only for what cannot be heard, while "is there a barking dog" also asks for the dog;
-// and a place at the end of a list is that of all ("a cup and a bowl on the table").
+//   - Locations of a single subject combine by the operator ("on the left or on the right").
+//   - Other alternatives become subjects: "a red or blue car" is a compound of a red car and
+//     a blue car with the operator any.
+//
+// A compound with the operator all asks for its subjects in the same frame. Two subjects of
+// one kind with numbers ask for both numbers: "two to four dogs" are at least two dogs and at
+// most four. Each subject gets a copy of a time window.
+//
+// Four readings are conventions:
+//
+//   - A definite setting ("in the room", "on the road", "walking down the street") is the
+//     scene of the video and narrows nothing. The same holds for the ground under people who
+//     stand, walk, run or fall.
+//   - A bare number means exactly that many ("are there two dogs").
+//   - A definite subject is presupposed. "Is the dog barking" asks only for a sound, "is
+//     there a barking dog" also asks for the dog.
+//   - A place at the end of a list belongs to each subject ("a cup and a bowl on the table").
 package query

@@ -6,12 +6,13 @@ import (
 	"unicode"
 )
 
-// maxUnknownWords is how many words a term that no list knows may have; longer ones are
-// more likely a sentence that the rules did not understand.
+// maxUnknownWords is the largest number of words in a term without a known noun. Longer ones
+// are more likely a sentence that the rules did not understand.
 const maxUnknownWords = 3
 
-// addNounSubject turns the words of a noun into a subject: the longest known noun at their end,
-// with the words before it as attributes, or all of them.
+// addNounSubject adds the subject that the words of a noun phrase name. The term is the longest
+// known noun at their end, and the words before it become attributes. Without a known noun all
+// the words are the term.
 func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending, end int) (int, bool) {
 	if audioWords[noun.at(len(noun)-1)] {
 		p.addObstacle(Audio, noun.text())
@@ -22,7 +23,7 @@ func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending
 		return end, false
 	}
 	if pose, held := posePhrases[noun.text()]; held && quantity == nil && !p.counting && len(before) == 0 {
-		// "a raised hand" is somebody's.
+		// "a raised hand" belongs to a person.
 		p.addCondition(p.addSubject("person", nil), KindAction, pose, false)
 		return end, true
 	}
@@ -40,7 +41,7 @@ func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending
 		return end, false
 	}
 	if first := noun.at(0); !known && len(noun) > 1 && knownNouns[singular(first)] && singular(first) != first {
-		// "people max": a noun in the plural is not part of a longer one.
+		// "people max": a plural noun does not begin a longer noun.
 		return end, false
 	}
 	if nonSubjects[term] || len(noun) > 1 && nonSubjects[noun.at(0)] || !strings.ContainsFunc(term, unicode.IsLetter) {
@@ -68,12 +69,13 @@ func (p *parser) addNounSubject(noun words, quantity *Quantity, before []pending
 	return end, true
 }
 
+// nonSubjects are pronouns and other words that never name a subject.
 var nonSubjects = set(`it this that these those thing something anything nothing everything what which who i you we me us
 	one video clip footage question time way sense reason answer moment yes ok hello left right see hear
 	beginning start middle end top bottom front back side timestamp moment segment scene frame
 	hardly barely scarcely almost nearly then`)
 
-// containers are things that are told by what is in them.
+// containers are things that people name together with their content.
 var containers = set("bowl cup glass bottle plate mug basket box bag bucket jar can")
 
 // containerAt reports whether "bowl of soup" or "slice of pizza" begins at i.
@@ -82,7 +84,8 @@ func containerAt(ts words, i int) bool {
 	return (portions[one] || containers[one]) && ts.at(i+1) == "of" && i+2 < len(ts) && !determiners[ts.at(i+2)]
 }
 
-// containerTerm is the term for it: a bowl of soup is neither any bowl nor soup.
+// containerTerm is the term for a container or portion. It keeps both words: a bowl of soup is
+// neither any bowl nor soup.
 func containerTerm(ts words) string {
 	return singular(ts.at(0)) + " of " + nounPhrase(ts[2:]).text()
 }

@@ -15,7 +15,8 @@ var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_m
 	show_me_when find_when list_when mark_when identify_when point_out_when
 	at_what_second at_which_second at_what_minute in_what_part in_which_part in_which_parts around_what_time how_far_into_the_video how_far_in`)
 
-// finders ask for parts of the video, stretches name them and bounds say of what they are.
+// findVerbs, partNouns and partClauses make up "find all the parts where": a verb that asks for
+// parts of the video, a noun for the parts, and a word that starts their description.
 var (
 	findVerbs = phrases(`find find_me show show_me list return give give_me get get_me identify locate mark point_out highlight
 		extract report tell_me what_is what_are`)
@@ -25,8 +26,8 @@ var (
 		that_has that_include that_includes showing containing`)
 )
 
-// timeLead is the length of the words that ask for times: "when", "find all the parts
-// where", "timestamps of"; 0 when there are none.
+// timeLead is the length of the words that ask for times: "when", "find all the parts where",
+// "timestamps of". It is 0 when there are none.
 func timeLead(ts words) int {
 	if n := timeLeads.match(ts, 0); n > 0 {
 		return n
@@ -39,7 +40,7 @@ func timeLead(ts words) int {
 	return i + n
 }
 
-// momentLead is the length of "is there a moment when"; what follows is asked.
+// momentLead is the length of "is there a moment when", or 0. The question follows it.
 func momentLead(ts words) int {
 	i := 0
 	for auxiliaries[ts.at(i)] {
@@ -51,8 +52,8 @@ func momentLead(ts words) int {
 	return 0
 }
 
-// partsAt is the length of "all the parts where" at i, 0 for anything else. They are
-// definite when they are all that there are.
+// partsAt is the length of "all the parts where" at i, or 0. definite is true when the words
+// mean all such parts.
 func partsAt(ts words, i int) (n int, definite bool) {
 	j := i
 	for universalWords[ts.at(j)] || determiners[ts.at(j)] {
@@ -82,8 +83,8 @@ func partsAt(ts words, i int) (n int, definite bool) {
 	return 0, false
 }
 
-// existenceLead is the length of the words that ask for presence: "is there", "does
-// the video show", "can you see".
+// existenceLead is the length of the words that ask for presence: "is there", "does the video
+// show", "can you see".
 func existenceLead(ts words) int {
 	i := 0
 	for auxiliaries[ts.at(i)] || ts.at(i) == "n't" || i > 0 && ts.at(i) == "you" || (ts.at(0) == "you" || ts.at(0) == "we" || ts.at(0) == "i") && i == 0 {
@@ -108,7 +109,8 @@ func existenceLead(ts words) int {
 	return mediaLead(ts, i)
 }
 
-// mediaLead reads "the video contains" after i auxiliaries.
+// mediaLead is the length of the words up to "the video contains", which start after i
+// auxiliaries.
 func mediaLead(ts words, i int) int {
 	if w := ts.at(0); i == 0 && len(ts) > 1 && mediaVerbs[w] && strings.HasSuffix(w, "s") {
 		// "Contains a zebra"
@@ -135,7 +137,8 @@ func mediaLead(ts words, i int) int {
 var absencePhrases = phrases(`free_of free_from clear_of devoid_of without empty_of lacking lack lacks absent missing
 	a_lack_of an_absence_of the_absence_of any_absence_of no_sign_of without_any absence_of`)
 
-// negativeLead reads "is the video free of", "is there an absence of", "is it without".
+// negativeLead is the length of "is the video free of", "is there an absence of" or "is it
+// without", or 0.
 func negativeLead(ts words) int {
 	i := 0
 	for auxiliaries[ts.at(i)] {

@@ -1,7 +1,7 @@
 package query
 
-// The words that the compiler reads. Everything in lower case; an underscore stands
-// for a space in a phrase.
+// This file lists the words that the compiler reads. They are in lower case; an underscore
+// stands for a space in a phrase.
 
 var numbers = map[string]int{
 	"zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
@@ -27,7 +27,7 @@ var trailingComparators = table(`
 	eq: exactly only
 `)
 
-// vagueQuantities quantities stand for a smallest number.
+// vagueQuantities map words for an unknown number to the smallest number that they allow.
 var vagueQuantities = map[string]int{
 	"several": 3, "multiple": 2, "a couple of": 2, "a couple": 2, "a pair of": 2, "a few": 3, "numerous": 3, "a group of": 3,
 	"a herd of": 3, "a flock of": 3, "a crowd of": 3, "a row of": 3, "a pack of": 3,
@@ -37,10 +37,10 @@ var vagueQuantities = map[string]int{
 var determiners = set(`a an the this that these those any some his her their its your
 	both either such certain different_kinds_of kind_of sort_of of`)
 
-// identityWords make a noun a question of identity: no model knows whose dog it is.
+// identityWords ask about the identity of a subject. No model knows who owns a dog.
 var identityWords = set("my our mine same famous named called specific")
 
-// exhaustiveWords words ask about a whole recording, not about what is visible at once.
+// exhaustiveWords ask about a whole recording, not about the objects visible at one time.
 var exhaustiveWords = set("different unique distinct individual separate")
 
 var auxiliaries = set(`is are was were be been being am does do did has have had can could will would should may might
@@ -59,7 +59,7 @@ var conjunctions = map[string]Operator{
 var mediaNouns = set(`video videos clip clips footage scene frame frames image picture recording shot film movie screen view
 	camera file sequence stream feed sight it background_footage`)
 
-// scenes are scenes. A definite one is what the video shows: "in the room".
+// scenes are words for a setting. A definite one is the scene of the video: "in the room".
 var scenes = set(`room classroom kitchen office park street road highway yard backyard garden field beach hallway bedroom
 	bathroom living_room dining_room parking_lot warehouse store shop restaurant gym factory
 	corridor lobby area place path trail playground forest woods`)
@@ -69,11 +69,11 @@ var mediaModifiers = set("whole entire uploaded given attached provided same vid
 var mediaVerbs = set(`contain contains containing show shows showing include includes including have has having feature got
 	features featuring depict depicts depicting display displays`)
 
-// seeingVerbs verbs ask for presence: "can you see a dog".
+// seeingVerbs ask for presence: "can you see a dog".
 var seeingVerbs = set(`see spot find detect notice observe locate recognize recognise identify look_for search_for show
 	show_me get make_out point_out seen find_all find_any detect_all detect_any locate_all show_all spot_any check_for scan_for hunt_for find_me seeing watch_for look_out_for find_out_about`)
 
-// noisePhrases is dropped wherever it stands: the question is the same without it.
+// noisePhrases are dropped at every position: the question means the same without them.
 var noisePhrases = phrases(`visible shown seen visibly anywhere somewhere currently ever actually really clearly definitely
 	maybe perhaps possibly probably please today also too here appear appears appearing appeared occur occurs exist exists existing
 	at_all at_any_point at_any_time at_some_point at_any_moment at_some_time right_now at_the_moment at_one_time
@@ -104,7 +104,7 @@ var politeLeads = phrases(`hey hi hello ok okay so well um uh excuse_me just now
 	report inform_me assess establish make_sure double_check i_would_like_to_check i_would_like_to_see examine_the_video_and
 	scan_the_video_and go_through_the_video_and inspect_the_video_and i_want_know i_want_to_see to_tell_me have_a_look_and take_a_look_and`)
 
-// emptySentences is a whole sentence that asks nothing.
+// emptySentences are whole sentences without a question.
 var emptySentences = phrases(`thanks thank_you thank_you_very_much thanks_a_lot thanks_in_advance many_thanks cheers please yes_or_no
 	true_or_false look_at_the_video look_at_this_video watch_the_video watch_this_video watch_the_video_carefully
 	look_carefully look_closely here_is_a_video here_is_the_video here_is_my_video i_uploaded_a_video i_have_a_question
@@ -116,8 +116,8 @@ var emptySentences = phrases(`thanks thank_you thank_you_very_much thanks_a_lot 
 	class object label target
 	i_need_to_know let_me_know please_let_me_know yes_or_no_please correct is_that_right is_that_correct am_i_right`)
 
-// guardedLeads wrappers are part of the question unless a joint follows: "see if", but
-// "see a dog".
+// guardedLeads are dropped only when one of clauseStarters follows: "see if", but not "see a
+// dog".
 var guardedLeads = set("see check detect look verify confirm determine say find_out tell answer report assess establish make_sure double_check")
 
 var clauseStarters = set("if whether that there how")
@@ -226,7 +226,7 @@ var actionForms = table(`
 	happening: happen happens happened
 `)
 
-// nouns that end like a participle.
+// ingNouns are nouns that end like a participle.
 var ingNouns = set(`building ceiling painting ring king string thing morning evening wing clothing railing awning
 	spring lightning duckling wedding pudding earring drawing sibling sapling bling sling something anything nothing
 	everything being dumpling`)
@@ -235,7 +235,7 @@ var audioWords = set(`barking meowing honking beeping ringing sound sounds noise
 	silent shouting screaming hear heard sing singing siren_sound noisy audible song yelling whistling talking_about
 	saying thunder_sound meow bark`)
 
-// speechVerbs is what people do that only a microphone records.
+// speechVerbs are actions of people that only a microphone records.
 var speechVerbs = set("talk talks talked talking speak speaks speaking say says said saying")
 
 var textWords = set("say says read reads saying written text caption captions subtitle subtitles spell spells word words lettering")
@@ -281,8 +281,8 @@ var statePhrases = phrasesOf(stateWords)
 
 var absentPhrases = phrases("absent missing gone out_of_frame out_of_view out_of_sight out_of_the_frame nowhere not_there invisible lacking")
 
-// clothing is what is worn; features belong to a body. Both describe their subject
-// rather than naming a second one.
+// clothing holds things that people wear. bodyFeatures are parts of a body. Both describe their
+// subject and do not name a second one.
 var clothing = set(`shirt t-shirt dress jacket coat hat cap helmet glasses sunglasses jeans trousers shorts skirt shoe boot
 	sneaker sandal sock glove scarf sweater hoodie uniform suit vest mask tie apron robe clothes clothing outfit costume
 	headphones collar leash bikini swimsuit raincoat blouse belt watch`)

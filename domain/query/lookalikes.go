@@ -1,7 +1,7 @@
 package query
 
-// lookalikes are English words one slip away from a word that is mended, with the same
-// first letter. They mean what they say and are never touched.
+// lookalikes are English words that are one edit away from a known word and have the same first
+// letter. Spelling correction never changes them.
 var lookalikes = set(`
 	abode airline airlines ample appeal apply automobiled baker bandana battle beach bedside beech
 	belch betide bicker bicycled biked biter blank blench block blown bootie bottled brawn brownies

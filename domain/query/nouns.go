@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// knownNouns is the compiler's own list of nouns: it tells "fluffy dog" (a dog) from
-// "fire hydrant". It says nothing about what a model can assess.
+// knownNouns are the nouns that the compiler knows. They separate "fluffy dog" (a dog) from
+// "fire hydrant". They say nothing about the classes of a model.
 var knownNouns = func() map[string]bool {
 	out := map[string]bool{}
 	for _, w := range coco.words {
@@ -76,7 +76,7 @@ var irregular = table(`
 	human being: human_beings
 `)
 
-// unchanged are nouns that end in s, or are their own plural.
+// unchanged are nouns that end in s in the singular, or have a plural of the same form.
 var unchanged = set(`bus glass wine_glass scissors pants trousers jeans shorts sunglasses
 	binoculars tennis chess gas lens dress grass class boss cross kiss mess moss princess waitress actress mattress
 	goddess hostess witness canvas atlas iris cactus octopus hippopotamus walrus platypus virus campus circus
@@ -85,8 +85,8 @@ var unchanged = set(`bus glass wine_glass scissors pants trousers jeans shorts s
 	christmas compass address business fitness bass harness fortress mistress seamstress congress process access
 	press success abs us this is was has yes lotus bonus genius chorus crocus fungus`)
 
-// singular returns the singular of an English noun phrase, lower case; the last word
-// carries the number. A word that is singular already, or unknown, comes back as it is.
+// singular returns the singular of an English noun phrase in lower case; only the last word
+// changes. A singular or an unknown word comes back unchanged.
 func singular(term string) string {
 	if one, ok := irregular[term]; ok {
 		return one

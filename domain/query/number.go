@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// number is the value of a number word or of digits up to the largest quantity, -1
-// for anything else.
+// number is the value of a number word, or of digits up to the largest quantity. It is -1 for
+// anything else.
 func number(w string) int {
 	if n, ok := numbers[w]; ok {
 		return n
@@ -21,8 +21,8 @@ func number(w string) int {
 	return n
 }
 
-// numberAt reads a number of several words: "twenty one", "two hundred and five",
-// "half a dozen". n is 0 when there is none.
+// numberAt reads a number of several words: "twenty one", "two hundred and five", "half a
+// dozen". n is 0 when there is none.
 func numberAt(ts words, i int) (value, n int) {
 	if ts.at(i) == "half" && ts.at(i+1) == "a" && ts.at(i+2) == "dozen" {
 		return 6, 3
@@ -59,22 +59,22 @@ func isBelow100(w string) bool {
 	return word && n > 0 && n < 100
 }
 
-// numberRangeAt reads "between two and four", "2 to 4" and "two or three"; n is 0 when there is
+// numberRangeAt reads "between two and four", "2 to 4" and "two or three". n is 0 when there is
 // none.
 func numberRangeAt(ts words, i int) (low, high, n int) {
-	j, joint := i, ""
+	j, joiner := i, ""
 	switch ts.at(i) {
 	case "between":
-		j, joint = i+1, "and"
+		j, joiner = i+1, "and"
 	case "from":
-		j, joint = i+1, "to"
+		j, joiner = i+1, "to"
 	}
 	low, n = numberAt(ts, j)
 	if n == 0 {
 		return 0, 0, 0
 	}
 	j += n
-	if w := ts.at(j); w != joint && (joint != "" || w != "to" && w != "or") {
+	if w := ts.at(j); w != joiner && (joiner != "" || w != "to" && w != "or") {
 		return 0, 0, 0
 	}
 	high, n = numberAt(ts, j+1)

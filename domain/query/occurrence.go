@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Occurrence is something that is over within moments: it shows in no frame alone.
+// Occurrence is an action that takes place within moments. No single frame shows it.
 type Occurrence string
 
-// The happenings that the way of a body or a box through the frames can tell.
+// The occurrences that the path of a body or a box through the frames shows.
 const (
 	Jumping  Occurrence = "jumping"
 	Falling  Occurrence = "falling"
@@ -16,12 +16,12 @@ const (
 	Leaving  Occurrence = "leaving"
 )
 
-// frameSides are those by which something enters and leaves.
+// frameSides are the sides by which an object enters and leaves.
 var frameSides = set("left right top bottom")
 
-// Occurrence is what an action says that happens, and by which side of the frame: left,
-// right, top or bottom, "" for any. ok is false for any other action. What is entered or
-// left is the picture, or the scene that it shows: "entering room".
+// Occurrence is the occurrence that an action asks for, and the side of the frame where it
+// takes place: left, right, top or bottom, or "" for any. ok is false for any other action. The
+// thing that is entered or left is the frame, or the scene that it shows: "entering room".
 func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 	if c.Kind != KindAction {
 		return "", "", false
@@ -42,7 +42,7 @@ func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 	return "", "", false
 }
 
-// NeedsDenseSamples reports whether an answer to q needs more looks than a few a second.
+// NeedsDenseSamples reports whether an answer to q needs more than a few samples a second.
 func NeedsDenseSamples(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
 		h, _, ok := c.Occurrence()
@@ -50,17 +50,17 @@ func NeedsDenseSamples(q Query) bool {
 	})
 }
 
-// passageVerbs are the verbs with which one comes and goes.
+// passageVerbs are the verbs for coming and going.
 var passageVerbs = set("walking coming going moving stepping driving")
 
-// passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i
-// as entering or leaving; n is 0 where nothing of the kind is said.
+// passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i as
+// entering or leaving; n is 0 for anything else.
 func passageAt(ts words, i int) (verb string, n int) {
 	if !passageVerbs[gerund(ts.at(i))] {
 		return "", 0
 	}
 	on := i + 2
-	open := on >= len(ts) || directionPrepositions[ts.at(on)] != "" // what is entered or left is not named
+	open := on >= len(ts) || directionPrepositions[ts.at(on)] != "" // no place is named
 	switch w := ts.at(i + 1); {
 	case w == "into":
 		if n := sceneAt(ts, on); n > 0 {
@@ -78,7 +78,7 @@ func passageAt(ts words, i int) (verb string, n int) {
 	return "", 0
 }
 
-// sceneAt is the length of "the picture", "view" or "the room" at i, 0 for anything else.
+// sceneAt is the length of "the picture", "view" or "the room" at i, or 0.
 func sceneAt(ts words, i int) int {
 	j := i
 	for determiners[ts.at(j)] && j < i+2 {

@@ -55,8 +55,8 @@ var wrappings = []string{
 	"Look at the video. {Q}?", "In this clip, {q}?", "{q}? Yes or no.", "  {q}  ", "Could you check if {q}?",
 }
 
-// TestParaphrasesCompileAlike: wording, number, politeness and case do not change what
-// is asked, but for what is presupposed: "the dog" is, "a dog" is not.
+// TestParaphrasesCompileAlike checks that wording, number, politeness and case do not change
+// the query. The field presupposed is left out: "the dog" sets it, "a dog" does not.
 func TestParaphrasesCompileAlike(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -83,9 +83,9 @@ func TestParaphrasesCompileAlike(t *testing.T) {
 	})
 }
 
-// TestSlipsAreMended: one letter too many, too few or wrong in a word that the rules
-// know does not change what is asked.
-func TestSlipsAreMended(t *testing.T) {
+// TestMisspellingsAreCorrected checks that one extra, missing or wrong letter in a known word
+// does not change the query.
+func TestMisspellingsAreCorrected(t *testing.T) {
 	t.Parallel()
 	cases := map[string][]string{
 		"Is there a bicycle on the left?": {"Is there a bycicle on the left?", "Is thare a bicycle on the lefft?", "Is there a bicycel on teh left?"},
@@ -106,8 +106,8 @@ func TestSlipsAreMended(t *testing.T) {
 	}
 }
 
-// TestKnownWordsAreNotMended: a word of its own is never read as its neighbour.
-func TestKnownWordsAreNotMended(t *testing.T) {
+// TestKnownWordsAreNotCorrected checks that an English word is never read as a similar one.
+func TestKnownWordsAreNotCorrected(t *testing.T) {
 	t.Parallel()
 	for _, word := range []string{
 		"goat", "boar", "parrot", "rocket", "block", "county", "frost", "skirt", "shift", "raisin", "world", "witch", "mane",
@@ -120,12 +120,12 @@ func TestKnownWordsAreNotMended(t *testing.T) {
 	}
 	q := query.Compile("Is there a Bicycel?")
 	if len(q.Subjects) == 1 && q.Subjects[0].Term == "bicycle" {
-		t.Errorf("a name is mended: %+v", q.Subjects)
+		t.Errorf("a name is corrected: %+v", q.Subjects)
 	}
 }
 
-// TestNoWordIsDropped: a word that no list knows, put anywhere into a question that is
-// understood, is in the query or makes it open_ended.
+// TestNoWordIsDropped puts an unknown word at every position of a question that the rules
+// understand. The word must be in the query, or the query must be open_ended.
 func TestNoWordIsDropped(t *testing.T) {
 	t.Parallel()
 	const strange = "blorp"

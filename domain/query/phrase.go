@@ -9,15 +9,15 @@ var relationPhrases = phrasesOf(relations)
 
 var universalWords = set("all each every everyone everybody most")
 
-// vagueAmounts have no number: how many is "many" is a matter of taste.
+// vagueAmounts have no number: how many "many" is, is a matter of taste.
 var vagueAmounts = set("many few lots loads plenty enough")
 
 var definiteWords = set("the this that these those")
 
 var personWords = set("anyone anybody someone somebody he she him they them")
 
-// readNouns reads one or more noun phrases joined by conjunctions and returns the index
-// behind them. helper says that a bare verb may follow: "does the dog run".
+// readNouns reads one or more noun phrases joined by conjunctions. It returns the index behind
+// them. helper is true when a bare verb may follow: "does the dog run".
 func (p *parser) readNouns(ts words, i int, helper bool) (int, bool) {
 	if ts.at(i) == "neither" {
 		p.negated = true
@@ -44,7 +44,7 @@ func (p *parser) readNouns(ts words, i int, helper bool) (int, bool) {
 		was, named := p.negated, len(p.obstacles)
 		end, ok := p.readNoun(ts, j, helper)
 		if !ok && op == All && end > j && len(p.obstacles) > named {
-			// "a dog and music": the dog is left to answer.
+			// "a dog and music": the question about the dog remains.
 			i = end
 			continue
 		}
@@ -89,8 +89,8 @@ func skipExistence(ts words, i int) int {
 	return i
 }
 
-// startsNoun reports whether a noun phrase may start here, rather than a second
-// condition on the same subject ("and sitting", "and on the left").
+// startsNoun reports whether a noun phrase may start here, rather than a second condition on
+// the same subject ("and sitting", "and on the left").
 func startsNoun(ts words, i int) bool {
 	w := ts.at(i)
 	if quantity, _ := quantityAt(ts, i); quantity != nil {
@@ -108,7 +108,7 @@ func startsNoun(ts words, i int) bool {
 	return i+1 < len(ts) || !colorWords[w] && stateWords[w] == "" && !subjectiveWords[w] && !attributeWords[w] || determiners[w]
 }
 
-// quantityAt reads "at least three", "two or more", "3"; nil when there is none.
+// quantityAt reads "at least three", "two or more", "3"; it is nil when there is none.
 func quantityAt(ts words, i int) (*Quantity, int) {
 	if v, n := lookup(vagueQuantities, vagueQuantityPhrases, ts, i); n > 0 {
 		return &Quantity{Op: AtLeast, Value: v}, n
@@ -142,10 +142,10 @@ func quantityAt(ts words, i int) (*Quantity, int) {
 	return &Quantity{Op: Comparison(op), Value: v}, j - i
 }
 
-// readNoun reads one noun phrase, adds its subject and the conditions in front of it.
+// readNoun reads one noun phrase and adds its subject and the conditions in front of it.
 func (p *parser) readNoun(ts words, i int, helper bool) (int, bool) {
 	if each := ts.at(i) == "both" && !ts[i:].has("and"); each && !p.counting {
-		// "Are both dogs black" asks about each one, as "all" does.
+		// "Are both dogs black" asks about each dog, as "all" does.
 		return i, false
 	}
 	quantity, i := p.readLead(ts, i)
@@ -154,7 +154,7 @@ func (p *parser) readNoun(ts words, i int, helper bool) (int, bool) {
 		return i, false
 	}
 	if universalWords[ts.at(i)] && !p.counting {
-		// "Are all the cups red" asks about each one; a query has no place for that.
+		// "Are all the cups red" asks about each cup, which a query cannot express.
 		return i, false
 	}
 	if universalWords[ts.at(i)] {
@@ -229,13 +229,13 @@ func (p *parser) readLead(ts words, i int) (*Quantity, int) {
 	}
 }
 
-// pending is a condition found before its subject is known.
+// pending is a condition that the parser found before its subject.
 type pending struct {
 	kind  Kind
 	value string
 }
 
-// readAdjectives reads the words in front of a noun that the lists know.
+// readAdjectives reads the known words in front of a noun.
 func (p *parser) readAdjectives(ts words, i int) (int, []pending) {
 	var out []pending
 	for i+1 < len(ts) {
@@ -258,7 +258,7 @@ func (p *parser) readAdjectives(ts words, i int) (int, []pending) {
 			i += n
 			continue
 		}
-		if joint := next == "and" || next == "," || next == "or"; joint {
+		if joined := next == "and" || next == "," || next == "or"; joined {
 			k, adjective := i+2, func(w string) bool { return colorWords[w] || attributeWords[w] }
 			if next == "or" && (ts.at(k) == "a" || ts.at(k) == "an") {
 				k++
@@ -323,11 +323,11 @@ func nounEnd(ts words, i int, helper bool) int {
 			break
 		}
 		if helper && j > i && !knownNouns[singular(ts.at(j))] && knownNouns[singular(ts[i:j].text())] {
-			// "Does the dog wag": a verb that no list has.
+			// "Does the dog wag": an unknown verb follows.
 			break
 		}
 		if w := ts.at(j); j > i && (degreeWords[w] || strings.HasSuffix(w, "ly") && !nounsInLy[w] && !knownNouns[w]) {
-			// "a person quickly", "a dog very" are no things.
+			// In "a person quickly" and "a dog very" the last word is not part of the noun.
 			break
 		}
 		if w := ts.at(j); j > i && (w == "left" || w == "right" || w == "stopped") {
@@ -345,8 +345,8 @@ var degreeWords = set("very so quite almost too first then up down out away half
 
 var nounsInLy = set("family fly dragonfly lily belly jelly bully assembly supply")
 
-// unsupportedModifiers are words for how often, how far on in time and with what exception; no query
-// holds them.
+// unsupportedModifiers say how often, in which order or with which exception. No query holds
+// them.
 var unsupportedModifiers = set(`always often sometimes usually constantly continuously repeatedly again yet twice once before after until while during
 	except excluding instead rather`)
 

@@ -9,10 +9,10 @@ var thirds = map[string]string{
 	"top": "top", "upper": "top", "uppermost": "top", "bottom": "bottom", "lower": "bottom", "lowermost": "bottom",
 }
 
-// regionNouns are what may follow: "the left side".
+// regionNouns may follow such a word: "the left side".
 var regionNouns = set("side half part third edge corner portion section area region hand side-hand")
 
-// fixed places are read as a whole.
+// fixedPlaces are phrases for a place that are read as a whole.
 var fixedPlaces = table(`
 	middle: halfway_up in_the_vertical_middle vertically_in_the_middle
 	corner: in_the_corner in_a_corner
@@ -24,8 +24,8 @@ var fixedPlaces = table(`
 
 var fixedPlacePhrases = phrasesOf(fixedPlaces)
 
-// placeAt reads a place in the frame: "on the far left side", "in the top-left corner".
-// What goes on with "of" is a relation: "to the left of the car".
+// placeAt reads a place in the frame: "on the far left side", "in the top-left corner". With
+// "of" behind it the phrase is a relation: "to the left of the car".
 func placeAt(ts words, i int) (string, int) {
 	place, n := lookup(fixedPlaces, fixedPlacePhrases, ts, i)
 	if n == 0 {
@@ -75,8 +75,8 @@ func sideAt(ts words, i int) (string, int) {
 	return place, j - i
 }
 
-// joinThirds joins two thirds of different axes, the vertical one first; "" when they do not
-// go together.
+// joinThirds joins two thirds of different axes, the vertical one first. It is "" when they do
+// not go together.
 func joinThirds(a, b string) string {
 	vertical := func(w string) bool { return w == "top" || w == "bottom" }
 	horizontal := func(w string) bool { return w == "left" || w == "right" || w == "centre" }
@@ -96,7 +96,7 @@ func joinThirds(a, b string) string {
 	return ""
 }
 
-// relations are prepositions that tie a subject to another thing.
+// relations are prepositions that place a subject relative to another thing.
 var relations = table(`
 	next to: next_to beside alongside adjacent_to by on_the_side_of at_the_side_of right_next_to directly_next_to
 	near: near close_to around nearby
@@ -121,12 +121,12 @@ var relations = table(`
 	outside: outside_of outside
 `)
 
-// seats are what people are both in and on.
+// seats are things that people sit both "in" and "on".
 var seats = set("chair armchair couch sofa bed")
 
-// alreadySaid reports whether the condition before says already that subject s is at a place: who
-// stands, walks, runs or falls does so on the ground, who jumps does it in the air, and arms
-// are crossed before the chest.
+// alreadySaid reports whether the last condition implies that subject s is at a place. People
+// stand, walk, run and fall on the ground, they jump into the air, and they cross their arms
+// before the chest.
 func (p *parser) alreadySaid(s int, relation, place string) bool {
 	last := len(p.conditions) - 1
 	if last < 0 || p.conditions[last].Subject != p.subjects[s].ID || p.conditions[last].Negated {
@@ -146,15 +146,15 @@ func (p *parser) alreadySaid(s int, relation, place string) bool {
 	return false
 }
 
-// exclusiveValues are values of which one object has at most one at a time.
+// exclusiveValues are groups of values. An object has at most one of each group at a time.
 var exclusiveValues = []map[string]bool{
 	set("left centre right"), set("top middle bottom"), set("beginning middle end first_half second_half"),
 	set("sitting standing lying kneeling crouching"),
 }
 
-// contradicts reports whether one subject must be in two places, postures or parts of
-// the video at once. "Does the man sit down and stand up" means one after the other,
-// which no query holds.
+// contradicts reports whether one subject must be in two places, postures or parts of the video
+// at once. "Does the man sit down and stand up" means one after the other, which no query
+// holds.
 func (p *parser) contradicts() bool {
 	for i, a := range p.conditions {
 		for _, b := range p.conditions[:i] {
@@ -166,7 +166,7 @@ func (p *parser) contradicts() bool {
 	return false
 }
 
-// valuesClash compares the halves of places ("top left") and whole values otherwise.
+// valuesClash compares the two halves of places ("top left") and whole values otherwise.
 func valuesClash(a, b string) bool {
 	for _, group := range exclusiveValues {
 		v, w := memberOf(group, a), memberOf(group, b)
@@ -177,7 +177,7 @@ func valuesClash(a, b string) bool {
 	return false
 }
 
-// memberOf is the part of a value that is in a group, "" when none is.
+// memberOf is the part of a value that is in a group, or "".
 func memberOf(group map[string]bool, value string) string {
 	if group[value] {
 		return value

@@ -9,7 +9,7 @@ import (
 // SchemaVersion is the only version of the compiled query.
 const SchemaVersion = 1
 
-// Intent is the form of a question (api-v1.md, "Supported question forms").
+// Intent is the form of a question (docs/contract.md#question-forms).
 type Intent string
 
 // The closed list of intents.
@@ -67,16 +67,16 @@ type Subject struct {
 	// Quantity is nil when no number was asked about. In a compound, {eq 0}
 	// asks for the absence of this subject.
 	Quantity *Quantity `json:"quantity"`
-	// Presupposed: the question takes it for granted that there is one, and asks what it is
-	// like: "is the man sitting".
+	// Presupposed is true when the question assumes that the subject exists and only asks what
+	// it is like or does: "is the man sitting".
 	Presupposed bool `json:"presupposed,omitempty"`
 }
 
 // Kind is the kind of a condition.
 type Kind string
 
-// The closed list of kinds. KindTime is ours, beside the four of the open points:
-// the segment form needs a place for its window.
+// The closed list of kinds. The contract (docs/contract.md#compiled-query) lists the first
+// four. KindTime is an addition: the segment form needs a place for its time window.
 const (
 	KindAttribute Kind = "attribute"
 	KindAction    Kind = "action"
@@ -85,12 +85,12 @@ const (
 	KindTime      Kind = "time"
 )
 
-// Condition narrows a subject: what it is like, does, where or when it is.
+// Condition narrows a subject by an attribute, an action, a location, a state or a time.
 type Condition struct {
 	// Subject is the id of the subject.
 	Subject string `json:"subject"`
 	Kind    Kind   `json:"kind"`
-	// Value is in the words of the question.
+	// Value is in the words of the question. Package query lists its normal forms.
 	Value   string `json:"value"`
 	Negated bool   `json:"negated"`
 }
@@ -104,7 +104,7 @@ const (
 	Any Operator = "any"
 )
 
-// Obstacle is why a part of a question cannot be assessed.
+// Obstacle is the reason why a part of a question cannot be assessed.
 type Obstacle string
 
 // The closed list of obstacles.
@@ -125,7 +125,7 @@ type Unassessable struct {
 // Query is the compiled query; its JSON form is described by [Schema].
 type Query struct {
 	SchemaVersion int `json:"schema_version"`
-	// OriginalPrompt is nil when the caller brought the query.
+	// OriginalPrompt is nil when the client sent a query instead of a prompt.
 	OriginalPrompt *string     `json:"original_prompt"`
 	PromptIntent   Intent      `json:"prompt_intent"`
 	QueryType      Type        `json:"query_type"`
@@ -134,13 +134,13 @@ type Query struct {
 	Operator       Operator    `json:"operator"`
 	// Negated is true when the whole question asks for absence.
 	Negated bool `json:"negated"`
-	// SearchTerms are the terms that evidence is wanted for, unique, in order: at
-	// least the term of each subject.
+	// SearchTerms are the terms to collect evidence for. They are unique and ordered, and
+	// include the term of each subject.
 	SearchTerms            []string       `json:"search_terms"`
 	UnassessableComponents []Unassessable `json:"unassessable_components"`
 }
 
-// MarshalJSON writes empty lists as [], as the schema wants them.
+// MarshalJSON writes empty lists as [], because the schema requires lists.
 func (q Query) MarshalJSON() ([]byte, error) {
 	type plain Query
 	return json.Marshal(plain(q.normal()))
@@ -163,9 +163,9 @@ func (q Query) normal() Query {
 	return q
 }
 
-// Digest is the SHA-256, in lower-case hexadecimal, of the canonical JSON of q:
-// fields in the order of the schema, no white space, empty lists as []. Equal
-// queries have equal digests.
+// Digest is the SHA-256, in lower-case hexadecimal, of the canonical JSON of q. Canonical
+// means: fields in the order of the schema, no white space, empty lists as []. Equal queries
+// have equal digests.
 func Digest(q Query) string {
 	raw, err := json.Marshal(q)
 	if err != nil {
@@ -176,7 +176,7 @@ func Digest(q Query) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Reason is why an answer is indeterminate (api-v1.md, "Result").
+// Reason says why an answer is indeterminate (docs/contract.md#result).
 type Reason string
 
 // The closed list of reasons.

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/query"
 )
 
-// document is a valid query as a client would write it, with changes applied.
+// document is a valid query as a client would write it, with changes.
 func document(t testing.TB, change func(doc map[string]any)) []byte {
 	t.Helper()
 	doc := map[string]any{
@@ -63,7 +63,7 @@ func TestDecodeNamesTheField(t *testing.T) {
 		name   string
 		change func(map[string]any)
 		param  string
-		// related is true for rules between fields, which a JSON Schema cannot state.
+		// related is true for rules between fields, which a JSON Schema cannot express.
 		related bool
 	}{
 		{"missing intent", func(d map[string]any) { delete(d, "prompt_intent") }, "prompt_intent", false},
@@ -117,15 +117,15 @@ func TestDecodeNamesTheField(t *testing.T) {
 			doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 			require.NoError(t, err)
 			if err := schema.Validate(doc); c.related {
-				require.NoError(t, err, "the schema should leave this to Validate")
+				require.NoError(t, err, "Validate checks this rule, the schema must accept it")
 			} else {
-				require.Error(t, err, "the published schema accepts what the service refuses")
+				require.Error(t, err, "the published schema must refuse what the service refuses")
 			}
 		})
 	}
 }
 
-func TestDecodeRefusesWhatIsNoDocument(t *testing.T) {
+func TestDecodeRefusesOtherJSON(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{"", "nul", "null", "[]", `"dog"`, "{}{}", string(document(t, nil)) + "x"} {
 		_, err := query.Decode([]byte(raw))
@@ -164,5 +164,5 @@ func TestDigest(t *testing.T) {
 	require.NotEqual(t, query.Digest(a), query.Digest(b))
 	bare := a
 	bare.Conditions, bare.UnassessableComponents = nil, nil
-	require.Equal(t, query.Digest(a), query.Digest(bare), "nil and empty lists are the same query")
+	require.Equal(t, query.Digest(a), query.Digest(bare), "nil and empty lists must give the same digest")
 }

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// roles are words for somebody by what is ridden; "nothing" is of what people in the
-// street ride. Who carries a surfboard is a surfer as well: that is none of these.
+// roles maps words for a person to the thing that this person rides. "nothing" is a person in
+// the street who rides nothing. A surfer is not listed, because a person who carries a
+// surfboard is called a surfer too.
 var roles = table(`
 	bicycle: cyclist bicyclist bicycle_rider bike_rider
 	motorcycle: motorcyclist motorbiker motorcycle_rider motorbike_rider
@@ -17,18 +18,18 @@ var roles = table(`
 	nothing: pedestrian passerby
 `)
 
-// mounts are what a rider or a biker who is on them rides.
+// mounts are the things that a rider or a biker rides when on them.
 var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis surfboard")
 
-// expandRoles says what a word for a role says that somebody does: a cyclist is a person
-// "riding bicycle", a pedestrian one who is neither doing that nor "riding motorcycle".
+// expandRoles replaces the word for a role by its meaning: a cyclist is a person "riding
+// bicycle". A pedestrian does neither that nor "riding motorcycle".
 func (p *parser) expandRoles() {
 	for s := range p.subjects {
 		switch thing := roles[p.subjects[s].Term]; {
 		case thing == "":
 			p.expandRider(s)
 		case p.subjects[s].Presupposed && p.fallsOrJumps(s):
-			// "Does the cyclist fall": who does rides no more.
+			// "Does the cyclist fall": a person who falls no longer rides.
 		case thing == "nothing":
 			p.addRiding(s, "bicycle", true)
 			p.addRiding(s, "motorcycle", true)
@@ -38,7 +39,7 @@ func (p *parser) expandRoles() {
 	}
 }
 
-// fallsOrJumps reports whether subject s is asked to fall or to jump.
+// fallsOrJumps reports whether the question asks for a fall or a jump of subject s.
 func (p *parser) fallsOrJumps(s int) bool {
 	return slices.ContainsFunc(p.conditions, func(c Condition) bool {
 		h, _, ok := c.Occurrence()
@@ -46,7 +47,7 @@ func (p *parser) fallsOrJumps(s int) bool {
 	})
 }
 
-// addRiding makes subject s a person who rides a thing, or does not.
+// addRiding makes subject s a person who rides a thing, or who does not when negated.
 func (p *parser) addRiding(s int, thing string, negated bool) {
 	p.subjects[s].Term = "person"
 	p.objects = append(p.objects, thing)
@@ -65,7 +66,7 @@ func (p *parser) addRiding(s int, thing string, negated bool) {
 	}
 }
 
-// expandRider reads "a rider on a horse": what riders and bikers are on they ride.
+// expandRider reads "a rider on a horse" as a person who rides the horse.
 func (p *parser) expandRider(s int) {
 	subject := &p.subjects[s]
 	if subject.Term != "rider" && subject.Term != "biker" {

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// correctedWords are the words, beside those of the vocabulary, in which a spelling slip is
-// mended. Short words are not: one edit too often makes another word.
+// correctedWords are the words, besides those of the vocabulary, whose misspellings are
+// corrected. Short words are left out: one edit too often makes another word.
 var correctedWords = set(`there people person video least exactly between seconds minutes beginning running walking sitting
 	standing jumping falling raising wearing riding holding carrying driving sleeping dancing eating drinking playing
 	swimming waving lying yellow orange purple black white green brown bottom middle centre center background foreground
@@ -16,7 +16,7 @@ var correctedWords = set(`there people person video least exactly between second
 	count multiple several three seven eight eleven twelve closed empty parked please whether could would should
 	inside outside left when with many wears`)
 
-// correctableByLetter are all such words by their first letter.
+// correctableByLetter are all words with corrections, by their first letter.
 var correctableByLetter = func() map[byte][]string {
 	words := maps.Clone(correctedWords)
 	for w := range coco.meanings {
@@ -33,7 +33,7 @@ var correctableByLetter = func() map[byte][]string {
 	return out
 }()
 
-// correctedShortWords are the words that even a word of four letters is mended into.
+// correctedShortWords are the targets to which even a word of four letters is corrected.
 var correctedShortWords = set("video left when with many there")
 
 // lexicon holds every single word that the rules know.
@@ -89,9 +89,9 @@ var lexicon = func() map[string]bool {
 	return out
 }()
 
-// correctWord corrects a word one slip away from exactly one word that the rules know. A
-// word that means something of its own is never touched: one of the lexicon, an English
-// word close to it, a capitalised name.
+// correctWord corrects a word that is one edit away from exactly one known word. It never
+// changes a word with its own meaning: a word of the lexicon, a lookalike or a capitalized
+// name.
 func correctWord(w string) string {
 	if len(w) < minCorrectLen-1 || lexicon[w] || lookalikes[w] || strings.ContainsFunc(w, notLetter) {
 		return w

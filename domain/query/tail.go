@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// languages are heard, not seen.
+// languages are ways to speak, which are heard and not seen.
 var languages = set("english french spanish german italian chinese japanese loudly quietly softly hindi arabic russian")
 
-// possessiveVerbs verbs tie a thing to its subject: "has a beard".
+// possessiveVerbs give a subject a thing: "has a beard".
 var possessiveVerbs = set("has have had having")
 
-// tailFillers say nothing that is not asked anyway. How something is done is asked: "slowly" is
-// none of them.
+// tailFillers add nothing to the question. A word for how something is done adds a condition,
+// so "slowly" is not listed.
 var tailFillers = set(`together to be being been already just now all both directly right very so
 	around`)
 
-// readTail reads what follows a noun phrase: conditions on subject s, further subjects.
+// readTail reads the words behind a noun phrase: conditions on subject s and further subjects.
 // It returns false when a word is left over.
 func (p *parser) readTail(ts words, i, s int) bool {
 	negate := false
@@ -70,7 +70,7 @@ func (p *parser) readTailStep(ts words, i, s int, negate bool) (int, bool) {
 	_, where := lookup(relations, relationPhrases, ts, i)
 	place, n := placeAt(ts, i)
 	if last := len(p.conditions) - 1; where+n > 0 && last >= 0 && p.conditions[last].Kind == KindAction && p.conditions[last].Negated {
-		// "not sitting on the chair" denies both together.
+		// "not sitting on the chair" denies the two together, which no query holds.
 		return i, false
 	}
 	if n > 0 {
@@ -118,7 +118,7 @@ func (p *parser) readTailStep(ts words, i, s int, negate bool) (int, bool) {
 	case isAction(ts, i):
 		return p.readAction(ts, i, s, negate)
 	case w == "right" && i+1 == len(ts):
-		// It says where, but not of what.
+		// The word names a side, but no object that it belongs to.
 		return i, false
 	case tailFillers[w]:
 		return i + 1, true
@@ -126,20 +126,20 @@ func (p *parser) readTailStep(ts words, i, s int, negate bool) (int, bool) {
 	return i, false
 }
 
-// isPersonTerm reports whether a term is one for people, who can speak and read.
+// isPersonTerm reports whether a term is a word for people, who can speak and read.
 func isPersonTerm(term string) bool {
 	classes, _ := coco.Lookup(term)
 	return slices.Equal(classes, []string{"person"})
 }
 
-// namesSpeaker reports whether the words name somebody who can speak: a sign that "says" something is
-// read, a person is heard.
+// namesSpeaker reports whether the words name a person. A person who "says" something is heard;
+// a sign that "says" something is read.
 func namesSpeaker(ts words) bool {
 	return slices.ContainsFunc(ts, func(t token) bool { return personWords[t.w] || isPersonTerm(singular(t.w)) })
 }
 
-// readJoined reads what follows a conjunction: another subject, or another condition on
-// the same one ("and is it running").
+// readJoined reads the words behind a conjunction: another subject, or another condition on the
+// same one ("and is it running").
 func (p *parser) readJoined(ts words, i int, op Operator) (int, bool) {
 	comma := ts.at(i-1) == ","
 	i = skipExistence(ts, i)
@@ -183,8 +183,8 @@ func (p *parser) readJoined(ts words, i int, op Operator) (int, bool) {
 	return i, true
 }
 
-// readOtherObject reads the rest of a question as one more object of the condition before it:
-// "next to a car or a truck". An article that differs starts another subject: "on the
+// readOtherObject reads the rest of a question as one more object of the last condition: "next
+// to a car or a truck". An article of the other kind starts another subject instead: "on the
 // couch or a dog".
 func (p *parser) readOtherObject(ts words, i int) bool {
 	last, s := len(p.conditions)-1, len(p.subjects)-1
@@ -250,7 +250,7 @@ func (p *parser) readRelation(ts words, i, s int, relation string, negate bool) 
 		return i, p.readParticle(ts, i)
 	}
 	if relation == "in" && p.placedByPerson(ts, i-1) {
-		// "next to a man in blue" says whose blue it is, which no query holds.
+		// "next to a man in blue" does not say who wears blue, and no query holds that.
 		return i, false
 	}
 	if _, n := colorsAt(ts, i); relation == "in" && (garmentName(ts.at(end-1)) != "" || n > 0 && i+n == end) {
@@ -284,8 +284,8 @@ func (p *parser) readRelation(ts words, i, s int, relation string, negate bool) 
 	return end, true
 }
 
-// placedByPerson reports whether the words before i place the subject by a person, of whom
-// what follows may be said as well.
+// placedByPerson reports whether the words before i place the subject next to a person. The
+// words behind i may then describe either of the two.
 func (p *parser) placedByPerson(ts words, i int) bool {
 	last := len(p.conditions) - 1
 	for auxiliaries[ts.at(i-1)] {
@@ -298,12 +298,10 @@ func (p *parser) placedByPerson(ts words, i int) bool {
 	return placed && isPersonTerm(object)
 }
 
-// isTime reports whether a word is part of a time, which a window would have taken had
-// it been one.
+// isTime reports whether a word is part of a time that no window has taken.
 func isTime(t token) bool { return clock(t.w) >= 0 || unitMS[t.w] > 0 && len(t.w) > 1 }
 
-// readParticle takes a preposition without an object as part of the verb before it:
-// "pass by".
+// readParticle takes a preposition without an object as part of the verb before it: "pass by".
 func (p *parser) readParticle(ts words, i int) bool {
 	last := len(p.conditions) - 1
 	if last < 0 || p.conditions[last].Kind != KindAction || i < len(ts) {
@@ -315,15 +313,15 @@ func (p *parser) readParticle(ts words, i int) bool {
 	return true
 }
 
-// noteOwner notes that something is said to be somebody's: "my bicycle".
+// noteOwner notes words that say who owns the thing: "my bicycle".
 func (p *parser) noteOwner(ts words) {
 	if i := slices.IndexFunc(ts, func(t token) bool { return identityWords[t.w] }); i >= 0 {
 		p.addObstacle(Identity, ts[i:].text())
 	}
 }
 
-// addObject notes a thing named inside a condition, so that it is searched for too. It
-// returns false for a thing that no list knows.
+// addObject notes a thing inside a condition, so that the model searches for it too. It returns
+// false for an unknown thing.
 func (p *parser) addObject(ts words) bool {
 	p.noteOwner(ts)
 	for from := range ts {
@@ -347,13 +345,13 @@ func objectEnd(ts words, i int) int {
 		w := ts.at(j)
 		_, place := placeAt(ts, j)
 		_, relation := lookup(relations, relationPhrases, ts, j)
-		_, joint := conjunctionAt(ts, j)
+		_, joined := conjunctionAt(ts, j)
 		if place > 0 || relation > 0 || relativePronouns[w] && !determiners[w] || w == "with" || w == "without" || auxiliaries[w] || w == "not" ||
 			w == "than" || w == "nor" || unsupportedModifiers[w] {
 			break
 		}
-		// "a red and white shirt" goes on, "a ball and a cat" does not.
-		if joint > 0 && !(j > i && colorWords[ts.at(j-1)] && colorWords[ts.at(j+1)]) {
+		// "a red and white shirt" is one object, "a ball and a cat" is not.
+		if joined > 0 && !(j > i && colorWords[ts.at(j-1)] && colorWords[ts.at(j+1)]) {
 			break
 		}
 		if j > i && (strings.HasSuffix(w, "ing") && isAction(ts, j) || verbAfter(ts, j)) {
@@ -364,8 +362,8 @@ func objectEnd(ts words, i int) int {
 	return j
 }
 
-// verbAfter reports whether the word at i is what somebody does who was told by the thing
-// before it: "the man in the red shirt jumps".
+// verbAfter reports whether the word at i is the verb of the sentence, and the word before it
+// only describes the subject: "the man in the red shirt jumps".
 func verbAfter(ts words, i int) bool {
 	w, thing := ts.at(i), ts.at(i-1)
 	if _, verb := actionForms[w]; !verb || garmentName(w) != "" || knownNouns[singular(thing+" "+w)] {
@@ -374,8 +372,8 @@ func verbAfter(ts words, i int) bool {
 	return garmentName(thing) != "" || knownNouns[thing] && (strings.HasSuffix(w, "s") || isPersonTerm(thing))
 }
 
-// phraseText is the normal form of a noun phrase with what is in front of its noun:
-// "red bus".
+// phraseText is the normal form of a noun phrase with the words in front of its noun: "red
+// bus".
 func phraseText(ts words) string {
 	var out []string
 	phrase := nounPhrase(ts)

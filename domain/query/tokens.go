@@ -6,17 +6,17 @@ import (
 	"unicode"
 )
 
-// maxTokens bounds the work on one prompt; longer questions are not closed ones.
+// maxTokens bounds the work on one prompt. The rules do not answer longer questions.
 const maxTokens = 80
 
 // token is one word in lower case.
 type token struct {
 	w string
-	// name is true for a capitalised word inside a sentence.
+	// name is true for a capitalized word inside a sentence.
 	name bool
 }
 
-// words are tokens with the helpers to match phrases.
+// words are tokens with helpers to match phrases.
 type words []token
 
 func (ts words) at(i int) string {
@@ -38,7 +38,7 @@ func (ts words) text() string {
 	return strings.Join(parts, " ")
 }
 
-// phraseSet finds the longest of many phrases at a place.
+// phraseSet finds the longest of many phrases at an index.
 type phraseSet struct {
 	byFirst map[string][][]string
 }
@@ -57,7 +57,7 @@ func phrasesOf[V any](m map[string]V) phraseSet {
 	return p
 }
 
-// match returns the length in words of the longest phrase at i, 0 for none.
+// match returns the number of words of the longest phrase at i, or 0.
 func (p phraseSet) match(ts words, i int) int {
 next:
 	for _, parts := range p.byFirst[ts.at(i)] {
@@ -94,8 +94,8 @@ var contractions = map[string]string{
 
 var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "`", "'")
 
-// sentences splits a prompt into sentences of tokens. Punctuation ends a sentence,
-// unless it stands inside a number or a time ("3.5", "0:05"); commas are words.
+// sentences splits a prompt into sentences of tokens. Punctuation ends a sentence, except
+// inside a number or a time ("3.5", "0:05"). Commas are tokens.
 func sentences(prompt string) []words {
 	var out []words
 	var current words
@@ -137,7 +137,7 @@ func sentences(prompt string) []words {
 			current = append(current, token{w: "to"})
 			count++
 		case !unicode.IsSpace(r) && !strings.ContainsRune("\"'()[]{}-–—…“”¿¡", r) && !unicode.IsMark(r) && !unicode.Is(unicode.So, r):
-			// A sign that means something unknown must not be overlooked.
+			// An unknown sign becomes a token, so that the rules do not overlook it.
 			current = append(current, token{w: string(r)})
 			count++
 		}
@@ -173,12 +173,12 @@ func wordRune(rs []rune, i int) bool {
 	return false
 }
 
-// isBetween reports whether the neighbours of rs[i] are of a kind.
+// isBetween reports whether the two neighbors of rs[i] are of a kind.
 func isBetween(rs []rune, i int, kind func(rune) bool) bool {
 	return i > 0 && i+1 < len(rs) && kind(rs[i-1]) && kind(rs[i+1])
 }
 
-// splitWord expands contractions.
+// splitWord expands contractions and splits words joined by a hyphen or a slash.
 func splitWord(w string) []string {
 	if tens, ones, ok := strings.Cut(w, "-"); ok && numbers[tens] >= 20 && isBelow100(ones) {
 		return []string{tens, ones}
@@ -195,8 +195,8 @@ func splitWord(w string) []string {
 	if full, ok := contractions[w]; ok {
 		return strings.Fields(full)
 	}
-	if shade, colour, ok := strings.Cut(w, "-"); ok && shades[shade] != "" && colorNames[colour] != "" {
-		return []string{shade, colour}
+	if shade, color, ok := strings.Cut(w, "-"); ok && shades[shade] != "" && colorNames[color] != "" {
+		return []string{shade, color}
 	}
 	if stem, ok := strings.CutSuffix(w, "n't"); ok && stem != "" {
 		return []string{stem, "n't"}
@@ -207,8 +207,8 @@ func splitWord(w string) []string {
 	return []string{w}
 }
 
-// titleCase reports whether the prompt capitalises nearly every word, so that capitals
-// say nothing about names.
+// titleCase reports whether the prompt capitalizes nearly every word, so that a capital does
+// not mean a name.
 func titleCase(ts words) bool {
 	names := 0
 	for _, t := range ts {

@@ -20,11 +20,11 @@ const (
 	maxQuantity   = 1_000_000
 )
 
-// InvalidError says which field of a compiled query is wrong. The edge reports it
-// as query_invalid with this param (api-v1.md, "Analyses").
+// InvalidError says which field of a compiled query is wrong. The HTTP API reports it as
+// query_invalid with this param (docs/contract.md#create-analysis).
 type InvalidError struct {
-	// Param is the dotted path of the field, list items by index:
-	// "subjects.0.term"; "" is the query itself.
+	// Param is the dotted path of the field, with list items by index: "subjects.0.term". It is
+	// "" for the query as a whole.
 	Param string
 	// Message is one sentence for the client.
 	Message string
@@ -52,8 +52,8 @@ var (
 	operators   = []Operator{All, Any}
 )
 
-// Validate checks a query against the schema and against the rules that relate its
-// fields. It returns nil or an *[InvalidError] for the first field that is wrong.
+// Validate checks a query against the schema and against the rules that relate its fields. It
+// returns nil, or an *[InvalidError] for the first wrong field.
 func Validate(q Query) error {
 	if q.SchemaVersion != SchemaVersion {
 		return invalid("schema_version", "must be %d", SchemaVersion)
@@ -168,8 +168,8 @@ func checkUnassessable(q Query) error {
 	return nil
 }
 
-// checkIntent holds each intent to the fields that it needs, so that nothing behind
-// this package meets a question that contradicts itself.
+// checkIntent checks the fields that each intent needs, so that the packages that read a Query
+// never get a contradiction.
 func checkIntent(q Query) error {
 	if (q.PromptIntent == OpenEnded) != (q.QueryType == TypeOpenEnded) {
 		return invalid("query_type", "open_ended goes with prompt_intent open_ended only")
@@ -190,7 +190,7 @@ func checkIntent(q Query) error {
 			return invalid("subjects", "a segment needs a subject")
 		}
 		return nil
-	default: // has exactly one subject
+	default: // exactly one subject
 	}
 	if len(q.Subjects) != 1 {
 		return invalid("subjects", "prompt_intent %s needs exactly one subject", q.PromptIntent)
@@ -198,7 +198,7 @@ func checkIntent(q Query) error {
 	return checkSingle(q)
 }
 
-// checkSingle holds the rules of the intents that have exactly one subject.
+// checkSingle checks the intents that have exactly one subject.
 func checkSingle(q Query) error {
 	quantity := q.Subjects[0].Quantity
 	switch q.PromptIntent {
@@ -214,7 +214,7 @@ func checkSingle(q Query) error {
 		if !slices.ContainsFunc(q.Conditions, func(c Condition) bool { return string(c.Kind) == string(q.PromptIntent) }) {
 			return invalid("conditions", "prompt_intent %s needs a condition of that kind", q.PromptIntent)
 		}
-	default: // checkIntent has handled it
+	default: // checkIntent checks the other intents
 	}
 	switch q.PromptIntent {
 	case Absence:
@@ -225,7 +225,7 @@ func checkSingle(q Query) error {
 		if q.Negated {
 			return invalid("negated", "must be false for prompt_intent %s", q.PromptIntent)
 		}
-	default: // may be asked either way
+	default: // the other intents allow both values
 	}
 	return nil
 }

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// minCorrectLen is the shortest word in which a spelling slip is mended: in shorter
-// ones a single edit too often makes another word (goat, boat).
+// minCorrectLen is the length of the shortest word that is corrected. In shorter words a single
+// edit too often makes another word (goat, boat).
 const minCorrectLen = 5
 
-// meaning is what a term stands for in a model.
+// meaning is the set of classes that a term stands for in a model.
 type meaning struct {
 	classes []string
-	// partial is true when the word also covers things that no class covers.
+	// partial is true when the word also covers things without a class.
 	partial bool
-	// narrower is true when the classes also cover things that the word does not.
+	// narrower is true when the classes also cover things that the word does not mean.
 	narrower bool
 }
 
@@ -23,19 +23,19 @@ func (m meaning) same(as meaning) bool {
 	return m.partial == as.partial && m.narrower == as.narrower && slices.Equal(m.classes, as.classes)
 }
 
-// Vocabulary maps terms of a query to the classes of one model. The zero value
-// maps none: it is that of an open model, which takes each term as it is. A Vocabulary is immutable and safe for concurrent use.
+// Vocabulary maps terms of a query to the classes of one model. The zero value is the
+// vocabulary of an open model, which takes each term as it is. A Vocabulary is immutable and
+// safe for concurrent use.
 type Vocabulary struct {
 	classes  []string
 	meanings map[string]meaning
-	// words are the keys of meanings in order, so that slips are found
-	// deterministically.
+	// words are the keys of meanings in order, so that corrections are deterministic.
 	words []string
 }
 
-// VocabularyOf is the vocabulary of a model that knows some classes, with the everyday
-// words for those of them that are in [COCO]. Of no classes it is the zero Vocabulary: a
-// model that does not say what it knows is open, and takes each term as it is.
+// VocabularyOf is the vocabulary of a model with these classes. Classes that are in [COCO] also
+// get their everyday words. Without classes it is the zero Vocabulary: a model that does not
+// name its classes is open and takes each term as it is.
 func VocabularyOf(classes []string) Vocabulary {
 	switch {
 	case len(classes) == 0:
@@ -55,8 +55,8 @@ func newVocabulary(classes []string) Vocabulary {
 	for name, class := range named {
 		v.meanings[name] = meaning{classes: []string{class}}
 	}
-	// Only where the model has words of its own do these stand back, but a car is never
-	// without its trucks.
+	// A class of the model with the same name wins over the everyday words below, except over
+	// cocoSynonyms: a car always includes the class truck.
 	for word, to := range cocoSynonyms {
 		if known := modelClasses(named, to); len(known) == len(to) {
 			v.meanings[word] = meaning{classes: known}
@@ -85,7 +85,7 @@ func newVocabulary(classes []string) Vocabulary {
 	return v
 }
 
-// modelClasses returns what a model calls those of some classes that it has.
+// modelClasses returns the model's names of those classes that the model has.
 func modelClasses(named map[string]string, classes []string) []string {
 	var out []string
 	for _, c := range classes {
@@ -99,33 +99,32 @@ func modelClasses(named map[string]string, classes []string) []string {
 // Open reports whether the model takes any term as it is.
 func (v Vocabulary) Open() bool { return len(v.classes) == 0 }
 
-// Lookup returns the classes of the model that a term stands for; an object of any
-// of them is an instance of the term. ok is false for a term that the model cannot
-// assess. A plural, a synonym and a word one spelling slip away from exactly one
-// known meaning are found too.
+// Lookup returns the classes of the model that a term stands for. An object of any of them is
+// an instance of the term. ok is false for a term that the model cannot assess. Plurals,
+// synonyms and words one edit away from exactly one known meaning are found too.
 func (v Vocabulary) Lookup(term string) (classes []string, ok bool) {
 	m, ok := v.find(term)
 	return slices.Clone(m.classes), ok
 }
 
-// Covers reports whether the classes of a known term cover all that the word means,
-// so that seeing none of them is evidence of absence: true for "dog", false for
-// "animal" in a model that knows ten kinds of animals.
+// Covers reports whether the classes of a known term cover everything that the word means. If
+// so, seeing none of them is evidence of absence. It is true for "dog", and false for "animal"
+// in a model that knows ten kinds of animals.
 func (v Vocabulary) Covers(term string) bool {
 	m, ok := v.find(term)
 	return ok && !m.partial
 }
 
-// Narrower reports whether the classes of a known term cover more than the word means,
-// so that seeing one of them is no evidence of presence: true for "puppy", which the
-// model sees as a dog, and for "woman".
+// Narrower reports whether the classes of a known term cover more than the word means. If so,
+// seeing one of them is not evidence of presence. It is true for "puppy", which the model
+// reports as a dog, and for "woman".
 func (v Vocabulary) Narrower(term string) bool {
 	m, ok := v.find(term)
 	return ok && m.narrower
 }
 
-// Confused returns the classes of a known term that the model takes for its first one, and
-// that the word does not mean by themselves: seen alone, a truck is no car.
+// Confused returns the classes that the model confuses with the first class of a known term,
+// although the word does not mean them: a truck without a car at the same place is not a car.
 func (v Vocabulary) Confused(term string) []string {
 	m, ok := v.find(term)
 	if !ok || m.partial || m.narrower {
@@ -134,11 +133,10 @@ func (v Vocabulary) Confused(term string) []string {
 	return slices.Clone(m.classes[1:])
 }
 
-// Classes returns what to ask the model for to answer q, unique, in order: the
-// classes of each search term, then the other classes of the model, because what else
-// is seen at the same place tells look-alikes apart. A term that the vocabulary does
-// not know is passed on as it is, so that the model itself says whether it knows it;
-// the zero Vocabulary therefore serves models that take any term.
+// Classes returns the classes to ask the model for to answer q, unique and in order. The
+// classes of each search term come first, then the other classes of the model: other detections
+// at the same place help to separate look-alikes. An unknown term is passed on as it is, so
+// that the model itself says whether it knows it. For the zero Vocabulary that is every term.
 func (v Vocabulary) Classes(q Query) []string {
 	out := make([]string, 0, len(q.SearchTerms)+len(v.classes))
 	add := func(classes []string) {
@@ -172,7 +170,7 @@ func (v Vocabulary) find(term string) (meaning, bool) {
 	return v.correct(singular(term))
 }
 
-// findContainer finds "a bowl of soup": a bowl, but not any.
+// findContainer finds "a bowl of soup", which is one kind of bowl.
 func (v Vocabulary) findContainer(whole, content string) (meaning, bool) {
 	if portions[whole] {
 		whole = content
@@ -182,9 +180,8 @@ func (v Vocabulary) findContainer(whole, content string) (meaning, bool) {
 	return m, ok && !m.partial
 }
 
-// correct finds the only meaning one slip away. The first letter must be right and the
-// word must not be an English word of its own: both keep "parrot" from being read as
-// "carrot".
+// correct finds the only meaning one edit away. The first letter must match and the word must
+// not be a lookalike. Both rules keep "parrot" from being read as "carrot".
 func (v Vocabulary) correct(term string) (meaning, bool) {
 	var found meaning
 	if len(term) < minCorrectLen || lookalikes[term] {
@@ -203,8 +200,8 @@ func (v Vocabulary) correct(term string) (meaning, bool) {
 	return found, found.classes != nil
 }
 
-// oneEdit reports whether a becomes b by one letter added, dropped or replaced, or by
-// two letters changing places ("bycicle").
+// oneEdit reports whether a becomes b when one letter is added, dropped or replaced, or when
+// two letters change places ("bycicle").
 func oneEdit(a, b string) bool {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -230,5 +227,5 @@ func oneEdit(a, b string) bool {
 	return false
 }
 
-// Names returns the classes of the model, in its own order.
+// Names returns the classes of the model in the model's order.
 func (v Vocabulary) Names() []string { return slices.Clone(v.classes) }

@@ -32,12 +32,12 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-func TestVocabularyTablesAreSound(t *testing.T) {
+func TestVocabularyTablesAreConsistent(t *testing.T) {
 	t.Parallel()
 	require.Len(t, cocoClasses, 80)
 	for _, table := range []map[string][]string{cocoSynonyms, cocoNarrower, cocoCollective} {
 		for word, classes := range table {
-			require.Equal(t, word, singular(word), "plurals are found by rule, not listed")
+			require.Equal(t, word, singular(word), "the tables must not list plurals: singular finds them")
 			for _, c := range classes {
 				require.Contains(t, cocoClasses, c, word)
 			}
@@ -45,9 +45,9 @@ func TestVocabularyTablesAreSound(t *testing.T) {
 	}
 	for word := range lookalikes {
 		_, known := coco.meanings[word]
-		require.False(t, known, "%q is both a term and a word to leave alone", word)
-		mended, ok := coco.correct(word)
-		require.False(t, ok, "%q is read as %v", word, mended.classes)
+		require.False(t, known, "%q is both a term and a lookalike", word)
+		corrected, ok := coco.correct(word)
+		require.False(t, ok, "%q is read as %v", word, corrected.classes)
 	}
 }
 
@@ -63,14 +63,14 @@ func TestNarrower(t *testing.T) {
 	t.Parallel()
 	for _, term := range []string{"woman", "men", "puppy", "kittens", "pedestrian", "taxi", "pickup truck", "football", "mug", "ship", "pupppy", "bottle of milk", "piece of cake"} {
 		require.True(t, COCO().Narrower(term), term)
-		require.True(t, COCO().Covers(term), "%s: none is seen where its class is not", term)
+		require.True(t, COCO().Covers(term), "%s: no instance without its class", term)
 	}
 	for _, term := range []string{"person", "people", "someone", "dog", "doggy", "car", "truck", "ball", "bike", "animal", "rose", "unicorn", ""} {
 		require.False(t, COCO().Narrower(term), term)
 	}
 }
 
-func TestClassesAsksForRivalsLast(t *testing.T) {
+func TestClassesPutsOtherClassesLast(t *testing.T) {
 	t.Parallel()
 	got := COCO().Classes(Compile("Is there a car?"))
 	require.Len(t, got, 80)
@@ -81,8 +81,8 @@ func TestClassesAsksForRivalsLast(t *testing.T) {
 	require.Equal(t, []string{"car"}, Vocabulary{}.Classes(Compile("Is there a car?")), "an open vocabulary takes the term itself")
 }
 
-// TestVocabularyOfOtherModels: a model with classes of its own keeps them, and has the
-// everyday words for the others.
+// TestVocabularyOfOtherModels checks that a model keeps its own classes and gets the everyday
+// words for the classes that it shares with COCO.
 func TestVocabularyOfOtherModels(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, COCO().Names(), VocabularyOf(COCO().Names()).Names())
@@ -90,7 +90,7 @@ func TestVocabularyOfOtherModels(t *testing.T) {
 	require.True(t, open.Open())
 	_, ok := open.Lookup("woman")
 	require.False(t, ok)
-	require.False(t, open.Narrower("woman"), "an open model looks for women")
+	require.False(t, open.Narrower("woman"), "an open model takes the word itself")
 	require.Equal(t, []string{"woman"}, open.Classes(Compile("Is there a woman?")))
 
 	v := VocabularyOf([]string{"Person", "woman", "dog", "car", "flower"})
@@ -101,11 +101,11 @@ func TestVocabularyOfOtherModels(t *testing.T) {
 		require.Equal(t, []string{want}, got, term)
 	}
 	require.True(t, v.Narrower("man"))
-	require.False(t, v.Narrower("woman"), "a class of the model")
+	require.False(t, v.Narrower("woman"), "the word is a class of the model")
 	require.False(t, v.Covers("vehicle"))
 	for _, term := range []string{"taxi", "cat", "kitten", "sofa", "automobile"} {
 		_, ok := v.Lookup(term)
-		require.False(t, ok, "%s is not known, or not wholly", term)
+		require.False(t, ok, "%s must be unknown: the model lacks one of its classes", term)
 	}
 	require.Equal(t, []string{"dog", "Person", "woman", "car", "flower"}, v.Classes(Compile("Is there a dog?")))
 }
@@ -124,7 +124,7 @@ func TestSingular(t *testing.T) {
 	}
 }
 
-func TestOneSlip(t *testing.T) {
+func TestOneEdit(t *testing.T) {
 	t.Parallel()
 	for _, pair := range [][2]string{{"bicycle", "bycicle"}, {"bicycle", "bicyle"}, {"bicycle", "bicyclle"}, {"bicycle", "bicycla"}, {"abc", "bac"}} {
 		require.True(t, oneEdit(pair[0], pair[1]), "%v", pair)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// namedWindowWords are the named parts of a video.
+// namedWindowWords are phrases for a named part of a video.
 var namedWindowWords = table(`
 	beginning: at_the_beginning in_the_beginning at_the_start at_first at_the_very_beginning at_the_very_start initially near_the_beginning near_the_start towards_the_beginning towards_the_start toward_the_beginning toward_the_start when_the_video_starts when_the_video_begins when_the_clip_starts when_the_clip_begins
 	end: at_the_end by_the_end in_the_end at_the_very_end near_the_end towards_the_end toward_the_end when_the_video_ends when_the_clip_ends
@@ -17,8 +17,7 @@ var namedWindowWords = table(`
 
 var namedWindowPhrases = phrasesOf(namedWindowWords)
 
-// wholeVideoNouns is what "in the middle of" must name to mean a time: the middle of the frame is
-// a place.
+// wholeVideoNouns make "in the middle of" a time. The middle of the frame is a place.
 var wholeVideoNouns = set("video clip footage recording film movie")
 
 // unitMS are units of time in milliseconds.
@@ -49,7 +48,7 @@ func cutWindows(ts words) (rest words, windows []string) {
 	return rest, windows
 }
 
-// namedWindowAt reads "at the end"; "at the end of the street" is a place.
+// namedWindowAt reads "at the end". In "at the end of the street" it is a place.
 func namedWindowAt(ts words, i int) (string, int) {
 	edge, n := lookup(namedWindowWords, namedWindowPhrases, ts, i)
 	if n == 0 {
@@ -79,13 +78,14 @@ var videoEndWords = map[string]string{
 	"first": "first", "initial": "first", "opening": "first", "last": "last", "final": "last", "closing": "last",
 }
 
-// timePrepositions are the prepositions in front of one point in time.
+// timePrepositions stand in front of one point in time.
 var timePrepositions = map[string]string{
 	"after": "after", "since": "after", "from": "after", "before": "before", "until": "before", "till": "before",
 	"by": "before", "at": "at", "past": "after", "around": "at",
 }
 
-// approximators may stand between "at" and a time, whose window reaches around it anyway.
+// approximators may stand between "at" and a time. They are dropped, because the window of an
+// instant reaches around it.
 var approximators = set("around about approximately roughly exactly precisely")
 
 func windowAt(ts words, i int) (string, int) {
@@ -154,16 +154,16 @@ func videoEndAt(ts words, i int) (string, int) {
 	return "", 0
 }
 
-// rangeAt reads "between 0:05 and 0:12", "from 5 to 10 seconds", "0:05 to 0:12". The
-// unit may stand once, at either end.
+// rangeAt reads "between 0:05 and 0:12", "from 5 to 10 seconds", "0:05 to 0:12". One of the two
+// times may lack the unit.
 func rangeAt(ts words, i int) (string, int) {
 	j := i
-	joints := []string{"to"}
+	joiners := []string{"to"}
 	switch ts.at(i) {
 	case "between":
-		joints, j = []string{"and", "to"}, i+1
+		joiners, j = []string{"and", "to"}, i+1
 	case "from":
-		joints, j = []string{"to", "until", "till", "through"}, i+1
+		joiners, j = []string{"to", "until", "till", "through"}, i+1
 	case "during", "in", "within":
 		j = i + 1
 	}
@@ -176,7 +176,7 @@ func rangeAt(ts words, i int) (string, int) {
 		// "between 5 and 12 seconds"
 		n = 1
 	}
-	if n == 0 || !slices.Contains(joints, ts.at(j+n)) {
+	if n == 0 || !slices.Contains(joiners, ts.at(j+n)) {
 		return "", 0
 	}
 	k := j + n + 1
@@ -246,7 +246,7 @@ func timeAt(ts words, i int) (ms, n int) {
 	return 0, 0
 }
 
-// clock is "1:02:03.5" in milliseconds, -1 for anything else.
+// clock is "1:02:03.5" in milliseconds, or -1 for anything else.
 func clock(w string) int {
 	parts := strings.Split(w, ":")
 	if len(parts) < 2 || len(parts) > 3 {
@@ -263,7 +263,7 @@ func clock(w string) int {
 	return total
 }
 
-// amount is a number of up to three decimals in thousandths, -1 for anything else.
+// amount is a number with up to three decimals, in thousandths, or -1 for anything else.
 func amount(w string) int {
 	if n := number(w); n >= 0 {
 		return n * 1000

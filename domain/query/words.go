@@ -2,7 +2,7 @@ package query
 
 import "strings"
 
-// expand turns "class,class": "word two_words" into word: classes.
+// expand turns "class,class": "word two_words" into a map from each word to the classes.
 func expand(table map[string]string) map[string][]string {
 	out := map[string][]string{}
 	for classes, words := range table {
@@ -24,7 +24,7 @@ func set(texts ...string) map[string]bool {
 	return out
 }
 
-// table makes a map of "key: word word" lines, from each word to its key.
+// table turns lines of the form "key: word word" into a map from each word to its key.
 func table(lines string) map[string]string {
 	out := map[string]string{}
 	for line := range strings.Lines(lines) {
@@ -40,6 +40,7 @@ func table(lines string) map[string]string {
 	return out
 }
 
+// truncate cuts a text to maxTextLen characters.
 func truncate(s string) string {
 	if r := []rune(s); len(r) > maxTextLen {
 		return string(r[:maxTextLen])
