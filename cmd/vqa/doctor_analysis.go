@@ -13,10 +13,10 @@ import (
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/demo"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/scratch"
 	"vqa/handlers/media/survey"
+	"vqa/handlers/objects"
 )
 
 // checkAnalysis takes one clip the whole way, by the code of the service: the clip is encoded,

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 // fetch reads a signed URL.

@@ -15,7 +15,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/media/fixture"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 	"vqa/projections/ledger"
 )
 

@@ -19,8 +19,8 @@ import (
 	"vqa/handlers/httpapi"
 	"vqa/handlers/media/demo"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/objects"
 )
 
 // demoWorld is a world with one scene, and the store that its files are in.

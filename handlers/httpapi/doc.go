@@ -40,6 +40,6 @@
 // # Imports
 //
 // It may import domain, handlers/command, handlers/media/demo (the scenes that it lists),
-// handlers/media/objects (the signed URLs that a resource carries), handlers/wire (how slow
+// handlers/objects (the signed URLs that a resource carries), handlers/wire (how slow
 // a client may be) and the readers of the projections. It never contains SQL.
 package httpapi

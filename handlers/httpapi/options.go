@@ -18,7 +18,7 @@ import (
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 	"vqa/handlers/wire"
 	"vqa/projections"
 	"vqa/projections/ledger"

@@ -18,7 +18,7 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 	"vqa/projections/ledger"
 	"vqa/projections/resources"
 )

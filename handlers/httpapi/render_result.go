@@ -9,7 +9,7 @@ import (
 	"vqa/domain/query"
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/media/artifact"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 // renderResult makes the wire form of a result; the page of a refusal gets the address

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 // signing notes in the exchange what is signed for its response.

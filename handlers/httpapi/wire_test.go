@@ -15,7 +15,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/handlers/httpapi"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 	"vqa/handlers/wire"
 )
 

@@ -21,7 +21,7 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/egress"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 // origin is a world that may fetch from one TLS server on loopback.

@@ -14,7 +14,7 @@ import (
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
 	"vqa/handlers/media/forged"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 func (w *world) readyFile(t *testing.T, data []byte) video.State {

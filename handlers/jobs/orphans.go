@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"vqa/domain/video"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 const (

@@ -14,7 +14,7 @@ import (
 	"vqa/domain/video"
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 func (w *world) orphans() *jobs.Orphans {

@@ -12,7 +12,7 @@ import (
 	"vqa/eventstore"
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 func streamOf(videoID string) eventstore.StreamID {

@@ -17,7 +17,7 @@ import (
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/media/egress"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/objects"
 )
 
 // The content types of the contract.

@@ -21,8 +21,8 @@ import (
 	"vqa/handlers/media"
 	"vqa/handlers/media/egress"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/objects"
 )
 
 const (

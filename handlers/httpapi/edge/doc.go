@@ -39,6 +39,6 @@
 // # Imports
 //
 // It may import domain, eventstore, handlers/command, handlers/httpapi/api,
-// handlers/media/objects (the path of signed URLs), handlers/wire (how slow a client may
+// handlers/objects (the path of signed URLs), handlers/wire (how slow a client may
 // be), projections/resources (the tenant of a caller) and chi. It never imports httpapi.
 package edge

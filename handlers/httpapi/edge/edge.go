@@ -15,7 +15,7 @@ import (
 	"vqa/domain/id"
 	"vqa/eventstore"
 	"vqa/handlers/httpapi/api"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 // Edge is what every request passes before its operation. It implements http.Handler.

@@ -2,7 +2,7 @@
 // contact sheet with the best picture of each clip (api-v1.md, "Artifacts"). A count has no
 // clips; the intervals in which its number was visible are shown in their place.
 //
-// It may import domain, handlers/media/objects, gpu/frames (how a stranger's video is
+// It may import domain, handlers/objects, gpu/frames (how a stranger's video is
 // opened) and golang.org/x/image (the letters; the fonts are part of the program). ffmpeg
 // must be on the PATH: one process decodes, one encodes, and between them the marks are drawn onto raw pictures.
 //

@@ -23,7 +23,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 // The clip is of one flat colour, so that everything else in a picture was drawn.

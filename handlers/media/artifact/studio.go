@@ -11,8 +11,8 @@ import (
 
 	"vqa/domain/analysis"
 	"vqa/handlers/media/ffmpeg"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/scratch"
+	"vqa/handlers/objects"
 )
 
 const (

@@ -22,8 +22,8 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
+	"vqa/handlers/objects"
 )
 
 func studio(t *testing.T) *Studio {

@@ -13,9 +13,9 @@ import (
 
 	"vqa/domain/video"
 	"vqa/handlers/media/ffmpeg"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/scratch"
+	"vqa/handlers/objects"
 )
 
 // The content types of the files.

@@ -19,5 +19,5 @@
 // added does not show; an object that cannot be read, because it is damaged or of another
 // form, reads as none; its size is bounded. The file goes with Close, or with the process.
 //
-// It may import domain/answer and handlers/media/objects.
+// It may import domain/answer and handlers/objects.
 package survey

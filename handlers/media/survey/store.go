@@ -12,7 +12,7 @@ import (
 
 	"vqa/domain/evidence"
 	"vqa/domain/fault"
-	"vqa/handlers/media/objects"
+	"vqa/handlers/objects"
 )
 
 const (

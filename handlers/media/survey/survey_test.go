@@ -14,8 +14,8 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/handlers/media/objects"
 	"vqa/handlers/media/survey"
+	"vqa/handlers/objects"
 )
 
 func store(t *testing.T) survey.Store {
