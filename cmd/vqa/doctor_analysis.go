@@ -15,8 +15,8 @@ import (
 	"vqa/handlers/media/demo"
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/scratch"
-	"vqa/handlers/media/survey"
 	"vqa/handlers/objects"
+	"vqa/handlers/survey"
 )
 
 // checkAnalysis takes one clip the whole way, by the code of the service: the clip is encoded,

@@ -33,9 +33,9 @@ import (
 	"vqa/handlers/media/fixture"
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/scratch"
-	"vqa/handlers/media/survey"
 	"vqa/handlers/objects"
 	"vqa/handlers/react"
+	"vqa/handlers/survey"
 	"vqa/projections/public"
 	"vqa/projections/resources"
 )

@@ -21,7 +21,7 @@ import (
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // square is an engine that sees in every picture of a crowded square as much as an engine

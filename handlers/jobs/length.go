@@ -3,7 +3,7 @@ package jobs
 import (
 	"math"
 
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // decodedMicros is the length of a video in microseconds, >= 1, as the pass over the whole

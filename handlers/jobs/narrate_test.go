@@ -14,8 +14,8 @@ import (
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
+	"vqa/handlers/survey"
 )
 
 // told answers a question by z whose narrative was asked for, about a new video.

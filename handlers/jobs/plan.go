@@ -8,7 +8,7 @@ import (
 	"vqa/domain/evidence"
 	"vqa/domain/query"
 	"vqa/gpu/frames"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // The steps at which a video is looked at, in seconds. Each is a multiple of the next, so

@@ -19,7 +19,7 @@ import (
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // crowd is an engine that sees in every picture as much as the embedded model saw in the

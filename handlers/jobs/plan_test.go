@@ -26,8 +26,8 @@ import (
 	"vqa/gpu"
 	"vqa/gpu/frames"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/survey"
 	"vqa/handlers/objects"
+	"vqa/handlers/survey"
 )
 
 // watchman is an engine that sees a person and a stop sign in bright pictures, and nothing

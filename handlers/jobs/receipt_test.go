@@ -9,7 +9,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/query"
 	gpufixture "vqa/gpu/fixture"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // TestReceipt: a look, what was kept of it, and a second look lead to the same result, bit

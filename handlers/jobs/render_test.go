@@ -18,8 +18,8 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
 	"vqa/handlers/media/artifact"
-	"vqa/handlers/media/survey"
 	"vqa/handlers/react"
+	"vqa/handlers/survey"
 )
 
 // drawing is an analyzer whose answers are drawn.

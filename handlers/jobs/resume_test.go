@@ -12,7 +12,7 @@ import (
 
 	"vqa/domain/query"
 	"vqa/domain/video"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // fatal keeps surveys, and ends what is under way when it has kept a certain one, as the end

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // Surveys keep what was seen in a video for later questions about it.

@@ -15,7 +15,7 @@ import (
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // counting counts the frames that an engine is asked about.

@@ -14,8 +14,8 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/handlers/media/survey"
 	"vqa/handlers/objects"
+	"vqa/handlers/survey"
 )
 
 func store(t *testing.T) survey.Store {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/evidence"
-	"vqa/handlers/media/survey"
+	"vqa/handlers/survey"
 )
 
 // crowded is a frame of 60 people, each with joints and colours, in numbers as wide as
