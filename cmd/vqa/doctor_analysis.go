@@ -9,9 +9,9 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/video"
+	"vqa/handlers/artifact"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/artifact"
 	"vqa/handlers/media/demo"
 	"vqa/handlers/media/probe"
 	"vqa/handlers/media/scratch"

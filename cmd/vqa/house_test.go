@@ -292,7 +292,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/gpu/oip", "vqa/eventstore", []string{"gpu only infers"}},
 		{"vqa/gpu/oip", "vqa/domain/answer", []string{"gpu reports evidence, not answers"}},
 		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},
-		{"vqa/handlers/media/artifact", "os/exec", []string{"one package runs ffmpeg"}},
+		{"vqa/handlers/artifact", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/media/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},

@@ -7,8 +7,8 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/query"
+	"vqa/handlers/artifact"
 	"vqa/handlers/httpapi/api"
-	"vqa/handlers/media/artifact"
 	"vqa/handlers/objects"
 )
 

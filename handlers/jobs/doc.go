@@ -120,6 +120,6 @@
 // a new drawing or a new model has new ids and is asked anew.
 //
 // It may import domain, handlers/language, the contract of eventstore, handlers/command,
-// handlers/media/artifact, demo, objects and survey, handlers/react, the readers of projections,
+// handlers/artifact, demo, objects and survey, handlers/react, the readers of projections,
 // the contract of gpu and River. It never sees SQL.
 package jobs

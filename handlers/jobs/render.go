@@ -10,8 +10,8 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/query"
 	"vqa/domain/video"
+	"vqa/handlers/artifact"
 	"vqa/handlers/command"
-	"vqa/handlers/media/artifact"
 )
 
 // Renderer draws what an analysis found and keeps it.

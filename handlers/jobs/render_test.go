@@ -15,9 +15,9 @@ import (
 	"vqa/domain/video"
 	"vqa/eventstore"
 	gpufixture "vqa/gpu/fixture"
+	"vqa/handlers/artifact"
 	"vqa/handlers/command"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/artifact"
 	"vqa/handlers/react"
 	"vqa/handlers/survey"
 )

@@ -14,7 +14,7 @@ import (
 
 	"vqa/domain/evidence"
 	"vqa/gpu/frames"
-	"vqa/handlers/media/artifact"
+	"vqa/handlers/artifact"
 	"vqa/handlers/media/ffmpeg/ffmpegtest"
 	"vqa/handlers/media/probe"
 )
