@@ -54,7 +54,7 @@ test: setup ## Run every check that a change must pass
 
 test-media: setup ## Run the tests of what runs ffmpeg with the static build, where the machine's own is in use
 	@if [ -e $(TOOLS)/bin/ffmpeg ]; then echo "test-media: the static build is in use already"; \
-	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/media/ffmpeg/fetch $(STATIC)/ffmpeg; then \
+	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/intake/ffmpeg/fetch $(STATIC)/ffmpeg; then \
 	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m $(RUNS_FFMPEG); \
 	else echo "test-media: skipped: the static build cannot be fetched"; fi
 

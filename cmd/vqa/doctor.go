@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"vqa/cmd/vqa/internal/terminal"
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 
 	"github.com/spf13/cobra"
 )

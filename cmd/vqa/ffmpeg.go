@@ -8,10 +8,10 @@ import (
 	"path/filepath"
 
 	"vqa/gpu/frames"
+	"vqa/handlers/intake/ffmpeg"
+	"vqa/handlers/intake/scratch"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/ffmpeg"
 	"vqa/handlers/media/fixture"
-	"vqa/handlers/media/scratch"
 )
 
 // fetchedFFmpeg is where setup puts the static build, in the folder of the clone.

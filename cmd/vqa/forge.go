@@ -10,7 +10,7 @@ import (
 
 	"vqa/handlers/command"
 	"vqa/handlers/identity"
-	"vqa/handlers/media/egress"
+	"vqa/handlers/intake/egress"
 )
 
 // checkForge refuses half a configuration of the identity check, and addresses on whose

@@ -108,9 +108,9 @@ var importRules = append([]importRule{
 	{
 		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/..."},
 		// Two packages draw clips for tests; the others start Node and code generators.
-		except: []string{"vqa/handlers/media/ffmpeg/...", "vqa/handlers/media/forged", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
+		except: []string{"vqa/handlers/intake/ffmpeg/...", "vqa/handlers/intake/forged", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
 		never:  []string{"os/exec"},
-		why:    "whatever reads untrusted files gets its demuxer, protocols and limits from handlers/media/ffmpeg",
+		why:    "whatever reads untrusted files gets its demuxer, protocols and limits from handlers/intake/ffmpeg",
 	},
 	{
 		name: "streaming asks through its own interfaces", in: []string{"vqa/streaming/..."},
@@ -294,7 +294,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},
 		{"vqa/handlers/artifact", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
-		{"vqa/handlers/media/ffmpeg", "os/exec", nil},
+		{"vqa/handlers/intake/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
 		{"vqa/cmd/vqa/internal/evaluate", "vqa/projections", []string{"an evaluation sees what a caller sees"}},
 		{"vqa/cmd/vqa/internal/client", "vqa/handlers/command", []string{"the client speaks HTTP"}},

@@ -7,7 +7,7 @@ import (
 	"net/url"
 
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/media/egress"
+	"vqa/handlers/intake/egress"
 )
 
 // checkSessions refuses half a configuration, and keys that could be swapped on their

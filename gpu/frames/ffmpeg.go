@@ -17,7 +17,7 @@ import (
 // half an hour at 1080p and five hours at 8K.
 const cpuTime = 8 * time.Hour
 
-// FFmpeg starts ffmpeg; handlers/media/ffmpeg implements it.
+// FFmpeg starts ffmpeg; handlers/intake/ffmpeg implements it.
 type FFmpeg interface {
 	// Decode starts it on source, a path or an http or https URL. The options input come
 	// before the source and output behind it. Reading yields what ffmpeg writes to pipe:1.

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/gpu/frames"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 // ramp is a picture source whose brightness is 4 times the number of the frame, 10

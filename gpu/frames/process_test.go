@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/gpu/frames"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 func TestHTTPSource(t *testing.T) {

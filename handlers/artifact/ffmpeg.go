@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 )
 
 const (

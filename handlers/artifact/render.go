@@ -11,7 +11,7 @@ import (
 
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 )
 
 // Input is what is drawn.

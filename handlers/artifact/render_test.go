@@ -22,7 +22,7 @@ import (
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/objects"
 )
 

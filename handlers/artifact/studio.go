@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"vqa/domain/analysis"
-	"vqa/handlers/media/ffmpeg"
-	"vqa/handlers/media/scratch"
+	"vqa/handlers/intake/ffmpeg"
+	"vqa/handlers/intake/scratch"
 	"vqa/handlers/objects"
 )
 

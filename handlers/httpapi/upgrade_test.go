@@ -22,7 +22,7 @@ import (
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/identity"
-	"vqa/handlers/media/egress"
+	"vqa/handlers/intake/egress"
 )
 
 // byHeader lets a test choose the address that a request comes from.

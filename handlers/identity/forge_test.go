@@ -18,7 +18,7 @@ import (
 	"vqa/domain/account"
 	"vqa/domain/fault"
 	"vqa/handlers/identity"
-	"vqa/handlers/media/egress"
+	"vqa/handlers/intake/egress"
 )
 
 const token = "device-flow-token"

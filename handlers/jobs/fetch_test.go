@@ -19,8 +19,8 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/command"
+	"vqa/handlers/intake/egress"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/egress"
 	"vqa/handlers/objects"
 )
 

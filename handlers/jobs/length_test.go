@@ -13,7 +13,7 @@ import (
 	"vqa/domain/video"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
-	"vqa/handlers/media/forged"
+	"vqa/handlers/intake/forged"
 	"vqa/handlers/objects"
 )
 

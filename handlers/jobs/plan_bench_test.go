@@ -18,7 +18,7 @@ import (
 	"vqa/domain/query"
 	"vqa/domain/video"
 	"vqa/gpu"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/survey"
 )
 

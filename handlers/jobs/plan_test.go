@@ -25,7 +25,7 @@ import (
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/gpu/frames"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/objects"
 	"vqa/handlers/survey"
 )

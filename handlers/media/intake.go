@@ -10,8 +10,8 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/domain/video"
-	"vqa/handlers/media/egress"
-	"vqa/handlers/media/probe"
+	"vqa/handlers/intake/egress"
+	"vqa/handlers/intake/probe"
 	"vqa/handlers/objects"
 )
 

@@ -18,10 +18,10 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/gpu/fixture"
+	"vqa/handlers/intake/egress"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/probe"
 	"vqa/handlers/media"
-	"vqa/handlers/media/egress"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/probe"
 	"vqa/handlers/objects"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/handlers/media/egress"
+	"vqa/handlers/intake/egress"
 )
 
 // shippedContract is the contract that the program serves.

@@ -21,8 +21,8 @@ import (
 	"vqa/domain/id"
 	"vqa/domain/query"
 	"vqa/domain/video"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/probe"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/probe"
 	"vqa/handlers/objects"
 )
 

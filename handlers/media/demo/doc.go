@@ -23,5 +23,5 @@
 //     of what is drawn to a new revision.
 //
 // It may import domain/id, domain/video, handlers/objects, handlers/media/paint,
-// handlers/media/probe and the standard library.
+// handlers/intake/probe and the standard library.
 package demo

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/media/paint"
 )
 

@@ -12,9 +12,9 @@ import (
 	"strings"
 
 	"vqa/domain/video"
-	"vqa/handlers/media/ffmpeg"
-	"vqa/handlers/media/probe"
-	"vqa/handlers/media/scratch"
+	"vqa/handlers/intake/ffmpeg"
+	"vqa/handlers/intake/probe"
+	"vqa/handlers/intake/scratch"
 	"vqa/handlers/objects"
 )
 

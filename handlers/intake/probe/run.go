@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 )
 
 const (

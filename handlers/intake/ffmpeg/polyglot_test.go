@@ -15,8 +15,8 @@ import (
 	"vqa/domain/evidence"
 	"vqa/gpu/frames"
 	"vqa/handlers/artifact"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/probe"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/probe"
 )
 
 // polyglot writes a file that is a raw H.264 stream of 1280x720 to a program that guesses,

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"vqa/handlers/media/ffmpeg/confine"
+	"vqa/handlers/intake/ffmpeg/confine"
 )
 
 // killWait is how long the pipes of a killed process are waited for.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/handlers/media/scratch"
+	"vqa/handlers/intake/scratch"
 )
 
 // servant is set in the environment of a test binary that plays a node.

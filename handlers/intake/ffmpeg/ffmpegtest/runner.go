@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 )
 
 // found is looked for once in a test binary: that takes four starts of ffmpeg.

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"vqa/handlers/media/ffmpeg/confine"
+	"vqa/handlers/intake/ffmpeg/confine"
 
 	seccomp "github.com/elastic/go-seccomp-bpf"
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"vqa/handlers/media/ffmpeg/confine"
+	"vqa/handlers/intake/ffmpeg/confine"
 )
 
 // The limits of one process, unless its Job sets others.

@@ -2,7 +2,7 @@
 // whether it is a readable MP4 or QuickTime file, its length, size and frame rate
 // (api-v1.md, "Video").
 //
-// It may import domain/fault, handlers/media/ffmpeg and the standard library. ffmpeg runs
+// It may import domain/fault, handlers/intake/ffmpeg and the standard library. ffmpeg runs
 // under the limits of that package, with the same choice of demuxer and stream as sampling
 // and drawing: what is measured here is what is decoded later.
 //

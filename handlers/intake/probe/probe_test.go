@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/forged"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/forged"
 )
 
 func newProber(t testing.TB) *Prober {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"vqa/domain/fault"
-	"vqa/handlers/media/ffmpeg"
+	"vqa/handlers/intake/ffmpeg"
 )
 
 const (

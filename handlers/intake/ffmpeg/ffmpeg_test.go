@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
-	"vqa/handlers/media/ffmpeg"
-	"vqa/handlers/media/ffmpeg/ffmpegtest"
+	"vqa/handlers/intake/ffmpeg"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 // render makes a clip outside of the runner and returns its path.
