@@ -31,7 +31,7 @@ import (
 	"vqa/eventstore/memory"
 	"vqa/eventstore/postgres"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 	"vqa/migrations"
 	"vqa/projections"
 )

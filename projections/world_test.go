@@ -22,7 +22,7 @@ import (
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 	"vqa/migrations"
 	"vqa/projections"
 	"vqa/projections/ledger"

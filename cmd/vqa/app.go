@@ -20,7 +20,7 @@ import (
 	"vqa/eventstore/embedded"
 	"vqa/eventstore/postgres"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 	"vqa/migrations"
 	"vqa/projections"
 	"vqa/projections/ledger"

@@ -24,7 +24,7 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/storetest"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 	"vqa/migrations"
 	"vqa/projections"
 	"vqa/projections/resources"

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"vqa/handlers/httpapi"
+	"vqa/handlers/intake/demo"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/demo"
 )
 
 // demos are the demo videos as the HTTP edge shows them.

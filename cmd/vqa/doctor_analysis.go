@@ -11,10 +11,10 @@ import (
 	"vqa/domain/video"
 	"vqa/handlers/artifact"
 	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/intake/demo"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/intake/scratch"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/demo"
 	"vqa/handlers/objects"
 	"vqa/handlers/survey"
 )

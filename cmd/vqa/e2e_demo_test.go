@@ -14,7 +14,7 @@ import (
 
 	"vqa/domain/account"
 	result "vqa/domain/answer"
-	"vqa/handlers/media/demo"
+	"vqa/handlers/intake/demo"
 )
 
 // demoPatience covers drawing three clips and looking at each three times, on cores that

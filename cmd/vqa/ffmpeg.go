@@ -9,9 +9,9 @@ import (
 
 	"vqa/gpu/frames"
 	"vqa/handlers/intake/ffmpeg"
+	"vqa/handlers/intake/fixture"
 	"vqa/handlers/intake/scratch"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media/fixture"
 )
 
 // fetchedFFmpeg is where setup puts the static build, in the folder of the clone.

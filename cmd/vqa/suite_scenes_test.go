@@ -1,6 +1,6 @@
 package main_test
 
-import "vqa/handlers/media/paint"
+import "vqa/handlers/intake/demo/paint"
 
 // drawings are the scenes of the suite. Where something begins or ends it does so a
 // second or more from either end of the video, and never on a sample.

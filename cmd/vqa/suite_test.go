@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/query"
+	"vqa/handlers/intake/demo"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
-	"vqa/handlers/media/demo"
 )
 
 const (

@@ -3,7 +3,7 @@ package main_test
 import (
 	"math"
 
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo/paint"
 )
 
 // What the detector knows when it is drawn: of what was tried, these score well over its

@@ -5,8 +5,8 @@ import (
 	"math"
 	"strings"
 
-	"vqa/handlers/media/demo"
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo"
+	"vqa/handlers/intake/demo/paint"
 )
 
 // The drawn scenes: pixels, and pictures a second.

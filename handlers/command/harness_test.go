@@ -23,7 +23,7 @@ import (
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/memory"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 // clock is a clock that a test moves by hand.

@@ -24,7 +24,7 @@ import (
 	"vqa/domain/model"
 	"vqa/eventstore/codec"
 	"vqa/eventstore/postgres"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 // assignmentEnv makes this test binary one of the processes of TestThreeProcesses. It

@@ -21,7 +21,7 @@ import (
 	"vqa/eventstore/codec"
 	"vqa/eventstore/fold"
 	"vqa/eventstore/memory"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 // climate is what kind of run a seed leads to.

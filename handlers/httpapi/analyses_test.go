@@ -16,7 +16,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/handlers/httpapi"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 func TestAnalysisFromQueueToBill(t *testing.T) {

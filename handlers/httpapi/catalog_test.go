@@ -16,7 +16,7 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 func TestPublicSurfaces(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/fault"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 	"vqa/handlers/objects"
 	"vqa/projections/ledger"
 )

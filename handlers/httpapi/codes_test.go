@@ -15,7 +15,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/model"
 	"vqa/handlers/identity"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/credit"
 	"vqa/domain/query"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 // TestCreditsTellTheWholeStory follows one account through a purchase, a debit and two

@@ -16,7 +16,7 @@ import (
 	"vqa/handlers/httpapi/api"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/pages"
-	"vqa/handlers/media/demo"
+	"vqa/handlers/intake/demo"
 	"vqa/projections"
 	"vqa/projections/resources"
 )

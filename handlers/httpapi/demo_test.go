@@ -17,9 +17,9 @@ import (
 	"vqa/domain/fault"
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
+	"vqa/handlers/intake/demo"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/probe"
-	"vqa/handlers/media/demo"
 	"vqa/handlers/objects"
 )
 

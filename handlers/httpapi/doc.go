@@ -39,7 +39,7 @@
 //
 // # Imports
 //
-// It may import domain, handlers/command, handlers/media/demo (the scenes that it lists),
+// It may import domain, handlers/command, handlers/intake/demo (the scenes that it lists),
 // handlers/objects (the signed URLs that a resource carries), handlers/wire (how slow
 // a client may be) and the readers of the projections. It never contains SQL.
 package httpapi

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/query"
 	"vqa/handlers/command"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 // narrated asks a question with a narrative, and returns the response.

@@ -12,7 +12,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/query"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 func yesResult() answer.Result { return fixture.Fixture{}.Answer(query.Compile("Is there a ball?")) }

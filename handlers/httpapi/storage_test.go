@@ -13,7 +13,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/domain/video"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 // TestParallelCompletesAgree completes one upload from several sides at once: all of them

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/fault"
-	"vqa/handlers/media/fixture"
+	"vqa/handlers/intake/fixture"
 )
 
 func TestVideoFromUploadToDeletion(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/handlers/command"
-	"vqa/handlers/media/demo"
+	"vqa/handlers/intake/demo"
 	"vqa/projections"
 	"vqa/projections/resources"
 )

@@ -3,7 +3,7 @@ package demo
 import (
 	"math"
 
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo/paint"
 )
 
 // The court: a tennis ball bounces across it.

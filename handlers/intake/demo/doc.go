@@ -22,6 +22,6 @@
 //   - The id of a scene follows from its name and its revision; a test holds a change
 //     of what is drawn to a new revision.
 //
-// It may import domain/id, domain/video, handlers/objects, handlers/media/paint,
+// It may import domain/id, domain/video, handlers/objects, handlers/intake/demo/paint,
 // handlers/intake/probe and the standard library.
 package demo

@@ -3,7 +3,7 @@ package demo
 import (
 	"math"
 
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo/paint"
 )
 
 // The street: the camera passes a stop sign, and comes to a crossing with two.

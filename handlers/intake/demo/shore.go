@@ -3,7 +3,7 @@ package demo
 import (
 	"math"
 
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo/paint"
 )
 
 // The shore: three kites come into the sky one after the other, and a boat sails by.

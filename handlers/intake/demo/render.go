@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"vqa/handlers/intake/demo/paint"
 	"vqa/handlers/intake/ffmpeg"
-	"vqa/handlers/media/paint"
 )
 
 const (

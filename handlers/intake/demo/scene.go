@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"vqa/domain/id"
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo/paint"
 )
 
 // The frame of every clip, pixels, and its rate, pictures a second.

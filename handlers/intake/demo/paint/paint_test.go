@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"vqa/handlers/media/paint"
+	"vqa/handlers/intake/demo/paint"
 )
 
 var red = paint.Flat(paint.RGB(0xff0000))
