@@ -26,13 +26,13 @@ import (
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/httpapi/reference"
+	"vqa/handlers/intake"
 	"vqa/handlers/intake/egress"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/fixture"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/intake/scratch"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media"
 	"vqa/handlers/objects"
 	"vqa/handlers/react"
 	"vqa/handlers/survey"
@@ -44,7 +44,7 @@ import (
 type server struct {
 	*app
 	objects *objects.Store
-	intake  *media.Intake
+	intake  *intake.Intake
 	// ffmpeg runs every ffmpeg of the service.
 	ffmpeg *ffmpeg.Runner
 	engine gpu.Engine
@@ -153,7 +153,7 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 		return fmt.Errorf("%w: %s", err, fixFFmpeg)
 	}
 	slots := probeSlots()
-	s.intake = &media.Intake{Objects: s.objects, Client: client, Prober: probe.New(s.ffmpeg), Slots: media.NewSlots(slots, slots/2)}
+	s.intake = &intake.Intake{Objects: s.objects, Client: client, Prober: probe.New(s.ffmpeg), Slots: intake.NewSlots(slots, slots/2)}
 	return nil
 }
 

@@ -32,11 +32,11 @@ import (
 	"vqa/handlers/command"
 	"vqa/handlers/httpapi"
 	"vqa/handlers/httpapi/edge"
+	"vqa/handlers/intake"
 	"vqa/handlers/intake/egress"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/fixture"
 	"vqa/handlers/intake/probe"
-	"vqa/handlers/media"
 	"vqa/handlers/objects"
 	"vqa/migrations"
 	"vqa/projections/ledger"
@@ -197,7 +197,7 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	client, err := egress.New(egress.Options{})
 	require.NoError(t, err)
-	w.service = w.newService(t, log, &media.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))})
+	w.service = w.newService(t, log, &intake.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))})
 
 	w.locks, _ = joinNode(w, w.url)
 	o := httpapi.Options{

@@ -31,13 +31,13 @@ import (
 	"vqa/gpu"
 	gpufixture "vqa/gpu/fixture"
 	"vqa/handlers/command"
+	"vqa/handlers/intake"
 	"vqa/handlers/intake/egress"
 	"vqa/handlers/intake/ffmpeg"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/fixture"
 	"vqa/handlers/intake/probe"
 	"vqa/handlers/jobs"
-	"vqa/handlers/media"
 	"vqa/handlers/objects"
 	"vqa/handlers/survey"
 	"vqa/migrations"
@@ -54,7 +54,7 @@ type world struct {
 	pool      *pgxpool.Pool
 	store     *postgres.Store
 	objects   *objects.Store
-	intake    *media.Intake
+	intake    *intake.Intake
 	ffmpeg    *ffmpeg.Runner
 	resources *resources.Reader
 	ledger    *ledger.Reader
@@ -94,7 +94,7 @@ func newWorldBehind(t *testing.T, outbound egress.Options) *world {
 	t.Cleanup(func() { require.NoError(t, w.objects.Close()) })
 	client, err := egress.New(outbound)
 	require.NoError(t, err)
-	w.intake = &media.Intake{Objects: w.objects, Client: client, Prober: probe.New(w.ffmpeg)}
+	w.intake = &intake.Intake{Objects: w.objects, Client: client, Prober: probe.New(w.ffmpeg)}
 
 	pipeline := command.NewPipeline(w.store, w.now, w.log)
 	w.Service = command.NewService(command.Dependencies{

@@ -1,4 +1,4 @@
-package media_test
+package intake_test
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ import (
 	"vqa/domain/fault"
 	"vqa/domain/video"
 	"vqa/gpu/fixture"
+	"vqa/handlers/intake"
 	"vqa/handlers/intake/egress"
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 	"vqa/handlers/intake/probe"
-	"vqa/handlers/media"
 	"vqa/handlers/objects"
 )
 
@@ -31,7 +31,7 @@ const (
 )
 
 // newIntake is the intake of one site on loopback.
-func newIntake(t *testing.T, serve http.HandlerFunc) (in *media.Intake, url string) {
+func newIntake(t *testing.T, serve http.HandlerFunc) (in *intake.Intake, url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(serve)
 	t.Cleanup(server.Close)
@@ -46,7 +46,7 @@ func newIntake(t *testing.T, serve http.HandlerFunc) (in *media.Intake, url stri
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
-	return &media.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))}, server.URL + "/clip"
+	return &intake.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))}, server.URL + "/clip"
 }
 
 // clip renders two seconds; the extension of the file chooses the container.
@@ -68,7 +68,7 @@ func clip(t *testing.T, extension string) []byte {
 	return data
 }
 
-func put(t *testing.T, in *media.Intake, key string, data []byte) {
+func put(t *testing.T, in *intake.Intake, key string, data []byte) {
 	t.Helper()
 	w, err := in.Objects.Writer(t.Context(), key, "video/mp4", video.MaxBytes)
 	require.NoError(t, err)
@@ -196,7 +196,7 @@ func TestFromURL(t *testing.T) {
 func TestInspectWaitsForASlot(t *testing.T) {
 	t.Parallel()
 	in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("this is no video")) })
-	in.Slots = media.NewSlots(1, 1)
+	in.Slots = intake.NewSlots(1, 1)
 	put(t, in, objects.UploadKey(videoID), []byte("this is no video"))
 	leave, err := in.Slots.Enter(t.Context(), "acct_2", 0)
 	require.NoError(t, err)

@@ -18,4 +18,4 @@
 // removed.
 //
 // It may import domain, its own subpackages and golang.org/x/sync.
-package media
+package intake
