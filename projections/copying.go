@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"vqa/eventstore/codec"
 )
 
 // copying collects rows of a shadow table and writes them by binary COPY. Its memory is
@@ -48,7 +50,7 @@ func (c *copying) add(row Row) error {
 	if c.rows.Len() == 0 {
 		c.rows.Write(copyHeader)
 	}
-	doc, err := document(row.Doc)
+	doc, err := codec.MarshalState(row.Doc)
 	if err != nil {
 		return fmt.Errorf("%s: row %s: %w", c.table, row.ID, err)
 	}

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"vqa/eventstore"
+	"vqa/eventstore/codec"
 	"vqa/eventstore/fold"
 )
 
@@ -172,7 +172,7 @@ func (m Model[S, E]) queue(trip *pgx.Batch, rows []Row, sql func() string) error
 func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
 	ids, docs := make([]string, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
-		doc, err := document(r.Doc)
+		doc, err := codec.MarshalState(r.Doc)
 		if err != nil {
 			return nil, fmt.Errorf("row %s: %w", r.ID, err)
 		}
@@ -188,15 +188,6 @@ func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
 		args = append(args, values)
 	}
 	return append(args, docs), nil
-}
-
-// document is a row's document as JSON. A type that writes its own is taken at its
-// word: encoding/json would read all of it again, and the database does so in any case.
-func document(doc any) ([]byte, error) {
-	if own, ok := doc.(json.Marshaler); ok {
-		return own.MarshalJSON()
-	}
-	return json.Marshal(doc)
 }
 
 // array is a column of rows as a slice of its own type, which is sent without

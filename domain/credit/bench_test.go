@@ -1,7 +1,6 @@
 package credit_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -9,7 +8,7 @@ import (
 	"vqa/domain/internal/scenario"
 )
 
-// crowded is an account with 256 open holds.
+// crowded returns an account with 256 open holds.
 func crowded() credit.State {
 	s := aggregate.Fold(granted(1_000_000))
 	for i := range 256 {
@@ -33,19 +32,5 @@ func BenchmarkHoldAndSettle(b *testing.B) {
 	for b.Loop() {
 		step(hold("an_128b", 1))
 		step(settle("an_128b", 1))
-	}
-}
-
-// BenchmarkMarshal is what an append pays once for the snapshot and the read model of
-// such an account.
-func BenchmarkMarshal(b *testing.B) {
-	s := crowded()
-	b.ReportAllocs()
-	for b.Loop() {
-		data, err := json.Marshal(s)
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.SetBytes(int64(len(data)))
 	}
 }

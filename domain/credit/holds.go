@@ -1,14 +1,12 @@
 package credit
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -24,38 +22,13 @@ type OpenHold struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// Holds are the open holds of an account, at most one a source. A value never
-// changes: adding and removing make a new one, which shares the holds themselves, so
-// that an account with hundreds of them still folds an event in a few microseconds.
-// In JSON they are an object by the id of their source.
+// Holds is the set of open holds of an account. Each source has at most one. A value never
+// changes: adding or removing a hold returns a new value, which shares the other holds. So
+// folding an event takes a few microseconds, even with hundreds of open holds. In JSON it is
+// an object whose keys are the ids of the sources.
 type Holds struct {
-	// sorted is ordered by SourceID; nil when there is none.
-	sorted []*hold
-}
-
-// hold is an open hold with its JSON, which is written again and again while it is
-// open and so is made only once.
-type hold struct {
-	OpenHold
-	json atomic.Pointer[[]byte]
-}
-
-// member is the hold as a member of the JSON object.
-func (h *hold) member() ([]byte, error) {
-	if made := h.json.Load(); made != nil {
-		return *made, nil
-	}
-	key, err := json.Marshal(h.SourceID)
-	if err != nil {
-		return nil, err
-	}
-	value, err := json.Marshal(h.OpenHold)
-	if err != nil {
-		return nil, err
-	}
-	made := slices.Concat(key, []byte{':'}, value)
-	h.json.Store(&made)
-	return made, nil
+	// sorted is ordered by SourceID, and nil when no hold is open.
+	sorted []*OpenHold
 }
 
 // Get returns the open hold of a source.
@@ -64,7 +37,7 @@ func (h Holds) Get(sourceID string) (OpenHold, bool) {
 	if !found {
 		return OpenHold{}, false
 	}
-	return h.sorted[i].OpenHold, true
+	return *h.sorted[i], true
 }
 
 // Len is the number of open holds.
@@ -77,12 +50,17 @@ func (h Holds) IsZero() bool { return len(h.sorted) == 0 }
 func (h Holds) All() iter.Seq[OpenHold] {
 	return func(yield func(OpenHold) bool) {
 		for _, hold := range h.sorted {
-			if !yield(hold.OpenHold) {
+			if !yield(*hold) {
 				return
 			}
 		}
 	}
 }
+
+// Shared goes over pointers to the open holds, in the order of All. The holds must not be
+// changed. The same pointer means the same hold for as long as somebody keeps it, so a cache
+// can use it as its key.
+func (h Holds) Shared() iter.Seq[*OpenHold] { return slices.Values(h.sorted) }
 
 // NextExpiry is when the first of the holds expires; the zero time when none is open.
 func (h Holds) NextExpiry() time.Time {
@@ -97,8 +75,8 @@ func (h Holds) NextExpiry() time.Time {
 
 // Equal reports whether two collections hold the same.
 func (h Holds) Equal(other Holds) bool {
-	return slices.EqualFunc(h.sorted, other.sorted, func(a, b *hold) bool {
-		x, y := a.OpenHold, b.OpenHold
+	return slices.EqualFunc(h.sorted, other.sorted, func(a, b *OpenHold) bool {
+		x, y := *a, *b
 		sameTimes := x.CreatedAt.Equal(y.CreatedAt) && x.ExpiresAt.Equal(y.ExpiresAt)
 		x.CreatedAt, x.ExpiresAt = y.CreatedAt, y.ExpiresAt
 		return sameTimes && x == y
@@ -107,20 +85,11 @@ func (h Holds) Equal(other Holds) bool {
 
 // MarshalJSON implements json.Marshaler.
 func (h Holds) MarshalJSON() ([]byte, error) {
-	var out bytes.Buffer
-	for i, hold := range h.sorted {
-		member, err := hold.member()
-		if err != nil {
-			return nil, err
-		}
-		out.WriteByte("{,"[min(i, 1)])
-		out.Write(member)
+	bySource := make(map[string]*OpenHold, len(h.sorted))
+	for _, hold := range h.sorted {
+		bySource[hold.SourceID] = hold
 	}
-	if out.Len() == 0 {
-		out.WriteByte('{')
-	}
-	out.WriteByte('}')
-	return out.Bytes(), nil
+	return json.Marshal(bySource)
 }
 
 // UnmarshalJSON implements json.Unmarshaler. Error: a hold stands under the id of
@@ -135,14 +104,14 @@ func (h *Holds) UnmarshalJSON(data []byte) error {
 		if open == nil || open.SourceID != sourceID {
 			return fmt.Errorf("the hold of %q is not its own", sourceID)
 		}
-		h.sorted = append(h.sorted, &hold{OpenHold: *open})
+		h.sorted = append(h.sorted, open)
 	}
-	slices.SortFunc(h.sorted, func(a, b *hold) int { return cmp.Compare(a.SourceID, b.SourceID) })
+	slices.SortFunc(h.sorted, func(a, b *OpenHold) int { return cmp.Compare(a.SourceID, b.SourceID) })
 	return nil
 }
 
 func (h Holds) find(sourceID string) (int, bool) {
-	return slices.BinarySearchFunc(h.sorted, sourceID, func(hold *hold, id string) int {
+	return slices.BinarySearchFunc(h.sorted, sourceID, func(hold *OpenHold, id string) int {
 		return strings.Compare(hold.SourceID, id)
 	})
 }
@@ -152,10 +121,10 @@ func (h Holds) with(open OpenHold) Holds {
 	i, found := h.find(open.SourceID)
 	if found {
 		next := slices.Clone(h.sorted)
-		next[i] = &hold{OpenHold: open}
+		next[i] = &open
 		return Holds{next}
 	}
-	return Holds{slices.Insert(slices.Clip(h.sorted), i, &hold{OpenHold: open})}
+	return Holds{slices.Insert(slices.Clip(h.sorted), i, &open)}
 }
 
 // without removes the hold of a source, if there is one.

@@ -1,10 +1,8 @@
 package credit
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 )
 
 // MaxSeconds is the largest balance: the largest whole number that every reader of
@@ -32,25 +30,9 @@ type State struct {
 	// Refunded are the seconds given back or taken away so far, >= 1, by the id of the
 	// refunded transaction. It is never changed in place.
 	Refunded map[string]int64 `json:"refunded,omitempty"`
-	// Holds are the open holds.
+	// Holds are the open holds. The JSON encoder of eventstore/codec relies on this field
+	// being the last one.
 	Holds Holds `json:"holds,omitzero"`
-}
-
-// MarshalJSON implements json.Marshaler. It joins the JSON that each hold keeps to that
-// of the rest.
-func (s State) MarshalJSON() ([]byte, error) {
-	type plain State
-	holds := s.Holds
-	s.Holds = Holds{}
-	out, err := json.Marshal(plain(s))
-	if err != nil || holds.IsZero() {
-		return out, err
-	}
-	members, err := holds.MarshalJSON()
-	if err != nil {
-		return nil, err
-	}
-	return slices.Concat(out[:len(out)-1], []byte(`,"holds":`), members, []byte{'}'}), nil
 }
 
 // Totals are the seconds that an account exchanged with each account of the platform,

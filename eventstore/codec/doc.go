@@ -1,4 +1,5 @@
-// Package codec turns events of the domain into their stored form and back.
+// Package codec turns events of the domain into their stored form and back. It also writes
+// the JSON of folded states (MarshalState).
 //
 // # Stored names
 //

@@ -2,12 +2,12 @@ package command
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 
 	"vqa/eventstore"
+	"vqa/eventstore/codec"
 )
 
 // attempt decides every task of the group once and appends the outcome. The verdicts,
@@ -182,7 +182,7 @@ func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.
 		w := eventstore.Write{Stream: id, Expected: e.version, Chain: e.chain, Events: e.pending, State: e.state}
 		changed = changed || len(e.pending) > 0
 		if e.snapshots && len(e.pending) > 0 && e.version+int64(len(e.pending))-e.snapshotVersion >= snapshotEvery {
-			snapshot, err := json.Marshal(e.state)
+			snapshot, err := codec.MarshalState(e.state)
 			if err != nil {
 				return nil, fmt.Errorf("writing the snapshot of %s: %w", id, err)
 			}

@@ -17,6 +17,7 @@ import (
 
 	"vqa/domain/credit"
 	"vqa/eventstore"
+	"vqa/eventstore/codec"
 	"vqa/eventstore/fold"
 	"vqa/projections"
 )
@@ -257,7 +258,7 @@ func (l *loaded) encode(row projections.Row) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	doc, err := json.Marshal(row.Doc)
+	doc, err := codec.MarshalState(row.Doc)
 	if err != nil {
 		return nil, err
 	}
