@@ -234,11 +234,7 @@ func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
 		if x.SourceID != nil {
 			source = *x.SourceID
 		}
-		delta := terminal.Thousands(x.SecondsDelta)
-		if x.SecondsDelta > 0 {
-			delta = "+" + delta
-		}
-		t = append(t, []string{x.CreatedAt.Format(time.DateTime), string(x.Kind), delta, terminal.Thousands(x.BalanceAfter), source})
+		t = append(t, []string{x.CreatedAt.Format(time.DateTime), string(x.Kind), terminal.Signed(x.SecondsDelta), terminal.Thousands(x.BalanceAfter), source})
 	}
 	fmt.Fprintln(s)
 	t.Print(s)

@@ -128,6 +128,11 @@ var importRules = append([]importRule{
 		why:   "it measures the answers of the public API",
 	},
 	{
+		name: "finance prints what it is given", in: []string{"vqa/cmd/vqa/internal/finance"},
+		never: append([]string{"vqa/eventstore/...", "vqa/handlers/...", "vqa/gpu/...", "vqa/streaming/..."}, sql...),
+		why:   "reading the ledger is the projections' part",
+	},
+	{
 		name: "terminal only prints", in: []string{"vqa/cmd/vqa/internal/terminal"},
 		never: []string{"vqa/..."},
 		why:   "how output looks does not depend on what is printed",
@@ -297,6 +302,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/handlers/intake/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
 		{"vqa/cmd/vqa/internal/evaluate", "vqa/projections", []string{"an evaluation sees what a caller sees"}},
+		{"vqa/cmd/vqa/internal/finance", "vqa/handlers/command", []string{"finance prints what it is given"}},
 		{"vqa/cmd/vqa/internal/client", "vqa/handlers/command", []string{"the client speaks HTTP"}},
 		{"vqa/cmd/vqa/internal/terminal", "vqa/domain/fault", []string{"terminal only prints"}},
 	}

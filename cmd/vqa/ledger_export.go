@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 	"vqa/projections/ledger/export"
@@ -74,7 +73,7 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 	if path == "" {
 		err = write(terminal.Raw(cmd.OutOrStdout()))
 	} else {
-		err = writeFile(path, write)
+		err = finance.WriteFile(path, write)
 	}
 	finish()
 	if err != nil {
@@ -82,22 +81,4 @@ func exportLedger(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, f e
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "exported %s entries of %s accounts\n", terminal.Thousands(sum.Entries), terminal.Thousands(sum.Accounts))
 	return nil
-}
-
-// writeFile makes a file that is whole or does not exist. It is for its owner alone, as
-// the ledger is.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(temp.Name()))
-		}
-	}()
-	if err := errors.Join(write(temp), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }

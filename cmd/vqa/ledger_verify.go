@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger"
 	"vqa/projections/ledger/audit"
@@ -83,35 +82,10 @@ func printAudit(out io.Writer, r audit.Report, asJSON bool) error {
 			return err
 		}
 	} else {
-		printMismatches(terminal.NewScreen(out), r)
+		finance.PrintAudit(terminal.NewScreen(out), r)
 	}
 	if !r.Sound() {
 		return exitError(1)
 	}
 	return nil
-}
-
-func printMismatches(s terminal.Screen, r audit.Report) {
-	fmt.Fprintf(s, "  %s entries of %s ledgers, %s checkpoints", terminal.Thousands(r.Entries), terminal.Thousands(r.Accounts), terminal.Thousands(r.Checkpoints))
-	if r.Events > r.Entries+r.Checkpoints {
-		fmt.Fprintf(s, ", %s events of %s streams in all", terminal.Thousands(r.Events), terminal.Thousands(r.Streams))
-	}
-	fmt.Fprintf(s, "\n  all ledger accounts together hold %s s\n", terminal.Thousands(r.SumSeconds))
-	if r.Sound() {
-		fmt.Fprintf(s, "  %s\n", s.Paint(terminal.BoldGreen, "no mismatch"))
-		return
-	}
-	var counts []string
-	for _, kind := range r.Kinds() {
-		counts = append(counts, fmt.Sprintf("%s %s", terminal.Thousands(r.Counts[kind]), kind))
-	}
-	fmt.Fprintf(s, "  %s\n\n", s.Paint(terminal.BoldRed, "mismatches: "+strings.Join(counts, ", ")))
-	t := terminal.Table{{"ACCOUNT", "KIND", "STREAM", "VERSION", "POSITION", "WHAT"}}
-	for _, m := range r.Mismatches {
-		t = append(t, []string{m.AccountID, string(m.Kind), m.Stream, fmt.Sprint(m.Version), fmt.Sprint(m.Position), m.Detail})
-	}
-	t.Print(s)
-	if r.LeftOut > 0 {
-		fmt.Fprintf(s, "  and %s more\n", terminal.Thousands(r.LeftOut))
-	}
 }

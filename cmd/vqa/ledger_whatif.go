@@ -4,19 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"time"
 
-	"github.com/shopspring/decimal"
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 )
-
-// maxPricingBytes is far more than a pricing needs.
-const maxPricingBytes = 64 << 10
 
 func ledgerWhatIfCommand() *cobra.Command {
 	var path string
@@ -53,7 +47,7 @@ have been refused, or its bill cut.`,
 			if path == "" {
 				return misuse(cmd, errors.New("--pricing is required"))
 			}
-			file, err := readPricing(path)
+			file, err := finance.ReadPricing(path)
 			if err != nil {
 				return err
 			}
@@ -79,7 +73,7 @@ have been refused, or its bill cut.`,
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), result)
 				}
-				printWhatIf(terminal.NewScreen(cmd.OutOrStdout()), result)
+				finance.PrintWhatIf(terminal.NewScreen(cmd.OutOrStdout()), result)
 				return nil
 			})
 		},
@@ -87,50 +81,4 @@ have been refused, or its bill cut.`,
 	cmd.Flags().StringVar(&path, "pricing", "", "file with the other prices")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "[ACCOUNT]")
-}
-
-// readPricing reads a file that is not larger than a pricing can be.
-func readPricing(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	text, err := io.ReadAll(io.LimitReader(f, maxPricingBytes+1))
-	if err := errors.Join(err, f.Close()); err != nil {
-		return nil, err
-	}
-	if len(text) > maxPricingBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes: that is no pricing", path, maxPricingBytes)
-	}
-	return text, nil
-}
-
-func printWhatIf(out terminal.Screen, w book.WhatIf) {
-	t := terminal.Table{{"ACCOUNT", "SECONDS", "THEN", "CHANGE", "CENTS", "THEN", "CHANGE", "NOTE"}}
-	row := func(name string, c book.Comparison, note string) {
-		t = append(t, []string{
-			name, terminal.Thousands(c.Now.Seconds), terminal.Thousands(c.Then.Seconds), signed(c.Difference.Seconds),
-			c.Now.Cents.String(), c.Then.Cents.String(), signedCents(c.Difference.Cents), note,
-		})
-	}
-	for _, a := range w.Accounts {
-		note := ""
-		if a.RanOutAt != nil {
-			note = "runs out " + a.RanOutAt.UTC().Format(time.DateTime)
-		}
-		row(a.AccountID, a.Comparison, note)
-	}
-	row("total", w.Total, "")
-	t.Print(out)
-	if w.RanOut > 0 {
-		fmt.Fprintf(out, "\n  %s\n", out.Paint(terminal.BoldYellow, fmt.Sprintf("%d accounts would have run out of credits", w.RanOut)))
-	}
-	fmt.Fprintln(out, "\n  Nothing was written.")
-}
-
-func signedCents(d decimal.Decimal) string {
-	if d.IsPositive() {
-		return "+" + d.String()
-	}
-	return d.String()
 }

@@ -142,7 +142,7 @@ func (b branches) job(j history.Job) string {
 func (b branches) entry(e history.Entry) string {
 	var moved []string
 	for _, p := range e.Postings {
-		moved = append(moved, ledgerName(p.Account)+" "+signed(p.Seconds))
+		moved = append(moved, ledgerName(p.Account)+" "+terminal.Signed(p.Seconds))
 	}
 	text := strings.Join(moved, ", ")
 	if text == "" {

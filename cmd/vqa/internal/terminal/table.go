@@ -69,6 +69,14 @@ func Thousands(n int64) string {
 	return sign + digits
 }
 
+// Signed is Thousands with a plus sign before a positive number.
+func Signed(n int64) string {
+	if n > 0 {
+		return "+" + Thousands(n)
+	}
+	return Thousands(n)
+}
+
 // PrintJSON writes v for programs.
 func PrintJSON(out io.Writer, v any) error {
 	e := json.NewEncoder(out)

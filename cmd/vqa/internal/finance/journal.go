@@ -1,55 +1,21 @@
-package main
+package finance
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/spf13/cobra"
-
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/projections/ledger/book"
 )
 
-func ledgerJournalCommand() *cobra.Command {
-	var period periodFlags
-	var limit int
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "journal [ACCOUNT]",
-		Short: "List the entries of the ledger with their postings, the oldest first",
-		Long: `Lists the entries of the ledger with both sides of each, what they were for, who made them and by
-which request. With --json each entry is one line.
-
-` + timeHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := period.period()
-			if err == nil && limit < 0 {
-				err = errors.New("--limit must not be negative")
-			}
-			if err != nil {
-				return misuse(cmd, err)
-			}
-			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
-				if err := s.Known(ctx, args...); err != nil {
-					return err
-				}
-				return printJournal(ctx, cmd.OutOrStdout(), s, optional(args), p, limit, asJSON)
-			})
-		},
-	}
-	period.register(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many entries; 0 for all")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a line of JSON")
-	return strict(cmd, "[ACCOUNT]")
-}
-
-func printJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountID string, p book.Period, limit int, asJSON bool) error {
+// PrintJournal writes the entries of an account, or of all accounts when accountID is empty.
+// limit 0 is no limit.
+func PrintJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountID string, p book.Period, limit int, asJSON bool) error {
 	entries := s.InOrder(ctx)
 	if accountID != "" {
 		entries = s.Entries(ctx, accountID)
@@ -95,7 +61,7 @@ func printEntry(out terminal.Screen, e book.Entry, first bool) error {
 		width = max(width, utf8.RuneCountInString(string(p.Account)))
 	}
 	for _, p := range e.Postings {
-		fmt.Fprintf(&b, "    %-*s  %14s\n", width, p.Account, signed(p.Seconds))
+		fmt.Fprintf(&b, "    %-*s  %14s\n", width, p.Account, terminal.Signed(p.Seconds))
 	}
 	if len(e.Postings) == 0 {
 		fmt.Fprintf(&b, "    %s  moves nothing\n", e.AccountID)
@@ -116,12 +82,4 @@ func printEntry(out terminal.Screen, e book.Entry, first bool) error {
 	}
 	_, err := io.WriteString(out, b.String())
 	return err
-}
-
-// signed writes a change.
-func signed(n int64) string {
-	if n > 0 {
-		return "+" + terminal.Thousands(n)
-	}
-	return terminal.Thousands(n)
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"vqa/cmd/vqa/internal/finance"
 	"vqa/cmd/vqa/internal/terminal"
-	"vqa/domain/credit"
 	"vqa/projections/ledger/book"
 )
 
@@ -101,20 +101,6 @@ func entryProgress(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, wh
 	}, bar.Finish, nil
 }
 
-// proof compares the read model with the log.
-type proof struct {
-	Equal bool `json:"equal"`
-	// Entries were folded.
-	Entries     int64             `json:"entries"`
-	Differences []book.Difference `json:"differences"`
-}
-
-// shownBalances is what `vqa ledger balance` prints.
-type shownBalances struct {
-	book.Balances
-	Proof *proof `json:"proof,omitempty"`
-}
-
 func ledgerBalanceCommand() *cobra.Command {
 	var at string
 	var prove, asJSON bool
@@ -148,11 +134,11 @@ status 1 when they differ. With --at they are folded from the log up to that tim
 				if err := s.Known(ctx, args...); err != nil {
 					return err
 				}
-				shown, err := balances(ctx, cmd, s, moment, prove, args)
+				shown, err := foldedBalances(ctx, cmd, s, moment, prove, args)
 				if err != nil {
 					return err
 				}
-				if err := printBalances(terminal.NewScreen(cmd.OutOrStdout()), shown, asJSON); err != nil {
+				if err := finance.PrintBalances(terminal.NewScreen(cmd.OutOrStdout()), shown, asJSON); err != nil {
 					return err
 				}
 				if shown.Proof != nil && !shown.Proof.Equal {
@@ -168,9 +154,9 @@ status 1 when they differ. With --at they are folded from the log up to that tim
 	return strict(cmd, "[ACCOUNT…]")
 }
 
-// balances reads the balances and, where that is asked for, folds them.
-func balances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, at *time.Time, prove bool, accounts []string) (shownBalances, error) {
-	var shown shownBalances
+// foldedBalances reads the balances and, where that is asked for, folds them.
+func foldedBalances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, at *time.Time, prove bool, accounts []string) (finance.Balances, error) {
+	var shown finance.Balances
 	var err error
 	if at == nil {
 		if shown.Balances, err = s.Balances(ctx, accounts...); err != nil || !prove {
@@ -196,49 +182,8 @@ func balances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, at *tim
 		return shown, nil
 	}
 	differences := book.Differences(shown.Balances, folded)
-	shown.Proof = &proof{Equal: len(differences) == 0, Entries: entries, Differences: differences}
+	shown.Proof = &finance.Proof{Equal: len(differences) == 0, Entries: entries, Differences: differences}
 	return shown, nil
-}
-
-func printBalances(out terminal.Screen, b shownBalances, asJSON bool) error {
-	if asJSON {
-		return terminal.PrintJSON(out.Writer, b)
-	}
-	t := terminal.Table{{"LEDGER ACCOUNT", "SECONDS"}}
-	add := func(a credit.LedgerAccount, seconds int64) {
-		t = append(t, []string{string(a), terminal.Thousands(seconds)})
-	}
-	for _, a := range b.Accounts {
-		add(credit.Available(a.AccountID), a.AvailableSeconds)
-		add(credit.Reserved(a.AccountID), a.HeldSeconds)
-	}
-	for _, p := range b.Platform {
-		add(p.Account, p.Seconds)
-	}
-	t = append(t, []string{"sum", terminal.Thousands(b.SumSeconds)})
-	t.Print(out)
-	if b.At != nil {
-		fmt.Fprintf(out, "\n  folded from the log up to %s\n", b.At.Format(time.RFC3339))
-	}
-	switch p := b.Proof; {
-	case p == nil:
-	case p.Equal:
-		fmt.Fprintf(out, "\n  %s: %s entries of the log give the same balances\n", out.Paint(terminal.BoldGreen, "proven"), terminal.Thousands(p.Entries))
-	default:
-		fmt.Fprintf(out, "\n  %s: the log gives other balances for %d accounts\n", out.Paint(terminal.BoldRed, "NOT PROVEN"), len(p.Differences))
-		for _, d := range p.Differences {
-			fmt.Fprintf(out, "  %s  read model %s, log %s\n", d.AccountID, inWords(d.ReadModel), inWords(d.Log))
-		}
-	}
-	return nil
-}
-
-// inWords is one side of a difference.
-func inWords(a *book.Account) string {
-	if a == nil {
-		return "has none"
-	}
-	return fmt.Sprintf("posted %s held %s %+v", terminal.Thousands(a.PostedSeconds), terminal.Thousands(a.HeldSeconds), a.Totals)
 }
 
 func ledgerHoldsCommand() *cobra.Command {
@@ -258,27 +203,11 @@ func ledgerHoldsCommand() *cobra.Command {
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), holds)
 				}
-				printHolds(terminal.NewScreen(cmd.OutOrStdout()), holds, clock())
+				finance.PrintHolds(terminal.NewScreen(cmd.OutOrStdout()), holds, clock())
 				return nil
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "[ACCOUNT]")
-}
-
-func printHolds(out terminal.Screen, holds []book.HeldBy, now time.Time) {
-	if len(holds) == 0 {
-		fmt.Fprintln(out, "  No hold is open.")
-		return
-	}
-	t := terminal.Table{{"HOLD", "ACCOUNT", "SECONDS", "SOURCE", "AGE", "EXPIRES"}}
-	for _, h := range holds {
-		expires := "in " + h.ExpiresAt.Sub(now).Truncate(time.Second).String()
-		if !h.ExpiresAt.After(now) {
-			expires = "expired"
-		}
-		t = append(t, []string{h.ID, h.AccountID, terminal.Thousands(h.Seconds), h.SourceID, now.Sub(h.CreatedAt).Truncate(time.Second).String(), expires})
-	}
-	t.Print(out)
 }

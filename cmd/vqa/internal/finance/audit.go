@@ -1,0 +1,35 @@
+package finance
+
+import (
+	"fmt"
+	"strings"
+
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/projections/ledger/audit"
+)
+
+// PrintAudit writes what an audit verified, and every mismatch.
+func PrintAudit(s terminal.Screen, r audit.Report) {
+	fmt.Fprintf(s, "  %s entries of %s ledgers, %s checkpoints", terminal.Thousands(r.Entries), terminal.Thousands(r.Accounts), terminal.Thousands(r.Checkpoints))
+	if r.Events > r.Entries+r.Checkpoints {
+		fmt.Fprintf(s, ", %s events of %s streams in all", terminal.Thousands(r.Events), terminal.Thousands(r.Streams))
+	}
+	fmt.Fprintf(s, "\n  all ledger accounts together hold %s s\n", terminal.Thousands(r.SumSeconds))
+	if r.Sound() {
+		fmt.Fprintf(s, "  %s\n", s.Paint(terminal.BoldGreen, "no mismatch"))
+		return
+	}
+	var counts []string
+	for _, kind := range r.Kinds() {
+		counts = append(counts, fmt.Sprintf("%s %s", terminal.Thousands(r.Counts[kind]), kind))
+	}
+	fmt.Fprintf(s, "  %s\n\n", s.Paint(terminal.BoldRed, "mismatches: "+strings.Join(counts, ", ")))
+	t := terminal.Table{{"ACCOUNT", "KIND", "STREAM", "VERSION", "POSITION", "WHAT"}}
+	for _, m := range r.Mismatches {
+		t = append(t, []string{m.AccountID, string(m.Kind), m.Stream, fmt.Sprint(m.Version), fmt.Sprint(m.Position), m.Detail})
+	}
+	t.Print(s)
+	if r.LeftOut > 0 {
+		fmt.Fprintf(s, "  and %s more\n", terminal.Thousands(r.LeftOut))
+	}
+}

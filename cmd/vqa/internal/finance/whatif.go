@@ -1,0 +1,64 @@
+package finance
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/shopspring/decimal"
+
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/projections/ledger/book"
+)
+
+// maxPricingBytes is far more than a pricing needs.
+const maxPricingBytes = 64 << 10
+
+// ReadPricing reads a file that is not larger than a pricing can be.
+func ReadPricing(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxPricingBytes+1))
+	if err := errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	if len(text) > maxPricingBytes {
+		return nil, fmt.Errorf("%s is larger than %d bytes: that is no pricing", path, maxPricingBytes)
+	}
+	return text, nil
+}
+
+// PrintWhatIf writes what accounts were billed and what they would have been.
+func PrintWhatIf(out terminal.Screen, w book.WhatIf) {
+	t := terminal.Table{{"ACCOUNT", "SECONDS", "THEN", "CHANGE", "CENTS", "THEN", "CHANGE", "NOTE"}}
+	row := func(name string, c book.Comparison, note string) {
+		t = append(t, []string{
+			name, terminal.Thousands(c.Now.Seconds), terminal.Thousands(c.Then.Seconds), terminal.Signed(c.Difference.Seconds),
+			c.Now.Cents.String(), c.Then.Cents.String(), signedCents(c.Difference.Cents), note,
+		})
+	}
+	for _, a := range w.Accounts {
+		note := ""
+		if a.RanOutAt != nil {
+			note = "runs out " + a.RanOutAt.UTC().Format(time.DateTime)
+		}
+		row(a.AccountID, a.Comparison, note)
+	}
+	row("total", w.Total, "")
+	t.Print(out)
+	if w.RanOut > 0 {
+		fmt.Fprintf(out, "\n  %s\n", out.Paint(terminal.BoldYellow, fmt.Sprintf("%d accounts would have run out of credits", w.RanOut)))
+	}
+	fmt.Fprintln(out, "\n  Nothing was written.")
+}
+
+func signedCents(d decimal.Decimal) string {
+	if d.IsPositive() {
+		return "+" + d.String()
+	}
+	return d.String()
+}

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"vqa/cmd/vqa/internal/finance"
+	"vqa/projections/ledger/book"
+)
+
+func ledgerJournalCommand() *cobra.Command {
+	var period periodFlags
+	var limit int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "journal [ACCOUNT]",
+		Short: "List the entries of the ledger with their postings, the oldest first",
+		Long: `Lists the entries of the ledger with both sides of each, what they were for, who made them and by
+which request. With --json each entry is one line.
+
+` + timeHelp,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := period.period()
+			if err == nil && limit < 0 {
+				err = errors.New("--limit must not be negative")
+			}
+			if err != nil {
+				return misuse(cmd, err)
+			}
+			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
+				if err := s.Known(ctx, args...); err != nil {
+					return err
+				}
+				return finance.PrintJournal(ctx, cmd.OutOrStdout(), s, optional(args), p, limit, asJSON)
+			})
+		},
+	}
+	period.register(cmd)
+	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many entries; 0 for all")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a line of JSON")
+	return strict(cmd, "[ACCOUNT]")
+}
