@@ -92,7 +92,7 @@ func TestAsk(t *testing.T) {
 	}, got["messages"]))
 }
 
-// TestTextAlone: without pictures a question is a plain text.
+// TestTextAlone checks that a message without images is plain text.
 func TestTextAlone(t *testing.T) {
 	t.Parallel()
 	var got struct {
@@ -110,7 +110,7 @@ func TestTextAlone(t *testing.T) {
 	require.Equal(t, "a\nb", got.Messages[1].Content)
 }
 
-// TestErrors: a server may do as it pleases, and the error says which of three it was.
+// TestErrors checks the class of the error for each way in which a server can fail.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	cut := func(w http.ResponseWriter, _ *http.Request) {
@@ -168,20 +168,20 @@ func TestErrors(t *testing.T) {
 func TestDeadline(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then does the server see that the client is gone
+		_, _ = io.Copy(io.Discard, r.Body) // the server notices a closed connection only after it has read the body
 		<-r.Context().Done()
 	})
 	_, err := c.Ask(t.Context(), chat.Request{Schema: fruit(t), Timeout: 20 * time.Millisecond})
 	require.ErrorIs(t, err, chat.ErrUnavailable)
 
-	gone, leave := context.WithCancel(t.Context())
-	leave()
-	_, err = c.Ask(gone, chat.Request{Schema: fruit(t), Timeout: patience})
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = c.Ask(canceled, chat.Request{Schema: fruit(t), Timeout: patience})
 	require.ErrorIs(t, err, context.Canceled)
-	require.NotErrorIs(t, err, chat.ErrUnavailable, "who left is not an outage")
+	require.NotErrorIs(t, err, chat.ErrUnavailable, "a canceled call must not count as an outage")
 }
 
-func TestNobodyListens(t *testing.T) {
+func TestServerIsDown(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()
@@ -191,7 +191,7 @@ func TestNobodyListens(t *testing.T) {
 	require.ErrorIs(t, err, chat.ErrUnavailable)
 }
 
-// TestTriesAgainOnce: once, and only where a second try may help.
+// TestTriesAgainOnce checks that there is one second attempt, and only where it may help.
 func TestTriesAgainOnce(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -1,29 +1,30 @@
-// Package chat asks a server of the OpenAI chat completions protocol: text and pictures
-// go in, a JSON value that satisfies a schema comes out. vLLM, llama.cpp, Ollama and
-// hosted services speak it.
+// Package chat is a client of the OpenAI chat completions protocol. A request carries text
+// and images; the answer is a JSON value that matches a schema. vLLM, llama.cpp, Ollama and
+// hosted services speak this protocol.
 //
 // It may import the standard library, go-openai and jsonschema.
 //
 // # Guarantees
 //
-//   - An answer satisfies the schema of its question: the server is asked to hold to it
-//     (response_format json_schema), and what comes is checked here as well.
+//   - An answer matches the schema of its request. The server is asked to enforce the schema
+//     (response_format json_schema), and the client checks the answer as well.
 //
-//   - A question ends within its time, connecting and a second try included. Only a call
-//     that a server dropped or could not serve (502, 503, 504) is tried again, once.
+//   - A call ends within its timeout, which includes connecting and a second attempt. The
+//     client tries again once, and only when the connection broke or the status is 502, 503
+//     or 504.
 //
-//   - Of an answer at most 1 MiB is read.
+//   - At most 1 MiB of an answer is read.
 //
-//   - The key goes to the configured address and nowhere else: no redirect is followed. It
-//     is in no error and is never logged; what a server says is cut short in errors.
+//   - The API key is sent only to the configured address, because the client follows no
+//     redirect. The key is never logged and in no error. An error quotes at most 200 bytes
+//     of the server's text.
 //
-//   - Every error of a question is one of three:
+//   - Every error of a call is one of three, or the error of the caller's context:
 //
-//     ErrUnavailable     no connection, no answer in time, 408, 429 or 5xx
-//     ErrRefused  every other status, a redirect, and a model that declines to answer
-//     ErrInvalid  what is not the protocol, not JSON, not of the schema, or too long
+//     ErrUnavailable  no connection, no answer in time, 408, 429 or 5xx
+//     ErrRefused      every other status, a redirect, and a model that declines to answer
+//     ErrInvalid      not the protocol, not JSON, not of the schema, or too long
 //
-// The client is go-openai and not the library of the protocol's author, which makes a
-// program 27 MB larger (35 MB against 8.8 MB with net/http alone, and 9.3 MB with this
-// one) because its types hold every other service of that vendor.
+// The client uses go-openai (program size 9.3 MB). The official library makes it 35 MB, because
+// its types describe every other service of that vendor. net/http alone gives 8.8 MB.
 package chat

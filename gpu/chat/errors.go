@@ -11,24 +11,24 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 )
 
-// The three ways in which a question ends without an answer; see the package.
+// The errors of a call without an answer; see the package comment.
 var (
-	ErrUnavailable = errors.New("the model's server is away")
-	ErrRefused     = errors.New("the model's server refused")
-	ErrInvalid     = errors.New("the model's server answered what it was not asked for")
+	ErrUnavailable = errors.New("the model server is unavailable")
+	ErrRefused     = errors.New("the model server refused the request")
+	ErrInvalid     = errors.New("the model server sent an invalid answer")
 )
 
 var (
-	errRedirect = errors.New("it redirects elsewhere")
-	errTooLong  = errors.New("its answer is too long")
+	errRedirect = errors.New("the server redirects to another address")
+	errTooLong  = errors.New("the answer is longer than 1 MiB")
 )
 
-// maxSaid is how much of what a server says is put into an error, in bytes.
-const maxSaid = 200
+// maxQuoted is the number of bytes of a server's text that an error quotes.
+const maxQuoted = 200
 
-// statusOf is the status of an answer that was none, and what it said; 0 when there was no
-// answer.
-func statusOf(err error) (status int, said string) {
+// statusFromError is the HTTP status of a failed call and the text of the server. The status is
+// 0 when there was no response.
+func statusFromError(err error) (status int, text string) {
 	var named *openai.APIError
 	var plain *openai.RequestError
 	switch {
@@ -40,31 +40,31 @@ func statusOf(err error) (status int, said string) {
 	return 0, ""
 }
 
-// again is true for a call that may fare better at once: one that was dropped on the way,
-// as by a server that starts anew, or that the server could not serve. One that came too
-// early (429) would come too early again.
-func again(err error) bool {
-	status, _ := statusOf(err)
+// retryable is true for a call that may succeed at once: the connection broke, for instance
+// because the server restarts, or the server was overloaded. After 429 an immediate second
+// attempt would get 429 again.
+func retryable(err error) bool {
+	status, _ := statusFromError(err)
 	switch status {
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		return true
 	case 0:
-		return err != nil && !garbled(err) && !errors.Is(err, errRedirect) && !errors.Is(err, ErrRefused)
+		return err != nil && !malformed(err) && !errors.Is(err, errRedirect) && !errors.Is(err, ErrRefused)
 	}
 	return false
 }
 
-// garbled is true for an answer that came and is not the protocol.
-func garbled(err error) bool {
+// malformed is true for a response that is not of the protocol.
+func malformed(err error) bool {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	return errors.Is(err, ErrInvalid) || errors.Is(err, errTooLong) || errors.As(err, &syntax) || errors.As(err, &kind)
 }
 
-// classify makes one of the three errors of what the library says. The library's own text
-// repeats whatever the server sent, so only the status and a little of it are kept.
+// classify turns an error of the library into one of the three errors. The library's text
+// repeats everything the server sent, so the new error keeps only the status and a short quote.
 func (c *Client) classify(err error) error {
-	status, said := statusOf(err)
+	status, text := statusFromError(err)
 	switch {
 	case errors.Is(err, ErrRefused) || errors.Is(err, ErrInvalid):
 		return err
@@ -73,27 +73,27 @@ func (c *Client) classify(err error) error {
 	case errors.Is(err, errRedirect):
 		return fmt.Errorf("%w: %w", ErrRefused, errRedirect)
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= http.StatusInternalServerError:
-		return fmt.Errorf("%w: status %d: %s", ErrUnavailable, status, c.quote(said))
+		return fmt.Errorf("%w: status %d: %s", ErrUnavailable, status, c.quote(text))
 	case status != 0:
-		return fmt.Errorf("%w: status %d: %s", ErrRefused, status, c.quote(said))
-	case garbled(err):
+		return fmt.Errorf("%w: status %d: %s", ErrRefused, status, c.quote(text))
+	case malformed(err):
 		return fmt.Errorf("%w: %s", ErrInvalid, c.quote(err.Error()))
 	}
 	return fmt.Errorf("%w: %s", ErrUnavailable, c.quote(err.Error()))
 }
 
-// quote is the beginning of a foreign text, without the key that it may repeat.
+// quote is the beginning of a server's text, without the key that it may repeat.
 func (c *Client) quote(text string) string {
 	if c.key != "" {
 		text = strings.ReplaceAll(text, c.key, "[key]")
 	}
-	if len(text) > maxSaid {
-		text = text[:maxSaid] + "…"
+	if len(text) > maxQuoted {
+		text = text[:maxQuoted] + "…"
 	}
 	return strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "?")
 }
 
-// bounded reads at most maxAnswer of each answer.
+// bounded reads at most maxAnswer bytes of each response.
 type bounded struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -105,7 +105,8 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// limited fails where an io.LimitReader would end: a cut answer must not look whole.
+// limited fails at its limit, unlike io.LimitReader, which ends. A cut response must not look
+// complete.
 type limited struct {
 	io.ReadCloser
 	left int

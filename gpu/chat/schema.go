@@ -11,17 +11,18 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// Schema is what an answer must look like. It is safe for concurrent use.
+// Schema describes the answer to a request. It is safe for concurrent use.
 type Schema struct {
 	name     string
 	text     json.RawMessage
 	compiled *jsonschema.Schema
 }
 
-// schemaURL stands for a schema while it is compiled; nothing is fetched from there.
+// schemaURL is the name of a schema while it is compiled. Nothing is fetched from there.
 const schemaURL = "https://schema.invalid/answer.json"
 
-// NewSchema compiles a JSON Schema (2020-12). The name is letters, digits and underscores.
+// NewSchema compiles a JSON Schema (2020-12). The name consists of letters, digits and
+// underscores.
 func NewSchema(name string, text []byte) (*Schema, error) {
 	tree, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	if err != nil {
@@ -38,17 +39,17 @@ func NewSchema(name string, text []byte) (*Schema, error) {
 	return &Schema{name: name, text: json.RawMessage(text), compiled: compiled}, nil
 }
 
-// check reports whether an answer is one JSON value of the schema. What the error says of
-// it is bounded, because a model may write anything.
+// check returns an error unless the answer is one JSON value that matches the schema. The error
+// does not quote the answer, because a model may write any text of any length.
 func (s *Schema) check(answer json.RawMessage) error {
 	dec := json.NewDecoder(bytes.NewReader(answer))
 	dec.UseNumber()
 	var tree any
 	if err := dec.Decode(&tree); err != nil {
-		return errors.New("its answer is not JSON")
+		return errors.New("the answer is not JSON")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("its answer goes on behind the JSON value")
+		return errors.New("the answer has data after the JSON value")
 	}
 	err := s.compiled.Validate(tree)
 	var invalid *jsonschema.ValidationError
@@ -56,7 +57,7 @@ func (s *Schema) check(answer json.RawMessage) error {
 		for len(invalid.Causes) > 0 {
 			invalid = invalid.Causes[0]
 		}
-		return fmt.Errorf("its answer is not of the schema %s at /%s", s.name, strings.Join(invalid.InstanceLocation, "/"))
+		return fmt.Errorf("the answer does not match the schema %s at /%s", s.name, strings.Join(invalid.InstanceLocation, "/"))
 	}
 	return err
 }

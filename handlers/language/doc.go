@@ -1,32 +1,33 @@
-// Package language is what the service asks models of language: to compile a prompt, to
-// write a narrative in better prose, and to look at pictures where the detector cannot
-// tell. Nothing here is needed: the rules of domain/query and domain/narrative, and the
-// detector, do without a model, and are what is left when it is away.
+// Package language uses language models for three tasks: to compile a prompt, to write a
+// narrative in better prose, and to look at frames when the detector finds no answer. The
+// service works without any of them. The rules of domain/query and domain/narrative, and the
+// detector, do the work when no model is configured or a model fails.
 //
 // # Guarantees
 //
-//   - What a model says is held against a JSON Schema and against the rules of the domain
-//     before it is believed. A compiled query passes query.Validate and has the prompt that
-//     was asked about; a narrative has as many entries as before, at the same times; an
-//     opinion names only pictures that were shown.
-//   - A prompt, a narrative and the words in a picture are data to a model. One that is
-//     talked into something else can spoil only the answer of whoever talked it into that.
-//   - Every question to a model has a deadline. After three failures in a row a model is
-//     left alone for half a minute, then one question tries it, so that a dead server costs
-//     nothing. The log says once that it went away, and once that it is back.
-//   - Compiled prompts are remembered, a bounded number of them, so that a preview and the
-//     analysis after it agree.
+//   - An answer of a model is used only when it matches a JSON Schema and the rules of the
+//     domain. A compiled query passes query.Validate and has the prompt of the request. A
+//     narrative keeps the number of entries and their times. An opinion names only frames
+//     that were shown.
+//   - A prompt, a narrative and text inside a frame are data for a model. Instructions hidden
+//     in them can spoil only the answer to the request that carries them.
+//   - Every request to a model has a deadline. After three failures in a row no request is
+//     sent for half a minute; then a single request tries the model. A dead server therefore
+//     costs no time. The log has one line when a model starts to fail and one when it works
+//     again.
+//   - A bounded number of compiled prompts is cached, so that a preview and the analysis after
+//     it agree.
 //
-// What was compiled, written or said is not the same again at another server or after a
-// restart: a model samples. The query of an analysis is stored with it.
+// A model samples, so another server, or the same one after a restart, may give a different
+// answer. The query of an analysis is therefore stored with the analysis.
 //
-// Which readings of a prompt are used, first match wins:
+// This table says whose query is used. The first match wins:
 //
-//	the model says                                             used
-//	nothing in time, or nothing valid                          the rules'
-//	open_ended, and the rules can answer the prompt            the rules'
-//	a form that is not answered here                           the rules'
-//	anything else                                              the model's
+//	answer of the model                                        query used
+//	none in time, or an invalid one                            that of the rules
+//	open_ended, and the rules can answer the prompt            that of the rules
+//	a form that the service does not answer                    that of the rules
+//	anything else                                              that of the model
 //
 // It may import domain, gpu/chat and gobreaker.
 package language

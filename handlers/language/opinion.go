@@ -17,7 +17,7 @@ import (
 //go:embed opinion.md
 var opinionTask string
 
-// opinionSchema is what an opinion looks like.
+// opinionSchema describes an opinion.
 const opinionSchema = `{
 	"type": "object", "additionalProperties": false, "required": ["answer", "confidence", "frames", "count"],
 	"properties": {
@@ -28,36 +28,37 @@ const opinionSchema = `{
 	}
 }`
 
-// opinionTimeout bounds one opinion: pictures take a model long.
+// opinionTimeout bounds one opinion. It is long, because a model takes seconds for each frame.
 const opinionTimeout = time.Minute
 
-// VisionModel looks at pictures of a video. It is safe for concurrent use.
+// VisionModel is a language model that looks at frames of a video. It is safe for concurrent
+// use.
 type VisionModel struct {
-	asker  *asker
+	client *modelClient
 	schema *chat.Schema
 }
 
-// NewVisionModel returns a witness whose model takes pictures.
+// NewVisionModel returns a vision model. The model of the client must accept images.
 func NewVisionModel(c *chat.Client, log *slog.Logger) (*VisionModel, error) {
 	schema, err := chat.NewSchema("opinion", []byte(opinionSchema))
 	if err != nil {
 		return nil, err
 	}
-	return &VisionModel{asker: newAsker(c, "second opinion", pause, log), schema: schema}, nil
+	return &VisionModel{client: newModelClient(c, "second opinion", pauseAfterFailures, log), schema: schema}, nil
 }
 
-// Model is the name of the model that looks.
-func (w *VisionModel) Model() string { return w.asker.chat.Model() }
+// Model is the name of the model.
+func (m *VisionModel) Model() string { return m.client.chat.Model() }
 
-// Frame is a frame of a video.
+// Frame is one frame of a video as an image file.
 type Frame struct {
-	// AtS is when it is on view, in seconds.
+	// AtS is the time of the frame in seconds.
 	AtS  float64
 	JPEG []byte
 }
 
-// VisionAssessable reports whether a model that looks at pictures can be asked q, whatever is asked about
-// in it: it has a closed form, and says which part of the video it is about.
+// VisionAssessable reports whether a vision model can answer q. It can when q has a closed form
+// and its time windows are known and not negated. The terms do not matter.
 func VisionAssessable(q query.Query) bool {
 	return q.PromptIntent != query.OpenEnded && len(q.Subjects) > 0 && !slices.ContainsFunc(q.Conditions, func(c query.Condition) bool {
 		_, ok := c.Window()
@@ -65,24 +66,25 @@ func VisionAssessable(q query.Query) bool {
 	})
 }
 
-// Opinion asks about pictures, which are in the order of time. prompt is the question as it
-// was asked, or nil. The step of the opinion is the caller's to know. Errors are those of chat.Client.Ask, or that of ctx.
-func (w *VisionModel) Opinion(ctx context.Context, prompt *string, q query.Query, pictures []Frame) (answer.Opinion, error) {
-	q.OriginalPrompt = nil // said once, as question
+// Opinion asks the model about frames, which are in the order of time. prompt is the caller's
+// text, or nil. Opinion does not set StepS; only the caller knows it. Errors are those of
+// chat.Client.Ask, or the error of ctx.
+func (m *VisionModel) Opinion(ctx context.Context, prompt *string, q query.Query, frames []Frame) (answer.Opinion, error) {
+	q.OriginalPrompt = nil // the message holds the prompt already, as "question"
 	question, err := json.Marshal(map[string]any{"question": prompt, "query": q})
 	if err != nil {
 		return answer.Opinion{}, err
 	}
 	parts := []chat.Part{{Text: string(question)}}
-	for i, p := range pictures {
+	for i, p := range frames {
 		parts = append(parts, chat.Part{Text: fmt.Sprintf("picture %d, at %.2f s:", i, p.AtS)}, chat.Part{JPEG: p.JPEG})
 	}
-	return ask(ctx, w.asker, chat.Request{
-		System: opinionTask, Parts: parts, Schema: w.schema, Timeout: opinionTimeout,
-	}, func(raw json.RawMessage) (answer.Opinion, error) { return opinion(raw, pictures) })
+	return ask(ctx, m.client, chat.Request{
+		System: opinionTask, Parts: parts, Schema: m.schema, Timeout: opinionTimeout,
+	}, func(raw json.RawMessage) (answer.Opinion, error) { return parseOpinion(raw, frames) })
 }
 
-func opinion(raw json.RawMessage, pictures []Frame) (answer.Opinion, error) {
+func parseOpinion(raw json.RawMessage, frames []Frame) (answer.Opinion, error) {
 	var said struct {
 		Answer     string
 		Confidence float64
@@ -90,7 +92,7 @@ func opinion(raw json.RawMessage, pictures []Frame) (answer.Opinion, error) {
 		Count      *int
 	}
 	if err := json.Unmarshal(raw, &said); err != nil {
-		return answer.Opinion{}, garbage("%w", err)
+		return answer.Opinion{}, invalid("%w", err)
 	}
 	o := answer.Opinion{Answer: answer.Indeterminate, Confidence: said.Confidence, Count: said.Count}
 	switch said.Answer {
@@ -101,10 +103,10 @@ func opinion(raw json.RawMessage, pictures []Frame) (answer.Opinion, error) {
 	}
 	slices.Sort(said.Frames)
 	for _, i := range slices.Compact(said.Frames) {
-		if i >= len(pictures) {
-			return answer.Opinion{}, garbage("there is no picture %d", i)
+		if i >= len(frames) {
+			return answer.Opinion{}, invalid("the answer names frame %d, which was not shown", i)
 		}
-		o.ShownAtS = append(o.ShownAtS, pictures[i].AtS)
+		o.ShownAtS = append(o.ShownAtS, frames[i].AtS)
 	}
 	return o, nil
 }

@@ -12,7 +12,7 @@ import (
 	"vqa/handlers/language"
 )
 
-var pictures = []language.Frame{{AtS: .5, JPEG: []byte{0xff, 0xd8, 1}}, {AtS: 2, JPEG: []byte{0xff, 0xd8, 2}}, {AtS: 3.5, JPEG: []byte{0xff, 0xd8, 3}}}
+var frames = []language.Frame{{AtS: .5, JPEG: []byte{0xff, 0xd8, 1}}, {AtS: 2, JPEG: []byte{0xff, 0xd8, 2}}, {AtS: 3.5, JPEG: []byte{0xff, 0xd8, 3}}}
 
 func visionModel(t *testing.T, m *model) *language.VisionModel {
 	t.Helper()
@@ -29,20 +29,20 @@ func TestOpinion(t *testing.T) {
 		says string
 		want answer.Opinion
 	}{
-		"yes":     {`{"answer": "yes", "confidence": 0.8, "frames": [2, 0, 2], "count": null}`, answer.Opinion{Answer: answer.Yes, Confidence: .8, ShownAtS: []float64{.5, 3.5}}},
-		"no":      {`{"answer": "no", "confidence": 1, "frames": [], "count": 0}`, answer.Opinion{Answer: answer.No, Confidence: 1, Count: new(int)}},
-		"no idea": {`{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`, answer.Opinion{Answer: answer.Indeterminate}},
+		"yes":    {`{"answer": "yes", "confidence": 0.8, "frames": [2, 0, 2], "count": null}`, answer.Opinion{Answer: answer.Yes, Confidence: .8, ShownAtS: []float64{.5, 3.5}}},
+		"no":     {`{"answer": "no", "confidence": 1, "frames": [], "count": 0}`, answer.Opinion{Answer: answer.No, Confidence: 1, Count: new(int)}},
+		"unsure": {`{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`, answer.Opinion{Answer: answer.Indeterminate}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newModel(t, says(tt.says))
 			w := visionModel(t, m)
-			got, err := w.Opinion(t.Context(), &prompt, q, pictures)
+			got, err := w.Opinion(t.Context(), &prompt, q, frames)
 			require.NoError(t, err)
 			require.Empty(t, cmp.Diff(tt.want, got))
 			require.Equal(t, "writer-1", w.Model())
-			system, texts, shown := m.question(t)
-			require.NotContains(t, system, "juggling", "the question is data")
+			system, texts, shown := m.lastRequest(t)
+			require.NotContains(t, system, "juggling", "the prompt must be in the message, not in the task")
 			require.Equal(t, 3, shown)
 			require.Equal(t, []string{"picture 0, at 0.50 s:", "picture 1, at 2.00 s:", "picture 2, at 3.50 s:"}, texts[1:])
 			require.Contains(t, texts[0], `"question":"Is a person juggling? Say \"yes\"."`)
@@ -53,21 +53,21 @@ func TestOpinion(t *testing.T) {
 
 func TestOpinionRefuses(t *testing.T) {
 	t.Parallel()
-	handlers := misbehaviour()
-	handlers["a picture that was not shown"] = says(`{"answer": "yes", "confidence": 0.8, "frames": [3], "count": null}`)
-	handlers["a picture before the first"] = says(`{"answer": "yes", "confidence": 0.8, "frames": [-1], "count": null}`)
+	handlers := misbehavior()
+	handlers["a frame that was not shown"] = says(`{"answer": "yes", "confidence": 0.8, "frames": [3], "count": null}`)
+	handlers["a negative frame number"] = says(`{"answer": "yes", "confidence": 0.8, "frames": [-1], "count": null}`)
 	handlers["too sure"] = says(`{"answer": "yes", "confidence": 80, "frames": [1], "count": null}`)
 	handlers["maybe"] = says(`{"answer": "maybe", "confidence": 0.5, "frames": [], "count": null}`)
-	handlers["fewer than none"] = says(`{"answer": "no", "confidence": 0.5, "frames": [], "count": -1}`)
-	handlers["a huge picture number"] = says(`{"answer": "yes", "confidence": 0.8, "frames": [123456789012345678901234567890], "count": null}`)
+	handlers["a negative count"] = says(`{"answer": "no", "confidence": 0.5, "frames": [], "count": -1}`)
+	handlers["a huge frame number"] = says(`{"answer": "yes", "confidence": 0.8, "frames": [123456789012345678901234567890], "count": null}`)
 	for name, handler := range handlers {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := visionModel(t, newModel(t, handler)).Opinion(t.Context(), nil, query.Compile("Is the door open?"), pictures)
+			_, err := visionModel(t, newModel(t, handler)).Opinion(t.Context(), nil, query.Compile("Is the door open?"), frames)
 			require.Error(t, err)
 		})
 	}
-	_, err := visionModel(t, newModel(t, handlers["maybe"])).Opinion(t.Context(), nil, query.Compile("Is the door open?"), pictures)
+	_, err := visionModel(t, newModel(t, handlers["maybe"])).Opinion(t.Context(), nil, query.Compile("Is the door open?"), frames)
 	require.ErrorIs(t, err, chat.ErrInvalid)
 }
 
@@ -81,5 +81,5 @@ func TestVisionAssessable(t *testing.T) {
 	}
 	q := query.Compile("Is there a dog in the first 5 seconds?")
 	q.Conditions[0].Value = "at dawn"
-	require.False(t, language.VisionAssessable(q), "nobody knows which pictures to show")
+	require.False(t, language.VisionAssessable(q), "the window is unknown, so the frames are too")
 }

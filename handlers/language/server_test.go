@@ -18,17 +18,17 @@ import (
 	"vqa/gpu/chat"
 )
 
-// patience is more than any test takes.
+// patience is longer than any test takes.
 const patience = 30 * time.Second
 
-// model is a server of the protocol that answers every question as it is told.
+// model is a server of the chat protocol with a fixed answer.
 type model struct {
 	*chat.Client
 	calls  atomic.Int32
 	mu     sync.Mutex
 	answer http.HandlerFunc
-	// asked is the body of the last question.
-	asked []byte
+	// body is the body of the last request.
+	body []byte
 }
 
 func newModel(t testing.TB, answer http.HandlerFunc) *model {
@@ -49,7 +49,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	m.calls.Add(1)
 	m.mu.Lock()
-	m.asked = body
+	m.body = body
 	answer := m.answer
 	m.mu.Unlock()
 	answer(w, r)
@@ -57,8 +57,8 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func (m *model) set(answer http.HandlerFunc) { m.mu.Lock(); defer m.mu.Unlock(); m.answer = answer }
 
-// question is what the last question said: the task, and all texts and pictures of the user.
-func (m *model) question(t testing.TB) (system string, texts []string, pictures int) {
+// lastRequest is the content of the last request: the task, the texts and the number of images.
+func (m *model) lastRequest(t testing.TB) (system string, texts []string, images int) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -68,7 +68,7 @@ func (m *model) question(t testing.TB) (system string, texts []string, pictures 
 			Content json.RawMessage
 		}
 	}
-	require.NoError(t, json.Unmarshal(m.asked, &body))
+	require.NoError(t, json.Unmarshal(m.body, &body))
 	require.Len(t, body.Messages, 2)
 	require.NoError(t, json.Unmarshal(body.Messages[0].Content, &system))
 	var plain string
@@ -79,12 +79,12 @@ func (m *model) question(t testing.TB) (system string, texts []string, pictures 
 	require.NoError(t, json.Unmarshal(body.Messages[1].Content, &parts))
 	for _, p := range parts {
 		if p.Type == "image_url" {
-			pictures++
+			images++
 		} else {
 			texts = append(texts, p.Text)
 		}
 	}
-	return system, texts, pictures
+	return system, texts, images
 }
 
 // says answers with this content.
@@ -101,11 +101,11 @@ func fails(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// hangs never answers; the client must give up.
+// hangs never answers, so the client must give up.
 func hangs(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// misbehaviour is all that a server may do instead of answering.
-func misbehaviour() map[string]http.HandlerFunc {
+// misbehavior is a set of servers that do not answer as the protocol says.
+func misbehavior() map[string]http.HandlerFunc {
 	return map[string]http.HandlerFunc{
 		"500":  fails(http.StatusInternalServerError),
 		"429":  fails(http.StatusTooManyRequests),
@@ -126,7 +126,7 @@ func misbehaviour() map[string]http.HandlerFunc {
 	}
 }
 
-// journal is a log that can be read.
+// journal is a log that the test reads.
 type journal struct {
 	mu sync.Mutex
 	b  bytes.Buffer
