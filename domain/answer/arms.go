@@ -23,22 +23,22 @@ var (
 )
 
 // crossingArms: each wrist is beside the other arm's elbow, and the forearms are level.
-func crossingArms(b body) fitness {
+func crossingArms(b body) fit {
 	le, re, lw, rw := b.joints[leftElbow], b.joints[rightElbow], b.joints[leftWrist], b.joints[rightWrist]
 	b.bar = hiddenJoint
 	wrists := b.seen(leftWrist, rightWrist) && max(lw.Score, rw.Score) >= dimJoint
 	elbows := min(le.Score, re.Score) >= hiddenJoint || max(le.Score, re.Score) >= seenJoint
 	if !wrists || !elbows {
-		return untold
+		return unknownFit
 	}
 	beneath := (lw.Y + rw.Y - le.Y - re.Y) / 2 / b.torso()
 	apart := le.X - re.X
 	if math.Abs(apart) < turned*(b.box.X2-b.box.X1) {
 		if beneath > .35 {
-			return fitness{Probability: .03}
+			return fit{Probability: .03}
 		}
-		return untold // from the side
+		return unknownFit // from the side
 	}
 	across := (le.X-lw.X)/apart + (rw.X-re.X)/apart
-	return fitness{Probability: max(.03, interpolate(acrossCurve, across)*interpolate(levelCurve, beneath))}
+	return fit{Probability: max(.03, interpolate(acrossCurve, across)*interpolate(levelCurve, beneath))}
 }

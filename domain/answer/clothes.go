@@ -33,24 +33,24 @@ const (
 
 // dressed judges people by the colours of what they wear, in the part of the body where
 // it is worn. A model that does not tell the quarters of a body tells of no trousers.
-func dressed(colours []string, on query.BodyPart, ev evidence.Evidence) fitsOf {
+func wearing(colours []string, on query.BodyPart, ev evidence.Evidence) condition {
 	quartered := slices.ContainsFunc(colours, func(c string) bool { return slices.Contains(ev.Colors, c+second) })
 	switch {
 	case !quartered && on == query.LowerBody:
-		return each(func(object) fitness { return untold })
+		return perObject(func(object) fit { return unknownFit })
 	case !quartered:
 		return byShares(colours, ev.Colors, wornCurve, twoWorn)
 	}
-	return each(func(o object) fitness {
+	return perObject(func(o object) fit {
 		if len(o.Colors) != len(ev.Colors) {
-			return untold
+			return unknownFit
 		}
 		w := worn{colours, o.Colors, ev.Colors}
 		tall := (o.Box.Y2 - o.Box.Y1) / ((o.Box.X2 - o.Box.X1) * ev.AspectRatio())
 		if on == query.LowerBody {
 			return w.below(tall, o.Box.Y2)
 		}
-		return fitness{Probability: w.above(tall, on)}
+		return fit{Probability: w.above(tall, on)}
 	})
 }
 
@@ -62,14 +62,14 @@ type worn struct {
 }
 
 // below judges the legs, of which nothing is told where they are cut off.
-func (w worn) below(tall, bottom float64) fitness {
+func (w worn) below(tall, bottom float64) fit {
 	switch {
 	case tall >= wholeBody:
-		return fitness{Probability: w.fits(partCurve, third, fourth)}
+		return fit{Probability: w.fits(partCurve, third, fourth)}
 	case tall >= halfBody && bottom < cutOff:
-		return fitness{Probability: w.fits(partCurve, fourth)}
+		return fit{Probability: w.fits(partCurve, fourth)}
 	}
-	return untold
+	return unknownFit
 }
 
 // above judges the trunk, or all that is worn.

@@ -20,7 +20,7 @@ func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 	if !query.Assessable(q) {
 		return Refused(q)
 	}
-	ev = sane(ev)
+	ev = withDefaults(ev)
 	r := decide(q, ev, cal)
 	if r.Answer != Indeterminate {
 		r.Confidence = min(r.Confidence, surestWithFewer(q, ev, cal))
@@ -32,7 +32,7 @@ func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 func decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 	r := newResult(q, ev.DurationS)
 	within := windowOf(q, ev.DurationS)
-	ev.Frames, ev.Fine = within.cut(ev.Frames), within.cut(ev.Fine)
+	ev.Frames, ev.Fine = within.framesIn(ev.Frames), within.framesIn(ev.Fine)
 	findings := make([]finding, len(q.Subjects))
 	for i, s := range q.Subjects {
 		findings[i] = find(q, s, ev, cal)
@@ -45,7 +45,7 @@ func decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 		}
 		r = byCount(r, q, f.tally(cal), cal.Probability(cal.Faint))
 		if shown := f.countEvidence(*r.DetectedCount, ev, cal); len(shown) > 0 {
-			r.CountEvidence = within.clip(shown)
+			r.CountEvidence = within.trim(shown)
 		}
 		return r
 	}
@@ -59,7 +59,7 @@ func decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 		return r
 	}
 	if r.Answer == Yes && showsClips(q) {
-		r.Clips = within.clip(clipsOf(c, ev, cal, termsIn(findings, cal)))
+		r.Clips = within.trim(clipsOf(c, ev, cal, termsIn(findings, cal)))
 	}
 	return r
 }
@@ -100,26 +100,26 @@ func termsIn(findings []finding, cal Calibration) func(run) map[string]float64 {
 }
 
 // span is a part of a video, in seconds.
-type span struct {
+type interval struct {
 	from, to float64
 	// whole: nothing was asked about time.
 	whole bool
 }
 
 // windowOf is what all time conditions of q leave of the video.
-func windowOf(q query.Query, durationS float64) span {
-	s := span{to: durationS, whole: true}
+func windowOf(q query.Query, durationS float64) interval {
+	s := interval{to: durationS, whole: true}
 	for _, c := range q.Conditions {
 		if w, ok := c.Window(); ok {
 			from, to := w.Within(durationS)
-			s = span{from: max(s.from, from), to: min(s.to, to)}
+			s = interval{from: max(s.from, from), to: min(s.to, to)}
 		}
 	}
 	return s
 }
 
 // cut keeps the frames in the span.
-func (s span) cut(frames []evidence.Frame) []evidence.Frame {
+func (s interval) framesIn(frames []evidence.Frame) []evidence.Frame {
 	if s.whole {
 		return frames
 	}
@@ -133,7 +133,7 @@ func (s span) cut(frames []evidence.Frame) []evidence.Frame {
 }
 
 // clip cuts clips to the span: they reach half a sample beyond its edges.
-func (s span) clip(clips []Clip) []Clip {
+func (s interval) trim(clips []Clip) []Clip {
 	if s.whole {
 		return clips
 	}
@@ -148,7 +148,7 @@ func (s span) clip(clips []Clip) []Clip {
 	return kept
 }
 
-func sane(ev evidence.Evidence) evidence.Evidence {
+func withDefaults(ev evidence.Evidence) evidence.Evidence {
 	if !(ev.IntervalS > 0) || math.IsInf(ev.IntervalS, 0) {
 		ev.IntervalS = fallbackIntervalS
 	}

@@ -10,16 +10,16 @@ import (
 
 // Edge is the time between two neighbouring samples, in seconds, in which something comes,
 // goes or happens. Evidence.Fine of that time tells when.
-type Edge struct{ AfterS, BeforeS float64 }
+type Gap struct{ AfterS, BeforeS float64 }
 
 // Edges are where each of some terms comes and goes in the samples of ev, as far as it can
 // be believed when it is asked for alone or with others: in the order of time and without
 // repetition. Of more than most, those of the best sights are returned.
-func Edges(ev evidence.Evidence, terms []string, cal Calibration, most int) []Edge {
-	ev = sane(ev)
-	best := map[Edge]float64{}
+func EdgeGaps(ev evidence.Evidence, terms []string, cal Calibration, most int) []Gap {
+	ev = withDefaults(ev)
+	best := map[Gap]float64{}
 	for _, term := range visible(ev, terms, cal) {
-		samples := samplesOf(sightings(subjectClasses{mine: map[int]bool{term: true}, person: personIn(ev)}, ev, cal, false), asSeen, cal)
+		samples := samplesOf(observations(subjectClasses{mine: map[int]bool{term: true}, person: personIn(ev)}, ev, cal, false), unconditioned, cal)
 		for _, r := range findRuns(samples, ev.IntervalS, cal) {
 			if !r.supported {
 				continue
@@ -28,14 +28,14 @@ func Edges(ev evidence.Evidence, terms []string, cal Calibration, most int) []Ed
 				if pair[0] < 0 || pair[1] == len(samples) {
 					continue
 				}
-				e := Edge{samples[pair[0]].at, samples[pair[1]].at}
-				if neighbours(e.AfterS, e.BeforeS, ev.IntervalS) {
+				e := Gap{samples[pair[0]].at, samples[pair[1]].at}
+				if neighbors(e.AfterS, e.BeforeS, ev.IntervalS) {
 					best[e] = max(best[e], r.best)
 				}
 			}
 		}
 	}
-	return strongestEdges(best, most)
+	return strongestGaps(best, most)
 }
 
 // visible are those of some terms, as indices in Evidence.Terms, that any frame shows at
@@ -60,13 +60,13 @@ func visible(ev evidence.Evidence, terms []string, cal Calibration) []int {
 
 // fineOf are the samples of the frames between, nil when one frame alone does not tell
 // the conditions: a way needs neighbours at the pace of the others.
-func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, closely bool, judge judgement) []sample {
+func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, closely bool, judge scorer) []sample {
 	for _, c := range q.Conditions {
 		if _, moves := c.Movement(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}
-	return samplesOf(sightings(classes, evidence.Evidence{Frames: ev.Fine}, cal, closely), judge, cal)
+	return samplesOf(observations(classes, evidence.Evidence{Frames: ev.Fine}, cal, closely), judge, cal)
 }
 
 // overlayFine lays the fine samples of findings over each other as overlay does the
@@ -92,7 +92,7 @@ func overlayFine(findings []finding, join func(a, b float64) float64, cal Calibr
 func outward(samples, fine []sample, i, step int, intervalS float64, cal Calibration) float64 {
 	with := samples[i].at
 	next := i + step
-	if next < 0 || next >= len(samples) || !neighbours(min(with, samples[next].at), max(with, samples[next].at), intervalS) {
+	if next < 0 || next >= len(samples) || !neighbors(min(with, samples[next].at), max(with, samples[next].at), intervalS) {
 		return with + float64(step)*intervalS/2
 	}
 	without := samples[next].at

@@ -15,13 +15,13 @@ import (
 )
 
 // look is a fine frame: a time, and the scores of the asked class.
-type look struct {
+type observe struct {
 	at     float64
 	scores frame
 }
 
 // finely adds fine frames to evidence.
-func finely(ev evidence.Evidence, term int, looks ...look) evidence.Evidence {
+func finely(ev evidence.Evidence, term int, looks ...observe) evidence.Evidence {
 	for _, l := range looks {
 		f := evidence.Frame{At: l.at}
 		for k, s := range l.scores {
@@ -52,28 +52,28 @@ func TestFineFramesTellTheEdges(t *testing.T) {
 	t.Parallel()
 	dog := frame{.8}
 	cases := map[string]struct {
-		looks []look
+		looks []observe
 		want  [2]float64
 	}{
 		"none": {nil, [2]float64{.75, 2.25}},
 		"it comes between .625 and .75, and goes between 2.375 and 2.5": {
-			[]look{{.625, nil}, {.75, dog}, {.875, dog}, {2.125, dog}, {2.25, dog}, {2.375, dog}},
+			[]observe{{.625, nil}, {.75, dog}, {.875, dog}, {2.125, dog}, {2.25, dog}, {2.375, dog}},
 			[2]float64{.688, 2.438},
 		},
 		"it comes right after .5, and goes right after 2": {
-			[]look{{.625, dog}, {.75, dog}, {.875, dog}, {2.125, nil}, {2.25, nil}, {2.375, nil}},
+			[]observe{{.625, dog}, {.75, dog}, {.875, dog}, {2.125, nil}, {2.25, nil}, {2.375, nil}},
 			[2]float64{.563, 2.063},
 		},
 		"only what is next to the run counts": {
-			[]look{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
+			[]observe{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
 			[2]float64{.813, 2.063},
 		},
 		"a faint sight goes on, one below Keep does not": {
-			[]look{{.75, frame{.15}}, {.875, frame{.17}}, {2.125, frame{.17}}, {2.25, frame{.15}}},
+			[]observe{{.75, frame{.15}}, {.875, frame{.17}}, {2.125, frame{.17}}, {2.25, frame{.15}}},
 			[2]float64{.813, 2.188},
 		},
 		"looks within the run, and far from it": {
-			[]look{{.125, dog}, {1.25, nil}, {1.75, nil}, {2.875, dog}},
+			[]observe{{.125, dog}, {1.25, nil}, {1.75, nil}, {2.875, dog}},
 			[2]float64{.75, 2.25},
 		},
 	}
@@ -88,7 +88,7 @@ func TestFineFramesTellTheEdges(t *testing.T) {
 func TestFineEdgesOfTheWholeVideo(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{.8}, frame{.8}, frame{}, frame{.8}, frame{.8})
-	r := answer.Decide(q, finely(ev, 0, look{.625, nil}, look{1.375, nil}), answer.CPU())
+	r := answer.Decide(q, finely(ev, 0, observe{.625, nil}, observe{1.375, nil}), answer.CPU())
 	require.Equal(t, [][2]float64{{0, 2.5}}, clips(r), "one missed sample is no edge")
 }
 
@@ -97,7 +97,7 @@ func TestFineEdgesOfTheWholeVideo(t *testing.T) {
 func TestAShortSightIsWidenedAroundItself(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{}, frame{}, frame{.8}, frame{}, frame{})
-	ev = finely(ev, 0, look{.875, frame{.8}}, look{.75, nil}, look{1.125, nil})
+	ev = finely(ev, 0, observe{.875, frame{.8}}, observe{.75, nil}, observe{1.125, nil})
 	require.Equal(t, [][2]float64{{.688, 1.188}}, clips(answer.Decide(q, ev, answer.CPU())), "seen from .8125 to 1.0625")
 }
 
@@ -110,7 +110,7 @@ func TestFineEdgesOfSeveral(t *testing.T) {
 	for i := range ev.Frames {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 1, Score: .8, Box: place(5)})
 	}
-	ev = finely(ev, 0, look{.625, one}, look{.75, two}, look{.875, two}, look{2.125, two}, look{2.25, two}, look{2.375, two})
+	ev = finely(ev, 0, observe{.625, one}, observe{.75, two}, observe{.875, two}, observe{2.125, two}, observe{2.25, two}, observe{2.375, two})
 	for i := range ev.Fine {
 		if ev.Fine[i].At != 2.375 {
 			ev.Fine[i].Detections = append(ev.Fine[i].Detections, evidence.Detection{Term: 1, Score: .8, Box: place(5)})
@@ -152,18 +152,18 @@ func TestEdges(t *testing.T) {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 1, Score: .9, Box: place(5)})
 	}
 	cal := answer.CPU()
-	comes, goes := answer.Edge{AfterS: 0, BeforeS: .5}, answer.Edge{AfterS: 1, BeforeS: 1.5}
-	catGoes, off := answer.Edge{AfterS: 2, BeforeS: 2.5}, answer.Edge{AfterS: 3, BeforeS: 3.5}
-	last := answer.Edge{AfterS: 5, BeforeS: 5.5}
+	comes, goes := answer.Gap{AfterS: 0, BeforeS: .5}, answer.Gap{AfterS: 1, BeforeS: 1.5}
+	catGoes, off := answer.Gap{AfterS: 2, BeforeS: 2.5}, answer.Gap{AfterS: 3, BeforeS: 3.5}
+	last := answer.Gap{AfterS: 5, BeforeS: 5.5}
 	// A flicker at 4.5 s cannot be believed; but it joins what is seen from 5.5 s on.
-	flicker := answer.Edge{AfterS: 4, BeforeS: 4.5}
-	require.Equal(t, []answer.Edge{comes, goes, catGoes, off, flicker}, answer.Edges(ev, ev.Terms, cal, 100))
-	require.NotContains(t, answer.Edges(ev, ev.Terms, cal, 100), last)
-	require.Equal(t, []answer.Edge{comes, catGoes}, answer.Edges(ev, ev.Terms, cal, 2), "the cat is surest")
-	require.Empty(t, answer.Edges(ev, ev.Terms, cal, 0))
-	require.Empty(t, answer.Edges(evidence.Evidence{}, nil, cal, 9))
+	flicker := answer.Gap{AfterS: 4, BeforeS: 4.5}
+	require.Equal(t, []answer.Gap{comes, goes, catGoes, off, flicker}, answer.EdgeGaps(ev, ev.Terms, cal, 100))
+	require.NotContains(t, answer.EdgeGaps(ev, ev.Terms, cal, 100), last)
+	require.Equal(t, []answer.Gap{comes, catGoes}, answer.EdgeGaps(ev, ev.Terms, cal, 2), "the cat is surest")
+	require.Empty(t, answer.EdgeGaps(ev, ev.Terms, cal, 0))
+	require.Empty(t, answer.EdgeGaps(evidence.Evidence{}, nil, cal, 9))
 	ev.Frames = slices.Delete(ev.Frames, 3, 4)
-	require.NotContains(t, answer.Edges(ev, ev.Terms, cal, 100), goes, "samples that are no neighbours have nothing between")
+	require.NotContains(t, answer.EdgeGaps(ev, ev.Terms, cal, 100), goes, "samples that are no neighbours have nothing between")
 }
 
 // TestFineFramesMoveNothingButEdges: whatever they show, every rule of results holds and
@@ -185,6 +185,6 @@ func TestFineFramesMoveNothingButEdges(t *testing.T) {
 		require.Equal(t, len(without.CountEvidence) > 0, len(with.CountEvidence) > 0)
 		without.CountEvidence, with.CountEvidence = nil, nil
 		require.Empty(t, cmp.Diff(without, with))
-		require.LessOrEqual(t, len(answer.Edges(ev, ev.Terms, answer.CPU(), 3)), 3)
+		require.LessOrEqual(t, len(answer.EdgeGaps(ev, ev.Terms, answer.CPU(), 3)), 3)
 	})
 }

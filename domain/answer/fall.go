@@ -13,21 +13,21 @@ const (
 
 // fallCurve is the probability that a body fell, by how far its top came down, in its
 // height before.
-var fallCurve = []Point{{0, unseen}, {.35, .10}, {.45, .55}, {.6, .85}, {.8, .90}}
+var fallCurve = []Point{{0, noOccurrenceProbability}, {.35, .10}, {.45, .55}, {.6, .85}, {.8, .90}}
 
 // falls finds where a body is on the ground within moments, and stays there.
-func (t Track) falls(aspect float64) []event {
-	var found []event
-	for b := 1; b < len(t.Sights); b++ {
-		if slender(t.Sights[b], aspect) > flat || !t.stays(b, aspect) {
+func (t Track) falls(aspect float64) []occurrence {
+	var found []occurrence
+	for b := 1; b < len(t.Points); b++ {
+		if slender(t.Points[b], aspect) > flat || !t.stays(b, aspect) {
 			continue
 		}
 		e := t.fell(b, aspect)
 		switch n := len(found); {
-		case e.probability <= unseen:
+		case e.probability <= noOccurrenceProbability:
 		case n == 0 || e.fromS > found[n-1].toS:
 			found = append(found, e)
-		case e.probability > found[n-1].probability+twin:
+		case e.probability > found[n-1].probability+tieMargin:
 			found[n-1] = e
 		}
 	}
@@ -40,20 +40,20 @@ const (
 	flat    = .9
 	upright = 1.1
 	// twin is the difference of two probabilities that says nothing.
-	twin = .02
+	tieMargin = .02
 )
 
 // fell is the fall of a body that is down in sight b, from where it was upright last and
 // about as high as before.
-func (t Track) fell(b int, aspect float64) event {
-	down := t.Sights[b]
-	e := event{what: query.Falling, toS: down.At + landS, probability: unseen}
+func (t Track) fell(b int, aspect float64) occurrence {
+	down := t.Points[b]
+	e := occurrence{kind: query.Falling, toS: down.At + landS, probability: noOccurrenceProbability}
 	height := 0.
-	for a := b - 1; a >= 0 && down.At-t.Sights[a].At <= 2*fallS; a-- {
-		height = max(height, t.Sights[a].Box.Y2-t.Sights[a].Box.Y1)
+	for a := b - 1; a >= 0 && down.At-t.Points[a].At <= 2*fallS; a-- {
+		height = max(height, t.Points[a].Box.Y2-t.Points[a].Box.Y1)
 	}
-	for a := b - 1; a >= 0 && down.At-t.Sights[a].At <= fallS; a-- {
-		up := t.Sights[a]
+	for a := b - 1; a >= 0 && down.At-t.Points[a].At <= fallS; a-- {
+		up := t.Points[a]
 		if slender(up, aspect) < upright || down.Box.Y2 < up.Box.Y2-.15*height {
 			continue
 		}
@@ -68,8 +68,8 @@ func (t Track) fell(b int, aspect float64) event {
 // may be wrong.
 func (t Track) stays(b int, aspect float64) bool {
 	up, all := 0, 0
-	for _, s := range t.Sights[b+1:] {
-		if s.At-t.Sights[b].At > stillS {
+	for _, s := range t.Points[b+1:] {
+		if s.At-t.Points[b].At > stillS {
 			break
 		}
 		all++
@@ -81,6 +81,6 @@ func (t Track) stays(b int, aspect float64) bool {
 }
 
 // slender is the height of a box over its width.
-func slender(s Sight, aspect float64) float64 {
+func slender(s TrackPoint, aspect float64) float64 {
 	return (s.Box.Y2 - s.Box.Y1) / (s.Box.X2 - s.Box.X1) / aspect
 }

@@ -25,12 +25,12 @@ type finding struct {
 	// visible is the probability that the subject is visible as asked.
 	visible float64
 	// moments are the times of what happens to it, where that is asked.
-	moments []span
+	occurrences []interval
 	// doubtful: whether the subject is there at all is undecided, whatever its conditions.
 	doubtful bool
 	// untold: as far as the evidence goes it may be as asked, but the frames do not
 	// tell the conditions.
-	untold bool
+	undetermined bool
 }
 
 func find(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibration) finding {
@@ -40,36 +40,36 @@ func find(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibr
 		return f
 	}
 	f.covers = classes.covers
-	f.settle(samplesOf(sightings(classes, ev, cal, false), asSeen, cal), ev, cal)
+	f.settle(samplesOf(observations(classes, ev, cal, false), unconditioned, cal), ev, cal)
 	f.seen = f.visible
 	conditions := conditionsOf(q, subject, ev, cal)
 	if len(conditions) == 0 {
-		f.fine = fineOf(q, subject, classes, ev, cal, false, asSeen)
+		f.fine = fineOf(q, subject, classes, ev, cal, false, unconditioned)
 		return f
 	}
 	f.sure = max(f.seen, 1-f.seen)
 	f.doubtful = !cal.Vocabulary.Narrower(subject.Term) && f.doubt(cal) == query.LowConfidence
-	all := follow(sightings(classes, ev, cal, true), ev, cal)
-	if asked := happenings(q, subject); len(asked) > 0 {
-		done := deeds(asked, classes, ev, cal)
-		all = befall(all, done)
-		f.moments = momentsOf(befall(sightings(classes, ev, cal, false), done))
+	all := follow(observations(classes, ev, cal, true), ev, cal)
+	if asked := askedOccurrences(q, subject); len(asked) > 0 {
+		done := findOccurrences(asked, classes, ev, cal)
+		all = attachOccurrences(all, done)
+		f.occurrences = occurrenceTimes(attachOccurrences(observations(classes, ev, cal, false), done))
 	}
-	strict, lenient := judgeBy(conditions, cal, false), judgeBy(conditions, cal, true)
+	strict, lenient := scoreBy(conditions, cal, false), scoreBy(conditions, cal, true)
 	var told, may []sample
 	for s := range all {
-		told, may = append(told, s.judged(strict, cal)), append(may, s.judged(lenient, cal))
+		told, may = append(told, s.scored(strict, cal)), append(may, s.scored(lenient, cal))
 	}
 	open := finding{}
 	open.settle(may, ev, cal)
 	f.settle(told, ev, cal)
 	f.fine = fineOf(q, subject, classes, ev, cal, true, strict)
-	f.untold = len(open.trusted) > 0 && len(f.trusted) == 0 && mostlyOpen(open.samples, f.samples, cal)
+	f.undetermined = len(open.trusted) > 0 && len(f.trusted) == 0 && mostlyOpen(open.samples, f.samples, cal)
 	if cal.Vocabulary.Narrower(subject.Term) {
 		f.seen = f.visible
 	}
-	if f.untold && subject.Quantity != nil && f.agrees(open, cal) {
-		f.samples, f.runs, f.trusted, f.visible, f.untold = open.samples, open.runs, open.trusted, open.visible, false
+	if f.undetermined && subject.Quantity != nil && f.agrees(open, cal) {
+		f.samples, f.runs, f.trusted, f.visible, f.undetermined = open.samples, open.runs, open.trusted, open.visible, false
 	}
 	return f
 }
@@ -135,7 +135,7 @@ func (f finding) doubt(cal Calibration) query.Reason {
 		return query.LowConfidence
 	case len(f.trusted) > 0:
 		return ""
-	case f.untold || f.visible >= nearlyEven*cal.Probability(cal.Faint):
+	case f.undetermined || f.visible >= nearlyEven*cal.Probability(cal.Faint):
 		return query.LowConfidence
 	case !f.covers:
 		return query.NothingDetected

@@ -15,22 +15,22 @@ var lowSeat = []Point{{.2, .85}, {.4, .65}, {.55, .25}, {.7, .05}}
 // grounded judges people and animals by what they are on, for a model that does not know
 // the ground: on nothing else that is seen. Of those who sit the feet must tell: the chair
 // is often hidden. Whoever stands there is hardly meant, but is there.
-func grounded(ev evidence.Evidence, cal Calibration) fitsOf {
-	return func(s sighting) []fitness {
-		out := make([]fitness, len(s.objects))
+func onGround(ev evidence.Evidence, cal Calibration) condition {
+	return func(s observation) []fit {
+		out := make([]fit, len(s.objects))
 		for i, o := range s.objects {
 			switch {
 			case len(o.Keypoints) != evidence.NumKeypoints || o.stance.laid && o.stance.lies > .5:
-				out[i] = fitness{Probability: .9}
+				out[i] = fit{Probability: .9}
 			case o.stance.sits > .5:
 				out[i] = body{box: o.Box, joints: o.Keypoints}.low()
 			default:
-				out[i] = untold
+				out[i] = unknownFit
 			}
 			for _, d := range s.others {
 				if d.Term >= 0 && d.Term < len(ev.Terms) && seats[ev.Terms[d.Term]] {
 					p := 1 - cal.Probability(d.Score)*on(o.Box, d.Box)
-					out[i] = fitness{min(out[i].Probability, p), out[i].Untold && p > .5}
+					out[i] = fit{min(out[i].Probability, p), out[i].Unknown && p > .5}
 				}
 			}
 		}
@@ -39,7 +39,7 @@ func grounded(ev evidence.Evidence, cal Calibration) fitsOf {
 }
 
 // low says how near to its feet a body sits.
-func (b body) low() fitness {
+func (b body) low() fit {
 	hips, ok := b.mean(leftHip, rightHip)
 	foot, seen := 0., false
 	for _, ankle := range []int{leftAnkle, rightAnkle} {
@@ -48,7 +48,7 @@ func (b body) low() fitness {
 		}
 	}
 	if !ok || !seen {
-		return untold
+		return unknownFit
 	}
-	return fitness{Probability: interpolate(lowSeat, (foot-hips)/b.torso())}
+	return fit{Probability: interpolate(lowSeat, (foot-hips)/b.torso())}
 }

@@ -10,10 +10,10 @@ import (
 
 // judgement says what is left of the raw scores of the objects of one frame, which are
 // best first, when a subject must also satisfy conditions.
-type judgement func(s sighting) []float64
+type scorer func(s observation) []float64
 
 // asSeen judges by the raw scores alone.
-func asSeen(s sighting) []float64 {
+func unconditioned(s observation) []float64 {
 	scores := make([]float64, len(s.objects))
 	for i, o := range s.objects {
 		scores[i] = o.worth
@@ -23,23 +23,23 @@ func asSeen(s sighting) []float64 {
 
 // fitness is how probable it is that an object satisfies a condition. An untold one
 // could not be told from the frame, and Probability is what is guessed.
-type fitness struct {
+type fit struct {
 	Probability float64
-	Untold      bool
+	Unknown     bool
 }
 
 // fitsOf judges the objects of one frame by one condition.
-type fitsOf func(s sighting) []fitness
+type condition func(s observation) []fit
 
 // conditionsOf are the conditions on one subject. Places combine by the operator where
 // there is one subject (domain/query, "Normal forms"), all others must hold together.
-func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibration) []fitsOf {
-	var all, places []fitsOf
+func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibration) []condition {
+	var all, places []condition
 	if cal.Vocabulary.Narrower(subject.Term) {
 		if subject.Presupposed {
-			all = append(all, presumed(cal))
+			all = append(all, presupposed(cal))
 		} else {
-			all = append(all, each(unnamed))
+			all = append(all, perObject(neverKnown))
 		}
 	}
 	for _, c := range q.Conditions {
@@ -63,15 +63,15 @@ func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, ca
 }
 
 // conditionOf is one condition that [query.Assessable] knows.
-func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Calibration) fitsOf {
+func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Calibration) condition {
 	if relation, object, ok := c.Relation(q); ok {
 		mine := classesOf(object, ev, cal).mine
 		if len(mine) == 0 && c.OnGround(q) {
-			return grounded(ev, cal)
+			return onGround(ev, cal)
 		}
 		f := related(relation, mine, ev, cal)
 		if cal.Vocabulary.Narrower(object) {
-			return doubted(f)
+			return relatedToNarrower(f)
 		}
 		return f
 	}
@@ -79,10 +79,10 @@ func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Cal
 		return inPlace(place)
 	}
 	if colours, ok := c.Colors(); ok {
-		return coloured(colours, ev.Colors)
+		return colored(colours, ev.Colors)
 	}
 	if colours, on, ok := c.Worn(); ok {
-		return dressed(colours, on, ev)
+		return wearing(colours, on, ev)
 	}
 	if size, ok := c.Size(); ok {
 		return sized(size)
@@ -91,18 +91,18 @@ func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Cal
 		return moving(gait, cal.Threshold, ev.AspectRatio())
 	}
 	if h, side, ok := c.Occurrence(); ok {
-		return happening(h, evidence.Side(side), ev.IntervalS, cal.Threshold)
+		return occurring(h, evidence.Side(side), ev.IntervalS, cal.Threshold)
 	}
 	posture, _ := c.Posture()
-	return held(posture, cal)
+	return inPosture(posture, cal)
 }
 
 // not turns what was told round; what was not stays as it is.
-func not(f fitsOf) fitsOf {
-	return func(s sighting) []fitness {
+func not(f condition) condition {
+	return func(s observation) []fit {
 		out := f(s)
 		for i := range out {
-			if !out[i].Untold {
+			if !out[i].Unknown {
 				out[i].Probability = 1 - out[i].Probability
 			}
 		}
@@ -112,12 +112,12 @@ func not(f fitsOf) fitsOf {
 
 // unnamed is what an object of the classes of a narrower word is worth: that it is one of
 // those that the word means cannot be told (domain/query, Vocabulary.Narrower).
-func unnamed(object) fitness { return untold }
+func neverKnown(object) fit { return unknownFit }
 
 // presumed is the same where the question takes such an object for granted: one that is
 // alone is it, of several any may be.
-func presumed(cal Calibration) fitsOf {
-	return func(s sighting) []fitness {
+func presupposed(cal Calibration) condition {
+	return func(s observation) []fit {
 		seen, p := 0, 1.
 		for _, o := range s.objects {
 			if o.Score >= cal.Threshold {
@@ -127,18 +127,18 @@ func presumed(cal Calibration) fitsOf {
 		if seen > 1 {
 			p = .8
 		}
-		return slices.Repeat([]fitness{{Probability: p}}, len(s.objects))
+		return slices.Repeat([]fit{{Probability: p}}, len(s.objects))
 	}
 }
 
 // doubted is a relation to something that a narrower word names: that there is nothing
 // there can be told, that it is what the word means cannot.
-func doubted(f fitsOf) fitsOf {
-	return func(s sighting) []fitness {
+func relatedToNarrower(f condition) condition {
+	return func(s observation) []fit {
 		out := f(s)
 		for i := range out {
-			if out[i].Probability > untold.Probability {
-				out[i] = untold
+			if out[i].Probability > unknownFit.Probability {
+				out[i] = unknownFit
 			}
 		}
 		return out
@@ -146,12 +146,12 @@ func doubted(f fitsOf) fitsOf {
 }
 
 // anyOf takes the best of several fits.
-func anyOf(fits []fitsOf) fitsOf {
-	return func(s sighting) []fitness {
+func anyOf(fits []condition) condition {
+	return func(s observation) []fit {
 		out := fits[0](s)
 		for _, f := range fits[1:] {
 			for i, x := range f(s) {
-				out[i] = fitness{max(out[i].Probability, x.Probability), out[i].Untold || x.Untold}
+				out[i] = fit{max(out[i].Probability, x.Probability), out[i].Unknown || x.Unknown}
 			}
 		}
 		return out
@@ -161,18 +161,18 @@ func anyOf(fits []fitsOf) fitsOf {
 // judgeBy weighs each object by what the conditions say of it: its score becomes the
 // one that is worth the product of the probabilities. With benefit, what could not be
 // told counts as fulfilled.
-func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
+func scoreBy(conditions []condition, cal Calibration, benefit bool) scorer {
 	if len(conditions) == 0 {
-		return asSeen
+		return unconditioned
 	}
-	return func(s sighting) []float64 {
+	return func(s observation) []float64 {
 		p := make([]float64, len(s.objects))
 		for i, o := range s.objects {
 			p[i] = cal.Probability(o.worth)
 		}
 		for _, c := range conditions {
 			for i, f := range c(s) {
-				if !benefit || !f.Untold {
+				if !benefit || !f.Unknown {
 					p[i] *= f.Probability
 				}
 			}
@@ -186,9 +186,9 @@ func judgeBy(conditions []fitsOf, cal Calibration, benefit bool) judgement {
 }
 
 // each judges every object by itself.
-func each(f func(object) fitness) fitsOf {
-	return func(s sighting) []fitness {
-		out := make([]fitness, len(s.objects))
+func perObject(f func(object) fit) condition {
+	return func(s observation) []fit {
+		out := make([]fit, len(s.objects))
 		for i, o := range s.objects {
 			out[i] = f(o)
 		}
@@ -198,10 +198,10 @@ func each(f func(object) fitness) fitsOf {
 
 // inPlace judges by the centre of the box (open points, "Answers": thirds of the
 // frame). Within edge of a border a box may be on either side of it.
-func inPlace(p query.Place) fitsOf {
+func inPlace(p query.Place) condition {
 	column := map[string]float64{"left": 0, "centre": 1, "right": 2}
 	row := map[string]float64{"top": 0, "middle": 1, "bottom": 2}
-	return each(func(d object) fitness {
+	return perObject(func(d object) fit {
 		f := 1.0
 		if third, ok := column[p.Column]; ok {
 			f *= within((d.Box.X1+d.Box.X2)/2, third)
@@ -209,7 +209,7 @@ func inPlace(p query.Place) fitsOf {
 		if third, ok := row[p.Row]; ok {
 			f *= within((d.Box.Y1+d.Box.Y2)/2, third)
 		}
-		return fitness{Probability: f}
+		return fit{Probability: f}
 	})
 }
 
@@ -221,12 +221,12 @@ var bigCurve = []Point{{0, .02}, {.06, .05}, {.12, .30}, {.20, .70}, {.35, .93},
 var smallCurve = []Point{{0, .97}, {.01, .90}, {.03, .50}, {.06, .20}, {.12, .05}, {1, .02}}
 
 // sized judges by the share of the frame ("relative to the frame", domain/query).
-func sized(size query.Size) fitsOf {
+func sized(size query.Size) condition {
 	curve := bigCurve
 	if size == query.Small {
 		curve = smallCurve
 	}
-	return each(func(o object) fitness { return fitness{Probability: interpolate(curve, evidence.Area(o.Box))} })
+	return perObject(func(o object) fit { return fit{Probability: interpolate(curve, evidence.Area(o.Box))} })
 }
 
 // within is the probability that a centre lies in a third, 0 to 2, of an axis.

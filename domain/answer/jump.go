@@ -19,16 +19,16 @@ const (
 
 // jumpCurve is the probability that a body jumped that rose, all of it, by a share of its
 // height and came down again.
-var jumpCurve = []Point{{0, unseen}, {.02, .10}, {.035, .45}, {.05, .70}, {.08, .85}, {.15, .92}}
+var jumpCurve = []Point{{0, noOccurrenceProbability}, {.02, .10}, {.035, .45}, {.05, .70}, {.08, .85}, {.15, .92}}
 
 // jumps finds where a body rises and comes down again: its feet too, as they do not when it
 // stretches, and its head, as it does not when it draws up its legs.
-func (t Track) jumps() []event {
-	lifts := make([]float64, len(t.Sights))
-	for k := range t.Sights {
-		lifts[k] = t.lift(k)
+func (t Track) jumps() []occurrence {
+	lifts := make([]float64, len(t.Points))
+	for k := range t.Points {
+		lifts[k] = t.liftAt(k)
 	}
-	var found []event
+	var found []occurrence
 	for k := 1; k+1 < len(lifts); k++ {
 		peak := lifts[k]
 		if !(peak > lifts[k-1]) || peak < lifts[k+1] {
@@ -42,8 +42,8 @@ func (t Track) jumps() []event {
 			last++
 		}
 		if first < last { // one look alone may be a box that is wrong
-			found = append(found, event{
-				what: query.Jumping, fromS: t.Sights[first-1].At, toS: t.Sights[last+1].At, probability: interpolate(jumpCurve, peak),
+			found = append(found, occurrence{
+				kind: query.Jumping, fromS: t.Points[first-1].At, toS: t.Points[last+1].At, probability: interpolate(jumpCurve, peak),
 			})
 		}
 	}
@@ -52,18 +52,18 @@ func (t Track) jumps() []event {
 
 // lift is how far the whole of a body is, in sight k, over its places shortly before and
 // after, by its height: the least of what its parts rose.
-func (t Track) lift(k int) float64 {
-	best, at := 0., t.Sights[k].At
-	for a := k - 1; a >= 0 && at-t.Sights[a].At <= flightS; a-- {
-		for b := k + 1; b < len(t.Sights) && t.Sights[b].At-at <= flightS; b++ {
-			best = max(best, min(rise(t.Sights[a], t.Sights[k]), rise(t.Sights[b], t.Sights[k])))
+func (t Track) liftAt(k int) float64 {
+	best, at := 0., t.Points[k].At
+	for a := k - 1; a >= 0 && at-t.Points[a].At <= flightS; a-- {
+		for b := k + 1; b < len(t.Points) && t.Points[b].At-at <= flightS; b++ {
+			best = max(best, min(rise(t.Points[a], t.Points[k]), rise(t.Points[b], t.Points[k])))
 		}
 	}
 	return best
 }
 
 // rise is how far the whole of a body is over its place in another look, by its height.
-func rise(on, at Sight) float64 {
+func rise(on, at TrackPoint) float64 {
 	height := max(on.Box.Y2-on.Box.Y1, at.Box.Y2-at.Box.Y1)
 	if !(height > 0) {
 		return 0

@@ -19,7 +19,7 @@ type motion struct {
 	// known is false for what was followed to neither side, or by a camera whose way is not.
 	known bool
 	// picture is true for what does not move at all, not even by the noise of a camera.
-	picture bool
+	still bool
 }
 
 const (
@@ -34,13 +34,13 @@ const (
 )
 
 // spot is an object of a sample.
-type spot struct {
+type trailPoint struct {
 	at float64
 	*object
 }
 
 // trail is one object through the samples, at most one spot in each.
-type trail []spot
+type trail []trailPoint
 
 // follower follows objects through samples that come one by one.
 type follower struct {
@@ -53,23 +53,23 @@ type follower struct {
 
 // numbered is a sample with the numbers of its objects.
 type numbered struct {
-	sighting
+	observation
 	numbers []int
 }
 
 // sight is how many intervals before and after a sample those may be that tell of it, as
 // far as it is followed.
-const sight = (carried + 1) * evidence.TrackGap
+const horizon = (carried + 1) * evidence.TrackGap
 
 // follow says how the objects of sightings move, and how people hold themselves.
-func follow(all iter.Seq[sighting], ev evidence.Evidence, cal Calibration) iter.Seq[sighting] {
-	return func(yield func(sighting) bool) {
+func follow(all iter.Seq[observation], ev evidence.Evidence, cal Calibration) iter.Seq[observation] {
+	return func(yield func(observation) bool) {
 		f := follower{trails: map[int]trail{}, linker: evidence.Linker{
 			IntervalS: ev.IntervalS, Aspect: ev.AspectRatio(), Keep: cal.Keep, SameKind: func(_, _ evidence.Object) bool { return true },
 		}}
 		for s := range all {
 			f.take(s)
-			for s.at-f.waiting[0].at > sight*f.linker.IntervalS {
+			for s.at-f.waiting[0].at > horizon*f.linker.IntervalS {
 				if !yield(f.next()) {
 					return
 				}
@@ -84,7 +84,7 @@ func follow(all iter.Seq[sighting], ev evidence.Evidence, cal Calibration) iter.
 }
 
 // take goes on to the next sample.
-func (f *follower) take(s sighting) {
+func (f *follower) take(s observation) {
 	objects := make([]*evidence.Object, len(s.objects))
 	for k := range s.objects {
 		objects[k] = &s.objects[k].Object
@@ -96,14 +96,14 @@ func (f *follower) take(s sighting) {
 			o.stance = stanceOf(b, f.linker.Aspect)
 		}
 		if n := numbers[k]; n >= 0 {
-			f.trails[n] = append(f.trails[n], spot{s.at, o})
+			f.trails[n] = append(f.trails[n], trailPoint{s.at, o})
 		}
 	}
 	f.waiting = append(f.waiting, numbered{s, numbers})
 }
 
 // next is the first sample that waits, told of.
-func (f *follower) next() sighting {
+func (f *follower) next() observation {
 	s := f.waiting[0]
 	f.waiting = f.waiting[1:]
 	told := slices.Clone(s.objects)
@@ -112,17 +112,17 @@ func (f *follower) next() sighting {
 			continue
 		}
 		t := f.trails[n]
-		for s.at-t[0].at > sight*f.linker.IntervalS {
+		for s.at-t[0].at > horizon*f.linker.IntervalS {
 			t = t[1:]
 		}
-		i := slices.IndexFunc(t, func(o spot) bool { return o.at == s.at })
+		i := slices.IndexFunc(t, func(o trailPoint) bool { return o.at == s.at })
 		told[k].motion, told[k].stance = t.motion(i, f.linker.IntervalS, f.linker.Aspect), t.stance(i)
 		if f.trails[n] = t; i == len(t)-1 {
 			delete(f.trails, n) // what came no more till now comes no more
 		}
 	}
 	s.objects = told
-	return s.sighting
+	return s.observation
 }
 
 // motion follows a trail from its spot i to both sides.
@@ -135,7 +135,7 @@ func (t trail) motion(i int, intervalS, aspect float64) motion {
 	way := evidence.Distance(before.last.Scene, after.last.Scene, aspect)
 	return motion{
 		speed: (before.next() + after.next()) / float64(sides), pace: way / (after.last.at - before.last.at), known: true,
-		picture: before.frozen() >= 2 || after.frozen() >= 2 || before.frozen() >= 1 && after.frozen() >= 1,
+		still: before.frozen() >= 2 || after.frozen() >= 2 || before.frozen() >= 1 && after.frozen() >= 1,
 	}
 }
 
@@ -144,7 +144,7 @@ type steps struct {
 	// speeds are in heights a second, the nearest step first.
 	speeds []float64
 	// last is the object where it was followed to.
-	last spot
+	last trailPoint
 }
 
 func (t trail) steps(i, by int, intervalS, aspect float64) steps {
@@ -189,19 +189,19 @@ var (
 
 // moving judges by the way of the box. What a camera does is taken out, as the pictures tell it.
 // What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
-func moving(g query.Movement, threshold, aspect float64) fitsOf {
-	return each(func(o object) fitness {
+func moving(g query.Movement, threshold, aspect float64) condition {
+	return perObject(func(o object) fit {
 		switch m := o.motion; {
 		case !m.known:
-			return fitness{Probability: .05, Untold: o.Score >= threshold}
-		case m.picture:
-			return pictured(g, o, aspect)
+			return fit{Probability: .05, Unknown: o.Score >= threshold}
+		case m.still:
+			return stillGait(g, o, aspect)
 		case g == query.Moving:
-			return fitness{Probability: interpolate(movingCurve, m.pace)}
+			return fit{Probability: interpolate(movingCurve, m.pace)}
 		case g == query.Running:
-			return fitness{Probability: interpolate(runningCurve, min(m.speed, straight*m.pace))}
+			return fit{Probability: interpolate(runningCurve, min(m.speed, straight*m.pace))}
 		default:
-			return fitness{Probability: interpolate(walkingCurve, m.pace)}
+			return fit{Probability: interpolate(walkingCurve, m.pace)}
 		}
 	})
 }
@@ -214,26 +214,26 @@ var strideCurve = []Point{{0, .05}, {.15, .12}, {.25, .40}, {.35, .68}, {.7, .72
 const runningStride = .5
 
 // pictured judges what a still picture shows of a gait.
-func pictured(g query.Movement, o object, aspect float64) fitness {
+func stillGait(g query.Movement, o object, aspect float64) fit {
 	b := body{box: o.Box, joints: o.Keypoints}
 	switch {
 	case g == query.Moving || len(o.Keypoints) != evidence.NumKeypoints || !o.stance.upright:
-		return fitness{Probability: .05, Untold: true}
+		return fit{Probability: .05, Unknown: true}
 	case o.stance.stands < .5:
-		return fitness{Probability: .05}
+		return fit{Probability: .05}
 	}
 	hips, ok := b.mean(leftHip, rightHip)
 	if !ok || !b.seen(leftAnkle, rightAnkle) {
-		return fitness{Probability: .05, Untold: true}
+		return fit{Probability: .05, Unknown: true}
 	}
 	l, r := b.joints[leftAnkle], b.joints[rightAnkle]
 	leg := max(l.Y, r.Y) - hips
 	if !(leg > 0) {
-		return fitness{Probability: .05, Untold: true}
+		return fit{Probability: .05, Unknown: true}
 	}
 	apart := math.Hypot((l.X-r.X)*aspect, l.Y-r.Y) / leg
 	if g == query.Running {
-		return fitness{Probability: .05, Untold: apart > runningStride}
+		return fit{Probability: .05, Unknown: apart > runningStride}
 	}
-	return fitness{Probability: interpolate(strideCurve, apart)}
+	return fit{Probability: interpolate(strideCurve, apart)}
 }

@@ -98,11 +98,11 @@ type object struct {
 	// stance is how it holds itself, where it is a person.
 	stance stance
 	// events are what happens to it, where that was asked for.
-	events []event
+	occurrences []occurrence
 }
 
 // sighting is what one frame shows of a subject's classes.
-type sighting struct {
+type observation struct {
 	at float64
 	// objects are the distinct ones, best first.
 	objects []object
@@ -115,18 +115,18 @@ type sighting struct {
 // sightings yields the objects of a subject's classes, frame by frame in the order of time:
 // those of hours of a crowd are never held together. Joints, colours and shades are told
 // only if closely.
-func sightings(c subjectClasses, ev evidence.Evidence, cal Calibration, closely bool) iter.Seq[sighting] {
-	return func(yield func(sighting) bool) {
+func observations(c subjectClasses, ev evidence.Evidence, cal Calibration, closely bool) iter.Seq[observation] {
+	return func(yield func(observation) bool) {
 		for _, f := range ev.Ordered() {
-			if !yield(look(f.Load(closely), c, cal)) {
+			if !yield(observe(f.Load(closely), c, cal)) {
 				return
 			}
 		}
 	}
 }
 
-func look(f evidence.Frame, c subjectClasses, cal Calibration) sighting {
-	s := sighting{at: f.At, shades: f.Shades}
+func observe(f evidence.Frame, c subjectClasses, cal Calibration) observation {
+	s := observation{at: f.At, shades: f.Shades}
 	var own []evidence.Detection
 	if n := len(f.Detections); n > 0 {
 		own, s.others = make([]evidence.Detection, 0, n), make([]evidence.Detection, 0, n)
@@ -159,7 +159,7 @@ func (c subjectClasses) mistaken(d evidence.Detection, all []evidence.Detection,
 
 // firm is the score of a detection, but half of it for a weak person whose place all other
 // classes together hold.
-func (s sighting) firm(d evidence.Detection, person int, cal Calibration) float64 {
+func (s observation) firm(d evidence.Detection, person int, cal Calibration) float64 {
 	if d.Term == person && d.Score < cal.Firm && s.spread(d, cal) >= cal.Spread {
 		return d.Score / 2
 	}
@@ -168,7 +168,7 @@ func (s sighting) firm(d evidence.Detection, person int, cal Calibration) float6
 
 // worth is what firm leaves of the score, but half of the score for a weak object whose
 // place another class holds: a weak orange is often an apple.
-func (s sighting) worth(o object, cal Calibration) float64 {
+func (s observation) worth(o object, cal Calibration) float64 {
 	if o.Score >= cal.Threshold {
 		return o.firm
 	}
@@ -182,7 +182,7 @@ func (s sighting) worth(o object, cal Calibration) float64 {
 
 // spread is the sum of the scores of all other classes at the place of a detection, divided
 // by its own score, > 0.
-func (s sighting) spread(d evidence.Detection, cal Calibration) float64 {
+func (s observation) spread(d evidence.Detection, cal Calibration) float64 {
 	sum := 0.0
 	for _, rival := range s.others {
 		if rival.Score > 0 && evidence.IoU(rival.Box, d.Box) >= cal.Contest {
@@ -193,15 +193,15 @@ func (s sighting) spread(d evidence.Detection, cal Calibration) float64 {
 }
 
 // samplesOf makes samples of sightings: each object scores what judge leaves of it.
-func samplesOf(all iter.Seq[sighting], judge judgement, cal Calibration) []sample {
+func samplesOf(all iter.Seq[observation], judge scorer, cal Calibration) []sample {
 	var samples []sample
 	for s := range all {
-		samples = append(samples, s.judged(judge, cal))
+		samples = append(samples, s.scored(judge, cal))
 	}
 	return samples
 }
 
-func (s sighting) judged(judge judgement, cal Calibration) sample {
+func (s observation) scored(judge scorer, cal Calibration) sample {
 	out := sample{at: s.at}
 	if len(s.objects) == 0 {
 		return out

@@ -27,12 +27,12 @@ const (
 	// wordCap bounds the confidence in an opinion. What a model says of its own confidence
 	// is not calibrated, so that by the contract's guidance it is marginal, never reliable
 	// (api-v1.md, "Result rules" 9).
-	wordCap = .69
+	opinionCap = .69
 	// wordLeast is the confidence up to which an opinion is none.
-	wordLeast = .5
+	opinionLeast = .5
 	// blindS is for how long, in seconds, a model may be shown nothing for its word that
 	// something does not happen: most of what is asked about lasts longer.
-	blindS = 2
+	maxUnseenS = 2
 )
 
 // Doubtful reports whether another model may know more: whether the question has a closed
@@ -44,7 +44,7 @@ func Doubtful(q query.Query, r Result) bool {
 // Second is the result of a [Doubtful] question after another model was asked. What
 // contradicts itself, and a `no` that rests on too few frames, is no answer: then the first
 // result stays, but that a refusal, after a look, is a low confidence.
-func Second(q query.Query, first Result, o Opinion, durationS float64) Result {
+func WithOpinion(q query.Query, first Result, o Opinion, durationS float64) Result {
 	if !Doubtful(q, first) {
 		return first
 	}
@@ -57,7 +57,7 @@ func Second(q query.Query, first Result, o Opinion, durationS float64) Result {
 		}
 		return r.indeterminate(q, query.LowConfidence)
 	}
-	r.Answer, r.Confidence = o.Answer, round4(min(o.Confidence, wordCap))
+	r.Answer, r.Confidence = o.Answer, round4(min(o.Confidence, opinionCap))
 	if counts(q) {
 		r.DetectedCount = o.Count
 		return r
@@ -76,7 +76,7 @@ func Second(q query.Query, first Result, o Opinion, durationS float64) Result {
 
 // settles reports whether an opinion answers q.
 func (o Opinion) settles(q query.Query) bool {
-	if o.Answer != Yes && o.Answer != No || !(o.Confidence > wordLeast && o.Confidence <= 1) || !(o.StepS > 0) {
+	if o.Answer != Yes && o.Answer != No || !(o.Confidence > opinionLeast && o.Confidence <= 1) || !(o.StepS > 0) {
 		return false
 	}
 	if counts(q) {
@@ -86,7 +86,7 @@ func (o Opinion) settles(q query.Query) bool {
 	if present {
 		return len(o.ShownAtS) > 0
 	}
-	return len(o.ShownAtS) == 0 && o.StepS <= blindS
+	return len(o.ShownAtS) == 0 && o.StepS <= maxUnseenS
 }
 
 // countSettles reports whether the number and the answer agree, and whether enough was seen
@@ -99,7 +99,7 @@ func (o Opinion) countSettles(q query.Query) bool {
 			return o.Answer == Yes
 		}
 	}
-	return yes == (o.Answer == Yes) && o.StepS <= blindS
+	return yes == (o.Answer == Yes) && o.StepS <= maxUnseenS
 }
 
 // meets reports whether exactly n instances satisfy a quantity.
@@ -134,7 +134,7 @@ func shown(q query.Query, confidence float64) map[string]float64 {
 
 // clips are the neighbourhoods of the frames that show it: each stands for half a step to
 // both sides, as every sample does (open points, "Answers").
-func (o Opinion) clips(within span, durationS, confidence float64, terms map[string]float64) []Clip {
+func (o Opinion) clips(within interval, durationS, confidence float64, terms map[string]float64) []Clip {
 	limit := durationS
 	if !(limit > 0) {
 		limit = o.ShownAtS[len(o.ShownAtS)-1] + o.StepS/2
@@ -145,5 +145,5 @@ func (o Opinion) clips(within span, durationS, confidence float64, terms map[str
 			StartS: milli(max(0, at-o.StepS/2)), EndS: min(milli(at+o.StepS/2), limit), Confidence: confidence, Terms: maps.Clone(terms),
 		}, o.StepS)
 	}
-	return within.clip(strongest(clips))
+	return within.trim(strongest(clips))
 }

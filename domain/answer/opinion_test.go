@@ -61,7 +61,7 @@ func TestSecond(t *testing.T) {
 			t.Parallel()
 			q, first := unsure(tt.prompt)
 			require.True(t, answer.Doubtful(q, first), q)
-			got := answer.Second(q, first, tt.opinion, 8)
+			got := answer.WithOpinion(q, first, tt.opinion, 8)
 			require.Equal(t, tt.want, got.Answer, got)
 			require.InDelta(t, tt.confidence, got.Confidence, 0)
 			var clips [][2]float64
@@ -87,14 +87,14 @@ func TestSecondAfterARefusal(t *testing.T) {
 	q, first := unsure("Is a person juggling?")
 	require.NotNil(t, first.UnsupportedAction)
 	first.Receipt = answer.NewReceipt("sight-1", q)
-	got := answer.Second(q, first, answer.Opinion{Answer: answer.Indeterminate}, 8)
+	got := answer.WithOpinion(q, first, answer.Opinion{Answer: answer.Indeterminate}, 8)
 	require.Nil(t, got.UnsupportedAction)
 	require.Equal(t, query.LowConfidence, *got.IndeterminateReason)
 	require.Equal(t, first.Receipt, got.Receipt)
 	require.InDelta(t, 8, *got.VideoDurationS, 0)
 
 	q, first = unsure("Is there a unicorn?")
-	require.Equal(t, first, answer.Second(q, first, answer.Opinion{Answer: answer.Indeterminate}, 8), "what the detector said stays")
+	require.Equal(t, first, answer.WithOpinion(q, first, answer.Opinion{Answer: answer.Indeterminate}, 8), "what the detector said stays")
 }
 
 func TestNotDoubtful(t *testing.T) {
@@ -102,12 +102,12 @@ func TestNotDoubtful(t *testing.T) {
 	q, r := unsure("What is love?")
 	require.False(t, answer.Doubtful(q, r), "an open-ended question has no closed form")
 	sure := answer.Opinion{Answer: answer.No, Confidence: 1, StepS: .5}
-	require.Equal(t, r, answer.Second(q, r, sure, 8))
+	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8))
 
 	q = query.Compile("Is there a dog?")
 	r = decide("Is there a dog?", []float64{.9}, []float64{.9})
 	require.Equal(t, answer.Yes, r.Answer)
-	require.Equal(t, r, answer.Second(q, r, sure, 8), "who is sure asks nobody")
+	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8), "who is sure asks nobody")
 }
 
 // TestSecondKeepsTheRules: whatever a model says, the result obeys the contract.
@@ -129,7 +129,7 @@ func TestSecondKeepsTheRules(t *testing.T) {
 			o.Count = new(rapid.IntRange(-1, 5).Draw(r, "count"))
 		}
 		duration := rapid.SampledFrom([]float64{0, .3, 8, 100}).Draw(r, "duration")
-		got := answer.Second(q, first, o, duration)
+		got := answer.WithOpinion(q, first, o, duration)
 		require.NotNil(r, got.Clips)
 		require.NotNil(r, got.TermConfidences)
 		require.GreaterOrEqual(r, got.Confidence, 0.0)

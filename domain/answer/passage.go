@@ -13,7 +13,7 @@ import (
 // second sample, and comes from no side, may have been missed in the first.
 func (t Track) Comes(firstS, intervalS float64) (from evidence.Side, ok bool) {
 	from = t.Entry(intervalS)
-	late := t.Sights[0].At - firstS
+	late := t.Points[0].At - firstS
 	return from, late > 0 && (late >= 1.5*intervalS || from != "")
 }
 
@@ -27,8 +27,8 @@ func (t Track) Goes(lastS, intervalS float64) (to evidence.Side, ok bool) {
 
 // Entry is the side that a track comes from, "" when it comes from none.
 func (t Track) Entry(intervalS float64) evidence.Side {
-	outer, inner := t.Sights[0], t.last()
-	for _, s := range t.Sights {
+	outer, inner := t.Points[0], t.last()
+	for _, s := range t.Points {
 		if s.At-outer.At >= .9*intervalS {
 			inner = s
 			break
@@ -39,9 +39,9 @@ func (t Track) Entry(intervalS float64) evidence.Side {
 
 // Exit is the side that a track goes to, "" when it goes to none.
 func (t Track) Exit(intervalS float64) evidence.Side {
-	outer, inner := t.last(), t.Sights[0]
-	for i := range t.Sights {
-		if s := t.Sights[len(t.Sights)-1-i]; outer.At-s.At >= .9*intervalS {
+	outer, inner := t.last(), t.Points[0]
+	for i := range t.Points {
+		if s := t.Points[len(t.Points)-1-i]; outer.At-s.At >= .9*intervalS {
 			inner = s
 			break
 		}
@@ -52,7 +52,7 @@ func (t Track) Exit(intervalS float64) evidence.Side {
 // crossed is the side of the frame that a thing touches, or will within a sample, as it
 // goes on from its place inside to its outer one. A box that is cut off by the frame
 // tells by its inner border which way the thing goes.
-func crossed(outer, inner Sight, intervalS float64) evidence.Side {
+func crossed(outer, inner TrackPoint, intervalS float64) evidence.Side {
 	const least = .01 // of the frame in a sample: less is noise
 	steps := math.Abs(outer.At-inner.At) / intervalS
 	o, i := outer.Box, inner.Box
@@ -74,9 +74,9 @@ func crossed(outer, inner Sight, intervalS float64) evidence.Side {
 // the frame; by the others, where it may also bow or fall; or where nothing shows from where,
 // and it may have been hidden or missed.
 const (
-	aside    = .85
-	upDown   = .6
-	appeared = .4
+	atSideProbability        = .85
+	atTopOrBottomProbability = .6
+	inMiddleProbability      = .4
 )
 
 // passageS is how long it takes at most to come into the frame, or to go, in seconds.
@@ -84,14 +84,14 @@ const passageS = 2
 
 // passages are the coming or the going of a track, unless another one of all goes before or
 // after it where it begins or ends: then it was lost in between.
-func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) []event {
+func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) []occurrence {
 	lost := func(u Track) bool {
 		return h == query.Entering && t.goesOn(u, ev.AspectRatio()) || h == query.Leaving && u.goesOn(t, ev.AspectRatio())
 	}
 	if !t.Trusted || len(ev.Frames) == 0 || slices.ContainsFunc(all, lost) {
 		return nil
 	}
-	sights := slices.Clone(t.Sights)
+	sights := slices.Clone(t.Points)
 	side, ok := t.Comes(ev.Frames[0].At, ev.IntervalS)
 	if h == query.Leaving {
 		side, ok = t.Goes(ev.Frames[len(ev.Frames)-1].At, ev.IntervalS)
@@ -109,23 +109,23 @@ func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) [
 			break
 		}
 	}
-	e := event{what: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At)}
+	e := occurrence{kind: h, side: side, fromS: min(outer.At, inner.At), toS: max(outer.At, inner.At)}
 	switch side {
 	case evidence.Left, evidence.Right:
-		e.probability = aside
+		e.probability = atSideProbability
 	case evidence.Top, evidence.Bottom:
-		e.probability = upDown
+		e.probability = atTopOrBottomProbability
 	default:
-		e.probability = appeared
+		e.probability = inMiddleProbability
 	}
-	return []event{e}
+	return []occurrence{e}
 }
 
 // goesOn reports whether a track begins near where another one shortly before ended.
 func (t Track) goesOn(u Track, aspect float64) bool {
 	const near = 1 // of its heights
-	gap := t.Sights[0].At - u.last().At
-	return gap > 0 && gap <= passageS && evidence.Distance(t.Sights[0].Box, u.last().Box, aspect) <= near
+	gap := t.Points[0].At - u.last().At
+	return gap > 0 && gap <= passageS && evidence.Distance(t.Points[0].Box, u.last().Box, aspect) <= near
 }
 
-func (t Track) last() Sight { return t.Sights[len(t.Sights)-1] }
+func (t Track) last() TrackPoint { return t.Points[len(t.Points)-1] }

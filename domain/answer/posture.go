@@ -79,51 +79,51 @@ func (b body) mean(joint ...int) (y float64, ok bool) {
 func (b body) height() float64 { return b.box.Y2 - b.box.Y1 }
 
 // held judges people by their posture.
-func held(p query.Posture, cal Calibration) fitsOf {
-	judge := map[query.Posture]func(object) fitness{
-		query.Standing:     func(o object) fitness { return told(o.stance.stands, o.stance.upright) },
-		query.Sitting:      func(o object) fitness { return told(o.stance.sits, o.stance.upright) },
-		query.Lying:        func(o object) fitness { return told(o.stance.lies, o.stance.laid) },
-		query.RaisingHand:  func(o object) fitness { return raisingHand(body{box: o.Box, joints: o.Keypoints}) },
-		query.CrossingArms: func(o object) fitness { return crossingArms(body{box: o.Box, joints: o.Keypoints}) },
+func inPosture(p query.Posture, cal Calibration) condition {
+	judge := map[query.Posture]func(object) fit{
+		query.Standing:     func(o object) fit { return fitOf(o.stance.stands, o.stance.upright) },
+		query.Sitting:      func(o object) fit { return fitOf(o.stance.sits, o.stance.upright) },
+		query.Lying:        func(o object) fit { return fitOf(o.stance.lies, o.stance.laid) },
+		query.RaisingHand:  func(o object) fit { return raisingHand(body{box: o.Box, joints: o.Keypoints}) },
+		query.CrossingArms: func(o object) fit { return crossingArms(body{box: o.Box, joints: o.Keypoints}) },
 	}[p]
-	return func(s sighting) []fitness {
+	return func(s observation) []fit {
 		largest := 0.0
 		for _, o := range s.objects {
 			if o.Score >= cal.Threshold {
 				largest = max(largest, evidence.Area(o.Box))
 			}
 		}
-		out := make([]fitness, len(s.objects))
+		out := make([]fit, len(s.objects))
 		for i, o := range s.objects {
 			if len(o.Keypoints) != evidence.NumKeypoints || !(o.Box.Y2 > o.Box.Y1) {
-				out[i] = fitness{Probability: .1, Untold: o.Score >= cal.Threshold}
+				out[i] = fit{Probability: .1, Unknown: o.Score >= cal.Threshold}
 			} else {
 				out[i] = judge(o)
 			}
 			if evidence.Area(o.Box) < background*largest {
-				out[i].Untold = false
+				out[i].Unknown = false
 			}
 		}
 		return out
 	}
 }
 
-func told(p float64, ok bool) fitness {
+func fitOf(p float64, ok bool) fit {
 	if !ok {
-		return untold
+		return unknownFit
 	}
-	return fitness{Probability: p}
+	return fit{Probability: p}
 }
 
-var untold = fitness{Probability: .1, Untold: true}
+var unknownFit = fit{Probability: .1, Unknown: true}
 
 // raisingHand: a wrist above its elbow, and over the shoulder or little below it. Arms
 // that are not seen are rarely raised.
-func raisingHand(b body) fitness {
+func raisingHand(b body) fit {
 	shoulders, ok := b.mean(leftShoulder, rightShoulder)
 	if !ok {
-		return untold
+		return unknownFit
 	}
 	reach := b.torso()
 	best := 0.04
@@ -142,7 +142,7 @@ func raisingHand(b body) fitness {
 			best = max(best, .55)
 		}
 	}
-	return fitness{Probability: best}
+	return fit{Probability: best}
 }
 
 // torso is the height from hips to shoulders, or a third of the box where it cannot be

@@ -91,13 +91,13 @@ type Engine struct {
 
 // Looked adds to a receipt which engine looked at which of the evidence: all frames that
 // the question is about, those between the samples too.
-func (r *Receipt) Looked(e Engine, q query.Query, ev evidence.Evidence) {
+func (r *Receipt) Examined(e Engine, q query.Query, ev evidence.Evidence) {
 	r.Model.Name, r.Model.Weights, r.WorkerVersion = stated(e.Name), stated(e.Weights), stated(e.Worker)
 	if e.Digest != "" {
 		r.Model.Digest = stated(digestPrefix + e.Digest)
 	}
-	within := windowOf(q, sane(ev).DurationS)
-	times := instants(within.cut(ev.Frames), within.cut(ev.Fine))
+	within := windowOf(q, withDefaults(ev).DurationS)
+	times := instants(within.framesIn(ev.Frames), within.framesIn(ev.Fine))
 	r.Frames, r.Sampled = len(times), Runs(times)
 }
 

@@ -69,18 +69,18 @@ func TestReceipt(t *testing.T) {
 	}, r, "nobody looked")
 
 	ev := evidence.Evidence{DurationS: 2, IntervalS: .5, Frames: []evidence.Frame{{At: 0}, {At: .5}, {At: 1}, {At: 1.5}}}
-	r.Looked(answer.Engine{Name: "detect", Weights: "w", Digest: "00ff", Worker: "worker/1"}, q, ev)
+	r.Examined(answer.Engine{Name: "detect", Weights: "w", Digest: "00ff", Worker: "worker/1"}, q, ev)
 	require.Equal(t, "sha256:00ff", *r.Model.Digest)
 	require.Equal(t, "worker/1", *r.WorkerVersion)
 	require.Equal(t, 3, r.Frames, "only what the question is about")
 	require.Equal(t, []answer.SampleRun{{0, .5, 3}}, r.Sampled)
 
 	ev.Fine = []evidence.Frame{{At: .25}, {At: 1.25}}
-	r.Looked(answer.Engine{}, q, ev)
+	r.Examined(answer.Engine{}, q, ev)
 	require.Equal(t, []answer.SampleRun{{0, .25, 3}, {1, 0, 1}}, r.Sampled, "also between the samples")
 
 	r = answer.NewReceipt("main-2", q)
-	r.Looked(answer.Engine{Name: "detect"}, q, ev)
+	r.Examined(answer.Engine{Name: "detect"}, q, ev)
 	require.Nil(t, r.Model.Digest)
 	require.Nil(t, r.WorkerVersion, "what is not said is not made up")
 }

@@ -10,7 +10,7 @@ import (
 
 // related judges by where another thing is in the same frame: one of the classes mine.
 // It is as probable as the best of them. Distances are in the frame, not in the world.
-func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Calibration) fitsOf {
+func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Calibration) condition {
 	aspect := ev.AspectRatio()
 	fits := map[query.Relation]func(a, b evidence.Box) float64{
 		query.NextTo:  func(a, b evidence.Box) float64 { return beside(a, b, aspect) },
@@ -21,15 +21,15 @@ func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Cali
 		query.Behind:  func(a, b evidence.Box) float64 { return inFront(b, a) },
 		query.Riding:  on,
 	}[r]
-	return func(s sighting) []fitness {
+	return func(s observation) []fit {
 		things := slices.Clone(s.others)
 		for _, o := range s.objects {
 			things = append(things, o.Detection)
 		}
-		out := make([]fitness, len(s.objects))
+		out := make([]fit, len(s.objects))
 		for i, o := range s.objects {
 			if len(mine) == 0 {
-				out[i] = untold
+				out[i] = unknownFit
 				continue
 			}
 			out[i].Probability = .02

@@ -55,7 +55,7 @@ func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
 func gap(a, b sample, intervalS float64) float64 { return b.at - a.at - intervalS }
 
 // neighbours reports whether no sample is missing between two times.
-func neighbours(a, b, intervalS float64) bool { return b > a && b-a < 1.5*intervalS }
+func neighbors(a, b, intervalS float64) bool { return b > a && b-a < 1.5*intervalS }
 
 // weigh judges one stretch.
 func weigh(samples []sample, first, last int, cal Calibration) run {
@@ -105,9 +105,9 @@ func clipsOf(c combined, ev evidence.Evidence, cal Calibration, terms func(run) 
 }
 
 // parts are when a run shows what is asked: the moments in it, or else all of it.
-func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []span {
-	var moments []span
-	for _, m := range c.moments {
+func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []interval {
+	var moments []interval
+	for _, m := range c.occurrences {
 		if m.to >= c.samples[r.first].at && m.from <= c.samples[r.last].at {
 			moments = append(moments, m)
 		}
@@ -115,7 +115,7 @@ func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []span {
 	if len(moments) > 0 {
 		return moments
 	}
-	whole := span{
+	whole := interval{
 		from: outward(c.samples, c.fine, r.first, -1, ev.IntervalS, cal),
 		to:   outward(c.samples, c.fine, r.last, 1, ev.IntervalS, cal),
 	}
@@ -126,7 +126,7 @@ func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []span {
 	if r.last == len(c.samples)-1 && ev.DurationS > 0 && ev.DurationS-whole.to < 1.5*ev.IntervalS {
 		whole.to = ev.DurationS
 	}
-	return []span{whole}
+	return []interval{whole}
 }
 
 // joinClip adds a clip behind the others, or to the last one when the gap is short.

@@ -70,7 +70,7 @@ func TestFineFramesTellWhenTheNumberIsVisible(t *testing.T) {
 	t.Parallel()
 	one, two := frame{.8}, frame{.8, .7}
 	q, ev := seen("How many dogs are there?", one, one, two, two, two, two)
-	ev = finely(ev, 0, look{.625, one}, look{.75, two}, look{.875, two})
+	ev = finely(ev, 0, observe{.625, one}, observe{.75, two}, observe{.875, two})
 	require.Equal(t, [][2]float64{{.688, 3}}, evidenceOf(answer.Decide(q, ev, answer.CPU())))
 }
 

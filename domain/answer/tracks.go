@@ -8,7 +8,7 @@ import (
 )
 
 // Sight is an object in one frame.
-type Sight struct {
+type TrackPoint struct {
 	// At is the time of the frame in seconds from the start of the video.
 	At float64
 	// Term, Score and Box are those of its Detection, what is out of the frame cut off.
@@ -25,7 +25,7 @@ type Sight struct {
 type Track struct {
 	// Sights are at least one, ordered by At, at most one a frame; their boxes lie
 	// within the frame.
-	Sights []Sight
+	Points []TrackPoint
 	// Trusted: two neighbouring sights pass the threshold of the calibration or one
 	// passes its peak, as for the runs of an answer; in a video of one frame, the
 	// sight passes the threshold.
@@ -37,7 +37,7 @@ type Track struct {
 // that scores best there. What scores less than Keep is not followed. The frames may be of
 // several grids, if IntervalS is that of the widest.
 func Tracks(ev evidence.Evidence, cal Calibration, classes []string) []Track {
-	return tracksOf(ev, cal, classes, func(s *Sight, d evidence.Detection) {
+	return tracksOf(ev, cal, classes, func(s *TrackPoint, d evidence.Detection) {
 		b := body{box: d.Box, joints: d.Keypoints}
 		if len(d.Keypoints) != evidence.NumKeypoints || !(b.height() > 0) {
 			return
@@ -50,7 +50,7 @@ func Tracks(ev evidence.Evidence, cal Calibration, classes []string) []Track {
 
 // tracksOf are Tracks of which note keeps what is asked of the joints: hours of them are
 // more than belongs in memory.
-func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func(*Sight, evidence.Detection)) []Track {
+func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func(*TrackPoint, evidence.Detection)) []Track {
 	mine := make([]bool, len(ev.Terms))
 	for i, term := range ev.Terms {
 		mine[i] = slices.Contains(classes, term)
@@ -69,13 +69,13 @@ func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func
 				out = append(out, Track{})
 			}
 			d := objects[k].Detection
-			seen := Sight{At: f.At, Term: d.Term, Score: d.Score, Box: d.Box}
+			seen := TrackPoint{At: f.At, Term: d.Term, Score: d.Score, Box: d.Box}
 			note(&seen, d)
-			out[n].Sights = append(out[n].Sights, seen)
+			out[n].Points = append(out[n].Points, seen)
 		}
 	}
 	for i, t := range out {
-		out[i].Trusted = t.trusted(ev.IntervalS, cal) || len(frames) == 1 && t.Sights[0].Score >= cal.Threshold
+		out[i].Trusted = t.trusted(ev.IntervalS, cal) || len(frames) == 1 && t.Points[0].Score >= cal.Threshold
 	}
 	return out
 }
@@ -104,12 +104,12 @@ func objectsIn(f evidence.Frame, mine []bool, cal Calibration) []*evidence.Objec
 }
 
 func (t *Track) trusted(intervalS float64, cal Calibration) bool {
-	for i, s := range t.Sights {
+	for i, s := range t.Points {
 		if s.Score >= cal.Peak {
 			return true
 		}
-		if i > 0 && s.Score >= cal.Threshold && t.Sights[i-1].Score >= cal.Threshold &&
-			neighbours(t.Sights[i-1].At, s.At, intervalS) {
+		if i > 0 && s.Score >= cal.Threshold && t.Points[i-1].Score >= cal.Threshold &&
+			neighbors(t.Points[i-1].At, s.At, intervalS) {
 			return true
 		}
 	}
@@ -119,10 +119,10 @@ func (t *Track) trusted(intervalS float64, cal Calibration) bool {
 // Term is the class that the object was seen as, by the sum of its scores.
 func (t Track) Term() int {
 	votes := map[int]float64{}
-	for _, s := range t.Sights {
+	for _, s := range t.Points {
 		votes[s.Term] += s.Score
 	}
-	best := t.Sights[0].Term
+	best := t.Points[0].Term
 	for term, vote := range votes {
 		if vote > votes[best] || vote == votes[best] && term < best {
 			best = term
@@ -133,7 +133,7 @@ func (t Track) Term() int {
 
 // Posture is how the body in the box is held, of standing, sitting and lying, and its
 // probability; ok is false when the joints do not tell.
-func (s Sight) Posture() (p query.Posture, probability float64, ok bool) {
+func (s TrackPoint) Posture() (p query.Posture, probability float64, ok bool) {
 	if s.stance == nil {
 		return "", 0, false
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // sight is a detection of a class at a place along the frame.
-func sight(term int, x, score float64) evidence.Detection {
+func horizon(term int, x, score float64) evidence.Detection {
 	return evidence.Detection{Term: term, Score: score, Box: evidence.Box{X1: x, Y1: .4, X2: x + .2, Y2: .6}}
 }
 
@@ -36,19 +36,19 @@ func TestTracks(t *testing.T) {
 		classes []string
 		want    []track
 	}{
-		"one":                       {[]ds{{sight(dog, .1, .4)}, {sight(dog, .2, .4)}, {sight(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
-		"missed once":               {[]ds{{sight(dog, .1, .4)}, {sight(dog, .1, .4)}, nil, {sight(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
-		"missed twice":              {[]ds{{sight(dog, .1, .6)}, nil, nil, {sight(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
-		"two side by side":          {[]ds{{sight(dog, .1, .4), sight(dog, .6, .5)}, {sight(dog, .6, .4), sight(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
-		"too far for one":           {[]ds{{sight(dog, 0, .6)}, {sight(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
-		"weak":                      {[]ds{{sight(dog, .1, .26)}, {sight(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
-		"too weak":                  {[]ds{{sight(dog, .1, .15)}, {sight(dog, .1, .15)}}, all, nil},
-		"one good sight":            {[]ds{{sight(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
-		"one frame":                 {[]ds{{sight(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
-		"two readings":              {[]ds{{sight(car, .1, .5), sight(truck, .1, .4)}, {sight(car, .1, .4), sight(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
-		"two readings on their way": {[]ds{{sight(car, .1, .5), sight(truck, .1, .4)}, {sight(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
-		"two things":                {[]ds{{sight(car, .1, .5)}, {sight(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
-		"of one class only":         {[]ds{{sight(car, .1, .6), sight(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
+		"one":                       {[]ds{{horizon(dog, .1, .4)}, {horizon(dog, .2, .4)}, {horizon(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
+		"missed once":               {[]ds{{horizon(dog, .1, .4)}, {horizon(dog, .1, .4)}, nil, {horizon(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
+		"missed twice":              {[]ds{{horizon(dog, .1, .6)}, nil, nil, {horizon(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
+		"two side by side":          {[]ds{{horizon(dog, .1, .4), horizon(dog, .6, .5)}, {horizon(dog, .6, .4), horizon(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
+		"too far for one":           {[]ds{{horizon(dog, 0, .6)}, {horizon(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
+		"weak":                      {[]ds{{horizon(dog, .1, .26)}, {horizon(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
+		"too weak":                  {[]ds{{horizon(dog, .1, .15)}, {horizon(dog, .1, .15)}}, all, nil},
+		"one good sight":            {[]ds{{horizon(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
+		"one frame":                 {[]ds{{horizon(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
+		"two readings":              {[]ds{{horizon(car, .1, .5), horizon(truck, .1, .4)}, {horizon(car, .1, .4), horizon(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
+		"two readings on their way": {[]ds{{horizon(car, .1, .5), horizon(truck, .1, .4)}, {horizon(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
+		"two things":                {[]ds{{horizon(car, .1, .5)}, {horizon(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
+		"of one class only":         {[]ds{{horizon(car, .1, .6), horizon(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -59,7 +59,7 @@ func TestTracks(t *testing.T) {
 			}
 			var got []track
 			for _, tr := range answer.Tracks(ev, answer.CPU(), tt.classes) {
-				got = append(got, track{tr.Sights[0].At, tr.Sights[len(tr.Sights)-1].At, len(tr.Sights), tr.Term(), tr.Trusted})
+				got = append(got, track{tr.Points[0].At, tr.Points[len(tr.Points)-1].At, len(tr.Points), tr.Term(), tr.Trusted})
 			}
 			require.Empty(t, cmp.Diff(tt.want, got))
 		})
@@ -71,7 +71,7 @@ func TestTracksOfTwoGrids(t *testing.T) {
 	t.Parallel()
 	ev := evidence.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
 	add := func(atS float64) {
-		ev.Frames = append(ev.Frames, evidence.Frame{At: atS, Detections: []evidence.Detection{sight(0, .1+.3*atS, .5), sight(0, .8, .4)}})
+		ev.Frames = append(ev.Frames, evidence.Frame{At: atS, Detections: []evidence.Detection{horizon(0, .1+.3*atS, .5), horizon(0, .8, .4)}})
 	}
 	for i := range 4 {
 		add(float64(i) / 2)
@@ -82,9 +82,9 @@ func TestTracksOfTwoGrids(t *testing.T) {
 	tracks := answer.Tracks(ev, answer.CPU(), ev.Terms)
 	require.Len(t, tracks, 2)
 	for k, speed := range []float64{.3, 0} {
-		require.Len(t, tracks[k].Sights, 7)
-		for i, s := range tracks[k].Sights[1:] {
-			require.InDelta(t, speed*(s.At-tracks[k].Sights[i].At), s.Box.X1-tracks[k].Sights[i].Box.X1, 1e-9)
+		require.Len(t, tracks[k].Points, 7)
+		for i, s := range tracks[k].Points[1:] {
+			require.InDelta(t, speed*(s.At-tracks[k].Points[i].At), s.Box.X1-tracks[k].Points[i].Box.X1, 1e-9)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestTracksInACrowd(t *testing.T) {
 		for i, ds := range frames {
 			ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: ds})
 		}
-		return len(answer.Tracks(ev, answer.CPU(), ev.Terms)[0].Sights)
+		return len(answer.Tracks(ev, answer.CPU(), ev.Terms)[0].Points)
 	}
 	type ds = []evidence.Detection
 	require.Equal(t, 2, sights(ds{at(.2)}, ds{at(.28)}))
@@ -117,14 +117,14 @@ func TestTracksOfAnyEvidence(t *testing.T) {
 		tracks := answer.Tracks(ev, answer.CPU(), ev.Terms)
 		last := -1.0
 		for _, tr := range tracks {
-			require.NotEmpty(t, tr.Sights)
-			require.GreaterOrEqual(t, tr.Sights[0].At, last)
-			last = tr.Sights[0].At
-			for i, s := range tr.Sights {
+			require.NotEmpty(t, tr.Points)
+			require.GreaterOrEqual(t, tr.Points[0].At, last)
+			last = tr.Points[0].At
+			for i, s := range tr.Points {
 				for _, c := range []float64{s.Box.X1, s.Box.Y1, s.Box.X2, s.Box.Y2, s.Score} {
 					unit(t, c)
 				}
-				require.True(t, i == 0 || s.At > tr.Sights[i-1].At, "one sight a frame")
+				require.True(t, i == 0 || s.At > tr.Points[i-1].At, "one sight a frame")
 				require.GreaterOrEqual(t, s.Score, answer.CPU().Keep)
 			}
 			require.Contains(t, terms(tr), tr.Term())
@@ -142,7 +142,7 @@ func TestTracksOfAnyEvidence(t *testing.T) {
 
 func terms(t answer.Track) []int {
 	var all []int
-	for _, s := range t.Sights {
+	for _, s := range t.Points {
 		all = append(all, s.Term)
 	}
 	return all
@@ -152,7 +152,7 @@ func boxes(tracks []answer.Track) [][]evidence.Box {
 	var all [][]evidence.Box
 	for _, t := range tracks {
 		var track []evidence.Box
-		for _, s := range t.Sights {
+		for _, s := range t.Points {
 			track = append(track, s.Box)
 		}
 		all = append(all, track)

@@ -90,7 +90,7 @@ func (s scene) enters(t *thing) evidence.Side { return t.track().Entry(s.interva
 // leaves is the side that a thing goes to, empty when it goes to none.
 func (s scene) leaves(t *thing) evidence.Side { return t.track().Exit(s.intervalS) }
 
-func (t *thing) track() answer.Track { return answer.Track{Sights: t.sights} }
+func (t *thing) track() answer.Track { return answer.Track{Points: t.sights} }
 
 // fromBeginning: the thing does not come into view later (answer.Track.Comes).
 func (s scene) fromBeginning(t *thing) bool {

@@ -70,7 +70,7 @@ func (e edges) seen(t *thing, f evidence.Frame, near evidence.Box) (evidence.Box
 	var found evidence.Box
 	best := sameStep
 	for _, d := range f.Detections {
-		reading := slices.ContainsFunc(t.sights, func(s answer.Sight) bool { return s.Term == d.Term })
+		reading := slices.ContainsFunc(t.sights, func(s answer.TrackPoint) bool { return s.Term == d.Term })
 		if o := evidence.IoU(d.Box, near); reading && d.Score >= e.keep && o >= best {
 			found, best = d.Box, o
 		}

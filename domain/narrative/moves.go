@@ -76,7 +76,7 @@ func (t *thing) x(i int) float64 { return (t.sights[i].Box.X1 + t.sights[i].Box.
 func (s scene) movements() []event {
 	type move struct {
 		t        *thing
-		from, to answer.Sight
+		from, to answer.TrackPoint
 		side     evidence.Side
 	}
 	var moves []move
@@ -108,7 +108,7 @@ func (s scene) movements() []event {
 
 // panned reports whether all others of some things, at least one of another kind, go the
 // same way meanwhile: then it is the camera that moves.
-func panned(t *thing, things []*thing, from, to answer.Sight) bool {
+func panned(t *thing, things []*thing, from, to answer.TrackPoint) bool {
 	const alike = .6 // of the way
 	dx := (to.Box.X1 + to.Box.X2 - from.Box.X1 - from.Box.X2) / 2
 	other := false
@@ -172,4 +172,4 @@ func (s scene) largestPerson(cal answer.Calibration) map[float64]float64 {
 	return largest
 }
 
-func size(s answer.Sight) float64 { return (s.Box.X2 - s.Box.X1) * (s.Box.Y2 - s.Box.Y1) }
+func size(s answer.TrackPoint) float64 { return (s.Box.X2 - s.Box.X1) * (s.Box.Y2 - s.Box.Y1) }

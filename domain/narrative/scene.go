@@ -30,12 +30,12 @@ const (
 // thing is one object that is told of.
 type thing struct {
 	noun   noun
-	sights []answer.Sight
+	sights []answer.TrackPoint
 }
 
-func (t *thing) first() answer.Sight { return t.sights[0] }
-func (t *thing) last() answer.Sight  { return t.sights[len(t.sights)-1] }
-func (t *thing) seconds() float64    { return t.last().At - t.first().At }
+func (t *thing) first() answer.TrackPoint { return t.sights[0] }
+func (t *thing) last() answer.TrackPoint  { return t.sights[len(t.sights)-1] }
+func (t *thing) seconds() float64         { return t.last().At - t.first().At }
 
 // at reports whether the thing is there at a time, also while it is missed.
 func (t *thing) at(s float64) bool { return t.first().At <= s && s <= t.last().At }
@@ -81,11 +81,11 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	cal.Overlap = sameThing
 	least := Sure * cal.Probability(1)
 	for _, t := range answer.Tracks(ev, cal, ev.Terms) {
-		if !t.Trusted || cal.Probability(best(t.Sights)) < least {
+		if !t.Trusted || cal.Probability(best(t.Points)) < least {
 			continue
 		}
 		if name, ok := nameOf(t, rivals, ev.Terms, cal); ok {
-			s.things = append(s.things, &thing{nounOf(name), t.Sights})
+			s.things = append(s.things, &thing{nounOf(name), t.Points})
 		}
 	}
 	s.findCuts()
@@ -94,7 +94,7 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	return s
 }
 
-func best(sights []answer.Sight) float64 {
+func best(sights []answer.TrackPoint) float64 {
 	score := 0.0
 	for _, s := range sights {
 		score = max(score, s.Score)
@@ -108,7 +108,7 @@ func best(sights []answer.Sight) float64 {
 func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []string, cal answer.Calibration) (string, bool) {
 	term := t.Term()
 	votes := map[int]float64{}
-	for _, s := range t.Sights {
+	for _, s := range t.Points {
 		read := map[int]float64{}
 		for _, d := range rivals[s.At] {
 			if d.Term >= 0 && d.Term < len(terms) && d.Score > 0 && evidence.IoU(d.Box, s.Box) >= sameThing {
@@ -205,15 +205,15 @@ func (t *thing) part(atS float64) *thing {
 	if t.first().At >= atS || t.last().At < atS {
 		return nil
 	}
-	i, _ := slices.BinarySearchFunc(t.sights, atS, func(s answer.Sight, at float64) int { return cmp.Compare(s.At, at) })
+	i, _ := slices.BinarySearchFunc(t.sights, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
 	rest := &thing{t.noun, t.sights[i:]}
 	t.sights = t.sights[:i:i]
 	return rest
 }
 
 // sightAt is the sight of a sample, nil when the thing was not seen in it.
-func (t *thing) sightAt(atS float64) *answer.Sight {
-	i, found := slices.BinarySearchFunc(t.sights, atS, func(s answer.Sight, at float64) int { return cmp.Compare(s.At, at) })
+func (t *thing) sightAt(atS float64) *answer.TrackPoint {
+	i, found := slices.BinarySearchFunc(t.sights, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
 	if !found {
 		return nil
 	}

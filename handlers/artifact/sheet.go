@@ -23,14 +23,14 @@ type tile struct {
 	clip answer.Clip
 	// atS is the time of its best picture, and objects what is marked there.
 	atS     float64
-	objects []answer.Sight
+	objects []answer.TrackPoint
 	picture canvas
 	taken   bool
 }
 
 // tilesOf chooses the clips of the sheet, the surest ones, in the order of time, and for
 // each the sample that shows its objects best.
-func tilesOf(in Input, samples [][]answer.Sight) []*tile {
+func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
 	clips := slices.Clone(in.Result.Shown())
 	if len(clips) > MaxTiles {
 		slices.SortStableFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })

@@ -135,13 +135,13 @@ func outline(c canvas, r image.Rectangle, width int, i ink, alpha uint8) {
 }
 
 // markOf is how a sight is drawn: named, and with how probable it is.
-func (in Input) markOf(s answer.Sight) mark {
+func (in Input) markOf(s answer.TrackPoint) mark {
 	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.Term], 100*in.Calibration.Probability(s.Score))
 	return mark{s.Box, in.inkFor(s), label}
 }
 
 // inkFor is the colour of a class: the first of the question is the first.
-func (in Input) inkFor(s answer.Sight) ink {
+func (in Input) inkFor(s answer.TrackPoint) ink {
 	for i, class := range in.Classes {
 		if class == in.Evidence.Terms[s.Term] {
 			return palette[i%len(palette)]

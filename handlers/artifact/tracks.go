@@ -19,13 +19,15 @@ func tracksOf(in Input) []answer.Track {
 
 // sightsOf are what is shown of each sample that shows something, in the order of time,
 // the best of a sample first.
-func sightsOf(tracks []answer.Track) [][]answer.Sight {
-	var all []answer.Sight
+func sightsOf(tracks []answer.Track) [][]answer.TrackPoint {
+	var all []answer.TrackPoint
 	for _, t := range tracks {
-		all = append(all, t.Sights...)
+		all = append(all, t.Points...)
 	}
-	slices.SortStableFunc(all, func(a, b answer.Sight) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(b.Score, a.Score)) })
-	var samples [][]answer.Sight
+	slices.SortStableFunc(all, func(a, b answer.TrackPoint) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(b.Score, a.Score))
+	})
+	var samples [][]answer.TrackPoint
 	for i, s := range all {
 		if i == 0 || s.At != all[i-1].At {
 			samples = append(samples, nil)
@@ -37,17 +39,17 @@ func sightsOf(tracks []answer.Track) [][]answer.Sight {
 
 // sightAt is where an object is at a time: between two sights its box moves evenly, before
 // the first and after the last it stays for half an interval.
-func sightAt(t answer.Track, atS, intervalS float64) (answer.Sight, bool) {
-	next := sort.Search(len(t.Sights), func(i int) bool { return t.Sights[i].At > atS })
+func sightAt(t answer.Track, atS, intervalS float64) (answer.TrackPoint, bool) {
+	next := sort.Search(len(t.Points), func(i int) bool { return t.Points[i].At > atS })
 	if next == 0 {
-		first := t.Sights[0]
+		first := t.Points[0]
 		return first, first.At-atS <= intervalS/2
 	}
-	before := t.Sights[next-1]
-	if next == len(t.Sights) {
+	before := t.Points[next-1]
+	if next == len(t.Points) {
 		return before, atS-before.At <= intervalS/2
 	}
-	after := t.Sights[next]
+	after := t.Points[next]
 	share := (atS - before.At) / (after.At - before.At)
 	between := func(a, b float64) float64 { return a + (b-a)*share }
 	now := before

@@ -38,10 +38,10 @@ func TestSightsAreThoseThatCount(t *testing.T) {
 		evidence.Detection{Term: 0, Box: evidence.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
 	)), "dog", "cat")
 	got := sightsOf(tracksOf(in))
-	require.Empty(t, cmp.Diff([][]answer.Sight{{
+	require.Empty(t, cmp.Diff([][]answer.TrackPoint{{
 		{Term: 1, Box: boxAt(.1), Score: .9},
 		{Term: 0, Box: evidence.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5},
-	}}, got, cmpopts.IgnoreUnexported(answer.Sight{})))
+	}}, got, cmpopts.IgnoreUnexported(answer.TrackPoint{})))
 }
 
 func TestTracksFollowObjects(t *testing.T) {
@@ -58,7 +58,7 @@ func TestTracksFollowObjects(t *testing.T) {
 	var at [][]float64
 	for _, track := range tracks {
 		var times []float64
-		for _, s := range track.Sights {
+		for _, s := range track.Points {
 			times = append(times, s.At)
 		}
 		at = append(at, times)
@@ -68,7 +68,7 @@ func TestTracksFollowObjects(t *testing.T) {
 
 func TestBoxesMoveEvenly(t *testing.T) {
 	t.Parallel()
-	tr := answer.Track{Sights: []answer.Sight{
+	tr := answer.Track{Points: []answer.TrackPoint{
 		{At: 1, Box: boxAt(.1), Score: .4}, {At: 1.5, Box: boxAt(.3), Score: .8},
 	}}
 	for _, test := range []struct {

@@ -117,7 +117,7 @@ func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.R
 // receipt says what the answer to a question rests on.
 func receipt(a analysis.State, v video.State, seen sighting) *answer.Receipt {
 	r := answer.NewReceipt(a.Model, a.Query)
-	r.Looked(answer.Engine{
+	r.Examined(answer.Engine{
 		Name: seen.info.Name, Weights: seen.info.Weights, Digest: seen.info.Digest, Worker: seen.info.Worker,
 	}, a.Query, seen.Evidence)
 	r.Duration = &answer.ReceiptDuration{

@@ -3,6 +3,7 @@ package jobs
 import (
 	"math"
 
+	"vqa/domain/sampling"
 	"vqa/handlers/survey"
 )
 
@@ -19,7 +20,7 @@ import (
 // It depends on the survey and the known length alone. So every question about a video is
 // billed the same, also one that is answered from what was kept.
 func (p *pass) decodedMicros(s survey.Survey) int64 {
-	pictures := onGrid(s.Evidence.Frames, s.StepS)
+	pictures := sampling.OnGrid(s.Evidence.Frames, s.StepS)
 	if len(pictures) == 0 {
 		pictures = s.Evidence.Frames // a single picture may lie beside the grid
 	}
@@ -30,7 +31,7 @@ func (p *pass) decodedMicros(s survey.Survey) int64 {
 	if d := p.durationS; d != nil && last <= *d && *d <= last+2*s.StepS {
 		return max(1, micros(*d))
 	}
-	return micros(last + baseStepS)
+	return micros(last + sampling.BaseStepS)
 }
 
 // checkLimit stops the look at a video that shows a picture behind the limit of the plan.
@@ -38,7 +39,7 @@ func (p *pass) checkLimit(atS float64) error {
 	if p.limitS == 0 || atS <= p.limitS {
 		return nil
 	}
-	return &tooLongError{micros(atS + baseStepS)}
+	return &tooLongError{micros(atS + sampling.BaseStepS)}
 }
 
 func micros(seconds float64) int64 { return int64(math.Round(seconds * 1e6)) }

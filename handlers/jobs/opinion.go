@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 
 	"vqa/domain/analysis"
 	"vqa/domain/answer"
-	"vqa/domain/evidence"
-	"vqa/domain/query"
+	"vqa/domain/sampling"
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/gpu/frames"
@@ -59,7 +57,7 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 	if z.VisionModel == nil {
 		return first, errNoVisionModel
 	}
-	at, stepS := moments(a.Query, seen, opinionPictures)
+	at, stepS := sampling.ForOpinion(a.Query, seen.Evidence, seen.rules.Vocabulary, opinionPictures)
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
 	if err != nil {
 		return first, fmt.Errorf("locating the video: %w", err)
@@ -69,119 +67,20 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 		return first, err
 	}
 	if len(pictures) == 0 {
-		return answer.Second(a.Query, first, answer.Opinion{}, seen.DurationS), nil
+		return answer.WithOpinion(a.Query, first, answer.Opinion{}, seen.DurationS), nil
 	}
 	o, err := z.VisionModel.Opinion(ctx, a.Prompt, a.Query, pictures)
 	if err != nil {
 		return first, err
 	}
 	o.StepS = stepS
-	result := answer.Second(a.Query, first, o, seen.DurationS)
+	result := answer.WithOpinion(a.Query, first, o, seen.DurationS)
 	if result.Receipt != nil {
 		receipt := *result.Receipt
 		receipt.SecondOpinion = &answer.SecondOpinion{Model: z.VisionModel.Model(), Frames: len(pictures)}
 		result.Receipt = &receipt
 	}
 	return result, nil
-}
-
-// moments are the instants, at most n, at which a question is looked at again, evenly
-// spread over the samples that may show it, and the longest time between two of them in
-// which it may be shown: where the detector saw none of a subject that it knows, nothing
-// need be looked at.
-func moments(q query.Query, seen sighting, n int) (at []float64, stepS float64) {
-	all := inWindow(q, seen)
-	candidates := withSubjects(q, seen, all)
-	if len(candidates) == 0 {
-		return nil, 0
-	}
-	stepS = seen.IntervalS
-	last := 0
-	for k := range min(n, len(candidates)) {
-		i := 0
-		if k > 0 {
-			i = int(math.Round(float64(k) * float64(len(candidates)-1) / float64(min(n, len(candidates))-1)))
-		}
-		blind := 0.0
-		for j := last; j < i; j++ {
-			if candidates[j+1] == candidates[j]+1 {
-				blind += all[candidates[j+1]].At - all[candidates[j]].At
-			} else {
-				blind += seen.IntervalS
-			}
-		}
-		stepS, last = max(stepS, blind), i
-		at = append(at, all[candidates[i]].At)
-	}
-	return at, stepS
-}
-
-// inWindow are the samples in the part of the video that a question is about.
-func inWindow(q query.Query, seen sighting) []evidence.Frame {
-	fromS, toS := 0.0, math.Inf(1)
-	for _, c := range q.Conditions {
-		if w, ok := c.Window(); ok {
-			from, to := w.Within(seen.DurationS)
-			fromS, toS = max(fromS, from), min(toS, to)
-		}
-	}
-	var in []evidence.Frame
-	for _, f := range seen.Frames {
-		if f.At >= fromS && f.At <= toS {
-			in = append(in, f)
-		}
-	}
-	return in
-}
-
-// withSubjects are the places of the samples that show, however weakly, each subject that
-// the model knows; all places when none does, or when one of several subjects is enough.
-func withSubjects(q query.Query, seen sighting, all []evidence.Frame) []int {
-	var wanted []map[int]bool
-	for _, s := range q.Subjects {
-		classes, ok := seen.rules.Vocabulary.Lookup(s.Term)
-		if !ok {
-			classes = []string{s.Term} // an open model takes any
-		}
-		terms := map[int]bool{}
-		for i, term := range seen.Terms {
-			for _, class := range classes {
-				if class == term && i < len(seen.Known) && seen.Known[i] {
-					terms[i] = true
-				}
-			}
-		}
-		if len(terms) > 0 {
-			wanted = append(wanted, terms)
-		}
-	}
-	if len(q.Subjects) > 1 && q.Operator == query.Any {
-		wanted = nil
-	}
-	var places, every []int
-	for i, f := range all {
-		every = append(every, i)
-		if showsAll(f.Load(false), wanted) {
-			places = append(places, i)
-		}
-	}
-	if len(places) == 0 {
-		return every
-	}
-	return places
-}
-
-func showsAll(f evidence.Frame, wanted []map[int]bool) bool {
-	for _, terms := range wanted {
-		found := false
-		for _, d := range f.Detections {
-			found = found || terms[d.Term]
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
 }
 
 // picturesAt takes one picture at each instant; each is sought by itself, because what lies

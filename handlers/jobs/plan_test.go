@@ -22,6 +22,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/sampling"
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/gpu/frames"
@@ -284,7 +285,7 @@ func TestColoursOfNoiseAreNotKept(t *testing.T) {
 
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	runs := look{stepS: baseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.samples()
+	runs := look{stepS: sampling.BaseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.samples()
 	require.Len(t, runs, 2, "6 s are decoded again from a key picture")
 	require.Len(t, runs[0].Within, 2)
 	require.InDelta(t, 7, runs[0].Within[1].To, 0)
@@ -292,7 +293,7 @@ func TestSamples(t *testing.T) {
 	for i := range 10 * frames.MaxSpans {
 		many = append(many, float64(i))
 	}
-	require.Len(t, look{stepS: fineStepS, at: many}.samples(), 10, "a command holds so many parts")
-	require.True(t, look{stepS: coarseStepS}.samples()[0].Coarse)
-	require.False(t, look{stepS: baseStepS}.samples()[0].Coarse)
+	require.Len(t, look{stepS: sampling.FineStepS, at: many}.samples(), 10, "a command holds so many parts")
+	require.True(t, look{stepS: sampling.CoarseStepS}.samples()[0].Coarse)
+	require.False(t, look{stepS: sampling.BaseStepS}.samples()[0].Coarse)
 }

@@ -11,6 +11,7 @@ import (
 	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/sampling"
 	"vqa/domain/video"
 	"vqa/gpu"
 	"vqa/handlers/survey"
@@ -63,7 +64,8 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 	}
 	defer leave()
 	rules := z.Calibrations.For(info.Weights, info.Vocabulary)
-	p.own, p.classes = classesFor(p.query, rules.Vocabulary)
+	p.plan = sampling.For(p.query, rules.Vocabulary)
+	p.plan.Everything = p.everything
 	s := &surveyor{Analyzer: z, pass: p, videoID: v.ID, info: info, rules: rules, progress: progress}
 	s.load(ctx)
 	if err := s.complete(ctx); err != nil {
@@ -73,12 +75,17 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress 
 	if p.limitS > 0 && decodedMicros > micros(p.limitS) {
 		return sighting{}, errors.Join(&tooLongError{decodedMicros}, s.survey.Close())
 	}
-	seen := sighting{Evidence: p.evidence(s.survey, rules), decodedMicros: decodedMicros, info: info, rules: rules, kept: s.survey}
+	seen := sighting{Evidence: p.plan.Evidence(surveyed(s.survey), rules), decodedMicros: decodedMicros, info: info, rules: rules, kept: s.survey}
 	if err := s.survey.Err(); err != nil {
 		return sighting{}, errors.Join(err, s.survey.Close())
 	}
 	seen.DurationS = float64(decodedMicros) / 1e6
 	return seen, nil
+}
+
+// surveyed is a survey as the sampling plan sees it.
+func surveyed(s survey.Survey) sampling.Survey {
+	return sampling.Survey{StepS: s.StepS, DecodedS: s.DecodedS, Evidence: s.Evidence, For: s.For}
 }
 
 // surveyor completes the survey of a video for one question.
@@ -105,17 +112,17 @@ func (s *surveyor) load(ctx context.Context) {
 	if err != nil {
 		s.Log.WarnContext(ctx, "what was seen before cannot be read", "video_id", s.videoID, "error", err)
 	}
-	if found && kept.Covers(engine, s.pass.classes) {
+	if found && kept.Covers(engine, s.pass.plan.Classes) {
 		s.survey = kept
 		return
 	}
-	terms := s.pass.classes
+	terms := s.pass.plan.Classes
 	if found && kept.Engine == engine {
 		terms = kept.With(terms)
 	}
 	_ = kept.Close()
 	s.survey = survey.Survey{Engine: engine, Evidence: evidence.Evidence{
-		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.pass.aspect, IntervalS: baseStepS,
+		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.pass.aspect, IntervalS: sampling.BaseStepS,
 	}}
 }
 
@@ -124,23 +131,23 @@ func (s *surveyor) complete(ctx context.Context) error {
 	p, pose := s.pass, s.pass.pose
 	if !s.survey.Whole {
 		// A pass that was cut off goes on at its step.
-		step := cmp.Or(s.survey.StepS, wholeStep(p.durationS))
-		pose = pose || step == baseStepS && s.othersNeedPose(ctx)
-		if err := s.whole(ctx, look{stepS: step, pose: pose && step == baseStepS}); err != nil {
+		step := cmp.Or(s.survey.StepS, sampling.ScanStep(p.durationS))
+		pose = pose || step == sampling.BaseStepS && s.othersNeedPose(ctx)
+		if err := s.whole(ctx, look{stepS: step, pose: pose && step == sampling.BaseStepS}); err != nil {
 			return err
 		}
 	}
-	if s.survey.StepS > baseStepS {
+	if s.survey.StepS > sampling.BaseStepS {
 		if p.everything {
 			return nil
 		}
-		hints := suspects(s.survey.For(p.own).Frames, s.survey.StepS, s.rules, s.survey.DecodedS)
-		if err := s.part(ctx, s.survey.Missing(hints, false), look{stepS: baseStepS, pose: p.pose}); err != nil {
+		hints := p.plan.CloseUps(surveyed(s.survey), s.rules)
+		if err := s.part(ctx, s.survey.Missing(hints, false), look{stepS: sampling.BaseStepS, pose: p.pose}); err != nil {
 			return err
 		}
 	}
-	fine := p.fine(s.survey, p.evidence(s.survey, s.rules), s.rules)
-	if err := s.part(ctx, s.survey.Missing(fine, false), look{stepS: fineStepS, pose: pose}); err != nil || !p.pose {
+	fine := p.plan.Fine(surveyed(s.survey), p.plan.Evidence(surveyed(s.survey), s.rules), s.rules)
+	if err := s.part(ctx, s.survey.Missing(fine, false), look{stepS: sampling.FineStepS, pose: pose}); err != nil || !p.pose {
 		return err
 	}
 	return s.joints(ctx)
@@ -148,18 +155,19 @@ func (s *surveyor) complete(ctx context.Context) error {
 
 // joints looks for those that were not asked for before, where somebody may be.
 func (s *surveyor) joints(ctx context.Context) error {
-	ev := s.pass.evidence(s.survey, s.rules)
-	people := s.survey.Missing(s.pass.people(s.survey, ev.Frames, s.rules), true)
+	plan := s.pass.plan
+	ev := plan.Evidence(surveyed(s.survey), s.rules)
+	people := s.survey.Missing(plan.Subjects(surveyed(s.survey), ev.Frames, s.rules), true)
 	// The same instant must show the same picture again, so each is decoded as before.
-	on, off := split(people, s.survey.StepS)
+	on, off := sampling.Split(people, s.survey.StepS)
 	if err := s.part(ctx, on, look{stepS: s.survey.StepS, pose: true}); err != nil {
 		return err
 	}
-	if err := s.part(ctx, off, look{stepS: baseStepS, pose: true}); err != nil {
+	if err := s.part(ctx, off, look{stepS: sampling.BaseStepS, pose: true}); err != nil {
 		return err
 	}
-	people = s.pass.people(s.survey, ev.Fine, s.rules)
-	return s.part(ctx, s.survey.Missing(people, true), look{stepS: fineStepS, pose: true})
+	people = plan.Subjects(surveyed(s.survey), ev.Fine, s.rules)
+	return s.part(ctx, s.survey.Missing(people, true), look{stepS: sampling.FineStepS, pose: true})
 }
 
 // whole makes the pass over all of the video, or what is left of it.
@@ -201,11 +209,11 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 func (s *surveyor) look(ctx context.Context, l look) error {
 	l.terms, l.colours = s.survey.Evidence.Terms, len(s.info.Colors) > 0
 	l.shades = s.info.Shades
-	l.faint = hintOf(s.rules)
+	l.faint = sampling.HintScore(s.rules)
 	// Most of the progress that is left is the look's own: what comes after is not known yet.
 	from, most := s.done, .8*(1-s.done)
 	pictures := 0
-	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == fineStepS}
+	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
 	s.due = time.Now().Add(s.saveEvery())
 	err := s.pass.look(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
 		if err := errors.Join(s.knows(known), s.pass.checkLimit(seen[len(seen)-1].At)); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"vqa/domain/evidence"
 	"vqa/domain/query"
+	"vqa/domain/sampling"
 	"vqa/gpu"
 	"vqa/gpu/frames"
 )
@@ -29,10 +30,8 @@ type pass struct {
 	ffmpeg frames.FFmpeg
 	source string
 	query  query.Query
-	// classes are what the model is asked for to answer the query.
-	classes []string
-	// own are those of them that the question is about; the others tell look-alikes apart.
-	own []string
+	// plan is its sampling plan, once the vocabulary of the model is known.
+	plan sampling.Plan
 	// everything asks for all that the model knows of the video instead, as far as the pass
 	// over the whole of it tells.
 	everything bool
@@ -235,4 +234,37 @@ func describe(err error) error {
 		return errors.Join(&inputError{"The video could not be decoded."}, err)
 	}
 	return fmt.Errorf("looking at the video: %w", err)
+}
+
+// seekS is how far apart two instants must be for ffmpeg to be started anew: a start and the
+// decoding from the key picture on cost about as much as decoding that long.
+const seekS = 5
+
+// coarse looks may show a picture that is a little older, see package frames.
+func (l look) coarse() bool { return l.stepS > sampling.BaseStepS }
+
+// samples are the runs of ffmpeg that yield the instants of a look.
+func (l look) samples() []frames.Options {
+	if l.at == nil {
+		all := frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()}
+		if l.fromS > 0 {
+			all.Within = []frames.Span{{From: l.fromS, To: frames.End}}
+		}
+		return []frames.Options{all}
+	}
+	var runs []frames.Options
+	last := -2.0 * seekS
+	for _, t := range l.at {
+		if n := len(runs); t-last > seekS || len(runs[n-1].Within) == frames.MaxSpans {
+			runs = append(runs, frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()})
+		}
+		run := &runs[len(runs)-1]
+		if n := len(run.Within); n > 0 && t-last <= l.stepS {
+			run.Within[n-1].To = t
+		} else {
+			run.Within = append(run.Within, frames.Span{From: t, To: t})
+		}
+		last = t
+	}
+	return runs
 }

@@ -17,7 +17,7 @@ type combined struct {
 	fine  []sample
 	shown []run
 	// moments are the times of what happens in them, where that alone is asked.
-	moments []span
+	occurrences []interval
 }
 
 // combine answers all or any of the findings. For all, what must be seen must be seen
@@ -111,10 +111,10 @@ func (c *combined) show(findings []finding, join func(a, b float64) float64, cal
 		return finding{}
 	}
 	together := visible[0]
-	c.fine, c.moments = together.fine, together.moments
+	c.fine, c.occurrences = together.fine, together.occurrences
 	if len(visible) > 1 || together.least() > 1 {
 		together = finding{}
-		c.fine, c.moments = overlayFine(visible, join, cal), nil
+		c.fine, c.occurrences = overlayFine(visible, join, cal), nil
 		together.settle(overlay(visible, join, cal), evidence.Evidence{IntervalS: intervalS}, cal)
 	}
 	c.samples, c.shown = together.samples, together.trusted

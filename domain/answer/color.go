@@ -29,25 +29,25 @@ var twoColours = []Point{{0, .02}, {.08, .10}, {.18, .60}, {.30, .90}, {.50, .96
 
 // coloured judges by the shares of colours in the box; a model that gives none leaves
 // it untold.
-func coloured(colours, names []string) fitsOf {
+func colored(colours, names []string) condition {
 	return byShares(colours, names, colourCurve, twoColours)
 }
 
 // byShares judges by the share of one colour, or by those of several.
-func byShares(colours, names []string, one, more []Point) fitsOf {
+func byShares(colours, names []string, one, more []Point) condition {
 	curve := one
 	if len(colours) > 1 {
 		curve = more
 	}
-	return each(func(d object) fitness {
+	return perObject(func(d object) fit {
 		if len(d.Colors) == 0 || len(d.Colors) != len(names) {
-			return fitness{Probability: .1, Untold: true}
+			return fit{Probability: .1, Unknown: true}
 		}
 		p := 1.0
 		for _, c := range colours {
 			p = min(p, interpolate(curve, share(c, d.Colors, names)))
 		}
-		return fitness{Probability: p}
+		return fit{Probability: p}
 	})
 }
 

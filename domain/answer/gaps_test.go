@@ -14,7 +14,7 @@ func TestStirs(t *testing.T) {
 	t.Parallel()
 	ev := evidence.Evidence{Terms: []string{"dog", "cat"}, Known: []bool{true, true}, IntervalS: .5}
 	for i := range 10 {
-		d := sight(0, .4, .6)
+		d := horizon(0, .4, .6)
 		if i == 4 {
 			d.Box.Y1, d.Box.Y2 = d.Box.Y1-.1, d.Box.Y2-.1
 		}
@@ -24,10 +24,10 @@ func TestStirs(t *testing.T) {
 		}
 		ev.Frames = append(ev.Frames, f)
 	}
-	all := answer.Stirs(ev, ev.Terms, answer.CPU(), 100)
+	all := answer.MotionGaps(ev, ev.Terms, answer.CPU(), 100)
 	require.Len(t, all, 8, "between any two samples that show it")
-	require.Equal(t, answer.Edge{AfterS: .5, BeforeS: 1}, all[0])
-	require.Equal(t, []answer.Edge{{AfterS: 1.5, BeforeS: 2}, {AfterS: 2, BeforeS: 2.5}}, answer.Stirs(ev, ev.Terms, answer.CPU(), 2))
-	require.Empty(t, answer.Stirs(ev, []string{"cat"}, answer.CPU(), 100))
-	require.Empty(t, answer.Stirs(ev, ev.Terms, answer.CPU(), 0))
+	require.Equal(t, answer.Gap{AfterS: .5, BeforeS: 1}, all[0])
+	require.Equal(t, []answer.Gap{{AfterS: 1.5, BeforeS: 2}, {AfterS: 2, BeforeS: 2.5}}, answer.MotionGaps(ev, ev.Terms, answer.CPU(), 2))
+	require.Empty(t, answer.MotionGaps(ev, []string{"cat"}, answer.CPU(), 100))
+	require.Empty(t, answer.MotionGaps(ev, ev.Terms, answer.CPU(), 0))
 }
