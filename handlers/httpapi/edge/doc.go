@@ -12,7 +12,8 @@
 //	idempotency.go  whether the request was carried out before, or runs just now; sealed.go
 //	                encrypts the stored responses that show a secret
 //	room.go         how much of a body the contract can accept
-//	json.go         the body as strict JSON, as far as the contract can accept it
+//	json.go         the body as strict JSON, as far as the contract can accept it; go-json-experiment
+//	                checks the grammar
 //	body.go         the body against the contract, then the rules of its operation
 //	api             parameter binding, then the operation
 //	etag.go         whether the client has the response already

@@ -2,14 +2,14 @@ package edge
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf16"
-	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"vqa/domain/fault"
 )
@@ -29,100 +29,55 @@ type reading struct {
 	omitted    int
 }
 
-// parseJSON reads one JSON value strictly: UTF-8 without half characters, no trailing
-// data, no member twice, no U+0000 in a string, numbers within float64, at most maxDepth
-// levels. Numbers come as int64 where they are whole and fit, else as float64. It keeps
-// only what has room in r and skips the rest, so that memory and time depend on the
-// contract and not on the body; nil keeps everything. Of malformed JSON it returns false
-// and one violation whose param is "" (open-points.md, "Errors").
+// errDeep refuses a body that nests deeper than maxDepth.
+var errDeep = fmt.Errorf("nests deeper than %d levels", maxDepth)
+
+// parseJSON reads one JSON value strictly: UTF-8, no unpaired UTF-16 surrogates, no trailing
+// data, no repeated member, no U+0000 in a string, numbers within float64, at most maxDepth
+// levels. Whole numbers that fit come as int64, others as float64.
+//
+// It keeps only what has room in r and skips the rest, so that memory depends on the
+// contract and not on the body. A nil room keeps everything. For malformed JSON it returns
+// false and one violation with an empty param (open-points.md, "Errors").
 func parseJSON(raw []byte, r *room) (reading, bool) {
-	malformed := func(message string) (reading, bool) {
-		return reading{violations: []fault.Violation{{Code: fault.Format, Message: message}}}, false
-	}
-	if !utf8.Valid(raw) {
-		return malformed("The body is not UTF-8.")
-	}
-	if nesting(raw) > maxDepth {
-		return malformed(fmt.Sprintf("The body nests deeper than %d levels.", maxDepth))
-	}
-	if !json.Valid(raw) {
-		var anything json.RawMessage
-		return malformed(fmt.Sprintf("The body is not JSON: %v.", json.Unmarshal(raw, &anything)))
-	}
-	if halfCharacter(raw) {
-		return malformed("The body has one half of a UTF-16 character.")
-	}
-	p := &parser{raw: raw}
+	// The parser reports repeated members itself: the decoder stops at the first.
+	p := &parser{decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
 	value, err := p.value(r)
+	if err == nil {
+		err = p.end()
+	}
 	if err != nil {
-		return malformed("The body is not JSON: " + err.Error() + ".")
+		return reading{violations: []fault.Violation{{Code: fault.Format, Message: malformed(err)}}}, false
 	}
 	p.reading.value = value
 	return p.reading, true
 }
 
-// nesting is the deepest level of brackets outside of strings. It is exact for JSON,
-// and bounds the work on what is not.
-func nesting(raw []byte) int {
-	deepest, depth, inString := 0, 0, false
-	for i := 0; i < len(raw); i++ {
-		switch c := raw[i]; {
-		case inString && c == '\\':
-			i++
-		case c == '"':
-			inString = !inString
-		case inString:
-		case c == '{' || c == '[':
-			depth++
-			deepest = max(deepest, depth)
-		case c == '}' || c == ']':
-			depth--
-		}
+// malformed describes why a body is not JSON. The path in a SyntacticError is left out,
+// because a body can make it as long as itself.
+func malformed(err error) string {
+	var syntax *jsontext.SyntacticError
+	switch {
+	case errors.Is(err, errDeep):
+		return fmt.Sprintf("The body nests deeper than %d levels.", maxDepth)
+	case errors.As(err, &syntax):
+		return fmt.Sprintf("The body is not valid JSON at byte %d: %v.", syntax.ByteOffset, syntax.Err)
+	case errors.Is(err, io.EOF):
+		return "The body is not valid JSON: it is empty."
+	default:
+		return fmt.Sprintf("The body is not valid JSON: %v.", err)
 	}
-	return deepest
 }
 
-// halfCharacter reports whether valid JSON escapes one half of a surrogate pair alone, which
-// stands for no character and which encoding/json replaces without a word.
-func halfCharacter(raw []byte) bool {
-	escaped := func(i int) rune {
-		if i+6 > len(raw) || raw[i] != '\\' || raw[i+1] != 'u' {
-			return -1
-		}
-		n, err := strconv.ParseUint(string(raw[i+2:i+6]), 16, 16)
-		if err != nil {
-			return -1
-		}
-		return rune(n)
-	}
-	for i := 0; i < len(raw); i++ {
-		if raw[i] != '\\' {
-			continue
-		}
-		first := escaped(i)
-		switch {
-		case !utf16.IsSurrogate(first):
-			i++ // the escaped character is none of an escape itself
-		case utf16.DecodeRune(first, escaped(i+6)) == unicode.ReplacementChar:
-			return true
-		default:
-			i += 11
-		}
-	}
-	return false
-}
-
-// parser reads JSON that json.Valid has accepted, because encoding/json neither refuses a
-// repeated member nor says where it is, and builds values of any size.
+// parser builds a value from the tokens of a decoder. The decoder checks the grammar. The
+// parser finds every violation that has a place.
 type parser struct {
-	raw []byte
-	// at is the index of the next byte.
-	at int
+	decoder *jsontext.Decoder
 	// path leads to the value that is read. It is joined only for a report: joining it at
 	// each level made the work quadratic in the size of the body.
 	path []string
-	// strangers counts the members that were kept and that the schema does not name.
-	strangers int
+	// unnamed counts the members that were kept and that the schema does not name.
+	unnamed int
 	reading
 }
 
@@ -134,66 +89,65 @@ func (p *parser) report(message string, code fault.ViolationCode) {
 	p.violations = append(p.violations, fault.Violation{Param: strings.Join(p.path, "."), Code: code, Message: message})
 }
 
-// next skips what separates values and returns the first byte after it.
-func (p *parser) next() byte {
-	for {
-		switch c := p.raw[p.at]; c {
-		case ' ', '\t', '\r', '\n', ',', ':':
-			p.at++
-		default:
-			return c
-		}
+// token reads the next token. Error: errDeep.
+func (p *parser) token() (jsontext.Token, error) {
+	t, err := p.decoder.ReadToken()
+	if err == nil && p.decoder.StackDepth() > maxDepth {
+		err = errDeep
+	}
+	return t, err
+}
+
+// end reports data after the value.
+func (p *parser) end() error {
+	_, err := p.decoder.ReadToken()
+	switch {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err == nil:
+		return errors.New("there is data after the value")
+	default:
+		return err
 	}
 }
 
 func (p *parser) value(r *room) (any, error) {
-	switch p.next() {
+	t, err := p.token()
+	if err != nil {
+		return nil, err
+	}
+	switch t.Kind() {
 	case '{':
-		p.at++
 		if r != nil && !r.object {
-			p.skip()
-			return map[string]any{}, nil
+			return map[string]any{}, p.skip()
 		}
 		return p.object(r)
 	case '[':
-		p.at++
 		return p.list(r)
 	case '"':
-		text, err := p.text()
+		text := t.String()
 		p.checkText(text)
-		return text, err
-	}
-	begin := p.at
-	for p.at < len(p.raw) && !endsScalar(p.raw[p.at]) {
-		p.at++
-	}
-	switch text := string(p.raw[begin:p.at]); text {
-	case "true", "false":
-		return text == "true", nil
-	case "null":
+		return text, nil
+	case 't', 'f':
+		return t.Bool(), nil
+	case 'n':
 		return nil, nil
 	default:
-		return p.number(text), nil
-	}
-}
-
-// endsScalar reports whether a byte cannot be within a number or a literal.
-func endsScalar(c byte) bool {
-	switch c {
-	case ' ', '\t', '\r', '\n', ',', ']', '}':
-		return true
-	default:
-		return false
+		return p.number(t.String()), nil
 	}
 }
 
 func (p *parser) object(r *room) (any, error) {
 	o := map[string]any{}
-	for p.next() != '}' {
-		name, err := p.text()
+	for {
+		t, err := p.token()
 		if err != nil {
 			return nil, err
 		}
+		if t.Kind() == '}' {
+			return o, nil
+		}
+		name := t.String()
 		_, twice := o[name]
 		inner, known := r.member(name)
 		if !twice && !p.take(r, name, known) {
@@ -212,8 +166,6 @@ func (p *parser) object(r *room) (any, error) {
 		}
 		p.path = p.path[:len(p.path)-1]
 	}
-	p.at++
-	return o, nil
 }
 
 // take reports whether a member is kept. Of those that the schema does not name, a body
@@ -222,8 +174,8 @@ func (p *parser) take(r *room, name string, known bool) bool {
 	if r.names(name) {
 		return true
 	}
-	if p.strangers < maxViolations {
-		p.strangers++
+	if p.unnamed < maxViolations {
+		p.unnamed++
 		return true
 	}
 	if !known {
@@ -235,10 +187,9 @@ func (p *parser) take(r *room, name string, known bool) bool {
 // list keeps one item more than there is room for, so that the schema refuses the list.
 func (p *parser) list(r *room) (any, error) {
 	l := []any{}
-	for p.next() != ']' {
+	for p.decoder.PeekKind() != ']' {
 		if len(l) > r.maxItems() {
-			p.skip()
-			return l, nil
+			return l, p.skip()
 		}
 		p.path = append(p.path, strconv.Itoa(len(l)))
 		v, err := p.value(r.item())
@@ -248,46 +199,18 @@ func (p *parser) list(r *room) (any, error) {
 		l = append(l, v)
 		p.path = p.path[:len(p.path)-1]
 	}
-	p.at++
-	return l, nil
+	_, err := p.token()
+	return l, err
 }
 
-// skip moves behind the end of the object or list that it is in.
-func (p *parser) skip() {
-	for depth := 1; depth > 0; p.at++ {
-		switch p.raw[p.at] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			depth--
-		case '"':
-			p.at = p.endOfText()
+// skip reads the rest of the object or list that the parser is in.
+func (p *parser) skip() error {
+	for depth := p.decoder.StackDepth(); p.decoder.StackDepth() >= depth; {
+		if _, err := p.token(); err != nil {
+			return err
 		}
 	}
-}
-
-// endOfText is the index of the quote that ends the string that begins here.
-func (p *parser) endOfText() int {
-	i := p.at + 1
-	for p.raw[i] != '"' {
-		if p.raw[i] == '\\' {
-			i++
-		}
-		i++
-	}
-	return i
-}
-
-func (p *parser) text() (string, error) {
-	end := p.endOfText()
-	quoted := p.raw[p.at : end+1]
-	p.at = end + 1
-	if bytes.IndexByte(quoted, '\\') < 0 {
-		return string(quoted[1 : len(quoted)-1]), nil
-	}
-	var text string
-	err := json.Unmarshal(quoted, &text)
-	return text, err
+	return nil
 }
 
 // number reads a number so that 1, 1.0 and 1e0 are the same.
