@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// crowd is the number of things of one kind from which those that come and go are
+	// maxCounted is the number of things of one kind from which those that come and go are
 	// not told one by one.
-	crowd = 6
+	maxCounted = 6
 	// maxKinds is how many kinds of things one sentence names.
 	maxKinds = 6
 )
@@ -19,8 +19,8 @@ const (
 // opening says what is in view at the beginning.
 func (s scene) opening() event {
 	e := event{rank: rankOpening}
-	switch there := s.inView(func(t *thing) bool { return s.fromBeginning(t) }); {
-	case len(s.things) == 0:
+	switch there := s.inView(func(t *object) bool { return s.presentAtStart(t) }); {
+	case len(s.objects) == 0:
 		e.Text = sentence("nothing is seen in the video that can be named for sure")
 	case there == "":
 		e.Text = sentence("at first nothing is in view that can be named for sure")
@@ -30,12 +30,12 @@ func (s scene) opening() event {
 	return e
 }
 
-// cutEvents say what is in view after each cut.
-func (s scene) cutEvents() []event {
+// sceneChanges say what is in view after each cut.
+func (s scene) sceneChanges() []event {
 	var out []event
 	for _, i := range s.cuts {
 		at := s.at[i]
-		there := s.inView(func(t *thing) bool { return t.first().At == at })
+		there := s.inView(func(t *object) bool { return t.first().At == at })
 		out = append(out, event{Entry{at, sentence("the scene changes:", there, "in view")}, rankCut, s.endS - at})
 	}
 	return out
@@ -43,14 +43,14 @@ func (s scene) cutEvents() []event {
 
 // inView lists things with their verb: people first, then by how long they stay. It is
 // empty without a thing.
-func (s scene) inView(belongs func(*thing) bool) string {
+func (s scene) inView(belongs func(*object) bool) string {
 	type kind struct {
 		noun    noun
 		count   int
 		seconds float64
 	}
 	var kinds []kind
-	for _, t := range s.things {
+	for _, t := range s.objects {
 		if !belongs(t) {
 			continue
 		}
@@ -63,7 +63,7 @@ func (s scene) inView(belongs func(*thing) bool) string {
 		kinds[k].seconds = max(kinds[k].seconds, t.seconds())
 	}
 	slices.SortStableFunc(kinds, func(a, b kind) int {
-		switch person := odd["person"]; {
+		switch person := irregularNouns["person"]; {
 		case a.noun == person:
 			return -1
 		case b.noun == person:
@@ -84,45 +84,45 @@ func (s scene) inView(belongs func(*thing) bool) string {
 	return list(words) + " are"
 }
 
-// enters is the side that a thing comes from, empty when it comes from none.
-func (s scene) enters(t *thing) evidence.Side { return t.track().Entry(s.intervalS) }
+// entrySide is the side that a thing comes from, empty when it comes from none.
+func (s scene) entrySide(t *object) evidence.Side { return t.track().Entry(s.intervalS) }
 
-// leaves is the side that a thing goes to, empty when it goes to none.
-func (s scene) leaves(t *thing) evidence.Side { return t.track().Exit(s.intervalS) }
+// exitSide is the side that a thing goes to, empty when it goes to none.
+func (s scene) exitSide(t *object) evidence.Side { return t.track().Exit(s.intervalS) }
 
-func (t *thing) track() answer.Track { return answer.Track{Points: t.sights} }
+func (t *object) track() answer.Track { return answer.Track{Points: t.sights} }
 
 // fromBeginning: the thing does not come into view later (answer.Track.Comes).
-func (s scene) fromBeginning(t *thing) bool {
+func (s scene) presentAtStart(t *object) bool {
 	_, comes := t.track().Comes(s.at[0], s.intervalS)
 	return !comes
 }
 
-// toEnd is the same for the end.
-func (s scene) toEnd(t *thing) bool {
+// presentAtEnd is the same for the end.
+func (s scene) presentAtEnd(t *object) bool {
 	_, goes := t.track().Goes(s.at[len(s.at)-1], s.intervalS)
 	return !goes
 }
 
 // change is several things of one kind that come or go at one time and side.
 type change struct {
-	// atS is the sample that first or last shows it; exactS is when it is told.
-	atS, exactS float64
-	noun        noun
-	side        evidence.Side
-	count       int
-	seconds     float64
+	// sampleS is the sample that first or last shows it; exactS is when it is told.
+	sampleS, exactS float64
+	noun            noun
+	side            evidence.Side
+	count           int
+	seconds         float64
 }
 
-// gather counts things that change alike, in the order of time.
-func gather(changes []change) []change {
+// groupChanges counts things that change alike, in the order of time.
+func groupChanges(changes []change) []change {
 	slices.SortStableFunc(changes, func(a, b change) int {
 		// What goes to no side is told later, when it is not seen any more.
-		return cmp.Or(cmp.Compare(a.atS, b.atS), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
+		return cmp.Or(cmp.Compare(a.sampleS, b.sampleS), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
 	})
 	var out []change
 	for _, c := range changes {
-		if n := len(out); n > 0 && out[n-1].atS == c.atS && out[n-1].noun == c.noun && out[n-1].side == c.side {
+		if n := len(out); n > 0 && out[n-1].sampleS == c.sampleS && out[n-1].noun == c.noun && out[n-1].side == c.side {
 			out[n-1].count++
 			out[n-1].exactS = min(out[n-1].exactS, c.exactS)
 			out[n-1].seconds = max(out[n-1].seconds, c.seconds)
@@ -139,29 +139,29 @@ func (s scene) before(at float64) float64 {
 	return s.at[max(i-1, 0)]
 }
 
-// comings tell what comes into view.
-func (s scene) comings() []event {
+// appearances tell what comes into view.
+func (s scene) appearances() []event {
 	var changes []change
-	for _, t := range s.things {
+	for _, t := range s.objects {
 		at := t.first().At
-		if s.fromBeginning(t) || slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] == at }) {
+		if s.presentAtStart(t) || slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] == at }) {
 			continue
 		}
-		changes = append(changes, change{at, s.edges.came(t, s.before(at)), t.noun, s.enters(t), 1, t.seconds()})
+		changes = append(changes, change{at, s.fine.firstSeen(t, s.before(at)), t.noun, s.entrySide(t), 1, t.seconds()})
 	}
 	var out []event
-	all := gather(changes)
+	all := groupChanges(changes)
 	for i, c := range all {
-		total := s.visible(c.noun, c.atS)
+		total := s.visible(c.noun, c.sampleS)
 		for _, later := range all[i+1:] {
-			if later.atS != c.atS {
+			if later.sampleS != c.sampleS {
 				break
 			}
 			if later.noun == c.noun {
 				total -= later.count
 			}
 		}
-		if total > crowd {
+		if total > maxCounted {
 			continue
 		}
 		what := c.noun.another(c.count, total)
@@ -169,35 +169,35 @@ func (s scene) comings() []event {
 		if c.side != "" {
 			text = sentence(what, verb(c.count, "enters", "enter"), "from the", string(c.side))
 		}
-		out = append(out, event{Entry{c.exactS, text}, rankComing, c.seconds})
+		out = append(out, event{Entry{c.exactS, text}, rankAppearing, c.seconds})
 	}
 	return out
 }
 
-// leavings tell what goes out of view.
-func (s scene) leavings() []event {
+// departures tell what goes out of view.
+func (s scene) departures() []event {
 	var changes []change
-	for _, t := range s.things {
+	for _, t := range s.objects {
 		at := t.last().At
-		if s.toEnd(t) || s.cutBetween(at, at+1.5*s.intervalS) {
+		if s.presentAtEnd(t) || s.cutBetween(at, at+1.5*s.intervalS) {
 			continue
 		}
-		to := s.leaves(t)
+		to := s.exitSide(t)
 		exact := at // one who leaves is seen to, another is missed afterwards
 		if to == "" {
-			exact = s.edges.gone(t, at+s.intervalS)
+			exact = s.fine.firstMissed(t, at+s.intervalS)
 		}
 		changes = append(changes, change{at, exact, t.noun, to, 1, t.seconds()})
 	}
 	var out []event
 	gone, goneAt := map[noun]int{}, -1.0
-	for _, c := range gather(changes) {
-		if c.atS != goneAt {
-			gone, goneAt = map[noun]int{}, c.atS
+	for _, c := range groupChanges(changes) {
+		if c.sampleS != goneAt {
+			gone, goneAt = map[noun]int{}, c.sampleS
 		}
-		total := s.visible(c.noun, c.atS) - gone[c.noun]
+		total := s.visible(c.noun, c.sampleS) - gone[c.noun]
 		gone[c.noun] += c.count
-		if total > crowd {
+		if total > maxCounted {
 			continue
 		}
 		what := c.noun.of(c.count, total)

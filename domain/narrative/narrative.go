@@ -29,7 +29,7 @@ const (
 	rankOpening = iota
 	rankCut
 	rankLeaving
-	rankComing
+	rankAppearing
 	rankPosture
 	rankMoving
 )
@@ -50,9 +50,9 @@ func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 		return []Entry{{Text: "No picture of the video was looked at."}}
 	}
 	events := []event{s.opening()}
-	events = append(events, s.cutEvents()...)
-	events = append(events, s.comings()...)
-	events = append(events, s.leavings()...)
+	events = append(events, s.sceneChanges()...)
+	events = append(events, s.appearances()...)
+	events = append(events, s.departures()...)
 	events = append(events, s.movements()...)
 	events = append(events, s.postures(cal)...)
 	return s.entries(events)

@@ -16,12 +16,12 @@ import (
 	"vqa/domain/query"
 )
 
-// reel is a video of some samples, two a second, that things are put into.
-type reel struct {
+// testVideo is a video of some samples, two a second, that things are put into.
+type testVideo struct {
 	frames [][]evidence.Detection
 }
 
-func film(n int) *reel { return &reel{make([][]evidence.Detection, n)} }
+func newVideo(n int) *testVideo { return &testVideo{make([][]evidence.Detection, n)} }
 
 // place is a box of a fifth of the frame's width around a centre.
 func place(x, y float64) evidence.Box {
@@ -32,7 +32,7 @@ var coco = query.COCO().Names()
 
 // put shows a thing in samples from first to last, moving evenly from one place across
 // the frame to another.
-func (r *reel) put(class string, score float64, first, last int, from, to, y float64) *reel {
+func (r *testVideo) put(class string, score float64, first, last int, from, to, y float64) *testVideo {
 	for i := first; i <= last; i++ {
 		x := from
 		if last > first {
@@ -44,11 +44,11 @@ func (r *reel) put(class string, score float64, first, last int, from, to, y flo
 }
 
 // still shows a thing that stays at one place.
-func (r *reel) still(class string, first, last int, x float64) *reel {
+func (r *testVideo) still(class string, first, last int, x float64) *testVideo {
 	return r.put(class, .7, first, last, x, x, .5)
 }
 
-func (r *reel) evidence() evidence.Evidence {
+func (r *testVideo) evidence() evidence.Evidence {
 	ev := evidence.Evidence{Terms: coco, Known: make([]bool, len(coco)), IntervalS: .5, DurationS: float64(len(r.frames)) / 2}
 	for i, d := range r.frames {
 		ev.Frames = append(ev.Frames, evidence.Frame{At: float64(i) / 2, Detections: d})
@@ -60,92 +60,92 @@ func TestWrite(t *testing.T) {
 	t.Parallel()
 	type entries = []narrative.Entry
 	tests := map[string]struct {
-		film *reel
-		want entries
+		video *testVideo
+		want  entries
 	}{
-		"nothing looked at": {film(0), entries{{0, "No picture of the video was looked at."}}},
-		"nothing":           {film(4), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
-		"one":               {film(4).still("umbrella", 0, 3, .5), entries{{0, "An umbrella is in view."}}},
+		"nothing looked at": {newVideo(0), entries{{0, "No picture of the video was looked at."}}},
+		"nothing":           {newVideo(4), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
+		"one":               {newVideo(4).still("umbrella", 0, 3, .5), entries{{0, "An umbrella is in view."}}},
 		"several": {
-			film(4).still("dog", 0, 3, .2).still("dog", 0, 3, .5).still("person", 0, 3, .8).still("bus", 0, 3, .35),
+			newVideo(4).still("dog", 0, 3, .2).still("dog", 0, 3, .5).still("person", 0, 3, .8).still("bus", 0, 3, .35),
 			entries{{0, "A person, a bus and two dogs are in view."}},
 		},
-		"missed in the first sample": {film(6).still("dog", 1, 5, .5), entries{{0, "A dog is in view."}}},
-		"a weak sight alone":         {film(6).put("dog", .5, 2, 2, .5, .5, .5), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
-		"a weak one that lasts":      {film(6).put("dog", .36, 0, 5, .5, .5, .5), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
+		"missed in the first sample": {newVideo(6).still("dog", 1, 5, .5), entries{{0, "A dog is in view."}}},
+		"a weak sight alone":         {newVideo(6).put("dog", .5, 2, 2, .5, .5, .5), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
+		"a weak one that lasts":      {newVideo(6).put("dog", .36, 0, 5, .5, .5, .5), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
 		"appears and disappears": {
-			film(12).still("cat", 4, 8, .5),
+			newVideo(12).still("cat", 4, 8, .5),
 			entries{{0, "At first nothing is in view that can be named for sure."}, {2, "A cat appears."}, {4.5, "The cat is no longer in view."}},
 		},
-		"hidden for a moment": {film(12).still("cat", 0, 4, .5).still("cat", 8, 11, .5), entries{{0, "A cat is in view."}}},
+		"hidden for a moment": {newVideo(12).still("cat", 0, 4, .5).still("cat", 8, 11, .5), entries{{0, "A cat is in view."}}},
 		"hidden for longer": {
-			film(16).still("cat", 0, 3, .5).still("cat", 12, 15, .5),
+			newVideo(16).still("cat", 0, 3, .5).still("cat", 12, 15, .5),
 			entries{{0, "A cat is in view."}, {2, "The cat is no longer in view."}, {6, "A cat appears."}},
 		},
 		"crosses": {
-			film(14).still("bench", 0, 13, .5).put("dog", .7, 3, 10, .02, .98, .8),
+			newVideo(14).still("bench", 0, 13, .5).put("dog", .7, 3, 10, .02, .98, .8),
 			entries{{0, "A bench is in view."}, {1.5, "A dog enters from the left."}, {5, "The dog leaves to the right."}},
 		},
 		"moves about": {
-			film(16).put("dog", .7, 0, 5, .2, .7, .5).put("dog", .7, 6, 15, .65, .25, .5),
+			newVideo(16).put("dog", .7, 0, 5, .2, .7, .5).put("dog", .7, 6, 15, .65, .25, .5),
 			entries{{0, "A dog is in view."}, {0, "The dog moves to the right."}, {3, "The dog moves to the left."}},
 		},
 		"a third": {
-			film(12).still("bottle", 0, 11, .1).still("bottle", 0, 5, .4).still("bottle", 3, 11, .7),
+			newVideo(12).still("bottle", 0, 11, .1).still("bottle", 0, 5, .4).still("bottle", 3, 11, .7),
 			entries{{0, "Two bottles are in view."}, {1.5, "A third bottle appears."}, {3, "One of the three bottles is no longer in view."}},
 		},
 		"two at once": {
-			film(12).still("car", 0, 11, .1).put("car", .7, 4, 7, .35, .35, .5).put("car", .7, 4, 7, .7, .7, .5),
+			newVideo(12).still("car", 0, 11, .1).put("car", .7, 4, 7, .35, .35, .5).put("car", .7, 4, 7, .7, .7, .5),
 			entries{{0, "A car is in view."}, {2, "Two more cars appear."}, {4, "Two of the three cars are no longer in view."}},
 		},
 		"both": {
-			film(12).still("knife", 0, 6, .1).still("knife", 0, 6, .5),
+			newVideo(12).still("knife", 0, 6, .1).still("knife", 0, 6, .5),
 			entries{{0, "Two knives are in view."}, {3.5, "Both knives are no longer in view."}},
 		},
 		"a crowd is not counted": {
-			film(12).still("sheep", 0, 11, .02).still("sheep", 0, 11, .18).still("sheep", 0, 11, .34).still("sheep", 0, 11, .5).
+			newVideo(12).still("sheep", 0, 11, .02).still("sheep", 0, 11, .18).still("sheep", 0, 11, .34).still("sheep", 0, 11, .5).
 				still("sheep", 0, 11, .66).still("sheep", 0, 11, .82).still("sheep", 4, 8, .98),
 			entries{{0, "Six sheep are in view."}},
 		},
 		"a cut": {
-			film(12).still("cat", 0, 5, .5).still("bus", 6, 11, .5).still("person", 6, 11, .2),
+			newVideo(12).still("cat", 0, 5, .5).still("bus", 6, 11, .5).still("person", 6, 11, .2),
 			entries{{0, "A cat is in view."}, {3, "The scene changes: a person and a bus are in view."}},
 		},
 		"a cut between people": {
-			film(12).still("person", 0, 5, .2).still("person", 0, 5, .8).
+			newVideo(12).still("person", 0, 5, .2).still("person", 0, 5, .8).
 				put("person", .7, 6, 11, 0, 0, .5).put("person", .7, 6, 11, 1, 1, .5), // half of them in the frame
 			entries{{0, "Two people are in view."}, {3, "The scene changes: two people are in view."}},
 		},
 		"two that move fast": {
-			film(10).put("kite", .7, 0, 9, .1, .9, .2).put("kite", .7, 0, 9, .9, .1, .8),
+			newVideo(10).put("kite", .7, 0, 9, .1, .9, .2).put("kite", .7, 0, 9, .9, .1, .8),
 			entries{{0, "Two kites are in view."}, {0, "One of the two kites moves to the left."}, {0, "One of the two kites moves to the right."}},
 		},
-		"a jump is no cut": {film(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}, {2.5, "The dog moves to the right."}}},
+		"a jump is no cut": {newVideo(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}, {2.5, "The dog moves to the right."}}},
 		"the camera turns": {
-			film(12).put("car", .7, 0, 11, .2, .6, .5).put("bench", .7, 0, 11, .4, .8, .5),
+			newVideo(12).put("car", .7, 0, 11, .2, .6, .5).put("bench", .7, 0, 11, .4, .8, .5),
 			entries{{0, "A bench and a car are in view."}},
 		},
 		"a car or a truck": {
-			film(4).put("car", .6, 0, 3, .5, .5, .5).put("truck", .55, 0, 3, .5, .5, .5),
+			newVideo(4).put("car", .6, 0, 3, .5, .5, .5).put("truck", .55, 0, 3, .5, .5, .5),
 			entries{{0, "A car is in view."}},
 		},
 		"a truck or a car": {
-			film(4).put("car", .55, 0, 3, .5, .5, .5).put("truck", .6, 0, 3, .5, .5, .5),
+			newVideo(4).put("car", .55, 0, 3, .5, .5, .5).put("truck", .6, 0, 3, .5, .5, .5),
 			entries{{0, "A car is in view."}},
 		},
 		"a cat or a dog": {
-			film(4).put("cat", .55, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
+			newVideo(4).put("cat", .55, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
 			entries{{0, "Nothing is seen in the video that can be named for sure."}},
 		},
 		"a dog, hardly a cat": {
-			film(4).put("cat", .3, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
+			newVideo(4).put("cat", .3, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
 			entries{{0, "A dog is in view."}},
 		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Empty(t, cmp.Diff(tt.want, narrative.Write(tt.film.evidence(), answer.CPU())))
+			require.Empty(t, cmp.Diff(tt.want, narrative.Write(tt.video.evidence(), answer.CPU())))
 		})
 	}
 }
@@ -153,13 +153,13 @@ func TestWrite(t *testing.T) {
 // TestUnmeasured: what an unknown model is as sure of as it can be is told.
 func TestUnmeasured(t *testing.T) {
 	t.Parallel()
-	ev := film(4).still("dog", 0, 3, .2).put("cat", .4, 0, 3, .8, .8, .5).evidence()
+	ev := newVideo(4).still("dog", 0, 3, .2).put("cat", .4, 0, 3, .8, .8, .5).evidence()
 	require.Empty(t, cmp.Diff([]narrative.Entry{{0, "A dog is in view."}}, narrative.Write(ev, answer.Unmeasured())))
 }
 
 func TestUpAndDown(t *testing.T) {
 	t.Parallel()
-	ev := film(12).evidence()
+	ev := newVideo(12).evidence()
 	for i := range ev.Frames {
 		y := .75 - .15*float64(i) // out of the top after five samples
 		if box := (evidence.Box{X1: .4, Y1: max(y-.25, 0), X2: .6, Y2: y}); y > 0 {
@@ -187,7 +187,7 @@ func person(x float64, legs [3]float64) evidence.Detection {
 
 func TestPostures(t *testing.T) {
 	t.Parallel()
-	ev := film(12).evidence()
+	ev := newVideo(12).evidence()
 	for i := range ev.Frames {
 		legs := standing
 		if i >= 4 && i < 9 || i == 1 { // once alone: a flicker
@@ -202,7 +202,7 @@ func TestPostures(t *testing.T) {
 
 func TestLongNarrativesKeepWhatStays(t *testing.T) {
 	t.Parallel()
-	r := film(4000).still("person", 100, 1000, .5)
+	r := newVideo(4000).still("person", 100, 1000, .5)
 	for i := 0; i+12 < len(r.frames); i += 12 {
 		r.put("dog", .7, i, i+2, .2, .2, .5)
 	}

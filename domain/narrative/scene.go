@@ -10,35 +10,35 @@ import (
 )
 
 const (
-	// Sure is the probability that one sight of a thing must have for it to be told. It is
+	// minProbability is the probability that one sight of a thing must have for it to be told. It is
 	// that of a thing that is asked about; of what nobody asked about it is worth less.
-	Sure = .86
-	// Patience is for how long, in seconds, a thing may be hidden that is found again at
+	minProbability = .86
+	// maxHiddenS is for how long, in seconds, a thing may be hidden that is found again at
 	// its place.
-	Patience = 3
-	// samePlace is the intersection over union from which a box is at the place of
+	maxHiddenS = 3
+	// samePlaceOverlap is the intersection over union from which a box is at the place of
 	// another.
-	samePlace = .5
-	// sameSize is the same for the sizes alone.
-	sameSize = .7
-	// sameThing is that from which detections of two classes are readings of one thing.
-	sameThing = .7
-	// moment is how many intervals a thing may be missed anywhere.
-	moment = 2.1
+	samePlaceOverlap = .5
+	// sameShapeOverlap is the same for the sizes alone.
+	sameShapeOverlap = .7
+	// sameObjectOverlap is that from which detections of two classes are readings of one thing.
+	sameObjectOverlap = .7
+	// maxGapIntervals is how many intervals a thing may be missed anywhere.
+	maxGapIntervals = 2.1
 )
 
-// thing is one object that is told of.
-type thing struct {
+// object is one object that is told of.
+type object struct {
 	noun   noun
 	sights []answer.TrackPoint
 }
 
-func (t *thing) first() answer.TrackPoint { return t.sights[0] }
-func (t *thing) last() answer.TrackPoint  { return t.sights[len(t.sights)-1] }
-func (t *thing) seconds() float64         { return t.last().At - t.first().At }
+func (t *object) first() answer.TrackPoint { return t.sights[0] }
+func (t *object) last() answer.TrackPoint  { return t.sights[len(t.sights)-1] }
+func (t *object) seconds() float64         { return t.last().At - t.first().At }
 
-// at reports whether the thing is there at a time, also while it is missed.
-func (t *thing) at(s float64) bool { return t.first().At <= s && s <= t.last().At }
+// presentAt reports whether the thing is there at a time, also while it is missed.
+func (t *object) presentAt(s float64) bool { return t.first().At <= s && s <= t.last().At }
 
 // scene is what a video shows, ready to be told.
 type scene struct {
@@ -46,13 +46,13 @@ type scene struct {
 	at        []float64
 	intervalS float64
 	endS      float64
-	// things are ordered by their first sights.
-	things []*thing
+	// objects are ordered by their first sights.
+	objects []*object
 	// cuts are the indices in at of the first samples of new scenes.
-	cuts  []int
-	stays map[noun]*stays
-	// edges tell when things came and went.
-	edges edges
+	cuts     []int
+	presence map[noun]*presence
+	// fine tell when things came and went.
+	fine fineSamples
 }
 
 // observe finds what is to be told.
@@ -77,24 +77,24 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	if ev.DurationS > 0 && !math.IsInf(ev.DurationS, 0) {
 		s.endS = ev.DurationS
 	}
-	s.edges = edgesOf(ev, cal)
-	cal.Overlap = sameThing
-	least := Sure * cal.Probability(1)
+	s.fine = fineSamplesOf(ev, cal)
+	cal.Overlap = sameObjectOverlap
+	least := minProbability * cal.Probability(1)
 	for _, t := range answer.Tracks(ev, cal, ev.Terms) {
-		if !t.Trusted || cal.Probability(best(t.Points)) < least {
+		if !t.Trusted || cal.Probability(bestScore(t.Points)) < least {
 			continue
 		}
 		if name, ok := nameOf(t, rivals, ev.Terms, cal); ok {
-			s.things = append(s.things, &thing{nounOf(name), t.Points})
+			s.objects = append(s.objects, &object{nounOf(name), t.Points})
 		}
 	}
 	s.findCuts()
-	s.stitch()
-	s.countStays()
+	s.joinInterrupted()
+	s.countPresence()
 	return s
 }
 
-func best(sights []answer.TrackPoint) float64 {
+func bestScore(sights []answer.TrackPoint) float64 {
 	score := 0.0
 	for _, s := range sights {
 		score = max(score, s.Score)
@@ -111,7 +111,7 @@ func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []str
 	for _, s := range t.Points {
 		read := map[int]float64{}
 		for _, d := range rivals[s.At] {
-			if d.Term >= 0 && d.Term < len(terms) && d.Score > 0 && evidence.IoU(d.Box, s.Box) >= sameThing {
+			if d.Term >= 0 && d.Term < len(terms) && d.Score > 0 && evidence.IoU(d.Box, s.Box) >= sameObjectOverlap {
 				read[d.Term] = max(read[d.Term], min(d.Score, 1))
 			}
 		}
@@ -125,8 +125,8 @@ func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []str
 			continue
 		}
 		switch {
-		case stands(cal, name, terms[class]):
-		case stands(cal, terms[class], name):
+		case wordCovers(cal, name, terms[class]):
+		case wordCovers(cal, terms[class], name):
 			name = terms[class]
 		default:
 			return "", false
@@ -135,8 +135,8 @@ func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []str
 	return name, true
 }
 
-// stands reports whether the word for a class is also one for another.
-func stands(cal answer.Calibration, word, class string) bool {
+// wordCovers reports whether the word for a class is also one for another.
+func wordCovers(cal answer.Calibration, word, class string) bool {
 	classes, ok := cal.Vocabulary.Lookup(word)
 	return ok && slices.Contains(classes, class)
 }
@@ -144,36 +144,36 @@ func stands(cal answer.Calibration, word, class string) bool {
 // findCuts finds the samples in which nothing is where it was, and more than one thing
 // has changed, and parts the things there.
 func (s *scene) findCuts() {
-	var live []*thing
-	coming := s.things
+	var live []*object
+	coming := s.objects
 	for i := 1; i < len(s.at); i++ {
 		was, is := s.at[i-1], s.at[i]
 		for len(coming) > 0 && coming[0].first().At <= is {
 			live, coming = append(live, coming[0]), coming[1:]
 		}
-		live = slices.DeleteFunc(live, func(t *thing) bool { return t.last().At < was })
-		if !cut(live, was, is) {
+		live = slices.DeleteFunc(live, func(t *object) bool { return t.last().At < was })
+		if !isCut(live, was, is) {
 			continue
 		}
 		s.cuts = append(s.cuts, i)
 		for k, t := range live {
-			if rest := t.part(is); rest != nil {
-				s.things, live[k] = append(s.things, rest), rest
+			if rest := t.splitAt(is); rest != nil {
+				s.objects, live[k] = append(s.objects, rest), rest
 			}
 		}
 	}
-	slices.SortStableFunc(s.things, func(a, b *thing) int { return cmp.Compare(a.first().At, b.first().At) })
+	slices.SortStableFunc(s.objects, func(a, b *object) int { return cmp.Compare(a.first().At, b.first().At) })
 }
 
-// cut reports whether nothing stays where it is from one sample to the next. One thing
+// isCut reports whether nothing stays where it is from one sample to the next. One thing
 // that jumps is a fast thing.
-func cut(things []*thing, was, is float64) bool {
-	var before, after []*thing
-	for _, t := range things {
+func isCut(objects []*object, was, is float64) bool {
+	var before, after []*object
+	for _, t := range objects {
 		a, b := t.sightAt(was), t.sightAt(is)
 		// A thing that is missed in one of both may be there, and one that keeps its size
 		// has moved.
-		if t.at(was) && t.at(is) && (a == nil || b == nil || evidence.IoU(a.Box, b.Box) >= samePlace || alike(a.Box, b.Box)) {
+		if t.presentAt(was) && t.presentAt(is) && (a == nil || b == nil || evidence.IoU(a.Box, b.Box) >= samePlaceOverlap || sameShape(a.Box, b.Box)) {
 			return false
 		}
 		if a != nil {
@@ -192,27 +192,27 @@ func cut(things []*thing, was, is float64) bool {
 	return true
 }
 
-// alike reports whether two boxes are of one size.
-func alike(a, b evidence.Box) bool {
+// sameShape reports whether two boxes are of one size.
+func sameShape(a, b evidence.Box) bool {
 	aw, ah, bw, bh := a.X2-a.X1, a.Y2-a.Y1, b.X2-b.X1, b.Y2-b.Y1
 	both := min(aw, bw) * min(ah, bh)
-	return both >= sameSize*(aw*ah+bw*bh-both)
+	return both >= sameShapeOverlap*(aw*ah+bw*bh-both)
 }
 
-// part cuts off and returns what is seen from a time on, nil when the thing begins then
+// splitAt cuts off and returns what is seen from a time on, nil when the thing begins then
 // or ends before.
-func (t *thing) part(atS float64) *thing {
+func (t *object) splitAt(atS float64) *object {
 	if t.first().At >= atS || t.last().At < atS {
 		return nil
 	}
 	i, _ := slices.BinarySearchFunc(t.sights, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
-	rest := &thing{t.noun, t.sights[i:]}
+	rest := &object{t.noun, t.sights[i:]}
 	t.sights = t.sights[:i:i]
 	return rest
 }
 
 // sightAt is the sight of a sample, nil when the thing was not seen in it.
-func (t *thing) sightAt(atS float64) *answer.TrackPoint {
+func (t *object) sightAt(atS float64) *answer.TrackPoint {
 	i, found := slices.BinarySearchFunc(t.sights, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
 	if !found {
 		return nil
@@ -220,39 +220,39 @@ func (t *thing) sightAt(atS float64) *answer.TrackPoint {
 	return &t.sights[i]
 }
 
-// stitch joins things that were missed: for a moment anywhere, or for longer at their
+// joinInterrupted joins things that were missed: for a moment anywhere, or for longer at their
 // place. What left by an edge is gone.
-func (s *scene) stitch() {
-	for i := 0; i < len(s.things); i++ {
-		t := s.things[i]
+func (s *scene) joinInterrupted() {
+	for i := 0; i < len(s.objects); i++ {
+		t := s.objects[i]
 		for again := true; again; {
 			again = false
-			if k := s.nextOf(t, i+1); k >= 0 {
-				t.sights = append(slices.Clip(t.sights), s.things[k].sights...)
-				s.things, again = slices.Delete(s.things, k, k+1), true
+			if k := s.continuationOf(t, i+1); k >= 0 {
+				t.sights = append(slices.Clip(t.sights), s.objects[k].sights...)
+				s.objects, again = slices.Delete(s.objects, k, k+1), true
 			}
 		}
 	}
 }
 
-// nextOf finds what goes on a thing that ended: of those that follow it, the most
+// continuationOf finds what goes on a thing that ended: of those that follow it, the most
 // alike, then the first.
-func (s *scene) nextOf(t *thing, from int) int {
+func (s *scene) continuationOf(t *object, from int) int {
 	found, likest := -1, -1.0
-	for k := from; k < len(s.things); k++ {
-		next := s.things[k]
+	for k := from; k < len(s.objects); k++ {
+		next := s.objects[k]
 		gap := next.first().At - t.last().At
-		if gap > max(Patience, moment*s.intervalS) {
+		if gap > max(maxHiddenS, maxGapIntervals*s.intervalS) {
 			break
 		}
 		if next.noun != t.noun || gap <= 0 || s.cutBetween(t.last().At, next.first().At) {
 			continue
 		}
-		if s.leaves(t) != "" || s.enters(next) != "" {
+		if s.exitSide(t) != "" || s.entrySide(next) != "" {
 			continue
 		}
 		here := evidence.IoU(t.last().Box, next.first().Box)
-		if (gap <= moment*s.intervalS || here >= samePlace) && here > likest {
+		if (gap <= maxGapIntervals*s.intervalS || here >= samePlaceOverlap) && here > likest {
 			found, likest = k, here
 		}
 	}
@@ -263,27 +263,27 @@ func (s *scene) cutBetween(fromS, toS float64) bool {
 	return slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] > fromS && s.at[i] <= toS })
 }
 
-// stays are when the things of one noun begin and end, each in order.
-type stays struct{ begin, end []float64 }
+// presence are when the things of one noun begin and end, each in order.
+type presence struct{ begin, end []float64 }
 
-func (s *scene) countStays() {
-	s.stays = map[noun]*stays{}
-	for _, t := range s.things {
-		of := s.stays[t.noun]
+func (s *scene) countPresence() {
+	s.presence = map[noun]*presence{}
+	for _, t := range s.objects {
+		of := s.presence[t.noun]
 		if of == nil {
-			of = &stays{}
-			s.stays[t.noun] = of
+			of = &presence{}
+			s.presence[t.noun] = of
 		}
 		of.begin, of.end = append(of.begin, t.first().At), append(of.end, t.last().At)
 	}
-	for _, of := range s.stays {
+	for _, of := range s.presence {
 		slices.Sort(of.end)
 	}
 }
 
 // visible counts the things of a noun at a time.
 func (s scene) visible(n noun, atS float64) int {
-	of := s.stays[n]
+	of := s.presence[n]
 	begun, _ := slices.BinarySearch(of.begin, math.Nextafter(atS, math.Inf(1)))
 	ended, _ := slices.BinarySearch(of.end, atS)
 	return begun - ended

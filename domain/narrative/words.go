@@ -11,8 +11,8 @@ type noun struct{ one, many string }
 // maxName bounds the name of a class as it is told.
 const maxName = 40
 
-// odd are the classes of known models whose names are not said as they are written.
-var odd = map[string]noun{
+// irregularNouns are the classes of known models whose names are not said as they are written.
+var irregularNouns = map[string]noun{
 	"person":         {"person", "people"},
 	"sports ball":    {"ball", "balls"},
 	"mouse":          {"computer mouse", "computer mice"},
@@ -37,7 +37,7 @@ var odd = map[string]noun{
 // nounOf names a class; one whose name is no plain text is an object.
 func nounOf(class string) noun {
 	class = strings.ToLower(strings.TrimSpace(class))
-	if n, ok := odd[class]; ok {
+	if n, ok := irregularNouns[class]; ok {
 		return n
 	}
 	plain := func(r rune) bool {
@@ -70,8 +70,8 @@ func plural(word string) string {
 	return word + "s"
 }
 
-// a puts the article before a word, by its sound as far as spelling tells it.
-func a(word string) string {
+// withArticle puts the article before a word, by its sound as far as spelling tells it.
+func withArticle(word string) string {
 	for _, silent := range []string{"hour", "honest", "heir", "honour"} {
 		if strings.HasPrefix(word, silent) {
 			return "an " + word
@@ -102,7 +102,7 @@ func number(n int) string {
 // some is a number of things: "a dog", "two dogs".
 func (n noun) some(count int) string {
 	if count == 1 {
-		return a(n.one)
+		return withArticle(n.one)
 	}
 	return number(count) + " " + n.many
 }
@@ -115,7 +115,7 @@ func (n noun) another(count, total int) string {
 	case count > 1:
 		return number(count) + " more " + n.many
 	case total < len(ordinals):
-		return a(ordinals[total] + " " + n.one)
+		return withArticle(ordinals[total] + " " + n.one)
 	}
 	return "another " + n.one
 }

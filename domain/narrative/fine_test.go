@@ -33,7 +33,7 @@ func TestFineLooksTellWhen(t *testing.T) {
 		"too weak":     {[]evidence.Frame{shows(1.875, "cat", .01, .5), shows(4.125, "cat", .01, .5)}, 2, 4.125},
 		"elsewhere":    {[]evidence.Frame{cat(.5), cat(3.25), cat(5.25)}, 2, 4.5},
 	} {
-		ev := film(12).still("cat", 4, 8, .5).evidence()
+		ev := newVideo(12).still("cat", 4, 8, .5).evidence()
 		ev.Fine = tt.fine
 		want := []narrative.Entry{first, {AtS: tt.came, Text: "A cat appears."}, {AtS: tt.gone, Text: "The cat is no longer in view."}}
 		if diff := cmp.Diff(want, narrative.Write(ev, answer.CPU())); diff != "" {
