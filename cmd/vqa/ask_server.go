@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -87,7 +86,7 @@ func (s *session) find(ctx context.Context, at string) (*client.Client, error) {
 		}
 		return c, nil
 	}
-	for _, base := range []string{announced(s.config.DataDir), s.config.PublicURL, "http://" + dialable(s.config.Addr)} {
+	for _, base := range []string{announced(s.config.DataDir), s.config.PublicURL, "http://" + client.Dialable(s.config.Addr)} {
 		if c := client.New(base); base != "" && c.Healthy(ctx) {
 			return c, nil
 		}
@@ -106,18 +105,6 @@ func (s *session) find(ctx context.Context, at string) (*client.Client, error) {
 	}
 	s.own = own
 	return client.New(own.baseURL()), nil
-}
-
-// dialable is the address at which a listener can be reached from this machine.
-func dialable(listen string) string {
-	host, port, err := net.SplitHostPort(listen)
-	if err != nil {
-		return listen
-	}
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
 }
 
 // commands runs do with the service's commands: those of the own server, else of the

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -36,7 +37,7 @@ const askWait = 4 * time.Minute
 // toolConfig is a configuration with a database and a data folder of its own.
 func toolConfig(t *testing.T) config {
 	t.Helper()
-	addr := "127.0.0.1:" + freePort()
+	addr := "127.0.0.1:" + freePort(t)
 	c, err := env.ParseAsWithOptions[config](env.Options{Environment: map[string]string{
 		"VQA_ADDR": addr, "VQA_PUBLIC_URL": "http://" + addr, "VQA_DATA_DIR": t.TempDir(),
 		"VQA_DATABASE_URL": storetest.Database(t, migrations.Up, migrations.Version()), "VQA_LOG_LEVEL": "error",
@@ -45,6 +46,17 @@ func toolConfig(t *testing.T) config {
 	require.NoError(t, err)
 	require.NoError(t, c.check())
 	return c
+}
+
+// freePort is a port of the loopback interface that no program listens on.
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, listener.Close()) }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	return port
 }
 
 // fixtureFolder holds the clip of test mode, which the real engine can read as well.
@@ -166,7 +178,7 @@ func TestAskBesideAServer(t *testing.T) {
 	})
 	t.Run("a server at another address is found through the data folder", func(t *testing.T) {
 		elsewhere := c
-		elsewhere.Addr = "127.0.0.1:" + freePort()
+		elsewhere.Addr = "127.0.0.1:" + freePort(t)
 		elsewhere.PublicURL = "http://" + elsewhere.Addr
 		var o, n buffer
 		require.NoError(t, runAsk(t.Context(), elsewhere, askOptions{wait: askWait}, clip, fixture.Prompt, &o, &n), n.String())
@@ -227,7 +239,7 @@ func TestAskBesideAServer(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrNotExist)
 		_, _, err = ask(t.Context(), dir, fixture.Prompt, false)
 		require.ErrorContains(t, err, "is not a file")
-		_, err = connect(t.Context(), c, "http://127.0.0.1:"+freePort(), "", io.Discard)
+		_, err = connect(t.Context(), c, "http://127.0.0.1:"+freePort(t), "", io.Discard)
 		require.ErrorContains(t, err, "no server answers")
 	})
 	t.Run("eval", func(t *testing.T) {

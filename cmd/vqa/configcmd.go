@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"reflect"
 	"strings"
@@ -58,7 +57,7 @@ func settings(c config, lookup func(string) (string, bool)) []setting {
 			s.Source = "derived"
 		}
 		secret := f.Tag.Get("secret") == "true"
-		s.Value = settingText(v.Field(i), func(value string) string { return masked(value, secret) })
+		s.Value = settingText(v.Field(i), func(value string) string { return terminal.Masked(value, secret) })
 		out = append(out, s)
 	}
 	return out
@@ -77,25 +76,6 @@ func settingText(v reflect.Value, show func(string) string) string {
 		parts[i] = show(fmt.Sprint(v.Index(i).Interface()))
 	}
 	return strings.Join(parts, ",")
-}
-
-// masked hides the password of any URL, and the whole of a secret that is no URL.
-func masked(value string, secret bool) string {
-	u, err := url.Parse(value)
-	isURL := err == nil && u.Scheme != "" && u.Host != ""
-	switch {
-	case value == "":
-		return ""
-	case isURL:
-		if q := u.Query(); q.Has("password") {
-			q.Set("password", "xxxxx")
-			u.RawQuery = q.Encode()
-		}
-		return u.Redacted()
-	case secret:
-		return "xxxxx"
-	}
-	return value
 }
 
 func printSettings(out io.Writer, all []setting, asJSON bool) error {

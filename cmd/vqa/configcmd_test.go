@@ -48,23 +48,3 @@ func TestSettings(t *testing.T) {
 	require.NotContains(t, out.String(), "hunter2")
 	require.Contains(t, out.String(), "VQA_BLOB_URL")
 }
-
-func TestMasked(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		value  string
-		secret bool
-		want   string
-	}{
-		{"", true, ""},
-		{"host=db password=hunter2", true, "xxxxx"},
-		{"postgres://u:hunter2@db/x", true, "postgres://u:xxxxx@db/x"},
-		{"postgres://db/x?user=u&password=hunter2", true, "postgres://db/x?password=xxxxx&user=u"},
-		{"postgres://db/x", true, "postgres://db/x"},
-		{"/var/lib/vqa", false, "/var/lib/vqa"},
-		{"http://u:hunter2@gpu", false, "http://u:xxxxx@gpu"},
-	}
-	for _, tt := range tests {
-		require.Equal(t, tt.want, masked(tt.value, tt.secret), tt.value)
-	}
-}

@@ -133,6 +133,11 @@ var importRules = append([]importRule{
 		why:   "reading the ledger is the projections' part",
 	},
 	{
+		name: "the doctor commands nothing", in: []string{"vqa/cmd/vqa/internal/doctor"},
+		never: []string{"vqa/handlers/command/...", "vqa/projections/...", "vqa/eventstore", "vqa/eventstore/postgres"},
+		why:   "it examines an installation and writes nothing to its log",
+	},
+	{
 		name: "terminal only prints", in: []string{"vqa/cmd/vqa/internal/terminal"},
 		never: []string{"vqa/..."},
 		why:   "how output looks does not depend on what is printed",
@@ -303,6 +308,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},
 		{"vqa/cmd/vqa/internal/evaluate", "vqa/projections", []string{"an evaluation sees what a caller sees"}},
 		{"vqa/cmd/vqa/internal/finance", "vqa/handlers/command", []string{"finance prints what it is given"}},
+		{"vqa/cmd/vqa/internal/doctor", "vqa/handlers/command", []string{"the doctor commands nothing"}},
 		{"vqa/cmd/vqa/internal/client", "vqa/handlers/command", []string{"the client speaks HTTP"}},
 		{"vqa/cmd/vqa/internal/terminal", "vqa/domain/fault", []string{"terminal only prints"}},
 	}

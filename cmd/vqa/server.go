@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"sync"
 
+	"vqa/cmd/vqa/internal/doctor"
 	"vqa/domain/answer"
 	"vqa/domain/fault"
 	"vqa/domain/id"
@@ -150,7 +151,7 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 		return fmt.Errorf("the outbound client: %w", err)
 	}
 	if s.ffmpeg, err = c.openFFmpeg(ctx); err != nil {
-		return fmt.Errorf("%w: %s", err, fixFFmpeg)
+		return fmt.Errorf("%w: %s", err, doctor.FixFFmpeg)
 	}
 	slots := probeSlots()
 	s.intake = &intake.Intake{Objects: s.objects, Client: client, Prober: probe.New(s.ffmpeg), Slots: intake.NewSlots(slots, slots/2)}

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -33,12 +33,12 @@ const mostSkew = 5 * time.Second
 
 // checkDataFolder looks whether this user may write there, and others may not read
 // the secrets.
-func checkDataFolder(_ context.Context, x *examination) finding {
+func checkDataFolder(_ context.Context, x *Examination) Finding {
 	info, err := os.Stat(x.DataDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		parent := existing(x.DataDir)
 		if err := unix.Access(parent, unix.W_OK|unix.X_OK); err != nil {
-			return wrong(fmt.Sprintf("set VQA_DATA_DIR to a folder of yours, or: sudo install -d -o %s %s", operator(), x.DataDir), "%s cannot be made in %s: %v", x.DataDir, parent, err)
+			return wrong(fmt.Sprintf("set VQA_DATA_DIR to a folder of yours, or: sudo install -d -o %s %s", x.Operator, x.DataDir), "%s cannot be made in %s: %v", x.DataDir, parent, err)
 		}
 		return found("%s will be made at the first start", x.DataDir)
 	}
@@ -50,12 +50,12 @@ func checkDataFolder(_ context.Context, x *examination) finding {
 	}
 	probe, err := os.CreateTemp(x.DataDir, "doctor.*")
 	if err != nil {
-		return wrong(fmt.Sprintf("sudo chown -R %s %s", operator(), x.DataDir), "%v", err)
+		return wrong(fmt.Sprintf("sudo chown -R %s %s", x.Operator, x.DataDir), "%v", err)
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
 		return wrong("", "%v", err)
 	}
-	for _, name := range []string{secretKeyFile, ledgerKeyFile, filepath.Base(storedKeyPath(x.config))} {
+	for _, name := range x.Secrets {
 		path := filepath.Join(x.DataDir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
 			return wrong("chmod 600 "+path, "%s can be read by others (mode %04o)", path, info.Mode().Perm())
@@ -76,12 +76,12 @@ func existing(path string) string {
 
 // checkDisk looks at the disk of the data folder, and at that of the objects where it is
 // another one.
-func checkDisk(_ context.Context, x *examination) finding {
+func checkDisk(_ context.Context, x *Examination) Finding {
 	dirs := []string{existing(x.DataDir)}
 	if u, err := url.Parse(x.BlobURL); err == nil && u.Scheme == "file" && u.Host == "" {
 		dirs = append(dirs, existing(u.Path))
 	}
-	var worst finding
+	var worst Finding
 	var least int64
 	for i, dir := range dirs {
 		var st unix.Statfs_t
@@ -90,25 +90,25 @@ func checkDisk(_ context.Context, x *examination) finding {
 		}
 		free := int64(st.Bavail) * st.Bsize //nolint:gosec // no disk has 2^63 bytes
 		if i == 0 || free < least {
-			worst, least = judgeFree(dir, free, int64(x.MinFreeSpace)), free
+			worst, least = judgeFree(dir, free, x.MinFreeSpace), free
 		}
 	}
 	return worst
 }
 
-func judgeFree(dir string, free, minFree int64) finding {
+func judgeFree(dir string, free, minFree int64) Finding {
 	fix := fmt.Sprintf("make room on the disk of %s, or set VQA_DATA_DIR to a larger one", dir)
 	switch {
 	case free < minFree:
 		return wrong(fix, "%s free at %s: uploads are refused below %s (VQA_MIN_FREE_SPACE)", terminal.ByteSize(free), dir, terminal.ByteSize(minFree))
 	case free < minFree+amplyFree:
-		return finding{Verdict: warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", terminal.ByteSize(free), dir), Fix: fix}
+		return Finding{Verdict: Warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", terminal.ByteSize(free), dir), Fix: fix}
 	}
 	return found("%s free at %s", terminal.ByteSize(free), dir)
 }
 
 // checkAddress looks whether the service can listen, or does so already.
-func checkAddress(ctx context.Context, x *examination) finding {
+func checkAddress(ctx context.Context, x *Examination) Finding {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", x.Addr)
 	switch {
 	case err == nil:
@@ -117,7 +117,7 @@ func checkAddress(ctx context.Context, x *examination) finding {
 		}
 		return found("%s is free", x.Addr)
 	case errors.Is(err, syscall.EADDRINUSE):
-		if client.New("http://" + dialable(x.Addr)).Healthy(ctx) {
+		if client.New("http://" + client.Dialable(x.Addr)).Healthy(ctx) {
 			return found("the service runs at %s", x.Addr)
 		}
 		host, port, _ := net.SplitHostPort(x.Addr) // the configuration was checked
@@ -143,8 +143,8 @@ func freePort() string {
 }
 
 // checkPostgres connects to the configured database, or brings the embedded one up.
-func checkPostgres(ctx context.Context, x *examination) finding {
-	target, place := x.DatabaseURL, masked(x.DatabaseURL, true)
+func checkPostgres(ctx context.Context, x *Examination) Finding {
+	target, place := x.DatabaseURL, terminal.Masked(x.DatabaseURL, true)
 	fix := "set VQA_DATABASE_URL to a database that answers, or unset it to use the embedded one"
 	if target == "" {
 		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(x.DataDir, "postgres"), BinDir: x.PostgresBin})
@@ -183,17 +183,17 @@ func embeddedFix(err error) string {
 	return "see the message; the server's own log lies under the data folder, in postgres/"
 }
 
-func checkClock(_ context.Context, x *examination) finding {
-	return judgeClock(clock(), x.skew)
+func checkClock(_ context.Context, x *Examination) Finding {
+	return judgeClock(x.Now(), x.Released, x.skew)
 }
 
-func judgeClock(now time.Time, skew *time.Duration) finding {
+func judgeClock(now, released time.Time, skew *time.Duration) Finding {
 	const fix = "sudo timedatectl set-ntp true"
-	if published := catalog(config{})[0].CreatedAt; now.Before(published) {
+	if now.Before(released) {
 		return wrong(fix, "%s is before this program was made", now.Format(time.RFC3339))
 	}
 	if skew == nil {
-		return finding{Verdict: warning, Detail: now.Format(time.RFC3339) + "; there is no database to compare with"}
+		return Finding{Verdict: Warning, Detail: now.Format(time.RFC3339) + "; there is no database to compare with"}
 	}
 	if skew.Abs() > mostSkew {
 		return wrong(fix, "the database's clock differs by %s", skew.Round(time.Millisecond))

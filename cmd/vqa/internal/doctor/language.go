@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -21,8 +21,8 @@ const (
 )
 
 // checkLanguageModel lets the model compile a prompt, and takes the time.
-func checkLanguageModel(ctx context.Context, x *examination) finding {
-	client, err := x.languageModel()
+func checkLanguageModel(ctx context.Context, x *Examination) Finding {
+	client, err := x.LanguageModel()
 	if err != nil {
 		return wrong(fixLLM, "%v", err)
 	}
@@ -41,20 +41,20 @@ func checkLanguageModel(ctx context.Context, x *examination) finding {
 	took := time.Since(started)
 	switch {
 	case errors.Is(err, language.ErrUnusable):
-		return finding{Verdict: warning, Detail: client.Model() + " does not understand " + modelQuestion, Fix: "configure a more capable model"}
+		return Finding{Verdict: Warning, Detail: client.Model() + " does not understand " + modelQuestion, Fix: "configure a more capable model"}
 	case err != nil:
 		return wrong(fixLLM, "%v", err)
 	case took > x.LLMTimeout:
 		f := found("%s compiles a prompt in %d ms, and is given %s: rules will compile most", client.Model(), took.Milliseconds(), x.LLMTimeout)
-		f.Verdict, f.Fix = warning, "raise VQA_LLM_TIMEOUT, which every create may then take longer, or configure a faster model"
+		f.Verdict, f.Fix = Warning, "raise VQA_LLM_TIMEOUT, which every create may then take longer, or configure a faster model"
 		return f
 	}
 	return found("%s compiles a prompt in %d ms", client.Model(), took.Milliseconds())
 }
 
 // checkVisionModel shows the model a picture in which the truth is known.
-func checkVisionModel(ctx context.Context, x *examination) finding {
-	client, err := x.visionModel()
+func checkVisionModel(ctx context.Context, x *Examination) Finding {
+	client, err := x.VisionModel()
 	if err != nil {
 		return wrong(fixVLM, "%v", err)
 	}
@@ -63,7 +63,7 @@ func checkVisionModel(ctx context.Context, x *examination) finding {
 	}
 	defer client.Close()
 	if x.picture == nil {
-		return finding{Verdict: warning, Detail: "not checked: it needs a picture from ffmpeg"}
+		return Finding{Verdict: Warning, Detail: "not checked: it needs a picture from ffmpeg"}
 	}
 	vision, err := language.NewVisionModel(client, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -75,7 +75,7 @@ func checkVisionModel(ctx context.Context, x *examination) finding {
 		return wrong(fixVLM, "%v", err)
 	}
 	if said.Answer != answer.Yes {
-		return finding{Verdict: warning, Detail: client.Model() + " does not see the ball in the picture of a ball", Fix: "configure a model that takes pictures"}
+		return Finding{Verdict: Warning, Detail: client.Model() + " does not see the ball in the picture of a ball", Fix: "configure a model that takes pictures"}
 	}
 	return found("%s sees the ball in the picture", client.Model())
 }

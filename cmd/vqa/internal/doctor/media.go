@@ -1,10 +1,9 @@
-package main
+package doctor
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os/exec"
 	"strconv"
 	"strings"
@@ -13,7 +12,7 @@ import (
 )
 
 const (
-	fixFFmpeg   = "make setup, or name ffmpeg 5.1 or newer in VQA_FFMPEG"
+	FixFFmpeg   = "make setup, or name ffmpeg 5.1 or newer in VQA_FFMPEG"
 	fixNode     = "install Node 20.6 or newer: https://nodejs.org/en/download"
 	fixWorker   = "make setup"
 	fixAnalysis = "make setup, which tests the same and fetches what does not work"
@@ -26,21 +25,21 @@ const (
 )
 
 // checkFFmpeg extracts a frame of the fixture as an analysis does.
-func checkFFmpeg(ctx context.Context, x *examination) finding {
+func checkFFmpeg(ctx context.Context, x *Examination) Finding {
 	var err error
-	if x.ffmpeg, err = x.openFFmpeg(ctx); err != nil {
-		return wrong(fixFFmpeg, "%v", err)
+	if x.ffmpeg, err = x.OpenFFmpeg(ctx); err != nil {
+		return wrong(FixFFmpeg, "%v", err)
 	}
-	if x.picture, err = extractPicture(ctx, x.ffmpeg); err != nil {
-		return wrong(fixFFmpeg, "ffmpeg %s: %v", x.ffmpeg.Version(), err)
+	if x.picture, err = x.Picture(ctx, x.ffmpeg); err != nil {
+		return wrong(FixFFmpeg, "ffmpeg %s: %v", x.ffmpeg.Version(), err)
 	}
 	return found("ffmpeg %s at %s extracts frames", x.ffmpeg.Version(), x.ffmpeg.Path())
 }
 
 // checkConfinement reports the measures under which ffmpeg reads untrusted files.
-func checkConfinement(_ context.Context, x *examination) finding {
+func checkConfinement(_ context.Context, x *Examination) Finding {
 	if x.ffmpeg == nil {
-		return finding{Verdict: warning, Detail: "not checked: it needs ffmpeg"}
+		return Finding{Verdict: Warning, Detail: "not checked: it needs ffmpeg"}
 	}
 	var active, missing, fixes []string
 	for _, m := range x.ffmpeg.Measures() {
@@ -52,13 +51,13 @@ func checkConfinement(_ context.Context, x *examination) finding {
 		fixes = append(fixes, m.Fix)
 	}
 	if len(missing) > 0 {
-		return finding{Verdict: warning, Detail: strings.Join(missing, "; "), Fix: strings.Join(fixes, "; ")}
+		return Finding{Verdict: Warning, Detail: strings.Join(missing, "; "), Fix: strings.Join(fixes, "; ")}
 	}
 	return found("ffmpeg runs with limits, without privileges, and under %s", strings.Join(active, ", "))
 }
 
-func checkNode(ctx context.Context, x *examination) finding {
-	if len(x.InferenceURL) > 0 {
+func checkNode(ctx context.Context, x *Examination) Finding {
+	if x.EngineServers {
 		return found("not needed: VQA_INFERENCE_URL is set")
 	}
 	version, err := output(ctx, "node", "--version")
@@ -69,7 +68,7 @@ func checkNode(ctx context.Context, x *examination) finding {
 }
 
 // judgeNode takes 20.6 or newer, which the worker's package.json asks for.
-func judgeNode(version string) finding {
+func judgeNode(version string) Finding {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	major, err := strconv.Atoi(parts[0])
 	minor := 0
@@ -83,26 +82,27 @@ func judgeNode(version string) finding {
 }
 
 // checkInference lets the engine look at a picture in which the truth is known.
-func checkInference(ctx context.Context, x *examination) finding {
+func checkInference(ctx context.Context, x *Examination) Finding {
 	fix := fixWorker
-	if len(x.InferenceURL) > 0 {
+	if x.EngineServers {
 		fix = "check the server at VQA_INFERENCE_URL, or unset it to use the embedded worker"
 	}
 	if x.picture == nil {
-		return finding{Verdict: warning, Detail: "not checked: it needs a picture from ffmpeg"}
+		return Finding{Verdict: Warning, Detail: "not checked: it needs a picture from ffmpeg"}
 	}
-	if err := x.opened.openEngine(ctx, x.config, slog.New(slog.DiscardHandler)); err != nil {
+	var err error
+	if x.engine, err = x.OpenEngine(ctx); err != nil {
 		return wrong(fix, "%v", err)
 	}
-	f := look(ctx, x.opened.engine, x.picture, fix)
-	if f.Verdict == broken {
-		x.opened.engine = nil // an analysis would only wait for it
+	f := look(ctx, x.engine, x.picture, fix)
+	if f.Verdict == Broken {
+		x.engine.Engine = nil // an analysis would only wait for it
 	}
 	return f
 }
 
 // look judges what an engine sees in the picture.
-func look(ctx context.Context, engine gpu.Engine, picture []byte, fix string) finding {
+func look(ctx context.Context, engine gpu.Engine, picture []byte, fix string) Finding {
 	seen, err := engine.Detect(ctx, gpu.Request{Frames: [][]byte{picture}, Terms: []string{pictureTerm}})
 	if err != nil {
 		return wrong(fix, "%v", err)

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -22,9 +22,9 @@ import (
 // checkAnalysis takes one clip the whole way, by the code of the service: the clip is encoded,
 // probed and stored, its frames are extracted, the engine looks at them, the question is
 // answered, and the annotated video and the contact sheet are drawn.
-func checkAnalysis(ctx context.Context, x *examination) finding {
-	if x.opened.engine == nil {
-		return finding{Verdict: warning, Detail: "not checked: it needs ffmpeg and the engine"}
+func checkAnalysis(ctx context.Context, x *Examination) Finding {
+	if x.engine.Engine == nil {
+		return Finding{Verdict: Warning, Detail: "not checked: it needs ffmpeg and the engine"}
 	}
 	folder, err := scratch.New()
 	if err != nil {
@@ -39,18 +39,18 @@ func checkAnalysis(ctx context.Context, x *examination) finding {
 	took := time.Since(started).Seconds()
 	if result.Answer != answer.Yes {
 		detail := fmt.Sprintf("%q about a clip that shows one: %s, in %.1f s", prompt, result.Answer, took)
-		return finding{Verdict: warning, Detail: detail, Fix: "configure a more capable model"}
+		return Finding{Verdict: Warning, Detail: detail, Fix: "configure a more capable model"}
 	}
 	return found("%q about a drawn clip: %s, in %.1f s", prompt, result.Answer, took)
 }
 
 // rehearse makes the clip in a folder of its own and asks about it.
-func (x *examination) rehearse(ctx context.Context, dir string) (prompt string, _ answer.Result, _ error) {
+func (x *Examination) rehearse(ctx context.Context, dir string) (prompt string, _ answer.Result, _ error) {
 	log := slog.New(slog.DiscardHandler)
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // it never fails
 	store, err := objects.Open(ctx, objects.Options{
-		Dir: dir, PublicURL: x.PublicURL, SigningKey: key, Now: clock, WriteError: edge.WriteError, Log: log,
+		Dir: dir, PublicURL: x.PublicURL, SigningKey: key, Now: x.Now, WriteError: edge.WriteError, Log: log,
 	})
 	if err != nil {
 		return "", answer.Result{}, err
@@ -62,8 +62,8 @@ func (x *examination) rehearse(ctx context.Context, dir string) (prompt string, 
 		return "", answer.Result{}, err
 	}
 	analyzer := &jobs.Analyzer{
-		Sources: store, Surveys: survey.Store{Objects: store}, Engine: x.opened.engine, FFmpeg: x.ffmpeg, Calibrations: x.opened.calibrations,
-		Renderer: &artifact.Studio{Objects: store, FFmpeg: x.ffmpeg}, Patience: x.InferencePatience, Log: log,
+		Sources: store, Surveys: survey.Store{Objects: store}, Engine: x.engine.Engine, FFmpeg: x.ffmpeg, Calibrations: x.engine.Calibrations,
+		Renderer: &artifact.Studio{Objects: store, FFmpeg: x.ffmpeg}, Patience: x.Patience, Log: log,
 	}
 	result, err := analyzer.Rehearse(ctx, video.State{ID: scene.VideoID(), File: &file}, scene.Prompts[0])
 	return scene.Prompts[0], result, err

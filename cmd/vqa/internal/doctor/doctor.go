@@ -1,0 +1,178 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"vqa/cmd/vqa/internal/terminal"
+	"vqa/domain/answer"
+	"vqa/gpu"
+	"vqa/gpu/chat"
+	"vqa/handlers/intake/ffmpeg"
+)
+
+// checkTimeout bounds each check; a first start fetches and makes a database.
+const checkTimeout = 3 * time.Minute
+
+// Verdict is how a check ended.
+type Verdict string
+
+const (
+	OK      Verdict = "ok"
+	Warning Verdict = "warning"
+	Broken  Verdict = "broken"
+)
+
+// Finding is what a check found.
+type Finding struct {
+	Name    string  `json:"name"`
+	Verdict Verdict `json:"verdict"`
+	// Detail is what was seen.
+	Detail string `json:"detail"`
+	// Fix says how to mend it, with the command; empty when nothing is to be mended.
+	Fix string `json:"fix,omitempty"`
+}
+
+// found builds the finding of a check that went well.
+func found(format string, args ...any) Finding {
+	return Finding{Verdict: OK, Detail: fmt.Sprintf(format, args...)}
+}
+
+// wrong builds the finding of something that is broken.
+func wrong(fix, format string, args ...any) Finding {
+	return Finding{Verdict: Broken, Detail: fmt.Sprintf(format, args...), Fix: fix}
+}
+
+// Engine is an inference engine with the calibrations that the operator gave.
+type Engine struct {
+	gpu.Engine
+	Calibrations answer.Calibrations
+	// Close ends the engine; it is nil when there is nothing to end.
+	Close func()
+}
+
+// Installation is what the checks examine: settings, and the parts that the service would start.
+type Installation struct {
+	Addr, PublicURL, DataDir, BlobURL string
+	MinFreeSpace                      int64
+	// Secrets are the names of the files in DataDir that only their owner may read.
+	Secrets []string
+	// Operator is the name of the user who runs the checks.
+	Operator string
+	// DatabaseURL is empty for the embedded database.
+	DatabaseURL, PostgresBin string
+	// Released is when this program's models were published; no clock can show an earlier time.
+	Released time.Time
+	Now      func() time.Time
+	// EngineServers is true when VQA_INFERENCE_URL names the engine.
+	EngineServers bool
+	// Patience is how long an analysis waits for an engine that does not answer.
+	Patience time.Duration
+	// LLMTimeout is how long a request waits for the compilation of a prompt.
+	LLMTimeout time.Duration
+
+	OpenFFmpeg func(context.Context) (*ffmpeg.Runner, error)
+	// Picture extracts a JPEG that shows a ball.
+	Picture    func(context.Context, *ffmpeg.Runner) ([]byte, error)
+	OpenEngine func(context.Context) (Engine, error)
+	// LanguageModel and VisionModel return nil when no model is configured.
+	LanguageModel, VisionModel func() (*chat.Client, error)
+}
+
+// Examination runs checks on an installation. It keeps what earlier checks saw and later ones
+// need.
+type Examination struct {
+	Installation
+	// skew is how far the database's clock is ahead of ours; nil without a database.
+	skew *time.Duration
+	// picture is a frame of the fixture, a JPEG; nil when none could be extracted.
+	picture []byte
+	// ffmpeg is nil when no usable one was found.
+	ffmpeg *ffmpeg.Runner
+	// engine has no Engine until checkInference has used one.
+	engine Engine
+}
+
+// Examine starts an examination. The caller closes it.
+func Examine(in Installation) *Examination { return &Examination{Installation: in} }
+
+// Close ends the engine.
+func (x *Examination) Close() {
+	if x.engine.Close != nil {
+		x.engine.Close()
+	}
+}
+
+// Check examines one part of the installation.
+type Check struct {
+	Name string
+	run  func(ctx context.Context, x *Examination) Finding
+}
+
+// The checks, in the order in which a start needs the parts.
+var (
+	System = []Check{
+		{"data folder", checkDataFolder},
+		{"disk space", checkDisk},
+		{"address", checkAddress},
+		{"Postgres", checkPostgres},
+		{"clock", checkClock},
+	}
+	Media = []Check{
+		{"ffmpeg", checkFFmpeg},
+		{"confinement", checkConfinement},
+		{"Node", checkNode},
+		{"inference", checkInference},
+		{"analysis", checkAnalysis},
+	}
+	Language = []Check{
+		{"language", checkLanguageModel},
+		{"vision", checkVisionModel},
+	}
+)
+
+// Run runs one check within its time.
+func (x *Examination) Run(ctx context.Context, c Check) Finding {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	f := c.run(ctx, x)
+	f.Name = c.Name
+	return f
+}
+
+// Report runs the checks one after the other and prints each as it ends. It reports whether
+// nothing is broken.
+func Report(ctx context.Context, in Installation, checks []Check, stdout io.Writer, asJSON bool) (healthy bool, err error) {
+	out := terminal.NewScreen(stdout)
+	all := make([]Finding, 0, len(checks))
+	healthy = true
+	x := Examine(in)
+	defer x.Close()
+	for _, c := range checks {
+		f := x.Run(ctx, c)
+		if ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		healthy = healthy && f.Verdict != Broken
+		all = append(all, f)
+		if !asJSON {
+			printFinding(out, f)
+		}
+	}
+	if asJSON {
+		return healthy, terminal.PrintJSON(stdout, map[string]any{"healthy": healthy, "checks": all})
+	}
+	return healthy, nil
+}
+
+func printFinding(out terminal.Screen, f Finding) {
+	mark := map[Verdict]string{
+		OK: out.Paint(terminal.BoldGreen, "ok     "), Warning: out.Paint(terminal.BoldYellow, "warning"), Broken: out.Paint(terminal.BoldRed, "BROKEN "),
+	}[f.Verdict]
+	fmt.Fprintf(out, "  %s  %-12s %s\n", mark, f.Name, f.Detail)
+	if f.Fix != "" {
+		fmt.Fprintf(out, "           %-12s %s\n", "", out.Paint(terminal.Bold, "mend: "+f.Fix))
+	}
+}

@@ -1,0 +1,149 @@
+package doctor
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/evidence"
+	"vqa/eventstore/storetest"
+	"vqa/gpu"
+	"vqa/migrations"
+)
+
+func TestDoctorPrintsAndJudges(t *testing.T) {
+	t.Parallel()
+	good := Check{"first", func(context.Context, *Examination) Finding { return found("all is %s", "well") }}
+	odd := Check{"second", func(context.Context, *Examination) Finding {
+		return Finding{Verdict: Warning, Detail: "little room", Fix: "make room"}
+	}}
+	bad := Check{"third", func(context.Context, *Examination) Finding { return wrong("sudo mend", "it is gone") }}
+
+	var out bytes.Buffer
+	healthy, err := Report(t.Context(), Installation{}, []Check{good, odd}, &out, false)
+	require.NoError(t, err)
+	require.True(t, healthy, "a warning is not broken")
+	require.Equal(t, "  ok       first        all is well\n  warning  second       little room\n                        mend: make room\n", out.String())
+
+	out.Reset()
+	healthy, err = Report(t.Context(), Installation{}, []Check{bad, good}, &out, false)
+	require.NoError(t, err)
+	require.False(t, healthy)
+	require.Contains(t, out.String(), "BROKEN   third        it is gone\n                        mend: sudo mend\n")
+	require.Contains(t, out.String(), "first", "the checks go on")
+
+	out.Reset()
+	healthy, err = Report(t.Context(), Installation{}, []Check{bad}, &out, true)
+	require.NoError(t, err)
+	require.False(t, healthy)
+	var report struct {
+		Healthy bool      `json:"healthy"`
+		Checks  []Finding `json:"checks"`
+	}
+	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
+	require.False(t, report.Healthy)
+	require.Equal(t, []Finding{{"third", Broken, "it is gone", "sudo mend"}}, report.Checks)
+}
+
+func TestCheckDataFolder(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(path string) Finding {
+		return checkDataFolder(t.Context(), &Examination{Installation: Installation{DataDir: path, Secrets: []string{"secret.key"}}})
+	}
+	require.Equal(t, OK, at(dir).Verdict)
+	require.Contains(t, at(filepath.Join(dir, "a", "b")).Detail, "will be made")
+	require.NoDirExists(t, filepath.Join(dir, "a"), "looking makes nothing")
+
+	file := filepath.Join(dir, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	require.Equal(t, Broken, at(file).Verdict)
+
+	secret := filepath.Join(dir, "secret.key")
+	require.NoError(t, os.WriteFile(secret, nil, 0o644)) // that is what is to be found
+	leak := at(dir)
+	require.Equal(t, Broken, leak.Verdict)
+	require.Equal(t, "chmod 600 "+secret, leak.Fix)
+}
+
+func TestCheckAddress(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	x := &Examination{Installation: Installation{Addr: listener.Addr().String()}}
+	taken := checkAddress(t.Context(), x)
+	require.Equal(t, Broken, taken.Verdict, "what listens is not our service")
+	require.Contains(t, taken.Fix, "VQA_ADDR=127.0.0.1:")
+	require.NoError(t, listener.Close())
+	require.Equal(t, OK, checkAddress(t.Context(), x).Verdict)
+}
+
+func TestCheckPostgresAndClock(t *testing.T) {
+	t.Parallel()
+	url := storetest.Database(t, migrations.Up, migrations.Version())
+	x := &Examination{Installation: Installation{DatabaseURL: url, Now: time.Now}}
+	got := checkPostgres(t.Context(), x)
+	require.Equal(t, OK, got.Verdict, got.Detail)
+	require.Contains(t, got.Detail, "PostgreSQL ")
+	require.NotContains(t, got.Detail, "postgres:postgres@", "no password is shown")
+	require.NotNil(t, x.skew)
+	require.Equal(t, OK, checkClock(t.Context(), x).Verdict)
+
+	x = &Examination{Installation: Installation{DatabaseURL: "postgres://u:secret@127.0.0.1:" + freePort() + "/d?connect_timeout=2", Now: time.Now}}
+	got = checkPostgres(t.Context(), x)
+	require.Equal(t, Broken, got.Verdict)
+	require.NotContains(t, got.Detail, "secret")
+	require.Equal(t, Warning, checkClock(t.Context(), x).Verdict, "nothing to compare with")
+}
+
+func TestJudges(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
+	released := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	skew := func(d time.Duration) *time.Duration { return &d }
+	tests := map[string]struct {
+		got  Finding
+		want Verdict
+	}{
+		"ample disk":     {judgeFree("/", 6<<30, 1<<30), OK},
+		"little disk":    {judgeFree("/", 2<<30, 1<<30), Warning},
+		"full disk":      {judgeFree("/", 1<<20, 1<<30), Broken},
+		"clocks agree":   {judgeClock(now, released, skew(-time.Second)), OK},
+		"clocks differ":  {judgeClock(now, released, skew(-time.Minute)), Broken},
+		"the past":       {judgeClock(time.Unix(0, 0), released, skew(0)), Broken},
+		"node 20.6":      {judgeNode("v20.6.0"), OK},
+		"node 22":        {judgeNode("v22.1.0"), OK},
+		"node 20.5":      {judgeNode("v20.5.1"), Broken},
+		"node 18":        {judgeNode("v18.19.0"), Broken},
+		"node nonsense":  {judgeNode("nonsense"), Broken},
+		"ball seen":      {look(t.Context(), eye{score: .5}, nil, "fix"), OK},
+		"ball not seen":  {look(t.Context(), eye{score: .1}, nil, "fix"), Broken},
+		"engine is away": {look(t.Context(), eye{err: errors.New("away")}, nil, "fix"), Broken},
+	}
+	for name, tt := range tests {
+		require.Equal(t, tt.want, tt.got.Verdict, "%s: %s", name, tt.got.Detail)
+		require.Equal(t, tt.want == OK, tt.got.Fix == "", "%s: what is wrong can be mended", name)
+	}
+}
+
+// eye is an engine that gives the test picture a score.
+type eye struct {
+	score float64
+	err   error
+}
+
+func (e eye) Detect(_ context.Context, r gpu.Request) (gpu.Response, error) {
+	return gpu.Response{Frames: [][]evidence.Detection{{{Score: e.score}}}, Known: make([]bool, len(r.Terms))}, e.err
+}
+func (e eye) Ready(context.Context) error { return e.err }
+func (e eye) Info(context.Context) (gpu.Info, error) {
+	return gpu.Info{Name: "eye", Concurrency: 1}, e.err
+}

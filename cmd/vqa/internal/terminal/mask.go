@@ -1,0 +1,22 @@
+package terminal
+
+import "net/url"
+
+// Masked hides the password of any URL, and the whole of a secret that is no URL.
+func Masked(value string, secret bool) string {
+	u, err := url.Parse(value)
+	isURL := err == nil && u.Scheme != "" && u.Host != ""
+	switch {
+	case value == "":
+		return ""
+	case isURL:
+		if q := u.Query(); q.Has("password") {
+			q.Set("password", "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+		return u.Redacted()
+	case secret:
+		return "xxxxx"
+	}
+	return value
+}
