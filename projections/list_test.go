@@ -200,7 +200,7 @@ func TestTransactionsNewestFirst(t *testing.T) {
 	c := w.caller(ctx, t, 100)
 	for i := range int64(4) {
 		_, err := w.GrantCredits(ctx, command.GrantCredits{
-			CreditOrder: command.CreditOrder{AccountID: c.AccountID, Reason: "test", Operator: "test"}, Kind: credit.Purchase, Seconds: i + 1,
+			CreditChange: command.CreditChange{AccountID: c.AccountID, Reason: "test", Operator: "test"}, Kind: credit.Purchase, Seconds: i + 1,
 		})
 		require.NoError(t, err)
 	}

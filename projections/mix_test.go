@@ -169,7 +169,7 @@ func (c *client) grant(ctx context.Context) error {
 		kind, seconds = credit.Adjustment, -seconds
 	}
 	_, err := c.GrantCredits(ctx, command.GrantCredits{
-		CreditOrder: command.CreditOrder{
+		CreditChange: command.CreditChange{
 			AccountID: pick(c.rand, c.callers).AccountID, Reason: "test", Operator: "test",
 			Idempotency: idempotency(fmt.Sprint(c.name, c.rand.IntN(20))),
 		},

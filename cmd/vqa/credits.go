@@ -141,12 +141,12 @@ func (f *orderFlags) check() error {
 
 // order is the part that all orders share; what tells this one from another goes into
 // its hash.
-func (f *orderFlags) order(accountID string, what ...any) command.CreditOrder {
+func (f *orderFlags) order(accountID string, what ...any) command.CreditChange {
 	hash := sha256.New()
 	for _, part := range append([]any{"operator", accountID, f.reason}, what...) {
 		fmt.Fprintf(hash, "%v\x00", part)
 	}
-	return command.CreditOrder{
+	return command.CreditChange{
 		AccountID: accountID, Reason: f.reason, Operator: operator(), RequestID: newRequestID(),
 		Idempotency: &command.Idempotency{Key: f.idempotencyKey, Hash: [sha256.Size]byte(hash.Sum(nil))},
 	}
@@ -166,7 +166,7 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 		case kind == credit.CardGrant && ordered != string(credit.CardGrant) && ordered != string(credit.SignupGrant):
 			return nil, errors.New("--kind must be card_grant or signup_grant")
 		}
-		order := command.GrantCredits{CreditOrder: flags.order(args[0], ordered, seconds), Kind: credit.Kind(ordered), Seconds: seconds}
+		order := command.GrantCredits{CreditChange: flags.order(args[0], ordered, seconds), Kind: credit.Kind(ordered), Seconds: seconds}
 		return func(ctx context.Context, s *command.Service) (command.Posted, error) {
 			return s.GrantCredits(ctx, order)
 		}, nil
@@ -192,7 +192,7 @@ func creditsRefundCommand() *cobra.Command {
 				}
 			}
 			order := command.RefundCredits{
-				CreditOrder: flags.order(args[0], "refund", args[1], seconds), TransactionID: args[1], Seconds: seconds,
+				CreditChange: flags.order(args[0], "refund", args[1], seconds), TransactionID: args[1], Seconds: seconds,
 			}
 			return func(ctx context.Context, s *command.Service) (command.Posted, error) {
 				return s.RefundCredits(ctx, order)

@@ -193,7 +193,7 @@ The running service delivers them, as it does a replay (vqa events replay --help
 				if err != nil {
 					return err
 				}
-				return a.redeliver(ctx, cmd, feed.ReplayOrder{
+				return a.redeliver(ctx, cmd, feed.ReplayRequest{
 					Subscriber: args[0], From: parked[0].Position, To: parked[len(parked)-1].Position,
 					OnlyParked: true, By: operator(),
 				}, o)

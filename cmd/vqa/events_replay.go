@@ -43,7 +43,7 @@ An event that fails is parked (vqa events parked), and the replay goes on.`,
 				if o.cancel {
 					return a.cancelReplays(ctx, cmd.OutOrStdout(), args[0], o.json)
 				}
-				order := feed.ReplayOrder{Subscriber: args[0], From: o.from, To: o.to, By: operator()}
+				order := feed.ReplayRequest{Subscriber: args[0], From: o.from, To: o.to, By: operator()}
 				return a.redeliver(ctx, cmd, order, o)
 			})
 		},
@@ -75,7 +75,7 @@ func (o replayOptions) check() error {
 }
 
 // redeliver orders a replay and shows it to its end, unless nobody is there to deliver.
-func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.ReplayOrder, o replayOptions) error {
+func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.ReplayRequest, o replayOptions) error {
 	out := cmd.OutOrStdout()
 	if o.dryRun {
 		counts, err := a.subscriptions().Preview(ctx, order)

@@ -30,14 +30,14 @@ the log: by type, by day (UTC, the last 31 with events), and for the ten busiest
 				if err != nil {
 					return err
 				}
-				c, err := a.store.Census(ctx, filter)
+				c, err := a.store.Stats(ctx, filter)
 				if err != nil {
 					return err
 				}
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), c)
 				}
-				printCensus(terminal.NewScreen(cmd.OutOrStdout()), c)
+				printStats(terminal.NewScreen(cmd.OutOrStdout()), c)
 				return nil
 			})
 		},
@@ -47,7 +47,7 @@ the log: by type, by day (UTC, the last 31 with events), and for the ten busiest
 	return strict(cmd)
 }
 
-func printCensus(s terminal.Screen, c postgres.Census) {
+func printStats(s terminal.Screen, c postgres.Stats) {
 	fmt.Fprintf(s, "  %s events in %s streams, %s", s.Paint(terminal.Bold, terminal.Thousands(c.Events)), terminal.Thousands(c.Streams), terminal.ByteSize(c.Bytes))
 	if c.Events == 0 {
 		fmt.Fprintln(s)
@@ -61,7 +61,7 @@ func printCensus(s terminal.Screen, c postgres.Census) {
 	fmt.Fprintln(s)
 	for _, list := range []struct {
 		head   string
-		rows   []postgres.Tally
+		rows   []postgres.Count
 		shares bool
 	}{{"TYPE", c.Types, true}, {"DAY", c.Days, false}, {"ACCOUNT", c.Accounts, true}} {
 		t := terminal.Table{{list.head, "EVENTS", "SHARE", "BYTES", "BYTES EACH"}}

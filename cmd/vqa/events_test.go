@@ -117,7 +117,7 @@ func TestEventsListShowAndStats(t *testing.T) {
 	text := b.text("events", "show", strconv.FormatInt(bought.Position, 10))
 	require.Regexp(t, `(?s)credit\.granted  position \d+ .*version 2  after credit\.granted at \d+\nchain [0-9a-f]{64}  holds\n.*"reason": "invoice"`, text)
 
-	var c postgres.Census
+	var c postgres.Stats
 	b.json(&c, "events", "stats", "--json")
 	require.Equal(t, int64(len(all)), c.Events)
 	require.Contains(t, b.text("events", "stats", "--account", acct), "4 events in 2 streams")

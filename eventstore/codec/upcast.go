@@ -8,29 +8,29 @@ import (
 	"vqa/domain/credit"
 )
 
-// firstHoldLife is how long holds are taken to have been meant to live that were stored
+// defaultHoldLife is how long holds are taken to have been meant to live that were stored
 // before they had an expiry.
-const firstHoldLife = 24 * time.Hour
+const defaultHoldLife = 24 * time.Hour
 
-// holdsExpire lifts credit.held to version 2.
-func holdsExpire(old json.RawMessage) (json.RawMessage, error) {
+// addHoldExpiry lifts credit.held to version 2.
+func addHoldExpiry(old json.RawMessage) (json.RawMessage, error) {
 	return withField(old, "expires_at", func(fields map[string]json.RawMessage) (any, error) {
 		var at time.Time
 		if err := json.Unmarshal(fields["at"], &at); err != nil {
 			return nil, fmt.Errorf("at: %w", err)
 		}
-		return at.Add(firstHoldLife), nil
+		return at.Add(defaultHoldLife), nil
 	})
 }
 
-// releasesHaveReasons lifts credit.released to version 2: nothing expired before.
-func releasesHaveReasons(old json.RawMessage) (json.RawMessage, error) {
+// addReleaseReason lifts credit.released to version 2: nothing expired before.
+func addReleaseReason(old json.RawMessage) (json.RawMessage, error) {
 	return withField(old, "reason", func(map[string]json.RawMessage) (any, error) { return credit.ByCommand, nil })
 }
 
-// durationsWereClaims lifts video.ready to version 2: the duration was the container's claim
+// addClaimedDuration lifts video.ready to version 2: the duration was the container's claim
 // before, and is the only length known of those files.
-func durationsWereClaims(old json.RawMessage) (json.RawMessage, error) {
+func addClaimedDuration(old json.RawMessage) (json.RawMessage, error) {
 	var fields, file map[string]json.RawMessage
 	if err := json.Unmarshal(old, &fields); err != nil {
 		return nil, err
@@ -50,9 +50,9 @@ func durationsWereClaims(old json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(fields)
 }
 
-// optionalField lifts a payload to a version that may have a field more, or a few: what was
+// unchanged lifts a payload to a version that may have a field more, or a few: what was
 // stored before does not have them, and is read as it is.
-func optionalField(old json.RawMessage) (json.RawMessage, error) { return old, nil }
+func unchanged(old json.RawMessage) (json.RawMessage, error) { return old, nil }
 
 // withField adds a field to a payload. Error: the payload is not an object, or has the
 // field already, which its version does not know.

@@ -63,17 +63,17 @@ func (c cluster) pidFile() ([]string, error) {
 	return strings.Split(string(text), "\n"), nil
 }
 
-// nobodysPID is above the largest number that Linux gives to a process (2^22).
-const nobodysPID = "4194305"
+// unusedPID is above the largest number that Linux gives to a process (2^22).
+const unusedPID = "4194305"
 
-// disown prepares what a dead server left for a start: postmaster.pid, and the
+// clearStaleFiles prepares what a dead server left for a start: postmaster.pid, and the
 // lock of the socket, which lies in a folder that only this cluster uses. Postgres takes over after
 // a process that is gone, but not when the number was given to another process
 // of its account or is that of a zombie: both are common in containers, where
 // numbers begin anew and nobody may wait for orphans. Only the number is
 // replaced: by the rest of the file Postgres still notices backends that outlived
 // their postmaster. The caller knows that no server runs.
-func (c cluster) disown(socketDir string) error {
+func (c cluster) clearStaleFiles(socketDir string) error {
 	sockets, _ := filepath.Glob(filepath.Join(socketDir, ".s.PGSQL.*")) // fails only on a malformed pattern, which is ours
 	for _, path := range sockets {
 		if err := os.Remove(path); err != nil {
@@ -84,7 +84,7 @@ func (c cluster) disown(socketDir string) error {
 	if err != nil || len(lines) == 0 {
 		return err
 	}
-	lines[0] = nobodysPID
+	lines[0] = unusedPID
 	path := filepath.Join(c.data(), "postmaster.pid")
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
 		return fmt.Errorf("correct a stale postmaster.pid: %w", err)
@@ -107,7 +107,7 @@ func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[strin
 	if err != nil {
 		return 0, err
 	}
-	if err := c.disown(socket); err != nil {
+	if err := c.clearStaleFiles(socket); err != nil {
 		return 0, err
 	}
 	note := filepath.Join(c.home, "port")

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ReplayOrder asks for a part of the log to be delivered to a group again.
-type ReplayOrder struct {
+// ReplayRequest asks for a part of the log to be delivered to a group again.
+type ReplayRequest struct {
 	Subscriber string
 	// From and To are the first and the last position, both included.
 	From, To int64
@@ -49,7 +49,7 @@ const inReplay = ` from events e where e.position >= $2::bigint
 	and (not $4::boolean or exists (select from parked p where p.subscription = $1::text and p.position = e.position))`
 
 // NothingToReplayError says that no event that the group was delivered fits an order.
-type NothingToReplayError struct{ ReplayOrder }
+type NothingToReplayError struct{ ReplayRequest }
 
 func (e *NothingToReplayError) Error() string {
 	if e.OnlyParked {
@@ -59,7 +59,7 @@ func (e *NothingToReplayError) Error() string {
 }
 
 // Preview counts the events of an order by their stored type.
-func (f *Feed) Preview(ctx context.Context, o ReplayOrder) (map[string]int64, error) {
+func (f *Feed) Preview(ctx context.Context, o ReplayRequest) (map[string]int64, error) {
 	rows, err := f.pool.Query(ctx, "select e.type, count(*)"+inReplay+" group by e.type", o.Subscriber, o.From, o.To, o.OnlyParked)
 	if err != nil {
 		return nil, fmt.Errorf("preview a replay: %w", err)
@@ -80,7 +80,7 @@ func (f *Feed) Preview(ctx context.Context, o ReplayOrder) (map[string]int64, er
 // batches, in order, without moving the group's position; an order waits for those
 // made before it, and for a process that subscribes. The range ends at the group's
 // position at the latest. Error: *NothingToReplayError.
-func (f *Feed) Replay(ctx context.Context, o ReplayOrder) (Replay, error) {
+func (f *Feed) Replay(ctx context.Context, o ReplayRequest) (Replay, error) {
 	if o.From < 1 || o.To < o.From {
 		return Replay{}, fmt.Errorf("order a replay: positions %d to %d are no range", o.From, o.To)
 	}

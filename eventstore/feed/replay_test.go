@@ -16,8 +16,8 @@ import (
 )
 
 // order is a replay of g from the first to the last of some events.
-func order(events []eventstore.Recorded) feed.ReplayOrder {
-	return feed.ReplayOrder{Subscriber: "g", From: events[0].Position, To: events[len(events)-1].Position, By: "tester"}
+func order(events []eventstore.Recorded) feed.ReplayRequest {
+	return feed.ReplayRequest{Subscriber: "g", From: events[0].Position, To: events[len(events)-1].Position, By: "tester"}
 }
 
 // awaitReplay waits until an order is finished.
@@ -267,15 +267,15 @@ func TestReplayRefusesNonsense(t *testing.T) {
 	events := f.append("a", 0, 3)
 	last := events[1].Position
 	f.done("g", events[:2])
-	for _, o := range []feed.ReplayOrder{{From: 0, To: 1}, {From: 2, To: 1}, {From: last + 1, To: last + 9}} {
+	for _, o := range []feed.ReplayRequest{{From: 0, To: 1}, {From: 2, To: 1}, {From: last + 1, To: last + 9}} {
 		o.Subscriber = "g"
 		_, err := f.feed.Replay(t.Context(), o)
 		require.Error(t, err)
 	}
-	_, err := f.feed.Preview(t.Context(), feed.ReplayOrder{Subscriber: "other", From: 1, To: last})
+	_, err := f.feed.Preview(t.Context(), feed.ReplayRequest{Subscriber: "other", From: 1, To: last})
 	require.ErrorAs(t, err, new(*feed.NothingToReplayError), "it was delivered nothing")
 	// What is yet to come is not delivered again.
-	r, err := f.feed.Replay(t.Context(), feed.ReplayOrder{Subscriber: "g", From: last, To: last + 1000})
+	r, err := f.feed.Replay(t.Context(), feed.ReplayRequest{Subscriber: "g", From: last, To: last + 1000})
 	require.NoError(t, err)
 	require.Equal(t, []int64{last, 1}, []int64{r.To, r.Events})
 	_, err = f.feed.ReplayProgress(t.Context(), r.ID+1)

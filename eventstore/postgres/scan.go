@@ -158,7 +158,7 @@ func (s *Store) Scan(ctx context.Context, f Filter, limit int, newest bool) ([]S
 	}
 	sql := fmt.Sprintf("select "+columns+" from events where %s order by position%s limit %d", where, order, limit)
 	var found []Stored
-	err := s.unhurried(ctx, func(tx pgx.Tx) error {
+	err := s.inSnapshot(ctx, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, sql, args...)
 		if err != nil {
 			return err
@@ -185,9 +185,9 @@ func scanStored(row pgx.CollectableRow) (Stored, error) {
 	return s, err
 }
 
-// unhurried runs do in one read-only snapshot of the log, with more time than a
+// inSnapshot runs do in one read-only snapshot of the log, with more time than a
 // statement of the service gets.
-func (s *Store) unhurried(ctx context.Context, do func(tx pgx.Tx) error) error {
+func (s *Store) inSnapshot(ctx context.Context, do func(tx pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()
 	tx, err := s.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})

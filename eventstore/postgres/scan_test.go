@@ -114,7 +114,7 @@ func TestStoredEventsFollowFromEachOther(t *testing.T) {
 func TestCensus(t *testing.T) {
 	t.Parallel()
 	store, all := scanned(t)
-	c, err := store.Census(t.Context(), postgres.Filter{})
+	c, err := store.Stats(t.Context(), postgres.Filter{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{6, 2}, []int64{c.Events, c.Streams})
 	require.Equal(t, []time.Time{all[0].RecordedAt, all[5].RecordedAt}, []time.Time{*c.First, *c.Last})
@@ -125,15 +125,15 @@ func TestCensus(t *testing.T) {
 		stored += int64(len(e.Data) + len(e.Meta))
 	}
 	require.Equal(t, stored, c.Bytes)
-	require.Equal(t, []postgres.Tally{{Name: "storetest.noted", Events: 6, Bytes: stored}}, c.Types)
-	require.Equal(t, []postgres.Tally{{"acct_a_1", 3, stored / 2}, {"acct_b%2", 3, stored / 2}}, c.Accounts)
+	require.Equal(t, []postgres.Count{{Name: "storetest.noted", Events: 6, Bytes: stored}}, c.Types)
+	require.Equal(t, []postgres.Count{{"acct_a_1", 3, stored / 2}, {"acct_b%2", 3, stored / 2}}, c.Accounts)
 	var inDays int64
 	for _, d := range c.Days { // two, when midnight passed
 		inDays += d.Events
 	}
 	require.Equal(t, int64(6), inDays)
 
-	c, err = store.Census(t.Context(), postgres.Filter{AccountID: "nobody"})
+	c, err = store.Stats(t.Context(), postgres.Filter{AccountID: "nobody"})
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(postgres.Census{Types: []postgres.Tally{}, Days: []postgres.Tally{}, Accounts: []postgres.Tally{}}, c))
+	require.Empty(t, cmp.Diff(postgres.Stats{Types: []postgres.Count{}, Days: []postgres.Count{}, Accounts: []postgres.Count{}}, c))
 }

@@ -57,9 +57,9 @@ func everyFlow(t *testing.T, w *world) {
 	spare, err := w.IssueKey(ctx, NewKey{AccountID: caller.AccountID, Mode: account.Live, Operator: "jo"})
 	ok(err)
 	ok(w.RevokeKey(ctx, caller.AccountID, spare.KeyID, "jo", ""))
-	posted, err := w.GrantCredits(ctx, GrantCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 9})
+	posted, err := w.GrantCredits(ctx, GrantCredits{CreditChange: CreditChange{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 9})
 	ok(err)
-	_, err = w.RefundCredits(ctx, RefundCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, TransactionID: posted.TransactionID})
+	_, err = w.RefundCredits(ctx, RefundCredits{CreditChange: CreditChange{AccountID: caller.AccountID}, TransactionID: posted.TransactionID})
 	ok(err)
 
 	videoID := w.readyVideo(caller)

@@ -119,7 +119,7 @@ func (m *monkeys) act(random *rand.Rand) error {
 		return m.ask(n, caller, random)
 	case what == 6:
 		_, err := n.GrantCredits(ctx, GrantCredits{
-			CreditOrder: CreditOrder{AccountID: caller.AccountID, Operator: "chaos"}, Kind: credit.Adjustment, Seconds: int64(random.IntN(80) - 40),
+			CreditChange: CreditChange{AccountID: caller.AccountID, Operator: "chaos"}, Kind: credit.Adjustment, Seconds: int64(random.IntN(80) - 40),
 		})
 		if fault.Has(err, fault.ValidationFailed) { // 0 seconds
 			return nil

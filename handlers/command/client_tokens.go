@@ -37,7 +37,7 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 	if err != nil {
 		return MintedClientToken{}, err
 	}
-	order := account.MintClientToken{
+	mint := account.MintClientToken{
 		TokenID: s.IDs.New(id.ClientToken), AccountID: caller.AccountID, KeyID: caller.KeyID, KeyScopes: caller.Scopes,
 		SecretHash: account.HashSecret(secret), Scopes: c.Scopes, Life: c.Life, VideoID: c.VideoID, StreamID: c.StreamID,
 	}
@@ -47,10 +47,10 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 	}
 	minted := MintedClientToken{Secret: secret}
 	in := caller.intent(touched...)
-	in.created(order.TokenID)
+	in.created(mint.TokenID)
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
-		ss.fresh(clientTokens.Stream(order.TokenID))
-		minted.ClientToken, err = clientTokens.record(ss, order.TokenID, order)
+		ss.fresh(clientTokens.Stream(mint.TokenID))
+		minted.ClientToken, err = clientTokens.record(ss, mint.TokenID, mint)
 		if err != nil || c.VideoID == "" {
 			return err
 		}

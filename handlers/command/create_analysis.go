@@ -13,15 +13,15 @@ import (
 	"vqa/domain/video"
 )
 
-// unknownDurationHoldS is held for a video of unknown duration (open-points.md,
-// "Credits").
+// unknownDurationHoldS is the hold, in seconds, for a video of unknown duration
+// (docs/contract.md#holds).
 const unknownDurationHoldS = 60
 
-// holdLife is when the credits of an analysis are given back that nobody ended. It is
-// longer than all attempts at the longest analysis together.
+// holdLife is how long a hold of an analysis lasts. Then its credits are released, even
+// when the analysis has not ended. It is longer than all attempts at the longest analysis.
 const holdLife = 24 * time.Hour
 
-// CreateAnalysis asks a question. Exactly one of Prompt and Query is set.
+// CreateAnalysis is the command to analyze a video. Exactly one of Prompt and Query is set.
 type CreateAnalysis struct {
 	VideoID string
 	// Prompt is 1 to 2000 characters.
@@ -30,35 +30,34 @@ type CreateAnalysis struct {
 	Model     string
 	Narrative bool
 	Metadata  map[string]string
-	// Webhook is told about this analysis alone, or nil.
+	// Webhook receives the events of this analysis only. It may be nil.
 	Webhook *analysis.Webhook
-	// ValidateOnly takes the whole path and records nothing.
+	// ValidateOnly checks and prices the request and records nothing.
 	ValidateOnly bool
 }
 
-// PlannedAnalysis is an analysis as it was, or would be, created.
+// PlannedAnalysis is a created analysis, or with ValidateOnly the analysis that a real
+// request would create.
 type PlannedAnalysis struct {
 	Analysis analysis.State
-	// Assessable is true when the form of the question can be answered and the model knows a
-	// subject of it.
+	// Assessable is true when the service answers this form of question and the model knows
+	// at least one of its subjects.
 	Assessable bool
-	// Note says why the question is not answered, or not whole; empty when it is.
+	// Note says why the prompt gets no answer or only a partial one. It is empty otherwise.
 	Note string
 	// DurationS is the video's length in seconds, or nil.
 	DurationS *float64
-	// EstimatedSeconds is what it will cost, its discount taken off, or nil when the length
-	// is unknown.
+	// EstimatedSeconds is the price after the discount, or nil when the length is unknown.
 	EstimatedSeconds *int64
 	// DiscountPct is 0 to 100.
 	DiscountPct int
 }
 
-// CreateAnalysis carries out the use case. Errors: prompt_empty, prompt_too_long,
+// CreateAnalysis creates an analysis of a video. Errors: prompt_empty, prompt_too_long,
 // parse_failed, model_not_found, model_deprecated, test_key_fixture_only,
-// resource_not_found, resource_conflict (video not ready), video_too_long (decoding found
-// more than the plan allows), concurrency_limit_exceeded,
-// quota_exceeded, insufficient_credits, grant_exhausted, capacity_exhausted,
-// inference_unavailable.
+// resource_not_found, resource_conflict (video not ready), video_too_long (the video is
+// longer than the plan allows), concurrency_limit_exceeded, quota_exceeded,
+// insufficient_credits, grant_exhausted, capacity_exhausted, inference_unavailable.
 func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAnalysis) (PlannedAnalysis, error) {
 	m, err := s.Catalog.Resolve(c.Model, s.Now())
 	if err != nil {
@@ -78,14 +77,14 @@ func (s *Service) CreateAnalysis(ctx context.Context, caller Caller, c CreateAna
 	default:
 		return PlannedAnalysis{}, fault.New(fault.PromptEmpty, "").WithParam("prompt")
 	}
-	plans, err := s.createAnalyses(ctx, caller, []question{{Create: create, unknown: s.unknownTo(ctx, m, create.Query)}}, create.ID, c.ValidateOnly)
+	plans, err := s.createAnalyses(ctx, caller, []analysisRequest{{Create: create, unknown: s.unknownTo(ctx, m, create.Query)}}, create.ID, c.ValidateOnly)
 	if err != nil {
 		return PlannedAnalysis{}, err
 	}
 	return plans[0], nil
 }
 
-// newAnalysis is what all analyses of a caller begin with.
+// newAnalysis returns a command with the fields that all analyses of a caller share.
 func (s *Service) newAnalysis(caller Caller, videoID, modelID string) analysis.Create {
 	return analysis.Create{
 		ID: s.IDs.New(id.Analysis), AccountID: caller.AccountID, VideoID: videoID, Livemode: caller.Livemode,
@@ -93,24 +92,24 @@ func (s *Service) newAnalysis(caller Caller, videoID, modelID string) analysis.C
 	}
 }
 
-// question is one question of a request.
-type question struct {
+// analysisRequest is one analysis that a request asks for.
+type analysisRequest struct {
 	analysis.Create
-	// discountPct is taken off its price.
+	// discountPct is the discount on its price, 0 to 100.
 	discountPct int
-	// unknown are the terms of its subjects that the model does not know.
+	// unknown lists the terms of its subjects that the model does not know.
 	unknown []string
 }
 
-// needsEngine is true for a question that cannot be answered at once.
-func (s *Service) needsEngine(o question) bool { return o.Livemode && s.answerable(o) }
+// needsEngine reports whether the analysis needs detections. The others are answered at once.
+func (s *Service) needsEngine(r analysisRequest) bool { return r.Livemode && s.answerable(r) }
 
-// createAnalyses creates all questions of a request about one video, or none. resourceID is
-// what the request made.
-func (s *Service) createAnalyses(ctx context.Context, caller Caller, questions []question, resourceID string, validateOnly bool) ([]PlannedAnalysis, error) {
+// createAnalyses creates all analyses of one API request about one video, or none.
+// resourceID is the id of the analysis or batch that the API request creates.
+func (s *Service) createAnalyses(ctx context.Context, caller Caller, requests []analysisRequest, resourceID string, validateOnly bool) ([]PlannedAnalysis, error) {
 	work := 0
-	for _, o := range questions {
-		if s.needsEngine(o) {
+	for _, r := range requests {
+		if s.needsEngine(r) {
 			work++
 		}
 	}
@@ -119,20 +118,19 @@ func (s *Service) createAnalyses(ctx context.Context, caller Caller, questions [
 			return nil, err
 		}
 	}
-	videoID := questions[0].VideoID
+	videoID := requests[0].VideoID
 	in := caller.intent(videos.Stream(videoID), credits.Stream(caller.AccountID))
 	in.dryRun = validateOnly
 	var plans []PlannedAnalysis
 	err := s.Pipeline.do(ctx, in, func(ss *session) (err error) {
 		in.created(resourceID)
-		plans, err = s.decideAnalyses(ss, caller, videoID, questions, validateOnly)
+		plans, err = s.decideAnalyses(ss, caller, videoID, requests, validateOnly)
 		return err
 	})
 	return plans, asExhausted(err, caller.Tier)
 }
 
-// checkCapacity refuses work that nobody could do. n is how many analyses there would be
-// more.
+// checkCapacity refuses n more analyses when no engine answers or the queue is full.
 func (s *Service) checkCapacity(ctx context.Context, n int) error {
 	if err := s.Capacity.InferenceReady(ctx); err != nil {
 		return err
@@ -142,45 +140,45 @@ func (s *Service) checkCapacity(ctx context.Context, n int) error {
 		return err
 	}
 	if over := queued + n - s.Limits.AnalysisQueueCap; over > 0 {
-		return fault.New(fault.CapacityExhausted, "The queue is full.").WithRetryAfter(s.roomIn(ctx, over))
+		return fault.New(fault.CapacityExhausted, "The analysis queue is full. Wait for the time in Retry-After, then try again.").WithRetryAfter(s.queueRetryAfter(ctx, over))
 	}
 	return nil
 }
 
 const (
-	// roomUnknownS is when to come again, in seconds, where nobody can tell when there is room.
-	roomUnknownS = 10
-	// roomMostS bounds it: places are given up, and nodes are added, before their time.
-	roomMostS = 300
+	// retryDefaultS is the Retry-After, in seconds, when there is no estimate.
+	retryDefaultS = 10
+	// retryMaxS bounds the Retry-After, in seconds. The queue may drain before the estimate,
+	// because analyses are canceled and nodes are added.
+	retryMaxS = 300
 )
 
-// roomIn is when a caller for whom the queue has too few places is to come again, in seconds.
-func (s *Service) roomIn(ctx context.Context, places int) int {
+// queueRetryAfter returns the seconds until the queue is likely to have so many places.
+func (s *Service) queueRetryAfter(ctx context.Context, places int) int {
 	seconds, known := s.Capacity.RoomIn(ctx, places)
 	if !known {
-		return roomUnknownS
+		return retryDefaultS
 	}
-	return min(seconds, roomMostS)
+	return min(seconds, retryMaxS)
 }
 
-// decideAnalyses prices all questions first, so that a refusal speaks of the whole request.
-// A preview is priced and reserves nothing, so that who has no credits learns how many to
-// buy.
-func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, questions []question, preview bool) ([]PlannedAnalysis, error) {
+// decideAnalyses prices all analyses first, so that a refusal covers the whole request.
+// A preview is priced and reserves nothing, so that a caller without credits sees the price.
+func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, requests []analysisRequest, preview bool) ([]PlannedAnalysis, error) {
 	v, err := videoOf(ss, caller, videoID)
 	if err != nil {
 		return nil, err
 	}
-	plans := make([]PlannedAnalysis, len(questions))
+	plans := make([]PlannedAnalysis, len(requests))
 	var total int64
 	work := 0
-	for i, o := range questions {
-		plans[i] = PlannedAnalysis{Assessable: s.answerable(o), Note: s.note(o), DurationS: v.DurationS(), DiscountPct: o.discountPct}
-		if !s.needsEngine(o) {
+	for i, r := range requests {
+		plans[i] = PlannedAnalysis{Assessable: s.answerable(r), Note: s.note(r), DurationS: v.DurationS(), DiscountPct: r.discountPct}
+		if !s.needsEngine(r) {
 			plans[i].EstimatedSeconds = new(int64)
 			continue
 		}
-		held, known := price(v, o.discountPct)
+		held, known := price(v, r.discountPct)
 		if known {
 			plans[i].EstimatedSeconds = &held
 		}
@@ -197,12 +195,12 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, que
 			return nil, err
 		}
 	}
-	for i, o := range questions {
+	for i, r := range requests {
 		if preview {
-			ss.fresh(analyses.Stream(o.ID))
-			plans[i].Analysis, err = analyses.record(ss, o.ID, o.Create)
+			ss.fresh(analyses.Stream(r.ID))
+			plans[i].Analysis, err = analyses.record(ss, r.ID, r.Create)
 		} else {
-			plans[i].Analysis, err = s.decideOrder(ss, v, o)
+			plans[i].Analysis, err = s.createOne(ss, v, r)
 		}
 		if err != nil {
 			return nil, err
@@ -211,22 +209,23 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, que
 	return plans, nil
 }
 
-func (s *Service) decideOrder(ss *session, v video.State, o question) (analysis.State, error) {
-	ss.fresh(analyses.Stream(o.ID))
+// createOne records one analysis: with its answer when that needs no engine, else in the queue.
+func (s *Service) createOne(ss *session, v video.State, r analysisRequest) (analysis.State, error) {
+	ss.fresh(analyses.Stream(r.ID))
 	switch {
-	case !o.Livemode:
-		return s.answerAtOnce(ss, o.Create, s.Fixture.Answer(o.Query), s.Fixture.Narrative())
-	case !s.assessable(o.Query):
-		return s.answerAtOnce(ss, o.Create, answer.Refused(o.Query), nil)
-	case !s.needsEngine(o):
-		return s.answerAtOnce(ss, o.Create, answer.Unknown(o.Query, v.DurationS()), nil)
+	case !r.Livemode:
+		return s.answerAtOnce(ss, r.Create, s.Fixture.Answer(r.Query), s.Fixture.Narrative())
+	case !s.assessable(r.Query):
+		return s.answerAtOnce(ss, r.Create, answer.Refused(r.Query), nil)
+	case !s.needsEngine(r):
+		return s.answerAtOnce(ss, r.Create, answer.Unknown(r.Query, v.DurationS()), nil)
 	}
-	o.HeldSeconds, _ = price(v, o.discountPct)
-	return s.enqueue(ss, o)
+	r.HeldSeconds, _ = price(v, r.discountPct)
+	return s.enqueue(ss, r)
 }
 
-// price is what an analysis of a video reserves, in seconds, and whether that is what it
-// will cost.
+// price returns the seconds that an analysis of a video reserves. known is true when this is
+// also the final price.
 func price(v video.State, discountPct int) (held int64, known bool) {
 	full, known := v.BilledSeconds()
 	if !known {
@@ -235,8 +234,8 @@ func price(v video.State, discountPct int) (held int64, known bool) {
 	return credit.Discounted(full, discountPct), known
 }
 
-// videoOf returns the caller's ready video. A test key learns nothing about any
-// video but its fixture (api-v1.md, "Mode rules").
+// videoOf returns the caller's ready video. A test key gets the same refusal for every video
+// except its fixture, whether the video exists or not (docs/contract.md#modes).
 func videoOf(ss *session, caller Caller, videoID string) (video.State, error) {
 	v, err := videos.get(ss, videoID)
 	if err != nil {
@@ -249,14 +248,14 @@ func videoOf(ss *session, caller Caller, videoID string) (video.State, error) {
 	case !own:
 		return video.State{}, fault.NotFound("video_id", videoID)
 	case v.Status != video.ReadyStatus:
-		return video.State{}, fault.Newf(fault.ResourceConflict, "The video is %s, not ready.", v.Status).WithParam("video_id")
+		return video.State{}, fault.Newf(fault.ResourceConflict, "The video has status %s. An analysis needs a video with status ready.", v.Status).WithParam("video_id")
 	}
 	return v, nil
 }
 
-// answerAtOnce records a question together with an answer that needs no engine and
-// costs nothing, and with the narrative that there is, if it was asked for.
-func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Result, told []analysis.NarrativeEntry) (analysis.State, error) {
+// answerAtOnce records an analysis together with an answer that needs no engine and costs
+// nothing. The narrative is recorded only if the caller asked for one.
+func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Result, narrative []analysis.NarrativeEntry) (analysis.State, error) {
 	balance, err := credits.get(ss, c.AccountID)
 	if err != nil {
 		return analysis.State{}, err
@@ -265,40 +264,40 @@ func (s *Service) answerAtOnce(ss *session, c analysis.Create, result answer.Res
 		return analysis.State{}, err
 	}
 	if !c.Narrative {
-		told = nil
+		narrative = nil
 	}
 	result.Receipt = answer.NewReceipt(c.Model, c.Query)
 	usage := &analysis.Usage{BalanceAfter: &balance.PostedSeconds}
-	return analyses.record(ss, c.ID, analysis.Complete{Result: result, Usage: usage, Narrative: told})
+	return analyses.record(ss, c.ID, analysis.Complete{Result: result, Usage: usage, Narrative: narrative})
 }
 
-// admit refuses n analyses of an account that together reserve so many seconds: when too
-// many would be active, or when the balance or the quota does not cover all of them.
-// Every active analysis has an open hold, a free re-run one of 0 seconds.
+// admit refuses n analyses that together reserve so many seconds when too many would be
+// active, or when the balance or the quota does not cover all of them. It counts open holds:
+// every active analysis has one, and that of a free re-run is 0 seconds.
 func (s *Service) admit(ss *session, accountID string, n int, seconds int64) error {
 	balance, err := credits.get(ss, accountID)
 	if err != nil {
 		return err
 	}
 	if open := balance.OpenHolds(credit.SourceAnalysis); open+n > s.Limits.MaxConcurrentAnalyses {
-		return fault.Newf(fault.ConcurrencyLimitExceeded, "%d analyses of this account are active, and at most %d may be; wait for one to finish.",
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account has %d active analyses and may have at most %d. Wait until one finishes.",
 			open, s.Limits.MaxConcurrentAnalyses).WithRetryAfter(2)
 	}
 	_, err = credit.Decide(balance, credit.Hold{Seconds: seconds, QuotaSeconds: s.Limits.QuotaSecondsPerMonth}, ss.now)
 	return err
 }
 
-// enqueue reserves the credits and puts an admitted question in the queue.
-func (s *Service) enqueue(ss *session, o question) (analysis.State, error) {
-	if _, err := credits.record(ss, o.AccountID, credit.Hold{
-		AccountID: o.AccountID, HoldID: s.IDs.New(id.Transaction), Seconds: o.HeldSeconds, DiscountPct: o.discountPct,
-		SourceType: credit.SourceAnalysis, SourceID: o.ID, ExpiresAt: ss.now.Add(holdLife),
+// enqueue reserves the credits and puts an admitted analysis in the queue.
+func (s *Service) enqueue(ss *session, r analysisRequest) (analysis.State, error) {
+	if _, err := credits.record(ss, r.AccountID, credit.Hold{
+		AccountID: r.AccountID, HoldID: s.IDs.New(id.Transaction), Seconds: r.HeldSeconds, DiscountPct: r.discountPct,
+		SourceType: credit.SourceAnalysis, SourceID: r.ID, ExpiresAt: ss.now.Add(holdLife),
 		QuotaSeconds: s.Limits.QuotaSecondsPerMonth,
 	}); err != nil {
 		return analysis.State{}, err
 	}
-	if _, err := videos.record(ss, o.VideoID, video.OpenAnalysis{AnalysisID: o.ID}); err != nil {
+	if _, err := videos.record(ss, r.VideoID, video.OpenAnalysis{AnalysisID: r.ID}); err != nil {
 		return analysis.State{}, err
 	}
-	return analyses.record(ss, o.ID, o.Create)
+	return analyses.record(ss, r.ID, r.Create)
 }

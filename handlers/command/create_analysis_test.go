@@ -170,7 +170,7 @@ func TestWhenThereIsRoom(t *testing.T) {
 		return refused(err)
 	}
 	w.capacity.queued = 7
-	require.Equal(t, roomUnknownS, one(), "nothing is known")
+	require.Equal(t, retryDefaultS, one(), "nothing is known")
 	w.capacity.roomS = []int{0, 17, 4000}
 	require.Equal(t, 1, one(), "at once is a second at least")
 	w.capacity.roomS[0] = 16
@@ -181,7 +181,7 @@ func TestWhenThereIsRoom(t *testing.T) {
 	_, err = w.CreateBatch(t.Context(), caller, batchOf(videoID, 2))
 	require.Equal(t, 16, refused(err), "one of the two is there")
 	w.capacity.queued = 9
-	require.Equal(t, roomMostS, one(), "not longer than a guess is worth")
+	require.Equal(t, retryMaxS, one(), "not longer than a guess is worth")
 }
 
 func TestValidateOnlyReservesNothing(t *testing.T) {

@@ -8,23 +8,25 @@ import (
 	"vqa/domain/id"
 )
 
-// CreateBatch asks several questions about one video (api-v1.md, "Batch request").
+// CreateBatch is the command to answer several prompts about one video
+// (docs/contract.md#batches).
 type CreateBatch struct {
 	VideoID string
-	// Prompts are 2 to 10, each of 1 to 2000 characters.
+	// Prompts has 2 to 10 prompts of 1 to 2000 characters.
 	Prompts   []string
 	Model     string
 	Narrative bool
 	Metadata  map[string]string
-	// Webhook is told about the analyses of this batch alone, or nil.
+	// Webhook receives the events of this batch's analyses only. It may be nil.
 	Webhook *analysis.Webhook
-	// DiscountPct, 0 to 100, is taken off every prompt after the first.
+	// DiscountPct, 0 to 100, is the discount on every prompt after the first.
 	DiscountPct int
-	// ValidateOnly takes the whole path and records nothing.
+	// ValidateOnly checks and prices the request and records nothing.
 	ValidateOnly bool
 }
 
-// PlannedBatch is a batch as it was, or would be, created.
+// PlannedBatch is a created batch, or with ValidateOnly the batch that a real request would
+// create.
 type PlannedBatch struct {
 	ID      string
 	VideoID string
@@ -33,8 +35,8 @@ type PlannedBatch struct {
 }
 
 // CreateBatch creates all analyses and reserves the credits of all of them, or does
-// nothing. Errors are those of CreateAnalysis; the caps and the balance count the whole
-// batch.
+// nothing. Errors are those of CreateAnalysis. The limits and the balance must cover the
+// whole batch.
 func (s *Service) CreateBatch(ctx context.Context, caller Caller, c CreateBatch) (PlannedBatch, error) {
 	m, err := s.Catalog.Resolve(c.Model, s.Now())
 	if err != nil {
@@ -45,17 +47,17 @@ func (s *Service) CreateBatch(ctx context.Context, caller Caller, c CreateBatch)
 	if err != nil {
 		return PlannedBatch{}, err
 	}
-	questions := make([]question, len(c.Prompts))
+	requests := make([]analysisRequest, len(c.Prompts))
 	for i := range c.Prompts {
-		o := question{Create: s.newAnalysis(caller, c.VideoID, m.ID)}
-		o.Query, o.ParseMode = read[i].query, read[i].mode
-		o.Prompt, o.Narrative, o.Metadata, o.Webhook = &c.Prompts[i], c.Narrative, c.Metadata, c.Webhook
-		o.BatchID, o.BatchIndex, o.unknown = batch.ID, i, s.unknownTo(ctx, m, o.Query)
+		r := analysisRequest{Create: s.newAnalysis(caller, c.VideoID, m.ID)}
+		r.Query, r.ParseMode = read[i].query, read[i].mode
+		r.Prompt, r.Narrative, r.Metadata, r.Webhook = &c.Prompts[i], c.Narrative, c.Metadata, c.Webhook
+		r.BatchID, r.BatchIndex, r.unknown = batch.ID, i, s.unknownTo(ctx, m, r.Query)
 		if i > 0 {
-			o.discountPct = c.DiscountPct
+			r.discountPct = c.DiscountPct
 		}
-		questions[i] = o
+		requests[i] = r
 	}
-	batch.Analyses, err = s.createAnalyses(ctx, caller, questions, batch.ID, c.ValidateOnly)
+	batch.Analyses, err = s.createAnalyses(ctx, caller, requests, batch.ID, c.ValidateOnly)
 	return batch, err
 }

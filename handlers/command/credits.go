@@ -9,8 +9,8 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// CreditOrder is what every operator's change of a balance says.
-type CreditOrder struct {
+// CreditChange is what every operator's change of a balance says.
+type CreditChange struct {
 	AccountID string
 	// Reason is kept in the ledger.
 	Reason string
@@ -25,7 +25,7 @@ type CreditOrder struct {
 
 // GrantCredits is an operator's grant, purchase or adjustment.
 type GrantCredits struct {
-	CreditOrder
+	CreditChange
 	// Kind is signup_grant, card_grant, purchase or adjustment.
 	Kind    credit.Kind
 	Seconds int64
@@ -33,7 +33,7 @@ type GrantCredits struct {
 
 // RefundCredits is an operator's refund of an earlier transaction.
 type RefundCredits struct {
-	CreditOrder
+	CreditChange
 	// TransactionID is what is refunded.
 	TransactionID string
 	// Seconds is how much of it; 0 is all that is left.
@@ -55,7 +55,7 @@ type Posted struct {
 // resource_not_found, insufficient_credits for an adjustment below zero,
 // idempotency_key_reused.
 func (s *Service) GrantCredits(ctx context.Context, c GrantCredits) (Posted, error) {
-	return s.post(ctx, c.CreditOrder, func(_ credit.State, txn string) credit.Command {
+	return s.post(ctx, c.CreditChange, func(_ credit.State, txn string) credit.Command {
 		return credit.Grant{AccountID: c.AccountID, TransactionID: txn, Kind: c.Kind, Seconds: c.Seconds, Reason: c.Reason}
 	})
 }
@@ -70,7 +70,7 @@ func (s *Service) RefundCredits(ctx context.Context, c RefundCredits) (Posted, e
 	if err != nil {
 		return Posted{}, err
 	}
-	return s.post(ctx, c.CreditOrder, func(balance credit.State, txn string) credit.Command {
+	return s.post(ctx, c.CreditChange, func(balance credit.State, txn string) credit.Command {
 		seconds := c.Seconds
 		if seconds == 0 {
 			seconds = balance.RefundableSeconds(original)
@@ -102,7 +102,7 @@ func (s *Service) transaction(ctx context.Context, accountID, txn string) (credi
 }
 
 // post records an operator's change of a balance, once.
-func (s *Service) post(ctx context.Context, o CreditOrder, change func(balance credit.State, txn string) credit.Command) (Posted, error) {
+func (s *Service) post(ctx context.Context, o CreditChange, change func(balance credit.State, txn string) credit.Command) (Posted, error) {
 	// No account has such an id, so that no caller of the API can take an operator's key.
 	orders := Caller{AccountID: "operator/" + o.AccountID, Idempotency: o.Idempotency}
 	earlier, err := s.Replay(ctx, orders)

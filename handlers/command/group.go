@@ -18,7 +18,7 @@ import (
 // a dry run, nothing to append) it decides once more on what is loaded.
 func (p *Pipeline) attempt(ctx context.Context, l *lane, group []*task) (verdicts []error, err error) {
 	d, err := p.decide(ctx, l.cache, group)
-	if err == nil && !d.proven() {
+	if err == nil && !d.verified() {
 		d, err = p.decide(ctx, nil, group)
 	}
 	if err != nil {
@@ -45,14 +45,14 @@ type decision struct {
 	verdicts []error
 	// entries are the aggregates that those which stand have read or changed.
 	entries map[eventstore.StreamID]entry
-	// doubted are those that other verdicts stand on although they were only remembered.
-	doubted []eventstore.StreamID
-	batch   eventstore.Batch
+	// unverified are those that other verdicts stand on although they were only remembered.
+	unverified []eventstore.StreamID
+	batch      eventstore.Batch
 }
 
-// proven reports whether the log will vouch for all that was only remembered: an append
+// verified reports whether the log will vouch for all that was only remembered: an append
 // asserts every aggregate of its entries.
-func (d decision) proven() bool {
+func (d decision) verified() bool {
 	appends := len(d.batch.Receipts) > 0
 	remembered := false
 	for _, e := range d.entries {
@@ -60,9 +60,9 @@ func (d decision) proven() bool {
 		remembered = remembered || e.remembered
 	}
 	if !appends {
-		return !remembered && len(d.doubted) == 0
+		return !remembered && len(d.unverified) == 0
 	}
-	return !slices.ContainsFunc(d.doubted, func(id eventstore.StreamID) bool {
+	return !slices.ContainsFunc(d.unverified, func(id eventstore.StreamID) bool {
 		_, asserted := d.entries[id]
 		return !asserted
 	})
@@ -90,7 +90,7 @@ func (p *Pipeline) decide(ctx context.Context, c *cache, group []*task) (decisio
 		if d.verdicts[i] != nil || t.intent.dryRun {
 			for id, e := range s.own {
 				if e.remembered {
-					d.doubted = append(d.doubted, id)
+					d.unverified = append(d.unverified, id)
 				}
 			}
 			continue

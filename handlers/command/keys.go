@@ -50,12 +50,12 @@ func (s *Service) RotateKey(ctx context.Context, caller Caller, keyID string, re
 	})
 }
 
-func (s *Service) mint(ctx context.Context, caller Caller, key IssuedKey, order account.Command) (MintedKey, error) {
+func (s *Service) mint(ctx context.Context, caller Caller, key IssuedKey, c account.Command) (MintedKey, error) {
 	minted := MintedKey{Secret: key.Secret}
 	in := caller.intent(accounts.Stream(caller.AccountID))
 	in.created(key.KeyID)
 	err := s.Pipeline.do(ctx, in, func(ss *session) error {
-		a, err := accounts.record(ss, caller.AccountID, order)
+		a, err := accounts.record(ss, caller.AccountID, c)
 		minted.Key = a.Keys[key.KeyID]
 		return err
 	})
@@ -74,23 +74,23 @@ func (s *Service) RevokeOwnKey(ctx context.Context, caller Caller, keyID string)
 // RevokeKey ends an API key at once, by the order requestID of an operator. Errors:
 // resource_not_found.
 func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator, requestID string) error {
-	return s.order(ctx, accountID, operator, requestID, account.RevokeKey{KeyID: keyID})
+	return s.changeAccount(ctx, accountID, operator, requestID, account.RevokeKey{KeyID: keyID})
 }
 
 // RestrictAccount shuts an account out, by the order requestID of an operator; doing so
 // twice is harmless. Errors: resource_not_found.
 func (s *Service) RestrictAccount(ctx context.Context, accountID, reason, operator, requestID string) error {
-	return s.order(ctx, accountID, operator, requestID, account.Restrict{Reason: reason})
+	return s.changeAccount(ctx, accountID, operator, requestID, account.Restrict{Reason: reason})
 }
 
 // UnrestrictAccount lets a restricted account in again, by the order requestID of an
 // operator; doing so twice is harmless. Errors: resource_not_found.
 func (s *Service) UnrestrictAccount(ctx context.Context, accountID, reason, operator, requestID string) error {
-	return s.order(ctx, accountID, operator, requestID, account.Unrestrict{Reason: reason})
+	return s.changeAccount(ctx, accountID, operator, requestID, account.Unrestrict{Reason: reason})
 }
 
-// order carries out an operator's order about an account.
-func (s *Service) order(ctx context.Context, accountID, operator, requestID string, c account.Command) error {
+// changeAccount carries out an operator's order about an account.
+func (s *Service) changeAccount(ctx context.Context, accountID, operator, requestID string, c account.Command) error {
 	in := s.operatorIntent(accountID, operator, requestID)
 	in.streams = append(in.streams, accounts.Stream(accountID))
 	return s.Pipeline.do(ctx, in, func(ss *session) error {
@@ -118,7 +118,7 @@ func (s *Service) ImportKey(ctx context.Context, c LegacyKey) (string, error) {
 		return "", err
 	}
 	keyID := s.IDs.New(id.Key)
-	return keyID, s.order(ctx, c.AccountID, c.Operator, c.RequestID, account.IssueKey{
+	return keyID, s.changeAccount(ctx, c.AccountID, c.Operator, c.RequestID, account.IssueKey{
 		KeyID: keyID, Mode: account.Live, Name: c.Name, SecretHash: account.HashSecret(c.Secret), Hint: account.Hint(c.Secret), Legacy: true,
 	})
 }

@@ -56,7 +56,7 @@ type lane struct {
 	// last is how many commands the group before had.
 	last int
 	// patience is how often the lane lets others run while it waits for as many again.
-	patience int
+	yieldLimit int
 }
 
 // NewPipeline returns a pipeline on a store, reading time from now. It has a lane for
@@ -67,7 +67,7 @@ func NewPipeline(store eventstore.Store, now func() time.Time, log *slog.Logger)
 	p := &Pipeline{store: store, now: now, log: log}
 	lanes := max(2, runtime.GOMAXPROCS(0))
 	for range lanes {
-		p.lanes = append(p.lanes, &lane{queue: make(chan *task, laneDepth), cache: newCache(cacheSize / lanes), patience: maxPatience})
+		p.lanes = append(p.lanes, &lane{queue: make(chan *task, laneDepth), cache: newCache(cacheSize / lanes), yieldLimit: maxYields})
 	}
 	return p
 }
@@ -149,8 +149,8 @@ func (p *Pipeline) work(ctx context.Context, l *lane) {
 // The bounds of a lane's patience; the greater is a tenth of a millisecond when there is
 // nobody to run.
 const (
-	minPatience = 10
-	maxPatience = 1000
+	minYields = 10
+	maxYields = 1000
 )
 
 // gather takes what is waiting. After a group of several it first lets their callers
@@ -160,13 +160,13 @@ const (
 func (l *lane) gather(first *task) []*task {
 	if l.last > 1 {
 		yields := 0
-		for ; len(l.queue)+1 < l.last && yields < l.patience; yields++ {
+		for ; len(l.queue)+1 < l.last && yields < l.yieldLimit; yields++ {
 			runtime.Gosched()
 		}
-		if yields < l.patience {
-			l.patience = min(2*l.patience, maxPatience)
+		if yields < l.yieldLimit {
+			l.yieldLimit = min(2*l.yieldLimit, maxYields)
 		} else {
-			l.patience = max(l.patience/2, minPatience)
+			l.yieldLimit = max(l.yieldLimit/2, minYields)
 		}
 	}
 	var group []*task

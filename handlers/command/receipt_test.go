@@ -104,7 +104,7 @@ func TestRefusedRequestLeavesNoReceipt(t *testing.T) {
 		_, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
 		requireFault(t, err, fault.InsufficientCredits)
 	})
-	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 5})
+	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: CreditChange{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 5})
 	require.NoError(t, err)
 	plan, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
 	require.NoError(t, err, "the same key may try again")
@@ -157,7 +157,7 @@ func TestGrantIsIdempotent(t *testing.T) {
 	w := newWorld(t)
 	caller := w.account(100)
 	order := GrantCredits{
-		CreditOrder: CreditOrder{
+		CreditChange: CreditChange{
 			AccountID: caller.AccountID, Reason: "invoice 7", Operator: "op", Idempotency: caller.keyed("invoice-7", "50").Idempotency,
 		},
 		Kind: credit.Purchase, Seconds: 50,

@@ -7,11 +7,11 @@ import (
 	"vqa/domain/fault"
 )
 
-// RerunAnalysis asks the question of an analysis again that failed in a platform
-// incident, once and for free: the same video, question, model, options, metadata and
-// webhook. A refusal of any kind leaves the re-run unused. Errors: resource_not_found,
-// rerun_not_eligible, resource_conflict when the video is gone, model_deprecated,
-// concurrency_limit_exceeded, capacity_exhausted, inference_unavailable.
+// RerunAnalysis repeats an analysis that failed in a platform incident, once and for free. It
+// keeps the video, prompt, model, options, metadata and webhook. A refusal does not use up the
+// re-run. Errors: resource_not_found, rerun_not_eligible, resource_conflict when the video was
+// deleted, model_deprecated, concurrency_limit_exceeded, capacity_exhausted,
+// inference_unavailable.
 func (s *Service) RerunAnalysis(ctx context.Context, caller Caller, analysisID string) (analysis.State, error) {
 	original, err := s.repeatable(ctx, caller, analysisID)
 	if err != nil {
@@ -23,35 +23,35 @@ func (s *Service) RerunAnalysis(ctx context.Context, caller Caller, analysisID s
 	if err := s.checkCapacity(ctx, 1); err != nil {
 		return analysis.State{}, err
 	}
-	o := question{Create: s.newAnalysis(caller, original.VideoID, original.Model)}
-	o.Origin, o.Prompt, o.Query, o.ParseMode = original.Origin, original.Prompt, original.Query, original.ParseMode
-	o.Narrative, o.Metadata, o.Webhook, o.RerunOf = original.Narrative, original.Metadata, original.Webhook, original.ID
-	in := caller.intent(analyses.Stream(analysisID), videos.Stream(o.VideoID), credits.Stream(caller.AccountID))
+	r := analysisRequest{Create: s.newAnalysis(caller, original.VideoID, original.Model)}
+	r.Origin, r.Prompt, r.Query, r.ParseMode = original.Origin, original.Prompt, original.Query, original.ParseMode
+	r.Narrative, r.Metadata, r.Webhook, r.RerunOf = original.Narrative, original.Metadata, original.Webhook, original.ID
+	in := caller.intent(analyses.Stream(analysisID), videos.Stream(r.VideoID), credits.Stream(caller.AccountID))
 	var a analysis.State
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
-		in.created(o.ID)
-		ss.fresh(analyses.Stream(o.ID))
-		if _, err := analyses.record(ss, analysisID, analysis.Repeat{RerunID: o.ID}); err != nil {
+		in.created(r.ID)
+		ss.fresh(analyses.Stream(r.ID))
+		if _, err := analyses.record(ss, analysisID, analysis.Repeat{RerunID: r.ID}); err != nil {
 			return err
 		}
-		v, err := videos.get(ss, o.VideoID)
+		v, err := videos.get(ss, r.VideoID)
 		if err != nil {
 			return err
 		}
 		if !owns(caller, v) {
-			return fault.New(fault.ResourceConflict, "The video of this analysis was deleted.")
+			return fault.New(fault.ResourceConflict, "The video of this analysis was deleted, so the analysis cannot be run again.")
 		}
 		if err := s.admit(ss, caller.AccountID, 1, 0); err != nil {
 			return err
 		}
-		a, err = s.enqueue(ss, o)
+		a, err = s.enqueue(ss, r)
 		return err
 	})
 	return a, err
 }
 
-// repeatable reads the caller's analysis and refuses one that has no free re-run, so that
-// a caller without a right to one is not told to try again later.
+// repeatable reads the caller's analysis and refuses one without a free re-run. It runs before
+// the capacity check, so that a caller without a right to a re-run does not retry later.
 func (s *Service) repeatable(ctx context.Context, caller Caller, analysisID string) (analysis.State, error) {
 	var a analysis.State
 	in := caller.intent(analyses.Stream(analysisID))

@@ -49,7 +49,7 @@ func TestRerunIsFreeAndAsksTheSame(t *testing.T) {
 	original := stateOf(w, analyses, originalID)
 	require.True(t, original.RerunEligible())
 	// Nothing is left to reserve, and nothing needs to be.
-	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditOrder: CreditOrder{AccountID: caller.AccountID}, Kind: credit.Adjustment, Seconds: -10})
+	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: CreditChange{AccountID: caller.AccountID}, Kind: credit.Adjustment, Seconds: -10})
 	require.NoError(t, err)
 
 	keyed := caller.keyed("k", "body")

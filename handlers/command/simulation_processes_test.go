@@ -159,7 +159,7 @@ func requireTrueRefusals(t *testing.T, w *world, requests map[string]*request, t
 // purchaseOf is a purchase whose reason and key are the request's name.
 func purchaseOf(accountID, name string) GrantCredits {
 	return GrantCredits{
-		CreditOrder: CreditOrder{
+		CreditChange: CreditChange{
 			AccountID: accountID, Reason: name, Operator: "test", RequestID: name, Idempotency: Caller{}.keyed(name, name).Idempotency,
 		},
 		Kind: credit.Purchase, Seconds: 10,

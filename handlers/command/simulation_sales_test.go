@@ -17,8 +17,8 @@ func (s *sim) moneyOperation(accountID string) operation {
 		accountID = "acct_none"
 	}
 	o := operation{key: s.newKey(), scope: "operator"}
-	about := func(request string, key *Idempotency) CreditOrder {
-		return CreditOrder{AccountID: accountID, Operator: "sim", RequestID: request, Idempotency: key}
+	about := func(request string, key *Idempotency) CreditChange {
+		return CreditChange{AccountID: accountID, Operator: "sim", RequestID: request, Idempotency: key}
 	}
 	unknown := func(m moments) bool {
 		return sometime(m, fold.Account, accountID, func(a account.State) bool { return !a.Exists() })
@@ -44,7 +44,7 @@ func (s *sim) moneyOperation(accountID string) operation {
 		return false
 	}
 	o.run = func(ctx context.Context, svc *Service, request string, key *Idempotency) outcome {
-		return postedOutcome(svc.GrantCredits(ctx, GrantCredits{CreditOrder: about(request, key), Kind: kind, Seconds: seconds}))
+		return postedOutcome(svc.GrantCredits(ctx, GrantCredits{CreditChange: about(request, key), Kind: kind, Seconds: seconds}))
 	}
 	return o
 }
@@ -54,7 +54,7 @@ func postedOutcome(p Posted, err error) outcome {
 }
 
 // refundOperation undoes a transaction that the account has, or not.
-func (s *sim) refundOperation(o operation, accountID string, about func(string, *Idempotency) CreditOrder) operation {
+func (s *sim) refundOperation(o operation, accountID string, about func(string, *Idempotency) CreditChange) operation {
 	original := credit.Original{TransactionID: "txn_none"}
 	if all := s.oracle.transactions[accountID]; len(all) > 0 {
 		original = all[max(0, len(all)-1-s.random.IntN(6))]
@@ -90,7 +90,7 @@ func (s *sim) refundOperation(o operation, accountID string, about func(string, 
 	}
 	o.run = func(ctx context.Context, svc *Service, request string, key *Idempotency) outcome {
 		return postedOutcome(svc.RefundCredits(ctx, RefundCredits{
-			CreditOrder: about(request, key), TransactionID: original.TransactionID, Seconds: seconds,
+			CreditChange: about(request, key), TransactionID: original.TransactionID, Seconds: seconds,
 		}))
 	}
 	return o

@@ -28,7 +28,7 @@ func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo)
 		ID: s.IDs.New(id.Video), AccountID: caller.AccountID, Livemode: caller.Livemode, Metadata: c.Metadata,
 	}
 	if caller.Livemode {
-		if err := s.Uploads.Room(given(c.SizeBytes)); err != nil {
+		if err := s.Uploads.Room(valueOrZero(c.SizeBytes)); err != nil {
 			return video.State{}, err
 		}
 	}
@@ -54,7 +54,7 @@ func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo)
 }
 
 // given is an optional size, 0 when it is not told.
-func given(size *int64) int64 {
+func valueOrZero(size *int64) int64 {
 	if size == nil {
 		return 0
 	}

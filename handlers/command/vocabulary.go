@@ -12,18 +12,18 @@ import (
 )
 
 // unknownTo returns the terms of the subjects that a model does not know, each once. It returns
-// none for a model that takes any term, and while nobody can say what the model knows.
+// no terms for a model that accepts any term, or while the vocabulary is not known.
 func (s *Service) unknownTo(ctx context.Context, m model.Model, q query.Query) []string {
 	if m.Capabilities.OpenVocabulary {
 		return nil
 	}
 	terms := m.Capabilities.Vocabulary
 	if s.Vocabulary != nil {
-		told, ok := s.Vocabulary(ctx)
+		listed, ok := s.Vocabulary(ctx)
 		if !ok {
 			return nil
 		}
-		terms = told
+		terms = listed
 	}
 	if len(terms) == 0 {
 		return nil
@@ -38,32 +38,34 @@ func (s *Service) unknownTo(ctx context.Context, m model.Model, q query.Query) [
 	return unknown
 }
 
-// nothingKnown reports whether the model knows none of the subjects, so that a look at the video
-// could tell nothing. One known subject is enough to look: a dog that is absent answers "a dog and a
-// unicorn", and one that is there "a dog or a unicorn".
-func (o question) nothingKnown() bool {
-	return len(o.Query.Subjects) > 0 && !slices.ContainsFunc(o.Query.Subjects, func(s query.Subject) bool {
-		return !slices.Contains(o.unknown, s.Term)
+// knowsNoSubject reports whether the model knows no subject of the query. Examining the video is
+// then useless. One known subject is enough to examine it: a video without a dog answers "a dog
+// and a unicorn", and a video with a dog answers "a dog or a unicorn".
+func (r analysisRequest) knowsNoSubject() bool {
+	return len(r.Query.Subjects) > 0 && !slices.ContainsFunc(r.Query.Subjects, func(s query.Subject) bool {
+		return !slices.Contains(r.unknown, s.Term)
 	})
 }
 
-// answerable reports whether a look at the video could answer a question.
-func (s *Service) answerable(o question) bool { return s.assessable(o.Query) && !o.nothingKnown() }
+// answerable reports whether examining the video could answer the query.
+func (s *Service) answerable(r analysisRequest) bool {
+	return s.assessable(r.Query) && !r.knowsNoSubject()
+}
 
-// note tells in a preview why a question is not answered, or not whole; empty when it is.
-func (s *Service) note(o question) string {
-	quoted := make([]string, len(o.unknown))
-	for i, term := range o.unknown {
+// note says why the prompt gets no answer or only a partial one. It is empty otherwise.
+func (s *Service) note(r analysisRequest) string {
+	quoted := make([]string, len(r.unknown))
+	for i, term := range r.unknown {
 		quoted[i] = fmt.Sprintf("%q", term)
 	}
-	unknown := fmt.Sprintf("The model %s does not know %s; GET /v1/models lists what it knows.", o.Model, strings.Join(quoted, ", "))
+	unknown := fmt.Sprintf("The model %s does not know %s. GET /v1/models lists the terms that it knows.", r.Model, strings.Join(quoted, ", "))
 	switch {
-	case !s.assessable(o.Query):
-		return answer.Refused(o.Query).UnsupportedAction.Reason
-	case o.nothingKnown():
-		return unknown + " The analysis ends at once as indeterminate, with the reason nothing_detected, and is not billed."
-	case len(o.unknown) > 0:
-		return unknown + " The question is answered as far as its other subjects allow."
+	case !s.assessable(r.Query):
+		return answer.Refused(r.Query).UnsupportedAction.Reason
+	case r.knowsNoSubject():
+		return unknown + " The analysis completes at once as indeterminate with the reason nothing_detected and is not billed."
+	case len(r.unknown) > 0:
+		return unknown + " The answer is based on the other subjects only."
 	default:
 		return ""
 	}

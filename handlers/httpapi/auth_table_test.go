@@ -178,8 +178,8 @@ func (w *table) signIn(subject string) string {
 	accountID, err := w.service.SignIn(w.t.Context(), w.issuer.name, subject, "req")
 	require.NoError(w.t, err)
 	_, err = w.service.GrantCredits(w.t.Context(), command.GrantCredits{
-		CreditOrder: command.CreditOrder{AccountID: accountID, Reason: "test", Operator: "test", Idempotency: &command.Idempotency{Key: "grant"}},
-		Kind:        "purchase", Seconds: 1e6,
+		CreditChange: command.CreditChange{AccountID: accountID, Reason: "test", Operator: "test", Idempotency: &command.Idempotency{Key: "grant"}},
+		Kind:         "purchase", Seconds: 1e6,
 	})
 	require.NoError(w.t, err)
 	return accountID

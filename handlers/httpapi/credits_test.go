@@ -34,13 +34,13 @@ func TestCreditsTellTheWholeStory(t *testing.T) {
 
 	run := c.claim(videoID, analysisID)
 	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, fixture.Fixture{}.Answer(query.Compile("Is there a ball?")), 6_000_000, 12, nil))
-	order := command.CreditOrder{AccountID: c.key.AccountID, Reason: "test", Operator: "test"}
-	bought, err := w.service.GrantCredits(t.Context(), command.GrantCredits{CreditOrder: order, Kind: credit.Purchase, Seconds: 50})
+	order := command.CreditChange{AccountID: c.key.AccountID, Reason: "test", Operator: "test"}
+	bought, err := w.service.GrantCredits(t.Context(), command.GrantCredits{CreditChange: order, Kind: credit.Purchase, Seconds: 50})
 	require.NoError(t, err)
 	debit := c.do(http.MethodGet, "/v1/credits?kind=analysis_debit", "").at("transactions").([]any)[0].(map[string]any)
-	back, err := w.service.RefundCredits(t.Context(), command.RefundCredits{CreditOrder: order, TransactionID: debit["id"].(string)})
+	back, err := w.service.RefundCredits(t.Context(), command.RefundCredits{CreditChange: order, TransactionID: debit["id"].(string)})
 	require.NoError(t, err)
-	taken, err := w.service.RefundCredits(t.Context(), command.RefundCredits{CreditOrder: order, TransactionID: bought.TransactionID, Seconds: 20})
+	taken, err := w.service.RefundCredits(t.Context(), command.RefundCredits{CreditChange: order, TransactionID: bought.TransactionID, Seconds: 20})
 	require.NoError(t, err)
 
 	all := c.do(http.MethodGet, "/v1/credits", "")

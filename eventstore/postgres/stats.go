@@ -8,16 +8,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Tally is how many events of one kind there are, and how many bytes of payload and
+// Count is how many events of one kind there are, and how many bytes of payload and
 // metadata they hold.
-type Tally struct {
+type Count struct {
 	Name   string `json:"name"`
 	Events int64  `json:"events"`
 	Bytes  int64  `json:"bytes"`
 }
 
-// Census describes the events that fit a filter.
-type Census struct {
+// Stats describes the events that fit a filter.
+type Stats struct {
 	Events  int64 `json:"events"`
 	Bytes   int64 `json:"bytes"`
 	Streams int64 `json:"streams"`
@@ -27,19 +27,19 @@ type Census struct {
 	Last  *time.Time `json:"last"`
 	// Types are by stored type, the most frequent first; Days by day in UTC, the last
 	// first; Accounts the most active ones.
-	Types    []Tally `json:"types"`
-	Days     []Tally `json:"days"`
-	Accounts []Tally `json:"accounts"`
+	Types    []Count `json:"types"`
+	Days     []Count `json:"days"`
+	Accounts []Count `json:"accounts"`
 }
 
-// censusAccounts and censusDays bound the lists of a census.
+// statsAccounts and statsDays bound the lists of a census.
 const (
-	censusAccounts = 10
-	censusDays     = 31
+	statsAccounts = 10
+	statsDays     = 31
 )
 
 // One pass over the log counts for every list at once.
-const censusSQL = `
+const statsSQL = `
 with counted as (
     select grouping(type, day, account_id) as list, type, day, account_id,
            count(*) as events, sum(bytes)::bigint as bytes,
@@ -59,17 +59,17 @@ select list, coalesce(type, day, account_id, ''), events, coalesce(bytes, 0), fi
  where list in (3, 7) or list = 5 and rank <= %d or list = 6 and rank <= %d
  order by list, rank`
 
-// Census counts the events that fit.
-func (s *Store) Census(ctx context.Context, f Filter) (Census, error) {
+// Stats counts the events that fit.
+func (s *Store) Stats(ctx context.Context, f Filter) (Stats, error) {
 	where, args := f.conditions()
-	c := Census{Types: []Tally{}, Days: []Tally{}, Accounts: []Tally{}}
-	err := s.unhurried(ctx, func(tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, fmt.Sprintf(censusSQL, where, censusDays, censusAccounts), args...)
+	c := Stats{Types: []Count{}, Days: []Count{}, Accounts: []Count{}}
+	err := s.inSnapshot(ctx, func(tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, fmt.Sprintf(statsSQL, where, statsDays, statsAccounts), args...)
 		if err != nil {
 			return err
 		}
 		var list int
-		var t Tally
+		var t Count
 		var first, last *time.Time
 		_, err = pgx.ForEachRow(rows, []any{&list, &t.Name, &t.Events, &t.Bytes, &first, &last}, func() error {
 			switch list { // a bit for each column that is not grouped by
@@ -92,7 +92,7 @@ func (s *Store) Census(ctx context.Context, f Filter) (Census, error) {
 		return tx.QueryRow(ctx, "select count(*) from (select distinct stream from events where "+where+") as s", args...).Scan(&c.Streams)
 	})
 	if err != nil {
-		return Census{}, fmt.Errorf("count the log: %w", err)
+		return Stats{}, fmt.Errorf("count the log: %w", err)
 	}
 	return c, nil
 }
