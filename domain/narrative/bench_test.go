@@ -9,17 +9,17 @@ import (
 	"vqa/domain/narrative"
 )
 
-// BenchmarkFourHours tells the longest video that is taken, of a street on which there are
-// twenty things of ten kinds at any time, each for ten seconds on average.
+// BenchmarkFourHours describes the longest allowed video: a street with twenty objects of ten
+// kinds at any time, each for ten seconds on average.
 func BenchmarkFourHours(b *testing.B) {
-	const samples, things = 4 * 3600 * 2, 20
+	const samples, objects = 4 * 3600 * 2, 20
 	type passing struct {
 		term, until int
 		x, y, dx    float64
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	ev := evidence.Evidence{Terms: coco, IntervalS: .5, DurationS: samples / 2}
-	var street [things]passing
+	var street [objects]passing
 	for i := range samples {
 		f := evidence.Frame{At: float64(i) / 2}
 		for k := range street {

@@ -9,28 +9,28 @@ import (
 )
 
 const (
-	// maxCounted is the number of things of one kind from which those that come and go are
-	// not told one by one.
+	// maxCounted is the largest number of objects of one kind whose changes are described one
+	// by one.
 	maxCounted = 6
-	// maxKinds is how many kinds of things one sentence names.
+	// maxKinds is the number of kinds of objects that one sentence names.
 	maxKinds = 6
 )
 
-// opening says what is in view at the beginning.
+// opening names the objects in view at the beginning.
 func (s scene) opening() event {
 	e := event{rank: rankOpening}
 	switch there := s.inView(func(t *object) bool { return s.presentAtStart(t) }); {
 	case len(s.objects) == 0:
-		e.Text = sentence("nothing is seen in the video that can be named for sure")
+		e.Text = sentence("no object in the video can be named with certainty")
 	case there == "":
-		e.Text = sentence("at first nothing is in view that can be named for sure")
+		e.Text = sentence("at first no object in view can be named with certainty")
 	default:
 		e.Text = sentence(there, "in view")
 	}
 	return e
 }
 
-// sceneChanges say what is in view after each cut.
+// sceneChanges name the objects in view after each cut.
 func (s scene) sceneChanges() []event {
 	var out []event
 	for _, i := range s.cuts {
@@ -41,8 +41,8 @@ func (s scene) sceneChanges() []event {
 	return out
 }
 
-// inView lists things with their verb: people first, then by how long they stay. It is
-// empty without a thing.
+// inView lists objects with their verb: people first, then the objects that stay longest. It is
+// empty without an object.
 func (s scene) inView(belongs func(*object) bool) string {
 	type kind struct {
 		noun    noun
@@ -84,29 +84,31 @@ func (s scene) inView(belongs func(*object) bool) string {
 	return list(words) + " are"
 }
 
-// entrySide is the side that a thing comes from, empty when it comes from none.
+// entrySide is the side of the frame by which an object enters, or empty.
 func (s scene) entrySide(t *object) evidence.Side { return t.track().Entry(s.intervalS) }
 
-// exitSide is the side that a thing goes to, empty when it goes to none.
+// exitSide is the side of the frame by which an object leaves, or empty.
 func (s scene) exitSide(t *object) evidence.Side { return t.track().Exit(s.intervalS) }
 
-func (t *object) track() answer.Track { return answer.Track{Points: t.sights} }
+func (t *object) track() answer.Track { return answer.Track{Points: t.points} }
 
-// fromBeginning: the thing does not come into view later (answer.Track.Comes).
+// presentAtStart reports whether an object is in view from the first sample on. A track that
+// begins a little later may count as well (answer.Track.Comes).
 func (s scene) presentAtStart(t *object) bool {
 	_, comes := t.track().Comes(s.at[0], s.intervalS)
 	return !comes
 }
 
-// presentAtEnd is the same for the end.
+// presentAtEnd reports whether an object is in view until the last sample.
 func (s scene) presentAtEnd(t *object) bool {
 	_, goes := t.track().Goes(s.at[len(s.at)-1], s.intervalS)
 	return !goes
 }
 
-// change is several things of one kind that come or go at one time and side.
+// change is one or more objects of one kind that come or go at the same sample and side.
 type change struct {
-	// sampleS is the sample that first or last shows it; exactS is when it is told.
+	// sampleS is the sample that shows the object first or last. exactS is the time of the
+	// entry.
 	sampleS, exactS float64
 	noun            noun
 	side            evidence.Side
@@ -114,10 +116,10 @@ type change struct {
 	seconds         float64
 }
 
-// groupChanges counts things that change alike, in the order of time.
+// groupChanges merges equal changes and orders them by time.
 func groupChanges(changes []change) []change {
 	slices.SortStableFunc(changes, func(a, b change) int {
-		// What goes to no side is told later, when it is not seen any more.
+		// A change without a side comes last: its entry is later, at the sample that misses it.
 		return cmp.Or(cmp.Compare(a.sampleS, b.sampleS), cmp.Compare(a.noun.one, b.noun.one), cmp.Compare(b.side, a.side))
 	})
 	var out []change
@@ -139,7 +141,7 @@ func (s scene) before(at float64) float64 {
 	return s.at[max(i-1, 0)]
 }
 
-// appearances tell what comes into view.
+// appearances describe the objects that come into view.
 func (s scene) appearances() []event {
 	var changes []change
 	for _, t := range s.objects {
@@ -174,7 +176,7 @@ func (s scene) appearances() []event {
 	return out
 }
 
-// departures tell what goes out of view.
+// departures describe the objects that go out of view.
 func (s scene) departures() []event {
 	var changes []change
 	for _, t := range s.objects {
@@ -183,7 +185,7 @@ func (s scene) departures() []event {
 			continue
 		}
 		to := s.exitSide(t)
-		exact := at // one who leaves is seen to, another is missed afterwards
+		exact := at // an object that leaves by a side is last seen there
 		if to == "" {
 			exact = s.fine.firstMissed(t, at+s.intervalS)
 		}

@@ -1,37 +1,37 @@
-// Package narrative tells in plain English what a model saw in a video
-// (api-v1.md, "Narrative"): what is in view at the beginning, what comes and goes, which
-// way things move, how people sit down and stand up, and where one scene ends.
+// Package narrative describes in plain English what the evidence shows of a video
+// (docs/contract.md#narrative): the objects in view at the beginning, the objects that come
+// and go, the direction in which they move, the people who sit down or stand up, and the
+// changes of scene.
 //
-// Imports: the standard library, domain/answer and domain/query. Pure: the same evidence
-// gives the same text.
+// Imports: the standard library, domain/answer, domain/evidence and domain/query. The package
+// is pure: the same evidence gives the same text.
 //
-// # What is told
+// # Sentences
 //
-//	sentence                          from
-//	"A person and a dog are in view." tracks that are there at the first sample
+//	sentence                          written for
+//	"A person and a dog are in view." tracks that are present at the first sample
 //	"A dog enters from the left."     a track that begins at an edge, or moves in from it
-//	"A third bottle appears."         one that begins anywhere else; the number is that of
-//	                                  those in view at the same time
-//	"The dog leaves to the right."    as for its beginning
-//	"The dog is no longer in view."
-//	"The dog moves to the right."     a way of at least a quarter of the frame, but for
-//	                                  that of all things at once: the camera moved
-//	"The person sits down."           the joints, over two neighbouring samples
-//	"The scene changes: …"            nothing of one sample is found in the next
+//	"A third bottle appears."         a track that begins elsewhere; "third" counts the
+//	                                  bottles in view at the same time
+//	"The dog leaves to the right."    a track that ends at an edge, or moves out to it
+//	"The dog is no longer in view."   a track that ends elsewhere
+//	"The dog moves to the right."     a move of at least a quarter of the frame, unless all
+//	                                  objects move alike: then the camera moved
+//	"The person sits down."           a posture seen in two neighboring samples
+//	"The scene changes: …"            a sample in which no object of the last one is found
 //
-// By which side a thing comes and goes is the rule of answers (answer.Track.Comes).
-//
-// When a thing came or went the fine looks between two samples tell, where there are any.
+// Answers and narratives use the same rule for the side by which an object comes and goes
+// (answer.Track.Comes). The fine samples between two samples give a more exact time.
 //
 // # Guarantees
 //
-//   - A thing is told when its track is trusted as those of an answer are
-//     (domain/answer), one of its sights is probable (Sure), and no other class claims
-//     its place: never for one weak sight. It keeps its name while it is missed for a
-//     moment, or hidden for Patience at one place.
-//   - No thing is said to be the same as one that left before, and none is given a
-//     property that was not measured.
-//   - At least one and at most [MaxEntries] entries, the first at 0, ordered by time,
-//     none after the end of the video; each a sentence of fewer than [MaxLen] bytes of
-//     printable text, whatever the classes of a model are called.
+//   - An object is described only when its track is trusted (answer.Track.Trusted), its best
+//     detection reaches minProbability, and no other class claims its place. One weak
+//     detection is never enough. An object stays the same while it is missed for a moment, or
+//     hidden at one place for up to maxHiddenS seconds.
+//   - The text never says that an object is the same as one that left before, and never names
+//     a property that was not measured.
+//   - There are at least one and at most [MaxEntries] entries. The first is at 0, they are
+//     ordered by time, and none is after the end of the video. Each is a sentence of fewer
+//     than [MaxLen] bytes of printable text, for any class names of a model.
 package narrative

@@ -8,12 +8,12 @@ import (
 	"vqa/domain/evidence"
 )
 
-// minStepOverlap is the intersection over union of a thing with itself in a fine frame next to
-// another.
+// minStepOverlap is the least intersection over union of the boxes of one object in two
+// neighboring fine samples.
 const minStepOverlap = .1
 
-// fineSamples are the fine looks between samples, which tell more exactly when a thing came and
-// went.
+// fineSamples are the samples between the regular ones. They show more exactly when an object
+// appears and disappears.
 type fineSamples struct {
 	frames []evidence.Frame
 	keep   float64
@@ -28,7 +28,7 @@ func fineSamplesOf(ev evidence.Evidence, cal answer.Calibration) fineSamples {
 	return fineSamples{fine, cal.Keep}
 }
 
-// firstSeen is when a thing was first seen, and not before the sample at floor.
+// firstSeen is the time at which an object is first seen, after the sample at floor.
 func (e fineSamples) firstSeen(t *object, floor float64) float64 {
 	at, box := t.first().At, t.first().Box
 	for _, f := range slices.Backward(e.between(floor, at)) {
@@ -41,7 +41,8 @@ func (e fineSamples) firstSeen(t *object, floor float64) float64 {
 	return at
 }
 
-// firstMissed is when a thing was first looked for in vain: at the sample at next, or before.
+// firstMissed is the time of the first sample without the object: the sample at next, or a fine
+// sample before it.
 func (e fineSamples) firstMissed(t *object, next float64) float64 {
 	box := t.last().Box
 	for _, f := range e.between(t.last().At, next) {
@@ -54,7 +55,7 @@ func (e fineSamples) firstMissed(t *object, next float64) float64 {
 	return next
 }
 
-// between are the fine looks between two times.
+// between are the fine samples between two times.
 func (e fineSamples) between(from, to float64) []evidence.Frame {
 	byTime := func(f evidence.Frame, at float64) int { return cmp.Compare(f.At, at) }
 	first, at := slices.BinarySearchFunc(e.frames, from, byTime)
@@ -65,12 +66,12 @@ func (e fineSamples) between(from, to float64) []evidence.Frame {
 	return e.frames[min(first, last):last]
 }
 
-// find finds a thing near to where it was.
+// find finds an object near its last place.
 func (e fineSamples) find(t *object, f evidence.Frame, near evidence.Box) (evidence.Box, bool) {
 	var found evidence.Box
 	best := minStepOverlap
 	for _, d := range f.Detections {
-		reading := slices.ContainsFunc(t.sights, func(s answer.TrackPoint) bool { return s.Term == d.Term })
+		reading := slices.ContainsFunc(t.points, func(s answer.TrackPoint) bool { return s.Term == d.Term })
 		if o := evidence.IoU(d.Box, near); reading && d.Score >= e.keep && o >= best {
 			found, best = d.Box, o
 		}

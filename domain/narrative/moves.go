@@ -11,29 +11,31 @@ import (
 )
 
 const (
-	// minLeg is the least way, in widths of the frame, that is told.
+	// minLeg is the least length of a move that is described, in widths of the frame.
 	minLeg = .25
-	// maxSway is the way under which a thing has not set out yet.
+	// maxSway is the distance, in widths of the frame, up to which an object has not started to
+	// move.
 	maxSway = .05
-	// minPostureProbability is the probability from which a posture is believed.
+	// minPostureProbability is the least probability of a posture that is described.
 	minPostureProbability = .7
-	// minBodyShare is the share of the largest body's area under which a body is scenery
-	// whose joints cannot be told.
+	// minBodyShare is the least size of a body, as a share of the largest body in the sample.
+	// The keypoints of smaller bodies are not reliable.
 	minBodyShare = .2
 )
 
-// leg is a stretch of a thing's sights in which it goes to one side.
+// leg is a part of a track in which an object moves to one side.
 type leg struct {
 	first, last int
 	to          evidence.Side
 }
 
-// legsOf cuts the path of a thing at its turning points: where it comes back by a leg.
+// legsOf cuts the path of an object at its turning points. It turns where it moves back by
+// minLeg.
 func legsOf(t *object) []leg {
 	var out []leg
 	low, high, turn, far := 0, 0, 0, 0
 	var to evidence.Side
-	for i := range t.sights {
+	for i := range t.points {
 		x := t.centerX(i)
 		if x < t.centerX(low) {
 			low = i
@@ -69,10 +71,11 @@ func legsOf(t *object) []leg {
 	return out
 }
 
-// centerX is the centre of a sight across the frame.
-func (t *object) centerX(i int) float64 { return (t.sights[i].Box.X1 + t.sights[i].Box.X2) / 2 }
+// centerX is the horizontal center of the object at point i.
+func (t *object) centerX(i int) float64 { return (t.points[i].Box.X1 + t.points[i].Box.X2) / 2 }
 
-// movements tell which way things go, but for what their coming and leaving tells.
+// movements describe in which direction objects move. A move into or out of the frame is left
+// out, because another entry describes it.
 func (s scene) movements() []event {
 	type move struct {
 		t        *object
@@ -83,9 +86,9 @@ func (s scene) movements() []event {
 	for _, t := range s.objects {
 		for _, w := range legsOf(t) {
 			comes := w.first == 0 && !s.presentAtStart(t) && s.entrySide(t) != "" && s.entrySide(t) != w.to
-			goes := w.last == len(t.sights)-1 && !s.presentAtEnd(t) && s.exitSide(t) == w.to
+			goes := w.last == len(t.points)-1 && !s.presentAtEnd(t) && s.exitSide(t) == w.to
 			if !comes && !goes {
-				moves = append(moves, move{t, t.sights[w.first], t.sights[w.last], w.to})
+				moves = append(moves, move{t, t.points[w.first], t.points[w.last], w.to})
 			}
 		}
 	}
@@ -106,14 +109,14 @@ func (s scene) movements() []event {
 	return out
 }
 
-// cameraMoved reports whether all others of some things, at least one of another kind, go the
-// same way meanwhile: then it is the camera that moves.
+// cameraMoved reports whether all other objects move in the same way, at least one of another
+// kind. Then the camera moves, not the object.
 func cameraMoved(t *object, objects []*object, from, to answer.TrackPoint) bool {
-	const alike = .6 // of the way
+	const alike = .6 // share of the distance
 	dx := (to.Box.X1 + to.Box.X2 - from.Box.X1 - from.Box.X2) / 2
 	other := false
 	for _, o := range objects {
-		a, b := o.sightAt(from.At), o.sightAt(to.At)
+		a, b := o.pointAt(from.At), o.pointAt(to.At)
 		if o == t || a == nil || b == nil {
 			continue
 		}
@@ -129,8 +132,8 @@ var changesTo = map[query.Posture]string{
 	query.Sitting: "sits down", query.Standing: "stands up", query.Lying: "lies down",
 }
 
-// postures tell how people change their posture. One that is seen in two neighbouring
-// samples is believed.
+// postures describe how people change their posture. A posture must be seen in two neighboring
+// samples.
 func (s scene) postures(cal answer.Calibration) []event {
 	largest := s.largestPerson(cal)
 	var out []event
@@ -140,13 +143,13 @@ func (s scene) postures(cal answer.Calibration) []event {
 		}
 		var now, last query.Posture
 		var since float64
-		for _, sight := range t.sights {
-			p, probability, ok := sight.Posture()
-			if !ok || probability < minPostureProbability || area(sight) < minBodyShare*largest[sight.At] {
+		for _, point := range t.points {
+			p, probability, ok := point.Posture()
+			if !ok || probability < minPostureProbability || area(point) < minBodyShare*largest[point.At] {
 				continue
 			}
 			if p != last {
-				last, since = p, sight.At
+				last, since = p, point.At
 				continue
 			}
 			if total := s.visible(t.noun, since); now != "" && p != now && total <= maxCounted {
@@ -163,9 +166,9 @@ func (s scene) largestPerson(cal answer.Calibration) map[float64]float64 {
 	largest := map[float64]float64{}
 	people := slices.DeleteFunc(slices.Clone(s.objects), func(t *object) bool { return t.noun != irregularNouns["person"] })
 	for _, t := range people {
-		for _, sight := range t.sights {
-			if sight.Score >= cal.Threshold {
-				largest[sight.At] = max(largest[sight.At], area(sight))
+		for _, point := range t.points {
+			if point.Score >= cal.Threshold {
+				largest[point.At] = max(largest[point.At], area(point))
 			}
 		}
 	}

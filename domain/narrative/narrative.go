@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// MaxEntries bounds a narrative: of more, the things that stay longest are told.
+	// MaxEntries bounds a narrative. Of more entries, those about the objects that stay longest
+	// are kept.
 	MaxEntries = 200
 	// MaxLen bounds the text of an entry, in bytes.
 	MaxLen = 200
@@ -18,7 +19,7 @@ const (
 
 // Entry is one sentence.
 type Entry struct {
-	// AtS is when it is so, in seconds from the start of the video.
+	// AtS is the time in seconds from the start of the video.
 	AtS float64 `json:"t_s"`
 	// Text is an English sentence.
 	Text string `json:"text"`
@@ -34,20 +35,20 @@ const (
 	rankMoving
 )
 
-// event is a sentence that may be told.
+// event is a sentence that may become an entry.
 type event struct {
 	Entry
 	rank int
-	// weight is for how long, in seconds, the thing that it is about was seen.
+	// weight is the time in seconds during which the object was seen.
 	weight float64
 }
 
-// Write tells what the evidence shows. Evidence without frames, or without anything that
-// the calibration is sure of, gives one entry that says so.
+// Write describes the evidence. It writes a single entry that says so when there are no frames,
+// or when no object is certain enough for the calibration.
 func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 	s := observe(ev, cal)
 	if len(s.at) == 0 {
-		return []Entry{{Text: "No picture of the video was looked at."}}
+		return []Entry{{Text: "No frame of the video was examined."}}
 	}
 	events := []event{s.opening()}
 	events = append(events, s.sceneChanges()...)
@@ -58,7 +59,7 @@ func Write(ev evidence.Evidence, cal answer.Calibration) []Entry {
 	return s.entries(events)
 }
 
-// entries are the weightiest events in the order of time.
+// entries are the events with the most weight, in the order of time.
 func (s scene) entries(events []event) []Entry {
 	if len(events) > MaxEntries {
 		slices.SortStableFunc(events[1:], func(a, b event) int { return cmp.Compare(b.weight, a.weight) })

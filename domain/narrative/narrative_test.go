@@ -16,7 +16,7 @@ import (
 	"vqa/domain/query"
 )
 
-// testVideo is a video of some samples, two a second, that things are put into.
+// testVideo is a video with two samples a second, into which a test puts objects.
 type testVideo struct {
 	frames [][]evidence.Detection
 }
@@ -30,8 +30,8 @@ func place(x, y float64) evidence.Box {
 
 var coco = query.COCO().Names()
 
-// put shows a thing in samples from first to last, moving evenly from one place across
-// the frame to another.
+// put shows an object in the samples from first to last. It moves evenly across the frame from
+// one place to another.
 func (r *testVideo) put(class string, score float64, first, last int, from, to, y float64) *testVideo {
 	for i := first; i <= last; i++ {
 		x := from
@@ -43,7 +43,7 @@ func (r *testVideo) put(class string, score float64, first, last int, from, to, 
 	return r
 }
 
-// still shows a thing that stays at one place.
+// still shows an object that stays at one place.
 func (r *testVideo) still(class string, first, last int, x float64) *testVideo {
 	return r.put(class, .7, first, last, x, x, .5)
 }
@@ -63,19 +63,19 @@ func TestWrite(t *testing.T) {
 		video *testVideo
 		want  entries
 	}{
-		"nothing looked at": {newVideo(0), entries{{0, "No picture of the video was looked at."}}},
-		"nothing":           {newVideo(4), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
-		"one":               {newVideo(4).still("umbrella", 0, 3, .5), entries{{0, "An umbrella is in view."}}},
+		"no samples": {newVideo(0), entries{{0, "No frame of the video was examined."}}},
+		"nothing":    {newVideo(4), entries{{0, "No object in the video can be named with certainty."}}},
+		"one":        {newVideo(4).still("umbrella", 0, 3, .5), entries{{0, "An umbrella is in view."}}},
 		"several": {
 			newVideo(4).still("dog", 0, 3, .2).still("dog", 0, 3, .5).still("person", 0, 3, .8).still("bus", 0, 3, .35),
 			entries{{0, "A person, a bus and two dogs are in view."}},
 		},
 		"missed in the first sample": {newVideo(6).still("dog", 1, 5, .5), entries{{0, "A dog is in view."}}},
-		"a weak sight alone":         {newVideo(6).put("dog", .5, 2, 2, .5, .5, .5), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
-		"a weak one that lasts":      {newVideo(6).put("dog", .36, 0, 5, .5, .5, .5), entries{{0, "Nothing is seen in the video that can be named for sure."}}},
+		"one weak detection":         {newVideo(6).put("dog", .5, 2, 2, .5, .5, .5), entries{{0, "No object in the video can be named with certainty."}}},
+		"a lasting weak one":         {newVideo(6).put("dog", .36, 0, 5, .5, .5, .5), entries{{0, "No object in the video can be named with certainty."}}},
 		"appears and disappears": {
 			newVideo(12).still("cat", 4, 8, .5),
-			entries{{0, "At first nothing is in view that can be named for sure."}, {2, "A cat appears."}, {4.5, "The cat is no longer in view."}},
+			entries{{0, "At first no object in view can be named with certainty."}, {2, "A cat appears."}, {4.5, "The cat is no longer in view."}},
 		},
 		"hidden for a moment": {newVideo(12).still("cat", 0, 4, .5).still("cat", 8, 11, .5), entries{{0, "A cat is in view."}}},
 		"hidden for longer": {
@@ -113,14 +113,14 @@ func TestWrite(t *testing.T) {
 		},
 		"a cut between people": {
 			newVideo(12).still("person", 0, 5, .2).still("person", 0, 5, .8).
-				put("person", .7, 6, 11, 0, 0, .5).put("person", .7, 6, 11, 1, 1, .5), // half of them in the frame
+				put("person", .7, 6, 11, 0, 0, .5).put("person", .7, 6, 11, 1, 1, .5), // half of each is in the frame
 			entries{{0, "Two people are in view."}, {3, "The scene changes: two people are in view."}},
 		},
 		"two that move fast": {
 			newVideo(10).put("kite", .7, 0, 9, .1, .9, .2).put("kite", .7, 0, 9, .9, .1, .8),
 			entries{{0, "Two kites are in view."}, {0, "One of the two kites moves to the left."}, {0, "One of the two kites moves to the right."}},
 		},
-		"a jump is no cut": {newVideo(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}, {2.5, "The dog moves to the right."}}},
+		"a jump, not a cut": {newVideo(12).still("dog", 0, 5, .1).still("dog", 6, 11, .9), entries{{0, "A dog is in view."}, {2.5, "The dog moves to the right."}}},
 		"the camera turns": {
 			newVideo(12).put("car", .7, 0, 11, .2, .6, .5).put("bench", .7, 0, 11, .4, .8, .5),
 			entries{{0, "A bench and a car are in view."}},
@@ -135,7 +135,7 @@ func TestWrite(t *testing.T) {
 		},
 		"a cat or a dog": {
 			newVideo(4).put("cat", .55, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
-			entries{{0, "Nothing is seen in the video that can be named for sure."}},
+			entries{{0, "No object in the video can be named with certainty."}},
 		},
 		"a dog, hardly a cat": {
 			newVideo(4).put("cat", .3, 0, 3, .5, .5, .5).put("dog", .6, 0, 3, .5, .5, .5),
@@ -150,7 +150,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestUnmeasured: what an unknown model is as sure of as it can be is told.
+// TestUnmeasured checks that the highest probability of an unmeasured model is enough.
 func TestUnmeasured(t *testing.T) {
 	t.Parallel()
 	ev := newVideo(4).still("dog", 0, 3, .2).put("cat", .4, 0, 3, .8, .8, .5).evidence()
@@ -161,7 +161,7 @@ func TestUpAndDown(t *testing.T) {
 	t.Parallel()
 	ev := newVideo(12).evidence()
 	for i := range ev.Frames {
-		y := .75 - .15*float64(i) // out of the top after five samples
+		y := .75 - .15*float64(i) // leaves at the top after five samples
 		if box := (evidence.Box{X1: .4, Y1: max(y-.25, 0), X2: .6, Y2: y}); y > 0 {
 			ev.Frames[i].Detections = []evidence.Detection{{Term: slices.Index(coco, "kite"), Score: .7, Box: box}}
 		}
@@ -173,7 +173,7 @@ func TestUpAndDown(t *testing.T) {
 // standing and sitting are the heights of hips, knees and ankles in the box.
 var standing, sitting = [3]float64{.5, .72, .95}, [3]float64{.65, .7, .95}
 
-// person is somebody in the middle of the frame.
+// person is a person whose box has its center at x.
 func person(x float64, legs [3]float64) evidence.Detection {
 	box := evidence.Box{X1: x - .1, Y1: .1, X2: x + .1, Y2: .9}
 	d := evidence.Detection{Term: 0, Score: .8, Box: box, Keypoints: make([]evidence.Keypoint, 17)}
@@ -190,7 +190,7 @@ func TestPostures(t *testing.T) {
 	ev := newVideo(12).evidence()
 	for i := range ev.Frames {
 		legs := standing
-		if i >= 4 && i < 9 || i == 1 { // once alone: a flicker
+		if i >= 4 && i < 9 || i == 1 { // seen in one sample only
 			legs = sitting
 		}
 		ev.Frames[i].Detections = []evidence.Detection{person(.3, legs), person(.7, standing)}
@@ -212,7 +212,7 @@ func TestLongNarrativesKeepWhatStays(t *testing.T) {
 	require.Contains(t, got, narrative.Entry{AtS: 500.5, Text: "The person is no longer in view."})
 }
 
-// TestAnyEvidence: whatever a model reports, the guarantees of the package hold.
+// TestAnyEvidence checks the guarantees of the package for any report of a model.
 func TestAnyEvidence(t *testing.T) {
 	t.Parallel()
 	number := rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(.3, .8), rapid.SampledFrom([]float64{
@@ -240,7 +240,7 @@ func TestAnyEvidence(t *testing.T) {
 			ev.Frames = append(ev.Frames, f)
 		}
 		got := narrative.Write(ev, answer.CPU())
-		require.Empty(t, cmp.Diff(got, narrative.Write(ev, answer.CPU())), "the same evidence, the same text")
+		require.Empty(t, cmp.Diff(got, narrative.Write(ev, answer.CPU())), "the same evidence must give the same text")
 		require.NotEmpty(t, got)
 		require.LessOrEqual(t, len(got), narrative.MaxEntries)
 		require.Zero(t, got[0].AtS)

@@ -10,52 +10,54 @@ import (
 )
 
 const (
-	// minProbability is the probability that one sight of a thing must have for it to be told. It is
-	// that of a thing that is asked about; of what nobody asked about it is worth less.
+	// minProbability is the probability that the best detection of an object must reach. It is
+	// scaled by cal.Probability(1) for a model that is never that certain. The calibration was
+	// measured on objects that a prompt asks about; other objects are less probable at the same
+	// score.
 	minProbability = .86
-	// maxHiddenS is for how long, in seconds, a thing may be hidden that is found again at
-	// its place.
+	// maxHiddenS is the longest time in seconds that an object may be hidden at one place.
 	maxHiddenS = 3
-	// samePlaceOverlap is the intersection over union from which a box is at the place of
-	// another.
+	// samePlaceOverlap is the least intersection over union of two boxes at one place.
 	samePlaceOverlap = .5
-	// sameShapeOverlap is the same for the sizes alone.
+	// sameShapeOverlap is the least intersection over union of two boxes of one shape, when
+	// both have the same center.
 	sameShapeOverlap = .7
-	// sameObjectOverlap is that from which detections of two classes are readings of one thing.
+	// sameObjectOverlap is the least intersection over union of two detections of different
+	// classes that are the same object.
 	sameObjectOverlap = .7
-	// maxGapIntervals is how many intervals a thing may be missed anywhere.
+	// maxGapIntervals is the longest time, in sampling intervals, that an object may be missed
+	// at any place.
 	maxGapIntervals = 2.1
 )
 
-// object is one object that is told of.
+// object is one object with its track.
 type object struct {
 	noun   noun
-	sights []answer.TrackPoint
+	points []answer.TrackPoint
 }
 
-func (t *object) first() answer.TrackPoint { return t.sights[0] }
-func (t *object) last() answer.TrackPoint  { return t.sights[len(t.sights)-1] }
+func (t *object) first() answer.TrackPoint { return t.points[0] }
+func (t *object) last() answer.TrackPoint  { return t.points[len(t.points)-1] }
 func (t *object) seconds() float64         { return t.last().At - t.first().At }
 
-// presentAt reports whether the thing is there at a time, also while it is missed.
+// presentAt reports whether the object is present at a time, even when that sample misses it.
 func (t *object) presentAt(s float64) bool { return t.first().At <= s && s <= t.last().At }
 
-// scene is what a video shows, ready to be told.
+// scene is the content of a video, ready to be described.
 type scene struct {
 	// at are the times of the samples, in order.
 	at        []float64
 	intervalS float64
 	endS      float64
-	// objects are ordered by their first sights.
+	// objects are ordered by their first points.
 	objects []*object
 	// cuts are the indices in at of the first samples of new scenes.
 	cuts     []int
 	presence map[noun]*presence
-	// fine tell when things came and went.
-	fine fineSamples
+	fine     fineSamples
 }
 
-// observe finds what is to be told.
+// observe finds the objects and the cuts.
 func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	s := scene{}
 	if ev.IntervalS > 0 && !math.IsInf(ev.IntervalS, 0) {
@@ -94,16 +96,16 @@ func observe(ev evidence.Evidence, cal answer.Calibration) scene {
 	return s
 }
 
-func bestScore(sights []answer.TrackPoint) float64 {
+func bestScore(points []answer.TrackPoint) float64 {
 	score := 0.0
-	for _, s := range sights {
+	for _, s := range points {
 		score = max(score, s.Score)
 	}
 	return score
 }
 
-// nameOf is the class of a track. A class that other readings of the same place come
-// near to is not told, unless the vocabulary has one word for both: a car is a car or a
+// nameOf is the class of a track. ok is false when another class scores nearly as high at the
+// same places. It is true when the vocabulary has one word for both: a car may be detected as a
 // truck.
 func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []string, cal answer.Calibration) (string, bool) {
 	term := t.Term()
@@ -135,14 +137,14 @@ func nameOf(t answer.Track, rivals map[float64][]evidence.Detection, terms []str
 	return name, true
 }
 
-// wordCovers reports whether the word for a class is also one for another.
+// wordCovers reports whether the word for a class also means another class.
 func wordCovers(cal answer.Calibration, word, class string) bool {
 	classes, ok := cal.Vocabulary.Lookup(word)
 	return ok && slices.Contains(classes, class)
 }
 
-// findCuts finds the samples in which nothing is where it was, and more than one thing
-// has changed, and parts the things there.
+// findCuts finds the samples in which no object is where it was and more than one object has
+// changed. It splits the objects there.
 func (s *scene) findCuts() {
 	var live []*object
 	coming := s.objects
@@ -165,14 +167,14 @@ func (s *scene) findCuts() {
 	slices.SortStableFunc(s.objects, func(a, b *object) int { return cmp.Compare(a.first().At, b.first().At) })
 }
 
-// isCut reports whether nothing stays where it is from one sample to the next. One thing
-// that jumps is a fast thing.
+// isCut reports whether no object stays at its place from one sample to the next. One object
+// that jumps is a fast object, not a cut.
 func isCut(objects []*object, was, is float64) bool {
 	var before, after []*object
 	for _, t := range objects {
-		a, b := t.sightAt(was), t.sightAt(is)
-		// A thing that is missed in one of both may be there, and one that keeps its size
-		// has moved.
+		a, b := t.pointAt(was), t.pointAt(is)
+		// An object that one of the two samples misses may be at its place. One that keeps its
+		// shape has moved.
 		if t.presentAt(was) && t.presentAt(is) && (a == nil || b == nil || evidence.IoU(a.Box, b.Box) >= samePlaceOverlap || sameShape(a.Box, b.Box)) {
 			return false
 		}
@@ -192,51 +194,51 @@ func isCut(objects []*object, was, is float64) bool {
 	return true
 }
 
-// sameShape reports whether two boxes are of one size.
+// sameShape reports whether two boxes have nearly the same width and height.
 func sameShape(a, b evidence.Box) bool {
 	aw, ah, bw, bh := a.X2-a.X1, a.Y2-a.Y1, b.X2-b.X1, b.Y2-b.Y1
 	both := min(aw, bw) * min(ah, bh)
 	return both >= sameShapeOverlap*(aw*ah+bw*bh-both)
 }
 
-// splitAt cuts off and returns what is seen from a time on, nil when the thing begins then
-// or ends before.
+// splitAt cuts off and returns the part of the track from a time on. It returns nil when the
+// track begins then or ends before.
 func (t *object) splitAt(atS float64) *object {
 	if t.first().At >= atS || t.last().At < atS {
 		return nil
 	}
-	i, _ := slices.BinarySearchFunc(t.sights, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
-	rest := &object{t.noun, t.sights[i:]}
-	t.sights = t.sights[:i:i]
+	i, _ := slices.BinarySearchFunc(t.points, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
+	rest := &object{t.noun, t.points[i:]}
+	t.points = t.points[:i:i]
 	return rest
 }
 
-// sightAt is the sight of a sample, nil when the thing was not seen in it.
-func (t *object) sightAt(atS float64) *answer.TrackPoint {
-	i, found := slices.BinarySearchFunc(t.sights, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
+// pointAt is the point of the track in a sample, or nil when the sample misses the object.
+func (t *object) pointAt(atS float64) *answer.TrackPoint {
+	i, found := slices.BinarySearchFunc(t.points, atS, func(s answer.TrackPoint, at float64) int { return cmp.Compare(s.At, at) })
 	if !found {
 		return nil
 	}
-	return &t.sights[i]
+	return &t.points[i]
 }
 
-// joinInterrupted joins things that were missed: for a moment anywhere, or for longer at their
-// place. What left by an edge is gone.
+// joinInterrupted joins the parts of objects that some samples missed: for a moment at any
+// place, or for longer at one place. An object that left by an edge does not return.
 func (s *scene) joinInterrupted() {
 	for i := 0; i < len(s.objects); i++ {
 		t := s.objects[i]
 		for again := true; again; {
 			again = false
 			if k := s.continuationOf(t, i+1); k >= 0 {
-				t.sights = append(slices.Clip(t.sights), s.objects[k].sights...)
+				t.points = append(slices.Clip(t.points), s.objects[k].points...)
 				s.objects, again = slices.Delete(s.objects, k, k+1), true
 			}
 		}
 	}
 }
 
-// continuationOf finds what goes on a thing that ended: of those that follow it, the most
-// alike, then the first.
+// continuationOf finds the object that continues one that ended. Among those that follow it
+// chooses the one with the largest overlap, then the first.
 func (s *scene) continuationOf(t *object, from int) int {
 	found, likest := -1, -1.0
 	for k := from; k < len(s.objects); k++ {
@@ -263,7 +265,7 @@ func (s *scene) cutBetween(fromS, toS float64) bool {
 	return slices.ContainsFunc(s.cuts, func(i int) bool { return s.at[i] > fromS && s.at[i] <= toS })
 }
 
-// presence are when the things of one noun begin and end, each in order.
+// presence holds the times at which the objects of one noun begin and end, each in order.
 type presence struct{ begin, end []float64 }
 
 func (s *scene) countPresence() {
@@ -281,7 +283,7 @@ func (s *scene) countPresence() {
 	}
 }
 
-// visible counts the things of a noun at a time.
+// visible counts the objects of a noun that are present at a time.
 func (s scene) visible(n noun, atS float64) int {
 	of := s.presence[n]
 	begun, _ := slices.BinarySearch(of.begin, math.Nextafter(atS, math.Inf(1)))

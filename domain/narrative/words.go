@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// noun is what one or several things of a class are called.
+// noun is the singular and plural name of a class.
 type noun struct{ one, many string }
 
-// maxName bounds the name of a class as it is told.
+// maxName bounds the length of the name of a class, in bytes.
 const maxName = 40
 
-// irregularNouns are the classes of known models whose names are not said as they are written.
+// irregularNouns are classes of known models whose name or plural does not follow the rules.
 var irregularNouns = map[string]noun{
 	"person":         {"person", "people"},
 	"sports ball":    {"ball", "balls"},
@@ -34,7 +34,7 @@ var irregularNouns = map[string]noun{
 	"shelf":          {"shelf", "shelves"},
 }
 
-// nounOf names a class; one whose name is no plain text is an object.
+// nounOf names a class. A class whose name is not plain text is called an object.
 func nounOf(class string) noun {
 	class = strings.ToLower(strings.TrimSpace(class))
 	if n, ok := irregularNouns[class]; ok {
@@ -49,7 +49,7 @@ func nounOf(class string) noun {
 	return noun{class, plural(class)}
 }
 
-// plural is the regular one.
+// plural is the regular plural of a word.
 func plural(word string) string {
 	ends := func(suffixes ...string) bool {
 		for _, s := range suffixes {
@@ -70,7 +70,7 @@ func plural(word string) string {
 	return word + "s"
 }
 
-// withArticle puts the article before a word, by its sound as far as spelling tells it.
+// withArticle puts "a" or "an" before a word, by its sound as far as the spelling shows it.
 func withArticle(word string) string {
 	for _, silent := range []string{"hour", "honest", "heir", "honour"} {
 		if strings.HasPrefix(word, silent) {
@@ -99,7 +99,7 @@ func number(n int) string {
 	return strconv.Itoa(n)
 }
 
-// some is a number of things: "a dog", "two dogs".
+// some is a number of objects: "a dog", "two dogs".
 func (n noun) some(count int) string {
 	if count == 1 {
 		return withArticle(n.one)
@@ -107,7 +107,7 @@ func (n noun) some(count int) string {
 	return number(count) + " " + n.many
 }
 
-// another is what makes a number of things complete: "a third dog", "two more dogs".
+// another names new objects when total are in view with them: "a third dog", "two more dogs".
 func (n noun) another(count, total int) string {
 	switch {
 	case count == total:
@@ -120,7 +120,7 @@ func (n noun) another(count, total int) string {
 	return "another " + n.one
 }
 
-// of is a part of the things in view: "the dog", "one of the two dogs", "both dogs".
+// of names some of the objects in view: "the dog", "one of the two dogs", "both dogs".
 func (n noun) of(count, total int) string {
 	switch {
 	case total <= 1:
@@ -133,7 +133,7 @@ func (n noun) of(count, total int) string {
 	return "all " + number(total) + " " + n.many
 }
 
-// verb agrees with a number of things.
+// verb is the form of a verb for a number of objects.
 func verb(count int, one, many string) string {
 	if count == 1 {
 		return one
@@ -150,7 +150,7 @@ func list(words []string) string {
 	return strings.Join(words[:last], ", ") + " and " + words[last]
 }
 
-// sentence begins with a capital and ends with a full stop.
+// sentence begins with a capital letter and ends with a full stop.
 func sentence(words ...string) string {
 	s := strings.Join(words, " ")
 	return strings.ToUpper(s[:1]) + s[1:] + "."

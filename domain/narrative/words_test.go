@@ -24,8 +24,7 @@ func TestNouns(t *testing.T) {
 	}
 }
 
-// TestEveryClassHasAName: no class of the embedded model is an unnamed object, and no two
-// are called alike.
+// TestEveryClassHasAName checks that each class of the embedded model has its own name.
 func TestEveryClassHasAName(t *testing.T) {
 	t.Parallel()
 	said := map[noun]string{}
