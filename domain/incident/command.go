@@ -6,9 +6,9 @@ type Command interface{ isCommand() }
 // Open begins an incident.
 type Open struct {
 	ID string
-	// Title says in 1 to 200 characters what is wrong.
+	// Title describes the fault of the service in 1 to 200 characters.
 	Title string
-	// Node is the process that noticed it by itself; empty when an operator did.
+	// Node is the process that opened the incident; empty when an operator did.
 	Node string
 }
 

@@ -1,6 +1,6 @@
-// Package incident decides the life of a platform incident: a time in which the service
-// itself was at fault. An analysis that fails while one is open may be run again for free
-// (api-v1.md, "States and transitions: Analysis").
+// Package incident is the aggregate of a platform incident: a time in which the service
+// itself is at fault (docs/contract.md#incident). An analysis that fails during an open
+// incident may be run again for free.
 //
 // # States
 //
@@ -11,7 +11,7 @@
 //	open   | Close   | closed    | incident.closed
 //	closed | Close   | unchanged | (none)
 //
-// The first row that fits holds. Several incidents may be open at once.
+// The first row that fits applies. Several incidents may be open at once.
 //
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package incident

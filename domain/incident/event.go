@@ -11,9 +11,9 @@ type Event interface {
 // Opened says that an incident began.
 type Opened struct {
 	IncidentID string `json:"incident_id"`
-	// Title says what is wrong.
+	// Title describes the fault of the service.
 	Title string `json:"title"`
-	// Node is the process that noticed it by itself; absent when an operator did.
+	// Node is the process that opened the incident; absent when an operator did.
 	Node string    `json:"node,omitempty"`
 	At   time.Time `json:"at"`
 }

@@ -26,16 +26,16 @@ var (
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	aggregate.Run(t, []scenario.Case[incident.Command, incident.Event]{
-		{Name: "an incident begins", When: open, Then: events{opened}},
+		{Name: "an operator opens an incident", When: open, Then: events{opened}},
 		{
-			Name: "a process notices one", When: incident.Open{ID: "inc_1", Title: "The engine is down", Node: "node_1"},
+			Name: "a process opens an incident", When: incident.Open{ID: "inc_1", Title: "The engine is down", Node: "node_1"},
 			Then: events{incident.Opened{IncidentID: "inc_1", Title: "The engine is down", Node: "node_1", At: scenario.Now}},
 		},
-		{Name: "and ends", Given: events{opened}, When: incident.Close{}, Then: events{closed}},
-		{Name: "without a title", When: incident.Open{ID: "inc_1"}, Refused: fault.ValidationFailed},
-		{Name: "with too long a title", When: incident.Open{ID: "inc_1", Title: strings.Repeat("ä", 201)}, Refused: fault.ValidationFailed},
+		{Name: "an incident is closed", Given: events{opened}, When: incident.Close{}, Then: events{closed}},
+		{Name: "no title", When: incident.Open{ID: "inc_1"}, Refused: fault.ValidationFailed},
+		{Name: "a title of 201 characters", When: incident.Open{ID: "inc_1", Title: strings.Repeat("ä", 201)}, Refused: fault.ValidationFailed},
 		{
-			Name: "with the longest title", When: incident.Open{ID: "inc_1", Title: strings.Repeat("ä", 200)},
+			Name: "a title of 200 characters", When: incident.Open{ID: "inc_1", Title: strings.Repeat("ä", 200)},
 			Then: events{incident.Opened{IncidentID: "inc_1", Title: strings.Repeat("ä", 200), At: scenario.Now}},
 		},
 	})

@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// State is one incident. The zero State is that of an incident that does not exist.
+// State is one incident. The zero State is an incident that does not exist.
 type State struct {
 	ID    string `json:"id,omitempty"`
 	Title string `json:"title,omitempty"`
-	// Node is the process that noticed it by itself, or empty.
+	// Node is the process that opened the incident; empty when an operator did.
 	Node     string    `json:"node,omitempty"`
 	OpenedAt time.Time `json:"opened_at"`
 	// ClosedAt is nil while it is open.
 	ClosedAt *time.Time `json:"closed_at,omitempty"`
 }
 
-// Exists is true once the incident was opened.
+// Exists is true once the incident is opened.
 func (s State) Exists() bool { return s.ID != "" }
 
 // Open is true until the incident is closed.

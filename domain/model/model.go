@@ -7,33 +7,32 @@ import (
 	"vqa/domain/fault"
 )
 
-// Status is where a model is in its lifecycle.
+// Status is the stage of a model in its lifecycle.
 type Status string
 
-// The lifecycle.
+// The stages of the lifecycle.
 const (
 	Preview    Status = "preview"
 	Stable     Status = "stable"
 	Deprecated Status = "deprecated"
 )
 
-// Latest resolves to the default model.
+// Latest is the name that resolves to the default model.
 const Latest = "latest"
 
-// Model is one version of a model. It never changes once published, except in its
-// status.
+// Model is one version of a model. After publication only its status changes.
 type Model struct {
 	ID        string
 	Status    Status
 	Default   bool
 	CreatedAt time.Time
-	// SunsetAt is when a deprecated model stops answering, or nil.
+	// SunsetAt is the time at which a deprecated model stops answering, or nil.
 	SunsetAt     *time.Time
 	Aliases      []string
 	Capabilities Capabilities
 }
 
-// Capabilities say what a model can do (open-points.md, "Fields and envelopes").
+// Capabilities say what a model can do (docs/contract.md#models).
 type Capabilities struct {
 	Analyses       bool     `json:"analyses"`
 	Streams        bool     `json:"streams"`
@@ -44,23 +43,24 @@ type Capabilities struct {
 	Vocabulary     []string `json:"vocabulary"`
 }
 
-// Catalog is an ordered list of models, exactly one of them the default.
+// Catalog is an ordered list of models. Exactly one of them is the default.
 type Catalog []Model
 
-// Resolve finds the model of a name: an id, an alias in any casing, "latest" or ""
-// for the default. Errors: model_not_found, model_deprecated past the sunset.
+// Resolve finds the model with a name. The name is an id, an alias in any letter case, or
+// "latest" or "" for the default. Errors: model_not_found, and model_deprecated after the
+// sunset.
 func (c Catalog) Resolve(name string, now time.Time) (Model, error) {
 	for _, m := range c {
 		if !m.answersTo(name) {
 			continue
 		}
 		if m.SunsetAt != nil && !now.Before(*m.SunsetAt) {
-			return Model{}, fault.Newf(fault.ModelDeprecated, "The model %s was shut down on %s.", m.ID, m.SunsetAt.Format(time.DateOnly)).
+			return Model{}, fault.Newf(fault.ModelDeprecated, "Model %s was shut down on %s. GET /v1/models lists the models that answer.", m.ID, m.SunsetAt.Format(time.DateOnly)).
 				WithParam("model")
 		}
 		return m, nil
 	}
-	return Model{}, fault.Newf(fault.ModelNotFound, "There is no model %q; GET /v1/models lists them.", name).WithParam("model")
+	return Model{}, fault.Newf(fault.ModelNotFound, "Unknown model %q. GET /v1/models lists the models.", name).WithParam("model")
 }
 
 func (m Model) answersTo(name string) bool {

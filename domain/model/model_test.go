@@ -37,9 +37,9 @@ func TestResolve(t *testing.T) {
 		"deprecated, just before sunset":    {"old-1", before, "old-1", ""},
 		"deprecated, at sunset":             {"old-1", sunset, "", fault.ModelDeprecated},
 		"alias of deprecated, after sunset": {"ancient", sunset.Add(time.Hour), "", fault.ModelDeprecated},
-		"others do not mind the sunset":     {"", sunset.Add(time.Hour), "main-2", ""},
+		"another model after the sunset":    {"", sunset.Add(time.Hour), "main-2", ""},
 		"unknown":                           {"main", before, "", fault.ModelNotFound},
-		"a space is not nothing":            {" ", before, "", fault.ModelNotFound},
+		"a space is not empty":              {" ", before, "", fault.ModelNotFound},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

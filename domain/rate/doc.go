@@ -1,14 +1,14 @@
-// Package rate is the arithmetic of request limits (api-v1.md, "Limits"): how many
+// Package rate is the arithmetic of request limits (docs/contract.md#rates): how many
 // requests a subject may still make, and when.
 //
-// A sliding window of a minute is told from two fixed ones: the requests of the minute
-// before count by the share of it that the sliding window still covers. Two numbers a
-// subject are enough, nothing is kept for each request, and a burst at the edge of a
-// minute gains nothing. Requests of the minute before are taken to be spread evenly over
-// it: where they were not, the estimate is off by at most what the share says.
+// It estimates a sliding window of one minute from two fixed windows. The requests of the
+// previous window count by the share of it that the sliding window still covers. So two
+// numbers for each subject are enough, no request is stored, and a burst at the edge of a
+// minute gains nothing. The estimate assumes that the previous requests are spread evenly
+// over their window. Where they are not, it is off by at most that share of them.
 //
-// Refused requests do not count, so that a client which keeps asking is let in as soon as
-// one that waited.
+// Refused requests do not count. A client that keeps asking is therefore granted its next
+// request as early as one that waits.
 //
 // It is pure, and imports the standard library only.
 package rate

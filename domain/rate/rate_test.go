@@ -25,10 +25,10 @@ func TestTake(t *testing.T) {
 		want    rate.Count
 	}{
 		"never seen":              {rate.Count{}, 3, at(time.Second), 3, rate.Count{Start: start, Current: 3}},
-		"more than there are":     {rate.Count{Start: start, Current: 8}, 3, at(time.Second), 2, rate.Count{Start: start, Current: 10}},
+		"more than remain":        {rate.Count{Start: start, Current: 8}, 3, at(time.Second), 2, rate.Count{Start: start, Current: 10}},
 		"none are left":           {rate.Count{Start: start, Current: 10}, 1, at(59 * time.Second), 0, rate.Count{Start: start, Current: 10}},
 		"the minute before":       {rate.Count{Start: start, Current: 10}, 9, at(90 * time.Second), 5, rate.Count{Start: at(time.Minute), Current: 5, Previous: 10}},
-		"a request not wholly":    {rate.Count{Start: start, Current: 10}, 9, at(89 * time.Second), 4, rate.Count{Start: at(time.Minute), Current: 4, Previous: 10}},
+		"a fraction of a request": {rate.Count{Start: start, Current: 10}, 9, at(89 * time.Second), 4, rate.Count{Start: at(time.Minute), Current: 4, Previous: 10}},
 		"two minutes before":      {rate.Count{Start: start, Current: 10, Previous: 10}, 20, at(2 * time.Minute), 10, rate.Count{Start: at(2 * time.Minute), Current: 10}},
 		"a clock that lags":       {rate.Count{Start: start, Current: 4, Previous: 3}, 9, at(-time.Second), 3, rate.Count{Start: start, Current: 7, Previous: 3}},
 		"a limit that was higher": {rate.Count{Start: start, Current: 90}, 1, at(70 * time.Second), 0, rate.Count{Start: at(time.Minute), Previous: 90}},
@@ -52,7 +52,7 @@ func TestResetIsWhenTheWindowIsEmpty(t *testing.T) {
 	require.Equal(t, at(2*time.Minute), rate.Count{Start: start, Current: 1}.Reset(at(2*time.Minute)))
 }
 
-// drawn is a history of requests under a limit: its count, and the time after it.
+// drawn is the count after a random history of requests, its limit, and the time at its end.
 func drawn(t *rapid.T) (rate.Count, int, time.Time) {
 	limit := rapid.IntRange(1, 700).Draw(t, "limit")
 	now, c := start, rate.Count{}
@@ -63,8 +63,8 @@ func drawn(t *rapid.T) (rate.Count, int, time.Time) {
 	return c, limit, now
 }
 
-// The contract's Retry-After is exact: one request is granted when it has passed, and
-// none a moment before.
+// Retry-After is exact: one request is granted at that time, and none a nanosecond earlier
+// (docs/contract.md#retry).
 func TestWaitIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -81,7 +81,7 @@ func TestWaitIsExact(t *testing.T) {
 	})
 }
 
-// Whoever waits never has less than before.
+// The remaining requests never decrease while a client waits.
 func TestRemainingGrowsWithTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -97,8 +97,7 @@ func TestRemainingGrowsWithTime(t *testing.T) {
 	})
 }
 
-// Within any one fixed window no more than the limit is granted, and over two of them no
-// more than twice.
+// No fixed window grants more than the limit.
 func TestNoMoreThanTheLimitIsGranted(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,7 +1,7 @@
-// Package scenario is how the aggregates of the domain are tested: given events, when
-// a command, then events or a fault; and the state table of a package's doc.go, held
-// against what its Decide really does.
+// Package scenario tests the aggregates of the domain. A case lists the given events, a
+// command, and the events or the fault that must follow. The state table in a package's
+// doc.go is compared with the decisions of the package.
 //
-// It is imported by tests only, and may import the standard library, domain/fault,
-// go-cmp and testify.
+// Only tests import it. It may import the standard library, domain/fault, go-cmp and
+// testify.
 package scenario

@@ -19,13 +19,13 @@ var Now = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 // Event is a fact of any aggregate.
 type Event interface{ EventType() string }
 
-// Aggregate is the pair of functions that an aggregate consists of.
+// Aggregate holds the two functions of an aggregate.
 type Aggregate[S any, C any, E Event] struct {
 	Decide func(S, C, time.Time) ([]E, error)
 	Evolve func(S, E) S
 }
 
-// Case is one decision. Refused is empty when the command is accepted.
+// Case is one decision. Refused is empty when the command must be accepted.
 type Case[C any, E Event] struct {
 	Name    string
 	Given   []E
@@ -34,7 +34,7 @@ type Case[C any, E Event] struct {
 	Refused fault.Code
 }
 
-// Run decides every case, each in a subtest of its name.
+// Run checks every case in a subtest with its name.
 func (a Aggregate[S, C, E]) Run(t *testing.T, cases []Case[C, E]) {
 	t.Helper()
 	for _, c := range cases {
@@ -43,7 +43,7 @@ func (a Aggregate[S, C, E]) Run(t *testing.T, cases []Case[C, E]) {
 			events, err := a.Decide(a.Fold(c.Given...), c.When, Now)
 			if c.Refused != "" {
 				require.True(t, fault.Has(err, c.Refused), "want %s, got %v", c.Refused, err)
-				require.Empty(t, events, "a refused command leaves nothing behind")
+				require.Empty(t, events, "a refused command must not produce events")
 				return
 			}
 			require.NoError(t, err)
@@ -63,23 +63,22 @@ func (a Aggregate[S, C, E]) Fold(events ...E) S {
 	return state
 }
 
-// Step folds events into a state and fails the test when that changes the earlier
-// state, or when the later one does not survive its own JSON form, in which snapshots
-// and read models keep it. It returns what was read back, so that whatever comes next
-// continues from there.
+// Step folds events into a state. It fails the test when that changes the earlier state, or
+// when the new state differs after encoding and decoding as JSON: snapshots and read models
+// store it so. It returns the decoded state, so that later steps start from it.
 func (a Aggregate[S, C, E]) Step(t require.TestingT, before S, events ...E) S {
 	untouched := encode(t, before)
 	after := before
 	for _, e := range events {
 		after = a.Evolve(after, e)
 	}
-	require.Equal(t, untouched, encode(t, before), "folding changed the earlier state")
-	var restored S
-	require.NoError(t, json.Unmarshal([]byte(encode(t, after)), &restored))
-	if diff := cmp.Diff(after, restored, cmpopts.EquateEmpty()); diff != "" {
-		require.Fail(t, "the state does not survive JSON (-state +restored)", diff)
+	require.Equal(t, untouched, encode(t, before), "Evolve changed the earlier state")
+	var decoded S
+	require.NoError(t, json.Unmarshal([]byte(encode(t, after)), &decoded))
+	if diff := cmp.Diff(after, decoded, cmpopts.EquateEmpty()); diff != "" {
+		require.Fail(t, "the state changes when encoded as JSON (-state +decoded)", diff)
 	}
-	return restored
+	return decoded
 }
 
 func encode(t require.TestingT, v any) string {
@@ -88,8 +87,8 @@ func encode(t require.TestingT, v any) string {
 	return string(data)
 }
 
-// Outcome is how a state table writes down a decision: the stored names of the
-// events, "(none)", or "refused with CODE".
+// Outcome is a decision as a state table writes it: the stored names of the events, "(none)",
+// or "refused with CODE".
 func Outcome[E Event](events []E, err error) string {
 	if f := fault.Of(err); f != nil {
 		return "refused with " + string(f.Code)

@@ -9,19 +9,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Row is an arrow of a state table. State is one or more states separated by commas,
-// Command is one command or "any"; Next is "unchanged" where the state stays.
+// Row is one row of a state table. State is one or more states separated by commas, or "any".
+// Command is one command or "any". Next is "unchanged" where the state stays the same.
 type Row struct{ State, Command, Next, Outcome string }
 
-// Name is the name of the arrow's subtest.
+// Name is the name of the row's subtest.
 func (r Row) Name() string { return r.State + " --" + r.Command + "--> " + r.Next }
 
-// Table is the state table of a package, in the order in which it is written: the
-// first row that covers a pair of state and command holds.
+// Table is the state table of a package, in the written order. For a pair of state and command
+// the first row that covers it applies.
 type Table []Row
 
-// ReadTable reads the tables of doc.go in the test's folder whose first column is
-// headed column.
+// ReadTable reads the state tables of doc.go in the folder of the test. It takes the tables
+// whose first column has the heading column.
 func ReadTable(t *testing.T, column string) Table {
 	t.Helper()
 	text, err := os.ReadFile("doc.go")
@@ -50,9 +50,9 @@ func ReadTable(t *testing.T, column string) Table {
 	return table
 }
 
-// Check holds every pair of a state and a command against the table. decide carries
-// the pair out and returns the state afterwards and the outcome. Each pair must be
-// covered by a row, and each row must cover a pair.
+// Check compares every pair of a state and a command with the table. decide runs the pair and
+// returns the state afterwards and the outcome. A row must cover each pair, and each row must
+// cover a pair.
 func (table Table) Check(t *testing.T, states, commands []string, decide func(t *testing.T, state, command string) (next, outcome string)) {
 	t.Helper()
 	used := make([]bool, len(table))
