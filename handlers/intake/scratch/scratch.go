@@ -1,20 +1,26 @@
 package scratch
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// prefix of the names of all folders.
-const prefix = "vqa-scratch-"
-
-// attempts at a folder that no Sweep takes for one of a dead process.
-const attempts = 10
+const (
+	// prefix starts the names of all locked folders.
+	prefix = "vqa-scratch-"
+	// unlockedPrefix starts the name of a folder that New has not locked yet.
+	unlockedPrefix = "vqa-new-scratch-"
+	// unlockedAge is the age at which an unlocked folder belongs to no running New, which
+	// needs less than a millisecond.
+	unlockedAge = time.Hour
+)
 
 // Folder is an empty folder in the system's folder for temporary files (TMPDIR).
 type Folder struct {
@@ -25,22 +31,19 @@ type Folder struct {
 
 // New makes a folder that only this user can read. The caller must call Remove.
 func New() (*Folder, error) {
-	for range attempts {
-		path, err := os.MkdirTemp("", prefix)
-		if err != nil {
-			return nil, fmt.Errorf("scratch: %w", err)
-		}
-		// A Sweep between these two steps takes the folder for one of a dead process.
-		switch lock, err := claim(path); {
-		case errors.Is(err, errTaken) || errors.Is(err, os.ErrNotExist):
-			continue
-		case err != nil:
-			return nil, errors.Join(fmt.Errorf("scratch: %w", err), os.Remove(path))
-		default:
-			return &Folder{Path: path, lock: lock}, nil
-		}
+	name := rand.Text()
+	unlocked, path := filepath.Join(os.TempDir(), unlockedPrefix+name), filepath.Join(os.TempDir(), prefix+name)
+	if err := os.Mkdir(unlocked, 0o700); err != nil {
+		return nil, fmt.Errorf("scratch: %w", err)
 	}
-	return nil, errors.New("scratch: every new folder was removed at once")
+	lock, err := claim(unlocked)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("scratch: %w", err), os.Remove(unlocked))
+	}
+	if err := os.Rename(unlocked, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("scratch: %w", err), os.Remove(unlocked), lock.Close())
+	}
+	return &Folder{Path: path, lock: lock}, nil
 }
 
 // Remove removes the folder with everything in it.
@@ -51,34 +54,45 @@ func (f *Folder) Remove() error {
 	return nil
 }
 
-// Sweep removes the folders of this user's processes that have ended, and returns how many.
+// Sweep removes the folders of this user's ended processes, and returns their number.
 func Sweep() (removed int, err error) {
-	paths, err := filepath.Glob(filepath.Join(os.TempDir(), prefix+"*"))
-	if err != nil {
-		return 0, fmt.Errorf("scratch: %w", err)
-	}
 	var failed []error
-	for _, path := range paths {
-		if info, err := os.Lstat(path); err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) {
-			continue
-		}
-		lock, err := claim(path)
+	for pattern, age := range map[string]time.Duration{prefix + "*": 0, unlockedPrefix + "*": unlockedAge} {
+		paths, err := filepath.Glob(filepath.Join(os.TempDir(), pattern))
 		if err != nil {
-			continue // its process lives, or another node sweeps as well
+			return removed, fmt.Errorf("scratch: %w", err)
 		}
-		if err := errors.Join(os.RemoveAll(path), lock.Close()); err != nil {
-			failed = append(failed, fmt.Errorf("scratch: %w", err))
-			continue
+		for _, path := range paths {
+			swept, err := sweep(path, age)
+			if err != nil {
+				failed = append(failed, fmt.Errorf("scratch: %w", err))
+			}
+			if swept {
+				removed++
+			}
 		}
-		removed++
 	}
 	return removed, errors.Join(failed...)
+}
+
+// sweep removes one folder, unless it is younger than age or its process lives.
+func sweep(path string, age time.Duration) (removed bool, err error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) || time.Since(info.ModTime()) < age {
+		return false, nil //nolint:nilerr // the folder is gone
+	}
+	lock, err := claim(path)
+	if err != nil {
+		return false, nil //nolint:nilerr // the process of the folder lives, or another node sweeps too
+	}
+	err = errors.Join(os.RemoveAll(path), lock.Close())
+	return err == nil, err
 }
 
 var errTaken = errors.New("another process has the folder")
 
 // claim locks a folder until the file is closed or the process ends. It returns an error
-// when another process has it or it is gone.
+// when another process has the lock or the folder is gone.
 func claim(path string) (*os.File, error) {
 	folder, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
 	if err != nil {
@@ -90,7 +104,7 @@ func claim(path string) (*os.File, error) {
 		}
 		return nil, errors.Join(err, folder.Close())
 	}
-	// Whoever had the lock before may have removed the folder.
+	// The process that had the lock before may have removed the folder.
 	locked, err := folder.Stat()
 	if err == nil {
 		var named os.FileInfo

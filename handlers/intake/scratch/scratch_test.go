@@ -7,22 +7,23 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"vqa/handlers/intake/scratch"
 )
 
-// servant is set in the environment of a test binary that plays a node.
+// servant is set in the environment of a test binary that runs as a node.
 const servant = "VQA_TEST_SCRATCH_SERVANT"
 
-// node starts a process that makes a folder with a file in it, and returns both. It lives
-// until it is killed.
+// node starts a process that makes a folder with a file in it, and returns both. The process
+// runs until it is killed.
 func node(t *testing.T, tmp string) (*exec.Cmd, string) {
 	t.Helper()
 	exe, err := os.Executable()
 	require.NoError(t, err)
-	cmd := exec.CommandContext(t.Context(), exe, "-test.run", "^TestSweepRemovesWhatTheDeadLeft$")
+	cmd := exec.CommandContext(t.Context(), exe, "-test.run", "^TestSweepRemovesFoldersOfEndedProcesses$")
 	cmd.Env = []string{servant + "=1", "TMPDIR=" + tmp}
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -35,7 +36,7 @@ func node(t *testing.T, tmp string) (*exec.Cmd, string) {
 	return cmd, path
 }
 
-func TestSweepRemovesWhatTheDeadLeft(t *testing.T) {
+func TestSweepRemovesFoldersOfEndedProcesses(t *testing.T) {
 	if os.Getenv(servant) != "" {
 		f, err := scratch.New()
 		require.NoError(t, err)
@@ -60,15 +61,33 @@ func TestSweepRemovesWhatTheDeadLeft(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1, removed)
 	require.NoDirExists(t, left)
-	require.DirExists(t, alive, "of a process that lives")
+	require.DirExists(t, alive, "the process of this folder lives")
 	require.DirExists(t, own.Path)
-	require.DirExists(t, elsewhere, "what a link leads to")
+	require.DirExists(t, elsewhere, "a link is not followed")
 	require.DirExists(t, filepath.Join(tmp, "vqa-other"))
 	require.NoError(t, own.Remove())
 	require.NoDirExists(t, own.Path)
 }
 
-// TestSweepsAndNewFolders: a folder that was handed out is never swept.
+// TestSweepRemovesOldUnlockedFolders: a process that ended inside New left such a folder.
+func TestSweepRemovesOldUnlockedFolders(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	old, young := filepath.Join(tmp, "vqa-new-scratch-OLD"), filepath.Join(tmp, "vqa-new-scratch-YOUNG")
+	for _, path := range []string{old, young} {
+		require.NoError(t, os.Mkdir(path, 0o700))
+	}
+	long := time.Now().Add(-2 * time.Hour)
+	require.NoError(t, os.Chtimes(old, long, long))
+	removed, err := scratch.Sweep()
+	require.NoError(t, err)
+	require.Equal(t, 1, removed)
+	require.NoDirExists(t, old)
+	require.DirExists(t, young, "New may be about to lock it")
+}
+
+// TestSweepsAndNewFolders: Sweep never removes a folder that New has returned, and New
+// succeeds however often Sweep runs.
 func TestSweepsAndNewFolders(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	done := make(chan struct{})
@@ -79,7 +98,7 @@ func TestSweepsAndNewFolders(t *testing.T) {
 			case <-done:
 				return
 			default:
-				_, _ = scratch.Sweep() // a folder may go while it is looked at
+				_, _ = scratch.Sweep() // a folder may vanish meanwhile
 			}
 		}
 	})
