@@ -17,82 +17,90 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// config is everything that an operator may set, all by environment variables
-// (open-points.md, "Values"). `vqa config` prints it.
+// config holds every setting that an operator can change (docs/contract.md#settings). Each is an
+// environment variable. The tags of a field are its documentation:
+//
+//   - env is the variable, envDefault its value when it is not set;
+//   - group is the heading of docs/configuration.md under which this and the next fields stand;
+//   - format is the unit or the form of the value, where the type does not say it;
+//   - help is the meaning, in one or two sentences;
+//   - secret hides the value in the output of `vqa config`.
+//
+//go:generate go run ./internal/settings/generate config.go ../../docs/configuration.md
 type config struct {
-	Addr      string `env:"VQA_ADDR" envDefault:"127.0.0.1:8080" help:"address to listen on"`
-	PublicURL string `env:"VQA_PUBLIC_URL" help:"base URL that callers use; from the address when empty"`
-	DataDir   string `env:"VQA_DATA_DIR" envDefault:".vqa" help:"folder of the embedded database and local objects"`
+	Addr      string `group:"Server" env:"VQA_ADDR" envDefault:"127.0.0.1:8080" format:"host:port" help:"Address on which the server listens."`
+	PublicURL string `env:"VQA_PUBLIC_URL" format:"http or https URL" help:"Base URL under which callers reach the server. When empty, it is made from VQA_ADDR."`
+	DataDir   string `env:"VQA_DATA_DIR" envDefault:".vqa" format:"path" help:"Folder of the embedded database, the local objects and the secret keys of this installation."`
 
-	DatabaseURL string `env:"VQA_DATABASE_URL" secret:"true" help:"Postgres; embedded when empty"`
-	PostgresBin string `env:"VQA_POSTGRES_BIN" help:"folder of the embedded database's programs; found on this machine, or fetched, when empty"`
-	BlobURL     string `env:"VQA_BLOB_URL" help:"object store (Go CDK blob URL); a folder under the data folder when empty"`
+	DatabaseURL string `group:"Database and objects" env:"VQA_DATABASE_URL" secret:"true" format:"postgres:// URL" help:"PostgreSQL 14 or newer, with the owner of the schema as the user. When empty, the embedded server runs."`
+	PostgresBin string `env:"VQA_POSTGRES_BIN" format:"path" help:"Folder of the programs for the embedded server. When empty, installed programs are used, or else a pinned archive is downloaded."`
+	BlobURL     string `env:"VQA_BLOB_URL" format:"file:// or s3:// URL" help:"Object store of videos and pictures. When empty, objects are stored in VQA_DATA_DIR."`
 
-	FFmpeg string `env:"VQA_FFMPEG" help:"path of ffmpeg, 5.1 or newer; what setup fetched, else found in PATH, when empty"`
+	FFmpeg string `group:"Media and inference" env:"VQA_FFMPEG" format:"path" help:"The ffmpeg program, 5.1 or newer. When empty, the build that make setup downloaded is used, or else ffmpeg from PATH."`
 
-	InferenceURL     []string `env:"VQA_INFERENCE_URL" help:"Open Inference Protocol servers of one model, http(s):// or grpc(s)://; the embedded worker when empty"`
-	CalibrationFile  string   `env:"VQA_CALIBRATION_FILE" help:"measured calibrations of the models of other inference servers (JSON, domain/answer ParseCalibrations); answers of a model without one are never surer than 0.69"`
-	InferenceThreads int      `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"threads of the embedded worker; 0 for one per core"`
-	AnalysisSlots    int      `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"analyses at once on this node; 0 for one more than its cores"`
-	WorkerDir        string   `env:"VQA_WORKER_DIR" help:"folder of the embedded worker's program; found beside the binary when empty"`
-	ReferenceDir     string   `env:"VQA_REFERENCE_DIR" help:"folder of what renders the contract at /docs; found beside the binary when empty"`
+	InferenceURL     []string `env:"VQA_INFERENCE_URL" format:"http(s):// or grpc(s):// URLs, comma-separated" help:"Open Inference Protocol v2 servers with the model detect, all with the same weights. When empty, the embedded worker runs."`
+	CalibrationFile  string   `env:"VQA_CALIBRATION_FILE" format:"path of a JSON file" help:"Measured calibrations for the models of these servers. Answers of a model without a calibration have a confidence of at most 0.69."`
+	InferenceThreads int      `env:"VQA_INFERENCE_THREADS" envDefault:"0" help:"Threads of the embedded worker; 0 means one per CPU core."`
+	AnalysisSlots    int      `env:"VQA_ANALYSIS_SLOTS" envDefault:"0" help:"Analyses that this node runs at the same time; 0 means one more than it has CPU cores."`
+	WorkerDir        string   `env:"VQA_WORKER_DIR" format:"path" help:"Folder of the embedded worker's program. When empty, it is searched beside the binary."`
+	ReferenceDir     string   `env:"VQA_REFERENCE_DIR" format:"path" help:"Folder of the program that renders the API reference at /docs. When empty, it is searched beside the binary."`
 
-	InferenceTimeout  time.Duration `env:"VQA_INFERENCE_TIMEOUT" envDefault:"1m" help:"longest answer of an engine to one request; an embedded worker that takes longer is started anew"`
-	InferencePatience time.Duration `env:"VQA_INFERENCE_PATIENCE" envDefault:"2m" help:"how long an analysis waits for an engine that is away before it fails; half of it is a platform incident"`
+	InferenceTimeout  time.Duration `env:"VQA_INFERENCE_TIMEOUT" envDefault:"1m" help:"Time limit of one request to an engine. An embedded worker that exceeds it is restarted."`
+	InferencePatience time.Duration `env:"VQA_INFERENCE_PATIENCE" envDefault:"2m" help:"How long an analysis waits for an engine that does not answer before it fails. After half of this time, a platform incident is opened."`
 
-	LLMURL     string        `env:"VQA_LLM_URL" help:"base URL of a server of the OpenAI chat completions protocol (http://host:8000/v1) whose model compiles prompts and writes narratives; rules do when empty"`
-	LLMModel   string        `env:"VQA_LLM_MODEL" help:"name of that model at its server"`
-	LLMAPIKey  string        `env:"VQA_LLM_API_KEY" secret:"true" help:"key for that server"`
-	LLMTimeout time.Duration `env:"VQA_LLM_TIMEOUT" envDefault:"1s" help:"longest wait for the compiling of a prompt, a part of what a create takes; then rules compile it"`
-	VLMURL     string        `env:"VQA_VLM_URL" help:"base URL of such a server whose model looks at pictures: up to 8 frames of a video are sent there where the detector cannot tell; nobody is asked when empty"`
-	VLMModel   string        `env:"VQA_VLM_MODEL" help:"name of that model at its server"`
-	VLMAPIKey  string        `env:"VQA_VLM_API_KEY" secret:"true" help:"key for that server"`
+	LLMURL     string        `group:"Language models" env:"VQA_LLM_URL" format:"http or https URL" help:"Base URL of a server with the OpenAI chat completions API, for example http://host:8000/v1. Its model compiles prompts and writes narratives. When empty, rules do both."`
+	LLMModel   string        `env:"VQA_LLM_MODEL" help:"Name of the model on that server."`
+	LLMAPIKey  string        `env:"VQA_LLM_API_KEY" secret:"true" help:"API key for that server."`
+	LLMTimeout time.Duration `env:"VQA_LLM_TIMEOUT" envDefault:"1s" help:"How long the creation of an analysis waits for the model to compile the prompt. After that, rules compile it."`
+	VLMURL     string        `env:"VQA_VLM_URL" format:"http or https URL" help:"Base URL of a server with the same API whose model reads images. It gets up to 8 frames of a video when the detector cannot answer. When empty, there are no second opinions."`
+	VLMModel   string        `env:"VQA_VLM_MODEL" help:"Name of the model on that server."`
+	VLMAPIKey  string        `env:"VQA_VLM_API_KEY" secret:"true" help:"API key for that server."`
 
-	Artifacts bool `env:"VQA_ARTIFACTS" envDefault:"true" help:"whether an annotated video and a contact sheet are made of each answer"`
-	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"whether demo videos are made and shown at /v1/demo-videos"`
+	Artifacts bool `group:"Artifacts and demos" env:"VQA_ARTIFACTS" envDefault:"true" help:"Whether each answer gets an annotated video and a contact sheet. They take about 0.2 s of one CPU core per second of 720p video."`
+	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"Whether the first start draws three demo videos, which are then listed at /v1/demo-videos."`
 
-	EgressAllow  []string `env:"VQA_EGRESS_ALLOW" help:"extra host:port targets that may be fetched from, exact"`
-	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" help:"certificate authorities of the extra targets"`
+	EgressAllow  []string `group:"Outbound requests" env:"VQA_EGRESS_ALLOW" format:"host:port, comma-separated" help:"Targets, matched exactly, that the server may fetch from although they are not on the public internet."`
+	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" format:"path of a PEM file" help:"Certificate authorities that are trusted for these targets."`
 
-	MinFreeSpace      terminal.ByteCount `env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"free space of the object store's disk below which uploads and fetches are refused"`
-	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"bytes of video that an account may keep; 0 for no quota"`
-	StoragePerSandbox terminal.ByteCount `env:"VQA_STORAGE_PER_SANDBOX" envDefault:"1GiB" help:"bytes of video that an account with only a test key may keep; 0 for no quota"`
+	MinFreeSpace      terminal.ByteCount `group:"Storage" env:"VQA_MIN_FREE_SPACE" envDefault:"1GiB" help:"Free space on the disk of the object store below which uploads and fetches fail with capacity_exhausted."`
+	StoragePerAccount terminal.ByteCount `env:"VQA_STORAGE_PER_ACCOUNT" envDefault:"100GiB" help:"Bytes of video that an account may store, open uploads included; 0 means no quota. Beyond it, requests fail with quota_exceeded."`
+	StoragePerSandbox terminal.ByteCount `env:"VQA_STORAGE_PER_SANDBOX" envDefault:"1GiB" help:"The same quota for an account that has only a test key."`
 
-	MaxVideoDuration      time.Duration `env:"VQA_MAX_VIDEO_DURATION" envDefault:"4h" help:"longest video of the plan"`
-	MaxConcurrentAnalyses int           `env:"VQA_MAX_CONCURRENT_ANALYSES" envDefault:"10" help:"unfinished analyses per account"`
-	AnalysisQueueCap      int           `env:"VQA_ANALYSIS_QUEUE_CAP" envDefault:"1000" help:"queued analyses of the whole service"`
-	RateReads             int           `env:"VQA_RATE_READS" envDefault:"600" help:"reads per minute and API key"`
-	RateWrites            int           `env:"VQA_RATE_WRITES" envDefault:"300" help:"writes per minute and API key, new analyses apart"`
-	RateAnalysesCreate    int           `env:"VQA_RATE_ANALYSES_CREATE" envDefault:"60" help:"requests for new analyses per minute and API key"`
-	RateParse             int           `env:"VQA_RATE_PARSE" envDefault:"30" help:"parsed prompts per minute and address"`
-	QuotaSecondsPerMonth  int64         `env:"VQA_QUOTA_SECONDS_PER_MONTH" envDefault:"0" help:"seconds an account may process in a calendar month; 0 for no quota"`
-	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" help:"sandboxes per address in 24 hours"`
-	CapLoopback           bool          `env:"VQA_CAP_LOOPBACK" envDefault:"false" help:"whether the limits of sandboxes and upgrades per address also bind programs of this machine"`
-	UpgradePerIP          int           `env:"VQA_UPGRADE_PER_IP" envDefault:"3" help:"upgrades per address in 24 hours"`
-	UpgradeGlobal         int           `env:"VQA_UPGRADE_GLOBAL" envDefault:"500" help:"upgrades of the whole service on one day in UTC"`
+	MaxVideoDuration      time.Duration `group:"Limits" env:"VQA_MAX_VIDEO_DURATION" envDefault:"4h" help:"Longest video. Longer ones fail with video_too_long."`
+	MaxConcurrentAnalyses int           `env:"VQA_MAX_CONCURRENT_ANALYSES" envDefault:"10" format:"analyses per account" help:"Analyses of one account that are not finished. More fail with concurrency_limit_exceeded."`
+	AnalysisQueueCap      int           `env:"VQA_ANALYSIS_QUEUE_CAP" envDefault:"1000" format:"analyses" help:"Queued analyses of the whole service. More fail with capacity_exhausted."`
+	RateReads             int           `env:"VQA_RATE_READS" envDefault:"600" format:"requests per minute and API key" help:"Reads. More fail with rate_limit_exceeded, as with the other rates."`
+	RateWrites            int           `env:"VQA_RATE_WRITES" envDefault:"300" format:"requests per minute and API key" help:"Writes, without the creation of analyses."`
+	RateAnalysesCreate    int           `env:"VQA_RATE_ANALYSES_CREATE" envDefault:"60" format:"requests per minute and API key" help:"Requests that create analyses."`
+	RateParse             int           `env:"VQA_RATE_PARSE" envDefault:"30" format:"requests per minute and client address" help:"Requests that parse a prompt."`
+	QuotaSecondsPerMonth  int64         `env:"VQA_QUOTA_SECONDS_PER_MONTH" envDefault:"0" format:"seconds" help:"Video that an account may analyze in a calendar month (UTC); 0 means no quota. Beyond it, requests fail with quota_exceeded."`
+	SandboxPerIP          int           `env:"VQA_SANDBOX_PER_IP" envDefault:"3" format:"sandboxes per client address and 24 hours" help:"New sandboxes. More fail with sandbox_limit_exceeded."`
+	CapLoopback           bool          `env:"VQA_CAP_LOOPBACK" envDefault:"false" help:"Whether the limits of sandboxes and upgrades per address also apply to programs on this machine. Requests through a proxy or a tunnel are always limited."`
+	UpgradePerIP          int           `env:"VQA_UPGRADE_PER_IP" envDefault:"3" format:"upgrades per client address and 24 hours" help:"Upgrades of a sandbox to an account. More fail with upgrade_limit_exceeded."`
+	UpgradeGlobal         int           `env:"VQA_UPGRADE_GLOBAL" envDefault:"500" format:"upgrades per day (UTC)" help:"Upgrades of the whole service. More fail with upgrade_limit_exceeded."`
 
-	PricePerSecondCents  decimal.Decimal `env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" help:"price of a credit-second in US cents"`
-	SignupGrantSeconds   int64           `env:"VQA_SIGNUP_GRANT_SECONDS" envDefault:"6000" help:"grant of an upgraded account"`
-	CardGrantSeconds     int64           `env:"VQA_CARD_GRANT_SECONDS" envDefault:"12000" help:"grant for adding a card"`
-	AutoRefillThresholdS int64           `env:"VQA_AUTO_REFILL_THRESHOLD_SECONDS" envDefault:"600" help:"balance below which a refill is due"`
-	AllowedPurchaseCents []int64         `env:"VQA_ALLOWED_PURCHASE_CENTS" envDefault:"1000,2500,5000,10000" help:"fixed purchases in US cents"`
-	CustomPurchase       bool            `env:"VQA_CUSTOM_PURCHASE_ENABLED" envDefault:"true" help:"whether other amounts may be bought"`
-	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" help:"smallest custom purchase in US cents"`
-	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" help:"discount on each later prompt of a batch"`
+	PricePerSecondCents  decimal.Decimal `group:"Prices and credits" env:"VQA_PRICE_PER_SECOND_CENTS" envDefault:"0.5" format:"US cents, decimal" help:"Price of one credit-second."`
+	SignupGrantSeconds   int64           `env:"VQA_SIGNUP_GRANT_SECONDS" envDefault:"6000" format:"credit-seconds" help:"Credits that an account gets when it is upgraded."`
+	CardGrantSeconds     int64           `env:"VQA_CARD_GRANT_SECONDS" envDefault:"12000" format:"credit-seconds" help:"Credits that an account gets when it adds a card."`
+	AutoRefillThresholdS int64           `env:"VQA_AUTO_REFILL_THRESHOLD_SECONDS" envDefault:"600" format:"credit-seconds" help:"Balance below which a refill is due."`
+	AllowedPurchaseCents []int64         `env:"VQA_ALLOWED_PURCHASE_CENTS" envDefault:"1000,2500,5000,10000" format:"US cents, comma-separated" help:"Fixed amounts that can be bought."`
+	CustomPurchase       bool            `env:"VQA_CUSTOM_PURCHASE_ENABLED" envDefault:"true" help:"Whether other amounts can be bought too."`
+	MinPurchaseCents     int64           `env:"VQA_MIN_PURCHASE_CENTS" envDefault:"500" format:"US cents" help:"Smallest of these other amounts."`
+	BatchDiscountPct     int             `env:"VQA_BATCH_DISCOUNT_PCT" envDefault:"50" format:"percent, 0 to 100" help:"Discount on every prompt of a batch after the first."`
 
-	SessionIssuer   string `env:"VQA_SESSION_ISSUER" help:"issuer of first-party sessions (claim iss, exact); none are accepted when empty"`
-	SessionAudience string `env:"VQA_SESSION_AUDIENCE" help:"claim aud that sessions must have; not looked at when empty"`
-	SessionKeysURL  string `env:"VQA_SESSION_JWKS_URL" help:"https URL of the public keys (JWKS) that sessions are signed with"`
+	SessionIssuer   string `group:"Sessions" env:"VQA_SESSION_ISSUER" format:"http or https URL" help:"Issuer of first-party sessions, compared exactly with the claim iss. When empty, no sessions are accepted."`
+	SessionAudience string `env:"VQA_SESSION_AUDIENCE" help:"Value that the claim aud of a session must contain. When empty, the claim is not checked."`
+	SessionKeysURL  string `env:"VQA_SESSION_JWKS_URL" format:"https URL" help:"Public keys (JWKS) that sign the sessions."`
 
-	ForgeClientID       string `env:"VQA_FORGE_CLIENT_ID" help:"client id at the provider of identities that upgrades ask for; none is asked for when empty"`
-	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" help:"where the device flow of that provider begins"`
-	ForgeAccessTokenURL string `env:"VQA_FORGE_ACCESS_TOKEN_URL" help:"where its device flow is polled for a token"`
-	ForgeUserURL        string `env:"VQA_FORGE_USER_URL" help:"where a token is exchanged for its account, a JSON object with a numeric id"`
-	GAAnnouncedAt       string `env:"VQA_GA_ANNOUNCED_AT" help:"date on which general availability was announced: legacy keys end 12 months later; no end when empty"`
+	ForgeClientID       string `group:"Identity check of upgrades" env:"VQA_FORGE_CLIENT_ID" help:"Client id at the identity provider that an upgrade asks. When empty, upgrades need no identity; otherwise all four settings are required."`
+	ForgeDeviceCodeURL  string `env:"VQA_FORGE_DEVICE_CODE_URL" format:"https URL" help:"Where the device flow of that provider starts. An http URL is accepted for a target of VQA_EGRESS_ALLOW."`
+	ForgeAccessTokenURL string `env:"VQA_FORGE_ACCESS_TOKEN_URL" format:"https URL" help:"Where the device flow is polled for a token."`
+	ForgeUserURL        string `env:"VQA_FORGE_USER_URL" format:"https URL" help:"Returns the account of a bearer token, as a JSON object with a numeric id."`
+	GAAnnouncedAt       string `group:"Legacy keys" env:"VQA_GA_ANNOUNCED_AT" format:"date, for example 2026-11-21" help:"When general availability was announced. Keys with the prefix pk_ end 12 months later. When empty, they do not end."`
 
-	TrustedProxies []string `env:"VQA_TRUSTED_PROXIES" help:"addresses or CIDR blocks whose X-Forwarded-For counts"`
-	MaxConnections int      `env:"VQA_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"256" help:"open connections of one client address (an IPv6 /64) on this node, except of VQA_TRUSTED_PROXIES; 0 for no limit"`
-	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
+	TrustedProxies []string `group:"Connections and logs" env:"VQA_TRUSTED_PROXIES" format:"IP addresses or CIDR blocks, comma-separated" help:"Proxies whose X-Forwarded-For header is believed."`
+	MaxConnections int      `env:"VQA_MAX_CONNECTIONS_PER_ADDRESS" envDefault:"256" format:"connections" help:"Open connections from one client address (one IPv6 /64) to this node; 0 means no limit. VQA_TRUSTED_PROXIES are not limited."`
+	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" format:"debug, info, warn or error" help:"Least severe messages that are logged."`
 }
 
 // loadConfig reads the environment and checks what it says.
