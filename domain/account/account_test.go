@@ -82,8 +82,8 @@ func TestUnknownCommandAndEventPanic(t *testing.T) {
 	require.Panics(t, func() { account.EvolveKey(account.Key{}, opened) })
 }
 
-// TestLaws: whatever the commands, a revoked key stays revoked as it was, no key is
-// ever lost, and folding never touches the earlier state.
+// TestLaws runs random commands. A revoked key never changes, no key is lost, and folding
+// never changes the earlier state.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,7 +132,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// TestNoSecretInAnyEvent: the log keeps what IssueKey leads to for ever.
+// TestNoSecretInAnyEvent checks the events of IssueKey, which the log keeps forever.
 func TestNoSecretInAnyEvent(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []account.Mode{account.Live, account.Test} {
@@ -147,7 +147,7 @@ func TestNoSecretInAnyEvent(t *testing.T) {
 			data, err := json.Marshal(e)
 			require.NoError(t, err)
 			require.NotContains(t, string(data), secret)
-			require.NotContains(t, string(data), secret[len("svc_live_"):len(secret)-4], "no more of the secret than its hint")
+			require.NotContains(t, string(data), secret[len("svc_live_"):len(secret)-4], "only the hint of the secret is stored")
 			require.Contains(t, string(data), account.HashSecret(secret))
 		}
 	}

@@ -11,29 +11,29 @@ import (
 	"vqa/domain/fault"
 )
 
-// clientTokenPrefix begins the secret of a client token (api-v1.md, "Naming note").
+// clientTokenPrefix starts the secret of a client token (docs/contract.md#names).
 const clientTokenPrefix = "svcct_"
 
-// The life of a client token (api-v1.md, "Client tokens").
+// The life of a client token (docs/contract.md#client-tokens).
 const (
 	MinClientTokenLife     = 60 * time.Second
 	MaxClientTokenLife     = 900 * time.Second
 	DefaultClientTokenLife = 900 * time.Second
 )
 
-// ClientTokenMinted says that an API key made a token for a browser. A token never
-// changes afterwards: it ends by time, or with its key.
+// ClientTokenMinted says that an API key minted a token for a browser. A token never
+// changes afterwards. It ends at a fixed time, or with its key.
 type ClientTokenMinted struct {
 	// TokenID is the id of the stream.
 	TokenID   string `json:"token_id"`
 	AccountID string `json:"account_id"`
-	// KeyID is the key that minted it, with whose mode it works.
+	// KeyID is the key that minted the token. The token has the mode of that key.
 	KeyID string `json:"key_id"`
 	// SecretHash is the SHA-256 of the token in lower-case hexadecimal.
 	SecretHash string   `json:"secret_hash"`
 	Scopes     []string `json:"scopes"`
-	// VideoID or StreamID is the one resource that the token is bound to; both are
-	// absent for a token that is not bound.
+	// VideoID or StreamID is the one resource that the token is bound to. Both are absent
+	// for a token that is not bound.
 	VideoID   string    `json:"video_id,omitempty"`
 	StreamID  string    `json:"stream_id,omitempty"`
 	ExpiresAt time.Time `json:"expires_at"`
@@ -43,7 +43,7 @@ type ClientTokenMinted struct {
 // EventType returns the stored name.
 func (ClientTokenMinted) EventType() string { return "client_token.minted" }
 
-// ClientToken is one client token, without its secret.
+// ClientToken is a client token without its secret.
 type ClientToken struct {
 	ID         string    `json:"id"`
 	AccountID  string    `json:"account_id"`
@@ -64,8 +64,8 @@ func EvolveClientToken(_ ClientToken, e ClientTokenMinted) ClientToken {
 	}
 }
 
-// Check refuses a token whose time is over with token_expired. Its key is checked
-// apart.
+// Check returns token_expired for an expired token. It does not check the key that minted
+// the token.
 func (t ClientToken) Check(now time.Time) error {
 	if !now.Before(t.ExpiresAt) {
 		return fault.New(fault.TokenExpired, "")
@@ -73,21 +73,21 @@ func (t ClientToken) Check(now time.Time) error {
 	return nil
 }
 
-// MintClientToken asks for a client token.
+// MintClientToken creates a client token.
 type MintClientToken struct {
 	TokenID, AccountID, KeyID string
-	// KeyScopes are those of the minting key; nil is every scope.
+	// KeyScopes are the scopes of the minting key. nil means every scope.
 	KeyScopes  []string
 	SecretHash string
 	Scopes     []string
 	Life       time.Duration
-	// VideoID and StreamID bind the token; at most one is set.
+	// VideoID and StreamID bind the token. At most one is set.
 	VideoID, StreamID string
 }
 
-// DecideClientToken mints a token, or refuses it: resource_conflict when it exists,
-// validation_failed for scopes, a life or a binding that no token has, and
-// insufficient_scope for a scope beyond the key's.
+// DecideClientToken mints a token or refuses it: resource_conflict when the token exists,
+// validation_failed for invalid scopes, life or binding, and insufficient_scope for a scope
+// that the key lacks.
 func DecideClientToken(t ClientToken, c MintClientToken, now time.Time) ([]ClientTokenMinted, error) {
 	if t.ID != "" {
 		return nil, fault.New(fault.ResourceConflict, "The client token already exists.")
@@ -96,7 +96,7 @@ func DecideClientToken(t ClientToken, c MintClientToken, now time.Time) ([]Clien
 		return nil, fault.Invalid(violations...)
 	}
 	if scope := Exceeding(c.KeyScopes, c.Scopes); scope != "" {
-		return nil, fault.Newf(fault.InsufficientScope, "The key itself does not have the scope %s.", scope).WithParam("scopes")
+		return nil, fault.Newf(fault.InsufficientScope, "You cannot create a client token with scope %s: your API key lacks it.", scope).WithParam("scopes")
 	}
 	return []ClientTokenMinted{{
 		TokenID: c.TokenID, AccountID: c.AccountID, KeyID: c.KeyID, SecretHash: c.SecretHash, Scopes: c.Scopes,
@@ -110,7 +110,7 @@ func (c MintClientToken) violations() []fault.Violation {
 		found = append(found, fault.Violation{Param: param, Code: code, Message: message})
 	}
 	if len(c.Scopes) == 0 {
-		add("scopes", fault.Length, "must have at least 1 items")
+		add("scopes", fault.Length, "must have at least 1 item")
 	}
 	for i, scope := range c.Scopes {
 		if !slices.Contains(tokenScopes, scope) {
@@ -126,11 +126,11 @@ func (c MintClientToken) violations() []fault.Violation {
 	return found
 }
 
-// NewClientTokenSecret makes the secret of a client token from 32 bytes of entropy.
+// NewClientTokenSecret returns the secret of a client token, made from 32 bytes of entropy.
 func NewClientTokenSecret(entropy io.Reader) (string, error) {
 	raw := make([]byte, secretBytes)
 	if _, err := io.ReadFull(entropy, raw); err != nil {
-		return "", fmt.Errorf("reading entropy for a client token: %w", err)
+		return "", fmt.Errorf("read entropy for a client token: %w", err)
 	}
 	return clientTokenPrefix + base64.RawURLEncoding.EncodeToString(raw), nil
 }

@@ -20,7 +20,7 @@ var tokens = scenario.Aggregate[account.ClientToken, account.MintClientToken, ac
 	Decide: account.DecideClientToken, Evolve: account.EvolveClientToken,
 }
 
-// mint is a good order for a token, changed by the functions.
+// mint returns a valid command, changed by the given functions.
 func mint(changes ...func(*account.MintClientToken)) account.MintClientToken {
 	c := account.MintClientToken{
 		TokenID: "ct_1", AccountID: "acct_1", KeyID: "key_1", SecretHash: "hash", Scopes: []string{"analyses:read"},
@@ -65,7 +65,7 @@ func TestDecideClientToken(t *testing.T) {
 			When: mint(func(c *account.MintClientToken) { c.Scopes = []string{"analyses:read", "keys:write"} }),
 		},
 		{Name: "two bindings", When: mint(func(c *account.MintClientToken) { c.StreamID = "st_1" }), Refused: fault.ValidationFailed},
-		{Name: "an id is minted once", Given: minted(mint()), When: mint(), Refused: fault.ResourceConflict},
+		{Name: "an id that exists", Given: minted(mint()), When: mint(), Refused: fault.ResourceConflict},
 	})
 }
 
@@ -85,7 +85,7 @@ func TestClientTokenTable(t *testing.T) {
 		})
 }
 
-// TestClientTokenViolationsAreAllNamed: a body is told everything that is wrong at once.
+// TestClientTokenViolationsAreAllNamed checks that one answer names every violation.
 func TestClientTokenViolationsAreAllNamed(t *testing.T) {
 	t.Parallel()
 	_, err := account.DecideClientToken(account.ClientToken{}, mint(life(time.Second), func(c *account.MintClientToken) {
@@ -115,7 +115,7 @@ func TestClientTokenSecret(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "svcct_"+strings.Repeat("A", 43), secret)
 	require.True(t, account.LooksLikeClientToken(secret))
-	require.False(t, account.LooksLikeKey(secret), "a token is never taken for a key")
+	require.False(t, account.LooksLikeKey(secret), "a token does not look like a key")
 	_, err = account.NewClientTokenSecret(iotest.ErrReader(errors.New("no entropy")))
 	require.ErrorContains(t, err, "no entropy")
 }

@@ -5,13 +5,13 @@ import "time"
 // Command is a request to change an account.
 type Command interface{ isCommand() }
 
-// Open makes an account.
+// Open creates an account.
 type Open struct {
 	AccountID string
 	Tier      Tier
 }
 
-// IssueKey adds an API key whose secret only the caller knows.
+// IssueKey adds an API key. Only the caller knows its secret.
 type IssueKey struct {
 	KeyID string
 	Mode  Mode
@@ -20,61 +20,64 @@ type IssueKey struct {
 	SecretHash string
 	// Hint is the last four characters of the secret.
 	Hint string
-	// Scopes is nil for all scopes.
+	// Scopes is nil for every scope.
 	Scopes []string
-	// ExpiresAt is nil for a key that does not expire.
+	// ExpiresAt is nil for a key without a fixed end.
 	ExpiresAt *time.Time
-	// IdleS is how many seconds without use end the key; 0 for no such end.
+	// IdleS is the number of seconds without use after which the key expires. 0 means
+	// never.
 	IdleS int64
-	// Legacy is true for a key of the form that was handed out before this API.
+	// Legacy is true for a key that was issued before this API, with the prefix pk_.
 	Legacy bool
 }
 
-// MintKey adds an API key by order of another key of the account, whose mode, tier and
-// end it takes over.
+// MintKey adds an API key at the request of another key of the account. The new key takes
+// its mode, tier and end.
 type MintKey struct {
-	// By is the key that orders it; empty for the owner in person.
+	// By is the key that authenticated the request. It is empty when the owner is signed
+	// in.
 	By string
-	// Mode is that of the order.
+	// Mode is the mode of the request.
 	Mode             Mode
 	KeyID, Name      string
 	SecretHash, Hint string
-	// Scopes is nil for those of the ordering key.
+	// Scopes is nil to take the scopes of the key in By.
 	Scopes []string
 }
 
-// RotateKey replaces a key by a new one with the same name, scopes, mode and tier.
+// RotateKey replaces a key with a new one of the same name, scopes, mode and tier.
 type RotateKey struct {
-	// By is the key that orders it; empty for the owner in person.
+	// By is the key that authenticated the request. It is empty when the owner is signed
+	// in.
 	By string
-	// Mode is that of the order: a key of the other mode is not found.
+	// Mode is the mode of the request. A key of the other mode is not found.
 	Mode Mode
 	// KeyID is the old key.
 	KeyID            string
 	NewKeyID         string
 	SecretHash, Hint string
-	// RevokeOld ends the old key at once instead of RotationOverlap later.
+	// RevokeOld revokes the old key at once. Otherwise it works for RotationOverlap.
 	RevokeOld bool
 }
 
-// RevokeKey ends a key at once.
+// RevokeKey revokes a key at once.
 type RevokeKey struct {
 	KeyID string
-	// Mode is that of the order: a key of the other mode is not found. Empty for an
-	// operator, who may end any key.
+	// Mode is the mode of the request. A key of the other mode is not found. It is empty
+	// for an operator, who can revoke any key.
 	Mode Mode
 }
 
-// UseKey says that a key opened the door.
+// UseKey records that a key authenticated a request.
 type UseKey struct{ KeyID string }
 
-// Upgrade lifts a sandbox to the free grant.
+// Upgrade moves a sandbox to the free grant.
 type Upgrade struct{}
 
-// Restrict shuts an account out.
+// Restrict blocks every key of an account.
 type Restrict struct{ Reason string }
 
-// Unrestrict lets a restricted account in again.
+// Unrestrict ends a restriction.
 type Unrestrict struct{ Reason string }
 
 func (Open) isCommand()       {}

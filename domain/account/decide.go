@@ -7,15 +7,15 @@ import (
 	"vqa/domain/fault"
 )
 
-// The bounds of an account's keys. The second keeps an account small that makes keys
-// and ends them all day.
+// Limits of an account's keys. maxKeysPerDay bounds the size of the state of an account
+// that creates and revokes keys all day.
 const (
 	maxActiveKeys = 100
 	maxKeysPerDay = 300
 )
 
-// Decide returns the events that a command leads to, or the fault that refuses it:
-// resource_conflict, resource_not_found or insufficient_scope.
+// Decide returns the events of a command, or the fault that refuses it: resource_conflict,
+// resource_not_found or insufficient_scope.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	if signUp, ok := command.(SignUp); ok {
 		return decideSignUp(s, signUp, now)
@@ -52,12 +52,12 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	}
 }
 
-// decideAccount decides the commands that are about no key.
+// decideAccount decides the commands that do not concern a key.
 func decideAccount(s State, command Command, now time.Time) ([]Event, error) {
 	switch c := command.(type) {
 	case Upgrade:
 		if s.Tier != Sandbox {
-			return nil, fault.New(fault.ResourceConflict, "The account was upgraded already.")
+			return nil, fault.New(fault.ResourceConflict, "The account has already been upgraded from the sandbox plan.")
 		}
 		return []Event{Upgraded{AccountID: s.ID, Tier: FreeGrant, At: now}}, nil
 	case Restrict:
@@ -75,7 +75,7 @@ func decideAccount(s State, command Command, now time.Time) ([]Event, error) {
 	}
 }
 
-// key finds a key; of the given mode unless that is empty. Error: resource_not_found.
+// key finds a key, of the given mode unless mode is empty. Error: resource_not_found.
 func (s State) key(id string, mode Mode) (Key, error) {
 	k, ok := s.Keys[id]
 	if !ok || (mode != "" && k.Mode != mode) {
@@ -96,7 +96,7 @@ func decideIssueKey(s State, c IssueKey, now time.Time) ([]Event, error) {
 }
 
 func decideMintKey(s State, c MintKey, now time.Time) ([]Event, error) {
-	by, err := s.ordering(c.By, c.Mode)
+	by, err := s.callingKey(c.By, c.Mode)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +104,7 @@ func decideMintKey(s State, c MintKey, now time.Time) ([]Event, error) {
 		c.Scopes = by.Scopes
 	}
 	if scope := exceedingKey(by, c.Scopes); scope != "" {
-		return nil, fault.Newf(fault.InsufficientScope, "The key that asks does not itself have the scope %s.", scope).WithParam("scopes")
+		return nil, fault.Newf(fault.InsufficientScope, "You cannot create a key with scope %s: your key lacks it.", scope).WithParam("scopes")
 	}
 	issued := KeyIssued{
 		KeyID: c.KeyID, Mode: c.Mode, Tier: by.Tier, Name: c.Name, SecretHash: c.SecretHash, Hint: c.Hint, Scopes: c.Scopes,
@@ -117,19 +117,19 @@ func decideRotateKey(s State, c RotateKey, now time.Time) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	by, err := s.ordering(c.By, c.Mode)
+	by, err := s.callingKey(c.By, c.Mode)
 	if err != nil {
 		return nil, err
 	}
-	// Otherwise a key of few scopes would come to the secret of one with many.
+	// A key could otherwise obtain the secret of a key with more scopes.
 	if scope := exceedingKey(by, old.Scopes); scope != "" {
-		return nil, fault.Newf(fault.InsufficientScope, "The key that asks does not itself have the scope %s, which the other one has.", scope)
+		return nil, fault.Newf(fault.InsufficientScope, "You cannot rotate a key that has scope %s with a key that lacks it.", scope)
 	}
 	switch {
 	case old.Ended(now) != nil:
-		return nil, fault.New(fault.ResourceConflict, "The key has ended; create a new one.")
+		return nil, fault.New(fault.ResourceConflict, "The key is revoked or expired. Create a new key.")
 	case old.ReplacedBy != "":
-		return nil, fault.Newf(fault.ResourceConflict, "The key was rotated already: %s stands in its place.", old.ReplacedBy)
+		return nil, fault.Newf(fault.ResourceConflict, "The key has already been rotated. Its replacement is %s.", old.ReplacedBy)
 	}
 	events, err := s.issue(withEndOf(KeyIssued{
 		KeyID: c.NewKeyID, Mode: old.Mode, Tier: old.Tier, Name: old.Name, SecretHash: c.SecretHash, Hint: c.Hint,
@@ -149,7 +149,7 @@ func decideRotateKey(s State, c RotateKey, now time.Time) ([]Event, error) {
 	return events, nil
 }
 
-// exceedingKey is Exceeding with nil for every scope on both sides.
+// exceedingKey is Exceeding for keys, where nil means every scope on both sides.
 func exceedingKey(by Key, wanted []string) string {
 	if wanted == nil {
 		wanted = scopes
@@ -157,17 +157,17 @@ func exceedingKey(by Key, wanted []string) string {
 	return Exceeding(by.Scopes, wanted)
 }
 
-// ordering is the key that orders something. The owner in person, who has none, orders
-// as a key would that has no bounds. Errors: resource_not_found.
-func (s State) ordering(id string, mode Mode) (Key, error) {
+// callingKey returns the key that authenticated a request. Without an id the caller is the
+// signed-in owner, who acts like a key without limits. Error: resource_not_found.
+func (s State) callingKey(id string, mode Mode) (Key, error) {
 	if id == "" {
 		return Key{Mode: mode, Tier: s.Tier}, nil
 	}
 	return s.key(id, mode)
 }
 
-// withEndOf gives a new key the end of the one it comes from: a fixed end as it is,
-// the end of an idle key and that of a test key counted from now.
+// withEndOf sets the end of a new key from the key that it comes from. A fixed end is
+// copied. The end of a test key and of a key that expires when idle starts from now.
 func withEndOf(issued KeyIssued, from Key, now time.Time) KeyIssued {
 	switch {
 	case issued.Mode == Test:
@@ -180,8 +180,8 @@ func withEndOf(issued KeyIssued, from Key, now time.Time) KeyIssued {
 	return issued
 }
 
-// issue records a new key within the bounds of the account. A key that was replaced
-// does not count: rotation must always be possible.
+// issue adds a new key within the limits of the account. A replaced key does not count, so
+// that rotation is always possible.
 func (s State) issue(issued KeyIssued, now time.Time) ([]Event, error) {
 	active, today := 0, 0
 	for _, k := range s.Keys {
@@ -196,10 +196,10 @@ func (s State) issue(issued KeyIssued, now time.Time) ([]Event, error) {
 		}
 	}
 	if active >= maxActiveKeys {
-		return nil, fault.Newf(fault.ResourceConflict, "The account has %d active keys, which is the most there may be; revoke one.", active)
+		return nil, fault.Newf(fault.ResourceConflict, "The account has %d active keys, the maximum. Revoke one before you create another.", active)
 	}
 	if today >= maxKeysPerDay {
-		return nil, fault.Newf(fault.ResourceConflict, "The account made %d keys in 24 hours, which is the most there may be.", today)
+		return nil, fault.Newf(fault.ResourceConflict, "The account has created %d keys in 24 hours, the maximum. Try again later.", today)
 	}
 	issued.AccountID, issued.At = s.ID, now
 	return []Event{issued}, nil

@@ -9,15 +9,15 @@ import (
 )
 
 // DeviceCodeLife is how long a device code can be approved and collected
-// (open-points.md, "Keys, scopes, tokens").
+// (docs/contract.md#device-codes).
 const DeviceCodeLife = 15 * time.Minute
 
-// DevicePollEvery is the least time between two polls of a device code
-// (open-points.md, "Keys, scopes, tokens": poll_interval 5).
+// DevicePollEvery is the minimum time between two polls of a device code
+// (docs/contract.md#device-codes).
 const DevicePollEvery = 5 * time.Second
 
-// DeviceCodeStatus is how far a claim has come. Expiry is no status: it follows from
-// the time.
+// DeviceCodeStatus is the progress of a claim. There is no expired status because expiry
+// follows from the time.
 type DeviceCodeStatus string
 
 // The statuses of a device code.
@@ -28,57 +28,59 @@ const (
 	DeviceConsumed DeviceCodeStatus = "consumed"
 )
 
-// DeviceCode is one claim of a billed key: asked for by a program that holds the
-// device code, approved by a person who was shown the user code.
+// DeviceCode is one claim of a billed key. A program that holds the device code requests
+// it, and a person who was shown the user code approves it.
 type DeviceCode struct {
-	// Hash is that of the device code, UserCodeHash that of the user code in its
-	// normal form; both as HashSecret makes them.
+	// Hash is the hash of the device code, and UserCodeHash that of the user code in its
+	// normal form. Both come from HashSecret.
 	Hash         string           `json:"hash"`
 	UserCodeHash string           `json:"user_code_hash"`
 	Status       DeviceCodeStatus `json:"status"`
-	// RequesterKeyID is the API key that asked; empty when none was shown.
+	// RequesterKeyID is the API key that made the request. It is empty when the request
+	// carried no key.
 	RequesterKeyID string    `json:"requester_key_id,omitempty"`
 	RequestedAt    time.Time `json:"requested_at"`
 	ExpiresAt      time.Time `json:"expires_at"`
-	// AccountID is whoever approved or denied.
+	// AccountID is the account whose owner approved or denied the claim.
 	AccountID string `json:"account_id,omitempty"`
-	// KeyID is the key that was handed out.
+	// KeyID is the key that was issued.
 	KeyID string `json:"key_id,omitempty"`
 }
 
 // Exists is true once the code was requested.
 func (d DeviceCode) Exists() bool { return d.Hash != "" }
 
-// Open reports whether something can still come of the code.
+// Open reports whether the code can still be approved or collected.
 func (d DeviceCode) Open(now time.Time) bool {
 	return (d.Status == DevicePending || d.Status == DeviceApproved) && now.Before(d.ExpiresAt)
 }
 
-// userCodeAlphabet has no vowel, so that no word comes about, and no character that is
-// taken for another when it is read aloud or typed off (RFC 8628, section 6.1).
+// userCodeAlphabet has no vowels, so that no code is a word. It has no characters that are
+// easily confused when they are read aloud or typed (RFC 8628, section 6.1).
 const userCodeAlphabet = "BCDFGHJKLMNPQRSTVWXZ"
 
-// userCodeLength in characters makes 20^8 codes, some 34 bits: enough where a person
-// must be signed in to try one and may miss few (MaxMissedCodes).
+// A user code of 8 characters is one of 20^8 codes, about 34 bits. That is enough because a
+// person must sign in to try one and may miss few (MaxMissedCodes).
 const userCodeLength = 8
 
-// NewDeviceCode makes a device code from 32 bytes of entropy.
+// NewDeviceCode returns a device code made from 32 bytes of entropy.
 func NewDeviceCode(entropy io.Reader) (string, error) {
 	raw := make([]byte, secretBytes)
 	if _, err := io.ReadFull(entropy, raw); err != nil {
-		return "", fmt.Errorf("reading entropy for a device code: %w", err)
+		return "", fmt.Errorf("read entropy for a device code: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// NewUserCode makes a user code in its normal form; every code is equally likely.
+// NewUserCode returns a user code in its normal form. Every code is equally likely.
 func NewUserCode(entropy io.Reader) (string, error) {
-	// Bytes from here on would make the first characters of the alphabet likelier.
+	// Bytes from fair on are skipped, because they would make the first characters of the
+	// alphabet more likely.
 	const fair = 256 - 256%len(userCodeAlphabet)
 	code := make([]byte, 0, userCodeLength)
 	for one := make([]byte, 1); len(code) < userCodeLength; {
 		if _, err := io.ReadFull(entropy, one); err != nil {
-			return "", fmt.Errorf("reading entropy for a user code: %w", err)
+			return "", fmt.Errorf("read entropy for a user code: %w", err)
 		}
 		if int(one[0]) < fair {
 			code = append(code, userCodeAlphabet[int(one[0])%len(userCodeAlphabet)])
@@ -87,13 +89,13 @@ func NewUserCode(entropy io.Reader) (string, error) {
 	return string(code), nil
 }
 
-// FormatUserCode groups a user code in its normal form for a reader: "BCDF-GHJK".
+// FormatUserCode groups a user code in its normal form for display: "BCDF-GHJK".
 func FormatUserCode(code string) string {
 	return code[:userCodeLength/2] + "-" + code[userCodeLength/2:]
 }
 
-// ParseUserCode brings what a person typed to the normal form: upper case, without
-// hyphens and spaces. It reports whether that can be a user code at all.
+// ParseUserCode converts what a person typed to the normal form: upper case, without
+// hyphens and spaces. It reports whether the result has the form of a user code.
 func ParseUserCode(typed string) (string, bool) {
 	code := strings.Map(func(c rune) rune {
 		switch {
@@ -116,7 +118,7 @@ func ParseUserCode(typed string) (string, bool) {
 	return code, true
 }
 
-// EvolveDeviceCode folds one event into the state; it panics on an unknown one.
+// EvolveDeviceCode folds one event into the state. It panics on an unknown event.
 func EvolveDeviceCode(d DeviceCode, event DeviceCodeEvent) DeviceCode {
 	switch e := event.(type) {
 	case DeviceCodeRequested:

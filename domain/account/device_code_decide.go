@@ -10,23 +10,23 @@ import (
 // DeviceCodeCommand is a request to change a device code.
 type DeviceCodeCommand interface{ isDeviceCodeCommand() }
 
-// RequestDeviceCode begins a claim.
+// RequestDeviceCode starts a claim.
 type RequestDeviceCode struct {
-	// Hash and UserCodeHash are those of the two codes (HashSecret).
+	// Hash and UserCodeHash are the hashes of the two codes (HashSecret).
 	Hash         string
 	UserCodeHash string
-	// RequesterAccountID and RequesterKeyID are empty without an API key.
+	// RequesterAccountID and RequesterKeyID are empty when the request carries no API key.
 	RequesterAccountID string
 	RequesterKeyID     string
 }
 
-// ApproveDeviceCode lets the program have a key of an account.
+// ApproveDeviceCode allows the program to collect a key of an account.
 type ApproveDeviceCode struct{ AccountID string }
 
 // DenyDeviceCode refuses the program a key.
 type DenyDeviceCode struct{ AccountID string }
 
-// ConsumeDeviceCode hands the key out, if the claim is approved.
+// ConsumeDeviceCode issues the key when the claim is approved.
 type ConsumeDeviceCode struct{ KeyID string }
 
 func (RequestDeviceCode) isDeviceCodeCommand() {}
@@ -34,14 +34,14 @@ func (ApproveDeviceCode) isDeviceCodeCommand() {}
 func (DenyDeviceCode) isDeviceCodeCommand()    {}
 func (ConsumeDeviceCode) isDeviceCodeCommand() {}
 
-// DecideDeviceCode returns the events that a command leads to, or the fault that
-// refuses it: resource_not_found, resource_conflict, device_code_expired.
+// DecideDeviceCode returns the events of a command, or the fault that refuses it:
+// resource_not_found, resource_conflict or device_code_expired.
 func DecideDeviceCode(d DeviceCode, command DeviceCodeCommand, now time.Time) ([]DeviceCodeEvent, error) {
 	if c, requesting := command.(RequestDeviceCode); requesting {
 		return decideRequest(d, c, now)
 	}
 	if !d.Exists() {
-		return nil, fault.NotFound("code", "") // a code is a secret: it is not repeated
+		return nil, fault.NotFound("code", "") // the message must not repeat the code, which is a secret
 	}
 	if !d.Open(now) {
 		return nil, fault.New(fault.DeviceCodeExpired, "")
@@ -81,5 +81,5 @@ func decideRequest(d DeviceCode, c RequestDeviceCode, now time.Time) ([]DeviceCo
 }
 
 func alreadyApproved() error {
-	return fault.New(fault.ResourceConflict, "The request was already approved.")
+	return fault.New(fault.ResourceConflict, "This key request has already been approved and cannot be changed.")
 }

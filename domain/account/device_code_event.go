@@ -8,20 +8,21 @@ type DeviceCodeEvent interface {
 	isDeviceCodeEvent()
 }
 
-// DeviceCodeRequested says that a program asked for a billed key.
+// DeviceCodeRequested says that a program requested a billed key.
 type DeviceCodeRequested struct {
-	// Hash and UserCodeHash are the SHA-256 of the two codes in lower-case hexadecimal;
-	// the codes themselves are stored nowhere.
+	// Hash and UserCodeHash are the SHA-256 of the two codes in lower-case hexadecimal. The
+	// codes themselves are not stored.
 	Hash         string `json:"hash"`
 	UserCodeHash string `json:"user_code_hash"`
-	// RequesterAccountID and RequesterKeyID are absent when no API key was shown.
+	// RequesterAccountID and RequesterKeyID are absent when the request carried no API key.
 	RequesterAccountID string    `json:"requester_account_id,omitempty"`
 	RequesterKeyID     string    `json:"requester_key_id,omitempty"`
 	ExpiresAt          time.Time `json:"expires_at"`
 	At                 time.Time `json:"at"`
 }
 
-// DeviceCodeApproved says that a person lets the program have a key of their account.
+// DeviceCodeApproved says that a person allowed the program to collect a key of their
+// account.
 type DeviceCodeApproved struct {
 	Hash string `json:"hash"`
 	// AccountID is the account that will be billed.
@@ -36,8 +37,8 @@ type DeviceCodeDenied struct {
 	At        time.Time `json:"at"`
 }
 
-// DeviceCodeConsumed says that the program collected its key. The key is issued in
-// the same append.
+// DeviceCodeConsumed says that the program collected its key. The same append issues the
+// key.
 type DeviceCodeConsumed struct {
 	Hash      string    `json:"hash"`
 	AccountID string    `json:"account_id"`

@@ -7,24 +7,25 @@ import (
 	"vqa/domain/fault"
 )
 
-// MaxOpenClaims bounds the open device codes of one address.
+// MaxOpenClaims is the largest number of open device codes of one address.
 const MaxOpenClaims = 10
 
-// MaxMissedCodes bounds the wrong user codes of one account within MissedCodesWindow,
-// so that trying codes finds none.
+// MaxMissedCodes is the largest number of wrong user codes that one account can enter
+// within MissedCodesWindow. It makes guessing a code hopeless.
 const MaxMissedCodes = 10
 
 // MissedCodesWindow is the rolling window of MaxMissedCodes.
 const MissedCodesWindow = 15 * time.Minute
 
-// ClaimRequested says that an address asked for a device code. Its stream is named by
-// a keyed hash of the address, never by the address itself.
+// ClaimRequested says that an address requested a device code. A keyed hash of the address
+// names the stream, never the address itself.
 type ClaimRequested struct {
 	AddressHash string `json:"address_hash"`
-	// CodeHash is the device code that it was given.
+	// CodeHash is the hash of the device code that the address received.
 	CodeHash  string    `json:"code_hash"`
 	ExpiresAt time.Time `json:"expires_at"`
-	// Closed are earlier codes of the address that were seen to be decided.
+	// Closed are earlier codes of the address that were found to be approved, denied or
+	// collected.
 	Closed []string  `json:"closed,omitempty"`
 	At     time.Time `json:"at"`
 }
@@ -32,9 +33,10 @@ type ClaimRequested struct {
 // EventType returns the stored name.
 func (ClaimRequested) EventType() string { return "claim_address.requested" }
 
-// ClaimAddress is what one address holds of the cap. It keeps at most MaxOpenClaims.
+// ClaimAddress is the use of the limit by one address. It keeps at most MaxOpenClaims
+// codes.
 type ClaimAddress struct {
-	// Held are the codes that count, oldest first.
+	// Held are the codes that count against the limit, oldest first.
 	Held []HeldClaim `json:"held"`
 }
 
@@ -44,25 +46,25 @@ type HeldClaim struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// RequestClaim asks for one more device code of an address.
+// RequestClaim requests one more device code for an address.
 type RequestClaim struct {
 	AddressHash string
 	CodeHash    string
-	// Closed are codes of the address that are decided and count no more.
+	// Closed are codes of the address that were decided and no longer count.
 	Closed []string
 }
 
-// EvolveClaimAddress folds one event into what the address holds.
+// EvolveClaimAddress folds one event into the use of the limit.
 func EvolveClaimAddress(a ClaimAddress, e ClaimRequested) ClaimAddress {
 	return ClaimAddress{Held: append(a.without(e.Closed, e.At), HeldClaim{e.CodeHash, e.ExpiresAt})}
 }
 
-// DecideClaim allows one more device code of an address, or refuses it with
-// rate_limit_exceeded and the seconds until the oldest open one expires.
+// DecideClaim allows one more device code for an address. At the limit it returns
+// rate_limit_exceeded with the seconds until the oldest open code expires.
 func DecideClaim(a ClaimAddress, c RequestClaim, now time.Time) ([]ClaimRequested, error) {
 	held := a.without(c.Closed, now)
 	if len(held) >= MaxOpenClaims {
-		return nil, fault.Newf(fault.RateLimitExceeded, "At most %d key requests may be open at once.", MaxOpenClaims).
+		return nil, fault.Newf(fault.RateLimitExceeded, "This address has %d open key requests, the maximum. Complete one, or wait until one expires.", MaxOpenClaims).
 			WithRetryAfter(secondsUntil(held[0].ExpiresAt, now))
 	}
 	return []ClaimRequested{{
@@ -70,7 +72,7 @@ func DecideClaim(a ClaimAddress, c RequestClaim, now time.Time) ([]ClaimRequeste
 	}}, nil
 }
 
-// without are the codes that count at a time, in a list of its own.
+// without returns a new list of the codes that count at a time, except the closed ones.
 func (a ClaimAddress) without(closed []string, now time.Time) []HeldClaim {
 	var held []HeldClaim
 	for _, h := range a.Held {
@@ -81,7 +83,7 @@ func (a ClaimAddress) without(closed []string, now time.Time) []HeldClaim {
 	return held
 }
 
-// UserCodeMissed says that a signed-in person entered a user code that no claim has.
+// UserCodeMissed says that a signed-in person entered a user code that belongs to no claim.
 type UserCodeMissed struct {
 	AccountID string    `json:"account_id"`
 	At        time.Time `json:"at"`
@@ -90,17 +92,17 @@ type UserCodeMissed struct {
 // EventType returns the stored name.
 func (UserCodeMissed) EventType() string { return "claim_guesses.missed" }
 
-// ClaimGuesses are the wrong user codes of one account. It keeps at most
-// MaxMissedCodes.
+// ClaimGuesses are the wrong user codes of one account, at most MaxMissedCodes of them.
 type ClaimGuesses struct {
-	// MissedAt are the times within the window before the last event, oldest first.
+	// MissedAt are the times of the misses, oldest first, within the window before the last
+	// event.
 	MissedAt []time.Time `json:"missed_at"`
 }
 
-// EnterUserCode is a try.
+// EnterUserCode is one attempt to enter a user code.
 type EnterUserCode struct {
 	AccountID string
-	// Known is whether a claim has this code.
+	// Known is true when a claim has this code.
 	Known bool
 }
 
@@ -109,13 +111,12 @@ func EvolveGuesses(g ClaimGuesses, e UserCodeMissed) ClaimGuesses {
 	return ClaimGuesses{MissedAt: append(within(g.MissedAt, MissedCodesWindow, e.At), e.At)}
 }
 
-// DecideUserCode records a miss. Past the cap every try is refused with
-// rate_limit_exceeded, a right code as well as a wrong one, so that the answer tells
-// nothing.
+// DecideUserCode records a miss. At the limit it refuses every attempt with
+// rate_limit_exceeded. It also refuses a right code, so that the answer reveals nothing.
 func DecideUserCode(g ClaimGuesses, c EnterUserCode, now time.Time) ([]UserCodeMissed, error) {
 	missed := within(g.MissedAt, MissedCodesWindow, now)
 	if len(missed) >= MaxMissedCodes {
-		return nil, fault.New(fault.RateLimitExceeded, "Too many wrong codes.").
+		return nil, fault.New(fault.RateLimitExceeded, "Too many wrong codes. Wait for the time in Retry-After, then try again.").
 			WithRetryAfter(secondsUntil(missed[0].Add(MissedCodesWindow), now))
 	}
 	if c.Known {

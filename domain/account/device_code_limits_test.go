@@ -13,8 +13,9 @@ import (
 	"vqa/domain/internal/scenario"
 )
 
-// TestClaimLaw: an address never holds more open codes than the cap, is refused only at
-// the cap, may ask again as soon as it was told, and its state stays bounded.
+// TestClaimLaw checks that an address never has more open codes than the limit. It is
+// refused only at the limit, succeeds after the announced wait, and its state stays
+// bounded.
 func TestClaimLaw(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,7 +49,7 @@ func TestClaimLaw(t *testing.T) {
 				require.Equal(t, account.MaxOpenClaims, openNow())
 				now = now.Add(time.Duration(fault.Of(err).RetryAfterS) * time.Second)
 				events, err = account.DecideClaim(a, ask, now)
-				require.NoError(t, err, "waited as long as told")
+				require.NoError(t, err, "after the announced wait")
 			}
 			a = account.EvolveClaimAddress(a, events[0])
 			expiry[ask.CodeHash] = now.Add(account.DeviceCodeLife)
@@ -105,13 +106,13 @@ func TestMissedUserCodes(t *testing.T) {
 		require.Equal(t, []account.UserCodeMissed{{AccountID: "acct_1", At: at}}, events)
 		events, err = account.DecideUserCode(g, account.EnterUserCode{AccountID: "acct_1", Known: true}, at)
 		require.NoError(t, err)
-		require.Empty(t, events, "a right code leaves nothing")
+		require.Empty(t, events, "a right code is not recorded")
 		g = account.EvolveGuesses(g, account.UserCodeMissed{AccountID: "acct_1", At: at})
 		at = at.Add(time.Second)
 	}
 	for _, known := range []bool{true, false} {
 		_, err := account.DecideUserCode(g, account.EnterUserCode{AccountID: "acct_1", Known: known}, at)
-		require.True(t, fault.Has(err, fault.RateLimitExceeded), "a refusal tells nothing of the code")
+		require.True(t, fault.Has(err, fault.RateLimitExceeded), "a refusal reveals nothing about the code")
 		require.Equal(t, 15*60-10+1, fault.Of(err).RetryAfterS)
 	}
 	events, err := account.DecideUserCode(g, account.EnterUserCode{Known: false}, scenario.Now.Add(account.MissedCodesWindow))

@@ -22,7 +22,7 @@ var deviceCode = scenario.Aggregate[account.DeviceCode, account.DeviceCodeComman
 	Decide: account.DecideDeviceCode, Evolve: account.EvolveDeviceCode,
 }
 
-// requestedAt is the first event of a code that was asked for so long ago.
+// requestedAt returns the first event of a code that was requested the given time ago.
 func requestedAt(age time.Duration) account.DeviceCodeEvent {
 	at := scenario.Now.Add(-age)
 	return account.DeviceCodeRequested{Hash: "device", UserCodeHash: "user", RequesterKeyID: "key_1", ExpiresAt: at.Add(account.DeviceCodeLife), At: at}
@@ -57,7 +57,7 @@ func TestDecideDeviceCode(t *testing.T) {
 			Then: events{account.DeviceCodeConsumed{Hash: "device", AccountID: "acct_1", KeyID: "key_9", At: scenario.Now}},
 		},
 		{
-			Name:  "an approval is good a nanosecond before the end",
+			Name:  "an approval is accepted a nanosecond before the end",
 			Given: events{requestedAt(account.DeviceCodeLife - time.Nanosecond)}, When: account.ApproveDeviceCode{AccountID: "acct_1"},
 			Then: events{account.DeviceCodeApproved{Hash: "device", AccountID: "acct_1", At: scenario.Now}},
 		},
@@ -66,7 +66,7 @@ func TestDecideDeviceCode(t *testing.T) {
 			When: account.ApproveDeviceCode{AccountID: "acct_1"}, Refused: fault.DeviceCodeExpired,
 		},
 		{
-			Name: "an approved code that nobody collected expires as well", Given: events{requestedAt(account.DeviceCodeLife), deviceApproved},
+			Name: "an approved code that was not collected expires too", Given: events{requestedAt(account.DeviceCodeLife), deviceApproved},
 			When: account.ConsumeDeviceCode{KeyID: "key_9"}, Refused: fault.DeviceCodeExpired,
 		},
 	})
@@ -113,8 +113,8 @@ func TestUnknownDeviceCodeCommandAndEventPanic(t *testing.T) {
 	require.Panics(t, func() { account.EvolveDeviceCode(account.DeviceCode{}, nil) })
 }
 
-// TestDeviceCodeLaw: whatever is done and however long it takes, at most one key comes
-// of a code, only after an approval, only in its life, and only in that account.
+// TestDeviceCodeLaw checks that a code yields at most one key, only after an approval, only
+// during its life, and only for the approving account.
 func TestDeviceCodeLaw(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -156,7 +156,8 @@ func TestNewDeviceCode(t *testing.T) {
 
 func TestNewUserCode(t *testing.T) {
 	t.Parallel()
-	// 240 and above are thrown away, 0 to 19 are the alphabet in order, and so again.
+	// Bytes from 240 on are skipped. 0 to 19 are the alphabet in order, and 20 to 39 are it
+	// again.
 	code, err := account.NewUserCode(bytes.NewReader([]byte{240, 0, 255, 1, 2, 19, 20, 39, 239, 220}))
 	require.NoError(t, err)
 	require.Equal(t, "BCDZBZZB", code)
@@ -165,8 +166,7 @@ func TestNewUserCode(t *testing.T) {
 	require.ErrorIs(t, err, iotest.ErrTimeout)
 }
 
-// TestUserCodeRoundTrip: however a person types the code that was shown, it is the
-// same code.
+// TestUserCodeRoundTrip checks that every way to type a code gives the same code.
 func TestUserCodeRoundTrip(t *testing.T) {
 	t.Parallel()
 	seen := map[rune]bool{}
@@ -183,7 +183,7 @@ func TestUserCodeRoundTrip(t *testing.T) {
 			seen[c] = true
 		}
 	}
-	require.Len(t, seen, 20, "every character comes up")
+	require.Len(t, seen, 20, "every character appears")
 }
 
 func TestParseUserCodeRefuses(t *testing.T) {
@@ -194,7 +194,7 @@ func TestParseUserCodeRefuses(t *testing.T) {
 	}
 }
 
-// TestNoCodeInAnyEvent: the log keeps these for ever.
+// TestNoCodeInAnyEvent checks the events, which the log keeps forever.
 func TestNoCodeInAnyEvent(t *testing.T) {
 	t.Parallel()
 	device, err := account.NewDeviceCode(rand.Reader)
@@ -213,8 +213,8 @@ func TestNoCodeInAnyEvent(t *testing.T) {
 	}
 }
 
-// FuzzParseUserCode: what is taken for a user code is one, and stays the same one however
-// often it is shown and typed off.
+// FuzzParseUserCode checks that an accepted code is valid and stays the same when it is
+// formatted and parsed again.
 func FuzzParseUserCode(f *testing.F) {
 	for _, seed := range []string{"BCDF-GHJK", "bcdfghjk", " BCDF GHJK ", "BCDFGHJ", "BCDFGHJ\u017f", "--------"} {
 		f.Add(seed)

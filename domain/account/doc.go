@@ -17,15 +17,15 @@
 //	revoked                   | UseKey    | unchanged | (none)
 //	active, replaced, revoked | any       | unchanged | refused with resource_conflict
 //
-// The first row that fits holds; "open" is an account without this key. A key past its expiry is active in the log and refused at the
-// door (Key.Check).
+// The first row that fits applies. "open" is an account without this key. An expired key
+// stays active in the log; Key.Check refuses it.
 //
 // # Keys
 //
-// A key hands on what it is and never more: one that it mints or is rotated to has its
-// mode, tier and scopes at most, and its fixed end. Test keys end TestKeyLife after
-// their issue, those of an upgrade UpgradedKeyIdle after their last use (Key.End). A
-// rotated key goes on for RotationOverlap, never beyond its own end. An account has at
+// A key cannot create a key with more rights than it has. The new key has the same mode,
+// tier and fixed end, and at most the same scopes. A test key ends TestKeyLife after its
+// issue. The key of an upgraded account ends UpgradedKeyIdle after its last use (Key.End).
+// A rotated key works for RotationOverlap, but never beyond its own end. An account has at
 // most 100 active keys.
 //
 // # Plan and access of an account
@@ -39,20 +39,19 @@
 //	restricted | Unrestrict | admitted   | account.unrestricted
 //	any        | any        | unchanged  | (none)
 //
-// An upgrade is bounded by the address (UpgradeQuota), by the day (UpgradeDay) and by
-// the person's account at the provider of identities, which counts once, ever
-// (IdentityClaim).
+// Three limits apply to an upgrade: per address (UpgradeQuota), per day (UpgradeDay), and
+// once per account at the identity provider (IdentityClaim).
 //
 // # The account of a person who signs in
 //
-//	owner  | command           | next      | event
-//	(none) | any               | person    | account.opened, account.signed_up
-//	person | SignUp            | unchanged | (none)
-//	person | SignUp by another | unchanged | refused with resource_conflict
-//	nobody | any               | unchanged | refused with resource_conflict
+//	owner   | command           | next      | event
+//	(none)  | any               | person    | account.opened, account.signed_up
+//	person  | SignUp            | unchanged | (none)
+//	person  | SignUp by another | unchanged | refused with resource_conflict
+//	unowned | any               | unchanged | refused with resource_conflict
 //
-// Its id follows from the person (OwnedID), of whom only a digest is kept; "nobody" is
-// an account that an operator or a sandbox opened.
+// The id of the account is derived from the person (OwnedID), and only a hash of the person
+// is stored. "unowned" is an account that an operator or a sandbox opened.
 //
 // # A client token
 //
@@ -60,10 +59,10 @@
 //	(none)       | Mint    | minted    | client_token.minted
 //	minted       | Mint    | unchanged | refused with resource_conflict
 //
-// It ends by time, at most MaxClientTokenLife after its minting, or with its key; no
-// event says so. Its scopes are among those of its key (Exceeding).
+// A token ends with its key, or at most MaxClientTokenLife after it was minted. No event
+// records the end. Its scopes are a subset of those of its key (Exceeding).
 //
-// Only the SHA-256 of a secret is ever recorded.
+// Events contain only the SHA-256 of a secret.
 //
 // # A device code
 //
@@ -80,9 +79,9 @@
 //	approved                 | any                | unchanged | refused with resource_conflict
 //	denied, consumed, expired | any               | unchanged | refused with device_code_expired
 //
-// A code expires by time, DeviceCodeLife after its request; no event says so. An address
-// holds at most MaxOpenClaims open codes, and an account misses at most MaxMissedCodes
-// user codes in MissedCodesWindow.
+// A code expires DeviceCodeLife after its request. No event records that. An address has at
+// most MaxOpenClaims open codes. An account can enter at most MaxMissedCodes wrong user
+// codes in MissedCodesWindow.
 //
 // It may import the standard library, domain/fault, domain/id and ulid, never a sibling
 // aggregate.

@@ -15,24 +15,25 @@ type Opened struct {
 	At        time.Time `json:"at"`
 }
 
-// KeyIssued says that an API key was handed out.
+// KeyIssued says that an API key was issued.
 type KeyIssued struct {
 	AccountID string `json:"account_id"`
 	KeyID     string `json:"key_id"`
 	Mode      Mode   `json:"mode"`
 	Tier      Tier   `json:"tier"`
-	// Name is what the owner calls the key.
+	// Name is the name that the owner gave the key.
 	Name string `json:"name"`
-	// SecretHash is the SHA-256 of the secret in lower-case hexadecimal; the secret
-	// itself is stored nowhere.
+	// SecretHash is the SHA-256 of the secret in lower-case hexadecimal. The secret itself
+	// is not stored.
 	SecretHash string `json:"secret_hash"`
 	// Hint is the last four characters of the secret.
 	Hint string `json:"hint"`
-	// Scopes is absent for all scopes.
+	// Scopes is absent when the key has every scope.
 	Scopes []string `json:"scopes,omitempty"`
-	// ExpiresAt is absent when the key has no end.
+	// ExpiresAt is absent when the key does not expire.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
-	// IdleS is how many seconds without use end the key; absent for no such end.
+	// IdleS is the number of seconds without use after which the key expires. It is absent
+	// when the key does not expire by idleness.
 	IdleS int64 `json:"idle_s,omitempty"`
 	// Legacy is true for a key with the old prefix pk_.
 	Legacy bool `json:"legacy,omitempty"`
@@ -41,7 +42,8 @@ type KeyIssued struct {
 	At          time.Time `json:"at"`
 }
 
-// KeyReplaced says that a key was rotated: another stands in its place, and it ends.
+// KeyReplaced says that a key was rotated. The new key takes its place, and the old one
+// ends at ExpiresAt.
 type KeyReplaced struct {
 	AccountID string `json:"account_id"`
 	KeyID     string `json:"key_id"`
@@ -52,35 +54,36 @@ type KeyReplaced struct {
 	At        time.Time `json:"at"`
 }
 
-// KeyUsed says that a key opened the door, at most once in an hour for each key.
+// KeyUsed says that a key authenticated a request. It is recorded at most once an hour for
+// each key.
 type KeyUsed struct {
 	AccountID string    `json:"account_id"`
 	KeyID     string    `json:"key_id"`
 	At        time.Time `json:"at"`
 }
 
-// KeyRevoked says that a key was ended before its time.
+// KeyRevoked says that a key was revoked.
 type KeyRevoked struct {
 	AccountID string    `json:"account_id"`
 	KeyID     string    `json:"key_id"`
 	At        time.Time `json:"at"`
 }
 
-// Upgraded says that an account has another plan.
+// Upgraded says that the plan of an account changed.
 type Upgraded struct {
 	AccountID string    `json:"account_id"`
 	Tier      Tier      `json:"tier"`
 	At        time.Time `json:"at"`
 }
 
-// Restricted says that an account was shut out: none of its keys opens the door.
+// Restricted says that an account was restricted. None of its keys authenticates.
 type Restricted struct {
 	AccountID string    `json:"account_id"`
 	Reason    string    `json:"reason"`
 	At        time.Time `json:"at"`
 }
 
-// Unrestricted says that a restricted account was let in again.
+// Unrestricted says that the restriction of an account ended.
 type Unrestricted struct {
 	AccountID string    `json:"account_id"`
 	Reason    string    `json:"reason"`

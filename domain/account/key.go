@@ -7,20 +7,21 @@ import (
 	"vqa/domain/fault"
 )
 
-// The lives of keys (api-v1.md, "Limits").
+// The lives of keys (docs/contract.md#api-keys).
 const (
-	// TestKeyLife is how long a test key opens the door.
+	// TestKeyLife is how long a test key authenticates.
 	TestKeyLife = 7 * 24 * time.Hour
-	// UpgradedKeyIdle is how long an upgraded key lives without use.
+	// UpgradedKeyIdle is how long the key of an upgraded account can stay unused before it
+	// expires.
 	UpgradedKeyIdle = 30 * 24 * time.Hour
-	// RotationOverlap is how long a rotated key goes on working beside the new one
-	// (open-points.md, "Keys, scopes, tokens").
+	// RotationOverlap is how long the old key of a rotation works beside the new one
+	// (docs/contract.md#api-keys).
 	RotationOverlap = 24 * time.Hour
-	// UseEvery is how often the use of a key is recorded at most.
+	// UseEvery is the minimum time between two recorded uses of a key.
 	UseEvery = time.Hour
 )
 
-// Key is one API key, without its secret.
+// Key is an API key without its secret.
 type Key struct {
 	ID         string   `json:"id"`
 	AccountID  string   `json:"account_id"`
@@ -33,23 +34,23 @@ type Key struct {
 	// Legacy is true for a key with the old prefix.
 	Legacy   bool      `json:"legacy,omitempty"`
 	IssuedAt time.Time `json:"issued_at"`
-	// ExpiresAt moves with the recorded uses of a key that has IdleS; see End.
+	// ExpiresAt moves with each recorded use of a key that has IdleS. See End.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	IdleS     int64      `json:"idle_s,omitempty"`
-	// LastUsedAt is the last recorded use, which may be up to UseEvery old.
+	// LastUsedAt is the last recorded use. The real last use may be up to UseEvery later.
 	LastUsedAt *time.Time `json:"last_used_at,omitempty"`
 	// RotatedFrom and ReplacedBy are the keys before and after this one.
 	RotatedFrom string     `json:"rotated_from,omitempty"`
 	ReplacedBy  string     `json:"replaced_by,omitempty"`
 	RevokedAt   *time.Time `json:"revoked_at,omitempty"`
-	// RestrictedAt is that of the account.
+	// RestrictedAt is the RestrictedAt of the account.
 	RestrictedAt *time.Time `json:"restricted_at,omitempty"`
 }
 
 // Livemode is true for a key that runs real inference and is billed.
 func (k Key) Livemode() bool { return k.Mode == Live }
 
-// Ended refuses a key that is over for good: key_revoked or key_expired.
+// Ended returns key_revoked or key_expired for a key that can never authenticate again.
 func (k Key) Ended(now time.Time) error {
 	if k.RevokedAt != nil && !now.Before(*k.RevokedAt) {
 		return fault.New(fault.KeyRevoked, "")
@@ -60,9 +61,9 @@ func (k Key) Ended(now time.Time) error {
 	return nil
 }
 
-// End is when the key ends unless it is used again, or nil. The last use of an idle key may be up
-// to UseEvery later than the last recorded one, so that much is added: the key lives IdleS in full
-// (api-v1.md, "Limits").
+// End returns when the key ends unless it is used again, or nil when it has no end. The
+// real last use of a key with IdleS may be up to UseEvery after the recorded one. End adds
+// that time, so that the key lives IdleS in full (docs/contract.md#api-keys).
 func (k Key) End() *time.Time {
 	if k.ExpiresAt == nil || k.IdleS == 0 || k.LastUsedAt == nil || k.ReplacedBy != "" {
 		return k.ExpiresAt
@@ -71,8 +72,8 @@ func (k Key) End() *time.Time {
 	return &end
 }
 
-// Check refuses a key that does not open the door now: key_revoked, key_expired, or
-// account_restricted.
+// Check returns the fault of a key that cannot authenticate now: key_revoked, key_expired
+// or account_restricted.
 func (k Key) Check(now time.Time) error {
 	if err := k.Ended(now); err != nil {
 		return err
@@ -83,7 +84,7 @@ func (k Key) Check(now time.Time) error {
 	return nil
 }
 
-// UseDue reports whether a use of the key is to be recorded: at most once in UseEvery.
+// UseDue reports whether a use of the key must be recorded, at most once in UseEvery.
 func (k Key) UseDue(now time.Time) bool {
 	return k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= UseEvery
 }
@@ -112,29 +113,29 @@ func EvolveKey(k Key, event Event) Key {
 	return k
 }
 
-// idleEnd is when a key ends that is not used again.
+// idleEnd returns when a key ends that was last used at the given time.
 func idleEnd(idleS int64, used time.Time) *time.Time {
 	end := used.Add(time.Duration(idleS) * time.Second)
 	return &end
 }
 
-// LegacyWindow is how long keys with the old prefix are good (api-v1.md,
-// "Authentication", 2).
+// LegacyWindow is the time in which keys with the old prefix work
+// (docs/contract.md#legacy-keys).
 type LegacyWindow struct {
-	// AnnouncedAt is when general availability was announced; zero while it is not, and
-	// then the window has no end yet.
+	// AnnouncedAt is when general availability was announced. It is zero before the
+	// announcement; the window then has no end.
 	AnnouncedAt time.Time
 }
 
 // legacyMonths is the length of the window after the announcement.
 const legacyMonths = 12
 
-// End is when the window closes; false while that is not known.
+// End returns when the window closes, and false when that is not known yet.
 func (w LegacyWindow) End() (time.Time, bool) {
 	return w.AnnouncedAt.AddDate(0, legacyMonths, 0), !w.AnnouncedAt.IsZero()
 }
 
-// Check refuses a legacy key whose window is over with invalid_api_key.
+// Check returns invalid_api_key for a legacy key after the window.
 func (w LegacyWindow) Check(k Key, now time.Time) error {
 	if end, known := w.End(); k.Legacy && known && !now.Before(end) {
 		return fault.New(fault.InvalidAPIKey, "")

@@ -16,7 +16,7 @@ const idleS = int64(account.UpgradedKeyIdle / time.Second)
 
 func at(t time.Time) *time.Time { return &t }
 
-// key is key_1 of the account acct_1, issued an hour ago, changed as a test wants.
+// key returns key_1 of acct_1, issued an hour ago, with the given change.
 func key(change func(*account.KeyIssued)) account.KeyIssued {
 	k := issued
 	change(&k)
@@ -51,7 +51,7 @@ func TestStateTable(t *testing.T) {
 		})
 }
 
-// stateOf is what the table calls a state of the account and of key_1.
+// stateOf returns the name that the table has for a state of the account and of key_1.
 func stateOf(s account.State) string {
 	k, found := s.Keys["key_1"]
 	switch {
@@ -117,7 +117,7 @@ func TestMintKey(t *testing.T) {
 			Then: minted(func(*account.KeyIssued) {}),
 		},
 		{
-			Name: "no scopes named are those of the asking key, and its end is handed on", Given: []account.Event{opened, narrow}, When: order,
+			Name: "without scopes it takes those of the calling key, and its end", Given: []account.Event{opened, narrow}, When: order,
 			Then: minted(func(k *account.KeyIssued) { k.Scopes, k.ExpiresAt = narrow.Scopes, &end }),
 		},
 		{
@@ -126,17 +126,17 @@ func TestMintKey(t *testing.T) {
 			Then: minted(func(k *account.KeyIssued) { k.Scopes, k.ExpiresAt = []string{"videos:read"}, &end }),
 		},
 		{
-			Name: "never more scopes", Given: []account.Event{opened, narrow},
+			Name: "a scope that the calling key lacks", Given: []account.Event{opened, narrow},
 			When: with(func(o *account.MintKey) { o.Scopes = []string{"videos:read", "usage:read"} }), Refused: fault.InsufficientScope,
 		},
 		{
-			Name: "a key that ends when idle hands that on", Given: []account.Event{opened, idle}, When: order,
+			Name: "from a key that expires when idle", Given: []account.Event{opened, idle}, When: order,
 			Then: minted(func(k *account.KeyIssued) {
 				k.IdleS, k.ExpiresAt = idleS, at(scenario.Now.Add(account.UpgradedKeyIdle))
 			}),
 		},
 		{
-			Name: "a replaced key hands on its last day", Given: []account.Event{opened, idle, replaced}, When: order,
+			Name: "from a replaced key it takes the last day", Given: []account.Event{opened, idle, replaced}, When: order,
 			Then: minted(func(k *account.KeyIssued) { k.ExpiresAt = &replaced.ExpiresAt }),
 		},
 		{
@@ -147,10 +147,10 @@ func TestMintKey(t *testing.T) {
 			}),
 		},
 		{
-			Name: "never in the other mode", Given: []account.Event{opened, testKey}, When: order, Refused: fault.ResourceNotFound,
+			Name: "a calling key of the other mode", Given: []account.Event{opened, testKey}, When: order, Refused: fault.ResourceNotFound,
 		},
 		{
-			Name: "the owner in person", Given: []account.Event{opened}, When: with(func(o *account.MintKey) { o.By = "" }),
+			Name: "by the signed-in owner", Given: []account.Event{opened}, When: with(func(o *account.MintKey) { o.By = "" }),
 			Then: minted(func(*account.KeyIssued) {}),
 		},
 	})
@@ -174,7 +174,7 @@ func TestRotateKey(t *testing.T) {
 	few := key(func(k *account.KeyIssued) { k.KeyID, k.SecretHash, k.Scopes = "key_3", "h3", []string{"keys:write"} })
 	aggregate.Run(t, cases{
 		{
-			Name: "a legacy key becomes one of today's form, with its name and scopes", Given: []account.Event{opened, named}, When: order,
+			Name: "a legacy key gets a new form, with its name and scopes", Given: []account.Event{opened, named}, When: order,
 			Then: rotated(named, scenario.Now.Add(24*time.Hour), nil),
 		},
 		{
@@ -183,16 +183,16 @@ func TestRotateKey(t *testing.T) {
 			Then: rotated(testKey, soon, at(scenario.Now.Add(7*24*time.Hour))),
 		},
 		{
-			Name: "an idle end begins anew", Given: []account.Event{opened, idle}, When: order,
+			Name: "an idle end starts again", Given: []account.Event{opened, idle}, When: order,
 			Then: rotated(idle, scenario.Now.Add(24*time.Hour), at(scenario.Now.Add(account.UpgradedKeyIdle))),
 		},
 		{
-			Name: "and the old key is revoked when that is wanted", Given: []account.Event{opened, issued},
+			Name: "with the old key revoked", Given: []account.Event{opened, issued},
 			When: with(func(o *account.RotateKey) { o.RevokeOld = true }),
 			Then: rotated(issued, scenario.Now.Add(24*time.Hour), nil, account.KeyRevoked{AccountID: "acct_1", KeyID: "key_1", At: scenario.Now}),
 		},
 		{
-			Name: "a key of few scopes cannot come to the secret of one with many", Given: []account.Event{opened, issued, few},
+			Name: "a key cannot rotate one with more scopes", Given: []account.Event{opened, issued, few},
 			When: with(func(o *account.RotateKey) { o.By = "key_3" }), Refused: fault.InsufficientScope,
 		},
 		{
@@ -226,7 +226,8 @@ func TestUseKey(t *testing.T) {
 	})
 	k := aggregate.Fold(opened, idle, used(0)).Keys["key_1"]
 	require.Equal(t, scenario.Now.Add(30*24*time.Hour), *k.ExpiresAt, "30 days after the last recorded use")
-	// A use within the hour after the recorded one is not recorded, and counts all the same.
+	// A use within the hour after a recorded one is not recorded, but still prolongs the
+	// key.
 	last := scenario.Now.Add(time.Hour - 1)
 	require.NoError(t, k.Check(last.Add(30*24*time.Hour)), "30 full days after the last use")
 	require.True(t, fault.Has(k.Check(scenario.Now.Add(30*24*time.Hour+time.Hour)), fault.KeyExpired))
@@ -313,12 +314,12 @@ func TestLegacyWindow(t *testing.T) {
 	t.Parallel()
 	legacy := account.Key{Legacy: true, IssuedAt: earlier}
 	var open account.LegacyWindow
-	require.NoError(t, open.Check(legacy, scenario.Now.AddDate(100, 0, 0)), "not announced: no end")
+	require.NoError(t, open.Check(legacy, scenario.Now.AddDate(100, 0, 0)), "without an announcement there is no end")
 	w := account.LegacyWindow{AnnouncedAt: time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)}
 	end, known := w.End()
 	require.True(t, known)
 	require.Equal(t, time.Date(2028, 1, 31, 0, 0, 0, 0, time.UTC), end)
 	require.NoError(t, w.Check(legacy, end.Add(-time.Nanosecond)))
 	require.True(t, fault.Has(w.Check(legacy, end), fault.InvalidAPIKey))
-	require.NoError(t, w.Check(account.Key{}, end), "today's keys have no such end")
+	require.NoError(t, w.Check(account.Key{}, end), "the window does not end other keys")
 }

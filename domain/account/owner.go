@@ -12,12 +12,11 @@ import (
 	"vqa/domain/id"
 )
 
-// SignUp opens the account of a person at the first sign-in, and changes nothing at a
-// later one.
+// SignUp opens the account of a person at the first sign-in. Later sign-ins change nothing.
 type SignUp struct {
-	// AccountID follows from the person; see OwnedID.
+	// AccountID is derived from the person. See OwnedID.
 	AccountID string
-	// Owner is the person, by OwnerHash.
+	// Owner is the person, as OwnerHash returns it.
 	Owner string
 }
 
@@ -36,8 +35,8 @@ func (SignedUp) EventType() string { return "account.signed_up" }
 
 func (SignedUp) isEvent() {}
 
-// decideSignUp refuses, with resource_conflict, an account that belongs to another or
-// to nobody.
+// decideSignUp opens the account. It returns resource_conflict for an account that belongs
+// to another person or has no owner.
 func decideSignUp(s State, c SignUp, now time.Time) ([]Event, error) {
 	switch {
 	case !s.Exists():
@@ -47,25 +46,25 @@ func decideSignUp(s State, c SignUp, now time.Time) ([]Event, error) {
 	case s.Owner == c.Owner:
 		return nil, nil
 	default:
-		return nil, fault.New(fault.ResourceConflict, "The account belongs to another.")
+		return nil, fault.New(fault.ResourceConflict, "This account belongs to another person. Sign in as its owner.")
 	}
 }
 
-// ownerDigest names a subject of an issuer. The length of the issuer comes first, so
-// that no two pairs are written alike.
+// ownerDigest identifies a subject of an issuer. The length of the issuer comes first, so
+// that no two pairs have the same input.
 func ownerDigest(issuer, subject string) [sha256.Size]byte {
 	return sha256.Sum256([]byte(strconv.Itoa(len(issuer)) + ":" + issuer + subject))
 }
 
-// OwnerHash is how an account remembers whose it is, in lower-case hexadecimal: the
-// subject itself may be a person's name or address, and is stored nowhere.
+// OwnerHash returns the hash by which an account stores its owner, in lower-case
+// hexadecimal. The subject itself may be a name or an address and is not stored.
 func OwnerHash(issuer, subject string) string {
 	digest := ownerDigest(issuer, subject)
 	return hex.EncodeToString(digest[:])
 }
 
-// OwnedID is the id of the one account of a subject. It follows from the subject alone,
-// so that two first sign-ins at once cannot open two accounts.
+// OwnedID returns the id of the one account of a subject. It depends on the subject alone,
+// so that two concurrent first sign-ins cannot open two accounts.
 func OwnedID(issuer, subject string) string {
 	digest := ownerDigest(issuer, subject)
 	return string(id.Account) + "_" + ulid.ULID(digest[:16]).String()

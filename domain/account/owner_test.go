@@ -15,12 +15,12 @@ import (
 func TestOwnedAccount(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, account.OwnedID("https://a", "b"), account.OwnedID("https://a", "b"), "the same at every sign-in")
-	require.NotEqual(t, account.OwnedID("https://a", "b"), account.OwnedID("https://", "ab"), "issuer and subject do not run together")
+	require.NotEqual(t, account.OwnedID("https://a", "b"), account.OwnedID("https://", "ab"), "issuer and subject are separated")
 	require.NotEqual(t, account.OwnerHash("https://a", "b"), account.OwnerHash("https://", "ab"))
 	rapid.Check(t, func(t *rapid.T) {
 		owned := account.OwnedID(rapid.String().Draw(t, "issuer"), rapid.String().Draw(t, "subject"))
 		require.True(t, id.Valid(id.Account, owned), owned)
-		require.LessOrEqual(t, owned[len("acct_")], byte('7'), "a ULID begins with at most 7")
+		require.LessOrEqual(t, owned[len("acct_")], byte('7'), "a ULID starts with at most 7")
 	})
 }
 
@@ -39,9 +39,9 @@ func TestSignUp(t *testing.T) {
 	})
 	require.Equal(t, "hash", aggregate.Fold(first...).Owner)
 
-	given := map[string][]account.Event{"(none)": nil, "person": first, "nobody": {opened}}
+	given := map[string][]account.Event{"(none)": nil, "person": first, "unowned": {opened}}
 	when := map[string]account.Command{"SignUp": again, "SignUp by another": account.SignUp{AccountID: "acct_1", Owner: "other"}}
-	scenario.ReadTable(t, "owner").Check(t, []string{"(none)", "person", "nobody"}, []string{"SignUp", "SignUp by another"},
+	scenario.ReadTable(t, "owner").Check(t, []string{"(none)", "person", "unowned"}, []string{"SignUp", "SignUp by another"},
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			events, err := account.Decide(s, when[command], scenario.Now)
@@ -51,7 +51,7 @@ func TestSignUp(t *testing.T) {
 			case s.Owner != "":
 				return "person", scenario.Outcome(events, err)
 			default:
-				return "nobody", scenario.Outcome(events, err)
+				return "unowned", scenario.Outcome(events, err)
 			}
 		})
 }

@@ -39,7 +39,7 @@ func TestSandboxQuota(t *testing.T) {
 		"a second before the window opens":      {three, 3, first.Add(day - time.Second), true, 2},
 		"exactly a day after the oldest":        {three, 3, first.Add(day), false, 0},
 		"the oldest is out, its place is taken": {quotaOf(first, first.Add(day), first.Add(day), first.Add(day)), 3, first.Add(day), true, 24*3600 + 1},
-		"a clock that went back":                {three, 3, first.Add(-time.Minute), true, 24*3600 + 61},
+		"the clock was set back":                {three, 3, first.Add(-time.Minute), true, 24*3600 + 61},
 		"no sandboxes at all":                   {account.SandboxQuota{}, 0, first, true, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -61,8 +61,9 @@ func TestSandboxQuota(t *testing.T) {
 	}
 }
 
-// TestSandboxLaw: no window of 24 hours ever holds more than the limit, waiting as
-// long as the refusal says is enough, and the state forgets what left the window.
+// TestSandboxLaw checks that no window of 24 hours has more sandboxes than the limit.
+// Waiting as long as the refusal says is enough, and the state drops times outside the
+// window.
 func TestSandboxLaw(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -78,7 +79,7 @@ func TestSandboxLaw(t *testing.T) {
 				require.True(t, fault.Has(err, fault.SandboxLimitExceeded))
 				now = now.Add(time.Duration(fault.Of(err).RetryAfterS) * time.Second)
 				events, err = account.DecideSandbox(q, ask, now)
-				require.NoError(t, err, "waited as long as told")
+				require.NoError(t, err, "after the announced wait")
 			}
 			before := len(q.IssuedAt)
 			q = account.EvolveQuota(q, events[0])

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// scopes are what a key may be limited to (open-points.md, "Keys, scopes, tokens").
+// scopes are the scopes of API keys (docs/contract.md#scopes).
 var scopes = []string{
 	"videos:read", "videos:write", "analyses:read", "analyses:write", "streams:read", "streams:create", "streams:signal",
 	"webhooks:read", "webhooks:write", "usage:read", "keys:write",
 }
 
-// tokenScopes are what a client token may be limited to (api-v1.md, "Client tokens").
+// tokenScopes are the scopes of client tokens (docs/contract.md#client-tokens).
 var tokenScopes = []string{"videos:write", "analyses:read", "analyses:write", "streams:create", "streams:signal"}
 
 // Scopes lists the scopes of API keys.
@@ -20,8 +20,8 @@ func Scopes() []string { return slices.Clone(scopes) }
 // ClientTokenScopes lists the scopes of client tokens.
 func ClientTokenScopes() []string { return slices.Clone(tokenScopes) }
 
-// Allows reports whether granted scopes include one: nil is every scope, an empty wish
-// is always granted, and reading comes with writing or creating.
+// Allows reports whether the granted scopes include the wanted one. nil grants every scope.
+// An empty wanted scope is always granted. A write or create scope includes reading.
 func Allows(granted []string, wanted string) bool {
 	if wanted == "" || granted == nil || slices.Contains(granted, wanted) {
 		return true
@@ -30,8 +30,7 @@ func Allows(granted []string, wanted string) bool {
 	return isRead && (slices.Contains(granted, resource+":write") || slices.Contains(granted, resource+":create"))
 }
 
-// Exceeding returns the first of the wanted scopes that the granted ones do not
-// include, or "" when they include all.
+// Exceeding returns the first wanted scope that the granted scopes do not include, or "".
 func Exceeding(granted, wanted []string) string {
 	for _, scope := range wanted {
 		if !Allows(granted, scope) {

@@ -11,23 +11,22 @@ import (
 	"vqa/domain/fault"
 )
 
-// secretBytes of entropy make guessing hopeless, so a plain SHA-256 is enough to
-// store.
+// With 32 bytes of entropy guessing is hopeless, so a plain SHA-256 is enough for storage.
 const secretBytes = 32
 
-// The prefixes of secrets (api-v1.md, "Naming note").
+// The prefixes of secrets (docs/contract.md#names).
 const (
 	livePrefix = "svc_live_"
 	testPrefix = "svc_test_"
-	// legacyPrefix is that of keys from before this API; none is made any more.
+	// legacyPrefix starts keys that were issued before this API. New keys never have it.
 	legacyPrefix = "pk_"
 )
 
-// NewSecret makes the secret of an API key from 32 bytes of entropy.
+// NewSecret returns the secret of an API key, made from 32 bytes of entropy.
 func NewSecret(mode Mode, entropy io.Reader) (string, error) {
 	raw := make([]byte, secretBytes)
 	if _, err := io.ReadFull(entropy, raw); err != nil {
-		return "", fmt.Errorf("reading entropy for a key: %w", err)
+		return "", fmt.Errorf("read entropy for a key: %w", err)
 	}
 	prefix := livePrefix
 	if mode == Test {
@@ -36,13 +35,14 @@ func NewSecret(mode Mode, entropy io.Reader) (string, error) {
 	return prefix + base64.RawURLEncoding.EncodeToString(raw), nil
 }
 
-// HashSecret is the only form in which a secret is stored: lower-case hex SHA-256.
+// HashSecret returns the only form in which a secret is stored: its SHA-256 in lower-case
+// hexadecimal.
 func HashSecret(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])
 }
 
-// Hint is what a person recognises a key by: its last four characters.
+// Hint returns the last four characters of a secret, by which a person recognizes the key.
 func Hint(secret string) string {
 	return secret[max(0, len(secret)-4):]
 }
@@ -58,8 +58,9 @@ const (
 	maxLegacySecret = 200
 )
 
-// CheckLegacySecret refuses with validation_failed what cannot be a legacy key: another
-// prefix, fewer than 20 or more than 200 characters, or one that no header can carry.
+// CheckLegacySecret returns validation_failed when a secret cannot be a legacy key. Such a
+// key has another prefix, fewer than 20 or more than 200 characters, or characters that no
+// header can carry.
 func CheckLegacySecret(secret string) error {
 	violation := func(code fault.ViolationCode, message string) error {
 		return fault.Invalid(fault.Violation{Param: "secret", Code: code, Message: message})
@@ -71,7 +72,7 @@ func CheckLegacySecret(secret string) error {
 	case len(secret) < minLegacySecret || len(secret) > maxLegacySecret:
 		return violation(fault.Length, fmt.Sprintf("must have %d to %d characters", minLegacySecret, maxLegacySecret))
 	case strings.ContainsFunc(secret, unprintable):
-		return violation(fault.Format, "must be printable ASCII without blanks")
+		return violation(fault.Format, "must be printable ASCII without spaces")
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// entropy is 32 bytes that are all different.
+// entropy returns 32 different bytes.
 func entropy() io.Reader {
 	raw := make([]byte, 32)
 	for i := range raw {
@@ -35,7 +35,7 @@ func TestNewSecret(t *testing.T) {
 
 		again, err := account.NewSecret(mode, entropy())
 		require.NoError(t, err)
-		require.Equal(t, secret, again, "nothing but the entropy decides")
+		require.Equal(t, secret, again, "the same entropy gives the same secret")
 		other, err := account.NewSecret(mode, bytes.NewReader(make([]byte, 32)))
 		require.NoError(t, err)
 		require.NotEqual(t, secret, other)
@@ -87,6 +87,6 @@ func TestCheckLegacySecret(t *testing.T) {
 		}
 		require.True(t, fault.Has(err, fault.ValidationFailed), "%q: %v", secret, err)
 		require.Equal(t, want, fault.Of(err).Violations[0].Code, "%q", secret)
-		require.NotContains(t, err.Error(), "aaaaa", "no secret in a message")
+		require.NotContains(t, err.Error(), "aaaaa", "the message does not contain the secret")
 	}
 }

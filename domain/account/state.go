@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Mode says whether a key moves the real world.
+// Mode is live or test. Only a live key runs real inference and is billed.
 type Mode string
 
-// The modes of keys (api-v1.md, "Mode rules").
+// The modes of keys (docs/contract.md#modes).
 const (
 	Live Mode = "live"
 	Test Mode = "test"
@@ -30,18 +30,18 @@ type State struct {
 	ID       string    `json:"id"`
 	Tier     Tier      `json:"tier"`
 	OpenedAt time.Time `json:"opened_at"`
-	// Owner is empty for an account that no session stands for; see OwnerHash.
+	// Owner is empty for an account without a signed-in owner. See OwnerHash.
 	Owner string `json:"owner,omitempty"`
-	// RestrictedAt is nil unless the account is shut out.
+	// RestrictedAt is nil unless the account is restricted.
 	RestrictedAt *time.Time `json:"restricted_at,omitempty"`
-	// Keys by id. It is never changed in place.
+	// Keys by id. The map is never changed in place.
 	Keys map[string]Key `json:"keys,omitempty"`
 }
 
 // Exists is true once the account was opened.
 func (s State) Exists() bool { return s.ID != "" }
 
-// Evolve folds one event into the state; it panics on an unknown one.
+// Evolve folds one event into the state. It panics on an unknown event.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Opened:
@@ -70,7 +70,8 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// restricted tells every key, so that whoever holds one need not ask for the account.
+// restricted copies the restriction to every key, so that authentication reads the key
+// alone.
 func (s State) restricted(at *time.Time) State {
 	s.RestrictedAt = at
 	keys := make(map[string]Key, len(s.Keys))

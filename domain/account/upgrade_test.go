@@ -29,11 +29,11 @@ func TestUpgradeQuota(t *testing.T) {
 	_, err = account.DecideUpgradeQuota(q, ask, scenario.Now.Add(24*time.Hour))
 	require.NoError(t, err)
 	q = account.EvolveUpgradeQuota(q, account.UpgradeGranted{At: scenario.Now.Add(24 * time.Hour)})
-	require.Len(t, q.GrantedAt, 1, "what left the window is forgotten")
+	require.Len(t, q.GrantedAt, 1, "a time outside the window is dropped")
 }
 
-// TestUpgradeDay: a day has exactly its limit, and waiting as long as told leads to the
-// next day.
+// TestUpgradeDay checks that a day has exactly its limit, and that the announced wait leads
+// to the next day.
 func TestUpgradeDay(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -40,20 +40,20 @@ var (
 		Prompt: ptr("Is there a dog?"), Query: asked, ParseMode: analysis.ParseHeuristic, Model: "main-2", Narrative: true,
 		Metadata: map[string]string{"a": "b"}, HeldSeconds: 3, At: now,
 	}
-	started   = analysis.Started{AnalysisID: "an_1", Attempt: 1, Worker: "w1", At: now}
-	reclaimed = analysis.Reclaimed{AnalysisID: "an_1", Attempt: 3, Worker: "w2", At: now}
-	drawn     = &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}
-	told      = []analysis.NarrativeEntry{{AtS: 0.5, Text: "A dog enters from the left."}}
-	completed = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Narrating: true, At: now}
-	drawing   = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Artifacts: drawn, Drawing: true, At: now}
-	narrated  = analysis.Narrated{AnalysisID: "an_1", Entries: told, At: now}
-	failed    = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, At: now}
-	unlucky   = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, IncidentID: "inc_1", At: now}
-	repeated  = analysis.Repeated{AnalysisID: "an_1", RerunID: "an_2", At: now}
-	canceled  = analysis.Canceled{AnalysisID: "an_1", Usage: unpaid, At: now}
+	started          = analysis.Started{AnalysisID: "an_1", Attempt: 1, Worker: "w1", At: now}
+	reclaimed        = analysis.Reclaimed{AnalysisID: "an_1", Attempt: 3, Worker: "w2", At: now}
+	drawn            = &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4", SheetKey: "artifacts/vid_1/an_1.1.png"}
+	entries          = []analysis.NarrativeEntry{{AtS: 0.5, Text: "A dog enters from the left."}}
+	completed        = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Narrating: true, At: now}
+	drawing          = analysis.Completed{AnalysisID: "an_1", Attempt: 1, Result: result, Usage: usage, Artifacts: drawn, Drawing: true, At: now}
+	narrated         = analysis.Narrated{AnalysisID: "an_1", Entries: entries, At: now}
+	failed           = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, At: now}
+	failedInIncident = analysis.Failed{AnalysisID: "an_1", Error: failure, Usage: unpaid, IncidentID: "inc_1", At: now}
+	repeated         = analysis.Repeated{AnalysisID: "an_1", RerunID: "an_2", At: now}
+	canceled         = analysis.Canceled{AnalysisID: "an_1", Usage: unpaid, At: now}
 )
 
-// quiet is a question without a narrative.
+// quiet is an analysis without a narrative.
 var quiet = func() analysis.Created { c := created; c.Narrative = false; return c }()
 
 func progressed(stage analysis.Status, percent int) analysis.Progressed {
@@ -84,7 +84,7 @@ func TestDecide(t *testing.T) {
 			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage}, Then: events{completed},
 		},
 		{
-			Name: "an answer that will be drawn", Given: events{quiet, started},
+			Name: "an answer with artifacts to render", Given: events{quiet, started},
 			When: analysis.Complete{Attempt: 1, Result: result, Usage: usage, Drawing: drawn}, Then: events{drawing},
 		},
 		{
@@ -102,28 +102,28 @@ func TestDecide(t *testing.T) {
 
 func TestAfterwork(t *testing.T) {
 	t.Parallel()
-	drawing, told := events{quiet, started, drawing}, events{created, started, completed}
+	drawing, narrating := events{quiet, started, drawing}, events{created, started, completed}
 	draw := analysis.Draw{Artifacts: drawn}
 	aggregate.Run(t, cases{
 		{Name: "drawn", Given: drawing, When: draw, Then: events{analysis.Drawn{AnalysisID: "an_1", Artifacts: drawn, At: now}}},
 		{Name: "drawing failed", Given: drawing, When: analysis.Draw{}, Then: events{analysis.Drawn{AnalysisID: "an_1", At: now}}},
 		{Name: "drawn twice", Given: append(drawing, analysis.Drawn{AnalysisID: "an_1", At: now}), When: draw, Refused: fault.ResourceConflict},
-		{Name: "nothing to draw", Given: told, When: draw, Refused: fault.ResourceConflict},
+		{Name: "nothing to draw", Given: narrating, When: draw, Refused: fault.ResourceConflict},
 		{Name: "drawn before the answer", Given: events{created, started}, When: draw, Refused: fault.ResourceConflict},
-		{Name: "told", Given: told, When: analysis.Narrate{Entries: narrated.Entries}, Then: events{narrated}},
+		{Name: "narrated", Given: narrating, When: analysis.Narrate{Entries: narrated.Entries}, Then: events{narrated}},
 		{
-			Name: "nothing to tell", Given: told, When: analysis.Narrate{},
+			Name: "an empty narrative", Given: narrating, When: analysis.Narrate{},
 			Then: events{analysis.Narrated{AnalysisID: "an_1", At: now}},
 		},
 		{
-			Name: "telling failed", Given: told, When: analysis.FailNarration{},
+			Name: "the narrative failed", Given: narrating, When: analysis.FailNarration{},
 			Then: events{analysis.NarrationFailed{AnalysisID: "an_1", At: now}},
 		},
-		{Name: "told twice", Given: append(told, narrated), When: analysis.FailNarration{}, Refused: fault.ResourceConflict},
-		{Name: "told unasked", Given: drawing, When: analysis.Narrate{}, Refused: fault.ResourceConflict},
-		{Name: "told to the canceled", Given: events{created, canceled}, When: analysis.Narrate{}, Refused: fault.ResourceConflict},
+		{Name: "narrated twice", Given: append(narrating, narrated), When: analysis.FailNarration{}, Refused: fault.ResourceConflict},
+		{Name: "a narrative that was not requested", Given: drawing, When: analysis.Narrate{}, Refused: fault.ResourceConflict},
+		{Name: "a narrative for a canceled analysis", Given: events{created, canceled}, When: analysis.Narrate{}, Refused: fault.ResourceConflict},
 		{
-			Name: "told at once", Given: events{created}, When: analysis.Complete{Result: result, Narrative: narrated.Entries},
+			Name: "a narrative known at creation", Given: events{created}, When: analysis.Complete{Result: result, Narrative: narrated.Entries},
 			Then: events{analysis.Completed{AnalysisID: "an_1", Result: result, Narrative: narrated.Entries, At: now}},
 		},
 	})
@@ -131,21 +131,21 @@ func TestAfterwork(t *testing.T) {
 
 func TestNarration(t *testing.T) {
 	t.Parallel()
-	atOnce := analysis.Completed{AnalysisID: "an_1", Result: result, At: now}
-	toldAtOnce := atOnce
-	toldAtOnce.Narrative = told
+	known := analysis.Completed{AnalysisID: "an_1", Result: result, At: now}
+	narratedAtOnce := known
+	narratedAtOnce.Narrative = entries
 	for name, tt := range map[string]struct {
 		given events
 		want  *analysis.Narrative
 	}{
-		"not asked for":          {events{quiet, started, drawing}, nil},
-		"before the answer":      {events{created, started}, nil},
-		"being written":          {events{created, started, completed}, &analysis.Narrative{Status: "generating"}},
-		"written":                {events{created, started, completed, narrated}, &analysis.Narrative{Status: "ready", Entries: told}},
-		"given up":               {events{created, started, completed, analysis.NarrationFailed{At: now}}, &analysis.Narrative{Status: "failed"}},
-		"of the canned":          {events{created, toldAtOnce}, &analysis.Narrative{Status: "ready", Entries: told}},
-		"of the refused":         {events{created, atOnce}, &analysis.Narrative{Status: "failed"}},
-		"of one that was failed": {events{created, started, failed}, nil},
+		"not requested":        {events{quiet, started, drawing}, nil},
+		"before the answer":    {events{created, started}, nil},
+		"being written":        {events{created, started, completed}, &analysis.Narrative{Status: "generating"}},
+		"written":              {events{created, started, completed, narrated}, &analysis.Narrative{Status: "ready", Entries: entries}},
+		"failed":               {events{created, started, completed, analysis.NarrationFailed{At: now}}, &analysis.Narrative{Status: "failed"}},
+		"of a canned answer":   {events{created, narratedAtOnce}, &analysis.Narrative{Status: "ready", Entries: entries}},
+		"of a refused prompt":  {events{created, known}, &analysis.Narrative{Status: "failed"}},
+		"of a failed analysis": {events{created, started, failed}, nil},
 	} {
 		require.Equal(t, tt.want, aggregate.Fold(tt.given...).Narration, name)
 	}
@@ -165,15 +165,15 @@ func TestRerun(t *testing.T) {
 		{Name: "an incident fails the model", Given: running, When: fail(fault.InferenceError), Then: failedBy(fault.InferenceError, "inc_1")},
 		{Name: "an incident loses the job", Given: running, When: fail(fault.StuckTimeout), Then: failedBy(fault.StuckTimeout, "inc_1")},
 		{Name: "a bad video is no incident", Given: running, When: fail(fault.VideoUnreadable), Then: failedBy(fault.VideoUnreadable, "")},
-		{Name: "failed in an incident", Given: events{created, started, unlucky}, When: repeat, Then: events{repeated}},
-		{Name: "repeated once", Given: events{created, started, unlucky, repeated}, When: repeat, Refused: fault.RerunNotEligible},
-		{Name: "failed by itself", Given: events{created, started, failed}, When: repeat, Refused: fault.RerunNotEligible},
+		{Name: "failed in an incident", Given: events{created, started, failedInIncident}, When: repeat, Then: events{repeated}},
+		{Name: "repeated once", Given: events{created, started, failedInIncident, repeated}, When: repeat, Refused: fault.RerunNotEligible},
+		{Name: "failed without an incident", Given: events{created, started, failed}, When: repeat, Refused: fault.RerunNotEligible},
 		{Name: "completed", Given: events{created, started, completed}, When: repeat, Refused: fault.RerunNotEligible},
 		{Name: "of nothing", When: repeat, Refused: fault.ResourceNotFound},
 	})
 
-	s := aggregate.Fold(created, started, unlucky, repeated)
-	require.True(t, s.RerunEligible(), "the original stays as it was")
+	s := aggregate.Fold(created, started, failedInIncident, repeated)
+	require.True(t, s.RerunEligible(), "the original does not change")
 	require.Equal(t, "an_2", s.RerunID)
 	require.False(t, aggregate.Fold(created, started, failed).RerunEligible())
 }
@@ -212,14 +212,14 @@ func TestProgress(t *testing.T) {
 		{Name: "in percent only", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Analyzing, 21), Then: events{progressed(analysis.Analyzing, 21)}},
 		{Name: "in stage only", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Rendering, 20), Then: events{progressed(analysis.Rendering, 20)}},
 		{Name: "nothing new", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Analyzing, 20)},
-		{Name: "backwards in percent", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Analyzing, 10)},
-		{Name: "backwards in stage", Given: at(analysis.Rendering, 20), When: progress(1, analysis.Analyzing, 20)},
+		{Name: "backward in percent", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Analyzing, 10)},
+		{Name: "backward in stage", Given: at(analysis.Rendering, 20), When: progress(1, analysis.Analyzing, 20)},
 		{
-			Name: "stage forward, percent backwards", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Rendering, 5),
+			Name: "stage forward, percent backward", Given: at(analysis.Analyzing, 20), When: progress(1, analysis.Rendering, 5),
 			Then: events{progressed(analysis.Rendering, 20)},
 		},
 		{
-			Name: "stage backwards, percent forward", Given: at(analysis.Rendering, 20), When: progress(1, analysis.Preparing, 30),
+			Name: "stage backward, percent forward", Given: at(analysis.Rendering, 20), When: progress(1, analysis.Preparing, 30),
 			Then: events{progressed(analysis.Rendering, 30)},
 		},
 		{Name: "never over 100", Given: at(analysis.Rendering, 90), When: progress(1, analysis.Rendering, 250), Then: events{progressed(analysis.Rendering, 100)}},
@@ -227,7 +227,7 @@ func TestProgress(t *testing.T) {
 		{Name: "never to an end", Given: at(analysis.Rendering, 90), When: progress(1, analysis.CompletedStatus, 95), Then: events{progressed(analysis.Rendering, 95)}},
 		{Name: "never to an unknown stage", Given: at(analysis.Analyzing, 20), When: progress(1, "dreaming", 20)},
 		{
-			Name: "a second attempt starts over, unseen", Given: append(at(analysis.Rendering, 90), reclaimed),
+			Name: "a second attempt starts over without an event", Given: append(at(analysis.Rendering, 90), reclaimed),
 			When: progress(3, analysis.Preparing, 1),
 		},
 		{Name: "not in the queue", Given: events{created}, When: progress(0, analysis.Preparing, 1), Refused: fault.ResourceConflict},
@@ -242,7 +242,7 @@ func TestStateTable(t *testing.T) {
 		"rendering": {created, started, progressed(analysis.Rendering, 80)},
 		"completed": {created, started, completed, narrated}, "drawing": {quiet, started, drawing},
 		"narrating": {created, started, completed}, "failed": {created, started, failed}, "canceled": {created, canceled},
-		"failed in an incident": {created, started, unlucky}, "repeated": {created, started, unlucky, repeated},
+		"failed in an incident": {created, started, failedInIncident}, "repeated": {created, started, failedInIncident, repeated},
 	}
 	scenario.ReadTable(t, "state").Check(t,
 		[]string{
@@ -255,7 +255,7 @@ func TestStateTable(t *testing.T) {
 			when := map[string]analysis.Command{
 				"Create": create, "Claim": analysis.Claim{Attempt: s.Attempt + 1, Worker: "w"},
 				"Progress": progress(s.Attempt, analysis.Rendering, 90),
-				"Complete": analysis.Complete{Attempt: s.Attempt, Result: result, Narrative: told},
+				"Complete": analysis.Complete{Attempt: s.Attempt, Result: result, Narrative: entries},
 				"Fail":     analysis.Fail{Attempt: s.Attempt, Error: failure}, "Cancel": analysis.Cancel{},
 				"Repeat": analysis.Repeat{RerunID: "an_2"}, "Draw": analysis.Draw{}, "Narrate": analysis.Narrate{},
 				"FailNarration": analysis.FailNarration{},
@@ -265,7 +265,7 @@ func TestStateTable(t *testing.T) {
 		})
 }
 
-// stateOf is what the table calls a state.
+// stateOf returns the name that the table has for a state.
 func stateOf(s analysis.State) string {
 	switch {
 	case !s.Exists():
@@ -294,7 +294,7 @@ func TestFoldedState(t *testing.T) {
 
 	s = aggregate.Fold(created, started, progressed(analysis.Analyzing, 40), failed)
 	require.Equal(t, &failure, s.Error)
-	require.Equal(t, 40, s.Percent, "what failed did not finish")
+	require.Equal(t, 40, s.Percent, "a failed analysis keeps its percent")
 	require.Nil(t, s.Result)
 }
 

@@ -9,7 +9,7 @@ import (
 // Command is a request to change an analysis.
 type Command interface{ isCommand() }
 
-// Create asks a question about a video.
+// Create starts an analysis of a video.
 type Create struct {
 	ID        string
 	AccountID string
@@ -22,31 +22,31 @@ type Create struct {
 	Model     string
 	Narrative bool
 	Metadata  map[string]string
-	// HeldSeconds were reserved for it; 0 when nothing is billed.
+	// HeldSeconds is the number of reserved seconds. It is 0 when nothing is billed.
 	HeldSeconds int64
-	// BatchID is the batch that it was created in, or empty; BatchIndex is its place
-	// there, from 0.
+	// BatchID is the batch of the analysis, or empty. BatchIndex is its index in the batch,
+	// from 0.
 	BatchID    string
 	BatchIndex int
 	// RerunOf is the failed analysis that this one repeats for free, or empty.
 	RerunOf string
-	// Webhook is where this analysis alone is to be told about, or nil.
+	// Webhook is the extra destination for events of this analysis alone, or nil.
 	Webhook *Webhook
 }
 
-// Claim takes the work for one attempt of one worker.
+// Claim takes over the work for one attempt of one worker.
 type Claim struct {
-	// Attempt is the number of this run, higher than that of any before it.
+	// Attempt is the number of this attempt. It must be higher than all earlier ones.
 	Attempt int
-	// Worker names the process.
+	// Worker is the name of the process.
 	Worker string
 }
 
-// Progress reports how far an attempt has come.
+// Progress reports the progress of an attempt.
 type Progress struct {
 	Attempt int
 	Stage   Status
-	// Percent of the whole analysis, 0 to 100.
+	// Percent is the progress of the whole analysis, 0 to 100.
 	Percent int
 }
 
@@ -55,33 +55,34 @@ type Complete struct {
 	// Attempt is 0 for an answer that was known at creation.
 	Attempt int
 	Result  answer.Result
-	// Usage is nil when nothing is accounted.
+	// Usage is nil when nothing is billed or metered.
 	Usage *Usage
-	// Drawing are the objects that will be drawn now, or nil when there is nothing to show.
+	// Drawing are the objects that are being rendered, or nil when there is nothing to
+	// render.
 	Drawing *Artifacts
-	// Narrative is the text of an answer that was known at creation, or empty. That of any
-	// other is written now, if it was asked for.
+	// Narrative is the narrative of an answer that was known at creation, or empty. Any
+	// other narrative is written later if the caller requested it.
 	Narrative []NarrativeEntry
 }
 
-// Draw ends the drawing of a completed analysis.
+// Draw ends the rendering of the artifacts of a completed analysis.
 type Draw struct {
-	// Artifacts were drawn; nil when drawing failed.
+	// Artifacts are the rendered objects. It is nil when rendering failed.
 	Artifacts *Artifacts
 }
 
-// Narrate gives a completed analysis its narrative.
+// Narrate adds the narrative to a completed analysis.
 type Narrate struct {
-	// Entries are ordered by time; none when there is nothing to tell.
+	// Entries are ordered by time. The list may be empty.
 	Entries []NarrativeEntry
 }
 
-// FailNarration gives the narrative of a completed analysis up.
+// FailNarration marks the narrative of a completed analysis as failed.
 type FailNarration struct{}
 
 // Fail ends the analysis without a result.
 type Fail struct {
-	// Attempt is 0 when no attempt is to be checked, as for a lost job.
+	// Attempt is 0 when the attempt is not checked, as for a lost job.
 	Attempt int
 	Error   Failure
 	Usage   *Usage
@@ -89,41 +90,40 @@ type Fail struct {
 	IncidentID string
 }
 
-// Cancel ends the analysis at the caller's wish.
+// Cancel ends the analysis at the caller's request.
 type Cancel struct{ Usage *Usage }
 
-// Repeat uses up the free re-run of a failed analysis (api-v1.md, "Analyses": one per
-// failed analysis).
+// Repeat uses the free re-run of a failed analysis (docs/contract.md#rerun).
 type Repeat struct {
-	// RerunID is the analysis that repeats it.
+	// RerunID is the new analysis.
 	RerunID string
 }
 
-// Webhook is a per-request override of where events are delivered (open-points.md,
-// "Fields and envelopes"). It is never shown again.
+// Webhook is a per-request override of the destination of events
+// (docs/contract.md#webhook-override). The API never shows it.
 type Webhook struct {
-	// URL was https and no internal target when it was given.
+	// URL is an https URL. It was checked against internal hosts when the request arrived.
 	URL string `json:"url"`
-	// Events are those to deliver; empty is all of them.
+	// Events are the types to deliver. An empty list means all types.
 	Events []string `json:"events,omitempty"`
 }
 
-// Failure is why an analysis failed.
+// Failure says why an analysis failed.
 type Failure struct {
 	Code fault.Code `json:"code"`
-	// Message is for people.
+	// Message is the explanation for a person.
 	Message string `json:"message"`
 }
 
-// Artifacts are the stored objects that show what was found (api-v1.md, "Artifacts").
+// Artifacts are the stored objects that show the findings (docs/contract.md#artifacts).
 type Artifacts struct {
-	// VideoKey is where the annotated video lies.
+	// VideoKey is the object key of the annotated video.
 	VideoKey string `json:"video_key"`
-	// SheetKey is where the contact sheet lies, or empty when there are no clips.
+	// SheetKey is the object key of the contact sheet. It is empty when there are no clips.
 	SheetKey string `json:"sheet_key,omitempty"`
 }
 
-// NarrativeStatus is how far the narrative of an analysis is (api-v1.md, "Narrative").
+// NarrativeStatus is the status of a narrative (docs/contract.md#narrative).
 type NarrativeStatus string
 
 // The statuses of the contract.
@@ -133,28 +133,29 @@ const (
 	NarrativeFailed     NarrativeStatus = "failed"
 )
 
-// Narrative is a text beside the answer, which tells what happens in the video
-// (api-v1.md, "Narrative").
+// Narrative is a text that describes the video, beside the answer
+// (docs/contract.md#narrative).
 type Narrative struct {
 	Status NarrativeStatus `json:"status"`
-	// Entries are ordered by time; none unless it is ready.
+	// Entries are ordered by time. The list is empty unless the narrative is ready.
 	Entries []NarrativeEntry `json:"entries,omitempty"`
 }
 
 // NarrativeEntry is one sentence of a narrative.
 type NarrativeEntry struct {
-	// AtS is the time that it speaks of, in seconds from the start of the video, >= 0.
+	// AtS is the time that the sentence describes, in seconds from the start of the video,
+	// >= 0.
 	AtS  float64 `json:"t_s"`
 	Text string  `json:"text"`
 }
 
-// Usage is what an analysis cost (api-v1.md, "Usage").
+// Usage is the cost of an analysis (docs/contract.md#usage-of-analysis).
 type Usage struct {
 	// BilledSeconds is >= 0.
 	BilledSeconds int64 `json:"billed_seconds"`
 	// BalanceAfter is the posted balance right after settling, or nil.
 	BalanceAfter *int64 `json:"balance_after,omitempty"`
-	// Frames were looked at, or nil.
+	// Frames is the number of examined frames, or nil.
 	Frames *int `json:"frames,omitempty"`
 }
 

@@ -7,8 +7,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// Decide returns the events that a command leads to, or the fault that refuses it:
-// resource_not_found, resource_conflict, analysis_not_cancelable or rerun_not_eligible.
+// Decide returns the events of a command, or the fault that refuses it: resource_not_found,
+// resource_conflict, analysis_not_cancelable or rerun_not_eligible.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	if c, ok := command.(Create); ok {
 		return decideCreate(s, c, now)
@@ -43,7 +43,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	case Cancel:
 		return []Event{Canceled{AnalysisID: s.ID, Usage: c.Usage, At: now}}, nil
 	case Draw, Narrate, FailNarration:
-		return nil, fault.Newf(fault.ResourceConflict, "The analysis is %s; nothing is drawn or told of it yet.", s.Status)
+		return nil, fault.Newf(fault.ResourceConflict, "The analysis is %s. The annotated video and the narrative do not exist yet.", s.Status)
 	default:
 		panic(fmt.Sprintf("analysis: unknown command %T", command))
 	}
@@ -61,8 +61,8 @@ func decideCreate(s State, c Create, now time.Time) ([]Event, error) {
 	}}, nil
 }
 
-// decideComplete leaves the narrative, which was asked for with the question, to be written
-// when a worker has looked at the video.
+// decideComplete marks a requested narrative as pending when a worker has examined the
+// video.
 func decideComplete(s State, c Complete, now time.Time) Completed {
 	return Completed{
 		AnalysisID: s.ID, Attempt: c.Attempt, Result: c.Result, Usage: c.Usage, Artifacts: c.Drawing, Drawing: c.Drawing != nil,
@@ -70,9 +70,8 @@ func decideComplete(s State, c Complete, now time.Time) Completed {
 	}
 }
 
-// decideAfterwork fills in what a completed analysis is still without; ok is false for a
-// command that is not about that, or comes a second time. Its status and its answer are
-// what they were.
+// decideAfterwork adds the artifacts or the narrative to a completed analysis. ok is false
+// for other commands and for a repeated one. The status and the answer do not change.
 func decideAfterwork(s State, command Command, now time.Time) (events []Event, ok bool) {
 	switch c := command.(type) {
 	case Draw:
@@ -86,8 +85,8 @@ func decideAfterwork(s State, command Command, now time.Time) (events []Event, o
 	}
 }
 
-// decideFail blames an open incident for what went wrong inside the service, and for
-// nothing else.
+// decideFail attributes a failure inside the service to an open incident. Other failures
+// have no incident.
 func decideFail(s State, c Fail, now time.Time) Failed {
 	e := Failed{AnalysisID: s.ID, Error: c.Error, Usage: c.Usage, At: now}
 	if c.Error.Code == fault.InferenceError || c.Error.Code == fault.StuckTimeout {
@@ -96,14 +95,14 @@ func decideFail(s State, c Fail, now time.Time) Failed {
 	return e
 }
 
-// decideRepeat uses up the re-run of a failed analysis. A re-run that fails in an
-// incident itself has one of its own.
+// decideRepeat uses the free re-run of a failed analysis. A re-run that fails in an
+// incident earns its own re-run.
 func decideRepeat(s State, c Repeat, now time.Time) ([]Event, error) {
 	switch {
 	case !s.RerunEligible():
 		return nil, fault.New(fault.RerunNotEligible, "")
 	case s.RerunID != "":
-		return nil, fault.Newf(fault.RerunNotEligible, "The free re-run was used: it is %s.", s.RerunID)
+		return nil, fault.Newf(fault.RerunNotEligible, "The free re-run was already used. Its result is analysis %s.", s.RerunID)
 	}
 	return []Event{Repeated{AnalysisID: s.ID, RerunID: c.RerunID, At: now}}, nil
 }
@@ -118,8 +117,8 @@ func decideClaim(s State, c Claim, now time.Time) ([]Event, error) {
 	return []Event{Reclaimed{AnalysisID: s.ID, Attempt: c.Attempt, Worker: c.Worker, At: now}}, nil
 }
 
-// decideProgress drops what is not news: a later attempt passes through the stages
-// of an earlier one again, and the caller must not see it go back.
+// decideProgress returns no event for progress that does not go forward. A later attempt
+// repeats the stages of an earlier one, and the caller must not see the progress fall.
 func decideProgress(s State, c Progress, now time.Time) ([]Event, error) {
 	if c.Attempt != s.Attempt || !s.Status.running() {
 		return nil, staleAttempt(s, c.Attempt)
@@ -136,11 +135,11 @@ func decideProgress(s State, c Progress, now time.Time) ([]Event, error) {
 
 func refuseTerminal(s State, command Command) error {
 	if _, ok := command.(Cancel); ok {
-		return fault.Newf(fault.AnalysisNotCancelable, "The analysis is already %s.", s.Status)
+		return fault.Newf(fault.AnalysisNotCancelable, "The analysis is already %s and cannot be canceled.", s.Status)
 	}
 	return fault.Newf(fault.ResourceConflict, "The analysis is already %s.", s.Status)
 }
 
 func staleAttempt(s State, attempt int) error {
-	return fault.Newf(fault.ResourceConflict, "Attempt %d does not hold the analysis; the latest is %d.", attempt, s.Attempt)
+	return fault.Newf(fault.ResourceConflict, "Attempt %d no longer works on the analysis. The latest attempt is %d.", attempt, s.Attempt)
 }

@@ -1,6 +1,6 @@
-// Package analysis decides the life of a question about a video.
+// Package analysis decides the life of an analysis, which answers a prompt about a video.
 //
-// # States (api-v1.md, "States and transitions: Analysis")
+// # States (docs/contract.md#analysis-states)
 //
 //	state                                                                            | command       | next      | event
 //	(none)                                                                           | Create        | queued    | analysis.created
@@ -22,21 +22,24 @@
 //	any                                                                              | Cancel        | canceled  | analysis.canceled
 //	any                                                                              | any           | unchanged | refused with resource_conflict
 //
-// The first row that fits holds; the Progress of the table has reached rendering, and
-// one that says nothing new leads to no event. Queued work completes only with an
-// answer that was known at once. The status of the last two but one is failed: one
-// failed while a platform incident was open, which earns it one free re-run, and one has
-// used that. The event changes nothing else of an analysis that has ended.
+// The first row that fits applies.
 //
-// A completed analysis that has something to show is drawing, and one whose narrative was
-// asked for is narrating, until that is there or has failed; it may be both, and is so in
-// either order. Its status, its answer and its bill are final before: the event fills in
-// what it was without, once, and changes nothing else. An answer that was known at once has
-// its narrative with it, or none.
+//   - The Progress of the table has reached rendering. A Progress that does not go forward
+//     has no event.
+//   - Queued work completes only with an answer that was known at creation.
+//   - "failed in an incident" and "repeated" have the status failed. The first failed while
+//     a platform incident was open and has one free re-run. The second has used it.
+//   - analysis.rerun changes nothing else of the failed analysis.
 //
-// Each run of the work is an attempt with a number: a claim must be higher than the
-// latest, and reports of an earlier attempt are refused, so a worker that was
-// thought dead cannot write over its successor. Progress percent never falls.
+// "drawing" and "narrating" have the status completed. The artifacts of the first are being
+// rendered, and the narrative of the second is being written. An analysis can be both. The
+// two end in any order, with a result or a failure. The status, the answer and the bill are
+// final before that: each event adds its part once and changes nothing else. An answer that
+// was known at creation has its narrative already, or none.
+//
+// Each run of the work is an attempt with a number. A claim must have a higher number than
+// the latest attempt, and reports of earlier attempts are refused. So a worker that was
+// wrongly declared dead cannot overwrite its successor. The percent never falls.
 //
 // It may import the standard library, domain/fault, domain/query and domain/answer,
 // never a sibling aggregate.

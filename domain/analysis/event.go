@@ -13,112 +13,116 @@ type Event interface {
 	isEvent()
 }
 
-// Created says that a question was asked.
+// Created says that an analysis was created.
 type Created struct {
 	AnalysisID string `json:"analysis_id"`
 	AccountID  string `json:"account_id"`
 	VideoID    string `json:"video_id"`
-	// Livemode is false for what a test key made.
+	// Livemode is false for an analysis created with a test key.
 	Livemode bool   `json:"livemode"`
 	Origin   Origin `json:"origin"`
-	// Prompt is the question as it was asked; absent when a query came instead.
+	// Prompt is the prompt as the caller sent it. It is absent when the caller sent a query
+	// instead.
 	Prompt    *string     `json:"prompt,omitempty"`
 	Query     query.Query `json:"query"`
 	ParseMode ParseMode   `json:"parse_mode"`
 	// Model is the id of the model that answers.
 	Model string `json:"model"`
-	// Narrative is true when a text beside the answer was asked for.
+	// Narrative is true when the caller requested a narrative.
 	Narrative bool `json:"narrative,omitempty"`
-	// Metadata is the caller's own.
+	// Metadata is the caller's own data.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// HeldSeconds were reserved for it; 0 when nothing is billed.
+	// HeldSeconds is the number of reserved seconds. It is 0 when nothing is billed.
 	HeldSeconds int64 `json:"held_seconds"`
-	// BatchID is the batch that it was created in; BatchIndex is its place there, from 0.
+	// BatchID is the batch of the analysis. BatchIndex is its index in the batch, from 0.
 	BatchID    string `json:"batch_id,omitempty"`
 	BatchIndex int    `json:"batch_index,omitempty"`
 	// RerunOf is the failed analysis that this one repeats for free.
 	RerunOf string `json:"rerun_of,omitempty"`
-	// Webhook is where this analysis alone is to be told about.
+	// Webhook is the extra destination for events of this analysis alone.
 	Webhook *Webhook  `json:"webhook,omitempty"`
 	At      time.Time `json:"at"`
 }
 
-// Started says that the first attempt has taken the work.
+// Started says that the first attempt has started.
 type Started struct {
 	AnalysisID string `json:"analysis_id"`
-	// Attempt is the number of this run, from 1.
+	// Attempt is the number of this attempt, from 1.
 	Attempt int `json:"attempt"`
-	// Worker names the process.
+	// Worker is the name of the process.
 	Worker string    `json:"worker"`
 	At     time.Time `json:"at"`
 }
 
-// Reclaimed says that a later attempt has taken over work whose worker was lost.
+// Reclaimed says that a later attempt took over the work of a lost worker.
 type Reclaimed struct {
 	AnalysisID string `json:"analysis_id"`
-	// Attempt is the number of this run, higher than that of any before it.
+	// Attempt is the number of this attempt. It is higher than all earlier ones.
 	Attempt int `json:"attempt"`
-	// Worker names the process.
+	// Worker is the name of the process.
 	Worker string    `json:"worker"`
 	At     time.Time `json:"at"`
 }
 
-// Progressed says how far the work has come.
+// Progressed says that the work made progress.
 type Progressed struct {
 	AnalysisID string `json:"analysis_id"`
 	Stage      Status `json:"stage"`
-	// Percent is of the whole analysis, 0 to 100; it never falls.
+	// Percent is the progress of the whole analysis, 0 to 100. It never falls.
 	Percent int       `json:"percent"`
 	At      time.Time `json:"at"`
 }
 
-// Completed says what the answer is.
+// Completed says that the answer is known.
 type Completed struct {
 	AnalysisID string `json:"analysis_id"`
-	// Attempt is the run that found the answer; 0 when none was needed.
+	// Attempt is the attempt that found the answer. It is 0 when the answer was known at
+	// creation.
 	Attempt int           `json:"attempt"`
 	Result  answer.Result `json:"result"`
 	Usage   *Usage        `json:"usage,omitempty"`
-	// Artifacts show what was found; absent when there is nothing to show.
+	// Artifacts show the findings. They are absent when there is nothing to show.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
-	// Drawing is true when the artifacts are yet to be drawn: analysis.drawn follows.
+	// Drawing is true when the artifacts are still to be rendered. An analysis.drawn event
+	// follows.
 	Drawing bool `json:"drawing,omitempty"`
-	// Narrating is true when the narrative is yet to be written: analysis.narrated or
-	// analysis.narration_failed follows.
+	// Narrating is true when the narrative is still to be written. An analysis.narrated or
+	// analysis.narration_failed event follows.
 	Narrating bool `json:"narrating,omitempty"`
-	// Narrative is the text of an answer that was known at creation.
+	// Narrative is the narrative of an answer that was known at creation.
 	Narrative []NarrativeEntry `json:"narrative,omitempty"`
 	At        time.Time        `json:"at"`
 }
 
-// Drawn says that nothing more is drawn of what was found.
+// Drawn says that the rendering of the artifacts has ended.
 type Drawn struct {
 	AnalysisID string `json:"analysis_id"`
-	// Artifacts show what was found; absent when drawing failed.
+	// Artifacts show the findings. They are absent when rendering failed.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	At        time.Time  `json:"at"`
 }
 
-// Narrated says what happens in the video.
+// Narrated says that the narrative was written.
 type Narrated struct {
 	AnalysisID string `json:"analysis_id"`
-	// Entries are ordered by time; absent when there is nothing to tell.
+	// Entries are ordered by time. The list is absent when it is empty.
 	Entries []NarrativeEntry `json:"entries,omitempty"`
 	At      time.Time        `json:"at"`
 }
 
-// NarrationFailed says that there will be no narrative.
+// NarrationFailed says that the narrative failed.
 type NarrationFailed struct {
 	AnalysisID string    `json:"analysis_id"`
 	At         time.Time `json:"at"`
 }
 
-// Failed says that there will be no answer.
+// Failed says that the analysis failed. It has no answer.
 type Failed struct {
 	AnalysisID string  `json:"analysis_id"`
 	Error      Failure `json:"error"`
 	Usage      *Usage  `json:"usage,omitempty"`
-	// IncidentID is the platform incident that it failed in, which earns it a free re-run.
+	// IncidentID is the platform incident that caused the failure. It earns the caller a
+	// free re-run.
 	IncidentID string    `json:"incident_id,omitempty"`
 	At         time.Time `json:"at"`
 }
@@ -126,12 +130,12 @@ type Failed struct {
 // Repeated says that the free re-run of a failed analysis was used.
 type Repeated struct {
 	AnalysisID string `json:"analysis_id"`
-	// RerunID is the analysis that repeats it.
+	// RerunID is the new analysis.
 	RerunID string    `json:"rerun_id"`
 	At      time.Time `json:"at"`
 }
 
-// Canceled says that the caller no longer wants an answer.
+// Canceled says that the caller canceled the analysis.
 type Canceled struct {
 	AnalysisID string    `json:"analysis_id"`
 	Usage      *Usage    `json:"usage,omitempty"`

@@ -17,8 +17,8 @@ var order = map[analysis.Status]int{
 	analysis.CompletedStatus: 5, analysis.FailedStatus: 5, analysis.CanceledStatus: 5,
 }
 
-// TestLaws: whatever the commands, a terminal state never changes, percent and stage
-// never fall, attempts only rise, and only the attempt that holds the work ends it.
+// TestLaws runs random commands. A terminal state never changes, percent and stage never
+// fall, attempts only rise, and only the current attempt ends the work.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,7 +26,7 @@ func TestLaws(t *testing.T) {
 		for i := range rapid.IntRange(0, 60).Draw(t, "steps") {
 			c := command(t)
 			decided, err := analysis.Decide(s, c, now.Add(time.Duration(i)*time.Second))
-			require.False(t, err != nil && len(decided) > 0, "a refused command leaves nothing behind")
+			require.False(t, err != nil && len(decided) > 0, "a refused command has no events")
 			before := s
 			s = aggregate.Step(t, s, decided...)
 
@@ -43,7 +43,7 @@ func TestLaws(t *testing.T) {
 			require.Equal(t, s.Status == analysis.FailedStatus, s.Error != nil)
 			require.Equal(t, s.Status == analysis.CompletedStatus && s.Narrative, s.Narration != nil)
 			if s.Drawing || s.Artifacts != nil || s.Narration != nil {
-				require.Equal(t, analysis.CompletedStatus, s.Status, "something comes before the answer")
+				require.Equal(t, analysis.CompletedStatus, s.Status, "an artifact or narrative arrives before the answer")
 			}
 			if done, ok := c.(analysis.Complete); ok && len(decided) > 0 {
 				require.Equal(t, before.Attempt, done.Attempt, "a stale attempt completed the analysis")
@@ -52,8 +52,8 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// filledIn is a terminal state with what an event may still fill in of it: each thing once,
-// and nothing but what it was without.
+// filledIn applies the fields that an event may still add to a terminal state. Each is
+// added once, and nothing else changes.
 func filledIn(t *rapid.T, before, after analysis.State, decided []analysis.Event) analysis.State {
 	if len(decided) == 0 {
 		return before
@@ -64,10 +64,10 @@ func filledIn(t *rapid.T, before, after analysis.State, decided []analysis.Event
 		require.True(t, before.RerunEligible() && before.RerunID == "", "repeated without a right to it, or twice")
 		before.RerunID = after.RerunID
 	case analysis.Drawn:
-		require.True(t, before.Drawing && !after.Drawing, "drawn without need, or twice")
+		require.True(t, before.Drawing && !after.Drawing, "drawn when nothing is pending")
 		before.Drawing, before.Artifacts = false, after.Artifacts
 	case analysis.Narrated, analysis.NarrationFailed:
-		require.True(t, before.Narrating() && !after.Narrating(), "told without need, or twice")
+		require.True(t, before.Narrating() && !after.Narrating(), "narrated when nothing is pending")
 		before.Narration = after.Narration
 	default:
 		require.Failf(t, "a terminal state changed", "%T", decided[0])
@@ -95,7 +95,7 @@ func command(t *rapid.T) analysis.Command {
 	case 9, 10:
 		return analysis.Draw{Artifacts: rapid.SampledFrom([]*analysis.Artifacts{nil, drawn}).Draw(t, "drawn")}
 	case 11:
-		return analysis.Narrate{Entries: told}
+		return analysis.Narrate{Entries: entries}
 	case 12:
 		return analysis.FailNarration{}
 	default:

@@ -8,7 +8,7 @@ import (
 	"vqa/domain/query"
 )
 
-// Status is where an analysis is in its life; the non-terminal ones are also the
+// Status is the position of an analysis in its life. The non-terminal statuses are also the
 // stages of its progress.
 type Status string
 
@@ -23,23 +23,23 @@ const (
 	CanceledStatus  Status = "canceled"
 )
 
-// Statuses are all of them, in the order of a life.
+// Statuses returns all statuses, in the order of a life.
 func Statuses() []Status {
 	return []Status{Queued, Preparing, Analyzing, Rendering, CompletedStatus, FailedStatus, CanceledStatus}
 }
 
-// Terminal is true for a status that never changes again.
+// Terminal reports whether the status never changes again.
 func (s Status) Terminal() bool {
 	return s == CompletedStatus || s == FailedStatus || s == CanceledStatus
 }
 
-// running is true while a worker has the analysis.
+// running reports whether a worker has the analysis.
 func (s Status) running() bool { return s == Preparing || s == Analyzing || s == Rendering }
 
-// stageOrder orders the stages, so that progress never goes back.
+// stageOrder is the order of the stages. Progress never goes back.
 var stageOrder = map[Status]int{Queued: 0, Preparing: 1, Analyzing: 2, Rendering: 3}
 
-// Origin is where an analysis came from.
+// Origin says which part of the service created an analysis.
 type Origin string
 
 // The origins of the contract.
@@ -49,7 +49,7 @@ const (
 	OriginSystem  Origin = "system"
 )
 
-// ParseMode is how the compiled query came to be.
+// ParseMode says how the query was compiled.
 type ParseMode string
 
 // The parse modes of the contract.
@@ -59,7 +59,7 @@ const (
 	ParseClient    ParseMode = "client"
 )
 
-// State is one analysis. The zero State is that of an analysis that does not exist.
+// State is one analysis. The zero value is an analysis that does not exist.
 type State struct {
 	ID          string            `json:"id,omitempty"`
 	AccountID   string            `json:"account_id,omitempty"`
@@ -74,49 +74,50 @@ type State struct {
 	Narrative   bool              `json:"narrative,omitempty"`
 	Metadata    map[string]string `json:"metadata,omitempty"`
 	HeldSeconds int64             `json:"held_seconds"`
-	// BatchID is the batch that it was created in, or empty; BatchIndex is its place
-	// there, from 0.
+	// BatchID is the batch of the analysis, or empty. BatchIndex is its index in the batch,
+	// from 0.
 	BatchID    string `json:"batch_id,omitempty"`
 	BatchIndex int    `json:"batch_index,omitempty"`
 	// RerunOf is the failed analysis that this one repeats for free, or empty.
 	RerunOf string   `json:"rerun_of,omitempty"`
 	Webhook *Webhook `json:"webhook,omitempty"`
-	// Percent of the work that is done, 0 to 100; it never falls.
+	// Percent is the share of the work that is done, 0 to 100. It never falls.
 	Percent int `json:"percent"`
-	// Attempt is the number of the latest run, 0 before the first.
+	// Attempt is the number of the latest attempt, 0 before the first.
 	Attempt int            `json:"attempt"`
 	Worker  string         `json:"worker,omitempty"`
 	Result  *answer.Result `json:"result,omitempty"`
 	Error   *Failure       `json:"error,omitempty"`
 	Usage   *Usage         `json:"usage,omitempty"`
-	// Artifacts show what was found, or nil.
+	// Artifacts show the findings, or nil.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
-	// Drawing is true while the artifacts of a completed analysis are being drawn.
+	// Drawing is true while the artifacts of a completed analysis are being rendered.
 	Drawing bool `json:"drawing,omitempty"`
-	// Narration is the narrative of a completed analysis, or nil when none was asked for.
+	// Narration is the narrative of a completed analysis. It is nil when the caller
+	// requested none.
 	Narration *Narrative `json:"narration,omitempty"`
-	// IncidentID is the platform incident that it failed in, or empty.
+	// IncidentID is the platform incident that caused the failure, or empty.
 	IncidentID string `json:"incident_id,omitempty"`
-	// RerunID is the analysis that repeats it, or empty.
+	// RerunID is the analysis that repeats this one, or empty.
 	RerunID     string     `json:"rerun_id,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
 	StartedAt   *time.Time `json:"started_at,omitempty"`
 	CompletedAt *time.Time `json:"completed_at,omitempty"`
 }
 
-// RerunEligible is true for an analysis that failed in a platform incident, also when
-// its free re-run was used (api-v1.md, "States and transitions: Analysis").
+// RerunEligible reports whether an analysis failed in a platform incident. It stays true
+// after the free re-run was used (docs/contract.md#incident).
 func (s State) RerunEligible() bool { return s.Status == FailedStatus && s.IncidentID != "" }
 
-// Narrating is true while the narrative of a completed analysis is being written.
+// Narrating reports whether the narrative of a completed analysis is being written.
 func (s State) Narrating() bool {
 	return s.Narration != nil && s.Narration.Status == NarrativeGenerating
 }
 
-// Exists is true once the analysis was created.
+// Exists reports whether the analysis was created.
 func (s State) Exists() bool { return s.Status != "" }
 
-// Evolve folds one event into the state; it panics on an unknown one.
+// Evolve folds one event into the state. It panics on an unknown event.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Created:
@@ -155,8 +156,9 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// narration is the narrative of an analysis that completes: the one that it comes with, one
-// that is being written, or none; an answer without a look at the video has nothing to tell.
+// narration returns the narrative of an analysis that completes: ready when it came with
+// the answer, generating when it is being written, failed when no sample was examined, or
+// nil when the caller requested none.
 func narration(asked bool, e Completed) *Narrative {
 	switch {
 	case !asked:

@@ -17,8 +17,8 @@ func crowded() credit.State {
 	return s
 }
 
-// BenchmarkHoldAndSettle decides and folds the life of one hold on an account that has
-// 256 others.
+// BenchmarkHoldAndSettle decides and folds one hold and its debit, on an account with 256
+// other holds.
 func BenchmarkHoldAndSettle(b *testing.B) {
 	s := crowded()
 	step := func(c credit.Command) {

@@ -11,35 +11,35 @@ import (
 	"vqa/domain/fault"
 )
 
-// Checkpoint is a statement of the platform about an account's ledger at one moment. It
-// names the head of the hash chain, so it vouches for every event up to Version; and the
-// checkpoint before it, so none can be taken out of the row.
+// Checkpoint is a signed statement about an account's ledger at one moment. It contains the
+// head of the hash chain, so it covers every event up to Version. It contains the digest of
+// the previous checkpoint, so none can be removed unnoticed.
 type Checkpoint struct {
 	AccountID string `json:"account_id"`
 	// Number counts the checkpoints of the account from 1.
 	Number int64 `json:"number"`
-	// Version is that of the account's credit stream, Chain its hash chain there in
-	// hexadecimal.
+	// Version is the version of the account's credit stream. Chain is the hash chain at
+	// that version, in hexadecimal.
 	Version          int64  `json:"version"`
 	Chain            string `json:"chain"`
 	PostedSeconds    int64  `json:"posted_seconds"`
 	HeldSeconds      int64  `json:"held_seconds"`
 	AvailableSeconds int64  `json:"available_seconds"`
 	Totals           Totals `json:"totals"`
-	// Previous is the Digest of the checkpoint before, empty for the first.
+	// Previous is the Digest of the previous checkpoint. It is empty for the first.
 	Previous string    `json:"previous"`
 	At       time.Time `json:"at"`
 	// KeyID names the key that signed it.
 	KeyID string `json:"key_id"`
 }
 
-// checkpointFormat is the first field of what is signed, so that the bytes mean nothing
-// else and the form can change.
+// checkpointFormat is the first field of the signed bytes. It keeps the signature from
+// being valid for other data, and it allows the format to change.
 const checkpointFormat = "vqa-checkpoint-1"
 
-// SignedBytes is the canonical form: the name of the format and then each field in the
-// order of the type, as "<length in bytes>:<bytes>" one after the other, numbers in
-// decimal, the time in UTC as it stands in the JSON form.
+// SignedBytes returns the canonical form: the name of the format, then each field in the
+// order of the type. Each is written as "<length in bytes>:<bytes>", without separators.
+// Numbers are in decimal, and the time is in UTC as in the JSON form.
 func (c Checkpoint) SignedBytes() []byte {
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	var out []byte
@@ -56,7 +56,7 @@ func (c Checkpoint) SignedBytes() []byte {
 	return out
 }
 
-// Digest is the SHA-256 of the signed bytes in hexadecimal.
+// Digest returns the SHA-256 of the signed bytes in hexadecimal.
 func (c Checkpoint) Digest() string {
 	sum := sha256.Sum256(c.SignedBytes())
 	return hex.EncodeToString(sum[:])
@@ -65,44 +65,44 @@ func (c Checkpoint) Digest() string {
 // Sealed says that a checkpoint was signed.
 type Sealed struct {
 	Checkpoint Checkpoint `json:"checkpoint"`
-	// Signature is that of the signed bytes by ed25519, in base64.
+	// Signature is the ed25519 signature of the signed bytes, in base64.
 	Signature string `json:"signature"`
 }
 
 // EventType returns the stored name.
 func (Sealed) EventType() string { return "checkpoint.sealed" }
 
-// Verify reports whether the holder of a key signed exactly this checkpoint.
+// Verify reports whether the owner of a key signed exactly this checkpoint.
 func (s Sealed) Verify(key ed25519.PublicKey) bool {
 	signature, err := base64.StdEncoding.DecodeString(s.Signature)
 	return err == nil && len(key) == ed25519.PublicKeySize && s.Checkpoint.KeyID == LedgerKeyID(key) &&
 		ed25519.Verify(key, s.Checkpoint.SignedBytes(), signature)
 }
 
-// Seal states what the ledger of an account holds now.
+// Seal creates a checkpoint of the current ledger of an account.
 type Seal struct {
-	// Balance is the account's ledger at Version, where its hash chain is Chain.
+	// Balance is the account's ledger at Version, and Chain is its hash chain there.
 	Balance State
 	Version int64
 	Chain   [sha256.Size]byte
-	// Key signs. ed25519 needs no randomness, so the decision is a function of its input.
+	// Key signs the checkpoint. ed25519 needs no randomness, so the decision depends on its
+	// input alone.
 	Key ed25519.PrivateKey
 }
 
-// CheckpointState is the newest checkpoint of an account; its Number is 0 before the
-// first.
+// CheckpointState is the newest checkpoint of an account. Its Number is 0 before the first.
 type CheckpointState struct {
 	Last Sealed `json:"last"`
 }
 
-// DecideSeal returns the next checkpoint, or no event when the ledger did not move since
-// the last one. Error: resource_conflict when the ledger is older than its checkpoint,
-// which means that history was lost.
+// DecideSeal returns the next checkpoint. It returns no event when the ledger has not
+// changed since the last checkpoint. Error: resource_conflict when the ledger is older than
+// its checkpoint, which means that events were lost.
 func DecideSeal(s CheckpointState, c Seal, now time.Time) ([]Sealed, error) {
 	last := s.Last.Checkpoint
 	switch {
 	case c.Version < last.Version:
-		return nil, fault.Newf(fault.ResourceConflict, "The ledger of %s is at version %d, its checkpoint at %d.",
+		return nil, fault.Newf(fault.ResourceConflict, "The ledger of %s is at version %d, but its checkpoint covers version %d. Ledger events are missing.",
 			c.Balance.AccountID, c.Version, last.Version)
 	case c.Version == last.Version:
 		return nil, nil

@@ -14,7 +14,7 @@ import (
 	"vqa/domain/internal/scenario"
 )
 
-// signer is a key that every run of the tests has.
+// signer returns a key that is the same in every run of the tests.
 func signer(seed byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed([]byte(strings.Repeat(string(rune(seed)), ed25519.SeedSize)))
 }
@@ -59,7 +59,7 @@ func TestSeal(t *testing.T) {
 	require.Equal(t, first.Checkpoint.Digest(), second.Checkpoint.Previous)
 }
 
-// TestSignedBytes pins the form that verifiers outside this program know.
+// TestSignedBytes fixes the format, because external verifiers depend on it.
 func TestSignedBytes(t *testing.T) {
 	t.Parallel()
 	c := credit.Checkpoint{
@@ -109,7 +109,7 @@ func TestLedgerKeys(t *testing.T) {
 	require.False(t, ok)
 	altered := credit.EvolveLedgerKeys(credit.LedgerKeys{}, credit.LedgerKeyAdded{KeyID: added[0].KeyID, PublicKey: hex.EncodeToString(key)})
 	_, ok = altered.Find(added[0].KeyID)
-	require.False(t, ok, "a key that does not have its id")
+	require.False(t, ok, "a key with the id of another")
 	_, err = credit.DecideLedgerKey(credit.LedgerKeys{}, credit.AddLedgerKey{Key: key[:31]}, scenario.Now)
 	require.True(t, fault.Has(err, fault.ValidationFailed), "%v", err)
 }

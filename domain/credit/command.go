@@ -5,33 +5,35 @@ import "time"
 // Command is a request to change a balance.
 type Command interface{ isCommand() }
 
-// Grant adds seconds: a signup or card grant, a purchase, or an operator's
-// adjustment, which alone may be negative.
+// Grant adds seconds: a signup or card grant, a purchase, or an operator's adjustment. Only
+// an adjustment may be negative.
 type Grant struct {
 	AccountID     string
 	TransactionID string
 	Kind          Kind
-	// Seconds is > 0; for an adjustment it is not 0.
+	// Seconds is > 0. For an adjustment it is not 0.
 	Seconds int64
-	// Reason is why an operator did it; empty for grants of the service itself.
+	// Reason is the reason that the operator gave. It is empty for grants of the service
+	// itself.
 	Reason string
 }
 
-// Hold reserves seconds for work that is about to begin.
+// Hold reserves seconds for work that is about to start.
 type Hold struct {
 	AccountID string
 	HoldID    string
-	// Seconds is >= 0, any discount taken off. Work that is never billed holds 0.
+	// Seconds is >= 0, after any discount. Work that is never billed holds 0.
 	Seconds    int64
 	SourceType SourceType
-	// SourceID is the analysis or stream; it has at most one hold, ever.
+	// SourceID is the analysis or stream. A source has at most one hold in its life.
 	SourceID string
-	// DiscountPct is 0 to 100: what settling takes off the price.
+	// DiscountPct is the discount at settling, from 0 to 100 percent.
 	DiscountPct int
-	// ExpiresAt is when Expire may end it. A time that is not after now makes it due at
-	// once.
+	// ExpiresAt is the time from which Expire may end the hold. A time that is not after
+	// now makes the hold due at once.
 	ExpiresAt time.Time
-	// QuotaSeconds is the most that may be settled in a month; 0 is no quota.
+	// QuotaSeconds is the limit of settled seconds in a month. 0 means that there is no
+	// quota.
 	QuotaSeconds int64
 }
 
@@ -39,37 +41,38 @@ type Hold struct {
 type Settle struct {
 	SourceID      string
 	TransactionID string
-	// Seconds of work, >= 0, before the hold's discount. What exceeds the hold plus the
-	// available balance is not billed.
+	// Seconds is the work done, >= 0, before the hold's discount. Seconds beyond the hold
+	// and the available balance are not billed.
 	Seconds int64
 }
 
 // Release ends a hold without a debit.
 type Release struct{ SourceID string }
 
-// Expire releases a hold whose time is over, because whoever made it never ended it.
+// Expire releases a hold after its ExpiresAt, because its source did not end it.
 type Expire struct{ SourceID string }
 
-// Refund undoes a transaction, wholly or in part: a debit gives seconds back, a grant
-// or a purchase takes seconds away.
+// Refund reverses a transaction, fully or in part. The refund of a debit gives seconds
+// back. The refund of a grant or a purchase takes seconds away.
 type Refund struct {
 	TransactionID string
-	// Original is the refunded transaction as the log tells it.
+	// Original is the refunded transaction, read from the log.
 	Original Original
-	// Seconds is >= 1 and at most what earlier refunds left of the original.
+	// Seconds is >= 1 and at most the part of the original that is not refunded yet.
 	Seconds int64
-	// Reason is why an operator did it.
+	// Reason is the reason that the operator gave.
 	Reason string
 }
 
-// Original are the facts of a transaction that is refunded.
+// Original describes a transaction that is to be refunded.
 type Original struct {
 	TransactionID string
 	Kind          Kind
 	// SourceType and SourceID are empty for a grant or a purchase.
 	SourceType SourceType
 	SourceID   string
-	// Seconds were moved by it; negative only for an adjustment, which cannot be refunded.
+	// Seconds is the amount of the transaction. It is negative only for an adjustment,
+	// which cannot be refunded.
 	Seconds int64
 }
 

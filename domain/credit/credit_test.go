@@ -29,7 +29,7 @@ func held(source string, seconds int64) credit.Event {
 	}
 }
 
-// due is a hold whose time is over at the moment of the decision.
+// due returns a hold that expires at the moment of the decision.
 func due(source string, seconds int64) credit.Event {
 	e := held(source, seconds).(credit.Held)
 	e.ExpiresAt = scenario.Now
@@ -94,19 +94,19 @@ func TestGrant(t *testing.T) {
 		{Name: "no adjustment of 0", When: grant(credit.Adjustment, 0), Refused: fault.ValidationFailed},
 		{Name: "adjustment up", When: grant(credit.Adjustment, 7), Then: posted(credit.Adjustment, 7, 7)},
 		{Name: "adjustment down to 0", Given: events{granted(10)}, When: grant(credit.Adjustment, -10), Then: posted(credit.Adjustment, -10, 0)},
-		{Name: "not below 0", Given: events{granted(10)}, When: grant(credit.Adjustment, -11), Refused: fault.InsufficientCredits},
+		{Name: "adjustment below 0", Given: events{granted(10)}, When: grant(credit.Adjustment, -11), Refused: fault.InsufficientCredits},
 		{
-			Name: "not into what is held", Given: events{granted(10), held("an_1", 4)}, When: grant(credit.Adjustment, -7),
+			Name: "adjustment into held seconds", Given: events{granted(10), held("an_1", 4)}, When: grant(credit.Adjustment, -7),
 			Refused: fault.InsufficientCredits,
 		},
 		{
-			Name: "down to what is held", Given: events{granted(10), held("an_1", 4)}, When: grant(credit.Adjustment, -6),
+			Name: "adjustment down to the held seconds", Given: events{granted(10), held("an_1", 4)}, When: grant(credit.Adjustment, -6),
 			Then: posted(credit.Adjustment, -6, 4),
 		},
 		{Name: "a debit is not granted", When: grant(credit.AnalysisDebit, 5), Refused: fault.ValidationFailed},
 		{Name: "an unknown kind", When: grant("gift", 5), Refused: fault.ValidationFailed},
 		{Name: "up to the largest balance", Given: full, When: grant(credit.Purchase, 1), Then: posted(credit.Purchase, 1, credit.MaxSeconds)},
-		{Name: "not beyond it", Given: full, When: grant(credit.Purchase, 2), Refused: fault.ValidationFailed},
+		{Name: "beyond the largest balance", Given: full, When: grant(credit.Purchase, 2), Refused: fault.ValidationFailed},
 		{Name: "no overflow", Given: full, When: grant(credit.Purchase, 1<<63-1), Refused: fault.ValidationFailed},
 		{Name: "no underflow", Given: full, When: grant(credit.Adjustment, -1<<63), Refused: fault.ValidationFailed},
 	})
@@ -122,19 +122,19 @@ func TestHold(t *testing.T) {
 		{Name: "0 of nothing", When: hold("an_1", 0), Then: events{held("an_1", 0)}},
 		{Name: "negative", Given: events{granted(10)}, When: hold("an_1", -1), Refused: fault.ValidationFailed},
 		{
-			Name: "what another hold left", Given: events{granted(10), held("an_1", 6)}, When: hold("an_2", 4),
+			Name: "the rest beside another hold", Given: events{granted(10), held("an_1", 6)}, When: hold("an_2", 4),
 			Then: events{held("an_2", 4)},
 		},
 		{
-			Name: "more than another hold left", Given: events{granted(10), held("an_1", 6)}, When: hold("an_2", 5),
+			Name: "more than the rest beside another hold", Given: events{granted(10), held("an_1", 6)}, When: hold("an_2", 5),
 			Refused: fault.InsufficientCredits,
 		},
 		{
-			Name: "what a release gave back", Given: events{granted(10), held("an_1", 6), released("an_1", 6)},
+			Name: "after a release", Given: events{granted(10), held("an_1", 6), released("an_1", 6)},
 			When: hold("an_2", 10), Then: events{held("an_2", 10)},
 		},
 		{
-			Name: "more than a debit left", Given: events{granted(10), held("an_1", 6), settled("an_1", 6, 6, 4)},
+			Name: "more than the rest after a debit", Given: events{granted(10), held("an_1", 6), settled("an_1", 6, 6, 4)},
 			When: hold("an_2", 5), Refused: fault.InsufficientCredits,
 		},
 		{Name: "the same source again", Given: events{granted(10), held("an_1", 6)}, When: hold("an_1", 6), Then: nil},
@@ -157,13 +157,13 @@ func TestSettleAndRelease(t *testing.T) {
 		ExpiresAt: later, At: scenario.Now,
 	}
 	aggregate.Run(t, cases{
-		{Name: "what was held", Given: open, When: settle("an_1", 6), Then: events{settled("an_1", 6, 6, 4)}},
+		{Name: "exactly the held seconds", Given: open, When: settle("an_1", 6), Then: events{settled("an_1", 6, 6, 4)}},
 		{Name: "less", Given: open, When: settle("an_1", 1), Then: events{settled("an_1", 6, 1, 9)}},
 		{Name: "nothing", Given: open, When: settle("an_1", 0), Then: events{settled("an_1", 6, 0, 10)}},
 		{Name: "more, from what is available", Given: open, When: settle("an_1", 9), Then: events{settled("an_1", 6, 9, 1)}},
-		{Name: "never more than there is", Given: open, When: settle("an_1", 11), Then: events{settled("an_1", 6, 10, 0)}},
+		{Name: "more than held and available", Given: open, When: settle("an_1", 11), Then: events{settled("an_1", 6, 10, 0)}},
 		{
-			Name: "never out of another hold", Given: append(open[:2:2], held("an_2", 3)), When: settle("an_1", 1<<63-1),
+			Name: "with another hold open", Given: append(open[:2:2], held("an_2", 3)), When: settle("an_1", 1<<63-1),
 			Then: events{settled("an_1", 6, 7, 3)},
 		},
 		{Name: "negative", Given: open, When: settle("an_1", -1), Refused: fault.ValidationFailed},
@@ -187,7 +187,7 @@ func TestSettleAndRelease(t *testing.T) {
 			When: credit.Release{SourceID: "an_1"}, Refused: fault.ResourceConflict,
 		},
 		{
-			Name: "settle after its time, before the sweep", Given: events{granted(10), due("an_1", 6)}, When: settle("an_1", 6),
+			Name: "settle after the expiry, before the sweep", Given: events{granted(10), due("an_1", 6)}, When: settle("an_1", 6),
 			Then: events{settled("an_1", 6, 6, 4)},
 		},
 		{

@@ -7,7 +7,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// Decide returns the events that a command leads to, or the fault that refuses it:
+// Decide returns the events of a command, or the fault that refuses it:
 // insufficient_credits, quota_exceeded, validation_failed or resource_conflict.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	switch c := command.(type) {
@@ -30,7 +30,7 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 
 func decideGrant(s State, c Grant, now time.Time) ([]Event, error) {
 	if c.Seconds > MaxSeconds-s.PostedSeconds || c.Seconds < -MaxSeconds {
-		return nil, invalidSeconds("is too large")
+		return nil, invalidSeconds(tooLarge)
 	}
 	switch c.Kind {
 	case SignupGrant, CardGrant, Purchase:
@@ -45,7 +45,7 @@ func decideGrant(s State, c Grant, now time.Time) ([]Event, error) {
 			return nil, insufficient(s, -c.Seconds)
 		}
 	default:
-		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "is not a kind of grant"})
+		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "must be signup_grant, card_grant, purchase or adjustment"})
 	}
 	return []Event{Granted{
 		AccountID: c.AccountID, TransactionID: c.TransactionID, Kind: c.Kind, Seconds: c.Seconds,
@@ -122,19 +122,19 @@ func decideRefund(s State, c Refund, now time.Time) ([]Event, error) {
 	case SignupGrant, CardGrant, Purchase:
 		sign = -1
 	default:
-		// An adjustment, which a refund is too, is corrected by another adjustment.
-		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "is not a kind that can be refunded"})
+		// An adjustment or a refund is corrected with an adjustment.
+		return nil, fault.Invalid(fault.Violation{Param: "kind", Code: fault.Enum, Message: "must be a debit, a grant or a purchase; correct an adjustment with another adjustment"})
 	}
 	left := s.RefundableSeconds(c.Original)
 	switch {
 	case left <= 0:
-		return nil, fault.Newf(fault.ResourceConflict, "Nothing is left to refund of %s.", c.Original.TransactionID)
+		return nil, fault.Newf(fault.ResourceConflict, "Transaction %s is already refunded in full.", c.Original.TransactionID)
 	case c.Seconds < 1:
 		return nil, invalidSeconds("must be at least 1")
 	case c.Seconds > left:
-		return nil, invalidSeconds(fmt.Sprintf("is more than the %d that are left to refund", left))
+		return nil, invalidSeconds(fmt.Sprintf("must be at most %d, the seconds that are not refunded yet", left))
 	case sign > 0 && c.Seconds > MaxSeconds-s.PostedSeconds:
-		return nil, invalidSeconds("is too large")
+		return nil, invalidSeconds(tooLarge)
 	case sign < 0 && c.Seconds > s.AvailableSeconds():
 		return nil, insufficient(s, c.Seconds)
 	}
@@ -149,19 +149,22 @@ func decideRefund(s State, c Refund, now time.Time) ([]Event, error) {
 func (s State) openHold(sourceID string) (OpenHold, error) {
 	h, ok := s.Holds.Get(sourceID)
 	if !ok {
-		return OpenHold{}, fault.Newf(fault.ResourceConflict, "%s has no open hold", sourceID)
+		return OpenHold{}, fault.Newf(fault.ResourceConflict, "%s has no open hold.", sourceID)
 	}
 	return h, nil
 }
 
-// insufficient is the refusal of an empty balance (api-v1.md, "Create analysis
-// request": details.meter = credit_seconds).
+// insufficient returns the fault for a balance that is too low
+// (docs/contract.md#credit-refusals).
 func insufficient(s State, needed int64) error {
-	return fault.Newf(fault.InsufficientCredits, "This needs %d credit-seconds; %d are available.", needed, s.AvailableSeconds()).
+	return fault.Newf(fault.InsufficientCredits, "This operation needs %d credit-seconds, but only %d are available. Add credits and try again.", needed, s.AvailableSeconds()).
 		WithDetail("meter", "credit_seconds").
 		WithDetail("needed_seconds", needed).
 		WithDetail("available_seconds", s.AvailableSeconds())
 }
+
+// tooLarge is the message for an amount that would push the balance over MaxSeconds.
+var tooLarge = fmt.Sprintf("is too large; a balance can have at most %d seconds", MaxSeconds)
 
 func invalidSeconds(message string) error {
 	return fault.Invalid(fault.Violation{Param: "seconds", Code: fault.Range, Message: message})

@@ -1,22 +1,20 @@
 // Package credit decides every change of an account's balance of credit-seconds.
 //
-// The balance moves in two phases, as in TigerBeetle: work first places a hold, and
-// the end of the work settles the hold (a debit of what is billed) or releases it. A
-// hold that nobody ends expires.
-// Whole seconds only, never a float.
+// The balance changes in two phases, as in TigerBeetle. Work first places a hold. When the
+// work ends, it settles the hold with a debit, or releases it. A hold that is not ended in
+// time expires. All amounts are whole seconds.
 //
 // # Laws
 //
 //   - Every event is a ledger entry whose postings sum to zero (Postings).
-//   - Posted is the sum of all grants less all settled debits, refunds considered, and
-//     at every moment the sum of what was exchanged with each account of the platform
-//     (Totals).
-//   - Available = Posted - sum of open holds, and is never negative.
-//   - A hold ends exactly once; it never settles for more than was held plus what
-//     is available.
+//   - Posted is the sum of all grants minus all settled debits, after refunds. It always
+//     equals the sum of the exchanges with the accounts of the platform (Totals).
+//   - Available is Posted minus the sum of the open holds. It is never negative.
+//   - A hold ends exactly once. It never settles for more than the held seconds plus the
+//     available ones.
 //   - The refunds of a transaction never exceed it.
-//   - Where a hold has a quota, what was settled in its month and all open holds
-//     together are within it at that moment.
+//   - When a hold with a quota is accepted, the seconds settled in its month and all open
+//     holds together are within the quota.
 //
 // # A hold
 //
@@ -28,19 +26,22 @@
 //	expired       | Expire  | ended     | credit.released
 //	any           | any     | unchanged | refused with resource_conflict
 //
-// The first row that fits holds. A hold is expired, but not ended, when its time is
-// over: until the sweep expires it, whoever made it may still settle it. A Hold of more
-// than is available is refused with insufficient_credits, and one beyond the quota of the
-// month with quota_exceeded. A hold of 0 seconds reserves nothing: it makes work that is
-// never billed end like any other, and count as active. Ended holds are forgotten, so
-// that the state stays small: a source asks for its hold only in the step that creates
-// it, which happens once.
+// The first row that fits applies.
+//
+//   - A hold is expired after its ExpiresAt, but it has not ended. Its source can settle it
+//     until the sweep expires it.
+//   - A Hold above the available balance is refused with insufficient_credits. A Hold above
+//     the quota of the month is refused with quota_exceeded.
+//   - A hold of 0 seconds reserves nothing. With it, work that is never billed counts as
+//     active and ends like any other work.
+//   - The state forgets ended holds, so that it stays small. This is safe because a source
+//     requests its hold only when it is created, which happens once.
 //
 // # Checkpoints
 //
-// A checkpoint is a signed statement about one account's ledger. Those of an account are
-// a stream of their own, in which each names the one before; the public keys are another
-// stream, so that old checkpoints can be checked after the key was changed.
+// A checkpoint is a signed statement about one account's ledger. Each account has a stream
+// of checkpoints, and each checkpoint contains the digest of the previous one. The public
+// keys have another stream, so that old checkpoints can be verified after a key change.
 //
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package credit

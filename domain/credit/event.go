@@ -2,7 +2,7 @@ package credit
 
 import "time"
 
-// Kind is the kind of a transaction (open-points.md, "Credits").
+// Kind is the kind of a transaction (docs/contract.md#credits).
 type Kind string
 
 // The kinds of transactions.
@@ -15,7 +15,7 @@ const (
 	StreamDebit   Kind = "stream_debit"
 )
 
-// SourceType is what a hold or a debit was made for.
+// SourceType says which kind of work caused a hold or a debit.
 type SourceType string
 
 // The sources of holds and debits.
@@ -24,7 +24,7 @@ const (
 	SourceStream   SourceType = "stream"
 )
 
-// debitKind is the kind of the transaction that settles a hold of a source.
+// debitKind is the kind of the transaction that settles a hold, by its source.
 var debitKind = map[SourceType]Kind{SourceAnalysis: AnalysisDebit, SourceStream: StreamDebit}
 
 // Event is a fact about a balance.
@@ -33,16 +33,17 @@ type Event interface {
 	isEvent()
 }
 
-// Granted says that seconds were added (or, by an adjustment, taken).
+// Granted says that seconds were added. An adjustment may also take seconds away.
 type Granted struct {
 	AccountID     string `json:"account_id"`
 	TransactionID string `json:"transaction_id"`
 	Kind          Kind   `json:"kind"`
-	// Seconds is > 0; of an adjustment it is not 0.
+	// Seconds is > 0. For an adjustment it is not 0.
 	Seconds int64 `json:"seconds"`
 	// BalanceAfter is the posted balance after this event.
 	BalanceAfter int64 `json:"balance_after"`
-	// Reason is why an operator did it; absent for grants of the service itself.
+	// Reason is the reason that the operator gave. It is absent for grants of the service
+	// itself.
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 }
@@ -54,11 +55,11 @@ type Held struct {
 	// Seconds is >= 0.
 	Seconds    int64      `json:"seconds"`
 	SourceType SourceType `json:"source_type"`
-	// SourceID is the analysis or stream; it has at most one hold, ever.
+	// SourceID is the analysis or stream. A source has at most one hold in its life.
 	SourceID string `json:"source_id"`
-	// DiscountPct is 0 to 100: what settling takes off the price.
+	// DiscountPct is the discount at settling, from 0 to 100 percent.
 	DiscountPct int `json:"discount_pct,omitempty"`
-	// ExpiresAt is when the sweep may end the hold.
+	// ExpiresAt is the time from which the sweep may end the hold.
 	ExpiresAt time.Time `json:"expires_at"`
 	At        time.Time `json:"at"`
 }
@@ -71,24 +72,25 @@ type Settled struct {
 	Kind          Kind       `json:"kind"`
 	SourceType    SourceType `json:"source_type"`
 	SourceID      string     `json:"source_id"`
-	// Seconds were billed; HeldSeconds were reserved before.
+	// Seconds is the billed amount. HeldSeconds is the amount that was reserved.
 	Seconds     int64 `json:"seconds"`
 	HeldSeconds int64 `json:"held_seconds"`
-	// DiscountPct is 0 to 100, and was taken off Seconds.
+	// DiscountPct is the discount in percent, from 0 to 100. It is already subtracted from
+	// Seconds.
 	DiscountPct int `json:"discount_pct,omitempty"`
 	// BalanceAfter is the posted balance after this event.
 	BalanceAfter int64     `json:"balance_after"`
 	At           time.Time `json:"at"`
 }
 
-// ReleaseReason is why a hold ended without a debit.
+// ReleaseReason says why a hold ended without a debit.
 type ReleaseReason string
 
 // The reasons of releases.
 const (
-	// ByCommand is the end that the holder asked for.
+	// ByCommand means that the source of the hold released it.
 	ByCommand ReleaseReason = "released"
-	// ByExpiry is the end of a hold that nobody ended in time.
+	// ByExpiry means that the hold expired.
 	ByExpiry ReleaseReason = "expired"
 )
 
@@ -98,26 +100,27 @@ type Released struct {
 	HoldID     string     `json:"hold_id"`
 	SourceType SourceType `json:"source_type"`
 	SourceID   string     `json:"source_id"`
-	// Seconds were reserved and are available again.
+	// Seconds is the amount that was reserved and is available again.
 	Seconds int64         `json:"seconds"`
 	Reason  ReleaseReason `json:"reason"`
 	At      time.Time     `json:"at"`
 }
 
-// Refunded says that an earlier transaction was undone, wholly or in part.
+// Refunded says that an earlier transaction was reversed, fully or in part.
 type Refunded struct {
 	AccountID     string `json:"account_id"`
 	TransactionID string `json:"transaction_id"`
-	// Refunds is the id of the transaction that was undone; what follows tells of it.
+	// Refunds is the id of the reversed transaction. Kind, SourceType and SourceID are
+	// copied from it.
 	Refunds    string     `json:"refunds"`
 	Kind       Kind       `json:"kind"`
 	SourceType SourceType `json:"source_type,omitempty"`
 	SourceID   string     `json:"source_id,omitempty"`
-	// Seconds is > 0 when the account got seconds back, < 0 when it lost them.
+	// Seconds is > 0 when the account received seconds, and < 0 when it lost them.
 	Seconds int64 `json:"seconds"`
 	// BalanceAfter is the posted balance after this event.
 	BalanceAfter int64 `json:"balance_after"`
-	// Reason is why an operator did it.
+	// Reason is the reason that the operator gave.
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 }
@@ -143,8 +146,8 @@ func (Settled) isEvent()  {}
 func (Released) isEvent() {}
 func (Refunded) isEvent() {}
 
-// TransactionOf returns the transaction that an event records, in the form in which it
-// could be refunded; false when the event records none.
+// TransactionOf returns the transaction that an event records, in the form that Refund
+// needs. It returns false when the event records none.
 func TransactionOf(event Event) (Original, bool) {
 	switch e := event.(type) {
 	case Granted:
@@ -154,7 +157,7 @@ func TransactionOf(event Event) (Original, bool) {
 			TransactionID: e.TransactionID, Kind: e.Kind, SourceType: e.SourceType, SourceID: e.SourceID, Seconds: e.Seconds,
 		}, true
 	case Refunded:
-		// In the ledger a refund is an adjustment.
+		// The ledger shows a refund as an adjustment.
 		return Original{
 			TransactionID: e.TransactionID, Kind: Adjustment, SourceType: e.SourceType, SourceID: e.SourceID, Seconds: e.Seconds,
 		}, true

@@ -18,7 +18,7 @@ type OpenHold struct {
 	SourceID    string     `json:"source_id"`
 	DiscountPct int        `json:"discount_pct,omitempty"`
 	CreatedAt   time.Time  `json:"created_at"`
-	// ExpiresAt is when the hold may be ended although its source never asked.
+	// ExpiresAt is the time from which the hold may be ended without its source.
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
@@ -40,13 +40,13 @@ func (h Holds) Get(sourceID string) (OpenHold, bool) {
 	return *h.sorted[i], true
 }
 
-// Len is the number of open holds.
+// Len returns the number of open holds.
 func (h Holds) Len() int { return len(h.sorted) }
 
-// IsZero reports that no hold is open.
+// IsZero reports whether no hold is open.
 func (h Holds) IsZero() bool { return len(h.sorted) == 0 }
 
-// All goes over the open holds in the order of their sources' ids.
+// All returns the open holds, ordered by the ids of their sources.
 func (h Holds) All() iter.Seq[OpenHold] {
 	return func(yield func(OpenHold) bool) {
 		for _, hold := range h.sorted {
@@ -57,12 +57,13 @@ func (h Holds) All() iter.Seq[OpenHold] {
 	}
 }
 
-// Shared goes over pointers to the open holds, in the order of All. The holds must not be
-// changed. The same pointer means the same hold for as long as somebody keeps it, so a cache
-// can use it as its key.
+// Shared returns pointers to the open holds, in the order of All. Callers must not change
+// the holds. While a caller keeps a pointer, the same pointer means the same hold, so it
+// can be the key of a cache.
 func (h Holds) Shared() iter.Seq[*OpenHold] { return slices.Values(h.sorted) }
 
-// NextExpiry is when the first of the holds expires; the zero time when none is open.
+// NextExpiry returns the earliest expiry of the holds. It is the zero time when no hold is
+// open.
 func (h Holds) NextExpiry() time.Time {
 	var next time.Time
 	for i, hold := range h.sorted {
@@ -73,7 +74,7 @@ func (h Holds) NextExpiry() time.Time {
 	return next
 }
 
-// Equal reports whether two collections hold the same.
+// Equal reports whether two sets contain the same holds.
 func (h Holds) Equal(other Holds) bool {
 	return slices.EqualFunc(h.sorted, other.sorted, func(a, b *OpenHold) bool {
 		x, y := *a, *b
@@ -92,7 +93,7 @@ func (h Holds) MarshalJSON() ([]byte, error) {
 	return json.Marshal(bySource)
 }
 
-// UnmarshalJSON implements json.Unmarshaler. Error: a hold stands under the id of
+// UnmarshalJSON implements json.Unmarshaler. Error: a hold is stored under the id of
 // another source.
 func (h *Holds) UnmarshalJSON(data []byte) error {
 	var bySource map[string]*OpenHold
@@ -102,7 +103,7 @@ func (h *Holds) UnmarshalJSON(data []byte) error {
 	h.sorted = nil
 	for sourceID, open := range bySource {
 		if open == nil || open.SourceID != sourceID {
-			return fmt.Errorf("the hold of %q is not its own", sourceID)
+			return fmt.Errorf("the hold under %q belongs to another source", sourceID)
 		}
 		h.sorted = append(h.sorted, open)
 	}
@@ -116,7 +117,8 @@ func (h Holds) find(sourceID string) (int, bool) {
 	})
 }
 
-// with adds a hold. The clipped slice has no room, so the older value stays as it is.
+// with adds a hold. The slice is clipped, so that inserting copies it and the older value
+// stays unchanged.
 func (h Holds) with(open OpenHold) Holds {
 	i, found := h.find(open.SourceID)
 	if found {

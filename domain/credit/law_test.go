@@ -15,8 +15,8 @@ import (
 	"vqa/domain/internal/scenario"
 )
 
-// TestLaws runs random commands and holds the state against a ledger of its own, kept
-// from the postings alone.
+// TestLaws runs random commands and compares the state with a ledger that is built from the
+// postings alone.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -40,7 +40,7 @@ func TestLaws(t *testing.T) {
 	})
 }
 
-// command draws a command; step makes the ids of what it creates unique.
+// command draws a random command. step makes the ids that it creates unique.
 func (l *ledger) command(t *rapid.T, step int) credit.Command {
 	seconds := rapid.OneOf(rapid.Int64Range(-5, 40), rapid.SampledFrom([]int64{-1 << 63, 1<<63 - 1, credit.MaxSeconds, 0}))
 	source := rapid.SampledFrom([]string{"an_1", "an_2", "an_3", "an_4", "st_5"}).Draw(t, "source")
@@ -79,19 +79,19 @@ func (l *ledger) command(t *rapid.T, step int) credit.Command {
 	}
 }
 
-// ledger is the model: what each account of the double entry holds, open holds by id,
-// which holds ended, and what was refunded of which transaction.
+// ledger is the model: the balance of each double-entry account, the open holds by id, the
+// ended holds, and the refunds of each transaction.
 type ledger struct {
 	accounts  map[credit.LedgerAccount]int64
 	open      map[string]int64
 	ended     map[string]bool
 	originals map[string]credit.Original
 	refunded  map[string]int64
-	// worked are the seconds that were settled in each month.
+	// worked are the seconds settled in each month.
 	worked map[credit.Period]int64
 }
 
-// checkQuota holds an accepted hold against its quota, before it is booked.
+// checkQuota compares an accepted hold with its quota, before it is booked.
 func (l *ledger) checkQuota(t *rapid.T, c credit.Command, decided []credit.Event) {
 	h, isHold := c.(credit.Hold)
 	if !isHold || h.QuotaSeconds == 0 || h.Seconds == 0 || len(decided) == 0 {
@@ -103,7 +103,7 @@ func (l *ledger) checkQuota(t *rapid.T, c credit.Command, decided []credit.Event
 
 func (l *ledger) balance() int64 { return l.accounts["acct_1:available"] + l.accounts["acct_1:held"] }
 
-// post books an event that was decided on the state before it.
+// post books an event that was decided on the given state.
 func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 	l.book(t, event)
 	if original, ok := credit.TransactionOf(event); ok {
@@ -114,7 +114,7 @@ func (l *ledger) post(t *rapid.T, before credit.State, event credit.Event) {
 		require.Equal(t, l.balance(), e.BalanceAfter)
 	case credit.Held:
 		require.NotContains(t, l.open, e.HoldID)
-		require.False(t, l.ended[e.HoldID], "a hold began again")
+		require.False(t, l.ended[e.HoldID], "a hold started twice")
 		require.GreaterOrEqual(t, e.Seconds, int64(0))
 		l.open[e.HoldID] = e.Seconds
 	case credit.Settled:
@@ -146,7 +146,7 @@ func (l *ledger) book(t *rapid.T, event credit.Event) {
 	for _, p := range credit.Postings(event) {
 		require.NotZero(t, p.Seconds)
 		require.NotEmpty(t, p.Account)
-		require.False(t, seen[p.Account], "%s stands twice in one entry", p.Account)
+		require.False(t, seen[p.Account], "%s occurs twice in one entry", p.Account)
 		seen[p.Account] = true
 		sum += p.Seconds
 		l.accounts[p.Account] += p.Seconds
@@ -155,12 +155,12 @@ func (l *ledger) book(t *rapid.T, event credit.Event) {
 }
 
 func (l *ledger) end(t *rapid.T, holdID string) {
-	require.Contains(t, l.open, holdID, "a hold ended that was not open")
+	require.Contains(t, l.open, holdID, "a hold that was not open has ended")
 	delete(l.open, holdID)
 	l.ended[holdID] = true
 }
 
-// check holds the state against the laws of design and the model.
+// check compares the state with the laws (docs/architecture.md#laws) and with the model.
 func (l *ledger) check(t *rapid.T, s credit.State) {
 	var heldSeconds int64
 	for _, seconds := range l.open {
@@ -192,8 +192,7 @@ func (l *ledger) check(t *rapid.T, s credit.State) {
 	}
 }
 
-// TestHolds holds the collection against a map, and every earlier value against what it
-// was: none ever changes.
+// TestHolds compares the set with a map. It also checks that no earlier value ever changes.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

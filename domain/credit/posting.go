@@ -2,8 +2,8 @@ package credit
 
 import "fmt"
 
-// LedgerAccount is an account of the double-entry ledger: one of the platform's own, or
-// one of the two that each customer has.
+// LedgerAccount is an account of the double-entry ledger. The platform has several, and
+// each customer has two.
 type LedgerAccount string
 
 // The ledger accounts of the platform.
@@ -16,28 +16,28 @@ const (
 	PlatformStreamUsage   LedgerAccount = "platform:stream_usage"
 )
 
-// platformAccount is the other side of a transaction of a kind.
+// platformAccount is the platform's side of a transaction, by its kind.
 var platformAccount = map[Kind]LedgerAccount{
 	SignupGrant: PlatformGrants, CardGrant: PlatformCardGrants, Purchase: PlatformSales, Adjustment: PlatformAdjustments,
 	AnalysisDebit: PlatformAnalysisUsage, StreamDebit: PlatformStreamUsage,
 }
 
-// Available is the ledger account of what a customer may still reserve.
+// Available returns the ledger account of the seconds that a customer can still reserve.
 func Available(accountID string) LedgerAccount { return LedgerAccount(accountID + ":available") }
 
-// Reserved is the ledger account of what a customer's open holds reserve.
+// Reserved returns the ledger account of the seconds in a customer's open holds.
 func Reserved(accountID string) LedgerAccount { return LedgerAccount(accountID + ":held") }
 
-// Posting is one side of a ledger entry: seconds that came into an account, or left it
-// when they are negative. They are never 0.
+// Posting is one side of a ledger entry. Seconds is positive when they came into the
+// account, negative when they left it, and never 0.
 type Posting struct {
 	Account LedgerAccount `json:"account"`
 	Seconds int64         `json:"seconds"`
 }
 
-// Postings is the ledger entry that an event makes. Its seconds always sum to zero, each
-// account stands in it at most once, and a hold or a debit of 0 seconds has none. It
-// panics on an event it does not know, as Evolve does.
+// Postings returns the ledger entry of an event. Its seconds always sum to zero, and each
+// account occurs in it at most once. A hold or a debit of 0 seconds has no postings. Like
+// Evolve, it panics on an unknown event.
 func Postings(event Event) []Posting {
 	switch e := event.(type) {
 	case Granted:
@@ -58,7 +58,7 @@ func Postings(event Event) []Posting {
 	}
 }
 
-// entry drops the sides that move nothing.
+// entry leaves out the sides with 0 seconds.
 func entry(sides ...Posting) []Posting {
 	var kept []Posting
 	for _, p := range sides {

@@ -12,7 +12,7 @@ import (
 	"vqa/domain/internal/scenario"
 )
 
-// within is a hold under a quota.
+// within returns a hold with a quota.
 func within(quota int64, source string, seconds int64) credit.Hold {
 	h := hold(source, seconds)
 	h.QuotaSeconds = quota
@@ -32,8 +32,8 @@ func TestQuota(t *testing.T) {
 		{Name: "no quota", Given: used, When: within(0, "an_3", 50), Then: events{held("an_3", 50)}},
 		{Name: "work that is not billed", Given: used, When: within(5, "an_3", 0), Then: events{held("an_3", 0)}},
 		{Name: "the month is over", Given: lastMonth, When: within(10, "an_3", 7), Then: events{held("an_3", 7)}},
-		{Name: "what is open counts", Given: lastMonth, When: within(10, "an_3", 8), Refused: fault.QuotaExceeded},
-		{Name: "credits come first", Given: used, When: within(10, "an_3", 500), Refused: fault.InsufficientCredits},
+		{Name: "an open hold counts", Given: lastMonth, When: within(10, "an_3", 8), Refused: fault.QuotaExceeded},
+		{Name: "the credit check comes first", Given: used, When: within(10, "an_3", 500), Refused: fault.InsufficientCredits},
 	})
 
 	_, err := credit.Decide(aggregate.Fold(used...), within(10, "an_3", 2), scenario.Now)

@@ -47,7 +47,7 @@ func TestRefund(t *testing.T) {
 		{Name: "beyond the largest balance", Given: full, When: refund(debit, 1), Refused: fault.ValidationFailed},
 		{Name: "a purchase", Given: events{granted(10)}, When: refund(purchase, 10), Then: events{refunded(purchase, -10, 0)}},
 		{Name: "a purchase that was used", Given: used, When: refund(purchase, 5), Refused: fault.InsufficientCredits},
-		{Name: "what is left of it", Given: used, When: refund(purchase, 4), Then: events{refunded(purchase, -4, 0)}},
+		{Name: "the rest of it", Given: used, When: refund(purchase, 4), Then: events{refunded(purchase, -4, 0)}},
 		{
 			Name: "a purchase that is held", Given: events{granted(10), held("an_1", 6)}, When: refund(purchase, 5),
 			Refused: fault.InsufficientCredits,

@@ -5,55 +5,54 @@ import (
 	"maps"
 )
 
-// MaxSeconds is the largest balance: the largest whole number that every reader of
-// JSON keeps exact. It also keeps the sums of this package far from overflow.
+// MaxSeconds is the largest balance. It is the largest integer that every JSON reader
+// represents exactly, and it keeps the sums of this package far from overflow.
 const MaxSeconds int64 = 1<<53 - 1
 
-// State is one account's balance. The zero State is that of an account that never
-// had a credit.
+// State is the balance of one account. The zero value is the state before the first credit.
 type State struct {
 	AccountID string `json:"account_id"`
-	// PostedSeconds is the sum of grants less settled debits, refunds considered.
+	// PostedSeconds is the sum of all grants minus all settled debits, after refunds.
 	PostedSeconds int64 `json:"posted_seconds"`
 	// HeldSeconds is the sum of the open holds.
 	HeldSeconds int64 `json:"held_seconds"`
-	// SignupGrantSeconds is the original signup grant, 0 when there was none.
+	// SignupGrantSeconds is the original signup grant, or 0 when there was none.
 	SignupGrantSeconds int64 `json:"signup_grant_seconds"`
-	// UsedSeconds is the sum of settled debits less what was refunded of them.
+	// UsedSeconds is the sum of all settled debits, after refunds.
 	UsedSeconds int64 `json:"used_seconds"`
-	// Period is the month of the latest debit and PeriodSeconds what was settled in it;
-	// refunds leave it as it is, because a quota is on what was worked.
+	// Period is the month of the latest debit, and PeriodSeconds is the sum settled in it.
+	// Refunds do not change PeriodSeconds, because a quota limits the work done.
 	Period        Period `json:"period,omitempty"`
 	PeriodSeconds int64  `json:"period_seconds,omitempty"`
-	// Totals say where the posted balance came from and went.
+	// Totals show where the posted balance came from and where it went.
 	Totals Totals `json:"totals"`
-	// Refunded are the seconds given back or taken away so far, >= 1, by the id of the
-	// refunded transaction. It is never changed in place.
+	// Refunded are the seconds given back or taken away, >= 1, by the id of the refunded
+	// transaction. The map is never changed in place.
 	Refunded map[string]int64 `json:"refunded,omitempty"`
 	// Holds are the open holds. The JSON encoder of eventstore/codec relies on this field
 	// being the last one.
 	Holds Holds `json:"holds,omitzero"`
 }
 
-// Totals are the seconds that an account exchanged with each account of the platform,
-// refunds considered.
+// Totals are the seconds that an account exchanged with each account of the platform, after
+// refunds.
 type Totals struct {
 	Grants     int64 `json:"grants"`
 	CardGrants int64 `json:"card_grants"`
 	Sales      int64 `json:"sales"`
-	// Adjustments alone may be negative.
+	// Only adjustments may be negative.
 	Adjustments   int64 `json:"adjustments"`
 	AnalysisUsage int64 `json:"analysis_usage"`
 	StreamUsage   int64 `json:"stream_usage"`
 }
 
-// PostedSeconds is the balance that the totals amount to.
+// PostedSeconds returns the balance that results from the totals.
 func (t Totals) PostedSeconds() int64 {
 	return t.Grants + t.CardGrants + t.Sales + t.Adjustments - t.AnalysisUsage - t.StreamUsage
 }
 
-// moved adds seconds that a transaction of a kind put into the account, or took from
-// it when they are negative.
+// moved adds the seconds of a transaction. They are negative when the transaction took them
+// from the account.
 func (t Totals) moved(kind Kind, seconds int64) Totals {
 	switch kind {
 	case SignupGrant:
@@ -74,13 +73,13 @@ func (t Totals) moved(kind Kind, seconds int64) Totals {
 	return t
 }
 
-// AvailableSeconds is what new work may still reserve.
+// AvailableSeconds returns the seconds that new work can still reserve.
 func (s State) AvailableSeconds() int64 { return s.PostedSeconds - s.HeldSeconds }
 
-// RefundableSeconds is what earlier refunds left of a transaction.
+// RefundableSeconds returns the part of a transaction that is not refunded yet.
 func (s State) RefundableSeconds(of Original) int64 { return of.Seconds - s.Refunded[of.TransactionID] }
 
-// OpenHolds counts the open holds of a source type.
+// OpenHolds returns the number of open holds of a source type.
 func (s State) OpenHolds(of SourceType) int {
 	n := 0
 	for h := range s.Holds.All() {
@@ -91,8 +90,8 @@ func (s State) OpenHolds(of SourceType) int {
 	return n
 }
 
-// Evolve folds one event into the state. It panics on an event it does not know:
-// a log that the program cannot read must stop it.
+// Evolve folds one event into the state. It panics on an unknown event, because a program
+// that cannot read the log must stop.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Granted:
@@ -130,7 +129,7 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// post moves the posted balance and the totals together.
+// post changes the posted balance and the totals together.
 func (s State) post(kind Kind, seconds int64) State {
 	s.PostedSeconds += seconds
 	s.Totals = s.Totals.moved(kind, seconds)

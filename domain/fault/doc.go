@@ -1,7 +1,6 @@
-// Package fault is the one error type of the service and the closed registry of
-// its codes (api-v1.md, "Errors"). Inside the program a rule that is broken
-// returns a *Fault; handlers/httpapi is the only place that turns one into an HTTP
-// response.
+// Package fault defines the one error type of the service and the closed registry of its
+// codes (docs/contract.md#errors). A broken rule returns a *Fault. Only handlers/httpapi
+// turns a Fault into an HTTP response.
 //
 // It may import the standard library only.
 package fault

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// Fault is an error that a caller of the service is told about. Everything else
-// that goes wrong is an ordinary error and reaches the caller as internal_error.
+// Fault is an error whose code and message reach the caller. Any other error reaches the
+// caller as internal_error.
 type Fault struct {
 	// Code is one of the closed registry.
 	Code Code
-	// Message is one sentence for a person; it never holds a secret.
+	// Message names the problem and the remedy, for a person. It never holds a secret.
 	Message string
-	// Param names the field at fault as a dotted path, or is empty.
+	// Param is the dotted path of the invalid field, or empty.
 	Param string
-	// Violations lists every violation of a validation_failed.
+	// Violations lists the broken rules of a validation_failed.
 	Violations []Violation
-	// OmittedViolations counts the violations that were found and are not listed.
+	// OmittedViolations is the number of violations that were found but are not listed.
 	OmittedViolations int
-	// Details are further members of the envelope's details object.
+	// Details are further members of the details object in the error response.
 	Details map[string]any
-	// RetryAfterS is the least number of whole seconds to wait before a retry; 0
-	// when the code carries no such promise.
+	// RetryAfterS is the minimum number of whole seconds to wait before a retry. It is 0
+	// when no time is known.
 	RetryAfterS int
-	// Cause is what led to the fault, for the log only.
+	// Cause is the underlying error. It is logged and never sent.
 	Cause error
 }
 
-// Violation is one broken rule of a request (open-points.md, "Errors").
+// Violation is one broken rule of a request (docs/contract.md#error-violations).
 type Violation struct {
-	// Param is the dotted path of the field, "" for the body as a whole.
+	// Param is the dotted path of the field. It is empty for the body as a whole.
 	Param   string        `json:"param"`
 	Code    ViolationCode `json:"code"`
 	Message string        `json:"message"`
@@ -51,7 +51,8 @@ const (
 	Exclusive    ViolationCode = "exclusive"
 )
 
-// New returns a fault with the given code. An empty message takes the registry's.
+// New returns a fault with the given code. When message is empty, the message of the
+// registry is used.
 func New(code Code, message string) *Fault {
 	if message == "" {
 		message = Lookup(code).Message
@@ -64,7 +65,7 @@ func Newf(code Code, format string, args ...any) *Fault {
 	return New(code, fmt.Sprintf(format, args...))
 }
 
-// Invalid returns a validation_failed that lists all the given violations.
+// Invalid returns a validation_failed that lists the given violations.
 func Invalid(violations ...Violation) *Fault {
 	f := New(ValidationFailed, "")
 	f.Violations = violations
@@ -77,13 +78,14 @@ func Invalid(violations ...Violation) *Fault {
 	return f
 }
 
-// maxShownID is how many bytes of an unknown id a message repeats. Ids have 32 at most.
+// maxShownID is the number of bytes of an unknown id that a message repeats. A valid id has
+// at most 32.
 const maxShownID = 64
 
-// NotFound returns the one answer for an id that does not exist or belongs to another
-// account (api-v1.md, "Conventions": no existence oracle). It says only what the caller
-// said: param is the field that carried the id, "id" for one in the path. An empty id
-// leaves the registry's message.
+// NotFound returns the answer for an id that does not exist or belongs to another account.
+// The two cases look the same, so the answer does not reveal whether an id exists
+// (docs/contract.md#tenancy). param is the field that carried the id, "id" for one in the
+// path. When id is empty, the message of the registry is used.
 func NotFound(param, id string) *Fault {
 	if id == "" {
 		return New(ResourceNotFound, "").WithParam(param)
@@ -94,10 +96,10 @@ func NotFound(param, id string) *Fault {
 	return Newf(ResourceNotFound, "There is no resource with the id %q.", id).WithParam(param)
 }
 
-// WithParam returns f with the named field.
+// WithParam sets the invalid field and returns f.
 func (f *Fault) WithParam(param string) *Fault { f.Param = param; return f }
 
-// WithDetail returns f with one more member of details.
+// WithDetail adds a member to the details and returns f.
 func (f *Fault) WithDetail(key string, value any) *Fault {
 	if f.Details == nil {
 		f.Details = map[string]any{}
@@ -106,13 +108,13 @@ func (f *Fault) WithDetail(key string, value any) *Fault {
 	return f
 }
 
-// WithRetryAfter returns f with the seconds to wait before a retry, at least 1.
+// WithRetryAfter sets the seconds to wait before a retry, at least 1, and returns f.
 func (f *Fault) WithRetryAfter(seconds int) *Fault {
 	f.RetryAfterS = max(seconds, 1)
 	return f
 }
 
-// WithCause returns f with what led to it.
+// WithCause sets the underlying error and returns f.
 func (f *Fault) WithCause(err error) *Fault { f.Cause = err; return f }
 
 // Error implements error.
@@ -127,8 +129,7 @@ func (f *Fault) Is(target error) bool {
 	return ok && t.Code == f.Code
 }
 
-// Of returns the fault in err's chain, or nil when err is none of the caller's
-// business.
+// Of returns the fault in err's chain, or nil when there is none.
 func Of(err error) *Fault {
 	var f *Fault
 	if errors.As(err, &f) {

@@ -12,8 +12,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// contract is the table of api-v1.md, "Errors", with the codes it names beside the
-// table, copied by hand: whoever changes the registry has to change the contract first.
+// contract is the table of docs/contract.md#error-registry and the codes that the contract
+// names elsewhere. It is a copy, so that a change of the registry needs a change here too.
 var contract = []struct {
 	code      fault.Code
 	status    int
@@ -67,10 +67,10 @@ var contract = []struct {
 	{"inference_unavailable", 503, true, true},
 	{"db_unavailable", 503, true, true},
 	{"internal_error", 500, true, true},
-	// Named by the parse endpoint; the contract gives them no flags.
+	// The parse endpoint returns these. The contract gives them no flags.
 	{"empty_prompt", 400, false, false},
 	{"parse_unavailable", 503, true, true},
-	// Only inside failed resources, hence without a status.
+	// These appear only inside failed resources, so they have no status.
 	{"inference_error", 0, false, false},
 	{"stuck_timeout", 0, false, false},
 }
@@ -160,5 +160,5 @@ func TestNotFoundSaysWhatTheCallerSaid(t *testing.T) {
 	require.Equal(t, `There is no resource with the id "video_x".`, f.Message)
 	require.Equal(t, `There is no resource with the id "\u202e\x1b".`, fault.NotFound("id", "\u202e\x1b").Message)
 	require.Less(t, len(fault.NotFound("id", strings.Repeat("é", 5000)).Message), 120)
-	require.Equal(t, "There is no such resource.", fault.NotFound("id", "").Message)
+	require.Equal(t, "There is no such resource. Check the id and the account of your key.", fault.NotFound("id", "").Message)
 }

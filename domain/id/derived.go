@@ -8,13 +8,13 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Derived returns the id that follows from a time and from what a resource is made of:
-// the same of the same, on every machine. It is for what must be made once, whoever
-// makes it; it is as easy to guess as its parts.
+// Derived returns the id that follows from a time and the parts of a resource. The same
+// input gives the same id on every machine, so a resource that several nodes create at the
+// same time exists once. Anyone who knows the parts can compute the id.
 func Derived(prefix Prefix, at time.Time, parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	var u ulid.ULID
-	// A time within the next 8000 years fits.
+	// SetTime fails only for a time more than 8000 years ahead.
 	_ = u.SetTime(ulid.Timestamp(at))
 	copy(u[6:], sum[:])
 	return string(prefix) + "_" + u.String()

@@ -1,6 +1,5 @@
-// Package id makes and checks the public identifiers of resources: a prefix that
-// names the kind, an underscore and the 26 characters of a ULID (api-v1.md,
-// "Conventions").
+// Package id creates and checks the public ids of resources: a prefix that names the kind,
+// an underscore and the 26 characters of a ULID (docs/contract.md#ids).
 //
 // It may import the standard library and ulid. Time and entropy are passed in.
 package id

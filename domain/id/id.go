@@ -9,11 +9,10 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// Prefix is the kind of a resource as it stands before the underscore of its id.
+// Prefix is the kind of a resource, which its id starts with.
 type Prefix string
 
-// The prefixes of the contract and of this project (open-points.md, "Names and
-// prefixes").
+// The prefixes of the contract and of this project (docs/contract.md#ids).
 const (
 	Account     Prefix = "acct"
 	Analysis    Prefix = "an"
@@ -30,8 +29,8 @@ const (
 	Delivery    Prefix = "whd"
 )
 
-// Valid reports whether s is a well-formed id of the given kind. It says nothing
-// about whether such a resource exists.
+// Valid reports whether s is a well-formed id of the given kind. It does not check whether
+// the resource exists.
 func Valid(prefix Prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, string(prefix)+"_")
 	if !ok || len(rest) != ulid.EncodedSize {
@@ -45,8 +44,8 @@ func Valid(prefix Prefix, s string) bool {
 	return true
 }
 
-// Source makes ids. Ids made by one source within one millisecond ascend, so that
-// lists ordered by id keep the order of creation. It is safe for concurrent use.
+// Source creates ids. Ids from one source ascend, even within one millisecond, so a list
+// ordered by id keeps the order of creation. It is safe for concurrent use.
 type Source struct {
 	now func() time.Time
 
@@ -59,8 +58,8 @@ func NewSource(now func() time.Time, entropy io.Reader) *Source {
 	return &Source{now: now, entropy: ulid.Monotonic(entropy, 0)}
 }
 
-// New returns a fresh id of the given kind. It panics only when the entropy
-// reader fails, which a program cannot survive.
+// New returns a new id of the given kind. It panics only when the entropy reader fails,
+// because the program cannot continue without entropy.
 func (s *Source) New(prefix Prefix) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,7 +20,7 @@ var prefixes = []id.Prefix{
 	id.Video, id.Webhook, id.Delivery,
 }
 
-// pattern is that of api-v1.md, "Conventions".
+// pattern is the form of an id (docs/contract.md#ids).
 var pattern = regexp.MustCompile(`^[a-z]+_[0-9A-HJKMNP-TV-Z]{26}$`)
 
 func stopped() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC) }
@@ -54,7 +54,7 @@ func TestIDsOfOneMillisecondAscend(t *testing.T) {
 	}
 	wg.Wait()
 	for _, mine := range made {
-		require.True(t, slices.IsSorted(mine), "the ids that one caller got ascend")
+		require.True(t, slices.IsSorted(mine), "the ids of one caller ascend")
 	}
 	all := slices.Concat(made...)
 	slices.Sort(all)
@@ -114,7 +114,7 @@ func TestValid(t *testing.T) {
 	}
 }
 
-// FuzzValid holds Valid against the pattern of the contract.
+// FuzzValid compares Valid with the pattern of the contract.
 func FuzzValid(f *testing.F) {
 	for _, seed := range []string{"video_01JNQ3ZC8A0123456789ABCDEF", "video_", "an_01JNQ3ZC8A0123456789ABCDEI", "video_\xff"} {
 		f.Add(seed)

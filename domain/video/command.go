@@ -5,7 +5,7 @@ import "time"
 // Command is a request to change a video.
 type Command interface{ isCommand() }
 
-// Registration is what every new video has.
+// Registration has the fields of every new video.
 type Registration struct {
 	ID        string
 	AccountID string
@@ -13,18 +13,18 @@ type Registration struct {
 	Metadata  map[string]string
 }
 
-// RegisterUpload announces a video that the caller will upload.
+// RegisterUpload registers a video that the caller will upload.
 type RegisterUpload struct {
 	Registration
 	Filename    *string
 	ContentType string
 	// DeclaredBytes is the announced size, or nil.
 	DeclaredBytes *int64
-	// ExpiresAt ends the window for completing the upload.
+	// ExpiresAt is the end of the upload window.
 	ExpiresAt time.Time
 }
 
-// RegisterURL announces a video that the service will fetch.
+// RegisterURL registers a video that the service will fetch.
 type RegisterURL struct {
 	Registration
 	URL string
@@ -37,28 +37,28 @@ type RegisterFixture struct {
 	File     File
 }
 
-// RegisterStored records a video of the service itself whose bytes are in the object
-// store already.
+// RegisterStored registers a video of the service itself whose bytes are already in the
+// object store.
 type RegisterStored struct {
 	Registration
 	Filename string
 	File     File
 }
 
-// Finish makes a video ready with what was stored and probed.
+// Finish makes a video ready. File describes the stored file and what probing found.
 type Finish struct{ File File }
 
-// Fail ends a video that cannot be used.
+// Fail marks a video as unusable.
 type Fail struct{ Error Failure }
 
-// OpenAnalysis says that an analysis of the video begins.
+// OpenAnalysis records that an analysis of the video starts.
 type OpenAnalysis struct{ AnalysisID string }
 
-// CloseAnalysis says that an analysis of the video is terminal.
+// CloseAnalysis records that an analysis of the video has ended.
 type CloseAnalysis struct {
 	AnalysisID string
-	// DecodedMicros is the length that the analysis decoded, in microseconds; 0 when it did
-	// not decode the whole video.
+	// DecodedMicros is the length that the analysis decoded, in microseconds. It is 0 when
+	// the analysis did not decode the whole video.
 	DecodedMicros int64
 }
 

@@ -7,8 +7,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// Decide returns the events that a command leads to, or the fault that refuses it:
-// resource_not_found or resource_conflict.
+// Decide returns the events of a command, or the fault that refuses it: resource_not_found
+// or resource_conflict.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	if e, ok := registration(command, now); ok {
 		if s.Status != "" {
@@ -80,8 +80,8 @@ func decideFinish(s State, c Finish, now time.Time) ([]Event, error) {
 	}
 }
 
-// decideClose also records the decoded length when it is news, so that later holds and
-// bills use it.
+// decideClose also records the decoded length when it differs from the known length. Later
+// holds and bills use it.
 func decideClose(s State, c CloseAnalysis, now time.Time) []Event {
 	if !s.OpenAnalyses[c.AnalysisID] {
 		return nil
@@ -96,11 +96,11 @@ func decideClose(s State, c CloseAnalysis, now time.Time) []Event {
 
 func decideDelete(s State, now time.Time) ([]Event, error) {
 	if s.Fixture {
-		// Its test key may ask about no other video, and would be of no use without it.
+		// A test key can analyze no other video, so it would be useless without this one.
 		return nil, fault.New(fault.ResourceConflict, "The fixture video of a test key cannot be deleted.")
 	}
 	if len(s.OpenAnalyses) > 0 {
-		return nil, fault.Newf(fault.ResourceConflict, "%d analyses of this video are not finished.", len(s.OpenAnalyses))
+		return nil, fault.Newf(fault.ResourceConflict, "%d analyses of this video are still running. Cancel them, or wait until they end.", len(s.OpenAnalyses))
 	}
 	key := ""
 	if s.File != nil {
@@ -110,11 +110,12 @@ func decideDelete(s State, now time.Time) ([]Event, error) {
 }
 
 func conflict(s State, what string) error {
-	return fault.Newf(fault.ResourceConflict, "A video that is %s %s.", s.Status, what)
+	return fault.Newf(fault.ResourceConflict, "The video is %s and %s.", s.Status, what)
 }
 
-// UploadLimit is the most bytes that an upload may have: the declared size and 5% more, or
-// MaxBytes when none was declared. What is larger is refused by CheckUploadSize anyhow.
+// UploadLimit returns the largest number of bytes that an upload may have: the declared
+// size plus 5%, or MaxBytes when none was declared. CheckUploadSize refuses anything
+// larger.
 func UploadLimit(declared *int64) int64 {
 	if declared == nil {
 		return MaxBytes
@@ -122,17 +123,17 @@ func UploadLimit(declared *int64) int64 {
 	return min(*declared+*declared/20, MaxBytes)
 }
 
-// CheckUploadSize refuses an upload whose size is not within 5% of the declared one
-// (api-v1.md, "Limits": size check on complete) with upload_incomplete.
+// CheckUploadSize returns upload_incomplete for an upload whose size differs from the
+// declared one by more than 5% (docs/contract.md#complete-video).
 func CheckUploadSize(declared *int64, actual int64) error {
 	if actual <= 0 {
-		return fault.New(fault.UploadIncomplete, "Nothing was uploaded.").WithParam("size_bytes")
+		return fault.New(fault.UploadIncomplete, "Nothing was uploaded. Upload the file before you complete the video.").WithParam("size_bytes")
 	}
 	if declared == nil {
 		return nil
 	}
 	if diff := actual - *declared; diff*20 > *declared || -diff*20 > *declared {
-		return fault.Newf(fault.UploadIncomplete, "%d bytes were uploaded, %d were declared.", actual, *declared).
+		return fault.Newf(fault.UploadIncomplete, "The upload has %d bytes, but size_bytes declared %d. Upload the file again.", actual, *declared).
 			WithParam("size_bytes")
 	}
 	return nil

@@ -1,6 +1,6 @@
 // Package video decides the life of a video, from registration to removal.
 //
-// # States (api-v1.md, "States and transitions: Video")
+// # States (docs/contract.md#video-states)
 //
 //	state                       | command         | next            | event
 //	(none)                      | RegisterUpload  | awaiting_upload | video.registered
@@ -23,19 +23,22 @@
 //	any                         | Delete          | removed         | video.deleted
 //	any                         | any             | unchanged       | refused with resource_conflict
 //
-// The first row that fits holds. A CloseAnalysis that knows the decoded length also records
-// video.measured when that is not the length known before. "in use" is ready with an analysis that is not
-// terminal. The open analyses are part of the state so that a deletion and a new
-// analysis that arrive together cannot both succeed. The fixture video of a test key is not
-// deleted: Delete is refused with resource_conflict, because the key may ask about no other.
+// The first row that fits applies. "in use" is ready with an analysis that has not ended.
+//
+//   - The open analyses are part of the state, so that a concurrent deletion and new
+//     analysis cannot both succeed.
+//   - A CloseAnalysis with a decoded length that differs from the known one also records
+//     video.measured.
+//   - Delete of the fixture video of a test key is refused with resource_conflict, because
+//     the key can analyze no other video.
 //
 // # Length
 //
-// There are three lengths, each in microseconds. The claimed one is what the container
-// says; nothing is decided by it. The computed one comes from the timestamps of the video
-// stream when the file is probed. The decoded one is what an analysis saw; it is recorded
-// only when it differs from the computed one, and replaces it: duration_s, the plan limit,
-// later holds and later bills use it.
+// A video has three lengths, each in microseconds. The claimed length is in the container's
+// header, and nothing depends on it. The computed length comes from the timestamps of the
+// video stream when the file is probed. The decoded length comes from an analysis. It is
+// recorded only when it differs from the computed one. It then replaces the computed one in
+// duration_s, the plan limit, later holds and later bills.
 //
 // It may import the standard library and domain/fault, never a sibling aggregate.
 package video

@@ -12,31 +12,31 @@ type Event interface {
 	isEvent()
 }
 
-// Registered says that a video was announced.
+// Registered says that a video was registered.
 type Registered struct {
 	VideoID   string `json:"video_id"`
 	AccountID string `json:"account_id"`
-	// Livemode is false for what a test key made.
+	// Livemode is false for a video created with a test key.
 	Livemode bool   `json:"livemode"`
 	Source   Source `json:"source"`
-	// URL is where it is fetched from; absent for uploads.
+	// URL is the address that the video is fetched from. It is absent for uploads.
 	URL string `json:"url,omitempty"`
-	// Filename is what the caller calls it.
+	// Filename is the name that the caller gave the file.
 	Filename *string `json:"filename,omitempty"`
-	// ContentType is the media type that was declared.
+	// ContentType is the declared media type.
 	ContentType string `json:"content_type,omitempty"`
-	// DeclaredBytes is the size that was declared, > 0.
+	// DeclaredBytes is the declared size, > 0.
 	DeclaredBytes *int64 `json:"declared_bytes,omitempty"`
-	// Fixture is true for a video of the service itself, which has no stored bytes.
+	// Fixture is true for a video of the service itself that has no stored bytes.
 	Fixture bool `json:"fixture,omitempty"`
-	// Metadata is the caller's own.
+	// Metadata is the caller's own data.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// ExpiresAt ends the window for completing the upload; absent for other sources.
+	// ExpiresAt is the end of the upload window. It is absent for other sources.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	At        time.Time  `json:"at"`
 }
 
-// File is a stored video and what probing found; a nil field was not found.
+// File describes a stored video and what probing found. A nil field was not found.
 type File struct {
 	// ObjectKey names the stored bytes; empty for a fixture.
 	ObjectKey string `json:"object_key,omitempty"`
@@ -44,23 +44,24 @@ type File struct {
 	ContentType string `json:"content_type"`
 	// SizeBytes is >= 0.
 	SizeBytes int64 `json:"size_bytes"`
-	// ClaimedMicros is the length that the container claims, in microseconds, > 0. Anybody
-	// can write any number there, so nothing is decided by it.
+	// ClaimedMicros is the length in the container's header, in microseconds, > 0. Nothing
+	// is decided by it, because the header can contain any number.
 	ClaimedMicros *int64 `json:"claimed_micros,omitempty"`
 	// DurationMicros is the length in microseconds, > 0, computed from the timestamps of
-	// the video stream. For files stored before version 2 it is the container's claim.
+	// the video stream. For files stored before version 2 it is the length in the
+	// container's header.
 	DurationMicros *int64 `json:"duration_micros,omitempty"`
-	// Width and Height are in pixels as shown, after rotation.
+	// Width and Height are in pixels, after rotation.
 	Width  *int `json:"width,omitempty"`
 	Height *int `json:"height,omitempty"`
-	// FPS is frames a second, > 0.
+	// FPS is the number of frames per second, > 0.
 	FPS *float64 `json:"fps,omitempty"`
 }
 
-// Failure is why a video cannot be used.
+// Failure says why a video cannot be used.
 type Failure struct {
 	Code fault.Code `json:"code"`
-	// Message is for people.
+	// Message is the explanation for a person.
 	Message string `json:"message"`
 }
 
@@ -92,19 +93,19 @@ type AnalysisClosed struct {
 	At         time.Time `json:"at"`
 }
 
-// Measured says that decoding found another length than was known before.
+// Measured says that decoding found another length than the known one.
 type Measured struct {
 	VideoID string `json:"video_id"`
-	// DecodedMicros is the length that was decoded, in microseconds, > 0.
+	// DecodedMicros is the decoded length in microseconds, > 0.
 	DecodedMicros int64     `json:"decoded_micros"`
 	At            time.Time `json:"at"`
 }
 
-// Deleted says that the video is gone for its owner.
+// Deleted says that the owner deleted the video.
 type Deleted struct {
 	VideoID string `json:"video_id"`
-	// ObjectKey names the stored bytes that may now be removed; absent when there are
-	// none.
+	// ObjectKey names the stored bytes, which can now be removed. It is absent when there
+	// are none.
 	ObjectKey string    `json:"object_key,omitempty"`
 	At        time.Time `json:"at"`
 }

@@ -13,8 +13,8 @@ import (
 	"vqa/domain/video"
 )
 
-// TestLaws: whatever the commands, a removed video never comes back, a failed one only
-// ever goes, and the open analyses are those that were opened and not yet closed.
+// TestLaws runs random commands. A removed video never comes back, a failed one can only be
+// removed, and the open analyses are those that were opened and not yet closed.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -48,7 +48,7 @@ func checkTerminal(t *rapid.T, before video.State, decided events) {
 		require.Empty(t, decided, "a removed video changed")
 	case video.FailedStatus:
 		for _, e := range decided {
-			require.IsType(t, video.Deleted{}, e, "a failed video changed")
+			require.IsType(t, video.Deleted{}, e, "a failed video changed other than by deletion")
 		}
 	case video.ReadyStatus:
 		for _, e := range decided {
@@ -68,7 +68,8 @@ func command(t *rapid.T) video.Command {
 	}).Draw(t, "command")
 }
 
-// TestBilledSecondsLaw: the bill covers the whole length and less than a second more.
+// TestBilledSecondsLaw checks that the billed seconds cover the whole length and exceed it
+// by less than a second.
 func TestBilledSecondsLaw(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Status is where a video is in its life.
+// Status is the position of a video in its life.
 type Status string
 
-// The statuses of the contract, and removed, which is never shown.
+// The statuses of the contract, and removed, which the API never shows.
 const (
 	AwaitingUpload Status = "awaiting_upload"
 	Processing     Status = "processing"
@@ -18,7 +18,7 @@ const (
 	Removed        Status = "removed"
 )
 
-// Source is how the bytes arrive.
+// Source says how the bytes arrive.
 type Source string
 
 // The sources.
@@ -27,13 +27,13 @@ const (
 	SourceURL    Source = "url"
 )
 
-// MaxBytes is the largest video (api-v1.md, "Limits": 2 GiB).
+// MaxBytes is the largest size of a video, 2 GiB (docs/contract.md#limits).
 const MaxBytes int64 = 2147483648
 
-// UploadWindow is how long a presigned video may wait for its upload.
+// UploadWindow is how long a video with a presigned URL waits for its upload.
 const UploadWindow = 24 * time.Hour
 
-// State is one video. The zero State is that of a video that does not exist.
+// State is one video. The zero value is a video that does not exist.
 type State struct {
 	ID            string  `json:"id,omitempty"`
 	AccountID     string  `json:"account_id,omitempty"`
@@ -46,14 +46,14 @@ type State struct {
 	DeclaredBytes *int64  `json:"declared_bytes,omitempty"`
 	Fixture       bool    `json:"fixture,omitempty"`
 	File          *File   `json:"file,omitempty"`
-	// DecodedMicros is the length that decoding found, in microseconds, or nil while that is
-	// not known to differ from the computed one.
+	// DecodedMicros is the length that decoding found, in microseconds. It is nil unless it
+	// differs from the computed length.
 	DecodedMicros *int64            `json:"decoded_micros,omitempty"`
 	Error         *Failure          `json:"error,omitempty"`
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	ExpiresAt     *time.Time        `json:"expires_at,omitempty"`
 	CreatedAt     time.Time         `json:"created_at"`
-	// OpenAnalyses are the analyses of this video that are not terminal. It is never
+	// OpenAnalyses are the analyses of this video that have not ended. The map is never
 	// changed in place.
 	OpenAnalyses map[string]bool `json:"open_analyses,omitempty"`
 }
@@ -61,8 +61,9 @@ type State struct {
 // Exists is true from registration until removal.
 func (s State) Exists() bool { return s.Status != "" && s.Status != Removed }
 
-// DurationMicros is the length in microseconds, or nil when it is unknown: what decoding
-// found, else what was computed from timestamps, never what the container claims.
+// DurationMicros returns the length in microseconds, or nil when it is unknown. The decoded
+// length has priority over the computed one. The length in the container's header is never
+// used.
 func (s State) DurationMicros() *int64 {
 	switch {
 	case s.DecodedMicros != nil:
@@ -73,8 +74,8 @@ func (s State) DurationMicros() *int64 {
 	return nil
 }
 
-// BilledSeconds is the length rounded up to a whole second, or false when the
-// length is unknown (open-points.md, "Credits").
+// BilledSeconds returns the length rounded up to a whole second, or false when it is
+// unknown (docs/contract.md#billed-seconds).
 func (s State) BilledSeconds() (int64, bool) {
 	d := s.DurationMicros()
 	if d == nil {
@@ -86,7 +87,7 @@ func (s State) BilledSeconds() (int64, bool) {
 // WholeSeconds rounds microseconds up to whole seconds.
 func WholeSeconds(micros int64) int64 { return (micros + 999_999) / 1_000_000 }
 
-// DurationS is the length in seconds, or nil when it is unknown.
+// DurationS returns the length in seconds, or nil when it is unknown.
 func (s State) DurationS() *float64 {
 	micros := s.DurationMicros()
 	if micros == nil {
@@ -96,8 +97,8 @@ func (s State) DurationS() *float64 {
 	return &d
 }
 
-// HeldBytes is the storage that the video takes, or was promised: the size of its file, or
-// the most that its upload may have. known is false while it may bring any size.
+// HeldBytes returns the storage that the video uses or may use: the size of its file, or
+// the limit of its upload. known is false when the size can still be anything.
 func (s State) HeldBytes() (bytes int64, known bool) {
 	switch {
 	case s.Status == AwaitingUpload && s.DeclaredBytes != nil:
@@ -111,7 +112,7 @@ func (s State) HeldBytes() (bytes int64, known bool) {
 	}
 }
 
-// Evolve folds one event into the state; it panics on an unknown one.
+// Evolve folds one event into the state. It panics on an unknown event.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Registered:

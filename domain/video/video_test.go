@@ -100,7 +100,7 @@ func TestDecide(t *testing.T) {
 			When: video.CloseAnalysis{AnalysisID: "an_1", DecodedMicros: 2_500_000}, Then: events{shutOne},
 		},
 		{
-			Name: "the decoded length is news once", Given: events{uploading, ready, measured, openOne},
+			Name: "the decoded length is recorded once", Given: events{uploading, ready, measured, openOne},
 			When: video.CloseAnalysis{AnalysisID: "an_1", DecodedMicros: 3_000_000}, Then: events{shutOne},
 		},
 		{Name: "an unknown analysis ends", Given: events{uploading, ready, openOne}, When: video.CloseAnalysis{AnalysisID: "an_2"}},
@@ -139,7 +139,7 @@ func TestStateTable(t *testing.T) {
 		})
 }
 
-// stateOf is what the table calls a state.
+// stateOf returns the name that the table has for a state.
 func stateOf(s video.State) string {
 	switch {
 	case s.Status == "":
@@ -159,7 +159,7 @@ func TestFoldedState(t *testing.T) {
 	require.Nil(t, aggregate.Fold(fetching).ExpiresAt)
 
 	s = aggregate.Fold(uploading, ready)
-	require.Nil(t, s.ExpiresAt, "what is ready waits for nothing")
+	require.Nil(t, s.ExpiresAt, "a ready video has no window")
 	require.Equal(t, &file, s.File)
 
 	s = aggregate.Fold(fetching, failed)
@@ -202,7 +202,7 @@ func TestBilledSeconds(t *testing.T) {
 	s := aggregate.Fold(uploading, ready, measured)
 	got, known := s.BilledSeconds()
 	require.True(t, known)
-	require.EqualValues(t, 3, got, "what was decoded")
+	require.EqualValues(t, 3, got, "the decoded length")
 	require.InDelta(t, 3, *s.DurationS(), 1e-9)
 	for name, s := range map[string]video.State{
 		"no file":      aggregate.Fold(uploading),
@@ -225,20 +225,20 @@ func TestCheckUploadSize(t *testing.T) {
 		actual   int64
 		ok       bool
 	}{
-		"nothing declared":                   {nil, 1, true},
-		"nothing declared, nothing uploaded": {nil, 0, false},
-		"exact":                              {ptr(int64(1000)), 1000, true},
-		"5% over":                            {ptr(int64(1000)), 1050, true},
-		"a byte more than 5% over":           {ptr(int64(1000)), 1051, false},
-		"5% under":                           {ptr(int64(1000)), 950, true},
-		"a byte more than 5% under":          {ptr(int64(1000)), 949, false},
-		"5% of a small file is no byte":      {ptr(int64(19)), 20, false},
-		"5% of 20 bytes is one":              {ptr(int64(20)), 21, true},
-		"empty":                              {ptr(int64(1)), 0, false},
-		"a negative size":                    {ptr(int64(1000)), -1000, false},
-		"the largest video":                  {ptr(video.MaxBytes), video.MaxBytes, true},
-		"the largest video, 5% under":        {ptr(video.MaxBytes), 2040109466, true},
-		"and one byte less":                  {ptr(video.MaxBytes), 2040109465, false},
+		"nothing declared":                       {nil, 1, true},
+		"nothing declared, nothing uploaded":     {nil, 0, false},
+		"exact":                                  {ptr(int64(1000)), 1000, true},
+		"5% over":                                {ptr(int64(1000)), 1050, true},
+		"a byte more than 5% over":               {ptr(int64(1000)), 1051, false},
+		"5% under":                               {ptr(int64(1000)), 950, true},
+		"a byte more than 5% under":              {ptr(int64(1000)), 949, false},
+		"5% of a small file is less than a byte": {ptr(int64(19)), 20, false},
+		"5% of 20 bytes is one":                  {ptr(int64(20)), 21, true},
+		"empty":                                  {ptr(int64(1)), 0, false},
+		"a negative size":                        {ptr(int64(1000)), -1000, false},
+		"the largest video":                      {ptr(video.MaxBytes), video.MaxBytes, true},
+		"the largest video, 5% under":            {ptr(video.MaxBytes), 2040109466, true},
+		"and one byte less":                      {ptr(video.MaxBytes), 2040109465, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -57,7 +57,7 @@ func TestAStreamEndsThirtySecondsAfterItsCredential(t *testing.T) {
 				}}, next)
 				require.NoError(t, st.visit(w))
 				require.LessOrEqual(t, time.Since(revoked), 45*time.Second)
-				require.Contains(t, w.Body.String(), `event: end`+"\n"+`data: {"code":"key_revoked","message":"This API key was revoked."}`)
+				require.Contains(t, w.Body.String(), `event: end`+"\n"+`data: {"code":"key_revoked","message":"This API key was revoked. Use another key of the account."}`)
 			})
 		})
 	}
