@@ -47,8 +47,8 @@ func (q Query) assesses(c Condition) bool {
 			return q.assessesOccurrence(c.Subject, h)
 		}
 		_, held := c.Posture()
-		gait, moves := c.Movement()
-		return (held || moves) && q.classesWithin(c.Subject, personClass) || gait == Running && q.classesWithin(c.Subject, groundAnimals) || gait == Moving
+		movement, moves := c.Movement()
+		return (held || moves) && q.classesWithin(c.Subject, personClass) || movement == Running && q.classesWithin(c.Subject, groundAnimals) || movement == Moving
 	default:
 		return false
 	}
@@ -90,11 +90,12 @@ func (q Query) classesWithin(subject string, among map[string]bool) bool {
 func NeedsPose(q Query) bool {
 	return Assessable(q) && slices.ContainsFunc(q.Conditions, func(c Condition) bool {
 		_, held := c.Posture()
-		gait, _ := c.Movement()
+		movement, _ := c.Movement()
 		if h, _, ok := c.Occurrence(); ok {
 			return h == Jumping && q.classesWithin(c.Subject, personClass)
 		}
-		return held || gait == Walking || c.OnGround(q) // in a single frame, only the feet show whether somebody walks or stands on the ground
+		// In a single frame, only the feet show whether somebody walks or is on the ground.
+		return held || movement == Walking || c.OnGround(q)
 	})
 }
 

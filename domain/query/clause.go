@@ -221,7 +221,7 @@ func (p *parser) readStatement(ts words) bool {
 }
 
 // predicateFollows reports whether a predicate follows the subject before i: "the man on the
-// left is sitting". A relative clause is none: "the man that is sitting".
+// left is sitting". A relative clause does not count: "the man that is sitting".
 func predicateFollows(ts words, i int) bool {
 	for k := i; k < len(ts); k++ {
 		if auxiliaries[ts.at(k)] && !possessiveVerbs[ts.at(k)] && !relativePronouns[ts.at(k-1)] {

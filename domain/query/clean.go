@@ -269,7 +269,7 @@ func refersBack(ts words, i int) bool {
 	return ts.at(i) != "in" && ts.at(i) != "within" || ts[:i].has("with")
 }
 
-// crossingPrepositions say more about a scene than that something is in it.
+// crossingPrepositions say more than "in": "walking across the room".
 var crossingPrepositions = set("of across from into through")
 
 // modifiers counts the words at i that stand before a media noun: "whole" before "video".

@@ -2,8 +2,8 @@ package query
 
 import "strings"
 
-// colorNames maps words for colors to the eleven basic colors. A word between two of these maps
-// to itself. Some words give a shade as well.
+// colorNames maps words for colors to the eleven basic colors, some with a shade. A color
+// between two of these maps to itself.
 var colorNames = map[string]string{
 	"black": "black", "white": "white", "gray": "gray", "red": "red", "orange": "orange", "yellow": "yellow",
 	"green": "green", "blue": "blue", "purple": "purple", "pink": "pink", "brown": "brown",

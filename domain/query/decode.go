@@ -17,10 +17,10 @@ func Decode(raw []byte) (Query, error) {
 	dec.UseNumber()
 	var tree any
 	if err := dec.Decode(&tree); err != nil {
-		return Query{}, invalid("", "not valid JSON")
+		return Query{}, invalid("", "must be valid JSON")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return Query{}, invalid("", "data after the JSON value")
+		return Query{}, invalid("", "must not have data after the JSON value")
 	}
 	r := &reader{}
 	q := r.query(tree)
@@ -118,7 +118,7 @@ func (r *reader) object(param string, tree any, required, optional []string) map
 	if len(unknown) > 0 {
 		// Sorting makes sure that the same document always names the same field.
 		slices.Sort(unknown)
-		r.fail(prefix+unknown[0], "unknown field")
+		r.fail(prefix+unknown[0], "is not a field of this object")
 	}
 	return o
 }

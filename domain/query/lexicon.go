@@ -82,7 +82,7 @@ var noisePhrases = phrases(`visible shown seen visibly anywhere somewhere curren
 	observable pictured on_display to_be_seen to_see at_a_time overall in_all total combined by_any_chance or_not
 	yes_or_no yes/no true_or_false on_camera clearly_visible happen_to happens_to for_me same_frame same_image same_shot same_picture in_sight in_view within_view in_shot if_possible if_you_can`)
 
-// politeLeads are dropped at the front.
+// politeLeads are words of politeness and other words that are dropped at the front.
 var politeLeads = phrases(`hey hi hello ok okay so well um uh excuse_me just now then please
 	can_you could_you would_you will_you can_we can_i could_we could_i can_one would_you_mind
 	i_want_to_know i_would_like_to_know i_need_to_know i_wonder i_am_wondering wondering i_want_to_find_out

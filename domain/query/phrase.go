@@ -9,7 +9,7 @@ var relationPhrases = phrasesOf(relations)
 
 var universalWords = set("all each every everyone everybody most")
 
-// vagueAmounts have no number: how many "many" is, is a matter of taste.
+// vagueAmounts are amounts without a number. The meaning of "many" is a matter of taste.
 var vagueAmounts = set("many few lots loads plenty enough")
 
 var definiteWords = set("the this that these those")
@@ -71,7 +71,7 @@ func (p *parser) readNouns(ts words, i int, helper bool) (int, bool) {
 func conjunctionAt(ts words, i int) (Operator, int) {
 	op, n := lookup(conjunctions, conjunctionPhrases, ts, i)
 	if n > 0 && ts.at(i) == "," {
-		// ", and": the comma only pauses.
+		// In ", and" the comma has no meaning.
 		if next, m := lookup(conjunctions, conjunctionPhrases, ts, i+1); m > 0 {
 			return next, n + m
 		}
@@ -178,7 +178,7 @@ func (p *parser) readNoun(ts words, i int, helper bool) (int, bool) {
 	if end == i {
 		return i, false
 	}
-	// A limit may follow the noun: "dogs, at least 3" is rare, "3 dogs or more" is not.
+	// A comparator may follow the noun: "3 dogs or more".
 	if limit, n := lookup(trailingComparators, trailingComparatorPhrases, ts, end); n > 0 && quantity != nil && quantity.Op == Equal {
 		quantity.Op = Comparison(limit)
 		return p.addNounSubject(ts[i:end], quantity, before, end+n)

@@ -18,7 +18,7 @@ var roles = table(`
 	nothing: pedestrian passerby
 `)
 
-// mounts are the things that a rider or a biker rides when on them.
+// mounts are things to ride. A rider or biker who is on one of them rides it.
 var mounts = set("bicycle motorcycle horse elephant cow skateboard snowboard skis surfboard")
 
 // expandRoles replaces the word for a role by its meaning: a cyclist is a person "riding

@@ -8,7 +8,7 @@ import (
 // languages are ways to speak, which are heard and not seen.
 var languages = set("english french spanish german italian chinese japanese loudly quietly softly hindi arabic russian")
 
-// possessiveVerbs give a subject a thing: "has a beard".
+// possessiveVerbs say that a subject has a thing: "has a beard".
 var possessiveVerbs = set("has have had having")
 
 // tailFillers add nothing to the question. A word for how something is done adds a condition,

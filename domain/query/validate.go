@@ -84,7 +84,7 @@ func checkEnums(q Query) error {
 
 func checkSubjects(q Query) error {
 	if len(q.Subjects) > maxSubjects {
-		return invalid("subjects", "at most %d subjects", maxSubjects)
+		return invalid("subjects", "must have at most %d subjects", maxSubjects)
 	}
 	seen := map[string]bool{}
 	for i, s := range q.Subjects {
@@ -93,7 +93,7 @@ func checkSubjects(q Query) error {
 			return invalid(at+".id", "must match %s", subjectID)
 		}
 		if seen[s.ID] {
-			return invalid(at+".id", "%q is used twice", s.ID)
+			return invalid(at+".id", "must be unique, but %q is used twice", s.ID)
 		}
 		seen[s.ID] = true
 		if err := text(at+".term", s.Term, maxTermLen); err != nil {
@@ -114,12 +114,12 @@ func checkSubjects(q Query) error {
 
 func checkConditions(q Query) error {
 	if len(q.Conditions) > maxConditions {
-		return invalid("conditions", "at most %d conditions", maxConditions)
+		return invalid("conditions", "must have at most %d conditions", maxConditions)
 	}
 	for i, c := range q.Conditions {
 		at := "conditions." + strconv.Itoa(i)
 		if !slices.ContainsFunc(q.Subjects, func(s Subject) bool { return s.ID == c.Subject }) {
-			return invalid(at+".subject", "no subject has this id")
+			return invalid(at+".subject", "must be the id of a subject")
 		}
 		if err := member(at+".kind", c.Kind, kinds); err != nil {
 			return err
@@ -133,7 +133,7 @@ func checkConditions(q Query) error {
 
 func checkTerms(q Query) error {
 	if len(q.SearchTerms) > maxTerms {
-		return invalid("search_terms", "at most %d terms", maxTerms)
+		return invalid("search_terms", "must have at most %d terms", maxTerms)
 	}
 	for i, t := range q.SearchTerms {
 		at := "search_terms." + strconv.Itoa(i)
@@ -141,12 +141,12 @@ func checkTerms(q Query) error {
 			return err
 		}
 		if slices.Contains(q.SearchTerms[:i], t) {
-			return invalid(at, "%q is listed twice", t)
+			return invalid(at, "must be unique, but %q is listed twice", t)
 		}
 	}
 	for _, s := range q.Subjects {
 		if !slices.Contains(q.SearchTerms, s.Term) {
-			return invalid("search_terms", "must include the term of every subject; %q is missing", s.Term)
+			return invalid("search_terms", "must include the term of every subject, but %q is missing", s.Term)
 		}
 	}
 	return nil
@@ -154,7 +154,7 @@ func checkTerms(q Query) error {
 
 func checkUnassessable(q Query) error {
 	if len(q.UnassessableComponents) > maxConditions {
-		return invalid("unassessable_components", "at most %d components", maxConditions)
+		return invalid("unassessable_components", "must have at most %d components", maxConditions)
 	}
 	for i, u := range q.UnassessableComponents {
 		at := "unassessable_components." + strconv.Itoa(i)
@@ -172,28 +172,28 @@ func checkUnassessable(q Query) error {
 // never get a contradiction.
 func checkIntent(q Query) error {
 	if (q.PromptIntent == OpenEnded) != (q.QueryType == TypeOpenEnded) {
-		return invalid("query_type", "open_ended goes with prompt_intent open_ended only")
+		return invalid("query_type", "must be open_ended when prompt_intent is open_ended, and only then")
 	}
 	if (q.PromptIntent == Compound) != (q.QueryType == TypeCompound) {
-		return invalid("query_type", "compound goes with prompt_intent compound only")
+		return invalid("query_type", "must be compound when prompt_intent is compound, and only then")
 	}
 	switch q.PromptIntent {
 	case OpenEnded:
 		return nil
 	case Compound:
 		if len(q.Subjects) < 2 {
-			return invalid("subjects", "a compound needs two subjects or more")
+			return invalid("subjects", "must have at least two subjects for prompt_intent compound")
 		}
 		return nil
 	case Segment:
 		if len(q.Subjects) == 0 {
-			return invalid("subjects", "a segment needs a subject")
+			return invalid("subjects", "must have at least one subject for prompt_intent segment")
 		}
 		return nil
 	default: // exactly one subject
 	}
 	if len(q.Subjects) != 1 {
-		return invalid("subjects", "prompt_intent %s needs exactly one subject", q.PromptIntent)
+		return invalid("subjects", "must have exactly one subject for prompt_intent %s", q.PromptIntent)
 	}
 	return checkSingle(q)
 }
@@ -212,7 +212,7 @@ func checkSingle(q Query) error {
 		}
 	case Action, Attribute, Location, State:
 		if !slices.ContainsFunc(q.Conditions, func(c Condition) bool { return string(c.Kind) == string(q.PromptIntent) }) {
-			return invalid("conditions", "prompt_intent %s needs a condition of that kind", q.PromptIntent)
+			return invalid("conditions", "must include a condition of the kind %s for that prompt_intent", q.PromptIntent)
 		}
 	default: // checkIntent checks the other intents
 	}
@@ -235,7 +235,7 @@ func text(param, value string, limit int) error {
 	case strings.TrimSpace(value) == "":
 		return invalid(param, "must not be empty")
 	case n > limit:
-		return invalid(param, "at most %d characters", limit)
+		return invalid(param, "must have at most %d characters", limit)
 	}
 	return nil
 }

@@ -133,10 +133,10 @@ func (v Vocabulary) Confused(term string) []string {
 	return slices.Clone(m.classes[1:])
 }
 
-// Classes returns the classes to ask the model for to answer q, unique and in order. The
+// Classes returns the classes that the model must detect to answer q, unique and in order. The
 // classes of each search term come first, then the other classes of the model: other detections
-// at the same place help to separate look-alikes. An unknown term is passed on as it is, so
-// that the model itself says whether it knows it. For the zero Vocabulary that is every term.
+// at the same place help to separate look-alikes. An unknown term is passed on as it is, and
+// the model reports whether it knows the term. For the zero Vocabulary that is every term.
 func (v Vocabulary) Classes(q Query) []string {
 	out := make([]string, 0, len(q.SearchTerms)+len(v.classes))
 	add := func(classes []string) {

@@ -17,7 +17,8 @@ var namedWindowWords = table(`
 
 var namedWindowPhrases = phrasesOf(namedWindowWords)
 
-// wholeVideoNouns make "in the middle of" a time. The middle of the frame is a place.
+// wholeVideoNouns turn "in the middle of" into a time: "in the middle of the video". The middle
+// of the frame is a place.
 var wholeVideoNouns = set("video clip footage recording film movie")
 
 // unitMS are units of time in milliseconds.

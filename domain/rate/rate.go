@@ -16,9 +16,9 @@ type Count struct {
 // Start is the start of the fixed window that contains now.
 func Start(now time.Time) time.Time { return now.Truncate(Window) }
 
-// Slide returns the count as it is at now. It changes nothing when now is before Start, as on a
+// slide returns the count as it is at now. It changes nothing when now is before Start, as on a
 // node whose clock is late.
-func (c Count) Slide(now time.Time) Count {
+func (c Count) slide(now time.Time) Count {
 	start := Start(now)
 	switch {
 	case !start.After(c.Start):
@@ -33,7 +33,7 @@ func (c Count) Slide(now time.Time) Count {
 // free is the unused part of the limit at now, in requests times Window. It grows with time,
 // without a jump at the start of a fixed window.
 func (c Count) free(limit int, now time.Time) time.Duration {
-	c = c.Slide(now)
+	c = c.slide(now)
 	passed := max(now.Sub(c.Start), 0)
 	return time.Duration(limit-c.Current)*Window - time.Duration(c.Previous)*(Window-passed)
 }
@@ -42,7 +42,7 @@ func (c Count) free(limit int, now time.Time) time.Duration {
 // granted requests.
 func (c Count) Take(requests, limit int, now time.Time) (Count, int) {
 	granted := min(requests, c.Remaining(limit, now))
-	c = c.Slide(now)
+	c = c.slide(now)
 	c.Current += granted
 	return c, granted
 }
@@ -55,7 +55,7 @@ func (c Count) Remaining(limit int, now time.Time) int {
 // Reset is the time at which the window is empty, when no further request comes. Both fixed
 // windows have then ended.
 func (c Count) Reset(now time.Time) time.Time {
-	switch c = c.Slide(now); {
+	switch c = c.slide(now); {
 	case c.Current > 0:
 		return c.Start.Add(2 * Window)
 	case c.Previous > 0:
@@ -71,7 +71,7 @@ func (c Count) Wait(limit int, now time.Time) time.Duration {
 	if c.Remaining(limit, now) > 0 {
 		return 0
 	}
-	c = c.Slide(now)
+	c = c.slide(now)
 	if c.Current >= limit {
 		// No request is granted in this window. In the next one these requests are the previous
 		// ones.
