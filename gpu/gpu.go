@@ -37,7 +37,7 @@ type Request struct {
 	Terms []string
 	// WantPose asks for the joints of people.
 	WantPose bool
-	// WantColors asks for the colour names inside every box; an engine whose Info
+	// WantColors asks for the color names inside every box; an engine whose Info
 	// lists no Colors cannot give them and fails.
 	WantColors bool
 	// WantShades asks for the brightness of the frames; an engine whose Info has no Shades

@@ -10,8 +10,8 @@ import (
 	"vqa/domain/query"
 )
 
-// TestTheBestScoreBoundsANo checks the measured bands in every form that says that a dog
-// is not there.
+// TestTheBestScoreBoundsANo checks the measured bands in every question form that can say
+// that a dog is not there.
 func TestTheBestScoreBoundsANo(t *testing.T) {
 	t.Parallel()
 	absent := map[string]answer.Answer{
@@ -24,7 +24,7 @@ func TestTheBestScoreBoundsANo(t *testing.T) {
 		for _, band := range []struct{ score, most float64 }{{.02, .99}, {.07, .99}, {.08, .93}, {.12, .93}, {.17, .93}} {
 			r := decide(prompt, frame{}, frame{band.score}, frame{})
 			if prompt == "Is there a dog and a horse?" && band.most < .99 {
-				continue // the horse is surely not there, which is enough
+				continue // the horse is surely absent, which is enough
 			}
 			require.Equal(t, said, r.Answer, "%s: %v", prompt, band.score)
 			require.LessOrEqual(t, r.Confidence, band.most, "%s: %v", prompt, band.score)
@@ -42,8 +42,8 @@ func TestTheBestScoreBoundsANo(t *testing.T) {
 	}
 }
 
-// TestALookAlikeLeavesANoUndecided: between .18 and .25 even a sight whose place another
-// class holds.
+// TestALookAlikeLeavesANoUndecided checks that a best score between .18 and .25 leaves a no
+// undecided, even where another class holds the place.
 func TestALookAlikeLeavesANoUndecided(t *testing.T) {
 	t.Parallel()
 	beside := func(score float64) answer.Result {
@@ -56,7 +56,8 @@ func TestALookAlikeLeavesANoUndecided(t *testing.T) {
 	require.Equal(t, answer.No, beside(.26).Answer)
 }
 
-// TestBandsAreThoseOfTheMeasuredModel: scores of other models mean something else.
+// TestBandsAreThoseOfTheMeasuredModel checks that the bands do not apply to other models:
+// their scores mean something else.
 func TestBandsAreThoseOfTheMeasuredModel(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{}, frame{.2}, frame{})
@@ -71,7 +72,7 @@ func TestBandsAreThoseOfTheMeasuredModel(t *testing.T) {
 	}
 }
 
-// TestSpreadHalvesAWeakPerson: what several other classes claim together is rarely a person.
+// TestSpreadHalvesAWeakPerson: a place that several other classes share is rarely a person.
 func TestSpreadHalvesAWeakPerson(t *testing.T) {
 	t.Parallel()
 	box := at(.5, .5)
@@ -101,7 +102,7 @@ func TestSpreadHalvesAWeakPerson(t *testing.T) {
 	require.Equal(t, answer.Yes, scene("Is there a person?", apart...).Answer, "what is elsewhere claims nothing")
 }
 
-// narrowed are questions with two conditions, and the same with fewer of them.
+// narrowed are questions with two conditions, each with its variants that have fewer.
 var narrowed = [][]string{
 	{"Is there a dog?", "Is there a red dog?", "Is there a dog on the left?", "Is there a red dog on the left?"},
 	{"Is there no dog?", "Is there no red dog?", "Is there no dog on the left?", "Is there no red dog on the left?"},
@@ -114,8 +115,8 @@ var narrowed = [][]string{
 	{"Is there a dog in the first 2 seconds?", "Is there a red dog in the first 2 seconds?", "Is there a dog on the left in the first 2 seconds?", "Is there a red dog on the left in the first 2 seconds?"},
 }
 
-// TestConditionsNeverAddConfidence: a question with more conditions is never surer than the
-// same question with fewer, whatever was seen. A question that stays undecided claims nothing.
+// TestConditionsNeverAddConfidence checks on random evidence that a question with more
+// conditions is never surer than one with fewer. An undecided question does not count.
 func TestConditionsNeverAddConfidence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -139,8 +140,8 @@ func TestConditionsNeverAddConfidence(t *testing.T) {
 	})
 }
 
-// TestDoubtfulPresenceLeavesConditionsUndecided: who may not be there at all is not said
-// to be without something.
+// TestDoubtfulPresenceLeavesConditionsUndecided: there is no verdict about the conditions
+// of a person who may not be there at all.
 func TestDoubtfulPresenceLeavesConditionsUndecided(t *testing.T) {
 	t.Parallel()
 	for _, prompt := range []string{"Is there a dog?", "Is there a dog on the right?", "How many dogs are on the right?", "Are there at least 2 dogs on the right?"} {
@@ -150,7 +151,8 @@ func TestDoubtfulPresenceLeavesConditionsUndecided(t *testing.T) {
 	}
 }
 
-// TestManyConditionsAreBounded: a query may hold 32 conditions, and each subset is not asked.
+// TestManyConditionsAreBounded: a query may have 32 conditions, and not each of their
+// subsets is decided.
 func TestManyConditionsAreBounded(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a red dog on the left?", frame{.9}, frame{.9})

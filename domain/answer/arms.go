@@ -3,26 +3,30 @@ package answer
 import "math"
 
 const (
-	// hiddenJoint is the score from which a wrist or an elbow is believed that an arm across
-	// the body half hides, if the other wrist is dim at least, or the other elbow seen.
+	// hiddenJoint is the score from which a wrist or an elbow counts when an arm across the
+	// body half hides it. The other wrist must reach dimJoint, or the other elbow
+	// seenJoint.
 	hiddenJoint = .1
-	// turned is the part of the width of a body from which its elbows are apart that is seen
-	// from ahead.
+	// turned is the distance between the elbows, by the width of the body, below which the
+	// body is seen from the side.
 	turned = .25
 )
 
 var (
-	// acrossCurve is the probability that arms are crossed whose forearms are level, by the
-	// sum of the ways of both wrists from their own elbow to the other one, each of length 1:
-	// arms that hang make none. In pictures of 12 people with crossed arms it was .32 and .70
-	// to 1.07; of 15 others with level forearms at most .53.
+	// acrossCurve is the probability that arms with level forearms are crossed. Its input
+	// is the distance of each wrist from its own elbow toward the other one, as a part of
+	// the distance between the elbows, summed over both arms. Hanging arms have 0. In
+	// pictures of 12 people with crossed arms it was .32 and .70 to 1.07; of 15 others with
+	// level forearms at most .53.
 	acrossCurve = []Point{{.45, .03}, {.55, .15}, {.65, .60}, {.75, .80}, {.9, .88}, {2, .88}}
-	// levelCurve is what is left of it by how far the wrists are beneath the elbows, in
-	// torsos: hands hang or rest in a lap beneath them, and hold something above them.
+	// levelCurve is the factor on that probability, by how far the wrists are below the
+	// elbows, in torsos. Hands that hang or rest in a lap are below them, hands that hold
+	// something above.
 	levelCurve = []Point{{-.6, .05}, {-.4, .4}, {-.25, 1}, {.1, 1}, {.2, .3}, {.35, .04}}
 )
 
-// crossingArms: each wrist is beside the other arm's elbow, and the forearms are level.
+// crossingArms checks whether each wrist is beside the other arm's elbow and the forearms
+// are level.
 func crossingArms(b body) fit {
 	le, re, lw, rw := b.joints[leftElbow], b.joints[rightElbow], b.joints[leftWrist], b.joints[rightWrist]
 	b.bar = hiddenJoint

@@ -7,8 +7,8 @@ import (
 	"vqa/domain/evidence"
 )
 
-// armed is a figure seen from ahead, down to the hips, its arms as told: the wrists, in the
-// box, of the arms whose elbows are at the left and the right of it.
+// armed is a figure seen from the front, down to the hips. left and right are the wrists,
+// in the box, of the arms whose elbows are at the left and the right of it.
 func armed(left, right [2]float64) thing {
 	f := stander
 	f.shoulder, f.elbow, f.wrist = [2]float64{.8, .4}, [2]float64{.9, .7}, left

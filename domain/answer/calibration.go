@@ -2,88 +2,91 @@ package answer
 
 import "vqa/domain/query"
 
-// Point says what a raw score is worth: the share of detections with that score that
+// Point is a raw score and its probability: the share of detections with that score that
 // were right when measured.
 type Point struct{ Score, Probability float64 }
 
-// Calibration is what is known about one model. All scores are raw scores, 0..1.
+// Calibration holds the measurements of one model. All scores are raw scores, 0..1.
 type Calibration struct {
 	// Vocabulary maps the terms of a query to the model's classes.
 	Vocabulary query.Vocabulary
-	// Curve maps raw scores to probabilities, linear between its points; both
-	// coordinates rise. Its first point is worth what an object is that the model
-	// did not see at all, so that no `no` is ever certain.
+	// Curve maps raw scores to probabilities, linear between its points. Both coordinates
+	// rise. Its first point is the probability of an object without any detection, so that
+	// a no is never certain.
 	Curve []Point
-	// Threshold is the score from which a detection counts, whatever else is seen, on
-	// average over two neighbouring samples.
+	// Threshold is the score from which a detection counts, as the mean of two neighboring
+	// samples.
 	Threshold float64
-	// Faint is the lower score that counts too when it lasts for three samples and no
-	// other class scores as much at the same place. It is worth even odds.
+	// Faint is the lower score from which a detection counts when it lasts for three
+	// samples. No other class may score as much at the same place. Its probability is even
+	// odds.
 	Faint float64
-	// Contest is the intersection over union from which a box of another class is at
-	// the same place as a faint one.
+	// Contest is the intersection over union from which a box of another class is at the
+	// same place as a weak one.
 	Contest float64
-	// Firm is the score below which a person is worth half when the boxes of other classes
-	// at the same place score Spread times as much together.
+	// Firm is the score below which a person is worth half when the boxes of all other
+	// classes at the same place together score Spread times as much.
 	Firm, Spread float64
-	// Keep is the lower score that continues a sight begun at Threshold or Faint.
+	// Keep is the lower score that continues a run begun at Threshold or Faint.
 	Keep float64
-	// Sustained is the number of samples from which a sight over Keep that is not
-	// trusted leaves a `no` undecided: it lasts too long to be a flicker.
+	// Sustained is the number of samples at Keep from which a run that is not trusted
+	// leaves a no undecided. It lasts too long to be a flicker.
 	Sustained int
-	// Further is how much more every instance after the first must score: parts,
-	// reflections and a blurred background pass for instances, and a count is the
+	// Further is the score that every instance after the first must have in addition.
+	// Parts, reflections and a blurred background pass for instances, and a count is the
 	// largest of all samples.
 	Further float64
-	// Alike is the same for an instance that is about as large as the best one, where that
-	// many last for Sustained samples.
+	// Alike is the same for instances about as large as the best one, when that many last
+	// for Sustained samples.
 	Alike float64
-	// Flash is the score from which a sight that no neighbouring sample supports
-	// leaves a `no` undecided, whatever conditions or other classes took from it: the best
-	// of many samples is high by chance. What nothing was taken from does so from Faint on.
+	// Flash is the score from which a detection without support by a neighboring sample
+	// leaves a no undecided, even when conditions or other classes lowered its score. The
+	// best of many samples is high by chance. A score that was not lowered leaves a no
+	// undecided from Faint on.
 	Flash float64
-	// Absence bounds the confidence of a `no` by the best score of the class that was
-	// asked for: below Score it is at most Probability, and undecided where that is less
-	// than even. Scores rise. Nil bounds nothing.
+	// Absence bounds the confidence of a no by the best score of the class. Below Score it
+	// is at most Probability; when that is less than even, the answer is undecided. Scores
+	// rise. Nil bounds nothing.
 	Absence []Point
-	// Peak is the score that is trusted in a single sample.
+	// Peak is the score that a single sample needs to be trusted.
 	Peak float64
 	// Overlap is the intersection over union from which two boxes are one object.
 	Overlap float64
-	// SamePlace is the intersection over union from which boxes of different
-	// subjects are rival readings of one object.
+	// SamePlace is the intersection over union from which boxes of different subjects are
+	// rival detections of one object.
 	SamePlace float64
-	// Outvote is how much more than the subject, as a factor of summed scores, a
-	// rival class must score over a run to take it.
+	// Outvote is the factor by which a rival class must outscore the subject, summed over a
+	// run, to take its place.
 	Outvote float64
 }
 
-// CPUWeights is what the embedded worker calls its weights.
+// CPUWeights is the name of the weights of the embedded worker.
 const CPUWeights = "centernet-mobilenetv3-512"
 
 // CPU is the calibration of the embedded worker's model, CenterNet on COCO classes.
 //
-// The curve was measured on 97 pictures and pieces of video with what they show, 13 of
-// them from the clips of the evaluation: 7,300 pairs of a class and a picture, of which 195
-// were there. It is worth what a sight is worth of a class that somebody asks
-// about, and not of one named at random: such a class is there about half of the time,
-// and where it is not, it is about five times as often mistaken as any class, because
-// people ask about what is likely to be there. So measured, faint sights are about even;
-// of all classes not there, one in 150 passes, of those there nine in ten.
+// The curve was measured on 97 labeled pictures and pieces of video, 13 of them from the
+// clips of the evaluation. They have 7,300 pairs of a class and a picture; in 195 the class
+// is present. The curve is for classes that people ask about, not for random classes. Such
+// a class is present about half of the time. When it is absent, it is mistaken about five
+// times as often as a random class, because people ask about likely objects. Measured like
+// that, weak detections are about even. Of all absent classes, one in 150 passes; of
+// present ones, nine in ten.
 //
-// Counts need more: with further instances from .35 on, and from .20 on where they last
-// and are alike; parts, reflections and a blurred background pass below that. With .21
-// instead of .20, and pictures of quality 3, 85 of 92 counts were right, one too high.
+// Counts need more: further instances count from .35 on, and from .20 on when they last and
+// have the same size. Parts, reflections and a blurred background score below that. With
+// .21 instead of .20, and pictures of JPEG quality 3, 85 of 92 counts were right and one
+// was too high.
 //
-// Absence was measured on 23 labeled clips with 127 questions: a `no` was right
-// in 99% of cases when the best score of the class was below .08, in 93% below .18, and in
-// 44% between .18 and .25. Firm and Spread were measured on the same clips: the spread of
+// Absence was measured on 23 labeled clips with 127 questions. A no was right in 99% of
+// cases when the best score of the class was below .08, in 93% below .18, and in 44%
+// between .18 and .25. Firm and Spread were measured on the same clips. The spread of
 // classes at a person's box separates true from false persons with an area under the curve
 // of .95, the score alone with .75.
 //
-// The curve was measured on pictures of JPEG quality 3. Quality 1 with deblocking moves the
-// scores of what is there by +.002 on average and those of what is not by -.002 (3,376 boxes
-// of the evaluation's eight clips with a score over .1), so the curve stays.
+// The curve was measured on pictures of JPEG quality 3. Quality 1 with deblocking changes
+// the scores of present objects by +.002 on average and those of absent ones by -.002
+// (3,376 boxes of the evaluation's eight clips with a score over .1). So the curve stays.
 func CPU() Calibration {
 	return Calibration{
 		Vocabulary: query.COCO(),
@@ -108,12 +111,12 @@ func CPU() Calibration {
 	}
 }
 
-// Probability is the calibrated probability of a raw score. Scores outside the curve
-// are worth its nearest end; NaN is worth its first point.
+// Probability is the calibrated probability of a raw score. Scores outside of the curve
+// have that of its nearest end, NaN that of its first point.
 func (c Calibration) Probability(score float64) float64 { return interpolate(c.Curve, score) }
 
-// presence is the least probability that a class is there whose best score in the whole
-// video is score: 1 less what a `no` may be sure of ([Calibration.Absence]).
+// presence is the least probability that a class is present, by its best score in the whole
+// video: 1 less the most that a no may be sure of ([Calibration.Absence]).
 func (c Calibration) presence(score float64) float64 {
 	for _, band := range c.Absence {
 		if score < band.Score {
@@ -123,7 +126,7 @@ func (c Calibration) presence(score float64) float64 {
 	return 0
 }
 
-// score is the raw score that is worth a probability, 0 for one below the curve.
+// score is the raw score of a probability; 0 for one below the curve.
 func (c Calibration) score(probability float64) float64 {
 	if len(c.Curve) == 0 {
 		return 0

@@ -11,12 +11,13 @@ import (
 	"vqa/domain/query"
 )
 
-// Calibrations are those that were measured, by the name of the weights (gpu.Info,
-// Weights). That of the embedded model need not be among them.
+// Calibrations are measured calibrations, by the name of the weights (gpu.Info, Weights).
+// That of the embedded model may be missing.
 type Calibrations map[string]Calibration
 
-// For returns the calibration of a model: that measured of its weights, else
-// [Unmeasured]. classes are what the model says it knows; with none it is open.
+// For returns the calibration of a model. Without a measured one for its weights it is
+// [Unmeasured]. classes are the classes that the model reports; a model without any is open
+// and takes every term.
 func (m Calibrations) For(weights string, classes []string) Calibration {
 	cal, measured := m[weights]
 	switch {
@@ -33,9 +34,9 @@ func (m Calibrations) For(weights string, classes []string) Calibration {
 	return cal
 }
 
-// Unmeasured is the calibration of a model of which nothing is known but that its scores
-// rise with what they are worth. So no answer is surer than .69, yes or no: what is reliable
-// begins at .7 (result rule 9). A model that scores low sees nothing with it, and needs a
+// Unmeasured is the calibration of a model that was not measured. It assumes only that
+// higher scores are better. So no answer is surer than .69, because .7 counts as reliable
+// (docs/contract.md#result-9). A model with low scores finds nothing with it and needs a
 // measurement ([ParseCalibrations]).
 func Unmeasured() Calibration {
 	cal := CPU()
@@ -46,10 +47,10 @@ func Unmeasured() Calibration {
 	return cal
 }
 
-// measurement is a calibration as a file holds it.
+// measurement is a calibration in a file.
 type measurement struct {
 	Weights string `json:"weights"`
-	// Curve holds points of a score and what it is worth.
+	// Curve holds pairs of a score and its probability.
 	Curve     [][2]float64 `json:"curve"`
 	Threshold *float64     `json:"threshold"`
 	Keep      *float64     `json:"keep"`
@@ -60,17 +61,19 @@ type measurement struct {
 
 // ParseCalibrations reads measured calibrations, a JSON list of objects:
 //
-//	weights    what the server calls them
+//	weights    the name of the weights that the server reports
 //	curve      [[score, probability], …], from score 0 to score 1, both rising; every
 //	           probability over 0 and under 1
 //	threshold  keep, flash, peak: scores with 0 < keep <= threshold <= flash <= peak <= 1
 //	further    0 or more, less than 1
 //
-// They are the fields of [Calibration], which says what they mean; each is required, and
-// no other is known. The rules about places are those of [CPU]. To measure: show the model
-// labelled pictures, none of them from what it is judged by; take its best score for each
-// pair of a picture and a class; the share of the class being there, among the pairs with
-// scores around a point, is the point's probability. threshold is the score worth .5.
+// The fields are those of [Calibration]. Each is required, and unknown fields are refused.
+// The rules about places are those of [CPU].
+//
+// To measure, show the model labeled pictures that are not used for its evaluation. Take
+// its best score for each pair of a picture and a class. The probability of a point is the
+// share of pairs with scores around it in which the class is present. threshold is the
+// score with a probability of .5.
 func ParseCalibrations(raw []byte) (Calibrations, error) {
 	var all []measurement
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -79,16 +82,16 @@ func ParseCalibrations(raw []byte) (Calibrations, error) {
 		return nil, fmt.Errorf("calibrations: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("calibrations: something follows the list")
+		return nil, fmt.Errorf("calibrations: remove the text after the list")
 	}
 	out := Calibrations{}
 	for i, m := range all {
 		cal, err := m.calibration()
 		if err != nil {
-			return nil, fmt.Errorf("calibrations: %d (%q): %w", i, m.Weights, err)
+			return nil, fmt.Errorf("calibrations: item %d (%q): %w", i, m.Weights, err)
 		}
 		if _, twice := out[m.Weights]; twice {
-			return nil, fmt.Errorf("calibrations: %d: %q is there twice", i, m.Weights)
+			return nil, fmt.Errorf("calibrations: item %d: the weights %q are listed twice", i, m.Weights)
 		}
 		out[m.Weights] = cal
 	}
@@ -99,7 +102,7 @@ func (m measurement) calibration() (Calibration, error) {
 	cal := CPU()
 	cal.Curve, cal.Absence = nil, nil
 	if m.Weights == "" {
-		return cal, fmt.Errorf("weights: must not be empty")
+		return cal, fmt.Errorf("weights: give the name that the server reports")
 	}
 	for _, field := range []struct {
 		name     string
@@ -109,24 +112,24 @@ func (m measurement) calibration() (Calibration, error) {
 		{"flash", m.Flash, &cal.Flash}, {"peak", m.Peak, &cal.Peak},
 	} {
 		if field.from == nil {
-			return cal, fmt.Errorf("%s: is missing", field.name)
+			return cal, fmt.Errorf("%s: required", field.name)
 		}
 		*field.to = *field.from
 	}
 	cal.Faint, cal.Alike = cal.Threshold, cal.Further
 	if !(0 < cal.Keep && cal.Keep <= cal.Threshold && cal.Threshold <= cal.Flash && cal.Flash <= cal.Peak && cal.Peak <= 1) {
-		return cal, fmt.Errorf("threshold: want 0 < keep <= threshold <= flash <= peak <= 1")
+		return cal, fmt.Errorf("threshold: must satisfy 0 < keep <= threshold <= flash <= peak <= 1")
 	}
 	if cal.Further < 0 || cal.Further >= 1 {
-		return cal, fmt.Errorf("further: want 0 or more, less than 1")
+		return cal, fmt.Errorf("further: must be at least 0 and less than 1")
 	}
 	for i, p := range m.Curve {
 		point := Point{Score: p[0], Probability: p[1]}
 		if point.Probability <= 0 || point.Probability >= 1 {
-			return cal, fmt.Errorf("curve: point %d: a probability over 0 and under 1 is wanted", i)
+			return cal, fmt.Errorf("curve: point %d: the probability must be over 0 and under 1", i)
 		}
 		if i > 0 && (point.Score <= cal.Curve[i-1].Score || point.Probability <= cal.Curve[i-1].Probability) {
-			return cal, fmt.Errorf("curve: point %d does not rise", i)
+			return cal, fmt.Errorf("curve: point %d: score and probability must be over those of the point before", i)
 		}
 		cal.Curve = append(cal.Curve, point)
 	}

@@ -44,7 +44,7 @@ func TestUnmeasuredClaimsLittle(t *testing.T) {
 		require.Less(t, 1-p, .7)
 		last = p
 	}
-	// "lighthouse" is no class of the embedded model; an open one is asked for it.
+	// "lighthouse" is not a class of the embedded model. An open model looks for any term.
 	q := query.Compile("Is there a lighthouse?")
 	for _, c := range []struct {
 		score float64
@@ -92,7 +92,7 @@ func TestCalibrationsAreChecked(t *testing.T) {
 	}
 }
 
-// TestFreeTermsMayNameOneThing: of classes, one outvotes the other at its place.
+// TestFreeTermsMayNameOneThing: classes outvote each other at one place, free terms do not.
 func TestFreeTermsMayNameOneThing(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -113,7 +113,7 @@ func TestFreeTermsMayNameOneThing(t *testing.T) {
 	}
 }
 
-// TestNothingUnmeasuredIsReliable: whatever was seen, and however it is combined.
+// TestNothingUnmeasuredIsReliable checks the bound on random evidence and questions.
 func TestNothingUnmeasuredIsReliable(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,12 +11,13 @@ import (
 	"vqa/domain/query"
 )
 
-// wall is something with marks of many sizes, at a place in widths of the frame.
+// wall is the brightness of a background with marks of many sizes, at a place in widths of
+// the frame.
 func wall(x, y float64) float64 {
 	return 15 + 6*math.Sin(9*x+4*y) + 5*math.Sin(23*x-17*y) + 4*math.Sin(41*y+8*x)
 }
 
-// shadesAt is what a camera sees of the wall that has turned by x and y frames.
+// shadesAt is the picture of the wall by a camera that has turned by x and y frames.
 func shadesAt(x, y float64) []byte {
 	shades := make([]byte, evidence.Cells*evidence.Cells)
 	for i := range shades {
@@ -26,7 +27,8 @@ func shadesAt(x, y float64) []byte {
 	return shades
 }
 
-// filmed gives frames, half a second apart, to a camera that is at a place in each.
+// filmed adds to frames, half a second apart, the background for the place of the camera in
+// each.
 func filmed(prompt string, frames [][]thing, camera func(i int) (x, y float64)) answer.Result {
 	q := query.Compile(prompt)
 	ev := sampled(q, frames...)
@@ -40,7 +42,7 @@ func TestCameraMotionIsTakenOut(t *testing.T) {
 	t.Parallel()
 	stands := func(int) (float64, float64) { return 0, 0 }
 	pans := func(i int) (float64, float64) { return .12 * float64(i), 0 }
-	// The picture of what stands goes against the camera.
+	// The background moves against the camera.
 	passed, followed := going("person", 6, .85, -.12), trembling(6)
 	lost := func(i int) (float64, float64) { return .77 * float64(i), 0 }
 	shaking := func(i int) (float64, float64) { return .08 * float64(i%2), .05 * float64(i/2%2) }
@@ -58,20 +60,20 @@ func TestCameraMotionIsTakenOut(t *testing.T) {
 		want   answer.Answer
 	}{
 		{"a runner", "Is a person running?", passed, stands, answer.Yes},
-		{"whom a camera follows too fast to tell", "Is a person running?", followed, lost, answer.Indeterminate},
-		{"who stands where the camera pans", "Is a person running?", passed, pans, answer.No},
-		{"who stands where the camera pans", "Is a person moving?", passed, pans, answer.No},
-		{"who stands", "Is a person running?", followed, stands, answer.No},
-		{"whom the camera follows", "Is a person running?", followed, pans, answer.Yes},
-		{"who stands where the camera shakes", "Is a person walking?", shaken, shaking, answer.No},
-		{"who is in a still picture", "Is a person walking?", going("person", 10, .5, 0), stands, answer.Indeterminate},
+		{"a runner whom a camera follows too fast", "Is a person running?", followed, lost, answer.Indeterminate},
+		{"a standing person before a panning camera", "Is a person running?", passed, pans, answer.No},
+		{"a standing person before a panning camera", "Is a person moving?", passed, pans, answer.No},
+		{"a standing person", "Is a person running?", followed, stands, answer.No},
+		{"a runner whom the camera follows", "Is a person running?", followed, pans, answer.Yes},
+		{"a standing person before a shaking camera", "Is a person walking?", shaken, shaking, answer.No},
+		{"a person in a still picture", "Is a person walking?", going("person", 10, .5, 0), stands, answer.Indeterminate},
 	} {
 		require.Equal(t, tt.want, filmed(tt.prompt, tt.frames, tt.camera).Answer, "%s: %s", tt.name, tt.prompt)
 	}
 }
 
-// TestCameraThatIsNotKnownStands: before a plain wall, or where all that shows is the thing
-// itself, nothing tells that it is the camera that moves.
+// TestCameraThatIsNotKnownStands: before a plain wall, or where only the object itself is
+// visible, nothing shows that the camera moves.
 func TestCameraThatIsNotKnownStands(t *testing.T) {
 	t.Parallel()
 	plain := make([]byte, evidence.Cells*evidence.Cells)

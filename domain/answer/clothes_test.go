@@ -7,14 +7,14 @@ import (
 	"vqa/domain/evidence"
 )
 
-// clad is a person whose box has some colours.
-func clad(box evidence.Box, colours map[string]float64) [][]thing {
-	return still(6, thing{term: "person", score: .8, box: box, colours: colours})
+// clad is a person whose box has some colors.
+func clad(box evidence.Box, colors map[string]float64) [][]thing {
+	return still(6, thing{term: "person", score: .8, box: box, colors: colors})
 }
 
 func TestClothesByThePartOfTheBody(t *testing.T) {
 	t.Parallel()
-	// The box of a frame of 16:9 is twice as high as wide from .9 on.
+	// A box of .9 of the frame in height is twice as high as wide in a frame of 16:9.
 	whole := evidence.Box{X1: .4, Y1: .1, X2: .6, Y2: .95}
 	seated := evidence.Box{X1: .4, Y1: .2, X2: .6, Y2: .8}
 	half := evidence.Box{X1: .4, Y1: .4, X2: .6, Y2: 1}
@@ -41,7 +41,7 @@ func TestClothesByThePartOfTheBody(t *testing.T) {
 		{"Is there a person wearing yellow?", answer.No, clad(whole, helmet)},
 		{"Is there a person wearing a red dress?", answer.Yes, clad(whole, dress)},
 		{"Is there a person wearing a red and black suit?", answer.No, clad(whole, dress)},
-		// A model that tells the colours of boxes only.
+		// This model reports the colors of whole boxes only.
 		{"Is there a person wearing a red shirt?", answer.Yes, clad(whole, map[string]float64{"red": .5})},
 		{"Is there a person wearing red trousers?", answer.Indeterminate, clad(whole, map[string]float64{"red": .5})},
 		{"Is there a person wearing red trousers?", answer.Indeterminate, clad(whole, nil)},

@@ -2,9 +2,9 @@ package answer
 
 import "slices"
 
-// shades are the names that pixels of a colour also go by in shade, in warm light or
-// on a glossy surface, and how much of their share counts for it. White in the shade
-// is gray, red in the light is orange; a gray thing is not white.
+// shades are the names by which pixels of a color also go in shade, in warm light or on a
+// glossy surface, with the weight of their share. White in the shade is gray, red in the
+// light is orange. A gray object is not white.
 var shades = map[string]map[string]float64{
 	"black":  {"gray": .15},
 	"white":  {"gray": .5, "blue": .4},
@@ -19,24 +19,23 @@ var shades = map[string]map[string]float64{
 	"brown":  {"orange": .4, "red": .15},
 }
 
-// colourCurve is the probability that people name a colour of an object, by the share
-// of its box that has it. By eye on the boxes of the clips: a third of the box is
+// colorCurve is the probability that people name a color of an object, by its share of the
+// box. It was judged by eye on boxes of the evaluation's clips: a third of a box is
 // background and shadow.
-var colourCurve = []Point{{0, .02}, {.10, .03}, {.20, .08}, {.30, .25}, {.40, .65}, {.50, .90}, {.70, .96}, {1, .98}}
+var colorCurve = []Point{{0, .02}, {.10, .03}, {.20, .08}, {.30, .25}, {.40, .65}, {.50, .90}, {.70, .96}, {1, .98}}
 
-// twoColours is the same for each of two colours, which share the box.
-var twoColours = []Point{{0, .02}, {.08, .10}, {.18, .60}, {.30, .90}, {.50, .96}, {1, .97}}
+// twoColors is the same for each of two colors, which share the box.
+var twoColors = []Point{{0, .02}, {.08, .10}, {.18, .60}, {.30, .90}, {.50, .96}, {1, .97}}
 
-// coloured judges by the shares of colours in the box; a model that gives none leaves
-// it untold.
-func colored(colours, names []string) condition {
-	return byShares(colours, names, colourCurve, twoColours)
+// colored is the condition on the colors of an object; unknown when the model reports none.
+func colored(colors, names []string) condition {
+	return byShares(colors, names, colorCurve, twoColors)
 }
 
-// byShares judges by the share of one colour, or by those of several.
-func byShares(colours, names []string, one, more []Point) condition {
+// byShares is the condition on the share of one color or on the shares of several.
+func byShares(colors, names []string, one, more []Point) condition {
 	curve := one
-	if len(colours) > 1 {
+	if len(colors) > 1 {
 		curve = more
 	}
 	return perObject(func(d object) fit {
@@ -44,51 +43,52 @@ func byShares(colours, names []string, one, more []Point) condition {
 			return fit{Probability: .1, Unknown: true}
 		}
 		p := 1.0
-		for _, c := range colours {
+		for _, c := range colors {
 			p = min(p, interpolate(curve, share(c, d.Colors, names)))
 		}
 		return fit{Probability: p}
 	})
 }
 
-// share is how much of a box counts for a colour, 0..1.
-func share(colour string, shares []float32, names []string) float64 {
+// share is the share of a box that counts for a color, 0..1.
+func share(color string, shares []float32, names []string) float64 {
 	of := func(name string) float64 { return shareOf(name, shares, names) }
-	own, shaded := ofColour(colour, "", shares, names)
+	own, shaded := ofColor(color, "", shares, names)
 	switch {
-	case colour == "white" || colour == "red":
-		shaded = min(shaded, sunlit*own) // what is white nowhere is gray, or pink
-	case colour == "blue" && of("gray")+of("white") > own:
-		own /= 2 // the sky makes gray things bluish
+	case color == "white" || color == "red":
+		shaded = min(shaded, sunlit*own) // an object without any white is gray, one without any red is pink
+	case color == "blue" && of("gray")+of("white") > own:
+		own /= 2 // the sky makes gray objects bluish
 	}
 	total := own + shaded
-	if colour != "black" {
+	if color != "black" {
 		total /= max(1-of("black"), leastLit)
 	}
 	return min(total, 1)
 }
 
 const (
-	// sunlit is how much more of a white thing may lie in the shade than in the light.
+	// sunlit is the largest share of a white object in the shade, by its share in the
+	// light.
 	sunlit = 1.5
-	// leastLit is the part of a box that tells its colour at least: windows, tyres and
-	// the dark side of a thing tell nothing, unless nearly all is dark.
+	// leastLit is the least part of a box that shows its color. Windows, tires and the dark
+	// side of an object do not show it, unless nearly all of the object is dark.
 	leastLit = .6
 )
 
-// ofColour is the share that a colour has of a part of a box, and what its shades there
-// count for; the part "" is all of it.
-func ofColour(colour, part string, shares []float32, names []string) (own, shaded float64) {
+// ofColor is the share of a color in a part of a box, and the weighted share of its shades
+// there. The part "" is the whole box.
+func ofColor(color, part string, shares []float32, names []string) (own, shaded float64) {
 	of := func(name string) float64 { return shareOf(name+part, shares, names) }
 	for _, name := range names {
-		if weight := shades[colour][name]; weight > 0 {
+		if weight := shades[color][name]; weight > 0 {
 			shaded += weight * of(name)
 		}
 	}
-	return of(colour), shaded
+	return of(color), shaded
 }
 
-// shareOf is the column of a name, 0 where there is none.
+// shareOf is the share of a name, 0 when the model does not report it.
 func shareOf(name string, shares []float32, names []string) float64 {
 	if i := slices.Index(names, name); i >= 0 && shares[i] > 0 {
 		return min(float64(shares[i]), 1)

@@ -7,22 +7,23 @@ import (
 	"vqa/domain/query"
 )
 
-// combined is the verdict over all subjects, and where it shows.
+// combined is the verdict over all subjects, and the parts of the video that show it.
 type combined struct {
 	verdict
-	// samples and shown are the parts of the video in which a yes can be seen; shown is
-	// empty for what can only be seen to be absent.
+	// samples and shown are the parts of the video in which a yes is visible. shown is
+	// empty when only an absence is asked for.
 	samples []sample
-	// fine are the samples of the frames between, nil when they do not tell the edges.
+	// fine are the samples of the fine frames; nil when they cannot refine the edges.
 	fine  []sample
 	shown []run
-	// moments are the times of what happens in them, where that alone is asked.
+	// occurrences are the times of the occurrences, when the question asks for nothing
+	// else.
 	occurrences []interval
 }
 
-// combine answers all or any of the findings. For all, what must be seen must be seen
-// in the same frame (domain/query, "Normal forms"); what must be absent, or at most a
-// number, must be so throughout.
+// combine answers a question about all or any of its subjects. For all, the subjects must
+// be visible in the same frame (domain/query, "Normal forms"). A subject that must be
+// absent, or present in at most a number, must be so in the whole video.
 func combine(findings []finding, operator query.Operator, cal Calibration, intervalS float64) combined {
 	if len(findings) == 1 {
 		c := combined{verdict: findings[0].verdict(cal)}
@@ -61,7 +62,7 @@ func combineAll(findings []finding, verdicts []verdict, cal Calibration, interva
 	c := combined{verdict: verdict{answer: Yes, confidence: yes}}
 	together := c.show(findings, math.Min, cal, intervalS)
 	switch {
-	case together.samples == nil: // all are to be absent
+	case together.samples == nil: // all must be absent
 	case len(together.trusted) > 0:
 		c.confidence = min(yes, together.visible)
 	case together.visible >= cal.Probability(cal.Faint):
@@ -98,8 +99,8 @@ func combineAny(findings []finding, verdicts []verdict, cal Calibration, interva
 	return combined{verdict: verdict{answer: No, confidence: no}}
 }
 
-// show finds the parts of the video in which the findings that are to be seen are seen
-// together, or any of them, as join says. It returns what it concludes from that.
+// show finds the parts of the video in which the subjects are visible. join says whether
+// all are needed or any of them. It returns the finding over all of them together.
 func (c *combined) show(findings []finding, join func(a, b float64) float64, cal Calibration, intervalS float64) finding {
 	var visible []finding
 	for _, f := range findings {
@@ -121,7 +122,7 @@ func (c *combined) show(findings []finding, join func(a, b float64) float64, cal
 	return together
 }
 
-// overlay lays findings over each other, sample by sample.
+// overlay combines the scores of findings, sample by sample.
 func overlay(findings []finding, join func(a, b float64) float64, cal Calibration) []sample {
 	samples := make([]sample, len(findings[0].samples))
 	for i := range samples {

@@ -2,9 +2,9 @@ package answer
 
 import "vqa/domain/query"
 
-// tally is the probability, at index k, that at least k instances are visible at the
-// same time. It starts with 1 and does not rise. An index past its end has the last
-// entry, which is what a model that saw nothing more is worth.
+// tally is the probability, at index k, that at least k instances are visible at the same
+// time. It starts with 1 and does not rise. Beyond its end, the last entry applies: the
+// probability of an object without any detection.
 type tally []float64
 
 func (t tally) atLeast(k int) float64 {
@@ -14,10 +14,10 @@ func (t tally) atLeast(k int) float64 {
 	return t[min(k, len(t)-1)]
 }
 
-// tallyOf weighs each number of instances by the two neighbouring samples that show
-// it best, each worth its weakest instance ("a count holds over at least two
-// neighbouring sampled frames", open points). One instance is settled by presence,
-// so that both forms agree about the same video.
+// tallyOf computes the probability of each number of instances. It takes the two
+// neighboring samples that show the number best, each with the score of its weakest
+// instance (docs/contract.md#answer-count). One instance has the probability of presence,
+// so that both question forms agree about the same video.
 func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) tally {
 	most := 0
 	for _, r := range trusted {
@@ -39,9 +39,9 @@ func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) 
 	return t
 }
 
-// pairwise is the probability of k instances, k > 1, in the best two neighbours, or in
-// the only frame of the video, or of k that are alike throughout Sustained samples and score
-// enough on average.
+// pairwise is the probability of k instances, k > 1. It is that of the best two neighbors,
+// of the only frame of the video, or of k instances of the same size throughout Sustained
+// samples.
 func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
 	firm := func(s sample) float64 { return cal.Probability(s.nth(k) - cal.Further) }
 	if single {
@@ -54,9 +54,9 @@ func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
 	return best
 }
 
-// lasting is the probability of k instances that are alike in all of the first Sustained
-// samples, by the mean score of the last of them. One sample may fall below Keep by Alike,
-// because scores of the same thing vary that much from sample to sample.
+// lasting is the probability of k instances of the same size in all of the first Sustained
+// samples, by the mean score of the kth. In one sample the score may be below Keep by
+// Alike, because scores of the same object vary that much between samples.
 func lasting(samples []sample, k int, cal Calibration) float64 {
 	if len(samples) < cal.Sustained {
 		return 0
@@ -71,7 +71,7 @@ func lasting(samples []sample, k int, cal Calibration) float64 {
 	return cal.Probability(sum / float64(cal.Sustained))
 }
 
-// least is the least of the first n samples, 0 when there are fewer.
+// least is the smallest value of the first n samples, 0 when there are fewer.
 func least(samples []sample, n int, of func(sample) float64) float64 {
 	if n > len(samples) {
 		return 0
@@ -83,7 +83,7 @@ func least(samples []sample, n int, of func(sample) float64) float64 {
 	return p
 }
 
-// count is the largest number that is more likely than not.
+// count is the largest number of instances whose probability reaches the threshold.
 func (t tally) count(threshold float64) int {
 	n := 0
 	for n+1 < len(t) && t[n+1] >= threshold {
@@ -92,7 +92,7 @@ func (t tally) count(threshold float64) int {
 	return n
 }
 
-// exactly is the confidence that n is the exact number (result rule 5).
+// exactly is the confidence that n is the exact number (docs/contract.md#result-5).
 func (t tally) exactly(n int) float64 { return t.atLeast(n) * (1 - t.atLeast(n+1)) }
 
 // byCount answers a count or a threshold question.
@@ -114,7 +114,7 @@ func byCount(r Result, q query.Query, t tally, threshold float64) Result {
 	return r
 }
 
-// holds says whether n satisfies a quantity, and how sure that is.
+// holds reports whether n satisfies a quantity, with the confidence in that.
 func holds(quantity query.Quantity, n int, t tally) (yes bool, confidence float64) {
 	reach := func(k int) (bool, float64) {
 		if n >= k {

@@ -8,7 +8,8 @@ import (
 	"vqa/domain/evidence"
 )
 
-// TestWhatLastsCountsOnAverage: a second cup, as large as the first, is weak in every sample.
+// TestWhatLastsCountsOnAverage: a second cup, as large as the first, has a weak score in
+// every sample.
 func TestWhatLastsCountsOnAverage(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

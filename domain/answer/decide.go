@@ -7,13 +7,12 @@ import (
 	"vqa/domain/query"
 )
 
-// fallbackIntervalS stands in for a sampling interval that the evidence does not
-// tell, in seconds.
+// fallbackIntervalS replaces an unknown sampling interval, in seconds.
 const fallbackIntervalS = 0.5
 
 // Decide answers q from the evidence about one video. A query that is not
-// [query.Assessable] is [Refused]. Any evidence is accepted; what is malformed in it
-// (unknown indices, scores or times that are no numbers) is ignored.
+// [query.Assessable] is [Refused]. Any evidence is accepted: unknown indices, and scores or
+// times that are not numbers, are ignored.
 //
 // A question with conditions is never surer than the same question with fewer of them.
 func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
@@ -28,7 +27,7 @@ func Decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 	return r
 }
 
-// decide answers q by itself.
+// decide answers q without comparing it with fewer conditions.
 func decide(q query.Query, ev evidence.Evidence, cal Calibration) Result {
 	r := newResult(q, ev.DurationS)
 	within := windowOf(q, ev.DurationS)
@@ -71,8 +70,8 @@ func opposite(a Answer) Answer {
 	return Yes
 }
 
-// showsClips is result rule 6: clips show where something is. A `no` or an absence has
-// nothing to show, and the other forms have an empty list.
+// showsClips reports whether a yes to q has clips (docs/contract.md#result-6). A no or an
+// absence has nothing to show, and the other forms have an empty list.
 func showsClips(q query.Query) bool {
 	switch q.PromptIntent {
 	case query.Presence, query.Action, query.Compound, query.Segment:
@@ -82,7 +81,8 @@ func showsClips(q query.Query) bool {
 	}
 }
 
-// termsIn says how probable it is that each term that is asked for shows in a run.
+// termsIn returns a function that gives the probability of each term of the question in a
+// run.
 func termsIn(findings []finding, cal Calibration) func(run) map[string]float64 {
 	return func(r run) map[string]float64 {
 		terms := map[string]float64{}
@@ -99,14 +99,14 @@ func termsIn(findings []finding, cal Calibration) func(run) map[string]float64 {
 	}
 }
 
-// span is a part of a video, in seconds.
+// interval is a part of a video, in seconds.
 type interval struct {
 	from, to float64
-	// whole: nothing was asked about time.
+	// whole is true when the question has no time condition.
 	whole bool
 }
 
-// windowOf is what all time conditions of q leave of the video.
+// windowOf is the part of the video that all time conditions of q leave.
 func windowOf(q query.Query, durationS float64) interval {
 	s := interval{to: durationS, whole: true}
 	for _, c := range q.Conditions {
@@ -118,7 +118,7 @@ func windowOf(q query.Query, durationS float64) interval {
 	return s
 }
 
-// cut keeps the frames in the span.
+// framesIn returns the frames in the interval.
 func (s interval) framesIn(frames []evidence.Frame) []evidence.Frame {
 	if s.whole {
 		return frames
@@ -132,7 +132,7 @@ func (s interval) framesIn(frames []evidence.Frame) []evidence.Frame {
 	return kept
 }
 
-// clip cuts clips to the span: they reach half a sample beyond its edges.
+// trim cuts clips to the interval. They reach half a sample beyond its edges.
 func (s interval) trim(clips []Clip) []Clip {
 	if s.whole {
 		return clips
@@ -158,9 +158,10 @@ func withDefaults(ev evidence.Evidence) evidence.Evidence {
 	return ev
 }
 
-// visibility is the probability that the subject is visible at all. Without a trusted
-// run it is that of the best sight, and at least what Calibration.Absence says: cut by the
-// vote where a rival class holds the place, and just short of undecided for a flicker.
+// visibility is the probability that the subject is visible at all. With trusted runs it is
+// that of the best one. Otherwise it is that of the best score, and at least what
+// Calibration.Absence says. An outvoted run counts for its share of the vote; a flicker
+// counts for just less than undecided.
 func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	highest := 0.0
 	for _, s := range samples {
@@ -197,11 +198,11 @@ func visibility(samples []sample, runs []run, cal Calibration) float64 {
 	return doubtful
 }
 
-// likely is the part of even odds from which a sight that lasts leaves a `no` undecided.
+// likely is the part of even odds from which a run that lasts leaves a no undecided.
 const likely = .75
 
-// below is what a sight is worth at most that is outvoted, or that no neighbouring sample
-// supports: it makes a `no` doubtful, but not undecided.
+// below is the largest probability of a run that is outvoted or that no neighboring sample
+// supports. It makes a no less sure, but not undecided.
 func below(cal Calibration) float64 { return .6 * cal.Probability(cal.Faint) }
 
 func trustedOf(runs []run) []run {

@@ -13,14 +13,14 @@ import (
 	"vqa/domain/query"
 )
 
-// place is a box that is nobody else's.
+// place is a box that overlaps no other place.
 func place(i int) evidence.Box {
 	x := float64(i%10) / 10
 	return evidence.Box{X1: x, Y1: .1, X2: x + .08, Y2: .3}
 }
 
-// seen is evidence sampled at 2 frames a second: for each frame the scores of the
-// asked class, every one at its own place; the classes of COCO are known.
+// seen is evidence with 2 frames per second. Each frame has the scores of the class of the
+// question, every one at its own place. All COCO classes are known.
 func seen(prompt string, frames ...[]float64) (query.Query, evidence.Evidence) {
 	q := query.Compile(prompt)
 	ev := evidence.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 2}
@@ -91,7 +91,7 @@ func TestRule2NoNeedsEvidence(t *testing.T) {
 	require.Greater(t, far.Confidence, .9)
 	require.Greater(t, far.Confidence, near.Confidence, "the confidence of a no falls as the best score nears the threshold")
 	long := decide("Is there a dog?", frame{.19}, frame{.19}, frame{.17}, frame{.19}, frame{.19})
-	require.Equal(t, query.LowConfidence, reason(long), "a weak sight that lasts is more than a flicker")
+	require.Equal(t, query.LowConfidence, reason(long), "a weak score that lasts is more than a flicker")
 	require.Equal(t, query.LowConfidence, reason(decide("How many dogs are there?", frame{.19}, frame{.19}, frame{.17}, frame{.19}, frame{.19})))
 	require.Less(t, far.Confidence, 1.0, "a detector misses things; no `no` is certain")
 }
@@ -223,10 +223,10 @@ func TestSupport(t *testing.T) {
 		frames []frame
 		want   answer.Answer
 	}{
-		{"two neighbours", []frame{{}, {.31}, {.31}, {}}, answer.Yes},
-		{"two neighbours, on average", []frame{{}, {.42}, {.19}, {}}, answer.Yes},
-		{"two neighbours, too weak on average", []frame{{}, {.34}, {.25}, {}}, answer.Indeterminate},
-		{"two neighbours, one too weak", []frame{{}, {.47}, {.17}, {}}, answer.Indeterminate},
+		{"two neighbors", []frame{{}, {.31}, {.31}, {}}, answer.Yes},
+		{"two neighbors, on average", []frame{{}, {.42}, {.19}, {}}, answer.Yes},
+		{"two neighbors, too weak on average", []frame{{}, {.34}, {.25}, {}}, answer.Indeterminate},
+		{"two neighbors, one too weak", []frame{{}, {.47}, {.17}, {}}, answer.Indeterminate},
 		{"two far apart", []frame{{.36}, {}, {}, {}, {.36}}, answer.Indeterminate},
 		{"one peak", []frame{{}, {.56}, {}}, answer.Yes},
 		{"one under the peak", []frame{{}, {.54}, {}}, answer.Indeterminate},
@@ -256,8 +256,8 @@ func TestLookAlikeIsOutvoted(t *testing.T) {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: dog, Score: .7, Box: place(0)})
 	}
 	r := answer.Decide(q, ev, answer.CPU())
-	require.Equal(t, answer.No, r.Answer, "what looks a little like a cat and much like a dog is a dog")
-	require.Less(t, r.Confidence, .95, "but less surely than where nothing was seen")
+	require.Equal(t, answer.No, r.Answer, "an object that is a little like a cat and much like a dog is a dog")
+	require.Less(t, r.Confidence, .95, "but less sure than without any detection")
 	for i := range ev.Frames {
 		ev.Frames[i].Detections[1].Box = place(5)
 	}
@@ -303,7 +303,7 @@ func TestCountOfWhatIsAlike(t *testing.T) {
 	require.Equal(t, 2, count(still(4, best, cup(.3, .2, .36))), "a firm one may be of any size")
 	bottle := second
 	bottle.term, bottle.score = "bottle", .28
-	require.Equal(t, 3, count(still(4, best, second, third, bottle)), "what is beside its like is not another thing")
+	require.Equal(t, 3, count(still(4, best, second, third, bottle)), "an object beside one of its kind is not another object")
 }
 
 func TestCarSeenAsCarAndTruckIsOne(t *testing.T) {
@@ -314,11 +314,11 @@ func TestCarSeenAsCarAndTruckIsOne(t *testing.T) {
 			evidence.Detection{Term: 1, Score: .5, Box: place(0)}, evidence.Detection{Term: 1, Score: .5, Box: place(3)})
 	}
 	count := func() int { return *answer.Decide(q, ev, answer.CPU()).DetectedCount }
-	require.Equal(t, 1, count(), "what is seen as a truck alone is no car")
+	require.Equal(t, 1, count(), "a detection as truck alone is not a car")
 	for i := range ev.Frames {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 0, Score: .2, Box: place(3)})
 	}
-	require.Equal(t, 2, count(), "what may be either is one")
+	require.Equal(t, 2, count(), "an object that may be either is one of them")
 }
 
 func TestClips(t *testing.T) {

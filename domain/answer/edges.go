@@ -8,13 +8,13 @@ import (
 	"vqa/domain/query"
 )
 
-// Edge is the time between two neighbouring samples, in seconds, in which something comes,
-// goes or happens. Evidence.Fine of that time tells when.
+// Gap is the time between two neighboring samples, in seconds. Evidence.Fine may hold
+// frames inside of it.
 type Gap struct{ AfterS, BeforeS float64 }
 
-// Edges are where each of some terms comes and goes in the samples of ev, as far as it can
-// be believed when it is asked for alone or with others: in the order of time and without
-// repetition. Of more than most, those of the best sights are returned.
+// EdgeGaps returns the gaps in which one of some terms appears or disappears, as far as it
+// is trusted alone or with others. They are in the order of time and without repetition.
+// When there are more than most, those of the best scores are returned.
 func EdgeGaps(ev evidence.Evidence, terms []string, cal Calibration, most int) []Gap {
 	ev = withDefaults(ev)
 	best := map[Gap]float64{}
@@ -38,8 +38,8 @@ func EdgeGaps(ev evidence.Evidence, terms []string, cal Calibration, most int) [
 	return strongestGaps(best, most)
 }
 
-// visible are those of some terms, as indices in Evidence.Terms, that any frame shows at
-// Keep or more.
+// visible are the indices in Evidence.Terms of those terms that any frame shows at Keep or
+// more.
 func visible(ev evidence.Evidence, terms []string, cal Calibration) []int {
 	shown := make([]bool, len(ev.Terms))
 	for _, f := range ev.Frames {
@@ -58,19 +58,19 @@ func visible(ev evidence.Evidence, terms []string, cal Calibration) []int {
 	return at
 }
 
-// fineOf are the samples of the frames between, nil when one frame alone does not tell
-// the conditions: a way needs neighbours at the pace of the others.
-func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, closely bool, judge scorer) []sample {
+// fineOf are the samples of the fine frames. It is nil when a condition cannot be checked
+// in a single frame: movement needs neighbors at the interval of the samples.
+func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, closely bool, scoreOf scorer) []sample {
 	for _, c := range q.Conditions {
 		if _, moves := c.Movement(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}
-	return samplesOf(observations(classes, evidence.Evidence{Frames: ev.Fine}, cal, closely), judge, cal)
+	return samplesOf(observations(classes, evidence.Evidence{Frames: ev.Fine}, cal, closely), scoreOf, cal)
 }
 
-// overlayFine lays the fine samples of findings over each other as overlay does the
-// others; nil when one has none.
+// overlayFine combines the fine samples of findings as overlay does; nil when a finding has
+// none.
 func overlayFine(findings []finding, join func(a, b float64) float64, cal Calibration) []sample {
 	fine := slices.Clone(findings[0].fine)
 	for i := range fine {
@@ -86,9 +86,9 @@ func overlayFine(findings []finding, join func(a, b float64) float64, cal Calibr
 	return fine
 }
 
-// outward is where a run that reaches to sample i, and not to its neighbour i+step, ends:
-// half way between the last sight and the first look that shows it no more, fine ones
-// included. At the end of the samples it is half an interval away.
+// outward is the edge of a run that ends at sample i in the direction of step. It is half
+// way between the last sample or fine frame that shows the subject and the next one that
+// does not. At the end of the samples it is half an interval away.
 func outward(samples, fine []sample, i, step int, intervalS float64, cal Calibration) float64 {
 	with := samples[i].at
 	next := i + step
@@ -113,7 +113,7 @@ func outward(samples, fine []sample, i, step int, intervalS float64, cal Calibra
 	return with + (without-with)/2
 }
 
-// widened is a clip of at least one interval around what was seen, within 0 and limit.
+// widened extends a clip to at least one interval, within 0 and limit.
 func widened(start, end, intervalS, limit float64) (float64, float64) {
 	if missing := intervalS - (end - start); missing > 0 {
 		start = max(0, min(start-missing/2, limit-intervalS))

@@ -14,14 +14,14 @@ import (
 	"vqa/domain/query"
 )
 
-// look is a fine frame: a time, and the scores of the asked class.
-type observe struct {
+// fineFrame is a fine frame: its time, and the scores of the class of the question.
+type fineFrame struct {
 	at     float64
 	scores frame
 }
 
 // finely adds fine frames to evidence.
-func finely(ev evidence.Evidence, term int, looks ...observe) evidence.Evidence {
+func finely(ev evidence.Evidence, term int, looks ...fineFrame) evidence.Evidence {
 	for _, l := range looks {
 		f := evidence.Frame{At: l.at}
 		for k, s := range l.scores {
@@ -47,33 +47,33 @@ func clips(r answer.Result) [][2]float64 {
 	return list
 }
 
-// TestFineFramesTellTheEdges: the dog is seen from 1.0 to 2.0 s in the samples.
+// TestFineFramesTellTheEdges: the samples show the dog from 1.0 to 2.0 s.
 func TestFineFramesTellTheEdges(t *testing.T) {
 	t.Parallel()
 	dog := frame{.8}
 	cases := map[string]struct {
-		looks []observe
+		looks []fineFrame
 		want  [2]float64
 	}{
 		"none": {nil, [2]float64{.75, 2.25}},
 		"it comes between .625 and .75, and goes between 2.375 and 2.5": {
-			[]observe{{.625, nil}, {.75, dog}, {.875, dog}, {2.125, dog}, {2.25, dog}, {2.375, dog}},
+			[]fineFrame{{.625, nil}, {.75, dog}, {.875, dog}, {2.125, dog}, {2.25, dog}, {2.375, dog}},
 			[2]float64{.688, 2.438},
 		},
 		"it comes right after .5, and goes right after 2": {
-			[]observe{{.625, dog}, {.75, dog}, {.875, dog}, {2.125, nil}, {2.25, nil}, {2.375, nil}},
+			[]fineFrame{{.625, dog}, {.75, dog}, {.875, dog}, {2.125, nil}, {2.25, nil}, {2.375, nil}},
 			[2]float64{.563, 2.063},
 		},
 		"only what is next to the run counts": {
-			[]observe{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
+			[]fineFrame{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
 			[2]float64{.813, 2.063},
 		},
 		"a faint sight goes on, one below Keep does not": {
-			[]observe{{.75, frame{.15}}, {.875, frame{.17}}, {2.125, frame{.17}}, {2.25, frame{.15}}},
+			[]fineFrame{{.75, frame{.15}}, {.875, frame{.17}}, {2.125, frame{.17}}, {2.25, frame{.15}}},
 			[2]float64{.813, 2.188},
 		},
 		"looks within the run, and far from it": {
-			[]observe{{.125, dog}, {1.25, nil}, {1.75, nil}, {2.875, dog}},
+			[]fineFrame{{.125, dog}, {1.25, nil}, {1.75, nil}, {2.875, dog}},
 			[2]float64{.75, 2.25},
 		},
 	}
@@ -84,24 +84,24 @@ func TestFineFramesTellTheEdges(t *testing.T) {
 	}
 }
 
-// TestFineEdgesOfTheWholeVideo: what is there from the first sample on was there before.
+// TestFineEdgesOfTheWholeVideo: an object in the first sample was there before it.
 func TestFineEdgesOfTheWholeVideo(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{.8}, frame{.8}, frame{}, frame{.8}, frame{.8})
-	r := answer.Decide(q, finely(ev, 0, observe{.625, nil}, observe{1.375, nil}), answer.CPU())
+	r := answer.Decide(q, finely(ev, 0, fineFrame{.625, nil}, fineFrame{1.375, nil}), answer.CPU())
 	require.Equal(t, [][2]float64{{0, 2.5}}, clips(r), "one missed sample is no edge")
 }
 
-// TestAShortSightIsWidenedAroundItself (open points, "Answers": clips shorter than one
-// interval are widened to it).
+// TestAShortSightIsWidenedAroundItself checks that a clip shorter than one interval is
+// widened to it (docs/contract.md#answer-clips).
 func TestAShortSightIsWidenedAroundItself(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{}, frame{}, frame{.8}, frame{}, frame{})
-	ev = finely(ev, 0, observe{.875, frame{.8}}, observe{.75, nil}, observe{1.125, nil})
+	ev = finely(ev, 0, fineFrame{.875, frame{.8}}, fineFrame{.75, nil}, fineFrame{1.125, nil})
 	require.Equal(t, [][2]float64{{.688, 1.188}}, clips(answer.Decide(q, ev, answer.CPU())), "seen from .8125 to 1.0625")
 }
 
-// TestFineEdgesOfSeveral: both must show, and two of one kind.
+// TestFineEdgesOfSeveral: both subjects must be visible, or two of one kind.
 func TestFineEdgesOfSeveral(t *testing.T) {
 	t.Parallel()
 	one, two := frame{.8}, frame{.8, .8}
@@ -110,7 +110,7 @@ func TestFineEdgesOfSeveral(t *testing.T) {
 	for i := range ev.Frames {
 		ev.Frames[i].Detections = append(ev.Frames[i].Detections, evidence.Detection{Term: 1, Score: .8, Box: place(5)})
 	}
-	ev = finely(ev, 0, observe{.625, one}, observe{.75, two}, observe{.875, two}, observe{2.125, two}, observe{2.25, two}, observe{2.375, two})
+	ev = finely(ev, 0, fineFrame{.625, one}, fineFrame{.75, two}, fineFrame{.875, two}, fineFrame{2.125, two}, fineFrame{2.25, two}, fineFrame{2.375, two})
 	for i := range ev.Fine {
 		if ev.Fine[i].At != 2.375 {
 			ev.Fine[i].Detections = append(ev.Fine[i].Detections, evidence.Detection{Term: 1, Score: .8, Box: place(5)})
@@ -119,11 +119,12 @@ func TestFineEdgesOfSeveral(t *testing.T) {
 	require.Equal(t, [][2]float64{{.688, 2.313}}, clips(answer.Decide(q, ev, answer.CPU())), "a dog was missing before, the cat after")
 }
 
-// TestFineEdgesOfConditions: what one frame tells is told by fine frames too; a way is not.
+// TestFineEdgesOfConditions: a condition that one frame shows is checked in fine frames
+// too; movement is not.
 func TestFineEdgesOfConditions(t *testing.T) {
 	t.Parallel()
 	at := func(x float64) evidence.Box { return evidence.Box{X1: x, Y1: .5, X2: x + .1, Y2: .9} }
-	// It rests on the left for a second, then runs to the right.
+	// The object rests on the left for a second, then runs to the right.
 	evidenceFor := func(prompt string) (query.Query, evidence.Evidence) {
 		q, ev := seen(prompt, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8}, frame{.8})
 		for i := range ev.Frames {
@@ -155,7 +156,7 @@ func TestEdges(t *testing.T) {
 	comes, goes := answer.Gap{AfterS: 0, BeforeS: .5}, answer.Gap{AfterS: 1, BeforeS: 1.5}
 	catGoes, off := answer.Gap{AfterS: 2, BeforeS: 2.5}, answer.Gap{AfterS: 3, BeforeS: 3.5}
 	last := answer.Gap{AfterS: 5, BeforeS: 5.5}
-	// A flicker at 4.5 s cannot be believed; but it joins what is seen from 5.5 s on.
+	// A flicker at 4.5 s alone is not trusted. It joins the run that begins at 5.5 s.
 	flicker := answer.Gap{AfterS: 4, BeforeS: 4.5}
 	require.Equal(t, []answer.Gap{comes, goes, catGoes, off, flicker}, answer.EdgeGaps(ev, ev.Terms, cal, 100))
 	require.NotContains(t, answer.EdgeGaps(ev, ev.Terms, cal, 100), last)
@@ -163,11 +164,11 @@ func TestEdges(t *testing.T) {
 	require.Empty(t, answer.EdgeGaps(ev, ev.Terms, cal, 0))
 	require.Empty(t, answer.EdgeGaps(evidence.Evidence{}, nil, cal, 9))
 	ev.Frames = slices.Delete(ev.Frames, 3, 4)
-	require.NotContains(t, answer.EdgeGaps(ev, ev.Terms, cal, 100), goes, "samples that are no neighbours have nothing between")
+	require.NotContains(t, answer.EdgeGaps(ev, ev.Terms, cal, 100), goes, "only neighboring samples have a gap")
 }
 
-// TestFineFramesMoveNothingButEdges: whatever they show, every rule of results holds and
-// all but the clips is as without them.
+// TestFineFramesMoveNothingButEdges checks on random evidence that every rule of results
+// holds and that fine frames change only the clips.
 func TestFineFramesMoveNothingButEdges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

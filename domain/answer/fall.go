@@ -3,10 +3,10 @@ package answer
 import "vqa/domain/query"
 
 const (
-	// fallS is how long a fall takes at most, in seconds: who lies down takes longer.
+	// fallS is the longest time of a fall, in seconds. Lying down takes longer.
 	fallS = 1.5
-	// stillS is how long one who fell is looked at afterwards, in seconds, and landS what of
-	// it belongs to the fall.
+	// stillS is the time after a fall for which the body must stay down, in seconds. The
+	// first landS of it belong to the fall.
 	stillS = 1
 	landS  = .25
 )
@@ -15,7 +15,7 @@ const (
 // height before.
 var fallCurve = []Point{{0, noOccurrenceProbability}, {.35, .10}, {.45, .55}, {.6, .85}, {.8, .90}}
 
-// falls finds where a body is on the ground within moments, and stays there.
+// falls finds where a body comes to the ground within fallS and stays there.
 func (t Track) falls(aspect float64) []occurrence {
 	var found []occurrence
 	for b := 1; b < len(t.Points); b++ {
@@ -35,15 +35,15 @@ func (t Track) falls(aspect float64) []occurrence {
 }
 
 const (
-	// flat is the height over the width of a box up to which a body may be on the ground,
-	// upright that from which on it is not.
+	// flat is the largest height over the width of a box of a body on the ground. From
+	// upright on, the body is not on the ground.
 	flat    = .9
 	upright = 1.1
-	// twin is the difference of two probabilities that says nothing.
+	// tieMargin is the difference below which two probabilities count as equal.
 	tieMargin = .02
 )
 
-// fell is the fall of a body that is down in sight b, from where it was upright last and
+// fell is the fall of a body that is down at point b, from where it was upright last and
 // about as high as before.
 func (t Track) fell(b int, aspect float64) occurrence {
 	down := t.Points[b]
@@ -64,8 +64,8 @@ func (t Track) fell(b int, aspect float64) occurrence {
 	return e
 }
 
-// stays: a body is still down for some time after it fell, but for one look in four, which
-// may be wrong.
+// stays reports whether the body is still down for stillS after point b. One frame in four
+// may show otherwise: its box may be wrong.
 func (t Track) stays(b int, aspect float64) bool {
 	up, all := 0, 0
 	for _, s := range t.Points[b+1:] {

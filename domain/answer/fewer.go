@@ -5,14 +5,13 @@ import (
 	"vqa/domain/query"
 )
 
-// maxApart is how many conditions are left out one by one. A question with more of them is
-// compared as if those from the last of these on were one condition: each further condition
-// would double the work.
+// maxApart is the largest number of groups of conditions that are left out separately.
+// Further conditions join the last group, because each group doubles the work.
 const maxApart = 4
 
 // surestWithFewer is the least confidence of the answers to q with fewer conditions, 1 when
-// it has none. A question that stays undecided claims nothing, and bounds nothing. Time
-// conditions are never left out: they say which part of the video is asked about.
+// it has none. An indeterminate answer does not count. Time conditions are never left out:
+// they select the part of the video.
 func surestWithFewer(q query.Query, ev evidence.Evidence, cal Calibration) float64 {
 	always, apart := conditionsApart(q)
 	least := 1.0
@@ -31,9 +30,9 @@ func surestWithFewer(q query.Query, ev evidence.Evidence, cal Calibration) float
 	return least
 }
 
-// conditionsApart are the conditions of q that belong to every question about it, and those
-// that can be left out, in groups. Alternative places are one group: leaving one of them out
-// asks for more, not for less.
+// conditionsApart separates the conditions that every variant of q keeps from those that
+// can be left out, in groups. Alternative places are one group: leaving out one of them
+// would ask for more, not for less.
 func conditionsApart(q query.Query) (always []query.Condition, apart [][]query.Condition) {
 	places := -1
 	for _, c := range q.Conditions {

@@ -5,31 +5,33 @@ import (
 	"vqa/domain/query"
 )
 
-// finding is what the evidence says about one subject and its conditions.
+// finding is what the evidence shows of one subject and its conditions.
 type finding struct {
 	subject query.Subject
-	// known is false when the model can assess none of the subject's classes, or no
-	// frame was looked at.
+	// known is false when the model can assess none of the subject's classes, or when there
+	// is no frame.
 	known bool
-	// covers is true when seeing nothing means that there is nothing.
+	// covers is true when no detection means that there is no such object.
 	covers bool
-	// seen is the probability that the term is visible at all, whatever its conditions.
+	// seen is the probability that the term is visible at all, without its conditions.
 	seen float64
-	// sure bounds the confidence of a no: what was hardly seen was hardly judged.
+	// sure bounds the confidence of a no. When the object was hardly detected, its
+	// conditions were hardly checked.
 	sure    float64
 	samples []sample
-	// fine are the samples of the frames between, which tell the edges of clips.
+	// fine are the samples of the fine frames, which refine the edges of clips.
 	fine []sample
-	// runs are all of them, trusted those to be believed.
+	// runs are all runs, trusted those that count.
 	runs, trusted []run
-	// visible is the probability that the subject is visible as asked.
+	// visible is the probability that the subject is visible and satisfies its conditions.
 	visible float64
-	// moments are the times of what happens to it, where that is asked.
+	// occurrences are the times of its occurrences, when the question asks for them.
 	occurrences []interval
-	// doubtful: whether the subject is there at all is undecided, whatever its conditions.
+	// doubtful is true when it is undecided whether the subject is there at all, without
+	// its conditions.
 	doubtful bool
-	// untold: as far as the evidence goes it may be as asked, but the frames do not
-	// tell the conditions.
+	// undetermined is true when the subject may satisfy its conditions, but the frames do
+	// not show them.
 	undetermined bool
 }
 
@@ -74,8 +76,9 @@ func find(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibr
 	return f
 }
 
-// agrees reports whether the answer about the quantity is one for what was told and for
-// what may be: where one person is seen there are no two women, whoever it is.
+// agrees reports whether the answer about the quantity is the same with and without the
+// unknown conditions. Where one person is visible there are no two women, whether that
+// person is one or not.
 func (f finding) agrees(open finding, cal Calibration) bool {
 	of := func(f finding) bool {
 		t := f.tally(cal)
@@ -86,8 +89,9 @@ func (f finding) agrees(open finding, cal Calibration) bool {
 	return of(f) == of(open)
 }
 
-// mostlyOpen reports whether what may be as asked, but is not told, is a part of all that
-// is seen which matters: somebody who is cut off for a moment as he comes is not.
+// mostlyOpen reports whether samples with unknown conditions are a significant share of the
+// samples that show the subject. A person who is cut off for a moment while entering is
+// not.
 func mostlyOpen(open, told []sample, cal Calibration) bool {
 	const matters = .2
 	untold, seen := 0., 0.
@@ -102,7 +106,7 @@ func mostlyOpen(open, told []sample, cal Calibration) bool {
 	return untold >= matters*seen
 }
 
-// settle draws the conclusions from samples.
+// settle sets samples and everything that follows from them.
 func (f *finding) settle(samples []sample, ev evidence.Evidence, cal Calibration) {
 	f.samples = samples
 	f.runs = findRuns(samples, ev.IntervalS, cal)
@@ -110,7 +114,7 @@ func (f *finding) settle(samples []sample, ev evidence.Evidence, cal Calibration
 	f.trusted = trustedOf(f.runs)
 }
 
-// verdict is the answer to a question before it is turned round by a negation.
+// verdict is the answer to a question before a negation is applied.
 type verdict struct {
 	answer Answer
 	// reason is set with Indeterminate.
@@ -121,12 +125,12 @@ type verdict struct {
 
 func undecided(reason query.Reason) verdict { return verdict{answer: Indeterminate, reason: reason} }
 
-// nearlyEven is the part of even odds from which nothing is said: a no that is about as
-// likely wrong as right helps nobody.
+// nearlyEven is the part of even odds from which a no becomes undecided. A no that is about
+// as likely wrong as right is of no use.
 const nearlyEven = .95
 
-// doubt is why nothing can be said when no run of a subject is trusted; "" when the
-// subject is absent.
+// doubt is the reason why there is no answer although no run of the subject is trusted; ""
+// when the subject is absent.
 func (f finding) doubt(cal Calibration) query.Reason {
 	switch {
 	case !f.known:
@@ -143,7 +147,8 @@ func (f finding) doubt(cal Calibration) query.Reason {
 	return ""
 }
 
-// verdict says whether the subject is there as asked, in its number if it has one.
+// verdict decides whether the subject is there with its conditions and, if it has one, its
+// quantity.
 func (f finding) verdict(cal Calibration) verdict {
 	if reason := f.doubt(cal); reason != "" {
 		return undecided(reason)
@@ -164,8 +169,8 @@ func (f finding) verdict(cal Calibration) verdict {
 
 func (f finding) tally(cal Calibration) tally { return tallyOf(f.samples, f.trusted, f.visible, cal) }
 
-// least is the number of instances that must be seen together for the quantity of the
-// subject, 0 when its absence is asked for or allowed.
+// least is the number of instances that must be visible together for the quantity of the
+// subject; 0 when its absence is asked for or allowed.
 func (f finding) least() int {
 	q := f.subject.Quantity
 	switch {
@@ -179,8 +184,8 @@ func (f finding) least() int {
 	return q.Value
 }
 
-// believed is the score in sample i of the last of the instances that must be seen, 0
-// where a rival class holds their place.
+// believed is the score in sample i of the last instance that must be visible; 0 where a
+// rival class holds the place.
 func (f finding) believed(i int, cal Calibration) float64 {
 	for _, r := range f.runs {
 		if r.outvoted && i >= r.first && i <= r.last {
@@ -190,7 +195,7 @@ func (f finding) believed(i int, cal Calibration) float64 {
 	return f.worth(f.samples[i], cal)
 }
 
-// worth is the score in a sample of the last of the instances that must be seen.
+// worth is the score in a sample of the last instance that must be visible.
 func (f finding) worth(s sample, cal Calibration) float64 {
 	k := f.least()
 	score := s.nth(k)

@@ -14,24 +14,24 @@ import (
 
 // thing is an object of a scene.
 type thing struct {
-	term    string
-	score   float64
-	box     evidence.Box
-	colours map[string]float64
-	joints  []evidence.Keypoint
+	term   string
+	score  float64
+	box    evidence.Box
+	colors map[string]float64
+	joints []evidence.Keypoint
 }
 
-var colourNames = []string{"black", "white", "red", "green", "yellow", "blue", "brown", "orange", "pink", "purple", "gray"}
+var colorNames = []string{"black", "white", "red", "green", "yellow", "blue", "brown", "orange", "pink", "purple", "gray"}
 
-// columns are the colours that the model of some frames tells: of the quarters of bodies
-// too where one of them has such.
+// columns are the colors that the model reports for some frames. They include quarters when
+// one of the frames has such.
 func columns(frames [][]thing) []string {
 	for _, o := range slices.Concat(frames...) {
-		for name := range o.colours {
+		for name := range o.colors {
 			if strings.Contains(name, "/") {
-				all := slices.Clone(colourNames)
+				all := slices.Clone(colorNames)
 				for _, quarter := range []string{"/1", "/2", "/3", "/4"} {
-					for _, c := range colourNames {
+					for _, c := range colorNames {
 						all = append(all, c+quarter)
 					}
 				}
@@ -39,21 +39,21 @@ func columns(frames [][]thing) []string {
 			}
 		}
 	}
-	return colourNames
+	return colorNames
 }
 
-// at is a box of a tenth of the frame around a centre.
+// at is a box of a tenth of the frame around a center.
 func at(x, y float64) evidence.Box {
 	return evidence.Box{X1: x - .05, Y1: y - .05, X2: x + .05, Y2: y + .05}
 }
 
-// scene is what is asked of evidence sampled at 2 frames a second.
+// scene is the answer to a prompt for frames, 2 per second.
 func scene(prompt string, frames ...[]thing) answer.Result {
 	q := query.Compile(prompt)
 	return answer.Decide(q, sampled(q, frames...), answer.CPU())
 }
 
-// sampled is the evidence for a query in frames, 2 a second.
+// sampled is the evidence for a query in frames, 2 per second.
 func sampled(q query.Query, frames ...[]thing) evidence.Evidence {
 	ev := evidence.Evidence{Terms: query.COCO().Classes(q), Colors: columns(frames), IntervalS: .5, DurationS: float64(len(frames)) / 2}
 	for _, term := range ev.Terms {
@@ -64,9 +64,9 @@ func sampled(q query.Query, frames ...[]thing) evidence.Evidence {
 		f := evidence.Frame{At: float64(i) / 2}
 		for _, o := range things {
 			d := evidence.Detection{Term: slices.Index(ev.Terms, o.term), Score: o.score, Box: o.box, Keypoints: o.joints}
-			if o.colours != nil {
+			if o.colors != nil {
 				d.Colors = make([]float32, len(ev.Colors))
-				for name, share := range o.colours {
+				for name, share := range o.colors {
 					d.Colors[slices.Index(ev.Colors, name)] = float32(share)
 				}
 			}
@@ -135,12 +135,12 @@ func TestLocationFollowsTheObject(t *testing.T) {
 	})
 }
 
-// TestColourInTheLight: shade, sky and dark parts change what pixels are called.
-func TestColourInTheLight(t *testing.T) {
+// TestColorInTheLight: shade, sky and dark parts change the names of pixels' colors.
+func TestColorInTheLight(t *testing.T) {
 	t.Parallel()
-	ask := func(colour string, shares map[string]float64) answer.Answer {
-		frames := still(6, thing{term: "car", score: .8, box: at(.5, .5), colours: shares})
-		return scene("Is there a "+colour+" car?", frames...).Answer
+	ask := func(color string, shares map[string]float64) answer.Answer {
+		frames := still(6, thing{term: "car", score: .8, box: at(.5, .5), colors: shares})
+		return scene("Is there a "+color+" car?", frames...).Answer
 	}
 	cases := map[string]struct {
 		shares  map[string]float64
@@ -157,19 +157,19 @@ func TestColourInTheLight(t *testing.T) {
 		"between two names":    {map[string]float64{"yellow": .5, "green": .48}, []string{"green", "yellow"}, []string{"orange"}},
 	}
 	for name, c := range cases {
-		for _, colour := range c.yes {
-			require.Equal(t, answer.Yes, ask(colour, c.shares), "%s is %s", name, colour)
+		for _, color := range c.yes {
+			require.Equal(t, answer.Yes, ask(color, c.shares), "%s is %s", name, color)
 		}
-		for _, colour := range c.no {
-			require.Equal(t, answer.No, ask(colour, c.shares), "%s is not %s", name, colour)
+		for _, color := range c.no {
+			require.Equal(t, answer.No, ask(color, c.shares), "%s is not %s", name, color)
 		}
 	}
 }
 
-func TestColour(t *testing.T) {
+func TestColor(t *testing.T) {
 	t.Parallel()
-	car := func(colours map[string]float64) thing {
-		return thing{term: "car", score: .7, box: at(.5, .5), colours: colours}
+	car := func(colors map[string]float64) thing {
+		return thing{term: "car", score: .7, box: at(.5, .5), colors: colors}
 	}
 	red := still(6, car(map[string]float64{"red": .6, "black": .3, "gray": .1}))
 	shaded := still(6, car(map[string]float64{"white": .5, "gray": .3, "black": .2}))
@@ -188,7 +188,7 @@ func TestColour(t *testing.T) {
 		{"Is there a red dog?", answer.No, red},
 		{"Is there a red car on the left?", answer.No, red},
 	})
-	two := still(6, red[0][0], thing{term: "car", score: .6, box: at(.2, .5), colours: map[string]float64{"blue": .8}})
+	two := still(6, red[0][0], thing{term: "car", score: .6, box: at(.2, .5), colors: map[string]float64{"blue": .8}})
 	require.Equal(t, 1, *scene("How many red cars are there?", two...).DetectedCount)
 	require.Equal(t, 2, *scene("How many cars are there?", two...).DetectedCount)
 	require.Equal(t, answer.Yes, scene("Is there a red car in the middle?", two...).Answer)
@@ -198,7 +198,7 @@ func TestColour(t *testing.T) {
 func TestConfidenceOfAnAttributeIsBoundBySight(t *testing.T) {
 	t.Parallel()
 	frames := func(score float64) [][]thing {
-		return still(6, thing{term: "car", score: score, box: at(.5, .5), colours: map[string]float64{"red": 1}})
+		return still(6, thing{term: "car", score: score, box: at(.5, .5), colors: map[string]float64{"red": 1}})
 	}
 	clear, faint := scene("Is there a blue car?", frames(.8)...), scene("Is there a blue car?", frames(.32)...)
 	require.Equal(t, answer.No, clear.Answer)
@@ -291,7 +291,7 @@ func TestClipsOfANumberShowThatMany(t *testing.T) {
 	require.Equal(t, [2]float64{3.75, 6}, [2]float64{r.Clips[0].StartS, r.Clips[0].EndS})
 }
 
-// TestBetween: a number between two is one at least and the other at most.
+// TestBetween: a number between two numbers is at least one and at most the other.
 func TestBetween(t *testing.T) {
 	t.Parallel()
 	dog := func(x float64) thing { return thing{term: "dog", score: .8, box: at(x, .5)} }

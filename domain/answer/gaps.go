@@ -8,9 +8,9 @@ import (
 	"vqa/domain/evidence"
 )
 
-// Stirs are the times between neighbouring samples in which a thing of some terms, seen in
-// both, may do what is over within moments: in the order of time and without repetition.
-// Of more than most, those are returned in which things go up and down most, by their height.
+// MotionGaps returns the gaps in which an object of some terms, detected at both ends, may
+// jump or fall. They are in the order of time and without repetition. When there are more
+// than most, those are returned in which objects move up and down most, by their height.
 func MotionGaps(ev evidence.Evidence, terms []string, cal Calibration, most int) []Gap {
 	ev = withDefaults(ev)
 	stir := map[Gap]float64{}
@@ -28,7 +28,8 @@ func MotionGaps(ev evidence.Evidence, terms []string, cal Calibration, most int)
 	return strongestGaps(stir, most)
 }
 
-// bend is how far sight i is over or under the line between its neighbours, by its height.
+// bend is the vertical distance of point i from the line between its neighbors, by its
+// height.
 func (t Track) bend(i int) float64 {
 	b, c := t.Points[max(i-1, 0)].Box, t.Points[min(i+1, len(t.Points)-1)].Box
 	s := t.Points[i].Box
@@ -39,7 +40,8 @@ func (t Track) bend(i int) float64 {
 	return math.Abs(s.Y1+s.Y2-(b.Y1+b.Y2+c.Y1+c.Y2)/2) / 2 / height
 }
 
-// strongestEdges are the most edges of the greatest weight, in the order of time.
+// strongestGaps returns the gaps with the greatest weight, at most most, in the order of
+// time.
 func strongestGaps(weight map[Gap]float64, most int) []Gap {
 	inTime := func(a, b Gap) int { return cmp.Or(cmp.Compare(a.AfterS, b.AfterS), cmp.Compare(a.BeforeS, b.BeforeS)) }
 	edges := make([]Gap, 0, len(weight))

@@ -9,12 +9,12 @@ import (
 	"vqa/domain/evidence"
 )
 
-// TestStirs: of a dog that stays and hops once at 2 s, in samples of half a second.
-func TestStirs(t *testing.T) {
+// TestMotionGaps has a dog that stays and hops once at 2 s, in samples of half a second.
+func TestMotionGaps(t *testing.T) {
 	t.Parallel()
 	ev := evidence.Evidence{Terms: []string{"dog", "cat"}, Known: []bool{true, true}, IntervalS: .5}
 	for i := range 10 {
-		d := horizon(0, .4, .6)
+		d := detected(0, .4, .6)
 		if i == 4 {
 			d.Box.Y1, d.Box.Y2 = d.Box.Y1-.1, d.Box.Y2-.1
 		}

@@ -8,13 +8,14 @@ var seats = map[string]bool{
 	"horse": true, "elephant": true, "car": true, "truck": true, "bus": true, "boat": true,
 }
 
-// lowSeat is the probability that somebody who sits does so on the ground, by the height
-// of the hips over the lower foot, in lengths of the torso: a chair is as high as a shank.
+// lowSeat is the probability that a person who sits does so on the ground, by the height of
+// the hips above the lower foot, in lengths of the torso. A chair is as high as a shank.
 var lowSeat = []Point{{.2, .85}, {.4, .65}, {.55, .25}, {.7, .05}}
 
-// grounded judges people and animals by what they are on, for a model that does not know
-// the ground: on nothing else that is seen. Of those who sit the feet must tell: the chair
-// is often hidden. Whoever stands there is hardly meant, but is there.
+// onGround is the condition that people and animals are on the ground, for a model that
+// does not know the ground. There must be no detected seat beneath them. For people who
+// sit, the feet must show it too, because the chair is often hidden. For people who stand
+// the result is unknown: the question hardly means them.
 func onGround(ev evidence.Evidence, cal Calibration) condition {
 	return func(s observation) []fit {
 		out := make([]fit, len(s.objects))
@@ -38,7 +39,8 @@ func onGround(ev evidence.Evidence, cal Calibration) condition {
 	}
 }
 
-// low says how near to its feet a body sits.
+// low is the probability that a sitting body sits on the ground, by the height of its hips
+// above its feet.
 func (b body) low() fit {
 	hips, ok := b.mean(leftHip, rightHip)
 	foot, seen := 0., false

@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// flightS is how long a jump goes up, or comes down, at most, in seconds.
+	// flightS is the longest time of a jump upward, or downward, in seconds.
 	flightS = .7
-	// airborne is the part of the rise of a jump from which on a body is in the air.
+	// airborne is the part of the rise of a jump from which the body is in the air.
 	airborne = .3
-	// pointed is how much less the feet of who jumps rise than the hips do: they point down.
-	// The hips of who runs rise no more than the feet.
-	pointed = .6
-	// blur is by how much, in heights of the frame, the edges of a box tremble.
+	// jumpFeetRatio is the rise of the feet by that of the hips in a jump: the feet point
+	// down. The hips of a runner rise as much as the feet.
+	jumpFeetRatio = .6
+	// blur is the noise of the edges of a box, in heights of the frame.
 	blur = .004
 )
 
-// jumpCurve is the probability that a body jumped that rose, all of it, by a share of its
-// height and came down again.
+// jumpCurve is the probability that a body which rose as a whole and came down again
+// jumped, by the rise in its heights.
 var jumpCurve = []Point{{0, noOccurrenceProbability}, {.02, .10}, {.035, .45}, {.05, .70}, {.08, .85}, {.15, .92}}
 
-// jumps finds where a body rises and comes down again: its feet too, as they do not when it
-// stretches, and its head, as it does not when it draws up its legs.
+// jumps finds where a body rises and comes down again. Its feet must rise, which they do
+// not when it stretches, and its head, which does not when it draws up its legs.
 func (t Track) jumps() []occurrence {
 	lifts := make([]float64, len(t.Points))
 	for k := range t.Points {
@@ -41,7 +41,7 @@ func (t Track) jumps() []occurrence {
 		for last+2 < len(lifts) && lifts[last+1] >= airborne*peak {
 			last++
 		}
-		if first < last { // one look alone may be a box that is wrong
+		if first < last { // a single frame may have a wrong box
 			found = append(found, occurrence{
 				kind: query.Jumping, fromS: t.Points[first-1].At, toS: t.Points[last+1].At, probability: interpolate(jumpCurve, peak),
 			})
@@ -50,8 +50,8 @@ func (t Track) jumps() []occurrence {
 	return found
 }
 
-// lift is how far the whole of a body is, in sight k, over its places shortly before and
-// after, by its height: the least of what its parts rose.
+// liftAt is the rise of the whole body at point k above its places shortly before and
+// after, by its height. The part that rose least counts.
 func (t Track) liftAt(k int) float64 {
 	best, at := 0., t.Points[k].At
 	for a := k - 1; a >= 0 && at-t.Points[a].At <= flightS; a-- {
@@ -62,7 +62,7 @@ func (t Track) liftAt(k int) float64 {
 	return best
 }
 
-// rise is how far the whole of a body is over its place in another look, by its height.
+// rise is the rise of the whole body above its place at another point, by its height.
 func rise(on, at TrackPoint) float64 {
 	height := max(on.Box.Y2-on.Box.Y1, at.Box.Y2-at.Box.Y1)
 	if !(height > 0) {
@@ -73,7 +73,7 @@ func rise(on, at TrackPoint) float64 {
 		return 0
 	}
 	if on.limbs.hips > 0 && at.limbs.hips > 0 {
-		head = min(head, pointed*(on.limbs.hips-at.limbs.hips))
+		head = min(head, jumpFeetRatio*(on.limbs.hips-at.limbs.hips))
 	}
 	if on.limbs.ankles > 0 && at.limbs.ankles > 0 {
 		feet = on.limbs.ankles - at.limbs.ankles // the box ends at the toes, which point down
@@ -81,8 +81,8 @@ func rise(on, at TrackPoint) float64 {
 	return max(0, min(head, feet)-blur) / height
 }
 
-// limbs are the heights in the frame of the lower hip and the lower ankle of a body, 0 where
-// one of both is not seen.
+// limbs are the heights in the frame of the lower hip and the lower ankle of a body; 0 when
+// one of the two is not seen.
 type limbs struct{ hips, ankles float64 }
 
 func limbsOf(d evidence.Detection) limbs {

@@ -12,8 +12,8 @@ import (
 	"vqa/domain/query"
 )
 
-// crowded is a frame that makes up what it shows whenever it is asked: 60 people with their
-// joints and colours. measure is called meanwhile.
+// crowded is a frame that generates its detections at each call: 60 people with keypoints
+// and colors. It calls measure meanwhile.
 type crowded struct {
 	seed    uint64
 	measure func()
@@ -39,9 +39,8 @@ func (c crowded) Load(bool) ([]evidence.Detection, []byte) {
 	return all, nil
 }
 
-// TestACrowdIsNeverHeld: what is in memory of a frame of a crowd while a question about it
-// is answered is a few numbers for each of its things, not the things themselves: 60 of them
-// would take 44 kB.
+// TestACrowdIsNeverHeld: while a question about a crowd is answered, each object takes a
+// few numbers in memory. The 60 detections of a frame would take 44 kB.
 func TestACrowdIsNeverHeld(t *testing.T) {
 	const frames = 1200
 	for prompt, most := range map[string]float64{

@@ -9,45 +9,47 @@ import (
 	"vqa/domain/query"
 )
 
-// motion is how an object moves, in heights of its box a second.
+// motion is the movement of an object, in heights of its box per second.
 type motion struct {
-	// speed is the mean of the speeds to its sights before and after.
+	// speed is the mean of the speeds to its points before and after.
 	speed float64
-	// pace is the way it has made within a second to either side, by the time: what
-	// sways on one spot makes none.
+	// pace is the distance between its places a second before and a second after, per
+	// second. An object that sways on the spot has a pace near 0.
 	pace float64
-	// known is false for what was followed to neither side, or by a camera whose way is not.
+	// known is false when the object was not followed to either side, or when the movement
+	// of the camera is unknown.
 	known bool
-	// picture is true for what does not move at all, not even by the noise of a camera.
+	// still is true for an object in a still picture: it does not even show the noise of a
+	// camera.
 	still bool
 }
 
 const (
-	// frozen is the speed under which not even the noise of a camera shows, in heights
-	// a second.
+	// frozen is the speed, in heights per second, below which not even the noise of a
+	// camera shows.
 	frozen = .001
-	// straight is how much faster than its pace somebody runs at most: people run ahead,
-	// and what jumps to and fro in a crowd is several of them.
+	// straight is the largest ratio of speed to pace of a runner. People run straight
+	// ahead; in a crowd, an object that jumps to and fro is several people.
 	straight = 1.3
-	// paceSamples is how far to either side the pace looks, in sampling intervals.
+	// paceSamples is the reach of the pace to either side, in sampling intervals.
 	paceSamples = 2
 )
 
-// spot is an object of a sample.
+// trailPoint is an object in one sample.
 type trailPoint struct {
 	at float64
 	*object
 }
 
-// trail is one object through the samples, at most one spot in each.
+// trail is one object through the samples, at most one point in each.
 type trail []trailPoint
 
-// follower follows objects through samples that come one by one.
+// follower follows objects through samples that arrive one by one.
 type follower struct {
 	linker evidence.Linker
-	// trails are by the numbers of the objects. They reach as far back as is looked at.
+	// trails are the trails by object number. They reach back as far as horizon.
 	trails map[int]trail
-	// waiting are the samples that those to come may still tell of.
+	// waiting are the samples whose objects later samples may still describe.
 	waiting []numbered
 }
 
@@ -57,11 +59,11 @@ type numbered struct {
 	numbers []int
 }
 
-// sight is how many intervals before and after a sample those may be that tell of it, as
-// far as it is followed.
+// horizon is the largest distance, in sampling intervals, of a sample that still says
+// something about another one on the same trail.
 const horizon = (carried + 1) * evidence.TrackGap
 
-// follow says how the objects of sightings move, and how people hold themselves.
+// follow adds to the objects of observations how they move, and to people their stance.
 func follow(all iter.Seq[observation], ev evidence.Evidence, cal Calibration) iter.Seq[observation] {
 	return func(yield func(observation) bool) {
 		f := follower{trails: map[int]trail{}, linker: evidence.Linker{
@@ -83,7 +85,7 @@ func follow(all iter.Seq[observation], ev evidence.Evidence, cal Calibration) it
 	}
 }
 
-// take goes on to the next sample.
+// take adds the next sample.
 func (f *follower) take(s observation) {
 	objects := make([]*evidence.Object, len(s.objects))
 	for k := range s.objects {
@@ -102,7 +104,7 @@ func (f *follower) take(s observation) {
 	f.waiting = append(f.waiting, numbered{s, numbers})
 }
 
-// next is the first sample that waits, told of.
+// next returns the first waiting sample with motion and stance of its objects.
 func (f *follower) next() observation {
 	s := f.waiting[0]
 	f.waiting = f.waiting[1:]
@@ -118,14 +120,14 @@ func (f *follower) next() observation {
 		i := slices.IndexFunc(t, func(o trailPoint) bool { return o.at == s.at })
 		told[k].motion, told[k].stance = t.motion(i, f.linker.IntervalS, f.linker.Aspect), t.stance(i)
 		if f.trails[n] = t; i == len(t)-1 {
-			delete(f.trails, n) // what came no more till now comes no more
+			delete(f.trails, n) // the trail has ended: no later sample shows the object
 		}
 	}
 	s.objects = told
 	return s.observation
 }
 
-// motion follows a trail from its spot i to both sides.
+// motion measures the motion at point i of a trail, to both sides.
 func (t trail) motion(i int, intervalS, aspect float64) motion {
 	before, after := t.steps(i, -1, intervalS, aspect), t.steps(i, 1, intervalS, aspect)
 	sides := min(len(before.speeds), 1) + min(len(after.speeds), 1)
@@ -139,11 +141,11 @@ func (t trail) motion(i int, intervalS, aspect float64) motion {
 	}
 }
 
-// steps are those of an object to one side.
+// steps are the steps of an object to one side, from sample to sample.
 type steps struct {
-	// speeds are in heights a second, the nearest step first.
+	// speeds are in heights per second, the nearest step first.
 	speeds []float64
-	// last is the object where it was followed to.
+	// last is the farthest point that was reached.
 	last trailPoint
 }
 
@@ -168,7 +170,7 @@ func (s steps) next() float64 {
 	return s.speeds[0]
 }
 
-// frozen is the number of steps from the nearest on in which nothing moved.
+// frozen is the number of steps without any movement, from the nearest step on.
 func (s steps) frozen() int {
 	for n, speed := range s.speeds {
 		if speed >= frozen {
@@ -178,17 +180,19 @@ func (s steps) frozen() int {
 	return len(s.speeds)
 }
 
-// The probabilities of gaits by speed in heights a second. A person walks at about 0.8
-// and runs from 1.5 on when seen from the side, slower when seen from ahead; an animal on
-// four legs is about as long as it is high.
+// These curves are the probabilities of movements by speed, in heights per second. Seen
+// from the side, a person walks at about 0.8 and runs from 1.5 on; seen from the front,
+// slower. An animal on four legs is about as long as it is high.
 var (
 	walkingCurve = []Point{{0, .03}, {.12, .07}, {.18, .30}, {.24, .56}, {.35, .78}, {.80, .85}, {1.3, .60}, {2, .15}, {3, .05}}
 	movingCurve  = []Point{{0, .02}, {.05, .08}, {.10, .35}, {.18, .75}, {.5, .93}}
 	runningCurve = []Point{{0, .02}, {.6, .06}, {1.0, .30}, {1.4, .70}, {2.2, .88}, {4, .93}}
 )
 
-// moving judges by the way of the box. What a camera does is taken out, as the pictures tell it.
-// What was not followed, and scores over threshold, is untold; in a still picture the stride tells.
+// moving is the condition that an object moves in a given way, measured by the track of its
+// box. The movement of the camera is taken out as far as the pictures show it. The result
+// is unknown for an object that scores at least threshold and was not followed. In a still
+// picture the stride decides.
 func moving(g query.Movement, threshold, aspect float64) condition {
 	return perObject(func(o object) fit {
 		switch m := o.motion; {
@@ -206,14 +210,15 @@ func moving(g query.Movement, threshold, aspect float64) condition {
 	})
 }
 
-// strideCurve is the probability that a standing body walks, by the way between its
-// ankles in lengths of its legs.
+// strideCurve is the probability that a standing body walks, by the distance between its
+// ankles in leg lengths.
 var strideCurve = []Point{{0, .05}, {.15, .12}, {.25, .40}, {.35, .68}, {.7, .72}, {1, .40}, {1.5, .10}}
 
-// runningStride is how far apart the feet of one who runs are at least for a moment.
+// runningStride is the distance between the ankles, in leg lengths, that a runner exceeds
+// at some moment of each step.
 const runningStride = .5
 
-// pictured judges what a still picture shows of a gait.
+// stillGait is the fit of a movement to a body in a still picture.
 func stillGait(g query.Movement, o object, aspect float64) fit {
 	b := body{box: o.Box, joints: o.Keypoints}
 	switch {

@@ -9,8 +9,8 @@ import (
 	"vqa/domain/evidence"
 )
 
-// going is a thing that moves by dx of the frame's width each sample, which is half a
-// second; its box is a fifth of the frame high.
+// going is an object that moves by dx of the frame's width in each sample, which is half a
+// second. Its box is a fifth of the frame high.
 func going(term string, n int, from, dx float64) [][]thing {
 	var frames [][]thing
 	for i := range n {
@@ -20,7 +20,7 @@ func going(term string, n int, from, dx float64) [][]thing {
 	return frames
 }
 
-// trembling stands, in the noise of a camera.
+// trembling is a person who stands, with the noise of a camera.
 func trembling(n int) [][]thing {
 	frames := going("person", n, .5, 0)
 	for i := range frames {
@@ -29,7 +29,7 @@ func trembling(n int) [][]thing {
 	return frames
 }
 
-// swaying moves to and fro on one spot.
+// swaying is a person who moves to and fro on one spot.
 func swaying(n int) [][]thing {
 	frames := going("person", n, .5, 0)
 	for i := range frames {
@@ -43,7 +43,7 @@ func swaying(n int) [][]thing {
 
 func TestGait(t *testing.T) {
 	t.Parallel()
-	// At 16:9, .03 of the width each sample is about half a height a second.
+	// In a frame of 16:9, .03 of the width per sample is about half a height per second.
 	walker, runner, stood := going("person", 10, .1, .03), going("person", 6, .1, .12), trembling(10)
 	dog := going("dog", 6, .1, .12)
 	check(t, []ask{
@@ -96,8 +96,8 @@ func TestGaitClips(t *testing.T) {
 	require.InDelta(t, 7, r.Clips[0].EndS, .5)
 }
 
-// TestStrideInAPicture: what does not move at all is a still picture, in which the way
-// between the feet tells.
+// TestStrideInAPicture: an object that does not move at all is in a still picture, in which
+// the stride decides.
 func TestStrideInAPicture(t *testing.T) {
 	t.Parallel()
 	strider := func(apart float64) thing {
@@ -136,8 +136,8 @@ func TestMoving(t *testing.T) {
 	})
 }
 
-// TestCrowdDoesNotRun: who stands where somebody else stood a moment before did not jump
-// there, and who is now here and now there is several people.
+// TestCrowdDoesNotRun: a person who stands where somebody else stood a moment before did
+// not jump there. An object that appears here and there in turn is several people.
 func TestCrowdDoesNotRun(t *testing.T) {
 	t.Parallel()
 	person := func(x float64) thing {
@@ -147,7 +147,7 @@ func TestCrowdDoesNotRun(t *testing.T) {
 	for i := range 10 {
 		var seen []thing
 		for k := range 6 {
-			if (k+i)%2 == 0 { // every second is seen, by turns
+			if (k+i)%2 == 0 { // each is detected once in a second, by turns
 				seen = append(seen, person(.2+.06*float64(k)))
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"vqa/domain/query"
 )
 
-// TestNarrowerWords: a person who is seen may be a woman or not, where nobody is seen
-// there is no woman.
+// TestNarrowerWords: a person in the video may be a woman or not. Without a person there is
+// no woman.
 func TestNarrowerWords(t *testing.T) {
 	t.Parallel()
 	nobody := still(6)
@@ -58,7 +58,7 @@ func TestNarrowerWords(t *testing.T) {
 	}
 }
 
-// TestPresupposed: who asks what the woman is like takes it for granted that there is one.
+// TestPresupposed: a question about the woman's looks presupposes that there is one.
 func TestPresupposed(t *testing.T) {
 	t.Parallel()
 	left := thing{term: "person", score: .9, box: at(.1, .5)}

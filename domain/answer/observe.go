@@ -11,26 +11,28 @@ import (
 // contained is the share of a box inside another from which both are one object.
 const contained = .8
 
-// sample is what one frame shows of one subject.
+// sample is one frame's scores for one subject.
 type sample struct {
 	at float64
-	// scores are the scores of the distinct objects, best first: raw, or what a
-	// condition has left of it.
+	// scores are the scores of the distinct objects, best first: raw scores, or what the
+	// conditions leave of them.
 	scores []float64
-	// alike are the scores for counting of what lasts, best first: that of the best, and of
-	// those about as large, discounted.
+	// alike are the scores for counts that last, best first. Objects about as large as the
+	// best are discounted less than others.
 	alike []float64
-	// raw is the raw score of the best object, for the vote against its rivals.
+	// raw is the raw score of the best object. It is compared with the scores of its
+	// rivals.
 	raw float64
 	// highest is the highest raw score of any object.
 	highest float64
-	// rivals are the best scores of other classes at the place of the best object,
-	// by index in Evidence.Terms.
+	// rivals are the best scores of other classes at the place of the best object, by index
+	// in Evidence.Terms.
 	rivals map[int]float64
 }
 
-// backed reports whether the last of some samples is backed by those before it: by one,
-// if both are over Faint and, on average, over Threshold, or by two over Faint.
+// backed reports whether the samples before the last one support it. One is enough when
+// both are at least Faint and their mean is at least Threshold. Otherwise two must be at
+// least Faint.
 func backed(samples []sample, cal Calibration) bool {
 	over := func(n int, score float64) bool {
 		return len(samples) >= n &&
@@ -52,13 +54,14 @@ func (s sample) nth(k int) float64 {
 
 // subjectClasses are the classes of one subject.
 type subjectClasses struct {
-	// mine are the indices in Evidence.Terms that the model knows.
+	// mine are the indices in Evidence.Terms of the subject's classes that the model knows.
 	mine map[int]bool
-	// confused are those of them that are the subject only where another of them is seen too.
+	// confused are those of mine that count as the subject only where another of mine is
+	// detected too.
 	confused map[int]bool
-	// covers is true when seeing nothing means that there is nothing.
+	// covers is true when no detection means that there is no such object.
 	covers bool
-	// person is personIn the evidence.
+	// person is the result of personIn.
 	person int
 }
 
@@ -85,36 +88,38 @@ func classesOf(term string, ev evidence.Evidence, cal Calibration) subjectClasse
 	return c
 }
 
-// object is one thing of a subject's classes in a frame.
+// object is one object of a subject's classes in a frame.
 type object struct {
 	evidence.Object
-	// worth is what is left of the score when the place is contested.
+	// worth is the score that counts in a single sample. It is lower when another class is
+	// detected at the same place.
 	worth float64
-	// firm is what counts of the score where things last: a single rival class at the place
-	// takes nothing from it.
+	// firm is the score that counts when a detection lasts. A single rival class at the
+	// same place does not lower it.
 	firm float64
-	// motion is how it moves through the video, where that was followed.
+	// motion is the movement of the object through the video; unknown unless it was
+	// followed.
 	motion motion
-	// stance is how it holds itself, where it is a person.
+	// stance is the stance of a person.
 	stance stance
-	// events are what happens to it, where that was asked for.
+	// occurrences are what happens to the object, when the question asks for that.
 	occurrences []occurrence
 }
 
-// sighting is what one frame shows of a subject's classes.
+// observation is what one frame shows of a subject's classes.
 type observation struct {
 	at float64
-	// objects are the distinct ones, best first.
+	// objects are the distinct objects, best first.
 	objects []object
-	// shades are those of the frame.
+	// shades is the brightness of the frame.
 	shades []byte
-	// others are what is seen of other classes.
+	// others are the detections of other classes.
 	others []evidence.Detection
 }
 
-// sightings yields the objects of a subject's classes, frame by frame in the order of time:
-// those of hours of a crowd are never held together. Joints, colours and shades are told
-// only if closely.
+// observations yields one observation for each frame, in the order of time. It never holds
+// all of them: the detections of hours of a crowd do not fit in memory. Keypoints, colors
+// and shades are loaded only if closely.
 func observations(c subjectClasses, ev evidence.Evidence, cal Calibration, closely bool) iter.Seq[observation] {
 	return func(yield func(observation) bool) {
 		for _, f := range ev.Ordered() {
@@ -149,16 +154,16 @@ func observe(f evidence.Frame, c subjectClasses, cal Calibration) observation {
 	return s
 }
 
-// mistaken reports whether what is seen as a class that is confused with the subject is
-// just that: nothing at its place is seen as the subject itself.
+// mistaken reports whether a detection of a confused class does not count: no detection at
+// its place is of the subject's other classes.
 func (c subjectClasses) mistaken(d evidence.Detection, all []evidence.Detection, cal Calibration) bool {
 	return c.confused[d.Term] && !slices.ContainsFunc(all, func(o evidence.Detection) bool {
 		return c.mine[o.Term] && !c.confused[o.Term] && o.Score >= cal.Keep && evidence.IoU(o.Box, d.Box) >= cal.Overlap
 	})
 }
 
-// firm is the score of a detection, but half of it for a weak person whose place all other
-// classes together hold.
+// firm is the score of a detection. A weak person is worth half when all other classes at
+// the same place together score Spread times as much.
 func (s observation) firm(d evidence.Detection, person int, cal Calibration) float64 {
 	if d.Term == person && d.Score < cal.Firm && s.spread(d, cal) >= cal.Spread {
 		return d.Score / 2
@@ -166,8 +171,8 @@ func (s observation) firm(d evidence.Detection, person int, cal Calibration) flo
 	return d.Score
 }
 
-// worth is what firm leaves of the score, but half of the score for a weak object whose
-// place another class holds: a weak orange is often an apple.
+// worth is the firm score. A weak object is worth half when another class scores as much at
+// the same place: a weak orange is often an apple.
 func (s observation) worth(o object, cal Calibration) float64 {
 	if o.Score >= cal.Threshold {
 		return o.firm
@@ -192,16 +197,17 @@ func (s observation) spread(d evidence.Detection, cal Calibration) float64 {
 	return sum / d.Score
 }
 
-// samplesOf makes samples of sightings: each object scores what judge leaves of it.
-func samplesOf(all iter.Seq[observation], judge scorer, cal Calibration) []sample {
+// samplesOf turns observations into samples with the scores that score gives to the
+// objects.
+func samplesOf(all iter.Seq[observation], scoreOf scorer, cal Calibration) []sample {
 	var samples []sample
 	for s := range all {
-		samples = append(samples, s.scored(judge, cal))
+		samples = append(samples, s.scored(scoreOf, cal))
 	}
 	return samples
 }
 
-func (s observation) scored(judge scorer, cal Calibration) sample {
+func (s observation) scored(scoreOf scorer, cal Calibration) sample {
 	out := sample{at: s.at}
 	if len(s.objects) == 0 {
 		return out
@@ -209,7 +215,7 @@ func (s observation) scored(judge scorer, cal Calibration) sample {
 	best := 0
 	out.highest = s.objects[0].Score
 	out.scores, out.alike = make([]float64, 0, len(s.objects)), make([]float64, 0, len(s.objects))
-	for i, score := range judge(s) {
+	for i, score := range scoreOf(s) {
 		out.scores = append(out.scores, score)
 		if score > out.scores[best] {
 			best = i
@@ -239,24 +245,24 @@ func (s observation) scored(judge scorer, cal Calibration) sample {
 	return out
 }
 
-// alike reports whether two boxes are about as large, none of them tiny, and of two
-// things.
+// alike reports whether two boxes are of different objects of about the same size, neither
+// of them tiny.
 func alike(a, b evidence.Box) bool {
 	const resize, apart, tiny = 1.6, .3, .01
 	similar := func(x, y float64) bool { return x <= resize*y && y <= resize*x }
 	return similar(a.X2-a.X1, b.X2-b.X1) && similar(a.Y2-a.Y1, b.Y2-b.Y1) && evidence.IoU(a, b) < apart && evidence.Area(a) >= tiny
 }
 
-// bestFirst orders detections by their scores, and equal ones somehow.
+// bestFirst orders detections by score. The other fields make the order unique.
 func bestFirst(a, b evidence.Detection) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Term, b.Term),
 		cmp.Compare(a.Box.X1, b.Box.X1), cmp.Compare(a.Box.Y1, b.Box.Y1),
 		cmp.Compare(a.Box.X2, b.Box.X2), cmp.Compare(a.Box.Y2, b.Box.Y2))
 }
 
-// distinct keeps the best detection of each object, best first. Boxes that overlap
-// are one object when their classes differ (one car seen as car and as truck); within
-// a class the model has already told objects apart.
+// distinct keeps the best detection of each object, best first. Overlapping boxes of
+// different classes are one object, such as a car that is detected as car and as truck.
+// Within a class the model has already separated the objects.
 func distinct(ds []evidence.Detection, overlap float64) []evidence.Detection {
 	slices.SortFunc(ds, bestFirst)
 	var kept []evidence.Detection

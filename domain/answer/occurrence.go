@@ -10,29 +10,30 @@ import (
 	"vqa/domain/query"
 )
 
-// event is something that happens to one object.
+// occurrence is something that happens to one object.
 type occurrence struct {
 	kind query.Occurrence
-	// side is that of the frame by which it comes or goes, "" for none.
+	// side is the side of the frame at which it enters or leaves; "" for none.
 	side evidence.Side
-	// fromS and toS are when it begins and ends, in seconds.
+	// fromS and toS are the start and the end in seconds.
 	fromS, toS  float64
 	probability float64
 }
 
-// unseen is the probability that something happened to an object of which no event was
-// found, and missed that of a jump where there are no joints: the box of an animal that
-// rears and leaps among others does not tell for sure that it stayed on the ground.
+// noOccurrenceProbability is the probability of an occurrence that was not found. It is
+// higher for a jump of an object without keypoints (unknownJumpProbability): the box of an
+// animal that rears and leaps among others does not show that it stayed on the ground.
 const (
 	noOccurrenceProbability = .04
 	unknownJumpProbability  = .25
 )
 
-// nearby is how many samples to either side of an event tell of it: with three a run is
-// trusted.
+// nearby is the number of samples to either side that count as part of an occurrence. A run
+// of three samples is trusted.
 const nearby = 2
 
-// happenings are the different things that are asked to happen to a subject.
+// askedOccurrences are the kinds of occurrences that a query asks of a subject, without
+// repetition.
 func askedOccurrences(q query.Query, subject query.Subject) []query.Occurrence {
 	var asked []query.Occurrence
 	for _, c := range q.Conditions {
@@ -43,14 +44,14 @@ func askedOccurrences(q query.Query, subject query.Subject) []query.Occurrence {
 	return asked
 }
 
-// deed is what happens to one object along its track.
+// objectOccurrences is what happens to one object along its track.
 type objectOccurrences struct {
 	points      []TrackPoint
 	occurrences []occurrence
 }
 
-// deeds finds what happens to the objects of some classes: along their tracks through the
-// frames of both grids, in the order of their first sights.
+// findOccurrences finds what happens to the objects of some classes, along their tracks
+// through the samples and the fine frames. They are in the order of their first detections.
 func findOccurrences(asked []query.Occurrence, classes subjectClasses, ev evidence.Evidence, cal Calibration) []objectOccurrences {
 	looks := ev
 	looks.Frames = slices.Concat(ev.Frames, ev.Fine)
@@ -72,7 +73,7 @@ func findOccurrences(asked []query.Occurrence, classes subjectClasses, ev eviden
 	return all
 }
 
-// befall tells the objects of sightings what happens to them.
+// attachOccurrences adds to the objects of observations what happens to them.
 func attachOccurrences(all iter.Seq[observation], done []objectOccurrences) iter.Seq[observation] {
 	return func(yield func(observation) bool) {
 		coming, now := done, []objectOccurrences(nil)
@@ -98,7 +99,7 @@ func attachOccurrences(all iter.Seq[observation], done []objectOccurrences) iter
 	}
 }
 
-// names are the classes of a subject in the evidence.
+// names are the subject's classes among the terms of the evidence.
 func (c subjectClasses) names(ev evidence.Evidence) []string {
 	var names []string
 	for i, term := range ev.Terms {
@@ -109,8 +110,9 @@ func (c subjectClasses) names(ev evidence.Evidence) []string {
 	return names
 }
 
-// happening judges by the events of an object. The samples nearby count as those of an event:
-// what is over within moments lies between two, and who comes is not seen before.
+// occurring is the condition that something happens to an object. The samples nearby count
+// as part of the occurrence: it is often over between two samples, and an object that
+// enters is not detected before.
 func occurring(h query.Occurrence, side evidence.Side, intervalS, threshold float64) condition {
 	return func(s observation) []fit {
 		out := make([]fit, len(s.objects))
@@ -132,9 +134,9 @@ func occurring(h query.Occurrence, side evidence.Side, intervalS, threshold floa
 	}
 }
 
-// motionless reports whether nothing tells what a body does: in a still picture, unless the
-// body is cut off at the bottom, which a picture of a jump or a fall hardly is; or where it is
-// sure that it is there, but seen once.
+// motionUnknown reports whether the video cannot show what the body does. That is so in a
+// still picture, unless the body is cut off at the bottom, as a picture of a jump or a fall
+// hardly is. It is also so for an object with a sure score that was detected only once.
 func (o object) motionUnknown(threshold float64) bool {
 	if o.motion.still {
 		return !o.Box.Touches(evidence.Bottom)
@@ -146,7 +148,7 @@ func (e occurrence) is(h query.Occurrence, side evidence.Side) bool {
 	return e.kind == h && (side == "" || e.side == side)
 }
 
-// momentsOf are the times of the events that are more likely than not, in order.
+// occurrenceTimes are the times of the occurrences that are more likely than not, in order.
 func occurrenceTimes(all iter.Seq[observation]) []interval {
 	found := map[interval]bool{}
 	for s := range all {

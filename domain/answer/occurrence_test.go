@@ -11,7 +11,8 @@ import (
 	"vqa/domain/query"
 )
 
-// closely decides about frames at 8 a second; those of every half second are the samples.
+// closely decides about 8 frames per second, of which those of every half second are the
+// samples.
 func closely(prompt string, frames ...[]thing) answer.Result {
 	q := query.Compile(prompt)
 	ev := evidence.Evidence{Terms: query.COCO().Classes(q), IntervalS: .5, DurationS: float64(len(frames)) / 8}
@@ -33,16 +34,16 @@ func closely(prompt string, frames ...[]thing) answer.Result {
 	return answer.Decide(q, ev, answer.CPU())
 }
 
-// raised is how far over the ground a body is that jumps for half a second at a time, by
-// the height that it reaches.
+// raised is the height above the ground of a body that jumps for half a second at a time,
+// by the largest height that it reaches.
 func raised(atS, height float64) float64 {
 	const flightS = .5
 	fromTop := 2*atS/flightS - 1
 	return height * max(0, 1-fromTop*fromTop)
 }
 
-// performed are the frames of n eighths of a second of one thing, which does as it is told
-// at each time; it trembles a little, as all boxes do.
+// performed are the frames of n eighths of a second of one object, which do draws for each
+// time. Its box trembles a little, as all boxes do.
 func performed(n int, do func(atS float64) thing) [][]thing {
 	var frames [][]thing
 	for i := range n {
@@ -53,7 +54,7 @@ func performed(n int, do func(atS float64) thing) [][]thing {
 	return frames
 }
 
-// lifted is a figure that is by up over the ground, in heights of the frame.
+// lifted is a figure that is up above the ground, in heights of the frame.
 func lifted(f figure, on evidence.Box, up float64) thing {
 	on.Y1, on.Y2 = on.Y1-up, on.Y2-up
 	return f.in(on)
@@ -140,7 +141,7 @@ func TestJumping(t *testing.T) {
 	require.Equal(t, 1, *closely("How many people are jumping?", jump...).DetectedCount)
 }
 
-// toppling goes from standing to lying within some seconds from 1.5 s on.
+// toppling goes from standing to lying in withinS seconds, from 1.5 s on.
 func toppling(withinS float64) [][]thing {
 	return performed(40, func(atS float64) thing {
 		done := min(1, max(0, (atS-1.5)/withinS))

@@ -6,44 +6,46 @@ import (
 	"vqa/domain/query"
 )
 
-// Opinion is what another model says of a few frames of a video. It is the model's own
-// word: nothing of it was measured.
+// Opinion is the answer of a vision model that was shown a few frames of a video. It is not
+// calibrated.
 type Opinion struct {
-	// Answer to the question as it was asked; Indeterminate when the model is unsure.
+	// Answer to the question in its original wording; Indeterminate when the model is
+	// unsure.
 	Answer Answer
-	// Confidence is the model's own, 0..1.
+	// Confidence is the model's own estimate, 0..1.
 	Confidence float64
-	// ShownAtS are the times, in seconds and in order, of the frames that show the thing
-	// as it is asked about; for a question about absence, of those in which it is present.
+	// ShownAtS are the times, in seconds and in order, of the frames that match the
+	// question. For a question about absence, they are those in which the subject is
+	// present.
 	ShownAtS []float64
-	// StepS is for how long, in seconds, the model was shown nothing between two frames,
-	// at most, > 0.
+	// StepS is the longest time, in seconds, between two frames that the model was shown, >
+	// 0.
 	StepS float64
-	// Count is the largest number seen in one frame, or nil.
+	// Count is the largest number in one frame, or nil.
 	Count *int
 }
 
 const (
-	// wordCap bounds the confidence in an opinion. What a model says of its own confidence
-	// is not calibrated, so that by the contract's guidance it is marginal, never reliable
-	// (api-v1.md, "Result rules" 9).
+	// opinionCap bounds the confidence in an opinion. The model's own confidence is not
+	// calibrated. Below 0.7 it counts as marginal, never as reliable
+	// (docs/contract.md#result-9).
 	opinionCap = .69
-	// wordLeast is the confidence up to which an opinion is none.
+	// opinionLeast is the confidence that an opinion must exceed.
 	opinionLeast = .5
-	// blindS is for how long, in seconds, a model may be shown nothing for its word that
-	// something does not happen: most of what is asked about lasts longer.
+	// maxUnseenS is the longest time, in seconds, between two frames for which a model's no
+	// counts. Most subjects and actions last longer.
 	maxUnseenS = 2
 )
 
-// Doubtful reports whether another model may know more: whether the question has a closed
-// form and found no answer.
+// Doubtful reports whether a vision model should be asked: the question has a closed form
+// and no answer.
 func Doubtful(q query.Query, r Result) bool {
 	return r.Answer == Indeterminate && q.PromptIntent != query.OpenEnded
 }
 
-// Second is the result of a [Doubtful] question after another model was asked. What
-// contradicts itself, and a `no` that rests on too few frames, is no answer: then the first
-// result stays, but that a refusal, after a look, is a low confidence.
+// WithOpinion is the result of a [Doubtful] question after a vision model was asked. An
+// opinion that contradicts itself, or a no from too few frames, does not count. Then the
+// first result stays. A refusal becomes a low confidence, because the video was examined.
 func WithOpinion(q query.Query, first Result, o Opinion, durationS float64) Result {
 	if !Doubtful(q, first) {
 		return first
@@ -89,8 +91,9 @@ func (o Opinion) settles(q query.Query) bool {
 	return len(o.ShownAtS) == 0 && o.StepS <= maxUnseenS
 }
 
-// countSettles reports whether the number and the answer agree, and whether enough was seen
-// for it: more may have been visible at another time, unless more would change nothing.
+// countSettles reports whether the number agrees with the answer and enough frames were
+// shown. More instances may have been visible between them, unless more would not change
+// the answer.
 func (o Opinion) countSettles(q query.Query) bool {
 	yes := *o.Count > 0
 	if q.PromptIntent == query.CountThreshold {
@@ -118,7 +121,7 @@ func meets(quantity query.Quantity, n int) bool {
 	}
 }
 
-// shown are the terms that a yes to q shows: of alternatives nobody knows which.
+// shown are the terms that a yes to q shows. For alternatives it is unknown which.
 func shown(q query.Query, confidence float64) map[string]float64 {
 	terms := map[string]float64{}
 	if len(q.Subjects) > 1 && q.Operator == query.Any {
@@ -132,8 +135,8 @@ func shown(q query.Query, confidence float64) map[string]float64 {
 	return terms
 }
 
-// clips are the neighbourhoods of the frames that show it: each stands for half a step to
-// both sides, as every sample does (open points, "Answers").
+// clips are the intervals around the frames that match. Each frame stands for half a step
+// to both sides, as every sample does (docs/contract.md#answer-clips).
 func (o Opinion) clips(within interval, durationS, confidence float64, terms map[string]float64) []Clip {
 	limit := durationS
 	if !(limit > 0) {

@@ -80,8 +80,8 @@ func TestSecond(t *testing.T) {
 	}
 }
 
-// TestSecondAfterARefusal: a question that the detector refuses, and nobody else answers,
-// was looked at all the same.
+// TestSecondAfterARefusal: after a refusal and an unsure opinion, the answer is a low
+// confidence, because the video was examined.
 func TestSecondAfterARefusal(t *testing.T) {
 	t.Parallel()
 	q, first := unsure("Is a person juggling?")
@@ -94,7 +94,7 @@ func TestSecondAfterARefusal(t *testing.T) {
 	require.InDelta(t, 8, *got.VideoDurationS, 0)
 
 	q, first = unsure("Is there a unicorn?")
-	require.Equal(t, first, answer.WithOpinion(q, first, answer.Opinion{Answer: answer.Indeterminate}, 8), "what the detector said stays")
+	require.Equal(t, first, answer.WithOpinion(q, first, answer.Opinion{Answer: answer.Indeterminate}, 8), "the result of the detector stays")
 }
 
 func TestNotDoubtful(t *testing.T) {
@@ -107,10 +107,10 @@ func TestNotDoubtful(t *testing.T) {
 	q = query.Compile("Is there a dog?")
 	r = decide("Is there a dog?", []float64{.9}, []float64{.9})
 	require.Equal(t, answer.Yes, r.Answer)
-	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8), "who is sure asks nobody")
+	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8), "a sure result needs no opinion")
 }
 
-// TestSecondKeepsTheRules: whatever a model says, the result obeys the contract.
+// TestSecondKeepsTheRules checks on random opinions that the result obeys the contract.
 func TestSecondKeepsTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

@@ -8,24 +8,24 @@ import (
 	"vqa/domain/query"
 )
 
-// Comes reports whether a track comes into view after firstS, the time of the first sample,
-// and the side that it comes from, "" when it comes from none. What is seen first in the
-// second sample, and comes from no side, may have been missed in the first.
+// Comes reports whether a track comes into view after firstS, the time of the first sample.
+// from is the side it comes from, "" for none. A track that starts in the second sample,
+// and not at a side, may have been missed in the first.
 func (t Track) Comes(firstS, intervalS float64) (from evidence.Side, ok bool) {
 	from = t.Entry(intervalS)
 	late := t.Points[0].At - firstS
 	return from, late > 0 && (late >= 1.5*intervalS || from != "")
 }
 
-// Goes is the same for a track that goes out of view before lastS, the time of the last
-// sample.
+// Goes reports whether a track goes out of view before lastS, the time of the last sample.
+// to is the side it leaves at, "" for none.
 func (t Track) Goes(lastS, intervalS float64) (to evidence.Side, ok bool) {
 	to = t.Exit(intervalS)
 	early := lastS - t.last().At
 	return to, early > 0 && (early >= 1.5*intervalS || to != "")
 }
 
-// Entry is the side that a track comes from, "" when it comes from none.
+// Entry is the side of the frame that a track comes from, "" for none.
 func (t Track) Entry(intervalS float64) evidence.Side {
 	outer, inner := t.Points[0], t.last()
 	for _, s := range t.Points {
@@ -37,7 +37,7 @@ func (t Track) Entry(intervalS float64) evidence.Side {
 	return crossed(outer, inner, intervalS)
 }
 
-// Exit is the side that a track goes to, "" when it goes to none.
+// Exit is the side of the frame that a track goes to, "" for none.
 func (t Track) Exit(intervalS float64) evidence.Side {
 	outer, inner := t.last(), t.Points[0]
 	for i := range t.Points {
@@ -49,11 +49,11 @@ func (t Track) Exit(intervalS float64) evidence.Side {
 	return crossed(outer, inner, intervalS)
 }
 
-// crossed is the side of the frame that a thing touches, or will within a sample, as it
-// goes on from its place inside to its outer one. A box that is cut off by the frame
-// tells by its inner border which way the thing goes.
+// crossed is the side of the frame that an object touches at its outer point, or would
+// touch within a sample if it went on from its inner to its outer point. The direction of a
+// box that the frame cuts off follows from its inner border.
 func crossed(outer, inner TrackPoint, intervalS float64) evidence.Side {
-	const least = .01 // of the frame in a sample: less is noise
+	const least = .01 // of the frame per sample: less is noise
 	steps := math.Abs(outer.At-inner.At) / intervalS
 	o, i := outer.Box, inner.Box
 	var found evidence.Side
@@ -70,20 +70,21 @@ func crossed(outer, inner TrackPoint, intervalS float64) evidence.Side {
 	return found
 }
 
-// The probabilities that what is seen to come or go does: by the left or the right side of
-// the frame; by the others, where it may also bow or fall; or where nothing shows from where,
-// and it may have been hidden or missed.
+// These are the probabilities that an object which seems to enter or leave does so. At the
+// top or the bottom of the frame it may also bend or fall. In the middle of the frame it
+// may have been hidden or missed.
 const (
 	atSideProbability        = .85
 	atTopOrBottomProbability = .6
 	inMiddleProbability      = .4
 )
 
-// passageS is how long it takes at most to come into the frame, or to go, in seconds.
+// passageS is the longest time that entering or leaving takes, in seconds.
 const passageS = 2
 
-// passages are the coming or the going of a track, unless another one of all goes before or
-// after it where it begins or ends: then it was lost in between.
+// passages finds where a track enters or leaves. There is no passage when another track
+// ends shortly before its start, or begins shortly after its end, at about the same place:
+// then the object was lost in between.
 func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) []occurrence {
 	lost := func(u Track) bool {
 		return h == query.Entering && t.goesOn(u, ev.AspectRatio()) || h == query.Leaving && u.goesOn(t, ev.AspectRatio())
@@ -121,9 +122,10 @@ func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) [
 	return []occurrence{e}
 }
 
-// goesOn reports whether a track begins near where another one shortly before ended.
+// goesOn reports whether a track begins near the place where another one ended shortly
+// before.
 func (t Track) goesOn(u Track, aspect float64) bool {
-	const near = 1 // of its heights
+	const near = 1 // in heights of the object
 	gap := t.Points[0].At - u.last().At
 	return gap > 0 && gap <= passageS && evidence.Distance(t.Points[0].Box, u.last().Box, aspect) <= near
 }

@@ -9,8 +9,8 @@ import (
 	"vqa/domain/evidence"
 )
 
-// crossing goes from one place to another, of the centre of its box in the frame, between
-// two times; what lies outside of the frame is not seen.
+// crossing moves between two places in the frame, given by the center of its box, between
+// two times. It is not detected outside of the frame.
 func crossing(n int, fromS, toS, from, to float64) [][]thing {
 	frames := make([][]thing, n)
 	for i := range frames {
@@ -53,7 +53,7 @@ func TestPassages(t *testing.T) {
 	})
 	sudden := closely("Does anyone enter?", appears...)
 	require.Equal(t, answer.No, sudden.Answer)
-	require.LessOrEqual(t, sudden.Confidence, .7, "who appears may have come through a door")
+	require.LessOrEqual(t, sudden.Confidence, .7, "a person who appears may have come through a door")
 	require.Equal(t, answer.Indeterminate, closely("How many people enter?", comes...).Answer, "at one time none may")
 	r := closely("When does a person enter?", comes...)
 	require.Len(t, r.Clips, 1)

@@ -8,7 +8,7 @@ import (
 	"vqa/domain/query"
 )
 
-// The joints of a body in COCO order.
+// These are the joints of a body in COCO order.
 const (
 	nose                        = 0
 	leftShoulder, rightShoulder = 5, 6
@@ -19,20 +19,21 @@ const (
 	leftAnkle, rightAnkle       = 15, 16
 )
 
-// background is the share of the largest body's area under which a body is scenery: its
-// joints cannot be told, and nobody asks for them.
+// background is the area of a body, by that of the largest in the frame, below which it
+// belongs to the background. Its joints are too small to see, and questions are not about
+// it.
 const background = .2
 
-// body is what the joints of one person tell. Coordinates are of the frame.
+// body is the keypoints of one person, in coordinates of the frame.
 type body struct {
 	box    evidence.Box
 	joints []evidence.Keypoint
-	// bar is the score from which a joint is seen; 0 is seenJoint.
+	// bar is the score from which a joint counts as seen; 0 means seenJoint.
 	bar float64
 }
 
-// seen reports whether all of some joints are seen. One at the edge of the frame lies
-// beyond it: the model clamps what it guesses there.
+// seen reports whether all of some joints are seen. A joint at the edge of the frame is
+// not: the model clamps a guess beyond the frame to its edge.
 func (b body) seen(joint ...int) bool {
 	const edge = .01
 	bar := cmp.Or(b.bar, seenJoint)
@@ -45,16 +46,16 @@ func (b body) seen(joint ...int) bool {
 	return true
 }
 
-// beyond reports whether a joint lies so far outside of the box that it is of somebody
-// else.
+// beyond reports whether a joint lies so far outside of the box that it belongs to another
+// person.
 func (b body) beyond(k evidence.Keypoint) bool {
 	const reach = .15
 	dx, dy := reach*(b.box.X2-b.box.X1), reach*b.height()
 	return k.X < b.box.X1-dx || k.X > b.box.X2+dx || k.Y < b.box.Y1-dy || k.Y > b.box.Y2+dy
 }
 
-// sure reports whether one of some joints is beyond doubt: legs that are cut off or
-// hidden are guessed too, with scores a little over seenJoint.
+// sure reports whether one of some joints is beyond doubt. The model also guesses legs that
+// are cut off or hidden, with scores a little above seenJoint.
 func (b body) sure(joint ...int) bool {
 	for _, j := range joint {
 		if b.joints[j].Score >= seenJoint+.15 && b.seen(j) {
@@ -78,7 +79,7 @@ func (b body) mean(joint ...int) (y float64, ok bool) {
 
 func (b body) height() float64 { return b.box.Y2 - b.box.Y1 }
 
-// held judges people by their posture.
+// inPosture is the condition that a person has a posture.
 func inPosture(p query.Posture, cal Calibration) condition {
 	judge := map[query.Posture]func(object) fit{
 		query.Standing:     func(o object) fit { return fitOf(o.stance.stands, o.stance.upright) },
@@ -118,8 +119,8 @@ func fitOf(p float64, ok bool) fit {
 
 var unknownFit = fit{Probability: .1, Unknown: true}
 
-// raisingHand: a wrist above its elbow, and over the shoulder or little below it. Arms
-// that are not seen are rarely raised.
+// raisingHand checks for a wrist above its elbow and above the shoulder, or little below
+// it. Arms that are not seen are rarely raised.
 func raisingHand(b body) fit {
 	shoulders, ok := b.mean(leftShoulder, rightShoulder)
 	if !ok {
@@ -132,7 +133,7 @@ func raisingHand(b body) fit {
 		if !b.seen(side[1], side[2]) || !(wrist.Y < elbow.Y) {
 			continue
 		}
-		over := (shoulders - wrist.Y) / reach // of torsos above the shoulder line
+		over := (shoulders - wrist.Y) / reach // in torsos above the shoulder line
 		switch {
 		case over > 0:
 			best = max(best, .93)
@@ -145,8 +146,7 @@ func raisingHand(b body) fit {
 	return fit{Probability: best}
 }
 
-// torso is the height from hips to shoulders, or a third of the box where it cannot be
-// seen.
+// torso is the height from hips to shoulders, or a third of the box when they are not seen.
 func (b body) torso() float64 {
 	shoulders, okS := b.mean(leftShoulder, rightShoulder)
 	hips, okH := b.mean(leftHip, rightHip)
@@ -156,15 +156,16 @@ func (b body) torso() float64 {
 	return b.height() / 3
 }
 
-// lean is the run over the rise of the spine: 0 upright, large when it lies.
+// lean is the horizontal over the vertical extent of the spine: 0 when upright, large when
+// lying.
 func (b body) lean() float64 {
 	x := (b.joints[leftShoulder].X + b.joints[rightShoulder].X - b.joints[leftHip].X - b.joints[rightHip].X) / 2
 	y := (b.joints[leftShoulder].Y + b.joints[rightShoulder].Y - b.joints[leftHip].Y - b.joints[rightHip].Y) / 2
 	return math.Abs(x) / max(math.Abs(y), 1e-6)
 }
 
-// hanging: a straight arm reaches below the hips, which no seat leaves room for. An arm
-// on a table is bent: its lower half looks short.
+// hanging reports whether a straight arm reaches below the hips, which a seat would
+// prevent. An arm on a table is bent: its lower half looks short.
 func (b body) hanging(hips float64) bool {
 	for _, side := range [][3]int{{leftShoulder, leftElbow, leftWrist}, {rightShoulder, rightElbow, rightWrist}} {
 		shoulder, elbow, wrist := b.joints[side[0]], b.joints[side[1]], b.joints[side[2]]

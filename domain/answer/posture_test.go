@@ -9,11 +9,11 @@ import (
 	"vqa/domain/evidence"
 )
 
-// figure is a person drawn by the joints that matter, in the box from 0 to 1, and put
-// into a part of the frame.
+// figure is a person drawn by keypoints in a box from 0 to 1. in puts it into a part of the
+// frame.
 type figure struct {
 	shoulder, elbow, wrist, hip, knee, ankle [2]float64
-	// other is the second arm; the same as the first where it is nil.
+	// other is the second arm; nil for one like the first.
 	other *[3][2]float64
 	// hidden joints have a low score.
 	hidden map[int]bool
@@ -59,7 +59,7 @@ var (
 		shoulder: [2]float64{.4, .25}, elbow: [2]float64{.4, .45}, wrist: [2]float64{.6, .5},
 		hip: [2]float64{.4, .6}, knee: [2]float64{.8, .65}, ankle: [2]float64{.8, .95},
 	}
-	// deskSitter is seen down to the hips, with the frame going on below.
+	// deskSitter is visible down to the hips. The frame goes on below.
 	deskSitter = figure{
 		shoulder: [2]float64{.5, .45}, elbow: [2]float64{.5, .8}, wrist: [2]float64{.5, .85},
 		hip: [2]float64{.5, .95}, knee: [2]float64{.5, .95}, ankle: [2]float64{.5, .95}, hidden: legs,
@@ -86,7 +86,7 @@ func TestPosture(t *testing.T) {
 	t.Parallel()
 	stands, sits, lies := still(6, stander.in(tall)), still(6, sitter.in(tall)), still(6, lier.in(wide))
 	desk, waves := still(6, deskSitter.in(tall)), still(6, waver().in(tall))
-	rests := deskSitter // with the hands on the table, over the hips in the picture
+	rests := deskSitter // with the hands on the table, above the hips in the picture
 	rests.hip, rests.elbow, rests.wrist = [2]float64{.5, .85}, [2]float64{.5, .8}, [2]float64{.5, .95}
 	bust := deskSitter
 	cut := still(6, bust.in(evidence.Box{X1: .3, Y1: .3, X2: .7, Y2: 1})) // by the frame

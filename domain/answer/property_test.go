@@ -26,7 +26,7 @@ var prompts = []string{
 	"How many people are lying?", "Is a person in red trousers sitting on the floor?", "Is there a person in a red shirt?", "Is there a dog after 0:50?",
 }
 
-// evidences draws evidence of every shape, also of impossible ones.
+// evidences draws evidence of every shape, also impossible ones.
 func evidences(t *rapid.T, q query.Query) evidence.Evidence {
 	number := rapid.OneOf(rapid.Float64Range(0, 1), rapid.Float64Range(.3, .6), rapid.SampledFrom([]float64{
 		math.NaN(), math.Inf(1), math.Inf(-1), -1, 2, 0,
@@ -42,7 +42,7 @@ func evidences(t *rapid.T, q query.Query) evidence.Evidence {
 		IntervalS: rapid.SampledFrom([]float64{.5, .5, .2, 1, 10, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "interval"),
 		DurationS: rapid.SampledFrom([]float64{5, 60, .04, 0, -1, math.NaN(), math.Inf(1)}).Draw(t, "duration"),
 	}
-	ev.Colors = rapid.SampledFrom([][]string{{"red", "blue"}, {"red", "red/2"}}).Draw(t, "colour names")
+	ev.Colors = rapid.SampledFrom([][]string{{"red", "blue"}, {"red", "red/2"}}).Draw(t, "color names")
 	ev.Known = rapid.SliceOfN(rapid.SampledFrom([]bool{true, true, true, false}), 0, len(ev.Terms)).Draw(t, "known")
 	shades := rapid.SampledFrom([][]byte{nil, {1, 2}, shadesAt(0, 0), shadesAt(.1, .2), bytes.Repeat([]byte{255}, evidence.Cells*evidence.Cells)})
 	for i := range rapid.IntRange(0, 12).Draw(t, "frames") {
@@ -54,7 +54,7 @@ func evidences(t *rapid.T, q query.Query) evidence.Evidence {
 			f.Detections = append(f.Detections, evidence.Detection{
 				Term:  rapid.OneOf(rapid.IntRange(0, 2), rapid.IntRange(-1, 90)).Draw(t, "term"),
 				Score: number.Draw(t, "score"), Box: box.Draw(t, "box"),
-				Colors: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {.5, .5}, {1}, {float32(math.NaN()), -3}}).Draw(t, "colours"),
+				Colors: rapid.SampledFrom([][]float32{nil, {1, 0}, {0, 1}, {.5, .5}, {1}, {float32(math.NaN()), -3}}).Draw(t, "colors"),
 			})
 			if rapid.Bool().Draw(t, "joints") {
 				d := &f.Detections[len(f.Detections)-1]
@@ -165,7 +165,7 @@ func TestProbabilityRises(t *testing.T) {
 }
 
 func BenchmarkDecide(b *testing.B) {
-	frames := make([]frame, 28_800) // four hours at two frames a second
+	frames := make([]frame, 28_800) // four hours at two frames per second
 	for i := range frames {
 		frames[i] = frame{.8, .6, .4, .2}
 	}

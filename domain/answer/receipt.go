@@ -8,64 +8,63 @@ import (
 	"vqa/domain/query"
 )
 
-// Receipt says what a result rests on, so that a later doubt can be settled: the same
-// receipt has the same result, bit for bit, unless there is a second opinion, which may be
-// another the next time.
+// Receipt says what a result rests on, so that a doubt can be settled later. The same
+// receipt has the same result, bit for bit. Only a second opinion may differ the next time.
 type Receipt struct {
 	Model ReceiptModel `json:"model"`
-	// WorkerVersion names the program that served the model, and its version; nil when no
-	// engine looked, or it does not say.
+	// WorkerVersion names the program that served the model, with its version. It is nil
+	// when no engine was asked, or when the engine does not report it.
 	WorkerVersion *string `json:"worker_version"`
-	// QueryDigest is that of the compiled query, "sha256:" and 64 hexadecimal digits.
+	// QueryDigest is the digest of the compiled query: "sha256:" and 64 hexadecimal digits.
 	QueryDigest string `json:"query_digest"`
-	// Frames is how many frames were looked at, >= 0.
+	// Frames is the number of frames that were examined, >= 0.
 	Frames int `json:"frames"`
 	// Sampled are the times of those frames, in order; never nil.
 	Sampled []SampleRun `json:"sampled"`
-	// SecondOpinion is nil when none was asked for.
+	// SecondOpinion is nil when no vision model was asked.
 	SecondOpinion *SecondOpinion `json:"second_opinion"`
-	// Duration says how long the video is; nil when no engine looked, and for results that
-	// were made before it was kept.
+	// Duration is the length of the video. It is nil when no engine was asked, and in
+	// results from before it was recorded.
 	Duration *ReceiptDuration `json:"duration,omitempty"`
 }
 
 // ReceiptDuration is the length of the video by three measures, in microseconds, so that an
-// auditor sees why a bill is what it is: the bill is the decoded length, rounded up to whole
-// seconds.
+// auditor can check a bill. Billed is the decoded length, rounded up to whole seconds.
 type ReceiptDuration struct {
-	// ClaimedMicros is what the container claims, or nil.
+	// ClaimedMicros is the length in the header of the container, or nil.
 	ClaimedMicros *int64 `json:"claimed_micros"`
-	// ComputedMicros comes from the timestamps of the video stream, or is nil.
+	// ComputedMicros is the length by the timestamps of the video stream, or nil.
 	ComputedMicros *int64 `json:"computed_micros"`
-	// DecodedMicros is what was decoded, > 0. It is the computed length unless decoding
-	// found another.
+	// DecodedMicros is the length that was decoded, > 0. It is the computed length unless
+	// decoding found another.
 	DecodedMicros int64 `json:"decoded_micros"`
 }
 
-// ReceiptModel is the model that looked. What is nil was not looked with, or is not said.
+// ReceiptModel is the model that examined the frames. A field is nil when no model was
+// asked, or when the engine does not report it.
 type ReceiptModel struct {
-	// ID is that of the catalog.
+	// ID is the id in the catalog of models.
 	ID string `json:"id"`
-	// Name is what the engine calls it.
+	// Name is the name that the engine reports.
 	Name *string `json:"name"`
-	// Weights names what it was trained as.
+	// Weights names the trained weights.
 	Weights *string `json:"weights"`
-	// Digest is that of its weights, "sha256:" and 64 hexadecimal digits.
+	// Digest is the digest of the weights: "sha256:" and 64 hexadecimal digits.
 	Digest *string `json:"digest"`
 }
 
-// SecondOpinion is another model that was asked where the first was unsure.
+// SecondOpinion is the vision model that was asked because the detector was unsure.
 type SecondOpinion struct {
 	Model string `json:"model"`
-	// Frames is how many pictures it was shown, >= 0.
+	// Frames is the number of frames it was shown, >= 0.
 	Frames int `json:"frames"`
 }
 
-// SampleRun is a run of frames at equal steps: Count of them, StepS apart, from StartS on.
-// Times are in seconds and whole milliseconds.
+// SampleRun is a series of frames at equal steps: Count frames, StepS apart, from StartS
+// on. Times are in seconds, in whole milliseconds.
 type SampleRun struct {
 	StartS float64 `json:"start_s"`
-	// StepS is 0 for a run of one.
+	// StepS is 0 when Count is 1.
 	StepS float64 `json:"step_s"`
 	// Count is at least 1.
 	Count int `json:"count"`
@@ -76,21 +75,21 @@ func NewReceipt(modelID string, q query.Query) *Receipt {
 	return &Receipt{Model: ReceiptModel{ID: modelID}, QueryDigest: digestPrefix + query.Digest(q), Sampled: []SampleRun{}}
 }
 
-// digestPrefix names the hash of every digest.
+// digestPrefix is the prefix of every digest.
 const digestPrefix = "sha256:"
 
-// Engine is what a receipt says of the engine that looked. Empty fields were not told.
+// Engine is the engine of a receipt. A field is empty when the engine does not report it.
 type Engine struct {
 	// Name and Weights name the model.
 	Name, Weights string
 	// Digest is the SHA-256 of its weights in hexadecimal digits.
 	Digest string
-	// Worker names the serving program, and its version.
+	// Worker names the program that serves the model, with its version.
 	Worker string
 }
 
-// Looked adds to a receipt which engine looked at which of the evidence: all frames that
-// the question is about, those between the samples too.
+// Examined adds to a receipt the engine and the frames that it examined: all frames in the
+// part of the video that the question is about, fine frames included.
 func (r *Receipt) Examined(e Engine, q query.Query, ev evidence.Evidence) {
 	r.Model.Name, r.Model.Weights, r.WorkerVersion = stated(e.Name), stated(e.Weights), stated(e.Worker)
 	if e.Digest != "" {
@@ -121,8 +120,9 @@ func instants(samples, between []evidence.Frame) []float64 {
 	return times
 }
 
-// Runs gathers times, in seconds and in order, into as few runs as a look ahead by one
-// finds. Times are rounded to milliseconds; those of runs are told exactly by Times.
+// Runs groups times, in seconds and in order, into series with equal steps. It looks one
+// time ahead, so the number of series is small but not always minimal. Times are rounded to
+// milliseconds. Times is the inverse.
 func Runs(times []float64) []SampleRun {
 	runs := []SampleRun{}
 	for i := 0; i < len(times); {
@@ -134,7 +134,7 @@ func Runs(times []float64) []SampleRun {
 				n++
 			}
 		}
-		// A pair is a run only when nothing better begins with its second.
+		// A pair is a series only when its second time does not begin a longer one.
 		if n == 2 && len(times)-i > 3 && evenly(times[i+1:]) {
 			n, step = 1, 0
 		}
@@ -144,12 +144,12 @@ func Runs(times []float64) []SampleRun {
 	return runs
 }
 
-// evenly reports whether the first three of times are a run.
+// evenly reports whether the first three of times have equal steps.
 func evenly(times []float64) bool {
 	return millis(times[2])-millis(times[1]) == millis(times[1])-millis(times[0])
 }
 
-// Times are the times of runs, in seconds.
+// Times are the times of some series, in seconds.
 func Times(runs []SampleRun) []float64 {
 	times := []float64{}
 	for _, r := range runs {

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/query"
 )
 
-// TestRunsTellEveryTime: whatever the times, in milliseconds, they come back exactly.
+// TestRunsTellEveryTime checks that random times, in milliseconds, come back exactly.
 func TestRunsTellEveryTime(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -57,7 +57,7 @@ func TestRuns(t *testing.T) {
 	for i := range day {
 		day[i] = float64(i) / 2
 	}
-	require.Len(t, answer.Runs(day), 1, "four hours are told in one run")
+	require.Len(t, answer.Runs(day), 1, "four hours are one run")
 }
 
 func TestReceipt(t *testing.T) {
@@ -82,5 +82,5 @@ func TestReceipt(t *testing.T) {
 	r = answer.NewReceipt("main-2", q)
 	r.Examined(answer.Engine{Name: "detect"}, q, ev)
 	require.Nil(t, r.Model.Digest)
-	require.Nil(t, r.WorkerVersion, "what is not said is not made up")
+	require.Nil(t, r.WorkerVersion, "a missing value stays missing")
 }

@@ -10,15 +10,15 @@ import (
 	"vqa/domain/query"
 )
 
-// example is a question that a refusal gives instead.
+// example matches a question that a refusal suggests.
 var example = regexp.MustCompile(`"((?:Is|Are|How|When)[^"]*\?)"`)
 
-// TestRefusalsSayWhyAndWhatInstead: each names the part at fault, gives an example that is
-// answered, and says in which language to ask.
+// TestRefusalsSayWhyAndWhatInstead checks that each refusal names the unsupported part and
+// suggests a question that is answered.
 func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 	t.Parallel()
 	for prompt, why := range map[string]string{
-		"Why is he sad?":                   "Matters of taste",
+		"Why is he sad?":                   "Subjective questions",
 		"Ist da ein Hund?":                 "in English",
 		"What happens in this video?":      "not understood",
 		"Is there a fluffy cup?":           `property "fluffy"`,
@@ -30,7 +30,7 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 	} {
 		q := query.Compile(prompt)
 		if query.Assessable(q) {
-			t.Errorf("%q is answered: it shows nothing", prompt)
+			t.Errorf("%q is answered, so it cannot test a refusal", prompt)
 			continue
 		}
 		reason := answer.Refused(q).UnsupportedAction.Reason
@@ -38,24 +38,24 @@ func TestRefusalsSayWhyAndWhatInstead(t *testing.T) {
 		examples := example.FindAllStringSubmatch(reason, -1)
 		require.NotEmpty(t, examples, "%q: %s", prompt, reason)
 		for _, e := range examples {
-			require.True(t, query.Assessable(query.Compile(e[1])), "%q gives the example %q, which is refused itself", prompt, e[1])
+			require.True(t, query.Assessable(query.Compile(e[1])), "%q suggests %q, which is refused too", prompt, e[1])
 		}
 	}
 }
 
-// TestRefusedActionsAreNotAmongThoseThatAreAssessed: the text for an action lists what is
-// assessed, and that is so.
+// TestRefusedActionsAreNotAmongThoseThatAreAssessed checks that the refusal of an action lists
+// exactly the actions that are assessed.
 func TestRefusedActionsAreNotAmongThoseThatAreAssessed(t *testing.T) {
 	t.Parallel()
 	reason := answer.Refused(query.Compile("Is the person dancing?")).UnsupportedAction.Reason
 	for said, prompts := range map[string][]string{
-		"of people: sitting, standing, lying, raising a hand, crossing the arms, walking, running, jumping, falling and riding something": {
+		"of people, sitting, standing, lying, raising a hand, crossing the arms, walking, running, jumping, falling and riding something": {
 			"Is a person sitting?", "Is a person standing?", "Is a person lying down?", "Is a person raising a hand?",
 			"Is a person crossing the arms?", "Is a person walking?", "Is a person running?", "Is a person jumping?", "Is a person falling?",
 			"Is a person riding a bicycle?",
 		},
-		"of animals on four legs: running and jumping": {"Is the dog running?", "Is the horse jumping?"},
-		"of anything: moving, entering and leaving":    {"Is the car moving?", "Does a car enter?", "Does a car leave?"},
+		"of animals on four legs, running and jumping": {"Is the dog running?", "Is the horse jumping?"},
+		"of anything, moving, entering and leaving":    {"Is the car moving?", "Does a car enter?", "Does a car leave?"},
 	} {
 		require.Contains(t, reason, said)
 		for _, prompt := range prompts {

@@ -8,8 +8,9 @@ import (
 	"vqa/domain/query"
 )
 
-// related judges by where another thing is in the same frame: one of the classes mine.
-// It is as probable as the best of them. Distances are in the frame, not in the world.
+// related is the condition that another object, of one of the classes mine, is in a
+// relation to the subject in the same frame. The most probable such object counts.
+// Distances are in the frame, not in the world.
 func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Calibration) condition {
 	aspect := ev.AspectRatio()
 	fits := map[query.Relation]func(a, b evidence.Box) float64{
@@ -43,8 +44,8 @@ func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Cali
 	}
 }
 
-// beside: the gap between the boxes is small against them. What overlaps mostly is in
-// front of or behind.
+// beside is the probability that a is next to b: the gap between the boxes is small
+// compared with their size. Boxes that overlap mostly are in front of each other.
 func beside(a, b evidence.Box, aspect float64) float64 {
 	dx := max(0, a.X1-b.X2, b.X1-a.X2) * aspect
 	dy := max(0, a.Y1-b.Y2, b.Y1-a.Y2)
@@ -55,29 +56,31 @@ func beside(a, b evidence.Box, aspect float64) float64 {
 	return interpolate([]Point{{0, .95}, {.3, .90}, {.6, .50}, {1, .15}, {2, .02}}, math.Hypot(dx, dy)/size)
 }
 
-// leftOf: the centre of a is to the left of that of b, and not by chance.
+// leftOf is the probability that a is to the left of b, by the distance of their centers.
 func leftOf(a, b evidence.Box) float64 {
 	ahead := (b.X1 + b.X2 - a.X1 - a.X2) / 2
 	return interpolate([]Point{{-.03, .02}, {0, .30}, {.05, .85}, {.10, .96}}, ahead)
 }
 
-// on: a stands over b, and its lower end is within b or touches its top.
+// on is the probability that a is on b: a stands above b, and its lower end is within b or
+// touches its top.
 func on(a, b evidence.Box) float64 {
 	if evidence.ShareInside(a, b) >= contained {
-		// A cup on a table that is seen from above; it may as well be before it.
+		// A cup on a table that is seen from above. It may as well be in front of it.
 		return .7
 	}
 	width := min(a.X2, b.X2) - max(a.X1, b.X1)
 	if !(width > .5*min(a.X2-a.X1, b.X2-b.X1)) || !((a.Y1 + a.Y2) < (b.Y1 + b.Y2)) {
 		return .03
 	}
-	// How far the lower end of a is under the top of b, in heights of b.
+	// sunk is how far the lower end of a is below the top of b, in heights of b.
 	sunk := (a.Y2 - b.Y1) / (b.Y2 - b.Y1)
 	return interpolate([]Point{{-.25, .03}, {-.05, .70}, {.10, .88}, {.95, .88}, {1.2, .30}, {1.5, .05}}, sunk)
 }
 
-// inFront: a covers a part of b or stands close before it, and stands lower in the
-// picture, so nearer. What is cut off by the lower edge of the frame stands anywhere.
+// inFront is the probability that a is in front of b: it covers a part of b or stands close
+// to it, and its lower end is lower in the picture, so nearer. An object that the lower
+// edge of the frame cuts off may stand anywhere.
 func inFront(a, b evidence.Box) float64 {
 	width, height := min(a.X2, b.X2)-max(a.X1, b.X1), b.Y2-b.Y1
 	if !(width > .25*min(a.X2-a.X1, b.X2-b.X1)) || !(a.Y1 < b.Y2+.2*height) || !(b.Y1 < a.Y2) {
@@ -93,14 +96,14 @@ func inFront(a, b evidence.Box) float64 {
 	case atTheFoot(b, a):
 		return .12
 	case evidence.ShareInside(b, a) >= contained:
-		return .25 // wholly visible, so in it or before it
+		return .25 // wholly visible, so in it or in front of it
 	}
-	// How far the lower end of a is under that of b, in heights of b.
+	// The distance of the lower end of a below that of b, in heights of b.
 	return interpolate([]Point{{-.10, .04}, {0, .45}, {.04, .75}, {.12, .88}}, (a.Y2-b.Y2)/height)
 }
 
-// atTheFoot reports whether a is a small thing over the lower end of b, where it would be
-// hidden if it were behind.
+// atTheFoot reports whether a is a small object at the lower end of b. There it would be
+// hidden if it were behind b.
 func atTheFoot(a, b evidence.Box) bool {
 	const mostly, near = .6, .04
 	return evidence.ShareInside(a, b) >= mostly && evidence.Area(a) < evidence.Area(b)/2 && a.Y2 > b.Y2-near*(b.Y2-b.Y1)

@@ -91,7 +91,7 @@ func TestSize(t *testing.T) {
 func TestClothes(t *testing.T) {
 	t.Parallel()
 	worn := func(shares map[string]float64) [][]thing {
-		return still(6, thing{term: "person", score: .8, box: at(.5, .5), colours: shares})
+		return still(6, thing{term: "person", score: .8, box: at(.5, .5), colors: shares})
 	}
 	red := worn(map[string]float64{"red": .43, "black": .25, "brown": .2, "gray": .12})
 	check(t, []ask{
@@ -107,7 +107,8 @@ func TestClothes(t *testing.T) {
 	require.Less(t, r.Confidence, .9, "a part of the box is background")
 }
 
-// TestRoles: who is on a bicycle is a cyclist, who is seen on nothing a pedestrian.
+// TestRoles: a person on a bicycle is a cyclist. A person on nothing that is detected is a
+// pedestrian.
 func TestRoles(t *testing.T) {
 	t.Parallel()
 	bicycle := thing{term: "bicycle", score: .8, box: evidence.Box{X1: .3, Y1: .5, X2: .5, Y2: .9}}

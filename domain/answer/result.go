@@ -2,15 +2,15 @@ package answer
 
 import "vqa/domain/query"
 
-// MaxClips is the largest number of clips in a result (api-v1.md, "Limits").
+// MaxClips is the largest number of clips in a result (docs/contract.md#limits).
 const MaxClips = 500
 
-// DocsPath is the page that explains which questions are answered, relative to the
-// public base URL. The edge makes it absolute, because a stored result outlives a
-// change of that URL.
+// DocsPath is the page that explains which questions are answered, relative to the public
+// base URL. The HTTP API makes it absolute, because a stored result outlives a change of
+// that URL.
 const DocsPath = "/docs/questions"
 
-// Answer is the closed set of answers.
+// Answer is yes, no or indeterminate.
 type Answer string
 
 // The answers of the contract.
@@ -20,27 +20,27 @@ const (
 	Indeterminate Answer = "indeterminate"
 )
 
-// Clip is a part of the video in which the answer applies: 0 <= StartS < EndS, in
+// Clip is an interval of the video in which the answer holds: 0 <= StartS < EndS, in
 // seconds.
 type Clip struct {
 	StartS float64 `json:"start_s"`
 	EndS   float64 `json:"end_s"`
-	// Confidence that the answer applies in this part, 0..1.
+	// Confidence that the answer holds in this interval, 0..1.
 	Confidence float64 `json:"confidence"`
 	// Terms is the probability that each term is visible in it, 0..1.
 	Terms map[string]float64 `json:"terms"`
 }
 
-// UnsupportedAction explains a refusal (result rule 7).
+// UnsupportedAction explains a refusal (docs/contract.md#result-7).
 type UnsupportedAction struct {
-	// Reason is one sentence for people.
+	// Reason is one sentence for the caller.
 	Reason string `json:"reason"`
 	// DocsURL is the page that explains it, relative to the public base URL.
 	DocsURL string `json:"docs_url"`
 }
 
-// Result is the result of an analysis, as the contract shows it (api-v1.md,
-// "Result"). Clips and TermConfidences are never nil.
+// Result is the result of an analysis (docs/contract.md#result). Clips and TermConfidences
+// are never nil.
 type Result struct {
 	Answer Answer `json:"answer"`
 	// Confidence in the answer, 0..1.
@@ -56,15 +56,16 @@ type Result struct {
 	DetectedCount       *int               `json:"detected_count"`
 	IndeterminateReason *query.Reason      `json:"indeterminate_reason"`
 	UnsupportedAction   *UnsupportedAction `json:"unsupported_action,omitempty"`
-	// CountEvidence are the parts of the video in which DetectedCount instances are visible
-	// at the same time: in order, at most MaxClips. Nil where there is no count or it is 0.
+	// CountEvidence are the intervals in which DetectedCount instances are visible at the
+	// same time, in order, at most MaxClips. It is nil without a count, and for a count of
+	// 0.
 	CountEvidence []Clip `json:"count_evidence,omitempty"`
-	// Receipt says what the result rests on; nil where it was made before there were
-	// receipts, and in what Decide and Refused return.
+	// Receipt is nil in results from before there were receipts, and in those of Decide and
+	// Refused.
 	Receipt *Receipt `json:"receipt,omitempty"`
 }
 
-// newResult is an indeterminate result without evidence, which the rules then fill.
+// newResult is an indeterminate result without evidence. The rules fill it.
 func newResult(q query.Query, durationS float64) Result {
 	r := Result{
 		Answer:          Indeterminate,
@@ -78,8 +79,9 @@ func newResult(q query.Query, durationS float64) Result {
 	return r
 }
 
-// indeterminate applies rules 1, 3 and 4: no confidence, no clips, and a count of 0 for a count
-// question and wherever nothing was detected.
+// indeterminate applies the result rules 1, 3 and 4 (docs/contract.md#result-1): no
+// confidence and no clips. The count is 0 for a count question, and when nothing was
+// detected.
 func (r Result) indeterminate(q query.Query, reason query.Reason) Result {
 	r.Answer, r.Confidence, r.IndeterminateReason = Indeterminate, 0, &reason
 	r.Clips = []Clip{}
@@ -89,8 +91,8 @@ func (r Result) indeterminate(q query.Query, reason query.Reason) Result {
 	return r
 }
 
-// Refused is the result of a query that is not [query.Assessable]: indeterminate at
-// once, without looking at the video, and not billed (result rule 7).
+// Refused is the result of a query that is not [query.Assessable]. It is indeterminate
+// without examining the video, and not billed (docs/contract.md#result-7).
 func Refused(q query.Query) Result {
 	reason := query.Unsupported(q)
 	r := newResult(q, 0).indeterminate(q, reason)
@@ -101,8 +103,8 @@ func Refused(q query.Query) Result {
 	return r
 }
 
-// Unknown is the result of a query of whose subjects the model knows none: nothing was detected,
-// without looking at the video. durationS is its length in seconds, or nil.
+// Unknown is the result of a query when the model knows none of its subjects: nothing was
+// detected, without examining the video. durationS is its length in seconds, or nil.
 func Unknown(q query.Query, durationS *float64) Result {
 	r := newResult(q, 0).indeterminate(q, query.NothingDetected)
 	r.VideoDurationS = durationS
@@ -112,8 +114,8 @@ func Unknown(q query.Query, durationS *float64) Result {
 	return r
 }
 
-// Shown are the parts of the video that show what the result says: its clips or, of a
-// count, its evidence.
+// Shown are the parts of the video that support the result: its clips or, for a count, its
+// count evidence.
 func (r Result) Shown() []Clip {
 	if len(r.Clips) > 0 {
 		return r.Clips

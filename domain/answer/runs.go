@@ -8,27 +8,27 @@ import (
 	"vqa/domain/evidence"
 )
 
-// run is a stretch of samples, first to last inclusive, in which a subject is seen.
+// run is a series of samples, first to last inclusive, in which a subject is visible.
 type run struct {
 	first, last int
 	// best is the highest raw score.
 	best float64
-	// samples is how many reach Keep.
+	// samples is the number of samples that reach Keep.
 	samples int
-	// supported: two neighbouring samples over Threshold, or one over Peak.
+	// supported is true when neighboring samples back each other, or one reaches Peak.
 	supported bool
-	// share is the subject's part of the vote against its strongest rival, 0..1;
-	// 1 without a rival.
+	// share is the subject's share of the vote against its strongest rival, 0..1; 1 without
+	// a rival.
 	share float64
-	// outvoted: a rival class holds the place.
+	// outvoted is true when a rival class scores more at the same place.
 	outvoted bool
 }
 
 func (r run) trusted() bool { return r.supported && !r.outvoted }
 
-// findRuns cuts the samples into runs by hysteresis. A gap of one sample does not
-// end a run: a gap in the clips shorter than 1.5 intervals is closed (open points,
-// "Answers"), and one missed sample leaves a gap of one interval.
+// findRuns divides the samples into runs with hysteresis. One missed sample does not end a
+// run. It leaves a gap of one interval, and gaps in the clips shorter than 1.5 intervals
+// are closed (docs/contract.md#answer-clips).
 func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
 	var runs []run
 	for i := 0; i < len(samples); {
@@ -51,13 +51,13 @@ func findRuns(samples []sample, intervalS float64, cal Calibration) []run {
 	return runs
 }
 
-// gap is the time between what two samples stand for, half an interval to each side.
+// gap is the time between two samples, less half an interval for each of them.
 func gap(a, b sample, intervalS float64) float64 { return b.at - a.at - intervalS }
 
-// neighbours reports whether no sample is missing between two times.
+// neighbors reports whether no sample is missing between two times.
 func neighbors(a, b, intervalS float64) bool { return b > a && b-a < 1.5*intervalS }
 
-// weigh judges one stretch.
+// weigh computes the run of the samples first to last.
 func weigh(samples []sample, first, last int, cal Calibration) run {
 	r := run{first: first, last: last, share: 1}
 	votes, own := map[int]float64{}, 0.0
@@ -83,12 +83,12 @@ func weigh(samples []sample, first, last int, cal Calibration) run {
 }
 
 // clipsOf turns runs into clips. A sample at t stands for the time from t-i/2 to t+i/2,
-// so that edges are right on average; where fine samples tell more they are believed, and
-// what happens has its own time. terms says what each run shows.
+// where i is the interval, so that edges are right on average. Fine samples move the edges,
+// and occurrences have their own times. terms returns the terms visible in a run.
 func clipsOf(c combined, ev evidence.Evidence, cal Calibration, terms func(run) map[string]float64) []Clip {
 	limit, intervalS := ev.DurationS, ev.IntervalS
 	if !(limit > 0) {
-		// Unknown duration: the video reaches at least as far as its last sample.
+		// The duration is unknown: the video reaches at least as far as its last sample.
 		limit = c.samples[len(c.samples)-1].at + intervalS
 	}
 	var clips []Clip
@@ -104,7 +104,8 @@ func clipsOf(c combined, ev evidence.Evidence, cal Calibration, terms func(run) 
 	return strongest(clips)
 }
 
-// parts are when a run shows what is asked: the moments in it, or else all of it.
+// parts are the times at which a run shows the answer: the occurrences in it, or else the
+// whole run.
 func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []interval {
 	var moments []interval
 	for _, m := range c.occurrences {
@@ -119,7 +120,7 @@ func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []interval
 		from: outward(c.samples, c.fine, r.first, -1, ev.IntervalS, cal),
 		to:   outward(c.samples, c.fine, r.last, 1, ev.IntervalS, cal),
 	}
-	// What is cut off at both ends of the video is a gap like any other.
+	// A gap at either end of the video is closed like any other.
 	if r.first == 0 && whole.from < 1.5*ev.IntervalS {
 		whole.from = 0
 	}
@@ -129,7 +130,7 @@ func (c combined) parts(r run, ev evidence.Evidence, cal Calibration) []interval
 	return []interval{whole}
 }
 
-// joinClip adds a clip behind the others, or to the last one when the gap is short.
+// joinClip appends a clip, or extends the last one when the gap between them is short.
 func joinClip(clips []Clip, c Clip, intervalS float64) []Clip {
 	if !(c.StartS < c.EndS) {
 		return clips
@@ -160,5 +161,5 @@ func strongest(clips []Clip) []Clip {
 // milli rounds seconds to milliseconds.
 func milli(s float64) float64 { return math.Round(s*1e3) / 1e3 }
 
-// round4 rounds a probability to four digits, which is more than it is worth.
+// round4 rounds a probability to four digits, which is finer than its accuracy.
 func round4(p float64) float64 { return math.Round(p*1e4) / 1e4 }

@@ -6,27 +6,30 @@ import (
 	"vqa/domain/evidence"
 )
 
-// stance is the probability that a body stands, sits or lies.
+// stance holds the probabilities that a body stands, sits or lies.
 type stance struct {
 	stands, sits, lies float64
-	// upright and laid say whether it was told if the body stands or sits, and if it lies.
+	// upright is true when the body shows whether it stands or sits, laid when it shows
+	// whether it lies.
 	upright, laid bool
 }
 
 const (
-	// seenJoint is the score from which a joint is where the model says; dimJoint that
-	// from which it is, as far as its place makes sense.
+	// seenJoint is the score from which a joint is where the model says. A joint from
+	// dimJoint on counts if its place makes sense.
 	seenJoint, dimJoint = .3, .2
-	// tallBox is how much higher than wide the box is of somebody who hardly lies.
+	// tallBox is the height over the width of a box from which its body hardly lies.
 	tallBox = 1.4
-	// carried is for how many samples a stance lasts that can no longer be told.
+	// carried is the number of samples for which a stance is kept while it cannot be
+	// determined.
 	carried = 4
-	// sameSpot is the intersection over union from which the boxes of two samples are of
-	// a body that has not moved much.
+	// sameSpot is the intersection over union of the boxes of two samples from which the
+	// body has not moved much.
 	sameSpot = .3
 )
 
-// stanceOf tells the stance of a body from its joints, else from its box.
+// stanceOf is the stance of a body by its keypoints. Where they do not show it, the shape
+// of the box decides.
 func stanceOf(b body, aspect float64) stance {
 	for _, bar := range []float64{seenJoint, dimJoint} {
 		b.bar = bar
@@ -44,7 +47,8 @@ func stanceOf(b body, aspect float64) stance {
 	return stance{lies: .08, laid: b.height() > tallBox*aspect*(b.box.X2-b.box.X1)}
 }
 
-// stance tells by the heights of shoulders, hips, knees and ankles, by the torso.
+// stance compares the heights of shoulders, hips, knees and ankles with the length of the
+// torso.
 func (b body) stance() stance {
 	told := func(stands, sits, lies float64) stance { return stance{stands, sits, lies, true, true} }
 	shoulders, okS := b.mean(leftShoulder, rightShoulder)
@@ -72,14 +76,14 @@ func (b body) stance() stance {
 	case b.hanging(hips):
 		return told(.85, .12, .03)
 	case b.box.Y2 < .93 && b.box.Y2-hips < .5*torso:
-		// The legs are hidden though the frame goes on: behind a table.
+		// The legs are hidden although the frame goes on below: the body is behind a table.
 		return told(.18, .78, .05)
 	}
 	return stance{}
 }
 
-// footing is the height of the longer of both legs, 0 when neither is seen whole: who
-// lifts a knee stands on the other leg.
+// footing is the length of the longer leg, 0 when neither is visible as a whole. Somebody
+// who lifts a knee stands on the other leg.
 func (b body) footing(hips float64) float64 {
 	longest := 0.0
 	for _, leg := range [][2]int{{leftKnee, leftAnkle}, {rightKnee, rightAnkle}} {
@@ -91,15 +95,15 @@ func (b body) footing(hips float64) float64 {
 	return longest
 }
 
-// slender: the whole body is in the frame, and is much higher than wide.
+// slender reports whether the whole body is in the frame and much higher than wide.
 func (b body) slender(aspect float64) bool {
 	const edge = .01
 	inside := b.box.X1 > edge && b.box.X2 < 1-edge && b.box.Y1 > edge && b.box.Y2 < 1-edge
 	return inside && b.height() > 2.6*aspect*(b.box.X2-b.box.X1)
 }
 
-// headUp: the head is over the shoulders and within their width, as it is of nobody who
-// lies.
+// headUp reports whether the head is above the shoulders and within their width. That is
+// never so for somebody who lies.
 func (b body) headUp() bool {
 	if !b.seen(leftShoulder, rightShoulder, nose) {
 		return false
@@ -109,8 +113,8 @@ func (b body) headUp() bool {
 	return head.Y < min(l.Y, r.Y) && math.Abs(l.Y-r.Y) < width && math.Abs(head.X-(l.X+r.X)/2) < width
 }
 
-// stance is that of spot i of a trail or, where joints are hidden for a moment, that of the
-// nearest one on its spot in which it was told.
+// stance is the stance at point i of a trail. While the keypoints are hidden, it is that of
+// the nearest point at the same place where it was determined.
 func (t trail) stance(i int) stance {
 	told := t[i].stance
 	before, after := i, i

@@ -9,7 +9,8 @@ import (
 	"vqa/domain/evidence"
 )
 
-// portrait is a body cut off by the frame at the hips, its head over its shoulders.
+// portrait is a body that the frame cuts off at the hips, with its head above its
+// shoulders.
 func portrait() thing {
 	f := figure{
 		shoulder: [2]float64{.7, .4}, elbow: [2]float64{.75, .7}, wrist: [2]float64{.7, .9},

@@ -7,34 +7,34 @@ import (
 	"vqa/domain/query"
 )
 
-// Sight is an object in one frame.
+// TrackPoint is one object in one frame.
 type TrackPoint struct {
 	// At is the time of the frame in seconds from the start of the video.
 	At float64
-	// Term, Score and Box are those of its Detection, what is out of the frame cut off.
+	// Term, Score and Box are those of the detection. The box is cut to the frame.
 	Term  int
 	Score float64
 	Box   evidence.Box
 
-	// stance is nil where the joints do not tell it; limbs are told for happenings alone.
+	// stance is nil when the keypoints do not show it. limbs are set only for occurrences.
 	stance *stance
 	limbs  limbs
 }
 
 // Track is one object through the samples of a video.
 type Track struct {
-	// Sights are at least one, ordered by At, at most one a frame; their boxes lie
+	// Points are ordered by At, at least one, at most one in a frame. Their boxes lie
 	// within the frame.
 	Points []TrackPoint
-	// Trusted: two neighbouring sights pass the threshold of the calibration or one
-	// passes its peak, as for the runs of an answer; in a video of one frame, the
-	// sight passes the threshold.
+	// Trusted is true when two neighboring points reach the threshold of the calibration,
+	// or one reaches its peak. The runs of an answer follow the same rule. In a video of
+	// one frame, one point at the threshold is enough.
 	Trusted bool
 }
 
-// Tracks joins the detections of some classes into objects, in the order of their first
-// sights. Detections of different classes at one place are one object, of the class
-// that scores best there. What scores less than Keep is not followed. The frames may be of
+// Tracks links the detections of some classes to objects, in the order of their first
+// detections. Detections of different classes at one place are one object, of the class
+// that scores best there. Detections below Keep are not followed. The frames may be on
 // several grids, if IntervalS is that of the widest.
 func Tracks(ev evidence.Evidence, cal Calibration, classes []string) []Track {
 	return tracksOf(ev, cal, classes, func(s *TrackPoint, d evidence.Detection) {
@@ -48,8 +48,8 @@ func Tracks(ev evidence.Evidence, cal Calibration, classes []string) []Track {
 	})
 }
 
-// tracksOf are Tracks of which note keeps what is asked of the joints: hours of them are
-// more than belongs in memory.
+// tracksOf is Tracks, with note called for each point to record what the keypoints show.
+// The keypoints themselves are not kept: those of hours do not fit in memory.
 func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func(*TrackPoint, evidence.Detection)) []Track {
 	mine := make([]bool, len(ev.Terms))
 	for i, term := range ev.Terms {
@@ -80,7 +80,8 @@ func tracksOf(ev evidence.Evidence, cal Calibration, classes []string, note func
 	return out
 }
 
-// objectsIn are the objects of a frame, best first, whatever the order of its detections.
+// objectsIn returns the objects of a frame, best first. The order of the detections does
+// not matter.
 func objectsIn(f evidence.Frame, mine []bool, cal Calibration) []*evidence.Object {
 	var all []evidence.Detection
 	for _, d := range f.Detections {
@@ -116,7 +117,7 @@ func (t *Track) trusted(intervalS float64, cal Calibration) bool {
 	return false
 }
 
-// Term is the class that the object was seen as, by the sum of its scores.
+// Term is the class with the largest sum of scores over the track.
 func (t Track) Term() int {
 	votes := map[int]float64{}
 	for _, s := range t.Points {
@@ -131,8 +132,8 @@ func (t Track) Term() int {
 	return best
 }
 
-// Posture is how the body in the box is held, of standing, sitting and lying, and its
-// probability; ok is false when the joints do not tell.
+// Posture is the most probable posture of the body (standing, sitting or lying) with its
+// probability; ok is false when the keypoints do not show it.
 func (s TrackPoint) Posture() (p query.Posture, probability float64, ok bool) {
 	if s.stance == nil {
 		return "", 0, false

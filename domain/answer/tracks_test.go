@@ -15,8 +15,8 @@ import (
 	"vqa/domain/query"
 )
 
-// sight is a detection of a class at a place along the frame.
-func horizon(term int, x, score float64) evidence.Detection {
+// detected is a detection of a class at a place along the frame.
+func detected(term int, x, score float64) evidence.Detection {
 	return evidence.Detection{Term: term, Score: score, Box: evidence.Box{X1: x, Y1: .4, X2: x + .2, Y2: .6}}
 }
 
@@ -36,19 +36,19 @@ func TestTracks(t *testing.T) {
 		classes []string
 		want    []track
 	}{
-		"one":                       {[]ds{{horizon(dog, .1, .4)}, {horizon(dog, .2, .4)}, {horizon(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
-		"missed once":               {[]ds{{horizon(dog, .1, .4)}, {horizon(dog, .1, .4)}, nil, {horizon(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
-		"missed twice":              {[]ds{{horizon(dog, .1, .6)}, nil, nil, {horizon(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
-		"two side by side":          {[]ds{{horizon(dog, .1, .4), horizon(dog, .6, .5)}, {horizon(dog, .6, .4), horizon(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
-		"too far for one":           {[]ds{{horizon(dog, 0, .6)}, {horizon(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
-		"weak":                      {[]ds{{horizon(dog, .1, .26)}, {horizon(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
-		"too weak":                  {[]ds{{horizon(dog, .1, .15)}, {horizon(dog, .1, .15)}}, all, nil},
-		"one good sight":            {[]ds{{horizon(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
-		"one frame":                 {[]ds{{horizon(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
-		"two readings":              {[]ds{{horizon(car, .1, .5), horizon(truck, .1, .4)}, {horizon(car, .1, .4), horizon(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
-		"two readings on their way": {[]ds{{horizon(car, .1, .5), horizon(truck, .1, .4)}, {horizon(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
-		"two things":                {[]ds{{horizon(car, .1, .5)}, {horizon(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
-		"of one class only":         {[]ds{{horizon(car, .1, .6), horizon(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
+		"one":                       {[]ds{{detected(dog, .1, .4)}, {detected(dog, .2, .4)}, {detected(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
+		"missed once":               {[]ds{{detected(dog, .1, .4)}, {detected(dog, .1, .4)}, nil, {detected(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
+		"missed twice":              {[]ds{{detected(dog, .1, .6)}, nil, nil, {detected(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
+		"two side by side":          {[]ds{{detected(dog, .1, .4), detected(dog, .6, .5)}, {detected(dog, .6, .4), detected(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
+		"too far for one":           {[]ds{{detected(dog, 0, .6)}, {detected(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
+		"weak":                      {[]ds{{detected(dog, .1, .26)}, {detected(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
+		"too weak":                  {[]ds{{detected(dog, .1, .15)}, {detected(dog, .1, .15)}}, all, nil},
+		"one good sight":            {[]ds{{detected(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
+		"one frame":                 {[]ds{{detected(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
+		"two readings":              {[]ds{{detected(car, .1, .5), detected(truck, .1, .4)}, {detected(car, .1, .4), detected(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
+		"two readings on their way": {[]ds{{detected(car, .1, .5), detected(truck, .1, .4)}, {detected(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
+		"two things":                {[]ds{{detected(car, .1, .5)}, {detected(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
+		"of one class only":         {[]ds{{detected(car, .1, .6), detected(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -66,12 +66,12 @@ func TestTracks(t *testing.T) {
 	}
 }
 
-// TestTracksOfTwoGrids: closer looks between the samples are of the same objects.
+// TestTracksOfTwoGrids: fine frames between the samples show the same objects.
 func TestTracksOfTwoGrids(t *testing.T) {
 	t.Parallel()
 	ev := evidence.Evidence{Terms: []string{"dog"}, Known: []bool{true}, IntervalS: .5}
 	add := func(atS float64) {
-		ev.Frames = append(ev.Frames, evidence.Frame{At: atS, Detections: []evidence.Detection{horizon(0, .1+.3*atS, .5), horizon(0, .8, .4)}})
+		ev.Frames = append(ev.Frames, evidence.Frame{At: atS, Detections: []evidence.Detection{detected(0, .1+.3*atS, .5), detected(0, .8, .4)}})
 	}
 	for i := range 4 {
 		add(float64(i) / 2)
@@ -89,7 +89,8 @@ func TestTracksOfTwoGrids(t *testing.T) {
 	}
 }
 
-// TestTracksInACrowd: who comes far, where another might have come from, may be anybody.
+// TestTracksInACrowd: a person who is far from the last place may be anybody, if another
+// one may have come from there.
 func TestTracksInACrowd(t *testing.T) {
 	t.Parallel()
 	at := func(x float64) evidence.Detection {
@@ -109,7 +110,8 @@ func TestTracksInACrowd(t *testing.T) {
 	require.Equal(t, 1, sights(ds{at(.2), at(.34)}, ds{at(.28)}), "it may be either")
 }
 
-// TestTracksOfAnyEvidence: tracks are in order, and that of the detections does not matter.
+// TestTracksOfAnyEvidence: tracks are in order, and the order of the detections does not
+// matter.
 func TestTracksOfAnyEvidence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -124,7 +126,7 @@ func TestTracksOfAnyEvidence(t *testing.T) {
 				for _, c := range []float64{s.Box.X1, s.Box.Y1, s.Box.X2, s.Box.Y2, s.Score} {
 					unit(t, c)
 				}
-				require.True(t, i == 0 || s.At > tr.Points[i-1].At, "one sight a frame")
+				require.True(t, i == 0 || s.At > tr.Points[i-1].At, "one point in a frame")
 				require.GreaterOrEqual(t, s.Score, answer.CPU().Keep)
 			}
 			require.Contains(t, terms(tr), tr.Term())

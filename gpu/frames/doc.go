@@ -12,7 +12,7 @@
 //   - A video with at least one decodable picture yields at least one frame: the fps
 //     filter of ffmpeg alone drops very short ones, then the first picture is taken.
 //   - Pictures are upright (rotation applied), square-pixelled, at most LongSide long,
-//     never enlarged, shrunk by averaging areas, JPEG at quality 1 with the colours of
+//     never enlarged, shrunk by averaging areas, JPEG at quality 1 with the colors of
 //     the video.
 //   - Memory is bounded: one frame here, a pipe's buffer between; a slow consumer stalls
 //     ffmpeg instead of filling memory.

@@ -39,7 +39,7 @@ func lavfi(source string, args ...string) []string {
 type sample struct {
 	at   float64
 	size image.Point
-	// gray of the centre, 0..255
+	// gray of the center, 0..255
 	gray int
 }
 
@@ -215,7 +215,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func TestColoursSurvive(t *testing.T) {
+func TestColorsSurvive(t *testing.T) {
 	t.Parallel()
 	// The same red in three codings; read as another one it is off by 15 or more.
 	for name, args := range map[string][]string{

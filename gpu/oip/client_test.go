@@ -59,7 +59,7 @@ func TestDetectSendsFramesAndReadsDetections(t *testing.T) {
 	require.Len(t, got.Outputs, 5)
 }
 
-func TestDetectReadsPosesAndColours(t *testing.T) {
+func TestDetectReadsPosesAndColors(t *testing.T) {
 	t.Parallel()
 	pose := make([]float32, 2*17*3)
 	pose[0], pose[1], pose[2] = 0.5, 0.25, 0.75

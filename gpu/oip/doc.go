@@ -10,7 +10,7 @@
 // 31), which a server has whose metadata list it. Outputs may come as raw bytes, as flat
 // JSON lists or as typed contents.
 //
-// The vocabulary, the colour names (both comma-separated), the weights (`model`) with
+// The vocabulary, the color names (both comma-separated), the weights (`model`) with
 // their SHA-256 (`digest`), the serving program (`worker`) and `max_concurrency` are read from `parameters` of the model's metadata (HTTP), or of
 // Triton's model configuration (HTTP and gRPC).
 //

@@ -32,7 +32,7 @@ const (
 
 // ErrOtherModel is the cause when a server does not serve what the others serve: the
 // same question must not get another answer by chance.
-var ErrOtherModel = errors.New("serves other weights, terms or colours than the other servers")
+var ErrOtherModel = errors.New("serves other weights, terms or colors than the other servers")
 
 // PoolOptions are the Options of every client, and the pool's own.
 type PoolOptions struct {

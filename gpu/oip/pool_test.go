@@ -301,7 +301,7 @@ func TestPoolRefusesMixedWeights(t *testing.T) {
 		"weights": func(b *backend) { b.info.Weights = "w2" },
 		"digest":  func(b *backend) { b.info.Digest = "2" },
 		"terms":   func(b *backend) { b.info.Vocabulary = []string{"cat"} },
-		"colours": func(b *backend) { b.info.Colors = []string{"red"} },
+		"colors":  func(b *backend) { b.info.Colors = []string{"red"} },
 	}
 	for name, change := range other {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@
 // cancelled while it waited is not looked at.
 //
 // Every term is known that fits into the text encoder. There are no poses (KEYPOINTS are
-// zeros) and no colours. Scores need a calibration of their own (VQA_CALIBRATION_FILE);
+// zeros) and no colors. Scores need a calibration of their own (VQA_CALIBRATION_FILE);
 // without one no answer is surer than .69 (domain/answer, Unmeasured).
 //
 // The tests run where VQA_TRITON_PYTHON, else python3, is a Python with the packages of

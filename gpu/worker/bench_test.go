@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkDetect keeps all threads busy with requests of 8 frames, 512x288 pixels, for
-// all that the model knows, colours too. It is measured against the bare model in as many
+// all that the model knows, colors too. It is measured against the bare model in as many
 // threads, before and after: other work of the machine touches both.
 func BenchmarkDetect(b *testing.B) {
 	picture, err := os.ReadFile(filepath.Join("testdata", "stop-sign.jpg"))

@@ -25,7 +25,7 @@ import (
 )
 
 // square is an engine that sees in every picture of a crowded square as much as an engine
-// may tell: 60 things, most of them people, each with its joints and the colours of its
+// may tell: 60 things, most of them people, each with its joints and the colors of its
 // parts. Like a real one it is never quite sure of a place, and the same picture shows it
 // the same.
 type square struct{ watchman }

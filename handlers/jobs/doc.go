@@ -44,7 +44,7 @@
 //
 // What was seen in a video is kept, so that later questions look at nothing, or only at
 // what they need besides. On a node, questions about one video take turns. Every look asks
-// the engine for all that it knows; colours always, since they cost less than a hundredth
+// the engine for all that it knows; colors always, since they cost less than a hundredth
 // of the model, joints when an open question about the video needs them. A video is looked
 // at in this order:
 //

@@ -13,7 +13,7 @@ import (
 	gpufixture "vqa/gpu/fixture"
 )
 
-// painter is an engine that names colours.
+// painter is an engine that names colors.
 type painter struct{ *gpufixture.Engine }
 
 func (p painter) Info(ctx context.Context) (gpu.Info, error) {
@@ -31,7 +31,7 @@ func redSign(frame int, term string) []evidence.Detection {
 }
 
 // TestEngineIsAskedForWhatTheQuestionNeeds: poses cost time, and are there when an answer
-// depends on them; colours cost none.
+// depends on them; colors cost none.
 func TestEngineIsAskedForWhatTheQuestionNeeds(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -61,14 +61,14 @@ func TestEngineIsAskedForWhatTheQuestionNeeds(t *testing.T) {
 	}
 }
 
-func TestColoursOfAnEngineThatNamesNone(t *testing.T) {
+func TestColorsOfAnEngineThatNamesNone(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	run := w.askFor(t, w.readyVideo(t, shortClip), "Is there a red stop sign?")
 	engine := &gpufixture.Engine{Detections: seen}
 	require.NoError(t, w.analyzer(engine).Run(t.Context(), run))
 	a := w.analysis(t, run)
-	require.Equal(t, answer.Indeterminate, a.Result.Answer, "a sign is there, its colour is not known")
+	require.Equal(t, answer.Indeterminate, a.Result.Answer, "a sign is there, its color is not known")
 	for _, call := range engine.Calls() {
 		require.False(t, call.WantColors, "asking would fail")
 	}

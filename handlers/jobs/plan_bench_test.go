@@ -23,11 +23,11 @@ import (
 )
 
 // crowd is an engine that sees in every picture as much as the embedded model saw in the
-// most crowded one of some real clips: 85 things, 27 of them sure enough to keep the colours.
+// most crowded one of some real clips: 85 things, 27 of them sure enough to keep the colors.
 type crowd struct{ watchman }
 
-// bodyColours are the columns of the embedded model: 11 colours, of a box and its quarters.
-const bodyColours = 55
+// bodyColors are the columns of the embedded model: 11 colors, of a box and its quarters.
+const bodyColors = 55
 
 // Detect implements gpu.Engine.
 func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
@@ -39,7 +39,7 @@ func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
 				score = .2 + .01*float64(k)
 			}
 			resp.Frames[i] = append(resp.Frames[i], evidence.Detection{
-				Term: k % len(req.Terms), Score: score, Box: evidence.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float32, bodyColours),
+				Term: k % len(req.Terms), Score: score, Box: evidence.Box{X1: .1, Y1: .1, X2: .4, Y2: .9}, Colors: make([]float32, bodyColors),
 			})
 		}
 	}
@@ -49,7 +49,7 @@ func (*crowd) Detect(_ context.Context, req gpu.Request) (gpu.Response, error) {
 // Info implements gpu.Engine.
 func (c *crowd) Info(ctx context.Context) (gpu.Info, error) {
 	info, err := c.watchman.Info(ctx)
-	info.Colors = make([]string, bodyColours)
+	info.Colors = make([]string, bodyColors)
 	return info, err
 }
 

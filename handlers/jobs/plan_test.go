@@ -275,12 +275,12 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 	require.InDelta(t, 2, all.IntervalS, 0)
 }
 
-// TestColoursOfNoiseAreNotKept bounds the memory of long videos.
-func TestColoursOfNoiseAreNotKept(t *testing.T) {
+// TestColorsOfNoiseAreNotKept bounds the memory of long videos.
+func TestColorsOfNoiseAreNotKept(t *testing.T) {
 	t.Parallel()
-	colours := []float32{1}
-	got := look{faint: .2}.kept([]evidence.Detection{{Score: .1, Colors: colours}, {Score: .2, Colors: colours}})
-	require.Empty(t, cmp.Diff([]evidence.Detection{{Score: .1}, {Score: .2, Colors: colours}}, got))
+	colors := []float32{1}
+	got := look{faint: .2}.kept([]evidence.Detection{{Score: .1, Colors: colors}, {Score: .2, Colors: colors}})
+	require.Empty(t, cmp.Diff([]evidence.Detection{{Score: .1}, {Score: .2, Colors: colors}}, got))
 }
 
 func TestSamples(t *testing.T) {

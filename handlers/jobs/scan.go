@@ -51,10 +51,10 @@ type pass struct {
 
 // look is one look at a video.
 type look struct {
-	terms                 []string
-	pose, colours, shades bool
-	// faint is the score below which colours are not kept: most of what a model reports is
-	// noise, and most of the memory of it would be its colours.
+	terms                []string
+	pose, colors, shades bool
+	// faint is the score below which colors are not kept: most of what a model reports is
+	// noise, and most of the memory of it would be its colors.
 	faint float64
 	// stepS is the time between two instants, in seconds.
 	stepS float64
@@ -150,7 +150,7 @@ func (p *pass) detect(ctx context.Context, l look, b *batch) error {
 	for {
 		var err error
 		b.resp, err = p.engine.Detect(ctx, gpu.Request{
-			Frames: b.jpeg, Terms: l.terms, WantPose: l.pose, WantColors: l.colours, WantShades: l.shades,
+			Frames: b.jpeg, Terms: l.terms, WantPose: l.pose, WantColors: l.colors, WantShades: l.shades,
 		})
 		var away *gpu.UnavailableError
 		if !errors.As(err, &away) || time.Now().After(deadline) {

@@ -207,7 +207,7 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 // look looks for all that the model knows, and keeps what was seen every so often, so that
 // another attempt goes on where this one is cut off.
 func (s *surveyor) look(ctx context.Context, l look) error {
-	l.terms, l.colours = s.survey.Evidence.Terms, len(s.info.Colors) > 0
+	l.terms, l.colors = s.survey.Evidence.Terms, len(s.info.Colors) > 0
 	l.shades = s.info.Shades
 	l.faint = sampling.HintScore(s.rules)
 	// Most of the progress that is left is the look's own: what comes after is not known yet.

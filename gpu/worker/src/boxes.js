@@ -4,7 +4,7 @@
  * @typedef {object} Detection
  * @property {number} cls class index
  * @property {number} score raw score of the model, 0..1
- * @property {[number, number, number, number]} box x1, y1, x2, y2, normalised to the frame
+ * @property {[number, number, number, number]} box x1, y1, x2, y2, normalized to the frame
  */
 
 /** Two boxes of one class that overlap more than this show one object. */

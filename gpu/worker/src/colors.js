@@ -1,10 +1,10 @@
 /**
- * Colour names of what is inside a box.
+ * Color names of what is inside a box.
  */
 import { area } from './boxes.js';
 import { COLORS, COLUMNS, QUARTERS } from './vocabulary.js';
 
-/** Share of the box, around its centre, that is looked at: corners are background. */
+/** Share of the box, around its center, that is looked at: corners are background. */
 const CORE = 0.7;
 /** Pixels looked at along one side at most. */
 const SAMPLES = 48;
@@ -26,8 +26,8 @@ const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
 
 /**
  * @param {import('./image.js').Image} image
- * @param {number[]} box normalised to the frame
- * @param {boolean} body whether what is in the box is a person, whose clothes have colours of their own
+ * @param {number[]} box normalized to the frame
+ * @param {boolean} body whether what is in the box is a person, whose clothes have colors of their own
  * @returns {Float32Array} share of each of COLUMNS among the pixels; those of the box sum
  *   to 1, and those of each quarter of a body; of anything else the quarters are 0
  */
@@ -46,9 +46,9 @@ export function colorShares(image, box, body = false) {
 }
 
 /**
- * Takes out of the colours of a box what lies around it: a white car on grass is not green.
+ * Takes out of the colors of a box what lies around it: a white car on grass is not green.
  * @param {import('./image.js').Image} image
- * @param {number[]} box normalised to the frame
+ * @param {number[]} box normalized to the frame
  * @param {Float32Array} shares of the core of the box, by COLORS, changed in place
  */
 function withoutBackground(image, box, shares) {
@@ -68,7 +68,7 @@ function withoutBackground(image, box, shares) {
 
 /**
  * @param {import('./image.js').Image} image
- * @param {number[]} box normalised to the frame
+ * @param {number[]} box normalized to the frame
  * @param {{width: number, height: number, columns: number, rows: number}} grid the share of the
  *   box that is looked at, and at how many pixels at most
  * @param {Float32Array} shares what is found, by COLORS
@@ -100,7 +100,7 @@ function count(image, box, grid, shares, except = [0, 0, 0, 0]) {
 }
 
 /**
- * Names a colour by hue, saturation and value, the borders set by eye.
+ * Names a color by hue, saturation and value, the borders set by eye.
  * @param {number} red 0..255
  * @param {number} green 0..255
  * @param {number} blue 0..255

@@ -16,7 +16,7 @@ import { VOCABULARY } from './vocabulary.js';
 const CLASSES = VOCABULARY.length;
 
 /**
- * The cells that are the best for a class among their eight neighbours.
+ * The cells that are the best for a class among their eight neighbors.
  * @param {Cells} cells
  * @param {number} least lowest score of a peak
  * @param {number} most peaks at most
@@ -42,7 +42,7 @@ export function peaks({ scores, columns }, least, most) {
  * @param {number} y its row
  * @param {number} columns
  * @param {number} rows
- * @returns {boolean} whether no neighbour has a higher one
+ * @returns {boolean} whether no neighbor has a higher one
  */
 function tops(scores, at, x, y, columns, rows) {
   for (let dy = y > 0 ? -1 : 0; dy <= (y < rows - 1 ? 1 : 0); dy++) {

@@ -30,8 +30,8 @@ export class PoseEstimator {
 
   /**
    * @param {import('./image.js').Image} image
-   * @param {number[]} box of the person, normalised to the frame
-   * @returns {Float32Array} JOINTS times x, y, score; x and y normalised to the frame, clamped to it
+   * @param {number[]} box of the person, normalized to the frame
+   * @returns {Float32Array} JOINTS times x, y, score; x and y normalized to the frame, clamped to it
    */
   estimate(image, box) {
     const { width, height } = image;

@@ -11,7 +11,7 @@
  * @property {Frame} frame
  * @property {Set<number>} classes class indices that are asked for
  * @property {boolean} pose estimate the pose of people
- * @property {boolean} color name the colours of every box
+ * @property {boolean} color name the colors of every box
  * @property {boolean} shades tell the brightness of the frame
  *
  * @typedef {import('./boxes.js').Detection & {joints?: Float32Array, colors?: Float32Array}} Seen

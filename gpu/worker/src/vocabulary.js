@@ -18,18 +18,18 @@ export const VOCABULARY = Object.freeze([
 export const PERSON = 0;
 
 /**
- * The eleven basic colour terms of English (Berlin and Kay).
+ * The eleven basic color terms of English (Berlin and Kay).
  * @type {readonly string[]}
  */
 export const COLORS = Object.freeze([
   'black', 'white', 'red', 'green', 'yellow', 'blue', 'brown', 'orange', 'pink', 'purple', 'gray',
 ]);
 
-/** Parts of the box of a person, from the top, of which colours are told. */
+/** Parts of the box of a person, from the top, of which colors are told. */
 export const QUARTERS = 4;
 
 /**
- * The columns of the COLORS output: the colours of the box and, of a person, those of
+ * The columns of the COLORS output: the colors of the box and, of a person, those of
  * each quarter ("red/2" is red in the second one from the top).
  * @type {readonly string[]}
  */

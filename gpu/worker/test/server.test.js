@@ -74,7 +74,7 @@ test('the same input gives the same bytes', async () => {
   for (const again of await Promise.all([ask(), ask(), ask()])) assert.deepEqual(again, first);
 });
 
-test('colours and poses come on demand, a row per detection', async () => {
+test('colors and poses come on demand, a row per detection', async () => {
   const { SCORES, COLORS, KEYPOINTS } = byName(
     await infer(worker, [picture], ['stop sign'], { outputs: ['SCORES', 'COLORS', 'KEYPOINTS'], pose: true }));
   assert.deepEqual(COLORS.shape, [SCORES.shape[0], 55]);

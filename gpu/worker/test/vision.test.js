@@ -7,7 +7,7 @@ import { shadesOf } from '../src/shades.js';
 import { peaks } from '../src/peaks.js';
 import { COLORS, COLUMNS, VOCABULARY, classOf } from '../src/vocabulary.js';
 
-/** An image of one colour. */
+/** An image of one color. */
 function plain(width, height, [r, g, b]) {
   const data = new Uint8Array(width * height * 3);
   for (let i = 0; i < data.length; i += 3) data.set([r, g, b], i);
@@ -20,8 +20,8 @@ test('suppress keeps one box per object and class', () => {
   const shifted = box(1, 0.8, 0.05, 0, 0.55, 0.5);
   const part = box(1, 0.7, 0.1, 0.1, 0.2, 0.2);
   const otherClass = box(2, 0.6, 0, 0, 0.5, 0.5);
-  const neighbour = box(1, 0.5, 0.45, 0, 0.95, 0.5);
-  assert.deepEqual(suppress([neighbour, part, shifted, otherClass, best]), [best, otherClass, neighbour]);
+  const neighbor = box(1, 0.5, 0.45, 0, 0.95, 0.5);
+  assert.deepEqual(suppress([neighbor, part, shifted, otherClass, best]), [best, otherClass, neighbor]);
 });
 
 test('suppress keeps the order of equal scores', () => {
@@ -31,7 +31,7 @@ test('suppress keeps the order of equal scores', () => {
   assert.deepEqual(suppress([b, a]), [b, a]);
 });
 
-test('letterbox centres on black and enlarges nothing', () => {
+test('letterbox centers on black and enlarges nothing', () => {
   const out = new Float32Array(16 * 16 * 3).fill(9);
   assert.deepEqual(letterbox(plain(6, 2, [1, 2, 3]), 16, 4, out), { x: 1, y: 3, width: 6, height: 2, paper: { width: 8, height: 8 } });
   const at = (x, y) => [...out.subarray((y * 8 + x) * 3, (y * 8 + x) * 3 + 3)];
@@ -71,7 +71,7 @@ test('cropSquare reads gray outside the frame', () => {
   assert.equal(out[3 * 3], 9);
 });
 
-test('a peak is higher than its neighbours, of its own class alone', () => {
+test('a peak is higher than its neighbors, of its own class alone', () => {
   const columns = 3, classes = VOCABULARY.length;
   const scores = new Float32Array(columns * 2 * classes);
   const set = (cell, cls, score) => { scores[cell * classes + cls] = score; };
@@ -86,7 +86,7 @@ test('a peak is higher than its neighbours, of its own class alone', () => {
   assert.deepEqual(peaks({ scores, columns }, 0.125, 2), all.slice(0, 2));
 });
 
-test('colours have their everyday names', async (t) => {
+test('colors have their everyday names', async (t) => {
   const cases = {
     black: [10, 10, 12], white: [250, 250, 245], gray: [128, 128, 128], red: [200, 20, 30], green: [30, 160, 60],
     blue: [30, 60, 200], yellow: [240, 220, 40], orange: [250, 130, 20], brown: [110, 65, 30], pink: [255, 150, 180],
@@ -103,7 +103,7 @@ test('a safety vest is orange, a red car in the sun is red', () => {
   assert.equal(COLORS[colorOf(214, 40, 26)], 'red');
 });
 
-test('colour shares of a box sum to one', () => {
+test('color shares of a box sum to one', () => {
   const image = plain(20, 20, [200, 20, 30]);
   image.data.fill(0, 0, 10 * 20 * 3);
   const shares = colorShares(image, [0, 0, 1, 1]);
@@ -111,7 +111,7 @@ test('colour shares of a box sum to one', () => {
   assert.ok(Math.abs(shares[COLORS.indexOf('red')] - 0.5) < 1e-4);
 });
 
-test('what lies around a thing is none of its colours', () => {
+test('what lies around a thing is none of its colors', () => {
   const image = plain(60, 60, [30, 160, 60]); // green
   for (let y = 20; y < 40; y++) image.data.fill(250, (y * 60 + 20) * 3, (y * 60 + 35) * 3); // white, with green beside it
   const shares = colorShares(image, [20 / 60, 20 / 60, 40 / 60, 40 / 60]);
@@ -122,7 +122,7 @@ test('what lies around a thing is none of its colours', () => {
   assert.equal(alike[COLORS.indexOf('green')], 1);
 });
 
-test('colours of a body are told by its quarters', () => {
+test('colors of a body are told by its quarters', () => {
   const image = plain(40, 40, [200, 20, 30]);
   image.data.fill(0, 0, 20 * 40 * 3); // black above
   const of = (shares, name) => Math.round(shares[COLUMNS.indexOf(name)] * 1e3) / 1e3;

@@ -8,11 +8,11 @@ import (
 	"vqa/domain/query"
 )
 
-// judgement says what is left of the raw scores of the objects of one frame, which are
-// best first, when a subject must also satisfy conditions.
+// scorer returns the scores of the objects of one observation, in their order. Conditions
+// lower the raw scores.
 type scorer func(s observation) []float64
 
-// asSeen judges by the raw scores alone.
+// unconditioned is the scorer of a subject without conditions.
 func unconditioned(s observation) []float64 {
 	scores := make([]float64, len(s.objects))
 	for i, o := range s.objects {
@@ -21,18 +21,19 @@ func unconditioned(s observation) []float64 {
 	return scores
 }
 
-// fitness is how probable it is that an object satisfies a condition. An untold one
-// could not be told from the frame, and Probability is what is guessed.
+// fit is the probability that an object satisfies a condition. When the frame does not show
+// it, Unknown is set and Probability is a guess.
 type fit struct {
 	Probability float64
 	Unknown     bool
 }
 
-// fitsOf judges the objects of one frame by one condition.
+// condition returns the fit of each object of one observation.
 type condition func(s observation) []fit
 
-// conditionsOf are the conditions on one subject. Places combine by the operator where
-// there is one subject (domain/query, "Normal forms"), all others must hold together.
+// conditionsOf are the conditions on one subject. Several places are alternatives when the
+// operator is any and there is one subject (domain/query, "Normal forms"). All other
+// conditions must hold together.
 func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibration) []condition {
 	var all, places []condition
 	if cal.Vocabulary.Narrower(subject.Term) {
@@ -44,7 +45,7 @@ func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, ca
 	}
 	for _, c := range q.Conditions {
 		if c.Subject != subject.ID || c.Kind == query.KindTime {
-			continue // time is a matter of the frames, not of the objects in them
+			continue // time selects frames, not objects in them
 		}
 		f := conditionOf(q, c, ev, cal)
 		if c.Negated {
@@ -62,7 +63,7 @@ func conditionsOf(q query.Query, subject query.Subject, ev evidence.Evidence, ca
 	return all
 }
 
-// conditionOf is one condition that [query.Assessable] knows.
+// conditionOf is the function for one condition. The condition must be [query.Assessable].
 func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Calibration) condition {
 	if relation, object, ok := c.Relation(q); ok {
 		mine := classesOf(object, ev, cal).mine
@@ -78,11 +79,11 @@ func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Cal
 	if place, ok := c.Place(); ok {
 		return inPlace(place)
 	}
-	if colours, ok := c.Colors(); ok {
-		return colored(colours, ev.Colors)
+	if colors, ok := c.Colors(); ok {
+		return colored(colors, ev.Colors)
 	}
-	if colours, on, ok := c.Worn(); ok {
-		return wearing(colours, on, ev)
+	if colors, on, ok := c.Worn(); ok {
+		return wearing(colors, on, ev)
 	}
 	if size, ok := c.Size(); ok {
 		return sized(size)
@@ -97,7 +98,7 @@ func conditionOf(q query.Query, c query.Condition, ev evidence.Evidence, cal Cal
 	return inPosture(posture, cal)
 }
 
-// not turns what was told round; what was not stays as it is.
+// not negates a condition. Unknown fits stay as they are.
 func not(f condition) condition {
 	return func(s observation) []fit {
 		out := f(s)
@@ -110,12 +111,12 @@ func not(f condition) condition {
 	}
 }
 
-// unnamed is what an object of the classes of a narrower word is worth: that it is one of
-// those that the word means cannot be told (domain/query, Vocabulary.Narrower).
+// neverKnown is the fit of an object to a narrower word. The classes of the model do not
+// show whether the object is one (query.Vocabulary.Narrower).
 func neverKnown(object) fit { return unknownFit }
 
-// presumed is the same where the question takes such an object for granted: one that is
-// alone is it, of several any may be.
+// presupposed is the fit of an object to a narrower word when the question takes such an
+// object for granted. A single object is the one; several objects are less sure.
 func presupposed(cal Calibration) condition {
 	return func(s observation) []fit {
 		seen, p := 0, 1.
@@ -131,8 +132,8 @@ func presupposed(cal Calibration) condition {
 	}
 }
 
-// doubted is a relation to something that a narrower word names: that there is nothing
-// there can be told, that it is what the word means cannot.
+// relatedToNarrower is a relation to an object of a narrower word. The video can show that
+// there is no such object, but not that there is one.
 func relatedToNarrower(f condition) condition {
 	return func(s observation) []fit {
 		out := f(s)
@@ -145,7 +146,7 @@ func relatedToNarrower(f condition) condition {
 	}
 }
 
-// anyOf takes the best of several fits.
+// anyOf takes the best fit of several conditions.
 func anyOf(fits []condition) condition {
 	return func(s observation) []fit {
 		out := fits[0](s)
@@ -158,9 +159,9 @@ func anyOf(fits []condition) condition {
 	}
 }
 
-// judgeBy weighs each object by what the conditions say of it: its score becomes the
-// one that is worth the product of the probabilities. With benefit, what could not be
-// told counts as fulfilled.
+// scoreBy is the scorer for some conditions. The score of an object becomes the one that is
+// worth the product of the probabilities. With benefit, an unknown condition counts as
+// satisfied.
 func scoreBy(conditions []condition, cal Calibration, benefit bool) scorer {
 	if len(conditions) == 0 {
 		return unconditioned
@@ -185,7 +186,7 @@ func scoreBy(conditions []condition, cal Calibration, benefit bool) scorer {
 	}
 }
 
-// each judges every object by itself.
+// perObject is a condition that looks at each object alone.
 func perObject(f func(object) fit) condition {
 	return func(s observation) []fit {
 		out := make([]fit, len(s.objects))
@@ -196,8 +197,9 @@ func perObject(f func(object) fit) condition {
 	}
 }
 
-// inPlace judges by the centre of the box (open points, "Answers": thirds of the
-// frame). Within edge of a border a box may be on either side of it.
+// inPlace is the condition that the center of the box lies in a third of the frame
+// (docs/contract.md#answer-location). A center within edge of a border may be on either
+// side of it.
 func inPlace(p query.Place) condition {
 	column := map[string]float64{"left": 0, "centre": 1, "right": 2}
 	row := map[string]float64{"top": 0, "middle": 1, "bottom": 2}
@@ -213,14 +215,14 @@ func inPlace(p query.Place) condition {
 	})
 }
 
-// bigCurve is the probability that people call a thing big in a frame, by its share of
-// the frame.
+// bigCurve is the probability that people call an object big, by its share of the frame.
 var bigCurve = []Point{{0, .02}, {.06, .05}, {.12, .30}, {.20, .70}, {.35, .93}, {1, .97}}
 
-// smallCurve is the same for small.
+// smallCurve is the probability that people call an object small, by its share of the
+// frame.
 var smallCurve = []Point{{0, .97}, {.01, .90}, {.03, .50}, {.06, .20}, {.12, .05}, {1, .02}}
 
-// sized judges by the share of the frame ("relative to the frame", domain/query).
+// sized is the condition on the size, relative to the frame.
 func sized(size query.Size) condition {
 	curve := bigCurve
 	if size == query.Small {
@@ -229,16 +231,16 @@ func sized(size query.Size) condition {
 	return perObject(func(o object) fit { return fit{Probability: interpolate(curve, evidence.Area(o.Box))} })
 }
 
-// within is the probability that a centre lies in a third, 0 to 2, of an axis.
-func within(centre, third float64) float64 {
+// within is the probability that a center lies in a third, 0 to 2, of an axis.
+func within(center, third float64) float64 {
 	const edge = .03
 	low, high := third/3, (third+1)/3
 	inward := math.Inf(1)
 	if third > 0 {
-		inward = centre - low
+		inward = center - low
 	}
 	if third < 2 {
-		inward = min(inward, high-centre)
+		inward = min(inward, high-center)
 	}
 	if !(inward >= -edge) {
 		return .02

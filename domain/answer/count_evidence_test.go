@@ -21,7 +21,7 @@ func evidenceOf(r answer.Result) [][2]float64 {
 	return list
 }
 
-// TestCountEvidence says when the number was visible: two dogs from 1.0 to 2.0 s and from
+// TestCountEvidence checks when the number is visible: two dogs from 1.0 to 2.0 s and from
 // 4.0 s on, one of them all the time.
 func TestCountEvidence(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,8 @@ func TestCountEvidence(t *testing.T) {
 	require.Equal(t, [][2]float64{{0, .5}}, evidenceOf(decide("How many dogs are there?", frame{.8, .7})), "one frame in all")
 }
 
-// TestCountEvidenceOfWhatLasts is the count of things that are alike, one of them weak.
+// TestCountEvidenceOfWhatLasts counts objects of the same size, one of them with a weak
+// score.
 func TestCountEvidenceOfWhatLasts(t *testing.T) {
 	t.Parallel()
 	var frames [][]thing
@@ -70,11 +71,11 @@ func TestFineFramesTellWhenTheNumberIsVisible(t *testing.T) {
 	t.Parallel()
 	one, two := frame{.8}, frame{.8, .7}
 	q, ev := seen("How many dogs are there?", one, one, two, two, two, two)
-	ev = finely(ev, 0, observe{.625, one}, observe{.75, two}, observe{.875, two})
+	ev = finely(ev, 0, fineFrame{.625, one}, fineFrame{.75, two}, fineFrame{.875, two})
 	require.Equal(t, [][2]float64{{.688, 3}}, evidenceOf(answer.Decide(q, ev, answer.CPU())))
 }
 
-// TestEveryCountHasItsEvidence draws evidence of every shape.
+// TestEveryCountHasItsEvidence checks random evidence.
 func TestEveryCountHasItsEvidence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -3,7 +3,7 @@ package answer
 import "vqa/domain/evidence"
 
 // countEvidence are the parts of the video in which n instances of a counted subject are
-// visible at the same time, in the form of clips. It is nil for n = 0.
+// visible at the same time, as clips. It is nil for n = 0.
 func (f finding) countEvidence(n int, ev evidence.Evidence, cal Calibration) []Clip {
 	if n == 0 || len(f.trusted) == 0 {
 		return nil
@@ -17,8 +17,8 @@ func (f finding) countEvidence(n int, ev evidence.Evidence, cal Calibration) []C
 	return clipsOf(c, ev, cal, termsIn([]finding{f}, cal))
 }
 
-// reaching turns samples of a subject into samples of its nth best object, n > 1: as firm
-// as [pairwise] or [lasting] counts it.
+// reaching turns samples of a subject into samples of its nth best object, n > 1, with the
+// scores that [pairwise] or [lasting] counts.
 func reaching(n int, samples []sample, cal Calibration) []sample {
 	out := make([]sample, len(samples))
 	for i, s := range samples {
@@ -32,7 +32,7 @@ func reaching(n int, samples []sample, cal Calibration) []sample {
 
 // stretches are the parts of the trusted runs in which n instances, n > 1, are more likely
 // visible than not. nth are the samples of the nth object. Samples that continue a stretch
-// may be as faint as [lasting] allows.
+// may be as weak as [lasting] allows.
 func (f finding) stretches(n int, nth []sample, intervalS float64, cal Calibration) []run {
 	var out []run
 	follow := cal
