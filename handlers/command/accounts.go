@@ -11,11 +11,11 @@ import (
 	"vqa/eventstore"
 )
 
-// IssuedKey is a new API key with the one showing of its secret.
+// IssuedKey is a new API key with its secret.
 type IssuedKey struct {
 	AccountID string
 	KeyID     string
-	// Secret is never readable again.
+	// Secret is returned only here. The service keeps its hash.
 	Secret    string
 	Mode      account.Mode
 	ExpiresAt *time.Time
@@ -23,9 +23,9 @@ type IssuedKey struct {
 	FixtureVideoID string
 }
 
-// IssueSandbox opens an account for an anonymous caller, of whom only RequestID and
-// Idempotency are set, with a test key and a fixture video of its own. An empty addressHash is not subject to the cap per address.
-// Errors: sandbox_limit_exceeded.
+// IssueSandbox opens an account for an anonymous caller, with a test key and its own fixture
+// video. Only RequestID and Idempotency of the caller are set. An empty addressHash is exempt
+// from the limit per address. Error: sandbox_limit_exceeded.
 func (s *Service) IssueSandbox(ctx context.Context, caller Caller, addressHash string) (IssuedKey, error) {
 	accountID, expires := s.IDs.New(id.Account), s.Now().Add(account.TestKeyLife)
 	key, issue, err := s.newKey(accountID, account.Test, "sandbox", &expires)
@@ -37,7 +37,7 @@ func (s *Service) IssueSandbox(ctx context.Context, caller Caller, addressHash s
 	in.meta.AccountID, in.meta.Actor = accountID, "anonymous"
 	in.created(key.KeyID)
 	if addressHash != "" {
-		// All sandboxes of an address go through one lane, where the cap is counted.
+		// All sandboxes of an address go through one lane, which counts them for the limit.
 		in.accountID, in.streams = addressHash, []eventstore.StreamID{sandboxes.Stream(addressHash)}
 	}
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {
@@ -61,7 +61,7 @@ func (s *Service) IssueSandbox(ctx context.Context, caller Caller, addressHash s
 	return key, err
 }
 
-// NewKey is an operator's order for an API key.
+// NewKey is an operator's command to issue an API key.
 type NewKey struct {
 	// AccountID is empty for a new account.
 	AccountID string
@@ -69,17 +69,17 @@ type NewKey struct {
 	// Tier is the tier of a new account.
 	Tier account.Tier
 	Name string
-	// GrantSeconds are granted with a new account; 0 for none.
+	// GrantSeconds is the grant of a new account. It may be 0.
 	GrantSeconds int64
 	ExpiresAt    *time.Time
-	// Operator is who ordered it.
+	// Operator is the name of the operator.
 	Operator string
-	// RequestID names the order in the log; it gets one when this is empty.
+	// RequestID identifies the command in the log. An empty one is replaced by a new one.
 	RequestID string
 }
 
-// IssueKey hands out an API key by order of an operator, in a new account unless
-// one is named. Errors: resource_not_found for an unknown account.
+// IssueKey issues an API key for an operator, in a new account unless the command names one.
+// Error: resource_not_found for an unknown account.
 func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 	opening := c.AccountID == ""
 	if opening {
@@ -121,7 +121,7 @@ func (s *Service) IssueKey(ctx context.Context, c NewKey) (IssuedKey, error) {
 	return key, err
 }
 
-// newKey makes a secret and the command that records its hash.
+// newKey generates a secret and returns it with the command that records its hash.
 func (s *Service) newKey(accountID string, mode account.Mode, name string, expiresAt *time.Time) (IssuedKey, account.IssueKey, error) {
 	secret, err := account.NewSecret(mode, s.Entropy)
 	if err != nil {

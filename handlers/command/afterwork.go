@@ -7,12 +7,12 @@ import (
 	"vqa/domain/video"
 )
 
-// Afterwork identifies one attempt at what a completed analysis is still without: its
-// artifacts or its narrative.
+// Afterwork identifies one attempt to make the artifacts or the narrative of a completed
+// analysis. Both are made after the answer.
 type Afterwork struct {
 	AccountID  string `json:"account_id"`
 	AnalysisID string `json:"analysis_id" river:"unique"`
-	// Attempt counts from 1; together with the analysis it identifies the job.
+	// Attempt counts from 1. The analysis and the attempt identify the job.
 	Attempt int   `json:"attempt" river:"unique"`
 	Cause   Cause `json:"cause"`
 }
@@ -23,8 +23,8 @@ func (s *Service) afterworkIntent(w Afterwork) intent {
 	return in
 }
 
-// AnalysisWithVideo reads an analysis and its video from the log itself: what a lane
-// remembers may be older than a deletion by another node.
+// AnalysisWithVideo reads an analysis and its video from the log. It bypasses the cache of the
+// lane, which may be older than a deletion by another node.
 func (s *Service) AnalysisWithVideo(ctx context.Context, analysisID string) (analysis.State, video.State, error) {
 	var v video.State
 	histories, err := s.Store.Load(ctx, analyses.Stream(analysisID))
@@ -42,20 +42,20 @@ func (s *Service) AnalysisWithVideo(ctx context.Context, analysisID string) (ana
 	return a, v, err
 }
 
-// RecordDrawing ends the drawing of a completed analysis, with what was drawn, or nil when
-// it failed. A drawing that has ended is refused, see IsStale.
+// RecordDrawing records the rendered artifacts of a completed analysis, or nil when rendering
+// failed. When that was already recorded, it returns an error that IsStale recognizes.
 func (s *Service) RecordDrawing(ctx context.Context, w Afterwork, artifacts *analysis.Artifacts) error {
 	return s.recordAfterwork(ctx, w, analysis.Draw{Artifacts: artifacts})
 }
 
-// RecordNarrative gives a completed analysis its narrative. One that has one, or will never
-// have one, is refused, see IsStale.
+// RecordNarrative records the narrative of a completed analysis. When the narrative was already
+// recorded or given up, it returns an error that IsStale recognizes.
 func (s *Service) RecordNarrative(ctx context.Context, w Afterwork, entries []analysis.NarrativeEntry) error {
 	return s.recordAfterwork(ctx, w, analysis.Narrate{Entries: entries})
 }
 
-// FailNarrative gives the narrative of a completed analysis up. It is refused as
-// RecordNarrative is.
+// FailNarrative gives up the narrative of a completed analysis. Its errors are those of
+// RecordNarrative.
 func (s *Service) FailNarrative(ctx context.Context, w Afterwork) error {
 	return s.recordAfterwork(ctx, w, analysis.FailNarration{})
 }

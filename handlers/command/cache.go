@@ -2,17 +2,17 @@ package command
 
 import "vqa/eventstore"
 
-// cacheSize bounds the aggregates that all lanes together remember, about a kilobyte
-// each.
+// cacheSize bounds the aggregates in the caches of all lanes together. An aggregate takes about
+// 1 kB.
 const cacheSize = 32768
 
-// cache keeps the state that a lane left an aggregate in, so that the next command
-// need not load it. It may be out of date, because other processes write too: events
-// decided on it are refused by the log then, and a refusal or an answer that nothing
-// was appended with is decided again on what is loaded. It belongs to one lane.
+// cache holds the state of recently used aggregates of one lane, so that the next command need
+// not load it. The state may be out of date, because other processes write too. The log refuses
+// events that were decided on an old version. A result without an append is decided again on
+// loaded state.
 //
-// Two generations make it a cache of those used last: what is used moves to the young
-// one, and when that is full it takes the old one's place.
+// The cache evicts approximately the least recently used entries: a used entry moves to the
+// young generation, and when that is full it replaces the old generation.
 type cache struct {
 	size       int
 	young, old map[eventstore.StreamID]aggregateState
@@ -23,7 +23,7 @@ func newCache(size int) *cache {
 	return &cache{size: size, young: map[eventstore.StreamID]aggregateState{}}
 }
 
-// get returns what is remembered; a nil cache remembers nothing.
+// get returns the cached state of a stream. A nil cache is empty.
 func (c *cache) get(id eventstore.StreamID) (aggregateState, bool) {
 	if c == nil {
 		return aggregateState{}, false

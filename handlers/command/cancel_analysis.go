@@ -8,8 +8,8 @@ import (
 	"vqa/domain/video"
 )
 
-// CancelAnalysis ends an analysis that is not terminal and gives its credits back.
-// Errors: resource_not_found, analysis_not_cancelable.
+// CancelAnalysis cancels an analysis that is not terminal and releases its hold. Errors:
+// resource_not_found, analysis_not_cancelable.
 func (s *Service) CancelAnalysis(ctx context.Context, caller Caller, analysisID string) (analysis.State, error) {
 	var a analysis.State
 	err := s.Pipeline.do(ctx, caller.intent(analyses.Stream(analysisID), credits.Stream(caller.AccountID)), func(ss *session) (err error) {

@@ -9,15 +9,15 @@ import (
 	"vqa/eventstore"
 )
 
-// Cause joins what the service does by itself to what led to it. Where nothing did, the
-// work gets a request id of its own: every event can be traced to one.
+// Cause links work that the service does by itself to the event or request that led to it.
+// Work without a cause gets a request id of its own, so that every event can be traced to one.
 type Cause struct {
 	RequestID     string `json:"request_id,omitempty"`
 	CorrelationID string `json:"correlation_id,omitempty"`
 	CausationID   string `json:"causation_id,omitempty"`
 }
 
-// CausedBy is the cause of what a recorded event leads to.
+// CausedBy returns the cause of work that a recorded event leads to.
 func CausedBy(r eventstore.Recorded) Cause {
 	return Cause{
 		RequestID: r.Meta.RequestID, CorrelationID: r.Meta.CorrelationID,
@@ -25,8 +25,8 @@ func CausedBy(r eventstore.Recorded) Cause {
 	}
 }
 
-// CauseOf is the cause of work that begins with a stream, when nobody remembers it: the
-// stream's first event.
+// CauseOf returns the first event of a stream as the cause of work on it. Sweeps use it, because
+// the original cause of the work they find is lost.
 func (s *Service) CauseOf(ctx context.Context, stream eventstore.StreamID) (Cause, error) {
 	events, err := s.Store.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(events) == 0 {
@@ -35,7 +35,8 @@ func (s *Service) CauseOf(ctx context.Context, stream eventstore.StreamID) (Caus
 	return CausedBy(events[0]), nil
 }
 
-// systemMeta is the metadata of events that a part of the service leads to.
+// systemMeta returns the metadata of events that the service records by itself. actor names
+// the part of the service.
 func (s *Service) systemMeta(c Cause, accountID, actor string) eventstore.Meta {
 	m := eventstore.Meta{AccountID: accountID, RequestID: c.RequestID, Actor: "system:" + actor}
 	if m.RequestID == "" {
@@ -46,8 +47,8 @@ func (s *Service) systemMeta(c Cause, accountID, actor string) eventstore.Meta {
 	return m
 }
 
-// operatorIntent prepares the pipeline for an operator's order. requestID is empty when
-// the order came without one.
+// operatorIntent prepares the pipeline for an operator's command. An empty requestID is
+// replaced by a new one.
 func (s *Service) operatorIntent(accountID, operator, requestID string) intent {
 	if requestID == "" {
 		requestID = s.IDs.New(id.Request)

@@ -10,28 +10,28 @@ import (
 	"vqa/eventstore"
 )
 
-// MintClientToken asks for a token that a browser may hold.
+// MintClientToken is the command to create a client token, which is safe to use in a browser.
 type MintClientToken struct {
 	Scopes []string
 	// Life is 60 s to 900 s.
 	Life time.Duration
-	// VideoID and StreamID bind the token; at most one is set.
+	// VideoID or StreamID binds the token to one resource. At most one is set.
 	VideoID, StreamID string
 }
 
-// MintedClientToken is a new client token with the one showing of its secret.
+// MintedClientToken is a new client token with its secret.
 type MintedClientToken struct {
 	account.ClientToken
-	// Secret is never readable again.
+	// Secret is returned only here. The service keeps its hash.
 	Secret string
 }
 
-// MintClientToken carries out the use case. Errors: insufficient_scope when the caller
-// shows no API key or the key lacks a scope, validation_failed, resource_not_found for a
-// video that is not the caller's.
+// MintClientToken creates a client token. Errors: insufficient_scope when the request has no API
+// key or the key lacks a scope, validation_failed, resource_not_found for a video that is not
+// the caller's.
 func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClientToken) (MintedClientToken, error) {
 	if caller.KeyID == "" || caller.TokenID != "" {
-		return MintedClientToken{}, fault.New(fault.InsufficientScope, "Only an API key mints client tokens.")
+		return MintedClientToken{}, fault.New(fault.InsufficientScope, "Only an API key can create a client token. Send the request with an API key.")
 	}
 	secret, err := account.NewClientTokenSecret(s.Entropy)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *Service) MintClientToken(ctx context.Context, caller Caller, c MintClie
 	return minted, err
 }
 
-// SignIn opens the account of a person at the first sign-in with a session of an
-// issuer; at a later one it changes nothing. It returns the account's id.
+// SignIn opens the account of a person at the first sign-in with a session of the issuer. It is
+// idempotent. It returns the account's id.
 func (s *Service) SignIn(ctx context.Context, issuer, subject, requestID string) (string, error) {
 	accountID := account.OwnedID(issuer, subject)
 	caller := Caller{AccountID: accountID, RequestID: requestID}

@@ -9,17 +9,17 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// CreditChange is what every operator's change of a balance says.
+// CreditChange holds the fields that all balance changes by an operator share.
 type CreditChange struct {
 	AccountID string
-	// Reason is kept in the ledger.
+	// Reason is recorded in the ledger.
 	Reason string
-	// Operator is who ordered it.
+	// Operator is the name of the operator.
 	Operator string
-	// RequestID names the order in the log; it gets one when this is empty.
+	// RequestID identifies the change in the log. An empty one is replaced by a new one.
 	RequestID string
-	// Idempotency makes a repeated order harmless for 24 hours, or is nil. Its key is the
-	// operators' own: callers of the API may use the same.
+	// Idempotency prevents that a repeated command takes effect twice within 24 hours. It may
+	// be nil. The keys of operators and of API callers have separate namespaces.
 	Idempotency *Idempotency
 }
 
@@ -34,25 +34,25 @@ type GrantCredits struct {
 // RefundCredits is an operator's refund of an earlier transaction.
 type RefundCredits struct {
 	CreditChange
-	// TransactionID is what is refunded.
+	// TransactionID is the transaction to refund.
 	TransactionID string
-	// Seconds is how much of it; 0 is all that is left.
+	// Seconds is the amount to refund. 0 means all that is not refunded yet.
 	Seconds int64
 }
 
-// Posted is a balance after an order, and the transaction that the order made.
+// Posted is the balance after a change, and the transaction that the change recorded.
 type Posted struct {
 	Balance       credit.State
 	TransactionID string
-	// RequestID names the order in the log; empty when it was repeated.
+	// RequestID identifies the change in the log. It is empty when Repeated is true.
 	RequestID string
-	// Repeated is true when an earlier order with the same key made the transaction.
+	// Repeated is true when an earlier command with the same key recorded the transaction.
 	Repeated bool
 }
 
-// GrantCredits carries out the use case. A repeated order with the same
-// Idempotency-Key changes nothing and returns the balance as it is. Errors:
-// resource_not_found, insufficient_credits for an adjustment below zero,
+// GrantCredits records a grant, a purchase or an adjustment. A repeated command with the same
+// idempotency key changes nothing and returns the current balance. Errors: resource_not_found,
+// insufficient_credits when an adjustment would make the balance negative,
 // idempotency_key_reused.
 func (s *Service) GrantCredits(ctx context.Context, c GrantCredits) (Posted, error) {
 	return s.post(ctx, c.CreditChange, func(_ credit.State, txn string) credit.Command {
@@ -60,12 +60,12 @@ func (s *Service) GrantCredits(ctx context.Context, c GrantCredits) (Posted, err
 	})
 }
 
-// RefundCredits carries out the use case; a repeated order is as harmless as that of
-// GrantCredits. Errors: resource_not_found for an account or a transaction that is not
-// known, insufficient_credits when a grant was used already, resource_conflict when
+// RefundCredits refunds a transaction, wholly or in part. A repeated command with the same
+// idempotency key changes nothing. Errors: resource_not_found for an unknown account or
+// transaction, insufficient_credits when the credits were already used, resource_conflict when
 // nothing is left to refund, validation_failed, idempotency_key_reused.
 func (s *Service) RefundCredits(ctx context.Context, c RefundCredits) (Posted, error) {
-	// A transaction never changes, so that it can be read before the order has its turn.
+	// A transaction never changes, so it can be read before the command enters the lane.
 	original, err := s.transaction(ctx, c.AccountID, c.TransactionID)
 	if err != nil {
 		return Posted{}, err
@@ -79,10 +79,10 @@ func (s *Service) RefundCredits(ctx context.Context, c RefundCredits) (Posted, e
 	})
 }
 
-// historyPage is how many events of a long history are read at a time.
+// historyPage is the number of events that transaction reads at a time.
 const historyPage = 1000
 
-// transaction finds a transaction in an account's own history, however long.
+// transaction finds a transaction in the history of an account.
 func (s *Service) transaction(ctx context.Context, accountID, txn string) (credit.Original, error) {
 	for version := int64(0); ; {
 		page, err := s.Store.ReadStream(ctx, fold.Credit.Stream(accountID), version, historyPage)
@@ -101,17 +101,17 @@ func (s *Service) transaction(ctx context.Context, accountID, txn string) (credi
 	}
 }
 
-// post records an operator's change of a balance, once.
+// post records an operator's change of a balance. With an idempotency key it does so once.
 func (s *Service) post(ctx context.Context, o CreditChange, change func(balance credit.State, txn string) credit.Command) (Posted, error) {
-	// No account has such an id, so that no caller of the API can take an operator's key.
-	orders := Caller{AccountID: "operator/" + o.AccountID, Idempotency: o.Idempotency}
-	earlier, err := s.Replay(ctx, orders)
+	// No account has such an id, so an API caller cannot use up an operator's key.
+	operator := Caller{AccountID: "operator/" + o.AccountID, Idempotency: o.Idempotency}
+	earlier, err := s.Replay(ctx, operator)
 	if err != nil {
 		return Posted{}, err
 	}
 	in := s.operatorIntent(o.AccountID, o.Operator, o.RequestID)
 	in.streams = append(in.streams, accounts.Stream(o.AccountID), credits.Stream(o.AccountID))
-	in.receipt = orders.intent().receipt
+	in.receipt = operator.intent().receipt
 	in.dryRun = earlier != nil
 	var out Posted
 	err = s.Pipeline.do(ctx, in, func(ss *session) error {

@@ -12,17 +12,17 @@ import (
 	"vqa/eventstore"
 )
 
-// demoActor is who acts on the account of the service.
+// demoActor is the actor of events on the account of the service.
 const demoActor = "demo"
 
-// demoIntent prepares the pipeline for what the service does on its own account.
+// demoIntent prepares the pipeline for a command on the account of the service.
 func (s *Service) demoIntent(streams ...eventstore.StreamID) intent {
 	return intent{accountID: account.SystemID, meta: s.systemMeta(Cause{}, account.SystemID, demoActor), streams: streams}
 }
 
-// AddDemoVideo records a video of the service itself whose bytes are stored, and opens
-// the service's account with the first. A video that exists is returned as it is: of
-// two nodes the first one's stands.
+// AddDemoVideo records a demo video whose bytes are already stored. With the first one it opens
+// the account of the service. It returns an existing video unchanged, so that two nodes may add
+// the same one.
 func (s *Service) AddDemoVideo(ctx context.Context, videoID, filename string, file video.File) (video.State, error) {
 	var v video.State
 	in := s.demoIntent(accounts.Stream(account.SystemID), videos.Stream(videoID))
@@ -47,18 +47,18 @@ func (s *Service) AddDemoVideo(ctx context.Context, videoID, filename string, fi
 	return v, err
 }
 
-// AskDemo is a question about a demo video.
+// AskDemo is the command to analyze a demo video.
 type AskDemo struct {
 	VideoID string
 	Prompt  string
-	// After is the analysis of the same question that failed, or empty the first time.
+	// After is the failed analysis of the same prompt. It is empty the first time.
 	After string
 }
 
-// AskDemo asks the default model a question about a demo video, for which nobody pays
-// (api-v1.md, "Billing rules": system-origin analyses). The id follows from the
-// question, so asking twice is asking once. Errors: resource_not_found;
-// validation_failed for a question that no engine is asked.
+// AskDemo analyzes a demo video with the default model. The analysis has system origin and is not
+// billed (docs/contract.md#billing). Its id is derived from the command, so a repeated command
+// returns the same analysis. Errors: resource_not_found, validation_failed for a prompt that the
+// service cannot answer.
 func (s *Service) AskDemo(ctx context.Context, c AskDemo) (analysis.State, error) {
 	m, err := s.Catalog.Resolve("", s.Now())
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Service) AskDemo(ctx context.Context, c AskDemo) (analysis.State, error
 	}
 	q := query.Compile(c.Prompt)
 	if !query.Assessable(q) {
-		return analysis.State{}, fault.Newf(fault.ValidationFailed, "%q has no form that is answered.", c.Prompt).WithParam("prompt")
+		return analysis.State{}, fault.Newf(fault.ValidationFailed, "The service cannot answer %q. Use a supported form of question.", c.Prompt).WithParam("prompt")
 	}
 	var a analysis.State
 	in := s.demoIntent(videos.Stream(c.VideoID))

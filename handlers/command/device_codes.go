@@ -23,21 +23,21 @@ var (
 	}
 )
 
-// claimedKeyName is what the owner finds a claimed key under.
+// claimedKeyName is the name of every claimed key.
 const claimedKeyName = "claimed"
 
-// RequestedCodes are the two codes of a new claim, in their one showing.
+// RequestedCodes holds the two codes of a new claim. They are returned only here. The service
+// keeps their hashes.
 type RequestedCodes struct {
-	// DeviceCode is for the program alone: whoever has it receives the key.
+	// DeviceCode stays in the requesting program. Its holder receives the key.
 	DeviceCode string
-	// UserCode is for the person who approves, in its normal form.
+	// UserCode is for the person who approves. It is in its normal form.
 	UserCode  string
 	ExpiresAt time.Time
 }
 
-// RequestDeviceCode begins the claim of a billed key. Of an anonymous caller only RequestID
-// and Idempotency are set. Errors: rate_limit_exceeded when the address has too many open
-// claims.
+// RequestDeviceCode starts the claim of a billed key. For an anonymous caller only RequestID and
+// Idempotency are set. Error: rate_limit_exceeded when the address has too many open claims.
 func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressHash string) (RequestedCodes, error) {
 	deviceCode, err := account.NewDeviceCode(s.Entropy)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressH
 	requested := RequestedCodes{DeviceCode: deviceCode, UserCode: userCode}
 	hash := account.HashSecret(deviceCode)
 	in := intent{
-		// All claims of an address go through one lane, where the cap is counted.
+		// All claims of an address go through one lane, which counts them for the limit.
 		accountID: addressHash, meta: caller.meta(), streams: []eventstore.StreamID{claimAddresses.Stream(addressHash)},
 		receipt: caller.receipt(),
 	}
@@ -79,8 +79,8 @@ func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressH
 	return requested, err
 }
 
-// closedClaims finds out which claims of an address were decided, once it has as many
-// as it may: until then it makes no difference.
+// closedClaims returns the claims of an address that are no longer open. It returns nothing
+// while the address is below the limit, because then the count does not matter.
 func closedClaims(ss *session, addressHash string) ([]string, error) {
 	a, err := claimAddresses.get(ss, addressHash)
 	if err != nil || len(a.Held) < account.MaxOpenClaims {
@@ -99,9 +99,9 @@ func closedClaims(ss *session, addressHash string) ([]string, error) {
 	return closed, nil
 }
 
-// EnterUserCode counts a user code that a signed-in person entered; known is whether a
-// claim has it. Errors: rate_limit_exceeded after too many wrong ones, whatever this
-// one is.
+// EnterUserCode counts a user code that a signed-in person entered. known is true when a claim
+// has this code. Error: rate_limit_exceeded after too many wrong codes, even if this one is
+// right.
 func (s *Service) EnterUserCode(ctx context.Context, caller Caller, known bool) error {
 	return s.Pipeline.do(ctx, caller.intent(claimGuesses.Stream(caller.AccountID)), func(ss *session) error {
 		_, err := claimGuesses.record(ss, caller.AccountID, account.EnterUserCode{AccountID: caller.AccountID, Known: known})
@@ -109,14 +109,14 @@ func (s *Service) EnterUserCode(ctx context.Context, caller Caller, known bool) 
 	})
 }
 
-// ApproveDeviceCode lets whoever holds a device code have a key of the caller's account.
-// Errors: resource_not_found, resource_conflict when another decided, and
+// ApproveDeviceCode allows the holder of a device code to collect a key of the caller's account.
+// Errors: resource_not_found, resource_conflict when another account decided already,
 // device_code_expired.
 func (s *Service) ApproveDeviceCode(ctx context.Context, caller Caller, codeHash string) error {
 	return s.decideDeviceCode(ctx, caller, codeHash, account.ApproveDeviceCode{AccountID: caller.AccountID})
 }
 
-// DenyDeviceCode refuses whoever holds a device code a key. Errors: those of
+// DenyDeviceCode denies a key to the holder of a device code. Errors are those of
 // ApproveDeviceCode.
 func (s *Service) DenyDeviceCode(ctx context.Context, caller Caller, codeHash string) error {
 	return s.decideDeviceCode(ctx, caller, codeHash, account.DenyDeviceCode{AccountID: caller.AccountID})
@@ -129,10 +129,9 @@ func (s *Service) decideDeviceCode(ctx context.Context, caller Caller, codeHash 
 	})
 }
 
-// CollectKey hands out the key of a claim that the account approved: the code is
-// consumed and a live key issued in one append, so that of several who ask at once
-// one gets it. Errors: resource_not_found, device_code_expired, and resource_conflict
-// while the account can have no more keys.
+// CollectKey issues the key of an approved claim. One append consumes the code and issues the
+// live key, so only one of several simultaneous requests receives it. Errors:
+// resource_not_found, device_code_expired, resource_conflict when the account has too many keys.
 func (s *Service) CollectKey(ctx context.Context, codeHash, accountID, requestID string) (IssuedKey, error) {
 	key, issue, err := s.newKey(accountID, account.Live, claimedKeyName, nil)
 	if err != nil {
@@ -154,7 +153,7 @@ func (s *Service) CollectKey(ctx context.Context, codeHash, accountID, requestID
 		}
 		if _, err := accounts.record(ss, accountID, issue); err != nil {
 			if fault.Has(err, fault.ResourceNotFound) {
-				// Not the caller's: the account of an approval always exists.
+				// An internal error: the account that approved always exists.
 				return fmt.Errorf("the account %s of an approved device code does not exist", accountID)
 			}
 			return err

@@ -1,32 +1,35 @@
-// Package command is where the service changes: one pipeline, and one file per use
-// case.
+// Package command changes the state of the service. It has one pipeline, and one file per
+// use case.
 //
 // # The pipeline
 //
-// A command names the streams it will touch and a function that decides. The
-// pipeline gathers waiting commands of an account in a lane, loads those of their streams
-// that the lane does not remember, decides each in turn on the state that the one before
-// it left, and commits all of them in one append. Each caller gets its own verdict: a
-// refused command leaves nothing behind and does not disturb its neighbours. When another
-// process changed a stream meanwhile, the whole group is decided anew, a bounded
-// number of times.
+// A command names the streams that it needs and a decide function. A lane is the queue of
+// some accounts. It runs its commands in groups:
 //
-// What a lane remembers may be out of date. An append asserts the version of every
-// aggregate that was read, so nothing is recorded on an old one; and a verdict with which
-// nothing is appended is made once more on what is loaded.
+//  1. It takes the waiting commands as one group.
+//  2. It loads the streams that are not in its cache.
+//  3. It decides each command in turn, on the state that the previous one left.
+//  4. It commits the events of all commands in one append.
 //
-// A request with an Idempotency-Key leaves a receipt in the same append; a dry run
-// takes the same path and appends nothing.
+// Each caller gets its own result. A refused command records nothing and does not affect the
+// others of its group. When another process changed a stream in the meantime, the lane
+// decides the whole group again, a bounded number of times.
 //
-// Every event says who did it, by which request, and what led to it. Work that nobody
-// asked for gets a request id of its own.
+// The cache of a lane may be out of date. An append asserts the version of every aggregate
+// that was read, so no event is recorded on an old state. A result without an append, such as
+// a refusal, is decided a second time on loaded state.
 //
-// Checkpoints of the ledger alone are appended past the lanes: they vouch for what is in
-// the log already, and nothing is decided on them.
+// A request with an Idempotency-Key records a receipt in the same append. A dry run takes the
+// same path and appends nothing.
 //
-// Deciding is repeatable: a decide function may run several times and must have no
-// effect but through its session.
+// Every event names its actor, its request and its cause. Work that the service starts by
+// itself gets a request id of its own.
 //
-// It may import domain and the contract of eventstore with fold. It never sees SQL, HTTP
-// or an engine.
+// Only checkpoints and keys of the ledger are appended without a lane. A checkpoint signs
+// events that are already in the log, and no command depends on it.
+//
+// A decide function may run several times. Its only effect must be on its session.
+//
+// It may import domain, eventstore and eventstore/fold. It must not use SQL, HTTP or an
+// engine.
 package command

@@ -9,9 +9,9 @@ import (
 	"vqa/domain/video"
 )
 
-// ExpireHold gives back what a hold reserved whose time is over. An analysis that has
-// not ended by then fails in the same step: it would otherwise be worked on without a
-// reservation. A hold that ended meanwhile, or has not expired, is left alone.
+// ExpireHold releases a hold that has expired. If its analysis has not ended, the same append
+// fails the analysis, because work must not go on without a hold. ExpireHold does nothing when
+// the hold has ended in the meantime or has not expired.
 func (s *Service) ExpireHold(ctx context.Context, accountID, sourceID string) error {
 	incidentID, err := s.openIncident(ctx)
 	if err != nil {

@@ -10,12 +10,12 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// attempt decides every task of the group once and appends the outcome. The verdicts,
-// one for each task, hold only when err is nil: a task may have been refused because of
-// what a neighbour was about to do, and then nothing of that came to be.
+// attempt decides every task of the group once and appends the events. The verdicts, one for
+// each task, are valid only when err is nil: a task may have been refused because of another
+// task whose events were then not recorded.
 //
-// It decides on what the lane remembers. Where that would be the last word (a refusal,
-// a dry run, nothing to append) it decides once more on what is loaded.
+// It decides on cached state first. An append checks the cached versions. Where no append
+// checks them (a refusal, a dry run, no events), it decides a second time on loaded state.
 func (p *Pipeline) attempt(ctx context.Context, l *lane, group []*task) (verdicts []error, err error) {
 	d, err := p.decide(ctx, l.cache, group)
 	if err == nil && !d.verified() {
@@ -40,18 +40,18 @@ func (p *Pipeline) attempt(ctx context.Context, l *lane, group []*task) (verdict
 	return d.verdicts, nil
 }
 
-// decision is what a group's commands came to, before it is appended.
+// decision is the outcome of a group's commands before the append.
 type decision struct {
 	verdicts []error
-	// entries are the aggregates that those which stand have read or changed.
+	// entries are the aggregates that the accepted commands have read or changed.
 	entries map[eventstore.StreamID]entry
-	// unverified are those that other verdicts stand on although they were only remembered.
+	// unverified lists the cached aggregates that refusals and dry runs were decided on.
 	unverified []eventstore.StreamID
 	batch      eventstore.Batch
 }
 
-// verified reports whether the log will vouch for all that was only remembered: an append
-// asserts every aggregate of its entries.
+// verified reports whether the append will check every cached state that the decision used:
+// an append asserts the version of every aggregate in entries.
 func (d decision) verified() bool {
 	appends := len(d.batch.Receipts) > 0
 	remembered := false
@@ -68,10 +68,11 @@ func (d decision) verified() bool {
 	})
 }
 
-// decide decides every task of the group in turn, each on what those before it left.
+// decide decides every task of the group in turn, each on the state that the previous ones
+// left.
 func (p *Pipeline) decide(ctx context.Context, c *cache, group []*task) (decision, error) {
 	loaded := map[eventstore.StreamID]eventstore.History{}
-	// A group that needs nothing, or nothing that is not remembered, saves the trip.
+	// A group whose streams are all cached needs no round trip.
 	if streams := declared(group, c); len(streams) > 0 {
 		var err error
 		if loaded, err = p.store.Load(ctx, streams...); err != nil {
@@ -104,7 +105,7 @@ func (p *Pipeline) decide(ctx context.Context, c *cache, group []*task) (decisio
 	return d, nil
 }
 
-// remember keeps what the group left its aggregates in.
+// remember caches the state in which the group left its aggregates.
 func (l *lane) remember(entries map[eventstore.StreamID]entry, written []eventstore.Write, recorded []eventstore.Recorded) {
 	for id, e := range entries {
 		if e.version > 0 && len(e.pending) == 0 {
@@ -148,8 +149,7 @@ func (p *Pipeline) decideOne(t *task, s *session, receipts map[receiptKey]bool) 
 	return t.decide(s)
 }
 
-// declared are the streams that the group's commands said they would need and that are
-// not remembered.
+// declared returns the streams that the group's commands need and that are not cached.
 func declared(group []*task, c *cache) []eventstore.StreamID {
 	seen := map[eventstore.StreamID]bool{}
 	var all []eventstore.StreamID
@@ -167,9 +167,9 @@ func declared(group []*task, c *cache) []eventstore.StreamID {
 	return all
 }
 
-// writes are the changes that the sessions left in the entries. An aggregate that
-// was only read is asserted by the store to be unchanged when something else is
-// written, be it a receipt, because the decision stands on it.
+// writes returns the writes of an append. An aggregate that was only read gets a write without
+// events when anything else is written, even only a receipt: the store then asserts that it is
+// unchanged, because the decision depends on it.
 func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.Write, error) {
 	changed := receipts
 	all := make([]eventstore.Write, 0, len(entries))
@@ -177,7 +177,7 @@ func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.
 	for _, id := range slices.SortedFunc(maps.Keys(entries), asked) {
 		e := entries[id]
 		if e.version == 0 && len(e.pending) == 0 {
-			continue // nothing is there to assert
+			continue // the stream does not exist, so there is no version to assert
 		}
 		w := eventstore.Write{Stream: id, Expected: e.version, Chain: e.chain, Events: e.pending, State: e.state}
 		changed = changed || len(e.pending) > 0

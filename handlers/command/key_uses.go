@@ -10,34 +10,34 @@ import (
 )
 
 const (
-	// keyUseDepth bounds the uses that wait to be recorded; more are dropped, and
-	// recorded at the next use of their key.
+	// keyUseDepth bounds the uses that wait to be recorded. More are dropped. The next use of
+	// the key is recorded instead.
 	keyUseDepth = 256
-	// keyUseTimeout bounds the recording of one.
+	// keyUseTimeout bounds the recording of one use.
 	keyUseTimeout = 10 * time.Second
 )
 
-// KeyUses records that keys are used, beside the requests that use them: none waits for
-// it. Only uses that matter are recorded (account.Key.UseDue). What is not recorded when
-// the program ends is recorded at the next use of the key.
+// KeyUses records in the background that keys are used, so that no request waits for it. Only
+// uses that are due are recorded (account.Key.UseDue). Uses that are still queued when the
+// program ends are lost. The next use of the key is recorded instead.
 type KeyUses struct {
 	service *Service
 	log     *slog.Logger
 	queue   chan keyUse
 
 	mu sync.Mutex
-	// waiting are the keys in the queue, so that a busy key takes one place.
+	// waiting has the keys in the queue, so that a busy key takes one place.
 	waiting map[string]bool
 }
 
 type keyUse struct{ accountID, keyID, requestID string }
 
-// NewKeyUses returns a recorder; Run does its work.
+// NewKeyUses returns a recorder. Start Run, which does the work.
 func NewKeyUses(s *Service, log *slog.Logger) *KeyUses {
 	return &KeyUses{service: s, log: log, queue: make(chan keyUse, keyUseDepth), waiting: map[string]bool{}}
 }
 
-// Note tells that a key has just opened the door for a request. It never blocks.
+// Note queues the use of a key that has just authenticated a request. It never blocks.
 func (u *KeyUses) Note(k account.Key, requestID string) {
 	if !k.UseDue(u.service.Now()) {
 		return
@@ -51,11 +51,11 @@ func (u *KeyUses) Note(k account.Key, requestID string) {
 	case u.queue <- keyUse{k.AccountID, k.ID, requestID}:
 		u.waiting[k.ID] = true
 	default:
-		u.log.Warn("the use of a key was not recorded: too many wait", "key_id", k.ID)
+		u.log.Warn("the use of a key was not recorded because the queue is full", "key_id", k.ID)
 	}
 }
 
-// Run records until ctx ends.
+// Run records the queued uses until ctx ends.
 func (u *KeyUses) Run(ctx context.Context) {
 	for {
 		select {

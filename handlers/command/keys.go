@@ -8,14 +8,14 @@ import (
 	"vqa/eventstore"
 )
 
-// MintedKey is a new API key with the one showing of its secret.
+// MintedKey is a new API key with its secret.
 type MintedKey struct {
 	account.Key
-	// Secret is never readable again.
+	// Secret is returned only here. The service keeps its hash.
 	Secret string
 }
 
-// mode is that of the keys which the caller may manage: a test key knows test keys only.
+// mode is the mode of the keys that the caller may manage. A test key manages only test keys.
 func (c Caller) mode() account.Mode {
 	if c.Livemode {
 		return account.Live
@@ -23,9 +23,9 @@ func (c Caller) mode() account.Mode {
 	return account.Test
 }
 
-// MintKey makes an API key for the caller's account; nil scopes are those of the key
-// that asks. Errors: insufficient_scope for a scope that the caller's key lacks,
-// resource_conflict when the account has too many keys.
+// MintKey creates an API key for the caller's account. nil scopes mean those of the caller's key.
+// Errors: insufficient_scope for a scope that the caller's key lacks, resource_conflict when the
+// account has too many keys.
 func (s *Service) MintKey(ctx context.Context, caller Caller, name string, scopes []string) (MintedKey, error) {
 	key, issue, err := s.newKey(caller.AccountID, caller.mode(), name, nil)
 	if err != nil {
@@ -36,9 +36,9 @@ func (s *Service) MintKey(ctx context.Context, caller Caller, name string, scope
 	})
 }
 
-// RotateKey replaces an API key of the caller's account and mode. Errors:
-// resource_not_found, insufficient_scope when the key has a scope that the caller's
-// lacks, resource_conflict for a key that has ended or was rotated already.
+// RotateKey replaces an API key of the caller's account and mode. Errors: resource_not_found,
+// insufficient_scope when the key has a scope that the caller's key lacks, resource_conflict for
+// a key that has ended or was rotated already.
 func (s *Service) RotateKey(ctx context.Context, caller Caller, keyID string, revokeOld bool) (MintedKey, error) {
 	key, issue, err := s.newKey(caller.AccountID, caller.mode(), "", nil)
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *Service) mint(ctx context.Context, caller Caller, key IssuedKey, c acco
 	return minted, err
 }
 
-// RevokeOwnKey ends an API key of the caller's account and mode at once; ending it twice
-// is harmless. Errors: resource_not_found.
+// RevokeOwnKey revokes an API key of the caller's account and mode. It is idempotent. Error:
+// resource_not_found.
 func (s *Service) RevokeOwnKey(ctx context.Context, caller Caller, keyID string) error {
 	return s.Pipeline.do(ctx, caller.intent(accounts.Stream(caller.AccountID)), func(ss *session) error {
 		_, err := accounts.record(ss, caller.AccountID, account.RevokeKey{KeyID: keyID, Mode: caller.mode()})
@@ -71,25 +71,24 @@ func (s *Service) RevokeOwnKey(ctx context.Context, caller Caller, keyID string)
 	})
 }
 
-// RevokeKey ends an API key at once, by the order requestID of an operator. Errors:
-// resource_not_found.
+// RevokeKey revokes an API key for an operator. Error: resource_not_found.
 func (s *Service) RevokeKey(ctx context.Context, accountID, keyID, operator, requestID string) error {
 	return s.changeAccount(ctx, accountID, operator, requestID, account.RevokeKey{KeyID: keyID})
 }
 
-// RestrictAccount shuts an account out, by the order requestID of an operator; doing so
-// twice is harmless. Errors: resource_not_found.
+// RestrictAccount makes the service refuse all requests of an account. It is idempotent. Error:
+// resource_not_found.
 func (s *Service) RestrictAccount(ctx context.Context, accountID, reason, operator, requestID string) error {
 	return s.changeAccount(ctx, accountID, operator, requestID, account.Restrict{Reason: reason})
 }
 
-// UnrestrictAccount lets a restricted account in again, by the order requestID of an
-// operator; doing so twice is harmless. Errors: resource_not_found.
+// UnrestrictAccount makes the service accept requests of a restricted account again. It is
+// idempotent. Error: resource_not_found.
 func (s *Service) UnrestrictAccount(ctx context.Context, accountID, reason, operator, requestID string) error {
 	return s.changeAccount(ctx, accountID, operator, requestID, account.Unrestrict{Reason: reason})
 }
 
-// changeAccount carries out an operator's order about an account.
+// changeAccount runs a command of an operator on an account.
 func (s *Service) changeAccount(ctx context.Context, accountID, operator, requestID string, c account.Command) error {
 	in := s.operatorIntent(accountID, operator, requestID)
 	in.streams = append(in.streams, accounts.Stream(accountID))
@@ -99,20 +98,21 @@ func (s *Service) changeAccount(ctx context.Context, accountID, operator, reques
 	})
 }
 
-// LegacyKey is an operator's order to go on accepting a key from before this API.
+// LegacyKey is an operator's command to accept a key that is older than this API
+// (docs/contract.md#legacy-keys).
 type LegacyKey struct {
 	AccountID, Name string
-	// Secret begins with pk_; only its hash is kept.
+	// Secret begins with pk_. Only its hash is stored.
 	Secret string
-	// Operator is who ordered it.
+	// Operator is the name of the operator.
 	Operator string
-	// RequestID names the order in the log; it gets one when this is empty.
+	// RequestID identifies the command in the log. An empty one is replaced by a new one.
 	RequestID string
 }
 
-// ImportKey takes over a legacy key, which is live. It returns the id that the key has
-// here. Errors: validation_failed, resource_not_found for an unknown account,
-// resource_conflict when the account has the key already.
+// ImportKey adds a legacy key to an account as a live key and returns its new id. Errors:
+// validation_failed, resource_not_found for an unknown account, resource_conflict when the
+// account has the key already.
 func (s *Service) ImportKey(ctx context.Context, c LegacyKey) (string, error) {
 	if err := account.CheckLegacySecret(c.Secret); err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (s *Service) ImportKey(ctx context.Context, c LegacyKey) (string, error) {
 	})
 }
 
-// useKey records that a key opened the door for a request.
+// useKey records that a key authenticated a request.
 func (s *Service) useKey(ctx context.Context, accountID, keyID, requestID string) error {
 	in := intent{
 		accountID: accountID,

@@ -12,18 +12,19 @@ import (
 	"vqa/domain/query"
 )
 
-// maxPrompt is the longest prompt in characters (api-v1.md, "Limits").
+// maxPrompt is the longest prompt in characters (docs/contract.md#limits).
 const maxPrompt = 2000
 
-// Compiler is a model of language that compiles prompts. It is safe for concurrent use.
+// Compiler compiles prompts with a language model. It is safe for concurrent use.
 type Compiler interface {
-	// Compile returns a valid query of the prompt, soon: a create waits for it. An error
-	// means that the rules must do; the compiler itself tells the operator why.
+	// Compile returns a valid query for the prompt. It must be quick, because creating an
+	// analysis waits for it. After an error the rules compile the prompt. The compiler logs
+	// the reason itself.
 	Compile(ctx context.Context, prompt string) (query.Query, error)
 }
 
-// Parse compiles a prompt without asking anything. Errors: prompt_empty,
-// prompt_too_long, parse_failed.
+// Parse compiles a prompt and creates nothing. Errors: prompt_empty, prompt_too_long,
+// parse_failed.
 func (s *Service) Parse(ctx context.Context, prompt string) (query.Query, analysis.ParseMode, error) {
 	if err := checkPrompt(prompt, "prompt"); err != nil {
 		return query.Query{}, "", err
@@ -32,15 +33,16 @@ func (s *Service) Parse(ctx context.Context, prompt string) (query.Query, analys
 	return r.query, r.mode, nil
 }
 
-// parsed is a prompt as it was read.
+// parsed is a compiled prompt.
 type parsed struct {
 	query query.Query
 	mode  analysis.ParseMode
 }
 
-// readPrompts compiles the prompts of a request, all at the same time, because a model is
-// waited for. param names the field of each. A test key's are read by the rules, whose
-// answers do not change (api-v1.md, "Mode rules"). Errors as for Parse.
+// readPrompts compiles the prompts of a request. It compiles them in parallel, because a
+// language model takes long. param returns the field name of each prompt. In test mode only
+// the rules compile, because test results must not change (docs/contract.md#modes). Errors are
+// those of Parse.
 func (s *Service) readPrompts(ctx context.Context, caller Caller, prompts []string, param func(i int) string) ([]parsed, error) {
 	for i, prompt := range prompts {
 		if err := checkPrompt(prompt, param(i)); err != nil {
@@ -60,8 +62,8 @@ func (s *Service) readPrompts(ctx context.Context, caller Caller, prompts []stri
 	return out, nil
 }
 
-// compile asks the model, if there is one, and else the rules, which always have an answer:
-// what they do not understand is open-ended.
+// compile uses the model if there is one. Without a model, or when it fails, the rules compile
+// the prompt. They always succeed: a prompt that they do not understand is open-ended.
 func compile(ctx context.Context, model Compiler, prompt string) parsed {
 	if model != nil {
 		if q, err := model.Compile(ctx, prompt); err == nil {
@@ -71,16 +73,15 @@ func compile(ctx context.Context, model Compiler, prompt string) parsed {
 	return parsed{query.Compile(prompt), analysis.ParseHeuristic}
 }
 
-// checkPrompt refuses what is no question: what has neither a letter nor a digit is none in
-// any language.
+// checkPrompt refuses a prompt that is empty, too long, or has neither a letter nor a digit.
 func checkPrompt(prompt, param string) error {
 	switch {
 	case strings.TrimSpace(prompt) == "":
-		return fault.New(fault.PromptEmpty, "The prompt is empty.").WithParam(param)
+		return fault.New(fault.PromptEmpty, "The prompt is empty. Write a question about the video.").WithParam(param)
 	case utf8.RuneCountInString(prompt) > maxPrompt:
 		return fault.New(fault.PromptTooLong, "").WithParam(param)
 	case !strings.ContainsFunc(prompt, func(c rune) bool { return unicode.IsLetter(c) || unicode.IsNumber(c) }):
-		return fault.New(fault.ParseFailed, "The prompt has no words.").WithParam(param)
+		return fault.New(fault.ParseFailed, "The prompt has no letters or digits. Write a question about the video in words.").WithParam(param)
 	}
 	return nil
 }

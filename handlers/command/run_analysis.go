@@ -17,20 +17,20 @@ type Run struct {
 	AccountID  string `json:"account_id"`
 	AnalysisID string `json:"analysis_id" river:"unique"`
 	VideoID    string `json:"video_id"`
-	// Attempt counts from 1; together with the analysis it identifies the run.
+	// Attempt counts from 1. The analysis and the attempt identify the run.
 	Attempt int   `json:"attempt" river:"unique"`
 	Cause   Cause `json:"cause"`
 }
 
-// workerActor is who reports on a run.
+// workerActor is the actor of events that a worker records.
 const workerActor = "worker"
 
 func (s *Service) runIntent(r Run) intent {
 	return intent{accountID: r.AccountID, meta: s.systemMeta(r.Cause, r.AccountID, workerActor)}
 }
 
-// ClaimAnalysis takes the analysis for this attempt. Appending the claim is the
-// lock: of two workers one is refused, see IsStale.
+// ClaimAnalysis takes the analysis for this attempt. Appending the claim is the lock: of two
+// workers, one is refused with an error that IsStale recognizes.
 func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (analysis.State, video.State, error) {
 	in := s.runIntent(r)
 	in.streams = append(in.streams, analyses.Stream(r.AnalysisID), videos.Stream(r.VideoID))
@@ -46,7 +46,7 @@ func (s *Service) ClaimAnalysis(ctx context.Context, r Run, worker string) (anal
 	return a, v, err
 }
 
-// ReportProgress records how far the attempt is, in percent of the whole analysis.
+// ReportProgress records the progress of the attempt, in percent of the whole analysis.
 func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Status, percent int) error {
 	in := s.runIntent(r)
 	in.streams = append(in.streams, analyses.Stream(r.AnalysisID))
@@ -56,9 +56,9 @@ func (s *Service) ReportProgress(ctx context.Context, r Run, stage analysis.Stat
 	})
 }
 
-// CompleteAnalysis records the answer and settles the bill in one step. decodedMicros is
-// the length that was decoded, in microseconds, > 0: it is what is billed, and from now on
-// the length of the video. drawing are the objects that will be drawn of it, or nil.
+// CompleteAnalysis records the answer and settles the hold in one append. decodedMicros is the
+// decoded length in microseconds, > 0. It is billed, and it becomes the length of the video.
+// drawing names the artifacts that will be rendered next, or is nil.
 func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Result, decodedMicros int64, frames int, drawing *analysis.Artifacts) error {
 	return s.finish(ctx, r, decodedMicros, func(ss *session, a analysis.State) error {
 		usage, err := s.settle(ss, a, video.WholeSeconds(decodedMicros))
@@ -73,9 +73,8 @@ func (s *Service) CompleteAnalysis(ctx context.Context, r Run, result answer.Res
 	})
 }
 
-// FailAnalysis ends an attempt without an answer and without a bill. An Attempt of 0
-// fails the analysis whoever holds it. A failure while a platform incident is open earns
-// a free re-run.
+// FailAnalysis fails an analysis and releases its hold. With Attempt 0 it does so regardless of
+// the current attempt. A failure while a platform incident is open allows a free re-run.
 func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure) error {
 	incidentID, err := s.openIncident(ctx)
 	if err != nil {
@@ -84,9 +83,9 @@ func (s *Service) FailAnalysis(ctx context.Context, r Run, why analysis.Failure)
 	return s.failIn(ctx, r, why, incidentID, 0)
 }
 
-// FailTooLong ends an attempt that decoded more than the plan allows, without a bill.
-// decodedMicros is the length up to which the video was decoded, in microseconds. The video
-// keeps it, so that the next question about it is refused before any work is done.
+// FailTooLong fails an analysis whose video is longer than the plan allows and releases its
+// hold. decodedMicros is the length decoded so far, in microseconds. It is recorded for the
+// video, so that the next analysis of the video is refused before any work is done.
 func (s *Service) FailTooLong(ctx context.Context, r Run, decodedMicros int64) error {
 	why := analysis.Failure{
 		Code: fault.VideoTooLong, Message: fmt.Sprintf("The video is longer than the %s that the plan allows.", s.Limits.MaxVideoDuration),
@@ -94,8 +93,8 @@ func (s *Service) FailTooLong(ctx context.Context, r Run, decodedMicros int64) e
 	return s.failIn(ctx, r, why, "", decodedMicros)
 }
 
-// failIn is FailAnalysis in an incident, or in none when the id is empty. decodedMicros is 0
-// when no length was found.
+// failIn fails an analysis in an incident. incidentID is empty when no incident is open.
+// decodedMicros is 0 when the length is not known.
 func (s *Service) failIn(ctx context.Context, r Run, why analysis.Failure, incidentID string, decodedMicros int64) error {
 	return s.finish(ctx, r, decodedMicros, func(ss *session, a analysis.State) error {
 		usage, err := release(ss, a)
@@ -107,8 +106,8 @@ func (s *Service) failIn(ctx context.Context, r Run, why analysis.Failure, incid
 	})
 }
 
-// finish is the frame of every end of a run: it frees the video for deletion, and tells it
-// the length that was decoded, 0 when none was.
+// finish runs end and, in the same append, closes the analysis for its video: the video may
+// then be deleted. It also records the decoded length, 0 when there is none.
 func (s *Service) finish(ctx context.Context, r Run, decodedMicros int64, end func(*session, analysis.State) error) error {
 	in := s.runIntent(r)
 	in.streams = append(in.streams,
@@ -119,7 +118,7 @@ func (s *Service) finish(ctx context.Context, r Run, decodedMicros int64, end fu
 			return err
 		}
 		if a.Status.Terminal() {
-			// The aggregate refuses it; asking first keeps the credit rules out of it.
+			// Return the refusal of the analysis, not that of a hold that has already ended.
 			_, err := analysis.Decide(a, analysis.Fail{}, ss.now)
 			return err
 		}
@@ -131,8 +130,8 @@ func (s *Service) finish(ctx context.Context, r Run, decodedMicros int64, end fu
 	})
 }
 
-// settle debits what an analysis cost; a free re-run, or one of the service itself, costs
-// nothing.
+// settle debits the price of an analysis. A free re-run and an analysis of the service itself
+// cost nothing.
 func (s *Service) settle(ss *session, a analysis.State, seconds int64) (*analysis.Usage, error) {
 	if a.RerunOf != "" || a.Origin == analysis.OriginSystem {
 		return release(ss, a)
@@ -150,8 +149,8 @@ func (s *Service) settle(ss *session, a analysis.State, seconds int64) (*analysi
 	return &analysis.Usage{BilledSeconds: before.PostedSeconds - after.PostedSeconds, BalanceAfter: &after.PostedSeconds}, nil
 }
 
-// release gives back what an analysis had reserved. One of the service itself reserves
-// nothing and has no usage.
+// release releases the hold of an analysis. An analysis of the service itself has no hold and
+// no usage.
 func release(ss *session, a analysis.State) (*analysis.Usage, error) {
 	if a.Origin == analysis.OriginSystem {
 		return nil, nil
@@ -163,8 +162,8 @@ func release(ss *session, a analysis.State) (*analysis.Usage, error) {
 	return unbilled(a, after), nil
 }
 
-// unbilled is the usage of an analysis that cost nothing: none of a free re-run
-// (api-v1.md, "Usage").
+// unbilled returns the usage of an analysis that cost nothing. A free re-run has no usage
+// (docs/contract.md#usage-of-analysis).
 func unbilled(a analysis.State, balance credit.State) *analysis.Usage {
 	if a.RerunOf != "" {
 		return nil

@@ -12,10 +12,10 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// sealerActor is who signs checkpoints.
+// sealerActor is the actor of checkpoints and ledger keys.
 const sealerActor = "sealer"
 
-// LedgerKeys returns the public keys that checkpoints are signed with.
+// LedgerKeys returns the public keys that verify checkpoints.
 func (s *Service) LedgerKeys(ctx context.Context) (credit.LedgerKeys, error) {
 	stream := fold.LedgerKeys.Stream(credit.LedgerKeysID)
 	histories, err := s.Store.Load(ctx, stream)
@@ -25,14 +25,14 @@ func (s *Service) LedgerKeys(ctx context.Context) (credit.LedgerKeys, error) {
 	return fold.LedgerKeys.Restore(histories[stream])
 }
 
-// keyTries bounds how often a key is added anew after another process added one.
+// keyTries bounds how often AddLedgerKey tries again after a conflict with another process.
 const keyTries = 5
 
-// AddLedgerKey makes a public key known; a second call adds nothing.
+// AddLedgerKey publishes a public key. It is idempotent.
 func (s *Service) AddLedgerKey(ctx context.Context, key ed25519.PublicKey) (err error) {
-	var rival *eventstore.ConflictError
+	var conflict *eventstore.ConflictError
 	for range keyTries {
-		if err = s.addLedgerKey(ctx, key); !errors.As(err, &rival) {
+		if err = s.addLedgerKey(ctx, key); !errors.As(err, &conflict) {
 			return err
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Service) addLedgerKey(ctx context.Context, key ed25519.PublicKey) error
 	if err != nil || len(added) == 0 {
 		return err
 	}
-	// The keys are the platform's: no account stands behind them.
+	// The keys belong to the platform and not to an account.
 	meta := s.systemMeta(Cause{}, credit.LedgerKeysID, sealerActor)
 	_, err = s.Store.Append(ctx, eventstore.Batch{Writes: []eventstore.Write{
 		writeOf(fold.LedgerKeys, stream, histories[stream], keys, meta, added),
@@ -61,11 +61,13 @@ func (s *Service) addLedgerKey(ctx context.Context, key ed25519.PublicKey) error
 	return err
 }
 
-// SealLedgers signs a checkpoint of each named account whose ledger moved since its last
-// one, in one append, and returns how many. It appends past the lanes: a checkpoint
-// vouches for what is in the log already, and no command is decided on one. An error
-// names each account that could not be sealed; the others are. A *ConflictError means
-// that another process seals too: nothing was sealed, and the next pass sees what is left.
+// SealLedgers signs a checkpoint of each named account whose ledger has changed since its last
+// one. It records them in one append and returns how many. It does not use the lanes: a
+// checkpoint signs events that are already in the log, and no command depends on it.
+//
+// An error names each account that could not be sealed. The others are sealed. A *ConflictError
+// means that another process sealed at the same time. Then nothing was sealed, and the next pass
+// handles the rest.
 func (s *Service) SealLedgers(ctx context.Context, key ed25519.PrivateKey, accountIDs ...string) (int, error) {
 	streams := make([]eventstore.StreamID, 0, 2*len(accountIDs))
 	for _, id := range accountIDs {
@@ -93,7 +95,8 @@ func (s *Service) SealLedgers(ctx context.Context, key ed25519.PrivateKey, accou
 	return len(batch.Writes), refused
 }
 
-// seal is the checkpoint of one account, or nothing.
+// seal returns the write with the checkpoint of one account, or nothing when its ledger has not
+// changed.
 func (s *Service) seal(key ed25519.PrivateKey, accountID string, histories map[eventstore.StreamID]eventstore.History) ([]eventstore.Write, error) {
 	entries, stream := histories[fold.Credit.Stream(accountID)], fold.Checkpoint.Stream(accountID)
 	balance, err := fold.Credit.Restore(entries)
@@ -116,7 +119,7 @@ func (s *Service) seal(key ed25519.PrivateKey, accountID string, histories map[e
 	return []eventstore.Write{w}, err
 }
 
-// writeOf appends events to a stream that was just loaded.
+// writeOf returns the write that appends events to a loaded stream.
 func writeOf[S any, E eventstore.Event](
 	category fold.Of[S, E], stream eventstore.StreamID, h eventstore.History, state S, meta eventstore.Meta, events []E,
 ) eventstore.Write {

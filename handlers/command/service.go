@@ -17,7 +17,7 @@ import (
 	"vqa/eventstore"
 )
 
-// Limits are the configured bounds that commands enforce.
+// Limits are the configured limits that commands enforce.
 type Limits struct {
 	// MaxVideoDuration is the plan's longest video.
 	MaxVideoDuration time.Duration
@@ -25,48 +25,48 @@ type Limits struct {
 	MaxConcurrentAnalyses int
 	// AnalysisQueueCap bounds the queued analyses of the whole service.
 	AnalysisQueueCap int
-	// QuotaSecondsPerMonth bounds what an account settles in a calendar month; 0 is no
-	// quota.
+	// QuotaSecondsPerMonth bounds the seconds that an account is billed in a calendar month.
+	// 0 means no quota.
 	QuotaSecondsPerMonth int64
-	// StoragePerAccount and StoragePerSandbox bound the bytes that an account keeps, the
-	// second that of an account with only a test key; 0 is no quota.
+	// StoragePerAccount bounds the bytes that an account stores. StoragePerSandbox is the
+	// limit of an account with only a test key. 0 means no quota.
 	StoragePerAccount, StoragePerSandbox int64
 	// SandboxPerIP bounds the sandboxes of one address in 24 hours.
 	SandboxPerIP int
-	// UpgradesPerAddress bounds the upgrades of one address in 24 hours, UpgradesPerDay
-	// those of the whole service on one day in UTC.
+	// UpgradesPerAddress bounds the upgrades of one address in 24 hours. UpgradesPerDay
+	// bounds the upgrades of the whole service on one day in UTC.
 	UpgradesPerAddress, UpgradesPerDay int
-	// SignupGrantSeconds is what an upgrade grants; 0 is nothing.
+	// SignupGrantSeconds is the grant of an upgrade, in seconds. It may be 0.
 	SignupGrantSeconds int64
 }
 
-// Uploads is what completing a video needs of the object store.
+// Uploads is the part of the object store that completing a video needs.
 type Uploads interface {
-	// Room refuses to store need more bytes where the disk is nearly full. Error:
+	// Room refuses need more bytes when they would nearly fill the disk. Error:
 	// capacity_exhausted.
 	Room(need int64) error
-	// Inspect probes the uploaded bytes of a video. The ticket names those very bytes, and
-	// the file's ObjectKey is where Keep puts them. Errors: upload_incomplete,
-	// video_unreadable, video_too_large, capacity_exhausted.
+	// Inspect probes the uploaded bytes of a video. The ticket identifies exactly these
+	// bytes. The caller passes it to Keep with the file's ObjectKey. Errors:
+	// upload_incomplete, video_unreadable, video_too_large, capacity_exhausted.
 	Inspect(ctx context.Context, v video.State) (f video.File, ticket string, err error)
-	// Keep copies the bytes of a ticket to key, out of the caller's reach. Keeping the same
-	// bytes twice is harmless, and the upload stays. Errors: resource_conflict when the
-	// upload was replaced since it was inspected.
+	// Keep copies the bytes of a ticket to key, where the uploader cannot change them. The
+	// upload stays. Keep is idempotent. Error: resource_conflict when the upload was replaced
+	// after Inspect.
 	Keep(ctx context.Context, videoID, key, ticket string) error
-	// Close ends the upload of a video: its bytes go, and later ones are refused.
+	// Close ends the upload of a video: it deletes the uploaded bytes and refuses later ones.
 	Close(ctx context.Context, videoID string) error
-	// Discard removes what Keep kept. An absent object is no error.
+	// Discard deletes the object that Keep stored. A missing object is not an error.
 	Discard(ctx context.Context, key string) error
 }
 
-// Capacity tells whether the service can take more work.
+// Capacity reports whether the service can accept more work.
 type Capacity interface {
-	// InferenceReady returns nil when an engine answers, else inference_unavailable.
+	// InferenceReady returns nil when an engine is ready, else inference_unavailable.
 	InferenceReady(ctx context.Context) error
-	// QueuedAnalyses counts the live analyses that wait for a worker.
+	// QueuedAnalyses counts the live-mode analyses that wait for a worker.
 	QueuedAnalyses(ctx context.Context) (int, error)
-	// RoomIn returns in how many seconds so many of them, at least 1, no longer wait; known
-	// is false when that cannot be told.
+	// RoomIn estimates the seconds until so many queued analyses, at least 1, have started.
+	// known is false when there is no estimate.
 	RoomIn(ctx context.Context, places int) (seconds int, known bool)
 }
 
@@ -74,13 +74,13 @@ type Capacity interface {
 type Fixture interface {
 	File() video.File
 	Filename() string
-	// Answer is the deterministic result of a question about the fixture.
+	// Answer returns the deterministic result of a query about the fixture.
 	Answer(q query.Query) answer.Result
-	// Narrative tells what happens in the fixture.
+	// Narrative returns the narrative of the fixture.
 	Narrative() []analysis.NarrativeEntry
 }
 
-// Dependencies are everything a Service is made of.
+// Dependencies are the parts of a Service.
 type Dependencies struct {
 	Store    eventstore.Store
 	Pipeline *Pipeline
@@ -92,43 +92,44 @@ type Dependencies struct {
 	Uploads  Uploads
 	Capacity Capacity
 	Fixture  Fixture
-	// Storage is nil where nothing is counted.
+	// Storage counts stored bytes. It is nil when there is no storage quota.
 	Storage Storage
-	// Compiler is nil where prompts are read by the rules alone.
+	// Compiler compiles prompts with a language model. It is nil when only the rules compile
+	// them.
 	Compiler Compiler
-	// Assessable reports which queries are answered; nil is [query.Assessable].
+	// Assessable reports which queries the service answers. nil means [query.Assessable].
 	Assessable func(query.Query) bool
-	// Vocabulary is what the model behind the engine knows, none when it takes any term; ok is
-	// false while nobody knows. nil leaves what the catalog says.
+	// Vocabulary returns the terms that the model of the engine knows. The list is empty when
+	// the model accepts any term. ok is false while the terms are not known. nil means that
+	// the catalog's vocabulary counts.
 	Vocabulary func(ctx context.Context) (terms []string, ok bool)
-	// Identities is nil where a sandbox is upgraded without proof of who asks.
+	// Identities verifies who upgrades a sandbox. nil means that no proof is needed.
 	Identities Identities
-	// Incidents is nil where no platform incident is ever open.
+	// Incidents finds open platform incidents. nil means that there are none.
 	Incidents Incidents
 }
 
 // Service carries out the use cases.
 type Service struct{ Dependencies }
 
-// NewService returns a service on its dependencies, all of which are required but those
-// that say so.
+// NewService returns a service on its dependencies. A dependency is required unless its
+// comment says that it may be nil.
 func NewService(d Dependencies) *Service { return &Service{d} }
 
-// Caller is who asks, as authentication found out.
+// Caller is the authenticated sender of a request.
 type Caller struct {
 	AccountID string
-	// KeyID is the API key that was shown, or the one that minted the client token that
-	// was shown. It is empty for a person with a session, and for a caller who shows
-	// nothing.
+	// KeyID is the API key of the request, or the key that created its client token. It is
+	// empty for a person with a session and for an anonymous caller.
 	KeyID string
-	// TokenID is the client token that was shown, or empty.
+	// TokenID is the client token of the request, or empty.
 	TokenID  string
 	Livemode bool
 	Tier     account.Tier
-	// Scopes bound what the caller may do; nil is every scope.
+	// Scopes are the scopes of the credential. nil means every scope.
 	Scopes []string
-	// VideoID and StreamID are the one resource that a client token is bound to; at most
-	// one is set.
+	// VideoID or StreamID is the resource that a client token is bound to. At most one is
+	// set.
 	VideoID, StreamID string
 	RequestID         string
 	// Idempotency is nil when the request carried no Idempotency-Key.
@@ -137,23 +138,25 @@ type Caller struct {
 
 // Idempotency identifies a request that may be sent twice.
 type Idempotency struct {
-	// Owner is whose keys are told apart; empty is the caller's account. A caller who shows no
-	// credential is known by its address.
+	// Owner is the namespace of the keys. Empty means the caller's account. For an anonymous
+	// caller it is derived from the address.
 	Owner string
-	// Key is the caller's own, together with what else tells requests of one owner apart.
+	// Key is the Idempotency-Key of the request, with a prefix where one owner has several
+	// namespaces.
 	Key string
 	// Hash is the SHA-256 of method, path and body.
 	Hash [32]byte
 }
 
-// meta is the metadata of events that a caller's request leads to.
+// meta returns the metadata of the events of a caller's request.
 func (c Caller) meta() eventstore.Meta {
 	return eventstore.Meta{
 		AccountID: c.AccountID, RequestID: c.RequestID, CorrelationID: c.RequestID, CausationID: c.RequestID, Actor: c.actor(),
 	}
 }
 
-// actor is how the log names the caller: a person is known by the account alone.
+// actor returns the caller's name in the log. A person with a session is named "session",
+// because the account already identifies the person.
 func (c Caller) actor() string { return cmp.Or(c.TokenID, c.KeyID, "session") }
 
 // intent prepares the pipeline for a caller's request.
@@ -161,7 +164,7 @@ func (c Caller) intent(streams ...eventstore.StreamID) intent {
 	return intent{accountID: c.AccountID, meta: c.meta(), streams: streams, receipt: c.receipt()}
 }
 
-// receipt makes a request of the caller idempotent; nil without an Idempotency-Key.
+// receipt returns the receipt of the caller's request, or nil without an Idempotency-Key.
 func (c Caller) receipt() *eventstore.Receipt {
 	if c.Idempotency == nil {
 		return nil
@@ -169,19 +172,19 @@ func (c Caller) receipt() *eventstore.Receipt {
 	return &eventstore.Receipt{AccountID: c.IdempotencyOwner(), Key: c.Idempotency.Key, RequestHash: c.Idempotency.Hash}
 }
 
-// IdempotencyOwner is whom the caller's Idempotency-Key belongs to.
+// IdempotencyOwner returns the namespace of the caller's Idempotency-Key.
 func (c Caller) IdempotencyOwner() string { return cmp.Or(c.Idempotency.Owner, c.AccountID) }
 
-// created names in the receipt what a request made.
+// created records in the receipt which resource the request creates.
 func (in intent) created(resourceID string) {
 	if in.receipt != nil {
 		in.receipt.ResourceID = resourceID
 	}
 }
 
-// Replay looks for an earlier request with the caller's Idempotency-Key. It returns
-// nil when this is the first. Errors: idempotency_key_reused when the earlier request
-// was a different one.
+// Replay looks for an earlier request with the caller's Idempotency-Key. It returns nil when
+// this request is the first. Error: idempotency_key_reused when the earlier request was
+// different.
 func (s *Service) Replay(ctx context.Context, caller Caller) (*eventstore.Receipt, error) {
 	if caller.Idempotency == nil {
 		return nil, nil
@@ -196,7 +199,7 @@ func (s *Service) Replay(ctx context.Context, caller Caller) (*eventstore.Receip
 	return &r, nil
 }
 
-// SaveResponse keeps the response of an idempotent request for replays.
+// SaveResponse stores the response of an idempotent request for replays.
 func (s *Service) SaveResponse(ctx context.Context, caller Caller, status int, body []byte) error {
 	if caller.Idempotency == nil {
 		return nil
@@ -204,8 +207,8 @@ func (s *Service) SaveResponse(ctx context.Context, caller Caller, status int, b
 	return s.Store.SaveResponse(ctx, caller.IdempotencyOwner(), caller.Idempotency.Key, status, body)
 }
 
-// asExhausted gives an empty balance the code of the account's tier
-// (open-points.md, "Credits": grant_exhausted answers keys of tier free_grant).
+// asExhausted replaces insufficient_credits by grant_exhausted for keys of tier free_grant
+// (docs/contract.md#credit-refusals).
 func asExhausted(err error, tier account.Tier) error {
 	f := fault.Of(err)
 	if f == nil || f.Code != fault.InsufficientCredits || tier != account.FreeGrant {
@@ -216,8 +219,7 @@ func asExhausted(err error, tier account.Tier) error {
 	return &exhausted
 }
 
-// ignoreStale drops the refusal that a report met because its analysis or video
-// moved on without it.
+// ignoreStale returns nil for a refusal that IsStale recognizes.
 func ignoreStale(err error) error {
 	if IsStale(err) {
 		return nil
@@ -225,8 +227,8 @@ func ignoreStale(err error) error {
 	return err
 }
 
-// IsStale reports whether a worker's command was refused because the work is no
-// longer its own: canceled, finished, or taken over by a later attempt.
+// IsStale reports whether a worker's command was refused because the work no longer belongs
+// to this attempt: it was canceled, finished, or claimed by a later attempt.
 func IsStale(err error) bool {
 	return fault.Has(err, fault.ResourceConflict) || fault.Has(err, fault.ResourceNotFound)
 }

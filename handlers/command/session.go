@@ -14,11 +14,11 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// aggregate joins the fold of a category of streams with the decisions on its state.
+// aggregate combines the fold of a category of streams with its decide function.
 type aggregate[S any, C any, E eventstore.Event] struct {
 	fold.Of[S, E]
 	decide func(S, C, time.Time) ([]E, error)
-	// snapshots are kept for streams that grow without end.
+	// snapshots is true for categories whose streams grow without bound.
 	snapshots bool
 }
 
@@ -42,7 +42,7 @@ var (
 	incidents = aggregate[incident.State, incident.Command, incident.Event]{Of: fold.Incident, decide: incident.Decide}
 )
 
-// get returns the state of an aggregate as this session sees it.
+// get returns the state of an aggregate within this session.
 func (a aggregate[S, C, E]) get(s *session, id string) (S, error) {
 	e, err := s.entry(a.Stream(id), a.restore)
 	if err != nil {
@@ -52,8 +52,8 @@ func (a aggregate[S, C, E]) get(s *session, id string) (S, error) {
 	return e.state.(S), nil
 }
 
-// record decides a command on the state as this session sees it and keeps what
-// follows for the append. It returns the state afterwards.
+// record decides a command on the state of an aggregate within this session and adds the events
+// to the append. It returns the new state.
 func (a aggregate[S, C, E]) record(s *session, id string, command C) (S, error) {
 	state, err := a.get(s, id)
 	if err != nil {
@@ -61,7 +61,7 @@ func (a aggregate[S, C, E]) record(s *session, id string, command C) (S, error) 
 	}
 	events, err := a.decide(state, command, s.now)
 	if f := fault.Of(err); f != nil && f.Code == fault.ResourceNotFound && f.Param == "" {
-		err = fault.NotFound("id", id) // a state that does not exist does not know its id
+		err = fault.NotFound("id", id) // the state of a missing aggregate has no id
 	}
 	if err != nil || len(events) == 0 {
 		return state, err
@@ -77,48 +77,47 @@ func (a aggregate[S, C, E]) record(s *session, id string, command C) (S, error) 
 	return state, nil
 }
 
-// restore makes a state of a loaded history.
+// restore folds a loaded history to a state.
 func (a aggregate[S, C, E]) restore(h eventstore.History) (any, error) { return a.Restore(h) }
 
 // entry is one aggregate within a session.
 type entry struct {
 	aggregateState
-	// order is when the group first asked for it; streams are written in that order.
+	// order counts the aggregates that the group used before. Streams are written in that
+	// order.
 	order int
-	// remembered is true when the state came from the lane's memory, not from the log.
+	// remembered is true when the state came from the lane's cache and not from the log.
 	remembered bool
 	pending    []eventstore.NewEvent
 	snapshots  bool
 }
 
-// aggregateState is what a lane knows of a stream.
+// aggregateState is the state of a stream with its version.
 type aggregateState struct {
 	state any
-	// version and chain are those of the stream that state was folded from, before any
-	// pending event.
+	// version and chain are those of the stream in the log, without the pending events.
 	version int64
 	chain   eventstore.Chain
-	// snapshotVersion is that of the newest snapshot in the log.
+	// snapshotVersion is the version of the newest snapshot in the log.
 	snapshotVersion int64
 }
 
-// session is what one decide function works on. What it changes is its own until the
-// decision stands; then it becomes the group's.
+// session is the view of one decide function. Its changes become visible to the rest of the group
+// only when the command is accepted.
 type session struct {
 	ctx    context.Context
 	store  eventstore.Store
 	cache  *cache
 	loaded map[eventstore.StreamID]eventstore.History
-	// group are the entries that earlier decisions of the group left, own those of this
-	// one.
+	// group has the entries of earlier commands of the group. own has those of this one.
 	group, own map[eventstore.StreamID]entry
-	// asked counts the streams that the group asked for.
+	// asked counts the streams that the group used.
 	asked *int
 	now   time.Time
 	meta  eventstore.Meta
 }
 
-// known returns the entry of a stream that the group or this session has asked for.
+// known returns the entry of a stream that the group or this session has already used.
 func (s *session) known(id eventstore.StreamID) (entry, bool) {
 	if e, ok := s.own[id]; ok {
 		return e, true
@@ -127,7 +126,7 @@ func (s *session) known(id eventstore.StreamID) (entry, bool) {
 	return e, ok
 }
 
-// entry returns the aggregate of a stream, loading it when nobody has yet.
+// entry returns the aggregate of a stream. It loads the stream on first use.
 func (s *session) entry(id eventstore.StreamID, restore func(eventstore.History) (any, error)) (entry, error) {
 	if e, ok := s.known(id); ok {
 		return e, nil
@@ -162,8 +161,7 @@ func (s *session) load(id eventstore.StreamID) (eventstore.History, error) {
 	return histories[id], nil
 }
 
-// fresh declares streams that cannot exist yet, because their id was just made, so
-// that they are not looked for.
+// fresh declares streams that cannot exist yet, because their id is new. They are not loaded.
 func (s *session) fresh(ids ...eventstore.StreamID) {
 	for _, id := range ids {
 		if _, ok := s.loaded[id]; !ok {

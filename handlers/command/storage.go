@@ -8,24 +8,24 @@ import (
 	"vqa/domain/video"
 )
 
-// StorageMeter is the meter of the storage quota (api-v1.md, "Usage meters and credits").
+// StorageMeter is the meter of the storage quota (docs/contract.md#meters).
 const StorageMeter = "storage_bytes"
 
-// storageRetryAfterS accompanies a refusal, in seconds. Room appears when the account
-// deletes videos or its open uploads end.
+// storageRetryAfterS is the Retry-After of a refusal, in seconds. Space becomes free when the
+// account deletes videos or its open uploads end.
 const storageRetryAfterS = 3600
 
-// unsizedShare is how many videos of unknown size fit into a quota at least.
+// unsizedShare is the least number of videos of unknown size that fit into a quota.
 const unsizedShare = 4
 
-// Storage tells what accounts keep.
+// Storage reports how many bytes accounts store.
 type Storage interface {
-	// HeldBytes sums what the account's videos keep and what its open uploads declared.
-	// unsized counts the open uploads and fetches whose size nobody knows.
+	// HeldBytes returns the bytes of the account's videos plus the declared bytes of its open
+	// uploads. unsized counts the open uploads and fetches of unknown size.
 	HeldBytes(ctx context.Context, accountID string) (bytes, unsized int64, err error)
 }
 
-// StorageOf is how many bytes an account of a tier may keep; 0 is no quota.
+// StorageOf returns the bytes that an account of a tier may store. 0 means no quota.
 func (l Limits) StorageOf(tier account.Tier) int64 {
 	if tier == account.Sandbox {
 		return l.StoragePerSandbox
@@ -33,9 +33,9 @@ func (l Limits) StorageOf(tier account.Tier) int64 {
 	return l.StoragePerAccount
 }
 
-// UploadLimit is the most bytes that a video of this declared size may bring into an
-// account of this tier. One whose size nobody knows may bring the largest video, and never
-// more than a quarter of the quota, so that it does not keep the next one out.
+// UploadLimit returns the most bytes that a video of this declared size may have in an account of
+// this tier. Without a declared size it is the size of the largest video, but at most a quarter
+// of the quota, so that one video of unknown size does not block the next.
 func (l Limits) UploadLimit(tier account.Tier, declared *int64) int64 {
 	limit := video.UploadLimit(declared)
 	if quota := l.StorageOf(tier); quota > 0 && declared == nil {
@@ -44,7 +44,8 @@ func (l Limits) UploadLimit(tier account.Tier, declared *int64) int64 {
 	return limit
 }
 
-// StoredBytes is what an account of a tier keeps, what it was promised room for included.
+// StoredBytes returns the bytes that an account stores plus those reserved for its open uploads
+// and fetches.
 func (s *Service) StoredBytes(ctx context.Context, accountID string, tier account.Tier) (int64, error) {
 	if s.Storage == nil {
 		return 0, nil
@@ -53,14 +54,14 @@ func (s *Service) StoredBytes(ctx context.Context, accountID string, tier accoun
 	return bytes + unsized*s.Limits.UploadLimit(tier, nil), err
 }
 
-// admitVideo refuses a new video that may bring the account over its storage quota. It runs
-// in the account's lane, so that the videos of requests that come together count one by one;
-// those that other nodes record in the same moment are not seen. Error: quota_exceeded.
+// admitVideo refuses a new video that may exceed the account's storage quota. It runs in the
+// account's lane, so that simultaneous requests on this node are counted one after another.
+// Videos that another node records at the same moment are not counted. Error: quota_exceeded.
 func (s *Service) admitVideo(ss *session, caller Caller, declared *int64) error {
 	if s.Storage == nil || s.Limits.StoragePerAccount == 0 && s.Limits.StoragePerSandbox == 0 {
 		return nil
 	}
-	// The account's tier, not that of the key: a test key outlives the upgrade of its account.
+	// The account's tier counts and not the key's: a test key remains after the upgrade.
 	owner, err := accounts.get(ss, caller.AccountID)
 	if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *Service) admitVideo(ss *session, caller Caller, declared *int64) error 
 		return err
 	}
 	for _, e := range ss.group {
-		// New videos of this group are not in the read model yet.
+		// The read model does not have the new videos of this group yet.
 		if v, ok := e.state.(video.State); ok && e.version == 0 && v.AccountID == caller.AccountID {
 			used += s.Limits.UploadLimit(owner.Tier, v.DeclaredBytes)
 		}
@@ -83,20 +84,20 @@ func (s *Service) admitVideo(ss *session, caller Caller, declared *int64) error 
 	if need <= quota-used {
 		return nil
 	}
-	hint := "Delete videos to make room."
+	hint := "Delete videos to free space."
 	if declared == nil {
-		hint = "Delete videos to make room, or upload with size_bytes: a video of unknown size needs more room."
+		hint = "Delete videos to free space, or set size_bytes: a video of unknown size reserves more space."
 	}
 	return storageExceeded(quota, used, fault.Newf(fault.QuotaExceeded,
-		"The videos and open uploads of the account take %d of %d bytes, and this video may need %d. %s", used, quota, need, hint))
+		"The videos and open uploads of the account use %d of %d bytes, and this video may need %d. %s", used, quota, need, hint))
 }
 
-// checkStorage refuses a file that is larger than the account was promised room for. Its
-// size was unknown until it was here. Error: quota_exceeded.
+// checkStorage refuses a file of undeclared size that is larger than the space reserved for it.
+// Error: quota_exceeded.
 func (s *Service) checkStorage(tier account.Tier, declared *int64, size int64) error {
 	if limit := s.Limits.UploadLimit(tier, declared); declared == nil && size > limit && limit < video.MaxBytes {
 		return storageExceeded(limit, size, fault.Newf(fault.QuotaExceeded,
-			"The video has %d bytes, and the account may keep %d.", size, limit))
+			"The video has %d bytes. Without a declared size, a video of this account may have at most %d.", size, limit))
 	}
 	return nil
 }
@@ -105,7 +106,7 @@ func storageExceeded(limit, used int64, f *fault.Fault) error {
 	return f.WithDetail("meter", StorageMeter).WithDetail("limit", limit).WithDetail("used", used).WithRetryAfter(storageRetryAfterS)
 }
 
-// tierOf is the tier of an account.
+// tierOf returns the tier of an account.
 func (s *Service) tierOf(ctx context.Context, accountID string) (account.Tier, error) {
 	in := intent{accountID: accountID, dryRun: true}
 	in.streams = append(in.streams, accounts.Stream(accountID))

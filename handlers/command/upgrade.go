@@ -24,37 +24,37 @@ var (
 	}
 )
 
-// Identities vouches for the persons who upgrade.
+// Identities verifies the persons who upgrade a sandbox.
 type Identities interface {
-	// Verify exchanges a token for the account that it belongs to, and forgets the token.
-	// Errors: forge_verification_required for an empty token, with details of how to get
-	// one; forge_token_invalid; upstream_error.
+	// Verify returns the person that a token belongs to. It does not store the token. Errors:
+	// forge_verification_required for an empty token, with details of how to get one;
+	// forge_token_invalid; upstream_error.
 	Verify(ctx context.Context, token string) (account.Identity, error)
 }
 
-// Upgrade is a sandbox's order for a free live key.
+// Upgrade is the command to give a sandbox a free live key.
 type Upgrade struct {
-	// AddressHash is the keyed hash of the client's address; empty for a client that is
-	// not subject to the cap per address.
+	// AddressHash is the keyed hash of the client's address. It is empty for a client that is
+	// exempt from the limit per address.
 	AddressHash string
-	// ForgeToken proves who asks; it is not looked at where nobody has to prove that.
+	// ForgeToken proves the identity of the caller. It is ignored when no proof is needed.
 	ForgeToken string
 }
 
-// Upgraded is what an upgrade gave.
+// Upgraded is the result of an upgrade.
 type Upgraded struct {
 	MintedKey
 	GrantSeconds int64
 }
 
-// upgradeLane is the lane of all upgrades: they meet in the count of the day, and would
-// otherwise be in each other's way.
+// upgradeLane is the lane of all upgrades. They all write the count of the day, so in different
+// lanes they would conflict.
 const upgradeLane = "upgrades"
 
-// Upgrade lifts the caller's sandbox to the free grant: a live key and a one-time grant
-// (api-v1.md, POST /v1/keys/upgrade). Errors: test_mode_only for a live caller,
-// resource_conflict when the account was upgraded already, upgrade_limit_exceeded, and
-// where identities are asked for those of Identities and forge_account_already_used.
+// Upgrade gives the caller's sandbox a live key and a one-time grant (docs/contract.md#upgrade).
+// Errors: test_mode_only for a live caller, resource_conflict when the account was upgraded
+// already, upgrade_limit_exceeded. When proof of identity is needed, also
+// forge_account_already_used and the errors of Identities.
 func (s *Service) Upgrade(ctx context.Context, caller Caller, c Upgrade) (Upgraded, error) {
 	if caller.Livemode {
 		return Upgraded{}, fault.New(fault.TestModeOnly, "")
@@ -66,7 +66,7 @@ func (s *Service) Upgrade(ctx context.Context, caller Caller, c Upgrade) (Upgrad
 	issue.IdleS = int64(account.UpgradedKeyIdle.Seconds())
 	var identity *account.Identity
 	if s.Identities != nil {
-		// Whoever will be refused in any case is not sent to prove anything.
+		// Refuse first when the upgrade is impossible, before the caller proves an identity.
 		if _, err := s.upgrade(ctx, caller, c.AddressHash, issue, nil, true); err != nil {
 			return Upgraded{}, err
 		}
@@ -81,7 +81,7 @@ func (s *Service) Upgrade(ctx context.Context, caller Caller, c Upgrade) (Upgrad
 	return upgraded, err
 }
 
-// upgrade records everything in one append, or nothing.
+// upgrade records the key, the grant and the counts in one append.
 func (s *Service) upgrade(ctx context.Context, caller Caller, addressHash string, issue account.IssueKey, identity *account.Identity, dryRun bool) (Upgraded, error) {
 	day := account.UpgradeDayOf(s.Now())
 	in := intent{accountID: upgradeLane, meta: caller.meta(), receipt: caller.receipt(), dryRun: dryRun, streams: []eventstore.StreamID{

@@ -10,8 +10,8 @@ import (
 	"vqa/domain/video"
 )
 
-// CreateVideo registers a video. URL is set for url mode; otherwise the caller will
-// upload, and ContentType is required.
+// CreateVideo is the command to register a video. In url mode URL is set. In upload mode
+// ContentType is required.
 type CreateVideo struct {
 	URL         *string
 	Filename    *string
@@ -20,9 +20,9 @@ type CreateVideo struct {
 	Metadata    map[string]string
 }
 
-// CreateVideo carries out the use case; the values were checked at the edge. Errors:
-// capacity_exhausted when the disk is nearly full, in live mode alone (api-v1.md, "Limits":
-// test-mode traffic is never shed); quota_exceeded.
+// CreateVideo registers a video. handlers/httpapi has already validated the values. Errors:
+// quota_exceeded, and capacity_exhausted when the disk is nearly full. The latter applies in
+// live mode only, because test-mode traffic is never shed (docs/contract.md#limits).
 func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo) (video.State, error) {
 	r := video.Registration{
 		ID: s.IDs.New(id.Video), AccountID: caller.AccountID, Livemode: caller.Livemode, Metadata: c.Metadata,
@@ -53,7 +53,7 @@ func (s *Service) CreateVideo(ctx context.Context, caller Caller, c CreateVideo)
 	return v, err
 }
 
-// given is an optional size, 0 when it is not told.
+// valueOrZero returns an optional size, or 0 without one.
 func valueOrZero(size *int64) int64 {
 	if size == nil {
 		return 0
@@ -61,9 +61,10 @@ func valueOrZero(size *int64) int64 {
 	return *size
 }
 
-// CompleteVideo makes an uploaded video ready. Calls that run in parallel, and later ones,
-// get the video that the first of them made. Errors: resource_not_found, resource_conflict,
-// upload_incomplete, video_unreadable, video_too_large, video_too_long, capacity_exhausted.
+// CompleteVideo makes an uploaded video ready. It is idempotent: parallel and later calls return
+// the video that the first call made ready. Errors: resource_not_found, resource_conflict,
+// upload_incomplete, video_unreadable, video_too_large, video_too_long, quota_exceeded,
+// capacity_exhausted.
 func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID string) (video.State, error) {
 	v, err := s.ownVideo(ctx, caller, videoID)
 	if err != nil || v.Status == video.ReadyStatus {
@@ -73,8 +74,8 @@ func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID stri
 	if err == nil || fault.Of(err) == nil {
 		return done, err
 	}
-	// Another call may have completed or deleted the video, and taken its bytes away from
-	// under this one. Then what the log says counts, not what this call stumbled on.
+	// Another call may have completed or deleted the video and removed its upload in the
+	// meantime. Then the state in the log decides, not the error of this call.
 	switch latest, readErr := s.ownVideo(ctx, caller, videoID); {
 	case fault.Has(readErr, fault.ResourceNotFound):
 		return video.State{}, readErr
@@ -84,15 +85,15 @@ func (s *Service) CompleteVideo(ctx context.Context, caller Caller, videoID stri
 	return v, err
 }
 
-// complete takes the steps from uploaded bytes to a ready video. The log decides which
-// object belongs to the video: one that was kept and then not recorded is waste, which is
-// removed here or, after a crash, by the sweep of the object store.
+// complete turns uploaded bytes into a ready video. The log decides which object belongs to the
+// video. An object that was stored but not recorded is garbage. It is deleted here or, after a
+// crash, by the sweep of the object store.
 func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (video.State, error) {
 	if v.Status != video.AwaitingUpload {
-		return v, fault.Newf(fault.ResourceConflict, "A video that is %s cannot be completed.", v.Status)
+		return v, fault.Newf(fault.ResourceConflict, "A video with status %s cannot be completed. Only a video with status awaiting_upload can.", v.Status)
 	}
 	if !s.Now().Before(*v.ExpiresAt) {
-		return v, fault.New(fault.UploadIncomplete, "The upload window of 24 hours is over.")
+		return v, fault.New(fault.UploadIncomplete, "The upload window of 24 hours has ended. Create a new video and upload the file again.")
 	}
 	file, ticket, err := s.Uploads.Inspect(ctx, v)
 	if err != nil {
@@ -109,7 +110,7 @@ func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (v
 		done, err = videos.record(ss, v.ID, video.Finish{File: file})
 		return err
 	})
-	// The client may be gone. What is left undone here, the sweep does.
+	// The client may have disconnected. The sweep repeats this cleanup if it fails here.
 	after := context.WithoutCancel(ctx)
 	if IsStale(err) || err == nil && done.File.ObjectKey != file.ObjectKey {
 		_ = s.Uploads.Discard(after, file.ObjectKey)
@@ -120,8 +121,8 @@ func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (v
 	return done, err
 }
 
-// DeleteVideo removes a video. Errors: resource_not_found, resource_conflict while
-// an analysis of it is not terminal.
+// DeleteVideo deletes a video. Errors: resource_not_found, resource_conflict while an analysis
+// of it is not terminal.
 func (s *Service) DeleteVideo(ctx context.Context, caller Caller, videoID string) error {
 	return s.Pipeline.do(ctx, caller.intent(videos.Stream(videoID)), func(ss *session) error {
 		v, err := videos.get(ss, videoID)
@@ -141,16 +142,16 @@ type Fetch struct {
 	AccountID string `json:"account_id"`
 	VideoID   string `json:"video_id" river:"unique"`
 	URL       string `json:"url"`
-	// Attempt counts from 1; together with the video it identifies the fetch.
+	// Attempt counts from 1. The video and the attempt identify the fetch.
 	Attempt int   `json:"attempt" river:"unique"`
 	Cause   Cause `json:"cause"`
 }
 
 const fetcherActor = "fetcher"
 
-// FinishFetch makes a fetched video ready, or failed when it is too long. A video
-// that moved on meanwhile is left alone. The bytes of a video that did not become
-// ready with them are waste.
+// FinishFetch makes a fetched video ready, or failed when it is too long or too large. It does
+// not change a video that has left the state processing. waste is true when the video did not
+// become ready with these bytes, and the caller must delete them.
 func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (waste bool, err error) {
 	tier, err := s.tierOf(ctx, f.AccountID)
 	if err != nil {
@@ -166,8 +167,8 @@ func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (wa
 	return v.File == nil || v.File.ObjectKey != file.ObjectKey, nil
 }
 
-// FailVideo ends a video with the fault that stopped it. A video that moved on
-// meanwhile is left alone.
+// FailVideo fails a video with the fault why, or with url_fetch_failed when why is not a fault.
+// It does not change a video that has left the state processing.
 func (s *Service) FailVideo(ctx context.Context, f Fetch, why error) error {
 	failure := video.Failure{Code: fault.URLFetchFailed, Message: fault.Lookup(fault.URLFetchFailed).Message}
 	if ft := fault.Of(why); ft != nil {
@@ -177,7 +178,7 @@ func (s *Service) FailVideo(ctx context.Context, f Fetch, why error) error {
 	return ignoreStale(err)
 }
 
-// recordFetch returns the video as it is afterwards, also when it refused.
+// recordFetch returns the resulting video, also when the command was refused.
 func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) (v video.State, err error) {
 	in := intent{accountID: f.AccountID, meta: s.systemMeta(f.Cause, f.AccountID, fetcherActor)}
 	in.streams = append(in.streams, videos.Stream(f.VideoID))
@@ -188,7 +189,7 @@ func (s *Service) recordFetch(ctx context.Context, f Fetch, c video.Command) (v 
 	return v, err
 }
 
-// ownVideo reads the caller's video without changing it.
+// ownVideo reads the caller's video.
 func (s *Service) ownVideo(ctx context.Context, caller Caller, videoID string) (video.State, error) {
 	var v video.State
 	in := caller.intent(videos.Stream(videoID))
@@ -206,12 +207,12 @@ func owns(caller Caller, v video.State) bool {
 	return v.Exists() && v.AccountID == caller.AccountID && v.Livemode == caller.Livemode
 }
 
-// CheckDuration refuses a length, in microseconds, that is longer than the plan allows. An
-// unknown length passes: the limit then holds while the video is decoded.
+// CheckDuration refuses a video length, in microseconds, above the limit of the plan. An unknown
+// length passes, because decoding the video enforces the limit again.
 func (s *Service) CheckDuration(micros *int64) error {
 	if micros == nil || *micros <= s.Limits.MaxVideoDuration.Microseconds() {
 		return nil
 	}
 	d := time.Duration(*micros) * time.Microsecond
-	return fault.Newf(fault.VideoTooLong, "The video is %s long; the plan allows %s.", d.Round(time.Second), s.Limits.MaxVideoDuration)
+	return fault.Newf(fault.VideoTooLong, "The video is %s long, and the plan allows %s. Use a shorter video.", d.Round(time.Second), s.Limits.MaxVideoDuration)
 }

@@ -1,7 +1,7 @@
-// Package react turns events of the log into jobs. It only records the intent: a
-// handler runs inside the feed's transaction and must be quick, and the feed delivers
-// each event at least once, so every job it enqueues names the event and enqueuing it
-// twice adds nothing.
+// Package react turns events of the log into jobs. Its handler only enqueues, because it runs
+// inside the feed's transaction and must be quick. The feed delivers each event at least once.
+// A repeated delivery adds no second job, because the resource and the attempt are the unique
+// key of a job.
 //
-// It may import domain, the contract of eventstore and handlers/command.
+// It may import domain, eventstore and handlers/command.
 package react

@@ -12,25 +12,26 @@ import (
 // Group is the name of this subscriber of the log.
 const Group = "jobs"
 
-// Jobs takes work that runs later. Enqueuing the same work twice adds nothing.
+// Jobs enqueues work. Enqueuing the same work twice adds nothing.
 type Jobs interface {
 	Analyze(ctx context.Context, run command.Run) error
 	Draw(ctx context.Context, work command.Afterwork) error
 	Narrate(ctx context.Context, work command.Afterwork) error
 	Fetch(ctx context.Context, fetch command.Fetch) error
-	// RemoveVideo removes what is stored of a video; key is empty when its bytes have none.
+	// RemoveVideo deletes the stored objects of a video. key is the object of its bytes, or
+	// empty when there is none.
 	RemoveVideo(ctx context.Context, videoID, key string) error
 }
 
-// Reactor starts the jobs that events call for.
+// Reactor enqueues the jobs that events require.
 type Reactor struct{ Jobs Jobs }
 
-// Handle enqueues what an event calls for; most events call for nothing.
+// Handle enqueues the jobs of an event. Most events have none.
 func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error {
 	switch e := recorded.Event.(type) {
 	case analysis.Created:
 		if !e.Livemode {
-			return nil // answered when it was created
+			return nil // a test-mode analysis is answered when it is created
 		}
 		return r.Jobs.Analyze(ctx, command.Run{
 			AccountID: e.AccountID, AnalysisID: e.AnalysisID, VideoID: e.VideoID, Attempt: 1, Cause: command.CausedBy(recorded),
@@ -45,13 +46,13 @@ func (r Reactor) Handle(ctx context.Context, recorded eventstore.Recorded) error
 			AccountID: e.AccountID, VideoID: e.VideoID, URL: e.URL, Attempt: 1, Cause: command.CausedBy(recorded),
 		})
 	case video.Deleted:
-		// Also a video that never was ready may have an upload.
+		// A video that was never ready may have an upload too.
 		return r.Jobs.RemoveVideo(ctx, e.VideoID, e.ObjectKey)
 	}
 	return nil
 }
 
-// completed starts what is made after the answer.
+// completed enqueues the work that follows the answer.
 func (r Reactor) completed(ctx context.Context, recorded eventstore.Recorded, e analysis.Completed) error {
 	work := command.Afterwork{
 		AccountID: recorded.Meta.AccountID, AnalysisID: e.AnalysisID, Attempt: 1, Cause: command.CausedBy(recorded),
