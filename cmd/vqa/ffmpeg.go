@@ -50,7 +50,7 @@ func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err e
 	if err := os.WriteFile(clip, fixture.Bytes(), 0o600); err != nil {
 		return nil, err
 	}
-	for frame, err := range frames.Sample(ctx, runner, clip, frames.Options{Within: []frames.Span{{From: pictureAtS, To: pictureAtS}}}) {
+	for frame, err := range frames.Sample(ctx, runner, clip, frames.Options{Within: []frames.Interval{{From: pictureAtS, To: pictureAtS}}}) {
 		return frame.JPEG, err
 	}
 	return nil, errors.New("no frame of the fixture was extracted")

@@ -12,7 +12,7 @@ import (
 
 // MaxSpans is how many parts of a video one Sample may be of: ffmpeg takes no expression of
 // more than a hundred.
-const MaxSpans = 64
+const MaxIntervals = 64
 
 // Defaults of Options.
 const (
@@ -30,7 +30,7 @@ type Options struct {
 	// Within limits the samples to parts of the video, in order and disjoint, at most
 	// MaxSpans; none means all of it. Decoding begins at the key picture before the first
 	// part; what lies between two is decoded, but not made into pictures.
-	Within []Span
+	Within []Interval
 	// Coarse trades up to 0.1 s of exactness for cheaper decoding, see the package.
 	Coarse bool
 	// Stall is how long ffmpeg may take from one sample to the next.
@@ -39,7 +39,7 @@ type Options struct {
 
 // Span is a part of a video, both ends included, in seconds from its start:
 // 0 <= From <= To <= End.
-type Span struct{ From, To float64 }
+type Interval struct{ From, To float64 }
 
 // Frame is one sampled picture.
 type Frame struct {
@@ -123,8 +123,8 @@ func (o Options) checked() (Options, error) {
 		return o, fmt.Errorf("frames: LongSide %d is not in 16..4096", o.LongSide)
 	case o.Stall < 0:
 		return o, errors.New("frames: a negative time")
-	case len(o.Within) > MaxSpans:
-		return o, fmt.Errorf("frames: %d parts of a video, at most %d", len(o.Within), MaxSpans)
+	case len(o.Within) > MaxIntervals:
+		return o, fmt.Errorf("frames: %d parts of a video, at most %d", len(o.Within), MaxIntervals)
 	}
 	at := 0.0
 	for _, s := range o.Within {

@@ -88,7 +88,7 @@ func TestPartsOfAVideo(t *testing.T) {
 			"-fps_mode", "vfr", "-c:v", "libx264")...),
 		"a clock that begins late": render(t, "d.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-output_ts_offset", "7")...),
 	}
-	wanted := map[string][]frames.Span{
+	wanted := map[string][]frames.Interval{
 		"some":     {{From: 1.25, To: 1.5}, {From: 2, To: 2}, {From: 4.125, To: 4.375}},
 		"the rest": {{From: 3.5, To: frames.End}},
 	}
@@ -105,7 +105,7 @@ func TestPartsOfAVideo(t *testing.T) {
 				for parts, within := range wanted {
 					var want, got []frames.Frame
 					for _, f := range all {
-						if slices.ContainsFunc(within, func(s frames.Span) bool { return f.At >= s.From && f.At <= s.To }) {
+						if slices.ContainsFunc(within, func(s frames.Interval) bool { return f.At >= s.From && f.At <= s.To }) {
 							want = append(want, f)
 						}
 					}
@@ -125,19 +125,19 @@ func TestAsManyPartsAsThereMayBe(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "ramp.mp4", lavfi("color=s=32x32:r=4:d=130", "-c:v", "libx264")...)
 	opts := frames.Options{FPS: 4}
-	for i := range frames.MaxSpans {
-		opts.Within = append(opts.Within, frames.Span{From: 2*float64(i) + .25, To: 2*float64(i) + .75})
+	for i := range frames.MaxIntervals {
+		opts.Within = append(opts.Within, frames.Interval{From: 2*float64(i) + .25, To: 2*float64(i) + .75})
 	}
 	list, err := collect(t, clip, opts)
 	require.NoError(t, err)
-	require.Len(t, list, 3*frames.MaxSpans)
+	require.Len(t, list, 3*frames.MaxIntervals)
 }
 
 // TestLateInstantsAreExact: ffmpeg prints six digits of a time.
 func TestLateInstantsAreExact(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "long.mp4", lavfi("color=s=32x32:r=1/10:d=12000", "-c:v", "libx264", "-g", "10")...)
-	list, err := collect(t, clip, frames.Options{FPS: 8, Within: []frames.Span{{From: 11000.125, To: 11000.375}}})
+	list, err := collect(t, clip, frames.Options{FPS: 8, Within: []frames.Interval{{From: 11000.125, To: 11000.375}}})
 	require.NoError(t, err)
 	require.Equal(t, []float64{11000.125, 11000.25, 11000.375}, times(list))
 }
@@ -145,7 +145,7 @@ func TestLateInstantsAreExact(t *testing.T) {
 func TestPartsBehindTheEnd(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "2", "-c:v", "libx264")...)
-	list, err := collect(t, clip, frames.Options{Within: []frames.Span{{From: 60, To: 61}}})
+	list, err := collect(t, clip, frames.Options{Within: []frames.Interval{{From: 60, To: 61}}})
 	require.NoError(t, err, "nothing to see after the end is no error")
 	require.Empty(t, list)
 }
@@ -305,8 +305,8 @@ func TestUnreadableSources(t *testing.T) {
 func TestOptionsOutOfRange(t *testing.T) {
 	t.Parallel()
 	for _, opts := range []frames.Options{{FPS: -1}, {FPS: 61}, {LongSide: 8}, {LongSide: 5000}, {Stall: -1},
-		{Within: []frames.Span{{From: -1}}}, {Within: []frames.Span{{From: 2, To: 1}}}, {Within: []frames.Span{{From: 2, To: 3}, {From: 1, To: 4}}},
-		{Within: make([]frames.Span, frames.MaxSpans+1)}} {
+		{Within: []frames.Interval{{From: -1}}}, {Within: []frames.Interval{{From: 2, To: 1}}}, {Within: []frames.Interval{{From: 2, To: 3}, {From: 1, To: 4}}},
+		{Within: make([]frames.Interval, frames.MaxIntervals+1)}} {
 		_, err := collect(t, "any.mp4", opts)
 		require.Error(t, err, "%+v", opts)
 		_, unreadable := errors.AsType[*frames.UnreadableError](err)

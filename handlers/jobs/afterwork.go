@@ -54,7 +54,7 @@ func (c *Client) Narrate(ctx context.Context, w command.Afterwork) error {
 const undrawnFor = time.Hour
 
 // drawn reports whether some node draws, or did so in the last hour.
-func (c *Client) drawn(ctx context.Context, now time.Time) (bool, error) {
+func (c *Client) drawnRecently(ctx context.Context, now time.Time) (bool, error) {
 	if c.draws {
 		return true, nil
 	}
@@ -82,7 +82,7 @@ func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error 
 	if err != nil {
 		return err
 	}
-	drawn, err := s.Client.drawn(ctx, s.Now())
+	drawn, err := s.Client.drawnRecently(ctx, s.Now())
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error 
 // takeUp enqueues the next attempt at a piece of afterwork that nobody is about to do, or
 // gives it up.
 func (s *Sweeper) takeUp(
-	ctx context.Context, a analysis.State, k known, enqueue func(context.Context, command.Afterwork) error, giveUp func(command.Afterwork) error,
+	ctx context.Context, a analysis.State, k jobHistory, enqueue func(context.Context, command.Afterwork) error, giveUp func(command.Afterwork) error,
 ) error {
 	if k.working(0) || k.last == 0 && a.CompletedAt != nil && s.Now().Sub(*a.CompletedAt) < grace {
 		return nil

@@ -78,14 +78,14 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	}
 	log := z.Log.With("analysis_id", run.AnalysisID, "attempt", run.Attempt)
 	started := time.Now()
-	seen, err := z.look(ctx, run, a, v)
+	seen, err := z.examine(ctx, run, a, v)
 	if err == nil {
 		defer seen.close()
 		err = z.conclude(ctx, log, run, a, v, seen)
 	}
 	switch {
 	case err == nil:
-		log.Info("analysis completed", "frames", seen.pictures(), "took", time.Since(started).Round(time.Millisecond))
+		log.Info("analysis completed", "frames", seen.frameCount(), "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	case command.IsStale(err):
 		log.Info("analysis ended without this attempt")
@@ -100,22 +100,22 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 }
 
 // conclude answers a question from the evidence and completes the analysis.
-func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen sighting) error {
+func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen examined) error {
 	first := answer.Decide(a.Query, seen.Evidence, seen.rules)
 	first.Receipt = receipt(a, v, seen)
-	result, err := z.second(ctx, log, a, v, seen, first)
+	result, err := z.secondOpinion(ctx, log, a, v, seen, first)
 	if err != nil {
 		return err
 	}
 	planned := z.plan(a, v, seen, result)
-	if err := seen.kept.Err(); err != nil {
+	if err := seen.survey.Err(); err != nil {
 		return err
 	}
-	return z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedMicros, seen.pictures(), planned)
+	return z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedMicros, seen.frameCount(), planned)
 }
 
 // receipt says what the answer to a question rests on.
-func receipt(a analysis.State, v video.State, seen sighting) *answer.Receipt {
+func receipt(a analysis.State, v video.State, seen examined) *answer.Receipt {
 	r := answer.NewReceipt(a.Model, a.Query)
 	r.Examined(answer.Engine{
 		Name: seen.info.Name, Weights: seen.info.Weights, Digest: seen.info.Digest, Worker: seen.info.Worker,
@@ -139,33 +139,33 @@ func final(err error) bool {
 
 // look gathers the evidence for a question, and tells of its progress. What it returns must
 // be closed.
-func (z *Analyzer) look(ctx context.Context, run command.Run, a analysis.State, v video.State) (sighting, error) {
+func (z *Analyzer) examine(ctx context.Context, run command.Run, a analysis.State, v video.State) (examined, error) {
 	limit := z.Commands.Limits.MaxVideoDuration
 	if d := v.DurationMicros(); d != nil && *d > limit.Microseconds() {
-		return sighting{}, &tooLongError{*d}
+		return examined{}, &tooLongError{*d}
 	}
-	p, err := z.passOf(ctx, a, v)
+	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {
-		return sighting{}, err
+		return examined{}, err
 	}
 	p.limitS = limit.Seconds()
 	reporter := &reporter{commands: z.Commands, run: run, durationS: v.DurationS()}
 	if err := reporter.stage(ctx, analysis.Analyzing, startPercent); err != nil {
-		return sighting{}, err
+		return examined{}, err
 	}
 	seen, err := z.survey(ctx, v, p, reporter.frame)
 	if err != nil {
-		return sighting{}, err
+		return examined{}, err
 	}
 	if err := reporter.stage(ctx, analysis.Rendering, renderPercent); err != nil {
 		seen.close()
-		return sighting{}, err
+		return examined{}, err
 	}
 	return seen, nil
 }
 
 // passOf is the look at a video that a question needs.
-func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) (*pass, error) {
+func (z *Analyzer) examinationOf(ctx context.Context, a analysis.State, v video.State) (*examination, error) {
 	if v.File == nil || v.File.ObjectKey == "" {
 		return nil, &inputError{"The video has no stored file."}
 	}
@@ -173,7 +173,7 @@ func (z *Analyzer) passOf(ctx context.Context, a analysis.State, v video.State) 
 	if err != nil {
 		return nil, fmt.Errorf("locating the video: %w", err)
 	}
-	p := &pass{
+	p := &examination{
 		engine: z.Engine, ffmpeg: z.FFmpeg, source: source, query: a.Query, durationS: v.DurationS(),
 		pose:     query.NeedsPose(a.Query),
 		patience: cmp.Or(z.Patience, DefaultPatience),

@@ -129,7 +129,7 @@ func BenchmarkSquare(b *testing.B) {
 					Surveys: survey.Store{Objects: kept}, Engine: engine, FFmpeg: ffmpegtest.Runner(b), Log: slog.New(slog.DiscardHandler),
 					Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 				}
-				p := &pass{engine: engine, ffmpeg: z.FFmpeg, source: path, query: q, durationS: &durationS, pose: query.NeedsPose(q), patience: time.Minute}
+				p := &examination{engine: engine, ffmpeg: z.FFmpeg, source: path, query: q, durationS: &durationS, pose: query.NeedsPose(q), patience: time.Minute}
 				for _, time := range []string{"first", "second"} {
 					answered(b, z, p, time)
 				}
@@ -143,15 +143,15 @@ func BenchmarkSquare(b *testing.B) {
 }
 
 // answered answers a question and reports how long that took.
-func answered(b *testing.B, z *Analyzer, p *pass, name string) {
+func answered(b *testing.B, z *Analyzer, p *examination, name string) {
 	b.Helper()
 	began := time.Now()
-	s, err := z.survey(b.Context(), video.State{ID: "vid_1"}, p, quietly)
+	s, err := z.survey(b.Context(), video.State{ID: "vid_1"}, p, noProgress)
 	require.NoError(b, err)
 	defer s.close()
 	b.ReportMetric(time.Since(began).Seconds(), name+"-look-s")
 	began = time.Now()
 	answer.Decide(p.query, s.Evidence, s.rules)
 	b.ReportMetric(time.Since(began).Seconds(), name+"-decide-s")
-	b.ReportMetric(float64(s.pictures()), "pictures")
+	b.ReportMetric(float64(s.frameCount()), "pictures")
 }

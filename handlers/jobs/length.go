@@ -19,7 +19,7 @@ import (
 //
 // It depends on the survey and the known length alone. So every question about a video is
 // billed the same, also one that is answered from what was kept.
-func (p *pass) decodedMicros(s survey.Survey) int64 {
+func (p *examination) decodedMicros(s survey.Survey) int64 {
 	pictures := sampling.OnGrid(s.Evidence.Frames, s.StepS)
 	if len(pictures) == 0 {
 		pictures = s.Evidence.Frames // a single picture may lie beside the grid
@@ -35,7 +35,7 @@ func (p *pass) decodedMicros(s survey.Survey) int64 {
 }
 
 // checkLimit stops the look at a video that shows a picture behind the limit of the plan.
-func (p *pass) checkLimit(atS float64) error {
+func (p *examination) checkLimit(atS float64) error {
 	if p.limitS == 0 || atS <= p.limitS {
 		return nil
 	}

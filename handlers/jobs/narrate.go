@@ -51,18 +51,18 @@ func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.Stat
 	if !v.Exists() {
 		return nil, &inputError{"The video was deleted."}
 	}
-	p, err := z.passOf(ctx, a, v)
+	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {
 		return nil, err
 	}
-	p.everything, p.fleeting = true, true
-	seen, err := z.survey(ctx, v, p, quietly)
+	p.everything, p.unsaved = true, true
+	seen, err := z.survey(ctx, v, p, noProgress)
 	if err != nil {
 		return nil, fmt.Errorf("narrating %s: %w", a.ID, err)
 	}
 	defer seen.close()
 	entries := narrative.Write(seen.Evidence, seen.rules)
-	if err := seen.kept.Err(); err != nil {
+	if err := seen.survey.Err(); err != nil {
 		return nil, err
 	}
 	if z.Narrator != nil {

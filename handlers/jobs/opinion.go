@@ -18,8 +18,8 @@ import (
 const (
 	// opinionPictures are shown at most, opinionSide pixels on the longer side: a model
 	// takes seconds for each.
-	opinionPictures = 8
-	opinionSide     = 768
+	opinionFrames = 8
+	opinionSide   = 768
 	// nearS is how far around an instant its picture may lie, less than half the time
 	// between two samples of opinionFPS.
 	nearS      = .3
@@ -30,7 +30,7 @@ const (
 // found no answer. a vision model that is away costs the second opinion; only a question that
 // the detector cannot answer at all fails without it, so that it is not billed. The service
 // asks itself nothing that costs another's time.
-func (z *Analyzer) second(ctx context.Context, log *slog.Logger, a analysis.State, v video.State, seen sighting, first answer.Result) (answer.Result, error) {
+func (z *Analyzer) secondOpinion(ctx context.Context, log *slog.Logger, a analysis.State, v video.State, seen examined, first answer.Result) (answer.Result, error) {
 	if !answer.Doubtful(a.Query, first) || a.Origin == analysis.OriginSystem {
 		return first, nil
 	}
@@ -53,16 +53,16 @@ func (z *Analyzer) second(ctx context.Context, log *slog.Logger, a analysis.Stat
 var errNoVisionModel = errors.New("there is no model for second opinions")
 
 // askVisionModel shows the vision model some frames and believes it as far as the rules allow.
-func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video.State, seen sighting, first answer.Result) (answer.Result, error) {
+func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video.State, seen examined, first answer.Result) (answer.Result, error) {
 	if z.VisionModel == nil {
 		return first, errNoVisionModel
 	}
-	at, stepS := sampling.ForOpinion(a.Query, seen.Evidence, seen.rules.Vocabulary, opinionPictures)
+	at, stepS := sampling.ForOpinion(a.Query, seen.Evidence, seen.rules.Vocabulary, opinionFrames)
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
 	if err != nil {
 		return first, fmt.Errorf("locating the video: %w", err)
 	}
-	pictures, err := z.picturesAt(ctx, source, at)
+	pictures, err := z.framesAt(ctx, source, at)
 	if err != nil {
 		return first, err
 	}
@@ -85,11 +85,11 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 
 // picturesAt takes one picture at each instant; each is sought by itself, because what lies
 // between may be hours. An instant without a picture is left out.
-func (z *Analyzer) picturesAt(ctx context.Context, source string, at []float64) ([]language.Frame, error) {
+func (z *Analyzer) framesAt(ctx context.Context, source string, at []float64) ([]language.Frame, error) {
 	var pictures []language.Frame
 	for _, atS := range at {
-		near := frames.Span{From: max(0, atS-nearS), To: atS + nearS}
-		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Span{near}}) {
+		near := frames.Interval{From: max(0, atS-nearS), To: atS + nearS}
+		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Interval{near}}) {
 			if err != nil {
 				return nil, fmt.Errorf("taking a picture at %.2f s: %w", atS, err)
 			}

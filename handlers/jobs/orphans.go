@@ -39,7 +39,7 @@ type Orphans struct {
 	Log *slog.Logger
 
 	// strangers is how many objects of unknown videos the last walk told of.
-	strangers int
+	unknownObjects int
 }
 
 // Run walks at once and then again and again until ctx ends.
@@ -98,9 +98,9 @@ func (o *Orphans) Sweep(ctx context.Context) (removed int, err error) {
 	if err != nil {
 		return removed, fmt.Errorf("walking the object store: %w", err)
 	}
-	if strangers != o.strangers {
+	if strangers != o.unknownObjects {
 		o.Log.Warn("the object store holds objects of videos that the log does not know; they are left alone", "count", strangers)
-		o.strangers = strangers
+		o.unknownObjects = strangers
 	}
 	return removed, nil
 }

@@ -16,7 +16,7 @@ import (
 
 const (
 	// outageLookEvery is the longest time between two looks at the engine.
-	outageLookEvery = 5 * time.Second
+	outageCheckEvery = 5 * time.Second
 	// outageTitle is what the incident says.
 	outageTitle = "The inference engine does not answer."
 	// maxOutages bounds the open incidents that are looked at; there is one a node.
@@ -54,10 +54,10 @@ func (o *Outages) after() time.Duration { return cmp.Or(o.Patience, DefaultPatie
 
 // Run looks every 5 seconds, or as often as it must to be in time, until ctx ends.
 func (o *Outages) Run(ctx context.Context) {
-	ticker := time.NewTicker(min(outageLookEvery, max(o.after()/4, 100*time.Millisecond)))
+	ticker := time.NewTicker(min(outageCheckEvery, max(o.after()/4, 100*time.Millisecond)))
 	defer ticker.Stop()
 	for {
-		if err := o.Look(ctx); err != nil && ctx.Err() == nil {
+		if err := o.Check(ctx); err != nil && ctx.Err() == nil {
 			o.Log.Error("looking for an outage failed", "error", err)
 		}
 		select {
@@ -70,7 +70,7 @@ func (o *Outages) Run(ctx context.Context) {
 
 // Look looks once: it opens an incident when the engine was away for too long, and closes
 // those whose node has its engine back or is gone.
-func (o *Outages) Look(ctx context.Context) error {
+func (o *Outages) Check(ctx context.Context) error {
 	away := o.Ready(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -47,13 +47,13 @@ func TestAnOutageIsAnIncident(t *testing.T) {
 	w.Incidents = w.resources
 	engine := &switched{away: errors.New("connection refused")}
 	o := w.outages(engine, living{"node_1": true}, "node_1")
-	require.NoError(t, o.Look(t.Context()))
+	require.NoError(t, o.Check(t.Context()))
 	w.skip(59 * time.Second)
-	require.NoError(t, o.Look(t.Context()))
+	require.NoError(t, o.Check(t.Context()))
 	require.Empty(t, w.incidents(t, true), "a worker may be started again")
 	w.skip(2 * time.Second)
-	require.NoError(t, o.Look(t.Context()))
-	require.NoError(t, o.Look(t.Context()))
+	require.NoError(t, o.Check(t.Context()))
+	require.NoError(t, o.Check(t.Context()))
 	require.Len(t, w.incidents(t, true), 1, "one is enough")
 
 	run := w.ask(t, w.readyVideo(t, shortClip))
@@ -63,7 +63,7 @@ func TestAnOutageIsAnIncident(t *testing.T) {
 	require.True(t, w.analysis(t, run).RerunEligible())
 
 	engine.away = nil
-	require.NoError(t, o.Look(t.Context()))
+	require.NoError(t, o.Check(t.Context()))
 	require.Empty(t, w.incidents(t, true))
 	require.Len(t, w.incidents(t, false), 1)
 	again, err := w.RerunAnalysis(t.Context(), w.caller, run.AnalysisID)
@@ -96,7 +96,7 @@ func TestASilentEngineIsAnIncident(t *testing.T) {
 	require.Len(t, open, 1, "one is enough")
 	require.Equal(t, "node", open[0].Node)
 	w.requireBilled(t, 0)
-	require.NoError(t, w.outages(&switched{}, living{"node": true}, "node").Look(t.Context()))
+	require.NoError(t, w.outages(&switched{}, living{"node": true}, "node").Check(t.Context()))
 	require.Empty(t, w.incidents(t, true), "the watch closes it")
 }
 
@@ -107,15 +107,15 @@ func TestAShortAbsenceIsNoOutage(t *testing.T) {
 	o := w.outages(engine, living{}, "node_1")
 	for range 3 {
 		engine.away = errors.New("starting")
-		require.NoError(t, o.Look(t.Context()))
+		require.NoError(t, o.Check(t.Context()))
 		w.skip(50 * time.Second)
 		engine.away = nil
-		require.NoError(t, o.Look(t.Context()))
+		require.NoError(t, o.Check(t.Context()))
 		w.skip(50 * time.Second)
 	}
 	engine.away = fault.New(fault.CapacityExhausted, "")
 	for range 2 {
-		require.NoError(t, o.Look(t.Context()))
+		require.NoError(t, o.Check(t.Context()))
 		w.skip(2 * time.Minute)
 	}
 	require.Empty(t, w.incidents(t, false), "an engine that is full is there")
@@ -132,7 +132,7 @@ func TestOutagesOfOtherNodes(t *testing.T) {
 	}
 	byHand, err := w.OpenIncident(t.Context(), "The network is slow", "jo")
 	require.NoError(t, err)
-	require.NoError(t, w.outages(&switched{}, living{"node_1": true, "node_2": true}, "node_1").Look(t.Context()))
+	require.NoError(t, w.outages(&switched{}, living{"node_1": true, "node_2": true}, "node_1").Check(t.Context()))
 	var open []string
 	for _, i := range w.incidents(t, true) {
 		open = append(open, i.ID)

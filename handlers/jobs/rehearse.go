@@ -16,21 +16,21 @@ import (
 // it to tell whether analyses work on this machine.
 func (z *Analyzer) Rehearse(ctx context.Context, v video.State, prompt string) (answer.Result, error) {
 	a := analysis.State{ID: "rehearsal", VideoID: v.ID, Prompt: &prompt, Query: query.Compile(prompt)}
-	p, err := z.passOf(ctx, a, v)
+	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {
 		return answer.Result{}, err
 	}
-	p.fleeting = true
-	seen, err := z.survey(ctx, v, p, quietly)
+	p.unsaved = true
+	seen, err := z.survey(ctx, v, p, noProgress)
 	if err != nil {
 		return answer.Result{}, err
 	}
 	defer seen.close()
 	result := answer.Decide(a.Query, seen.Evidence, seen.rules)
 	if planned := z.plan(a, v, seen, result); planned != nil {
-		in := picture(a, v, seen, result)
+		in := drawingInput(a, v, seen, result)
 		in.Source = p.source
 		_, err = z.Renderer.Make(ctx, *planned, in)
 	}
-	return result, errors.Join(err, seen.kept.Err())
+	return result, errors.Join(err, seen.survey.Err())
 }

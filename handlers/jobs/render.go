@@ -25,17 +25,17 @@ type Renderer interface {
 }
 
 // plan says what will be drawn of an answer.
-func (z *Analyzer) plan(a analysis.State, v video.State, seen sighting, result answer.Result) *analysis.Artifacts {
+func (z *Analyzer) plan(a analysis.State, v video.State, seen examined, result answer.Result) *analysis.Artifacts {
 	// Nobody reads what the service asks itself.
 	if z.Renderer == nil || a.Origin == analysis.OriginSystem {
 		return nil
 	}
 	name := artifact.Name{VideoID: a.VideoID, AnalysisID: a.ID, Attempt: a.Attempt}
-	return z.Renderer.Plan(name, picture(a, v, seen, result))
+	return z.Renderer.Plan(name, drawingInput(a, v, seen, result))
 }
 
 // picture is what is drawn of an answer, but for where the video is.
-func picture(a analysis.State, v video.State, seen sighting, result answer.Result) artifact.Input {
+func drawingInput(a analysis.State, v video.State, seen examined, result answer.Result) artifact.Input {
 	in := artifact.Input{
 		Question: question(a), Result: result, Evidence: seen.Evidence,
 		Classes: classesOf(a.Query, seen.rules.Vocabulary), Calibration: seen.rules,
@@ -115,30 +115,30 @@ func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*
 	if !v.Exists() {
 		return nil, &drawError{errors.New("the video was deleted")}
 	}
-	p, err := z.passOf(ctx, a, v)
+	p, err := z.examinationOf(ctx, a, v)
 	if err != nil {
 		return nil, err
 	}
-	p.fleeting = true
-	seen, err := z.survey(ctx, v, p, quietly)
+	p.unsaved = true
+	seen, err := z.survey(ctx, v, p, noProgress)
 	if err != nil {
 		return nil, err
 	}
 	defer seen.close()
-	in := picture(a, v, seen, *a.Result)
+	in := drawingInput(a, v, seen, *a.Result)
 	in.Source = p.source
 	made, err := z.Renderer.Make(ctx, *a.Artifacts, in)
 	if err != nil {
 		return nil, &drawError{err}
 	}
-	if err := seen.kept.Err(); err != nil {
+	if err := seen.survey.Err(); err != nil {
 		return nil, err
 	}
 	return made, nil
 }
 
 // quietly tells nobody of the progress: the analysis has completed.
-func quietly(context.Context, float64) error { return nil }
+func noProgress(context.Context, float64) error { return nil }
 
 // question is what was asked, for people: the prompt or, when a query came instead, what
 // that was made of.

@@ -33,19 +33,19 @@ func (f fatal) Save(ctx context.Context, videoID string, s survey.Survey) error 
 }
 
 // dies looks at the video for a question and is cut off.
-func (w *watch) dies(t *testing.T, prompt string, when func(survey.Survey) bool) {
+func (w *watchedVideo) dies(t *testing.T, prompt string, when func(survey.Survey) bool) {
 	t.Helper()
 	ctx, kill := context.WithCancel(t.Context())
 	defer kill()
 	kept, q := w.Surveys, query.Compile(prompt)
 	w.Surveys, w.SaveEvery = fatal{kept, when, kill}, time.Nanosecond
 	defer func() { w.Surveys, w.SaveEvery = kept, 0 }()
-	p := &pass{engine: w.engine, ffmpeg: w.FFmpeg, source: w.source, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
+	p := &examination{engine: w.engine, ffmpeg: w.FFmpeg, source: w.source, query: q, pose: query.NeedsPose(q), durationS: &w.durationS, patience: time.Minute}
 	_, err := w.survey(ctx, video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 	require.ErrorIs(t, err, context.Canceled)
 }
 
-func (w *watch) kept(t *testing.T) survey.Survey {
+func (w *watchedVideo) kept(t *testing.T) survey.Survey {
 	t.Helper()
 	s, found, err := w.Surveys.Load(t.Context(), "vid_1")
 	require.NoError(t, err)

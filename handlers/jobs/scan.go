@@ -25,7 +25,7 @@ const (
 )
 
 // pass is what a question needs to see of a video.
-type pass struct {
+type examination struct {
 	engine gpu.Engine
 	ffmpeg frames.FFmpeg
 	source string
@@ -37,7 +37,7 @@ type pass struct {
 	everything bool
 	// fleeting says that the video may be deleted while it is looked at: nothing that is
 	// seen is kept, or it would stay when its video went.
-	fleeting bool
+	unsaved bool
 	// pose says that the question needs joints: they cost time.
 	pose bool
 	// aspect is the width of a frame over its height; 0 when unknown.
@@ -50,12 +50,12 @@ type pass struct {
 }
 
 // look is one look at a video.
-type look struct {
+type scan struct {
 	terms                []string
 	pose, colors, shades bool
 	// faint is the score below which colors are not kept: most of what a model reports is
 	// noise, and most of the memory of it would be its colors.
-	faint float64
+	colorsFrom float64
 	// stepS is the time between two instants, in seconds.
 	stepS float64
 	// at are the instants, in order, all on the grid of stepS; nil for the whole video.
@@ -66,7 +66,7 @@ type look struct {
 
 // takeFunc takes up what was seen in some pictures, and for which terms the model can
 // assess them. It is called in the order of the video, and its error ends the look.
-type takeFunc func(ctx context.Context, seen []evidence.Frame, known []bool) error
+type framesFunc func(ctx context.Context, seen []evidence.Frame, known []bool) error
 
 // batch is a run of frames on its way through the engine.
 type batch struct {
@@ -79,7 +79,7 @@ type batch struct {
 // look decodes, detects and gathers at the same time: while the engine works on some
 // batches the next frames are decoded, so its cores never wait. The batches in
 // flight bound the memory; only detections are kept.
-func (p *pass) look(ctx context.Context, l look, info gpu.Info, take takeFunc) error {
+func (p *examination) scan(ctx context.Context, l scan, info gpu.Info, take framesFunc) error {
 	g, ctx := errgroup.WithContext(ctx)
 	inFlight := max(info.Concurrency, 1) + 1
 	order := make(chan *batch, inFlight)
@@ -113,10 +113,10 @@ func (p *pass) look(ctx context.Context, l look, info gpu.Info, take takeFunc) e
 }
 
 // decode cuts the sampled frames into batches.
-func (p *pass) decode(ctx context.Context, l look, emit func(*batch) error) error {
+func (p *examination) decode(ctx context.Context, l scan, emit func(*batch) error) error {
 	b := &batch{done: make(chan struct{})}
 	full := 1 // the engine begins with the first picture
-	for _, opts := range l.samples() {
+	for _, opts := range l.decodes() {
 		for frame, err := range frames.Sample(ctx, p.ffmpeg, p.source, opts) {
 			if l.at != nil && unreadable(err) {
 				break // a part that is damaged shows nothing: the pass over the whole was made
@@ -144,7 +144,7 @@ func (p *pass) decode(ctx context.Context, l look, emit func(*batch) error) erro
 
 // detect asks the engine, and asks again while it is away: an embedded worker that
 // crashed is back within seconds.
-func (p *pass) detect(ctx context.Context, l look, b *batch) error {
+func (p *examination) detect(ctx context.Context, l scan, b *batch) error {
 	deadline := time.Now().Add(p.patience)
 	wait := 100 * time.Millisecond
 	for {
@@ -167,7 +167,7 @@ func (p *pass) detect(ctx context.Context, l look, b *batch) error {
 }
 
 // info waits for the engine as detect does.
-func (p *pass) info(ctx context.Context) (gpu.Info, error) {
+func (p *examination) info(ctx context.Context) (gpu.Info, error) {
 	deadline := time.Now().Add(p.patience)
 	for {
 		info, err := p.engine.Info(ctx)
@@ -184,7 +184,7 @@ func (p *pass) info(ctx context.Context) (gpu.Info, error) {
 }
 
 // gather takes the batches in the order of the video.
-func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) error {
+func gather(ctx context.Context, l scan, order <-chan *batch, take framesFunc) error {
 	for b := range order {
 		select {
 		case <-b.done:
@@ -196,7 +196,7 @@ func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) err
 		}
 		seen := make([]evidence.Frame, len(b.at))
 		for i, at := range b.at {
-			seen[i] = evidence.Frame{At: at, Detections: l.kept(b.resp.Frames[i])}
+			seen[i] = evidence.Frame{At: at, Detections: l.keep(b.resp.Frames[i])}
 			if l.shades {
 				seen[i].Shades = b.resp.Shades[i]
 			}
@@ -209,14 +209,14 @@ func gather(ctx context.Context, l look, order <-chan *batch, take takeFunc) err
 }
 
 // kept are detections as they are kept, in no more memory than they need.
-func (l look) kept(all []evidence.Detection) []evidence.Detection {
+func (l scan) keep(all []evidence.Detection) []evidence.Detection {
 	if len(all) == 0 {
 		return nil
 	}
 	kept := make([]evidence.Detection, len(all))
 	copy(kept, all)
 	for i := range kept {
-		if kept[i].Score < l.faint {
+		if kept[i].Score < l.colorsFrom {
 			kept[i].Colors = nil
 		}
 	}
@@ -241,28 +241,28 @@ func describe(err error) error {
 const seekS = 5
 
 // coarse looks may show a picture that is a little older, see package frames.
-func (l look) coarse() bool { return l.stepS > sampling.BaseStepS }
+func (l scan) coarse() bool { return l.stepS > sampling.BaseStepS }
 
 // samples are the runs of ffmpeg that yield the instants of a look.
-func (l look) samples() []frames.Options {
+func (l scan) decodes() []frames.Options {
 	if l.at == nil {
 		all := frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()}
 		if l.fromS > 0 {
-			all.Within = []frames.Span{{From: l.fromS, To: frames.End}}
+			all.Within = []frames.Interval{{From: l.fromS, To: frames.End}}
 		}
 		return []frames.Options{all}
 	}
 	var runs []frames.Options
 	last := -2.0 * seekS
 	for _, t := range l.at {
-		if n := len(runs); t-last > seekS || len(runs[n-1].Within) == frames.MaxSpans {
+		if n := len(runs); t-last > seekS || len(runs[n-1].Within) == frames.MaxIntervals {
 			runs = append(runs, frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()})
 		}
 		run := &runs[len(runs)-1]
 		if n := len(run.Within); n > 0 && t-last <= l.stepS {
 			run.Within[n-1].To = t
 		} else {
-			run.Within = append(run.Within, frames.Span{From: t, To: t})
+			run.Within = append(run.Within, frames.Interval{From: t, To: t})
 		}
 		last = t
 	}

@@ -23,7 +23,7 @@ const sealTimeout = time.Minute
 const sealPage = 100
 
 // Moved lists accounts whose ledger moved on since their last checkpoint.
-type Moved interface {
+type UnsealedAccounts interface {
 	// Unsealed returns up to limit of them in a fixed order, beginning behind the account
 	// after.
 	Unsealed(ctx context.Context, after string, limit int) ([]string, error)
@@ -32,7 +32,7 @@ type Moved interface {
 // Sealer signs checkpoints of the ledger. Every node may seal, each with its own key.
 type Sealer struct {
 	Commands *command.Service
-	Ledger   Moved
+	Ledger   UnsealedAccounts
 	Key      ed25519.PrivateKey
 	Log      *slog.Logger
 }

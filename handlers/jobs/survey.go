@@ -31,7 +31,7 @@ type OpenQuestions interface {
 }
 
 // sighting is the evidence for a question.
-type sighting struct {
+type examined struct {
 	evidence.Evidence
 	// decodedMicros is the length that was decoded, in microseconds: what is billed.
 	decodedMicros int64
@@ -40,44 +40,44 @@ type sighting struct {
 	// rules are what is known of its model.
 	rules answer.Calibration
 	// kept is what the evidence is read from.
-	kept survey.Survey
+	survey survey.Survey
 }
 
 // close gives back what the evidence is read from.
-func (s sighting) close() { _ = s.kept.Close() }
+func (s examined) close() { _ = s.survey.Close() }
 
 // pictures is how many frames were looked at for the question.
-func (s sighting) pictures() int { return len(s.Frames) + len(s.Fine) }
+func (s examined) frameCount() int { return len(s.Frames) + len(s.Fine) }
 
 // survey answers a pass from what was kept of its video, and looks at what is missing, for
 // all terms of the model, and keeps that too. Questions about one video that come together
 // take turns, so that one look serves all of them: progress is called while one waits too,
 // and its error ends the waiting. The sighting must be closed.
-func (z *Analyzer) survey(ctx context.Context, v video.State, p *pass, progress func(context.Context, float64) error) (sighting, error) {
+func (z *Analyzer) survey(ctx context.Context, v video.State, p *examination, progress func(context.Context, float64) error) (examined, error) {
 	info, err := p.info(ctx)
 	if err != nil {
-		return sighting{}, describe(err)
+		return examined{}, describe(err)
 	}
 	leave, err := z.turns.take(ctx, v.ID, func() error { return progress(ctx, 0) })
 	if err != nil {
-		return sighting{}, err
+		return examined{}, err
 	}
 	defer leave()
 	rules := z.Calibrations.For(info.Weights, info.Vocabulary)
 	p.plan = sampling.For(p.query, rules.Vocabulary)
 	p.plan.Everything = p.everything
-	s := &surveyor{Analyzer: z, pass: p, videoID: v.ID, info: info, rules: rules, progress: progress}
+	s := &surveyor{Analyzer: z, examination: p, videoID: v.ID, info: info, rules: rules, progress: progress}
 	s.load(ctx)
 	if err := s.complete(ctx); err != nil {
-		return sighting{}, errors.Join(err, s.survey.Close())
+		return examined{}, errors.Join(err, s.survey.Close())
 	}
 	decodedMicros := p.decodedMicros(s.survey)
 	if p.limitS > 0 && decodedMicros > micros(p.limitS) {
-		return sighting{}, errors.Join(&tooLongError{decodedMicros}, s.survey.Close())
+		return examined{}, errors.Join(&tooLongError{decodedMicros}, s.survey.Close())
 	}
-	seen := sighting{Evidence: p.plan.Evidence(surveyed(s.survey), rules), decodedMicros: decodedMicros, info: info, rules: rules, kept: s.survey}
+	seen := examined{Evidence: p.plan.Evidence(surveyed(s.survey), rules), decodedMicros: decodedMicros, info: info, rules: rules, survey: s.survey}
 	if err := s.survey.Err(); err != nil {
-		return sighting{}, errors.Join(err, s.survey.Close())
+		return examined{}, errors.Join(err, s.survey.Close())
 	}
 	seen.DurationS = float64(decodedMicros) / 1e6
 	return seen, nil
@@ -91,11 +91,11 @@ func surveyed(s survey.Survey) sampling.Survey {
 // surveyor completes the survey of a video for one question.
 type surveyor struct {
 	*Analyzer
-	pass     *pass
-	videoID  string
-	info     gpu.Info
-	rules    answer.Calibration
-	progress func(ctx context.Context, atS float64) error
+	examination *examination
+	videoID     string
+	info        gpu.Info
+	rules       answer.Calibration
+	progress    func(ctx context.Context, atS float64) error
 
 	survey survey.Survey
 	// done is the share of the work that was reported.
@@ -112,28 +112,28 @@ func (s *surveyor) load(ctx context.Context) {
 	if err != nil {
 		s.Log.WarnContext(ctx, "what was seen before cannot be read", "video_id", s.videoID, "error", err)
 	}
-	if found && kept.Covers(engine, s.pass.plan.Classes) {
+	if found && kept.Covers(engine, s.examination.plan.Classes) {
 		s.survey = kept
 		return
 	}
-	terms := s.pass.plan.Classes
+	terms := s.examination.plan.Classes
 	if found && kept.Engine == engine {
 		terms = kept.With(terms)
 	}
 	_ = kept.Close()
 	s.survey = survey.Survey{Engine: engine, Evidence: evidence.Evidence{
-		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.pass.aspect, IntervalS: sampling.BaseStepS,
+		Terms: everyTerm(s.info, terms), Colors: s.info.Colors, Aspect: s.examination.aspect, IntervalS: sampling.BaseStepS,
 	}}
 }
 
 // complete looks at what the question needs and the survey has not.
 func (s *surveyor) complete(ctx context.Context) error {
-	p, pose := s.pass, s.pass.pose
+	p, pose := s.examination, s.examination.pose
 	if !s.survey.Whole {
 		// A pass that was cut off goes on at its step.
 		step := cmp.Or(s.survey.StepS, sampling.ScanStep(p.durationS))
 		pose = pose || step == sampling.BaseStepS && s.othersNeedPose(ctx)
-		if err := s.whole(ctx, look{stepS: step, pose: pose && step == sampling.BaseStepS}); err != nil {
+		if err := s.scanWhole(ctx, scan{stepS: step, pose: pose && step == sampling.BaseStepS}); err != nil {
 			return err
 		}
 	}
@@ -142,41 +142,41 @@ func (s *surveyor) complete(ctx context.Context) error {
 			return nil
 		}
 		hints := p.plan.CloseUps(surveyed(s.survey), s.rules)
-		if err := s.part(ctx, s.survey.Missing(hints, false), look{stepS: sampling.BaseStepS, pose: p.pose}); err != nil {
+		if err := s.scanAt(ctx, s.survey.Missing(hints, false), scan{stepS: sampling.BaseStepS, pose: p.pose}); err != nil {
 			return err
 		}
 	}
 	fine := p.plan.Fine(surveyed(s.survey), p.plan.Evidence(surveyed(s.survey), s.rules), s.rules)
-	if err := s.part(ctx, s.survey.Missing(fine, false), look{stepS: sampling.FineStepS, pose: pose}); err != nil || !p.pose {
+	if err := s.scanAt(ctx, s.survey.Missing(fine, false), scan{stepS: sampling.FineStepS, pose: pose}); err != nil || !p.pose {
 		return err
 	}
-	return s.joints(ctx)
+	return s.addKeypoints(ctx)
 }
 
 // joints looks for those that were not asked for before, where somebody may be.
-func (s *surveyor) joints(ctx context.Context) error {
-	plan := s.pass.plan
+func (s *surveyor) addKeypoints(ctx context.Context) error {
+	plan := s.examination.plan
 	ev := plan.Evidence(surveyed(s.survey), s.rules)
 	people := s.survey.Missing(plan.Subjects(surveyed(s.survey), ev.Frames, s.rules), true)
 	// The same instant must show the same picture again, so each is decoded as before.
 	on, off := sampling.Split(people, s.survey.StepS)
-	if err := s.part(ctx, on, look{stepS: s.survey.StepS, pose: true}); err != nil {
+	if err := s.scanAt(ctx, on, scan{stepS: s.survey.StepS, pose: true}); err != nil {
 		return err
 	}
-	if err := s.part(ctx, off, look{stepS: sampling.BaseStepS, pose: true}); err != nil {
+	if err := s.scanAt(ctx, off, scan{stepS: sampling.BaseStepS, pose: true}); err != nil {
 		return err
 	}
 	people = plan.Subjects(surveyed(s.survey), ev.Fine, s.rules)
-	return s.part(ctx, s.survey.Missing(people, true), look{stepS: sampling.FineStepS, pose: true})
+	return s.scanAt(ctx, s.survey.Missing(people, true), scan{stepS: sampling.FineStepS, pose: true})
 }
 
 // whole makes the pass over all of the video, or what is left of it.
-func (s *surveyor) whole(ctx context.Context, l look) error {
+func (s *surveyor) scanWhole(ctx context.Context, l scan) error {
 	s.survey.StepS = l.stepS
 	if n := len(s.survey.Looked); n > 0 {
 		l.fromS = s.survey.Looked[n-1] + l.stepS
 	}
-	if err := s.look(ctx, l); err != nil {
+	if err := s.scan(ctx, l); err != nil {
 		return err
 	}
 	n := len(s.survey.Looked)
@@ -185,7 +185,7 @@ func (s *surveyor) whole(ctx context.Context, l look) error {
 	}
 	last := s.survey.Looked[n-1]
 	s.survey.Whole, s.survey.DecodedS = true, last+l.stepS
-	if d := s.pass.durationS; d != nil && *d > last {
+	if d := s.examination.durationS; d != nil && *d > last {
 		s.survey.DecodedS = min(s.survey.DecodedS, *d)
 	}
 	s.save(ctx)
@@ -193,11 +193,11 @@ func (s *surveyor) whole(ctx context.Context, l look) error {
 }
 
 // part looks at some instants, if there are any.
-func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
+func (s *surveyor) scanAt(ctx context.Context, at []float64, l scan) error {
 	if l.at = at; len(at) == 0 {
 		return nil
 	}
-	if err := s.look(ctx, l); err != nil {
+	if err := s.scan(ctx, l); err != nil {
 		return err
 	}
 	s.save(ctx)
@@ -206,17 +206,17 @@ func (s *surveyor) part(ctx context.Context, at []float64, l look) error {
 
 // look looks for all that the model knows, and keeps what was seen every so often, so that
 // another attempt goes on where this one is cut off.
-func (s *surveyor) look(ctx context.Context, l look) error {
+func (s *surveyor) scan(ctx context.Context, l scan) error {
 	l.terms, l.colors = s.survey.Evidence.Terms, len(s.info.Colors) > 0
 	l.shades = s.info.Shades
-	l.faint = sampling.HintScore(s.rules)
+	l.colorsFrom = sampling.HintScore(s.rules)
 	// Most of the progress that is left is the look's own: what comes after is not known yet.
 	from, most := s.done, .8*(1-s.done)
 	pictures := 0
 	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
 	s.due = time.Now().Add(s.saveEvery())
-	err := s.pass.look(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
-		if err := errors.Join(s.knows(known), s.pass.checkLimit(seen[len(seen)-1].At)); err != nil {
+	err := s.examination.scan(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
+		if err := errors.Join(s.checkKnown(known), s.examination.checkLimit(seen[len(seen)-1].At)); err != nil {
 			return err
 		}
 		kept, err := s.survey.Keep(seen)
@@ -225,7 +225,7 @@ func (s *surveyor) look(ctx context.Context, l look) error {
 		}
 		fresh.Frames = append(fresh.Frames, kept...)
 		pictures += len(seen)
-		s.done = max(s.done, from+most*s.pass.share(l, pictures, seen[len(seen)-1].At))
+		s.done = max(s.done, from+most*s.examination.share(l, pictures, seen[len(seen)-1].At))
 		if err := s.report(ctx); err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (s *surveyor) look(ctx context.Context, l look) error {
 
 // share is how much of a look is done with so many pictures, the last of them at a time in
 // seconds, 0..1.
-func (p *pass) share(l look, pictures int, atS float64) float64 {
+func (p *examination) share(l scan, pictures int, atS float64) float64 {
 	switch {
 	case l.at != nil:
 		return float64(pictures) / float64(len(l.at))
@@ -261,15 +261,15 @@ func (p *pass) share(l look, pictures int, atS float64) float64 {
 }
 
 func (s *surveyor) report(ctx context.Context) error {
-	if s.pass.durationS == nil {
+	if s.examination.durationS == nil {
 		return s.progress(ctx, 0)
 	}
-	return s.progress(ctx, s.done**s.pass.durationS)
+	return s.progress(ctx, s.done**s.examination.durationS)
 }
 
 // knows takes in which terms the model can assess. An engine that knew others a moment ago
 // is another one: what it does not see is not absent.
-func (s *surveyor) knows(known []bool) error {
+func (s *surveyor) checkKnown(known []bool) error {
 	before := &s.survey.Evidence.Known
 	if *before != nil && !slices.Equal(*before, known) {
 		return &gpu.InferenceError{Err: errors.New("the engine knows other terms than before")}
@@ -286,7 +286,7 @@ const savePause = 20
 
 // save keeps the survey. That it could not be kept is not the question's fault.
 func (s *surveyor) save(ctx context.Context) {
-	if s.pass.fleeting {
+	if s.examination.unsaved {
 		return
 	}
 	began := time.Now()

@@ -166,7 +166,7 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 func (s *Sweeper) uploads(ctx context.Context) error {
 	expired, err := s.Open.ExpiredUploads(ctx, s.Now())
 	for _, v := range expired {
-		cause, lost := s.cause(ctx, known{}, fold.Video.Stream(v.ID))
+		cause, lost := s.cause(ctx, jobHistory{}, fold.Video.Stream(v.ID))
 		if lost == nil {
 			lost = s.Commands.FailVideo(ctx, command.Fetch{AccountID: v.AccountID, VideoID: v.ID, Cause: cause},
 				fault.New(fault.UploadIncomplete, "Nothing was uploaded within 24 hours."))
@@ -188,7 +188,7 @@ func (s *Sweeper) holds(ctx context.Context) error {
 
 // cause is what led to a piece of work: what its last job says, or, when the job never
 // was or is long gone, the log.
-func (s *Sweeper) cause(ctx context.Context, k known, stream eventstore.StreamID) (command.Cause, error) {
+func (s *Sweeper) cause(ctx context.Context, k jobHistory, stream eventstore.StreamID) (command.Cause, error) {
 	if k.cause != (command.Cause{}) {
 		return k.cause, nil
 	}
@@ -196,7 +196,7 @@ func (s *Sweeper) cause(ctx context.Context, k known, stream eventstore.StreamID
 }
 
 // known is what River knows of one piece of work.
-type known struct {
+type jobHistory struct {
 	// last is the highest attempt that was ever enqueued, 0 for none.
 	last int
 	// lost counts the attempts whose process died or that failed by themselves. One that
@@ -211,7 +211,7 @@ type known struct {
 
 // working reports whether an attempt is under way that can still make a difference:
 // the one that claimed the work, or a later one.
-func (k known) working(claimed int) bool {
+func (k jobHistory) working(claimed int) bool {
 	for a := range k.live {
 		if a >= claimed {
 			return true
@@ -246,9 +246,9 @@ func (a fetchArgs) attempt() (id string, number int, cause command.Cause) {
 
 // jobsOf reads the jobs of one kind by the id of their work. The sweep asks for them
 // before it asks for open work, so that what ends in between is not taken for lost.
-func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bool) (map[string]known, error) {
+func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bool) (map[string]jobHistory, error) {
 	var args A
-	all := map[string]known{}
+	all := map[string]jobHistory{}
 	params := river.NewJobListParams().Kinds(args.Kind()).States(unfinished...).First(jobsPage)
 	for {
 		page, err := c.river.JobList(ctx, params)

@@ -10,12 +10,12 @@ import (
 type turns struct {
 	mu sync.Mutex
 	// places hold what is worked on, with how many do or want to.
-	places map[string]*place
+	byName map[string]*turn
 }
 
-type place struct {
-	free  chan struct{}
-	wants int
+type turn struct {
+	free    chan struct{}
+	waiting int
 }
 
 // turnEvery is how often one who waits for a turn is asked whether it still wants it.
@@ -30,41 +30,41 @@ func (t *turns) take(ctx context.Context, name string, waiting func() error) (le
 	for {
 		select {
 		case <-p.free:
-			return func() { p.free <- struct{}{}; t.part(name) }, nil
+			return func() { p.free <- struct{}{}; t.leave(name) }, nil
 		case <-tick.C:
 			err = waiting()
 		case <-ctx.Done():
 			err = ctx.Err()
 		}
 		if err != nil {
-			t.part(name)
+			t.leave(name)
 			return nil, err
 		}
 	}
 }
 
-func (t *turns) join(name string) *place {
+func (t *turns) join(name string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.places == nil {
-		t.places = map[string]*place{}
+	if t.byName == nil {
+		t.byName = map[string]*turn{}
 	}
-	p := t.places[name]
+	p := t.byName[name]
 	if p == nil {
-		p = &place{free: make(chan struct{}, 1)}
+		p = &turn{free: make(chan struct{}, 1)}
 		p.free <- struct{}{}
-		t.places[name] = p
+		t.byName[name] = p
 	}
-	p.wants++
+	p.waiting++
 	return p
 }
 
-func (t *turns) part(name string) {
+func (t *turns) leave(name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if p := t.places[name]; p.wants == 1 {
-		delete(t.places, name)
+	if p := t.byName[name]; p.waiting == 1 {
+		delete(t.byName, name)
 	} else {
-		p.wants--
+		p.waiting--
 	}
 }

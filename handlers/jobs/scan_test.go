@@ -83,7 +83,7 @@ func (w *watchman) Detect(_ context.Context, req gpu.Request) (gpu.Response, err
 }
 
 // watch is a video that is bright for some time, and what looks at it.
-type watch struct {
+type watchedVideo struct {
 	*Analyzer
 	engine    *watchman
 	source    string
@@ -93,14 +93,14 @@ type watch struct {
 }
 
 // newWatch renders a video of 8 pictures a second.
-func newWatch(t *testing.T, durationS, from, to float64) *watch {
+func newWatch(t *testing.T, durationS, from, to float64) *watchedVideo {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clip.mp4")
 	picture := fmt.Sprintf("color=black:s=16x16:r=8:d=%v,drawbox=color=white:t=fill:enable='gte(t,%v)*lt(t,%v)'", durationS, from, to)
 	out, err := exec.CommandContext(t.Context(), "ffmpeg", "-v", "error", "-f", "lavfi", "-i", picture, "-g", "40", path).CombinedOutput()
 	require.NoError(t, err, "%s", out)
 	engine := &watchman{}
-	return &watch{engine: engine, source: path, durationS: durationS, Analyzer: &Analyzer{
+	return &watchedVideo{engine: engine, source: path, durationS: durationS, Analyzer: &Analyzer{
 		Surveys: survey.Store{Objects: newObjects(t)}, Engine: engine, FFmpeg: ffmpegtest.Runner(t), Log: slog.New(slog.DiscardHandler),
 		Calibrations: answer.Calibrations{"fixture": answer.CPU()},
 	}}
@@ -119,13 +119,13 @@ func newObjects(t testing.TB) *objects.Store {
 
 // ask returns what is seen for a question and how many pictures were looked at for it, and
 // how many of them for joints.
-func (w *watch) ask(t *testing.T, prompt string) (s sighting, looked, posed int) {
+func (w *watchedVideo) ask(t *testing.T, prompt string) (s examined, looked, posed int) {
 	t.Helper()
 	q := query.Compile(prompt)
-	return w.see(t, &pass{query: q, pose: query.NeedsPose(q)})
+	return w.see(t, &examination{query: q, pose: query.NeedsPose(q)})
 }
 
-func (w *watch) see(t *testing.T, p *pass) (s sighting, looked, posed int) {
+func (w *watchedVideo) see(t *testing.T, p *examination) (s examined, looked, posed int) {
 	t.Helper()
 	looked, posed = w.engine.looked, w.engine.posed
 	p.engine, p.ffmpeg, p.source, p.durationS, p.patience = w.engine, w.FFmpeg, w.source, &w.durationS, time.Minute
@@ -136,7 +136,7 @@ func (w *watch) see(t *testing.T, p *pass) (s sighting, looked, posed int) {
 	})
 	require.NoError(t, err)
 	s.Evidence = inMemory(s.Evidence)
-	require.NoError(t, errors.Join(s.kept.Err(), s.kept.Close()))
+	require.NoError(t, errors.Join(s.survey.Err(), s.survey.Close()))
 	require.True(t, slices.IsSorted(w.progress), "progress never falls: %v", w.progress)
 	require.True(t, len(w.progress) == 0 || w.progress[len(w.progress)-1] <= w.durationS)
 	return s, w.engine.looked - looked, w.engine.posed - posed
@@ -154,7 +154,7 @@ func inMemory(ev evidence.Evidence) evidence.Evidence {
 	return ev
 }
 
-func clipOf(t *testing.T, s sighting, prompt string) (startS, endS float64) {
+func clipOf(t *testing.T, s examined, prompt string) (startS, endS float64) {
 	t.Helper()
 	r := answer.Decide(query.Compile(prompt), s.Evidence, s.rules)
 	require.Equal(t, answer.Yes, r.Answer)
@@ -269,7 +269,7 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 	_, looked, posed := w.ask(t, "Is a person sitting?")
 	require.Equal(t, 7+2, posed, "the pictures with somebody")
 	require.Equal(t, posed, looked)
-	all, looked, _ := w.see(t, &pass{everything: true})
+	all, looked, _ := w.see(t, &examination{everything: true})
 	require.Zero(t, looked)
 	require.Len(t, all.Frames, 305)
 	require.InDelta(t, 2, all.IntervalS, 0)
@@ -279,21 +279,21 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 func TestColorsOfNoiseAreNotKept(t *testing.T) {
 	t.Parallel()
 	colors := []float32{1}
-	got := look{faint: .2}.kept([]evidence.Detection{{Score: .1, Colors: colors}, {Score: .2, Colors: colors}})
+	got := scan{colorsFrom: .2}.keep([]evidence.Detection{{Score: .1, Colors: colors}, {Score: .2, Colors: colors}})
 	require.Empty(t, cmp.Diff([]evidence.Detection{{Score: .1}, {Score: .2, Colors: colors}}, got))
 }
 
 func TestSamples(t *testing.T) {
 	t.Parallel()
-	runs := look{stepS: sampling.BaseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.samples()
+	runs := scan{stepS: sampling.BaseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.decodes()
 	require.Len(t, runs, 2, "6 s are decoded again from a key picture")
 	require.Len(t, runs[0].Within, 2)
 	require.InDelta(t, 7, runs[0].Within[1].To, 0)
 	var many []float64
-	for i := range 10 * frames.MaxSpans {
+	for i := range 10 * frames.MaxIntervals {
 		many = append(many, float64(i))
 	}
-	require.Len(t, look{stepS: sampling.FineStepS, at: many}.samples(), 10, "a command holds so many parts")
-	require.True(t, look{stepS: sampling.CoarseStepS}.samples()[0].Coarse)
-	require.False(t, look{stepS: sampling.BaseStepS}.samples()[0].Coarse)
+	require.Len(t, scan{stepS: sampling.FineStepS, at: many}.decodes(), 10, "a command holds so many parts")
+	require.True(t, scan{stepS: sampling.CoarseStepS}.decodes()[0].Coarse)
+	require.False(t, scan{stepS: sampling.BaseStepS}.decodes()[0].Coarse)
 }
