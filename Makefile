@@ -1,5 +1,5 @@
 # Every target works on a fresh clone, as root and as an ordinary user.
-# "make" alone prints what there is.
+# "make" alone prints the targets.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -21,19 +21,22 @@ BENCHTIME ?= 1s
 ROUNDS ?= 3
 SEEDS ?= 100000
 
-# What setup fetched stands before what the machine has: it was fetched for a reason.
+# Programs that setup fetched come first: it fetches one only when the machine's own fails.
 export PATH := $(TOOLS)/bin:$(PATH)
-# No stamp from git: it refuses to read a clone that belongs to another user. Without the
-# path of the clone, setup, build, tests and other clones share what was compiled.
+# No version stamp: git refuses to read a clone of another user. -trimpath lets setup, build,
+# tests and other clones share compiled packages.
 export GOFLAGS := $(strip $(GOFLAGS) -buildvcs=false -trimpath)
-# A cache of this clone: a shared one reports the findings of another clone's files.
+# One cache for each clone: a shared one reports findings in the files of another clone.
 export GOLANGCI_LINT_CACHE := $(CURDIR)/.cache/golangci-lint
 GIT := git -c safe.directory='*'
 
-help: ## Print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+##@ Every day
 
-setup: ## Install what this machine lacks; quick when it lacks nothing
+help: ## Print this list
+	@awk -F ':.*## ' '/^##@ / { print (n++ ? "\n" : "") substr($$0, 5) } \
+	  /^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+
+setup: ## Install missing programs and packages
 	@.ci/setup
 
 build: setup ## Compile bin/vqa
@@ -42,37 +45,20 @@ build: setup ## Compile bin/vqa
 	@go build -o bin/vqa ./cmd/vqa
 	@[ "$$(id -u)" != 0 ] || chown --reference=. bin bin/vqa
 
-run: build ## Start the service: database, worker and API in one
+run: build ## Start the service: database, worker and API
 	@exec bin/vqa serve
 
 test: setup ## Run every check that a change must pass
 	go vet ./...
-	@# Most of the time is waiting: for workers, deadlines, other processes.
+	@# Tests mostly wait: for workers, deadlines and other processes.
 	go test -timeout 20m -parallel 3 ./...
 	cd gpu/worker && npm test
 	@$(MAKE) --no-print-directory test-media
 
-test-media: setup ## Run the tests of what runs ffmpeg with the static build, where the machine's own is in use
-	@if [ -e $(TOOLS)/bin/ffmpeg ]; then echo "test-media: the static build is in use already"; \
-	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/intake/ffmpeg/fetch $(STATIC)/ffmpeg; then \
-	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m $(RUNS_FFMPEG); \
-	else echo "test-media: skipped: the static build cannot be fetched"; fi
-
-words: ## Draw comments and texts of the project for a reader, and fail when too many lines match a suspect pattern of docs/style.md
+words: ## Draw comments and texts to read; fail when too many lines look like riddles
 	@go run ./docs/words
 
-test-fresh: ## Build, serve and ask on a machine without ffmpeg and Postgres: in a namespace that hides them
-	@.ci/fresh
-
-race: setup ## Run the Go tests under the race detector
-	go test -race -timeout 20m ./...
-
-soak: setup ## Simulate SEEDS=100000 more seeds of the command pipeline, from a random base
-	@mkdir -p .cache
-	@go test -c -o .cache/simulation.test ./handlers/command
-	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
-
-lint: $(GOLANGCI) ## Run the linters of .golangci.yml
+lint: $(GOLANGCI) ## Run the linters
 	$(GOLANGCI) run ./...
 
 $(GOLANGCI):
@@ -81,32 +67,13 @@ $(GOLANGCI):
 	@GOBIN=$(TOOLS) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 	@mv $(TOOLS)/golangci-lint $@
 
-bench: setup ## Run the benchmarks, about 12 minutes (BENCH=regexp ROUNDS=3)
-	@# Ratios: one iteration is a round of ceilings and measurements in turns.
-	go test ./handlers/command ./projections ./cmd/vqa -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 30m
-	@# Costs of single parts.
-	go test $$(go list ./... | grep -v -e '/handlers/command$$' -e '/projections$$' -e '/cmd/vqa$$') -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m
-
-eval: build ## Ask the questions of CLIPS=folder/with/truth.json, print a table, draw a reliability diagram (EVAL="--min-right 0.95 --min-right-no 0.95")
-	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }
-	@exec bin/vqa eval --reliability .cache/reliability.png $(EVAL) "$(CLIPS)"
-
-generate: setup ## Write generated code and docs anew
+generate: setup ## Write generated code and documents
 	go generate ./...
 
-contract: $(OASDIFF) $(CONTRACT_LINT)/node_modules/.package-lock.json ## Lint the API's contract, and fail when it breaks clients of the last release
+contract: $(OASDIFF) $(CONTRACT_LINT)/node_modules/.package-lock.json ## Lint the API contract; fail when it breaks clients of the last release
 	@npm run --silent --prefix $(CONTRACT_LINT) lint
 	@OASDIFF=$(OASDIFF) handlers/httpapi/released/prove
 	@OASDIFF=$(OASDIFF) handlers/httpapi/released/check
-
-fuzz-api: build $(FUZZER) ## Fuzz every operation of the API by its contract (FUZZ_SECONDS=180)
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) handlers/httpapi/fuzz/run
-
-$(FUZZER): handlers/httpapi/fuzz/requirements.txt
-	@command -v python3 >/dev/null || { echo "Python 3.10 or newer is missing: sudo apt-get install -y python3 python3-venv" >&2; exit 1; }
-	@rm -rf .cache/fuzz && python3 -m venv .cache/fuzz
-	@.cache/fuzz/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
-	@touch $@
 
 $(OASDIFF):
 	@echo "compiling oasdiff $(OASDIFF_VERSION), once, about 30 s"
@@ -119,11 +86,49 @@ $(CONTRACT_LINT)/node_modules/.package-lock.json: $(CONTRACT_LINT)/package-lock.
 	@touch $@
 	@[ "$$(id -u)" != 0 ] || chown -R --reference=. $(CONTRACT_LINT)/node_modules
 
-verify: generate contract $(GOLANGCI) ## Fail when stored events changed shape, the contract breaks, or generated files, formatting or lint are not in order
-	@dirty="$$($(GIT) status --porcelain)"; [ -z "$$dirty" ] || { echo "the tree is not clean after make generate:"; echo "$$dirty"; exit 1; } >&2
+verify: generate contract $(GOLANGCI) ## Fail when generated files, stored events, the contract or lint are out of order
+	@dirty="$$($(GIT) status --porcelain)"; [ -z "$$dirty" ] || { echo "make generate changed these files; commit them:"; echo "$$dirty"; exit 1; } >&2
 	@unformatted="$$($(GIT) ls-files -z '*.go' | xargs -0r gofmt -l)"; [ -z "$$unformatted" ] || { echo "not formatted:"; echo "$$unformatted"; exit 1; } >&2
 	go vet ./...
 	$(GOLANGCI) run ./...
 
-clean: ## Remove what was built and fetched; data stays
+clean: ## Remove built and fetched files; data stays
 	rm -rf bin .cache gpu/worker/node_modules $(CONTRACT_LINT)/node_modules handlers/httpapi/clients/typescript/{node_modules,dist} handlers/httpapi/reference/node_modules
+
+##@ Long suites
+
+test-media: setup ## Test all that runs ffmpeg with the static build (part of make test)
+	@if [ -e $(TOOLS)/bin/ffmpeg ]; then echo "test-media: nothing to do, the tests use the static build already"; \
+	elif [ -x $(STATIC)/ffmpeg ] || go run ./handlers/intake/ffmpeg/fetch $(STATIC)/ffmpeg; then \
+	  echo "testing with $(STATIC)/ffmpeg"; PATH="$(STATIC):$$PATH" go test -timeout 10m $(RUNS_FFMPEG); \
+	else echo "test-media: skipped: the static build cannot be fetched"; fi
+
+test-fresh: ## Build, serve and ask without ffmpeg, Postgres and rights (1 min, warm caches)
+	@.ci/fresh
+
+race: setup ## Run the Go tests under the race detector (up to 20 min)
+	go test -race -timeout 20m ./...
+
+soak: setup ## Simulate more histories of the command pipeline (SEEDS=100000; hours)
+	@mkdir -p .cache
+	@go test -c -o .cache/simulation.test ./handlers/command
+	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
+
+bench: setup ## Run the benchmarks (12 min; BENCH=regexp ROUNDS=3)
+	@# Ratios: one iteration is a round of ceilings and measurements.
+	go test ./handlers/command ./projections ./cmd/vqa -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(ROUNDS)x -timeout 30m
+	@# The cost of single parts.
+	go test $$(go list ./... | grep -v -e '/handlers/command$$' -e '/projections$$' -e '/cmd/vqa$$') -p 1 -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -benchmem -timeout 30m
+
+eval: build ## Measure answers on labeled clips (CLIPS=folder with truth.json; EVAL=flags)
+	@[ -n "$(CLIPS)" ] || { echo "usage: make eval CLIPS=FOLDER (a folder of clips with truth.json)" >&2; exit 2; }
+	@exec bin/vqa eval --reliability .cache/reliability.png $(EVAL) "$(CLIPS)"
+
+fuzz-api: build $(FUZZER) ## Fuzz every operation of the API by its contract (3 min; FUZZ_SECONDS=180)
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) handlers/httpapi/fuzz/run
+
+$(FUZZER): handlers/httpapi/fuzz/requirements.txt
+	@command -v python3 >/dev/null || { echo "Python 3.10 or newer is missing: sudo apt-get install -y python3 python3-venv" >&2; exit 1; }
+	@rm -rf .cache/fuzz && python3 -m venv .cache/fuzz
+	@.cache/fuzz/bin/pip install --quiet --disable-pip-version-check --require-hashes --only-binary :all: -r $<
+	@touch $@

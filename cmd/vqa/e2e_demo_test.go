@@ -35,9 +35,9 @@ func TestDemoVideos(t *testing.T) {
 	}
 	require.True(t, pollEvery(250*time.Millisecond, demoPatience, complete), "%s", shown.raw)
 
-	t.Run("as the README shows", func(t *testing.T) {
+	t.Run("as the quickstart shows", func(t *testing.T) {
 		needPrograms(t, "bash", "curl", "jq")
-		s.console(t, t.TempDir(), steps(listingsFor(t, "README.md", "TestDemoVideos")))
+		s.console(t, t.TempDir(), steps(listingsFor(t, "docs/quickstart.md", "TestDemoVideos")))
 	})
 	answers := map[string]map[string]string{}
 	for _, v := range shown.at("videos").([]any) {

@@ -20,7 +20,7 @@ import (
 // documentedAddress. One that no test can run has this line before it, with the reason:
 //
 //	*Not run by a test: …*
-var shownDocuments = []string{"README.md", "docs/quickstart.md"}
+var shownDocuments = []string{"README.md", "docs/quickstart.md", "docs/operations.md", "docs/contributing.md"}
 
 // documentedAddress is where the service of the documents answers.
 const documentedAddress = "127.0.0.1:8080"
@@ -33,15 +33,18 @@ var runnable = []string{"console", "sh", "bash", "ts", "python"}
 var runs = []struct{ document, has, test string }{
 	{"README.md", "$ make run\n", "TestReadmeTour"},
 	{"README.md", "$ bin/vqa ask clip.mp4", "TestReadmeTour"},
-	{"README.md", "/v1/demo-videos", "TestDemoVideos"},
-	{"README.md", "$ curl -s -X POST http://127.0.0.1:8080/v1/sandbox | jq\n", "TestReadmeTour"},
 	{"README.md", "$ TEST_KEY=", "TestReadmeTour"},
-	{"README.md", "\"content_typ\":", "TestReadmeTour"},
-	{"README.md", "/events/stream", "TestReadmeTour"},
 	{"README.md", "$ bin/vqa ledger verify\n", "TestReadmeTour"},
-	{"README.md", "$ bin/vqa keys list\n", "TestReadmeTour"},
-	{"README.md", "$ bin/vqa doctor\n", "TestReadmeTour"},
-	{"README.md", "$ make\n", "TestReadmeShowsTheTargets"},
+	{"docs/quickstart.md", "$ curl -s -X POST http://127.0.0.1:8080/v1/sandbox | jq\n", "TestReadmeTour"},
+	{"docs/quickstart.md", "jq .result.receipt", "TestReadmeTour"},
+	{"docs/quickstart.md", "\"content_typ\":", "TestReadmeTour"},
+	{"docs/quickstart.md", "jq -c '.available_seconds", "TestReadmeTour"},
+	{"docs/quickstart.md", "/events/stream", "TestReadmeTour"},
+	{"docs/quickstart.md", "/v1/demo-videos", "TestDemoVideos"},
+	{"docs/operations.md", "$ bin/vqa doctor\n", "TestReadmeTour"},
+	{"docs/operations.md", "$ bin/vqa keys list\n", "TestReadmeTour"},
+	{"docs/operations.md", "$ bin/vqa projections verify --all\n", "TestReadmeTour"},
+	{"docs/contributing.md", "$ make\n", "TestContributingShowsTheTargets"},
 	{"docs/quickstart.md", "$ ffmpeg", "TestNewUser"},
 	{"docs/quickstart.md", "SANDBOX=$(curl", "TestNewUser"},
 	{"docs/quickstart.md", "KEY=$(curl", "TestNewUser"},
@@ -314,13 +317,18 @@ func needPrograms(t *testing.T, names ...string) {
 	}
 }
 
-// TestReadmeTour follows the README from its first command to the operator's tools.
+// TestReadmeTour types the listings of the README, then those of the quickstart and of
+// operations.md that continue in the same shell.
 func TestReadmeTour(t *testing.T) {
 	t.Parallel()
-	needPrograms(t, "bash", "curl", "jq", "ffmpeg")
+	needPrograms(t, "bash", "curl", "jq", "ffmpeg", "python3")
 	folder := checkout(t)
 	s := ownService(t, "VQA_DATA_DIR="+filepath.Join(folder, ".vqa"))
-	typed := slices.DeleteFunc(steps(listingsFor(t, "README.md", "TestReadmeTour")), func(x step) bool {
+	var tour []listing
+	for _, document := range []string{"README.md", "docs/quickstart.md", "docs/operations.md"} {
+		tour = append(tour, listingsFor(t, document, "TestReadmeTour")...)
+	}
+	typed := slices.DeleteFunc(steps(tour), func(x step) bool {
 		if x.command != "make run" {
 			return false
 		}
@@ -333,11 +341,11 @@ func TestReadmeTour(t *testing.T) {
 	s.console(t, folder, typed)
 }
 
-// TestReadmeShowsTheTargets: what make prints without a target stands in the README.
-func TestReadmeShowsTheTargets(t *testing.T) {
+// TestContributingShowsTheTargets holds the list of targets against the output of make.
+func TestContributingShowsTheTargets(t *testing.T) {
 	t.Parallel()
 	needPrograms(t, "make")
-	shown := steps(listingsFor(t, "README.md", "TestReadmeShowsTheTargets"))
+	shown := steps(listingsFor(t, "docs/contributing.md", "TestContributingShowsTheTargets"))
 	require.Len(t, shown, 1)
 	require.Empty(t, differs(shown[0].want, runProgram(t, root, nil, "make", "--no-print-directory")))
 }

@@ -23,13 +23,13 @@ func document(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestReadmeListsTheConfiguration: the table has each variable of config once, in the
+// TestEverySettingIsDocumented: docs/configuration.md has each variable of config once, in the
 // order of its declaration, with its default and a meaning.
-func TestReadmeListsTheConfiguration(t *testing.T) {
+func TestEverySettingIsDocumented(t *testing.T) {
 	t.Parallel()
 	row := regexp.MustCompile("(?m)^\\| `(VQA_[A-Z_]+)` \\| (?:`([^`]*)`)? ?\\| (.*) \\|$")
 	var listed [][2]string
-	for _, m := range row.FindAllStringSubmatch(document(t, "README.md"), -1) {
+	for _, m := range row.FindAllStringSubmatch(document(t, "docs/configuration.md"), -1) {
 		require.NotEmpty(t, m[3], "%s has no meaning", m[1])
 		listed = append(listed, [2]string{m[1], m[2]})
 	}
@@ -38,7 +38,7 @@ func TestReadmeListsTheConfiguration(t *testing.T) {
 		declared = append(declared, [2]string{f.Tag.Get("env"), f.Tag.Get("envDefault")})
 	}
 	if diff := cmp.Diff(declared, listed); diff != "" {
-		t.Errorf("variables and defaults of config and of the table in README.md (-config +README):\n%s", diff)
+		t.Errorf("variables and defaults of config and of docs/configuration.md (-config +document):\n%s", diff)
 	}
 }
 
@@ -61,18 +61,18 @@ func TestDocumentsNameVariablesThatExist(t *testing.T) {
 	}
 }
 
-func TestReadmeListsTheTargets(t *testing.T) {
+func TestContributingListsTheTargets(t *testing.T) {
 	t.Parallel()
 	var offered, listed []string
 	for _, m := range regexp.MustCompile(`(?m)^([a-z-]+):.*## `).FindAllStringSubmatch(document(t, "Makefile"), -1) {
 		offered = append(offered, m[1])
 	}
-	for _, m := range regexp.MustCompile(`(?m)^  make ([a-z-]+) +[A-Z]`).FindAllStringSubmatch(document(t, "README.md"), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  make ([a-z-]+) +[A-Z]`).FindAllStringSubmatch(document(t, "docs/contributing.md"), -1) {
 		listed = append(listed, m[1])
 	}
 	require.NotEmpty(t, offered)
 	if diff := cmp.Diff(offered, listed); diff != "" {
-		t.Errorf("targets of the Makefile and of README.md (-Makefile +README):\n%s", diff)
+		t.Errorf("targets of the Makefile and of docs/contributing.md (-Makefile +document):\n%s", diff)
 	}
 }
 
