@@ -17,7 +17,7 @@ import (
 	"vqa/handlers/intake/demo"
 )
 
-// demoPatience covers drawing three clips and looking at each three times, on cores that
+// demoPatience covers adding three clips and answering three questions about each, on cores that
 // other tests use as well.
 const demoPatience = 5 * time.Minute
 
@@ -75,13 +75,13 @@ func TestDemoVideos(t *testing.T) {
 	s.tool(t, "ledger", "verify")
 	s.tool(t, "projections", "verify", "--all")
 	require.NoError(t, s.terminate())
-	drawn := strings.Count(s.said.String(), "demo video drawn")
+	drawn := strings.Count(s.said.String(), "demo video added")
 	require.Equal(t, 3, drawn)
 	require.NoError(t, s.start())
 	before := shown.raw
 	require.True(t, complete())
 	require.Equal(t, string(before), string(shown.raw), "a restart computes nothing anew")
-	require.Equal(t, drawn, strings.Count(s.said.String(), "demo video drawn"))
+	require.Equal(t, drawn, strings.Count(s.said.String(), "demo video added"))
 	require.NotContains(t, s.said.String(), "not complete", "and nothing had to be tried again")
 }
 

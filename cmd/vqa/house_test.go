@@ -36,6 +36,9 @@ const (
 	// scenarios is the given/when/then of the aggregates' tests.
 	scenarios = "vqa/domain/internal/scenario"
 
+	// painting draws the clips of tests.
+	painting = "vqa/handlers/intake/demo/paint"
+
 	watermill = "github.com/ThreeDotsLabs/..."
 	chi       = "github.com/go-chi/..."
 	pion      = "github.com/pion/..."
@@ -53,6 +56,11 @@ var importRules = append([]importRule{
 		name: "scenarios are for tests", in: []string{"vqa/..."},
 		never: []string{scenarios},
 		why:   "it asserts, and nothing that is shipped may",
+	},
+	{
+		name: "drawing is for tests", in: []string{"vqa/..."}, except: []string{painting},
+		never: []string{painting},
+		why:   "the program brings its demo videos as files and draws nothing",
 	},
 	{
 		name: "made-up ledgers are for tests", in: []string{"vqa/..."}, except: []string{"vqa/projections/ledger/internal/history"},
@@ -303,6 +311,7 @@ func TestImportRulesBite(t *testing.T) {
 		{"vqa/gpu/oip", "vqa/domain/answer", []string{"gpu reports evidence, not answers"}},
 		{"vqa/domain/evidence", "vqa/domain/query", []string{"evidence stands alone"}},
 		{"vqa/handlers/artifact", "os/exec", []string{"one package runs ffmpeg"}},
+		{"vqa/handlers/intake/demo", "vqa/handlers/intake/demo/paint", []string{"drawing is for tests"}},
 		{"vqa/gpu/frames", "os/exec", []string{"one package runs ffmpeg"}},
 		{"vqa/handlers/intake/ffmpeg", "os/exec", nil},
 		{"vqa/migrations", "vqa/domain/fault", []string{"migrations know no code"}},

@@ -11,8 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/query"
-	"vqa/handlers/intake/demo"
-	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 const (
@@ -35,7 +33,7 @@ func TestDrawnScenes(t *testing.T) {
 		t.Run(d.name, func(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), d.name+".mp4")
-			require.NoError(t, demo.Encode(t.Context(), ffmpegtest.Runner(t), path, suiteFPS, d.seconds*suiteFPS, d.painter()))
+			require.NoError(t, d.encode(t, path))
 			videoID := c.readyVideo(t, path)
 			for _, q := range d.asks {
 				a := c.ask(t, videoID, q.prompt, "Prefer", "wait=100")

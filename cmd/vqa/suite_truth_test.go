@@ -4,14 +4,15 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"testing"
 
-	"vqa/handlers/intake/demo"
 	"vqa/handlers/intake/demo/paint"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 // The drawn scenes: pixels, and pictures a second.
 const (
-	suiteWidth, suiteHeight = demo.Width, demo.Height
+	suiteWidth, suiteHeight = 640, 360
 	suiteFPS                = 12
 )
 
@@ -49,7 +50,15 @@ type drawing struct {
 	asks    []asked
 }
 
-// painter returns what paints the picture of a time.
+// encode writes the clip of the scene.
+func (d drawing) encode(t *testing.T, path string) error {
+	t.Helper()
+	frame := d.painter()
+	return ffmpegtest.Encode(t, path, ffmpegtest.Format{Width: suiteWidth, Height: suiteHeight, FPS: suiteFPS}, d.seconds*suiteFPS,
+		func(atS float64) []byte { return frame(atS).Pix })
+}
+
+// painter returns the function that draws the frame of a time.
 func (d drawing) painter() func(atS float64) paint.Canvas {
 	ground := d.ground()
 	return func(atS float64) paint.Canvas {

@@ -33,7 +33,7 @@ var demoTenant = resources.Tenant{AccountID: account.SystemID, Livemode: true}
 
 // Studio makes the files of demo videos.
 type Studio interface {
-	// Make draws and stores a scene.
+	// Make stores the clip of a scene and its thumbnail.
 	Make(ctx context.Context, scene demo.Scene) (video.File, error)
 	// Discard removes what Make stored.
 	Discard(ctx context.Context, f video.File) error
@@ -79,7 +79,7 @@ func (d *Demos) Run(ctx context.Context) {
 // they can be looked at before anything is known about them.
 func (d *Demos) Pass(ctx context.Context) error {
 	for _, scene := range d.Scenes {
-		if err := d.draw(ctx, scene); err != nil {
+		if err := d.add(ctx, scene); err != nil {
 			return err
 		}
 	}
@@ -93,8 +93,8 @@ func (d *Demos) Pass(ctx context.Context) error {
 	return nil
 }
 
-// draw makes the video of a scene, unless it exists.
-func (d *Demos) draw(ctx context.Context, scene demo.Scene) error {
+// add adds the video of a scene, unless it exists.
+func (d *Demos) add(ctx context.Context, scene demo.Scene) error {
 	_, err := d.Read.Video(ctx, demoTenant, scene.VideoID())
 	if !fault.Has(err, fault.ResourceNotFound) {
 		return err
@@ -111,7 +111,7 @@ func (d *Demos) draw(ctx context.Context, scene demo.Scene) error {
 	if v.File == nil || v.File.ObjectKey != file.ObjectKey {
 		return d.Studio.Discard(ctx, file) // another node was first
 	}
-	d.Log.Info("demo video drawn", "name", scene.Name, "video_id", v.ID, "size_bytes", file.SizeBytes, "took", time.Since(began).Round(time.Millisecond))
+	d.Log.Info("demo video added", "name", scene.Name, "video_id", v.ID, "size_bytes", file.SizeBytes, "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 

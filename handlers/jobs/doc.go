@@ -114,10 +114,10 @@
 //
 // # Demo videos
 //
-// At the start each node draws the demo videos that the log has not, and asks their
-// questions, one at a time, in the last priority. The ids follow from the scene, the
-// question and the model, so that several nodes, or a second start, make nothing twice;
-// a new drawing or a new model has new ids and is asked anew.
+// At its start each node adds the demo videos that are missing from the log. It asks their
+// questions one at a time, with the lowest priority. The ids follow from the scene, the
+// question and the model, so several nodes, or a second start, repeat no work. A new
+// revision of a scene and a new model have new ids, so the questions are asked again.
 //
 // It may import domain, handlers/language, the contract of eventstore, handlers/command,
 // handlers/artifact, demo, objects and survey, handlers/react, the readers of projections,

@@ -1,27 +1,31 @@
-// Package demo draws the demo videos of the service (api-v1.md, "Demo video list") and
-// stores them.
+// Package demo stores the demo videos of the service (docs/contract.md#demo-videos).
 //
-// Each scene is a painter in Go: shapes by their distance from an edge, one picture at
-// a time, piped into ffmpeg. Because the scene is drawn, its truth is known; what the
-// service says about it is not: its questions are asked of the real engine like any
-// other, and the answers stand as they come.
+// The videos are embedded MP4 files with drawn scenes, so it is known exactly what they show.
+// The answers are not prepared: the real engine is asked the questions of each scene, and its
+// answers stand as they come.
 //
-// # Making one
+// # Storing a video
 //
-//	step      what is left when the program stops there
-//	draw      a file in the temporary folder, removed at the end
-//	probe     the same
-//	store     objects that nothing refers to; the next try writes them again
-//	(record)  by the caller: the video exists, and is never made again
+//	step       state when the program stops there
+//	write      a file in the temporary folder, which the next start removes
+//	thumbnail  the same
+//	probe      the same
+//	store      objects without a reference; the next try writes them again
+//	(record)   done by the caller: the video exists and is never stored again
 //
 // # Guarantees
 //
-//   - One release of ffmpeg makes the same bytes every time, on any number of cores. The
-//     objects are named for the hash of the video, so two nodes with different releases
-//     do not overwrite each other.
-//   - The id of a scene follows from its name and its revision; a test holds a change
-//     of what is drawn to a new revision.
+//   - Object keys contain the hash of the video. Two nodes with different releases of this
+//     program do not overwrite each other's files.
+//   - The id of a video follows from the name and the revision of its scene. A test fails
+//     when a clip or its drawing changes without a new revision.
 //
-// It may import domain/id, domain/video, handlers/objects, handlers/intake/demo/paint,
-// handlers/intake/probe and the standard library.
+// # Changing a clip
+//
+// The tests of this package draw the clips with the package paint. The program itself draws
+// nothing. After a change of a drawing, raise the revision of its scene and run
+// go test ./handlers/intake/demo -run TestClips -update.
+//
+// It may import domain/id, domain/video, handlers/objects, handlers/intake/ffmpeg,
+// handlers/intake/probe, handlers/intake/scratch and the standard library.
 package demo

@@ -5,10 +5,10 @@ import (
 	"math"
 )
 
-// Canvas is a picture that shapes are painted on, with soft edges.
+// Canvas is a picture to paint shapes on.
 type Canvas struct{ *image.RGBA }
 
-// New is a black picture of some pixels.
+// New returns a black picture; the sizes are in pixels.
 func New(width, height int) Canvas {
 	return Canvas{image.NewRGBA(image.Rect(0, 0, width, height))}
 }
@@ -20,30 +20,30 @@ func (c Canvas) Over() Canvas {
 	return next
 }
 
-// Tone is a colour, 0 to 255 each, that covers what is under it by alpha, 0 to 1.
+// Tone is a color with components from 0 to 255. Alpha is its opacity, 0 to 1.
 type Tone struct{ r, g, b, alpha float64 }
 
-// RGB is the opaque colour of a hexadecimal number.
+// RGB returns the opaque color of a number such as 0xff8000.
 func RGB(hex uint32) Tone {
 	return Tone{float64(hex >> 16 & 0xff), float64(hex >> 8 & 0xff), float64(hex & 0xff), 1}
 }
 
-// Faint is the colour with this alpha.
+// Faint returns the color with this opacity.
 func (t Tone) Faint(alpha float64) Tone { t.alpha = alpha; return t }
 
-// Mix is the colour that lies between two, at 0 the first.
+// Mix returns a color between two: a for a share of 0, b for a share of 1.
 func Mix(a, b Tone, share float64) Tone {
 	s := min(max(share, 0), 1)
 	return Tone{a.r + (b.r-a.r)*s, a.g + (b.g-a.g)*s, a.b + (b.b-a.b)*s, a.alpha + (b.alpha-a.alpha)*s}
 }
 
-// Ink gives every point its colour.
+// Ink returns the color of a point.
 type Ink func(x, y float64) Tone
 
-// Flat is one colour everywhere.
+// Flat returns one color for every point.
 func Flat(t Tone) Ink { return func(float64, float64) Tone { return t } }
 
-// Falling runs from one colour at a height to another at a lower one.
+// Falling is a vertical gradient from a at the height top to b at the height bottom.
 func Falling(top float64, a Tone, bottom float64, b Tone) Ink {
 	return func(_, y float64) Tone { return Mix(a, b, (y-top)/(bottom-top)) }
 }
@@ -51,7 +51,7 @@ func Falling(top float64, a Tone, bottom float64, b Tone) Ink {
 // Fill paints a shape. The edge is one pixel wide.
 func (c Canvas) Fill(s Shape, p Ink) { c.Soft(s, 1, p) }
 
-// Soft paints a shape whose edge fades over so many pixels, as a shadow's does.
+// Soft paints a shape with an edge that fades over a number of pixels, for shadows.
 func (c Canvas) Soft(s Shape, edge float64, p Ink) {
 	area := image.Rect(
 		int(math.Floor(s.left-edge)), int(math.Floor(s.top-edge)), int(math.Ceil(s.right+edge)), int(math.Ceil(s.bottom+edge)),

@@ -1,10 +1,10 @@
-// Package paint draws pictures by code: figures known by their distance from an edge, filled
-// with colours that depend on the place, one over the other.
+// Package paint draws test pictures: shapes that are filled with colors, one over the other.
+// A shape is a function that returns the distance of a point from the edge.
 //
-// The demo videos are painted with it, and the scenes that tests ask the real engine
-// about: what is drawn where, and when, is known exactly.
+// The clips of the demo videos are drawn with it, and the scenes of the test suite that asks
+// the real engine. Their content is known exactly. Only tests import this package.
 //
-// It imports the standard library alone. Guarantees: the same calls give the same
-// picture, bit for bit, on one kind of machine; edges are smooth (one pixel wide), and
-// what lies outside the picture is cut off.
+// It imports only the standard library. Guarantees: on one kind of processor, the same calls
+// draw the same picture, bit for bit. Edges are smooth over one pixel. Parts of a shape
+// outside the picture are cut off.
 package paint

@@ -1,6 +1,6 @@
 package paint
 
-// glyphs are strokes in a box that is 0.6 wide and 1 tall.
+// glyphs are the letters as strokes in a box of width 0.6 and height 1.
 var glyphs = map[rune]func(at func(x, y float64) Point, width float64) Shape{
 	'S': func(at func(x, y float64) Point, width float64) Shape {
 		return Outline(width, at(0.57, 0.17), at(0.47, 0.04), at(0.30, 0), at(0.13, 0.04), at(0.03, 0.16), at(0.04, 0.31), at(0.14, 0.42),
@@ -18,7 +18,7 @@ var glyphs = map[rune]func(at func(x, y float64) Point, width float64) Shape{
 	},
 }
 
-// word paints letters in a row around a point. size is the height of a letter.
+// word paints a text that is centered at a point. size is the height of a letter.
 func word(c Canvas, text string, x, y, size, width float64, t Tone) {
 	advance := 0.6*size + 1.75*width
 	left := x - (float64(len(text))*advance-1.75*width)/2

@@ -12,8 +12,8 @@ import (
 
 var red = paint.Flat(paint.RGB(0xff0000))
 
-// TestFiguresCoverWhatTheyHold: a point within is painted, one outside is not.
-func TestFiguresCoverWhatTheyHold(t *testing.T) {
+// TestShapesCoverTheirPoints: a point inside a shape is painted, a point outside is not.
+func TestShapesCoverTheirPoints(t *testing.T) {
 	t.Parallel()
 	type points = [][2]int
 	for name, tt := range map[string]struct {
@@ -37,7 +37,7 @@ func TestFiguresCoverWhatTheyHold(t *testing.T) {
 			c := paint.New(100, 100)
 			c.Fill(tt.figure, red)
 			for _, p := range tt.within {
-				require.Equal(t, color.RGBA{R: 255, A: 255}, c.RGBAAt(p[0], p[1]), "%v is within", p)
+				require.Equal(t, color.RGBA{R: 255, A: 255}, c.RGBAAt(p[0], p[1]), "%v is inside", p)
 			}
 			for _, p := range tt.without {
 				require.Zero(t, c.RGBAAt(p[0], p[1]).R, "%v is outside", p)
@@ -46,8 +46,8 @@ func TestFiguresCoverWhatTheyHold(t *testing.T) {
 	}
 }
 
-// TestWhatLiesOutsideIsCutOff: things may leave the picture on any side.
-func TestWhatLiesOutsideIsCutOff(t *testing.T) {
+// TestShapesAreCutOff: shapes may leave the picture on any side.
+func TestShapesAreCutOff(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		at := rapid.Float64Range(-300, 300)
@@ -59,7 +59,7 @@ func TestWhatLiesOutsideIsCutOff(t *testing.T) {
 		c.Kite(x, y, 30, .3, 1, paint.RGB(0xff0000), paint.RGB(0x00ff00))
 		for _, p := range [][2]float64{{x, y}} {
 			if in := p[0] > 0 && p[0] < 64 && p[1] > 0 && p[1] < 48; in {
-				require.EqualValues(t, 255, c.RGBAAt(int(p[0]), int(p[1])).A, "something is painted there")
+				require.EqualValues(t, 255, c.RGBAAt(int(p[0]), int(p[1])).A, "the center must be painted")
 			}
 		}
 	})
@@ -72,11 +72,11 @@ func TestOverIsACopy(t *testing.T) {
 	next := ground.Over()
 	next.Fill(paint.Circle(5, 5, 4), red)
 	require.Equal(t, color.RGBA{R: 255, A: 255}, next.RGBAAt(5, 5))
-	require.EqualValues(t, ground.RGBAAt(5, 5).R, ground.RGBAAt(5, 5).G, "the ground stays as it was")
+	require.EqualValues(t, ground.RGBAAt(5, 5).R, ground.RGBAAt(5, 5).G, "the original does not change")
 	require.Greater(t, ground.RGBAAt(5, 9).R, ground.RGBAAt(5, 1).R)
 }
 
-func TestColoursCover(t *testing.T) {
+func TestColorsCover(t *testing.T) {
 	t.Parallel()
 	c := paint.New(4, 4)
 	all := paint.Bar(-2, -2, 6, 6, 0)

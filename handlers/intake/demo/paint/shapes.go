@@ -2,29 +2,29 @@ package paint
 
 import "math"
 
-// Shape is a figure: how far a point is from its edge, in pixels, less than 0 within,
-// and a box that holds all of it.
+// Shape is a figure: its bounding box, and a function that returns the distance of a point
+// from its edge in pixels. The distance is negative inside.
 type Shape struct {
 	left, top, right, bottom float64
 	distance                 func(x, y float64) float64
 }
 
-// away is how far a point is at least, by the box alone: 0 within.
+// away is a lower bound of the distance, from the bounding box. It is 0 inside the box.
 func (s Shape) away(x, y float64) float64 {
 	return max(s.left-x, x-s.right, s.top-y, y-s.bottom, 0)
 }
 
-// Point of a picture, in pixels from its upper left corner.
+// Point is a point in pixels from the upper left corner of the picture.
 type Point struct{ x, y float64 }
 
-// At is a point of a picture.
+// At returns a point.
 func At(x, y float64) Point { return Point{x, y} }
 
-// Circle has a radius in pixels.
+// Circle has its center at x, y and the radius r.
 func Circle(x, y, r float64) Shape { return Ellipse(x, y, r, r) }
 
-// Ellipse has half-axes rx and ry; its distance is exact for a circle and close enough
-// near the edge of any other.
+// Ellipse has the half-axes rx and ry. The distance is exact for a circle, and close enough
+// near the edge of any other ellipse.
 func Ellipse(x, y, rx, ry float64) Shape {
 	return Shape{x - rx, y - ry, x + rx, y + ry, func(px, py float64) float64 {
 		u, v := (px-x)/rx, (py-y)/ry
@@ -36,7 +36,7 @@ func Ellipse(x, y, rx, ry float64) Shape {
 	}}
 }
 
-// Bar is a box with round corners.
+// Bar is a box with round corners. corner is their radius.
 func Bar(left, top, right, bottom, corner float64) Shape {
 	cx, cy, hw, hh := (left+right)/2, (top+bottom)/2, (right-left)/2-corner, (bottom-top)/2-corner
 	return Shape{left, top, right, bottom, func(x, y float64) float64 {
@@ -60,7 +60,7 @@ func Line(a, b Point, width float64) Shape {
 	}}
 }
 
-// Outline is a stroke along points.
+// Outline is a stroke from point to point.
 func Outline(width float64, points ...Point) Shape {
 	all := make([]Shape, 0, len(points)-1)
 	for i := range len(points) - 1 {
@@ -69,8 +69,7 @@ func Outline(width float64, points ...Point) Shape {
 	return Union(all...)
 }
 
-// Polygon has its corners in order and bulges nowhere inwards: it lies on one side of
-// each of its edges.
+// Polygon is a convex polygon. Its corners are given in order.
 func Polygon(corners ...Point) Shape {
 	s := Shape{left: math.Inf(1), top: math.Inf(1), right: math.Inf(-1), bottom: math.Inf(-1)}
 	for _, p := range corners {
@@ -98,7 +97,7 @@ func Polygon(corners ...Point) Shape {
 	return s
 }
 
-// Regular is a polygon of n equal sides with a corner at an angle in degrees.
+// Regular is a polygon with n equal sides. One corner lies at the angle, in degrees.
 func Regular(x, y, r float64, n int, angle float64) Shape {
 	corners := make([]Point, n)
 	for i := range corners {
@@ -108,7 +107,7 @@ func Regular(x, y, r float64, n int, angle float64) Shape {
 	return Polygon(corners...)
 }
 
-// Union is all of the shapes.
+// Union covers every point that one of the shapes covers.
 func Union(all ...Shape) Shape {
 	s := all[0]
 	for _, o := range all[1:] {
@@ -126,7 +125,7 @@ func Union(all ...Shape) Shape {
 	return s
 }
 
-// Within is the part of a shape that lies in another.
+// Within is the intersection of two shapes.
 func Within(a, b Shape) Shape {
 	return Shape{max(a.left, b.left), max(a.top, b.top), min(a.right, b.right), min(a.bottom, b.bottom), func(x, y float64) float64 {
 		return max(a.distance(x, y), b.distance(x, y))

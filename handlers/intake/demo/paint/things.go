@@ -2,7 +2,7 @@ package paint
 
 import "math"
 
-// StopSign has its centre at a point and a radius; its post stands at a height.
+// StopSign has its center at x, y. Its post ends at the height foot.
 func (c Canvas) StopSign(x, y, r, foot float64) {
 	c.Soft(Ellipse(x+16, foot, 26, 5), 8, Flat(RGB(0x000000).Faint(0.3)))
 	c.Fill(Bar(x-3.5, y, x+3.5, foot, 1), Falling(y, RGB(0x9a9da1), foot+6, RGB(0x7d8084)))
@@ -11,7 +11,7 @@ func (c Canvas) StopSign(x, y, r, foot float64) {
 	word(c, "STOP", x, y, 0.50*r, 0.085*r, RGB(0xf6f6f6))
 }
 
-// TennisBall is turned by some radians, with the light from the upper left.
+// TennisBall is turned by an angle in radians. The light comes from the upper left.
 func (c Canvas) TennisBall(x, y, r, turn float64) {
 	sin, cos := math.Sincos(turn)
 	c.Fill(Circle(x, y, r), func(px, py float64) Tone {
@@ -24,7 +24,7 @@ func (c Canvas) TennisBall(x, y, r, turn float64) {
 	})
 }
 
-// Boat sails with the middle of its deck at a point.
+// Boat is a sailing boat. The middle of its deck is at x, y.
 func (c Canvas) Boat(x, y float64) {
 	c.Soft(Ellipse(x, y+15, 40, 3), 4, Flat(RGB(0x1d4d66).Faint(0.4)))
 	c.Fill(Polygon(At(x-34, y), At(x+38, y), At(x+25, y+14), At(x-26, y+14)), Falling(y, RGB(0xf4f1ea), y+14, RGB(0xb03a30)))
@@ -33,7 +33,8 @@ func (c Canvas) Boat(x, y float64) {
 	c.Fill(Polygon(At(x-4, y-56), At(x-4, y-5), At(x-29, y-5)), Flat(RGB(0xe9e4da)))
 }
 
-// Kite leans by some radians; its tail waves. It is as wide as 1.44 of its size.
+// Kite leans by an angle in radians. wave is the phase of its tail in radians. The width of
+// the kite is 1.44 times size.
 func (c Canvas) Kite(x, y, size, lean, wave float64, a, b Tone) {
 	sin, cos := math.Sincos(lean)
 	at := func(u, v float64) Point { return At(x+size*(u*cos-v*sin), y+size*(u*sin+v*cos)) }

@@ -6,17 +6,17 @@ import (
 	"vqa/handlers/intake/demo/paint"
 )
 
-// The shore: three kites come into the sky one after the other, and a boat sails by.
+// The shore: three kites rise one after the other, and a boat sails past.
 const (
 	seaTop    = 250.0
 	beach     = 306.0
 	kiteSize  = 48.0
-	kiteDrift = 520.0 // how far to the right a kite comes from, pixels
-	// kiteEnterS is how long it takes a kite to find its place.
+	kiteDrift = 520.0 // distance from the start of a kite to its place, pixels
+	// kiteEnterS is the time that a kite needs to reach its place.
 	kiteEnterS = 1.6
 )
 
-// kites are where they stand, when each begins to come in, and how they look.
+// kites are their places, the times at which they start, and their angles and colors.
 var kites = [...]struct {
 	x, y, fromS, lean, phase float64
 	a, b                     uint32
@@ -26,12 +26,12 @@ var kites = [...]struct {
 	{520, 142, 3.0, 0.38, 4.3, 0x3a9a4a, 0xf08a2a},
 }
 
-// shore returns the painter of the scene.
+// shore draws the scene.
 func shore() func(atS float64) canvas {
 	still := newCanvas()
-	still.Fill(paint.Bar(-1, -1, Width+1, seaTop+1, 0), paint.Falling(0, paint.RGB(0x4f94d4), seaTop, paint.RGB(0xd6e9f5)))
-	still.Fill(paint.Bar(-1, seaTop, Width+1, beach, 0), paint.Falling(seaTop, paint.RGB(0x3f87ad), beach, paint.RGB(0x6fb2c4)))
-	still.Fill(paint.Bar(-1, beach, Width+1, Height+1, 0), paint.Falling(beach, paint.RGB(0xe9d8ac), Height, paint.RGB(0xd8bf86)))
+	still.Fill(paint.Bar(-1, -1, width+1, seaTop+1, 0), paint.Falling(0, paint.RGB(0x4f94d4), seaTop, paint.RGB(0xd6e9f5)))
+	still.Fill(paint.Bar(-1, seaTop, width+1, beach, 0), paint.Falling(seaTop, paint.RGB(0x3f87ad), beach, paint.RGB(0x6fb2c4)))
+	still.Fill(paint.Bar(-1, beach, width+1, height+1, 0), paint.Falling(beach, paint.RGB(0xe9d8ac), height, paint.RGB(0xd8bf86)))
 	return func(atS float64) canvas {
 		c := still.over()
 		c.clouds(-atS * 3)
@@ -51,11 +51,11 @@ func shore() func(atS float64) canvas {
 	}
 }
 
-// waves are the light on the water and the foam at the beach.
+// waves draws the light on the water and the foam at the beach.
 func (c canvas) waves(atS float64) {
 	for i := range 26 {
 		y := seaTop + 6 + math.Mod(float64(i)*17.3, beach-seaTop-16)
-		x := math.Mod(float64(i)*97.7+6*math.Sin(atS*1.2+float64(i)), Width)
+		x := math.Mod(float64(i)*97.7+6*math.Sin(atS*1.2+float64(i)), width)
 		c.Soft(paint.Ellipse(x, y, 12+8*(y-seaTop)/(beach-seaTop), 0.9), 2, paint.Flat(paint.RGB(0xffffff).Faint(0.35)))
 	}
 	for i := range 10 {
