@@ -19,20 +19,19 @@ import (
 )
 
 const (
-	// callTimeout bounds one call, beside the time that the server was asked to wait.
+	// callTimeout bounds one call, without the time that "Prefer: wait" asks the server to wait.
 	callTimeout = 90 * time.Second
-	// uploadTimeout bounds one upload; the signed URL lives as long.
+	// uploadTimeout bounds one upload; the signed URL is valid for the same time.
 	uploadTimeout = time.Hour
-	// probeTimeout bounds the question whether a server is there.
+	// probeTimeout bounds a health check.
 	probeTimeout = 2 * time.Second
-	// patience bounds how long a call is repeated that the server asks to repeat.
+	// patience bounds the time during which a call is repeated with Retry-After.
 	patience = 90 * time.Second
 	// maxBody bounds a response, in bytes.
 	maxBody = 16 << 20
 )
 
-// Client speaks the public API. It is the only place of this program that asks over
-// HTTP, and is safe for concurrent use.
+// Client calls the public API. It is safe for concurrent use.
 type Client struct {
 	// Base is the URL of the server, without a slash at its end.
 	Base string
@@ -40,21 +39,23 @@ type Client struct {
 	Key string
 	// HTTP sends the requests.
 	HTTP *http.Client
-	// Busy is told when a call will be repeated, and why.
+	// Busy is called before a call is repeated, with the error and the pause.
 	Busy func(why *Error, after time.Duration)
 }
 
+// New returns a client of the server at base, without a key.
 func New(base string) *Client {
 	return &Client{Base: strings.TrimRight(base, "/"), HTTP: &http.Client{}, Busy: func(*Error, time.Duration) {}}
 }
 
-// Error is the error envelope of the contract, or what failed a resource.
+// Error is an error response of the API (docs/contract.md#errors), or the error of a failed
+// resource.
 type Error struct {
 	Status  int    `json:"status"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 	Param   string `json:"param"`
-	// Violations are all that is wrong with a request.
+	// Violations lists everything that is wrong with a request.
 	Violations []struct {
 		Param   string `json:"param"`
 		Message string `json:"message"`
@@ -62,7 +63,7 @@ type Error struct {
 	retryAfter time.Duration
 }
 
-// Error implements error: code, message and the field at fault.
+// Error returns the code, the message and the field at fault.
 func (e *Error) Error() string {
 	param := e.Param
 	if param == "" && len(e.Violations) > 0 {
@@ -75,7 +76,7 @@ func (e *Error) Error() string {
 	return terminal.Printable(text)
 }
 
-// HasCode reports whether err is one of the API's with that code.
+// HasCode reports whether err is an error of the API with one of the codes.
 func HasCode(err error, codes ...string) bool {
 	var e *Error
 	if !errors.As(err, &e) {
@@ -89,13 +90,13 @@ func HasCode(err error, codes ...string) bool {
 	return false
 }
 
-// Unauthorized reports a key that does not open the door.
+// Unauthorized reports whether the server refused the key.
 func Unauthorized(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == http.StatusUnauthorized
 }
 
-// Healthy reports whether a server of ours answers.
+// Healthy reports whether a server of this service answers.
 func (c *Client) Healthy(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -120,12 +121,12 @@ func (c *Client) AwaitReady(ctx context.Context) {
 	}
 }
 
-// CheckKey returns nil when the server accepts the key.
+// CheckKey returns nil if the server accepts the key.
 func (c *Client) CheckKey(ctx context.Context) error {
 	return c.call(ctx, http.MethodGet, "/v1/credits?limit=1", nil, nil, nil)
 }
 
-// CreateVideo registers a video, or one that the server fetches from a URL.
+// CreateVideo creates a video for an upload, or one that the server fetches from a URL.
 func (c *Client) CreateVideo(ctx context.Context, body map[string]any, idempotencyKey string) (Video, error) {
 	var v Video
 	err := c.call(ctx, http.MethodPost, "/v1/videos", http.Header{"Idempotency-Key": {idempotencyKey}}, body, &v)
@@ -146,8 +147,8 @@ func (c *Client) Video(ctx context.Context, id string) (Video, error) {
 	return v, err
 }
 
-// CreateAnalysis asks a question. The server answers as soon as the analysis ends,
-// at the latest after wait, which is at most 120 s.
+// CreateAnalysis creates an analysis. The server answers when the analysis ends, or after wait,
+// which is at most 120 s (docs/contract.md#prefer-wait).
 func (c *Client) CreateAnalysis(ctx context.Context, body map[string]any, idempotencyKey string, wait time.Duration) (Analysis, error) {
 	header := http.Header{"Idempotency-Key": {idempotencyKey}}
 	if s := int(wait.Seconds()); s > 0 {
@@ -172,7 +173,7 @@ func (c *Client) CancelAnalysis(ctx context.Context, id string) (Analysis, error
 	return a, err
 }
 
-// Upload sends the bytes of a video where the server wants them.
+// Upload sends the bytes of a video to its upload URL.
 func (c *Client) Upload(ctx context.Context, v Video, body io.Reader, size int64) error {
 	if v.Upload == nil {
 		return fmt.Errorf("the server gave no upload instructions for %s", v.ID)
@@ -196,8 +197,8 @@ func (c *Client) Upload(ctx context.Context, v Video, body io.Reader, size int64
 	return read(resp, nil)
 }
 
-// call is Once, repeated while the server asks for it (api-v1.md, "Retry rules"):
-// each call of ours may be sent twice.
+// call sends a request, and repeats it while the server asks for it with Retry-After
+// (docs/contract.md#retry). Requests that change something carry an idempotency key.
 func (c *Client) call(ctx context.Context, method, path string, header http.Header, body, into any) error {
 	for began := time.Now(); ; {
 		err := c.Once(ctx, method, path, header, body, into)
@@ -205,7 +206,7 @@ func (c *Client) call(ctx context.Context, method, path string, header http.Head
 		if !errors.As(err, &e) || e.retryAfter == 0 || time.Since(began)+e.retryAfter > patience {
 			return err
 		}
-		// Spread, so that the questions of an evaluation do not return together.
+		// A random part spreads the questions of an evaluation, which would all return together.
 		pause := e.retryAfter + time.Duration(rand.Int64N(int64(time.Second/4))) //nolint:gosec // no secret
 		c.Busy(e, pause)
 		select {
@@ -252,7 +253,7 @@ func (c *Client) Once(ctx context.Context, method, path string, header http.Head
 	return read(resp, into)
 }
 
-// read decodes a response and closes it; one outside 2xx is an *Error.
+// read decodes a response and closes its body. A status other than 2xx becomes an *Error.
 func read(resp *http.Response, into any) (err error) {
 	defer func() { err = errors.Join(err, resp.Body.Close()) }()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
@@ -266,7 +267,7 @@ func read(resp *http.Response, into any) (err error) {
 		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("the response is not what the contract says: %w", err)
+		return fmt.Errorf("the server sent a response that is not valid for this API: %w", err)
 	}
 	if a, ok := into.(*Analysis); ok {
 		a.Raw = raw
@@ -279,7 +280,7 @@ func refusal(resp *http.Response, raw []byte) *Error {
 		Error *Error `json:"error"`
 	}
 	if err := json.Unmarshal(raw, &envelope); err != nil || envelope.Error == nil || envelope.Error.Code == "" {
-		return &Error{Status: resp.StatusCode, Code: "http_" + strconv.Itoa(resp.StatusCode), Message: "The answer is not from this service."}
+		return &Error{Status: resp.StatusCode, Code: "http_" + strconv.Itoa(resp.StatusCode), Message: "The response does not come from this service."}
 	}
 	e := envelope.Error
 	e.Status = resp.StatusCode
@@ -289,7 +290,7 @@ func refusal(resp *http.Response, raw []byte) *Error {
 	return e
 }
 
-// withoutURL leaves out of an error the URL, which may be a signed one.
+// withoutURL removes the URL from an error, because it may be signed.
 func withoutURL(err error) error {
 	var u *url.Error
 	if errors.As(err, &u) {

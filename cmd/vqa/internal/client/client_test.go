@@ -19,7 +19,7 @@ func apiServer(t *testing.T, handler http.HandlerFunc) *Client {
 	return New(s.URL + "/")
 }
 
-func TestClientTellsErrors(t *testing.T) {
+func TestClientErrors(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		status     int
@@ -28,14 +28,14 @@ func TestClientTellsErrors(t *testing.T) {
 		"message":        {404, `{"error":{"code":"resource_not_found","message":"No such thing.","status":404}}`, "resource_not_found: No such thing."},
 		"field":          {400, `{"error":{"code":"query_invalid","message":"Wrong.","status":400,"param":"query.subjects"}}`, "query_invalid: Wrong. (query.subjects)"},
 		"first violated": {400, `{"error":{"code":"validation_failed","message":"Wrong.","status":400,"errors":[{"param":"url","code":"format","message":"x"}]}}`, "validation_failed: Wrong. (url)"},
-		"not ours":       {502, `<html>`, "http_502: The answer is not from this service."},
+		"not ours":       {502, `<html>`, "http_502: The response does not come from this service."},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c := apiServer(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.body) // the client notices
+				_, _ = io.WriteString(w, tt.body) // the client fails when this fails
 			})
 			_, err := c.Video(t.Context(), "video_x")
 			require.EqualError(t, err, tt.want)
@@ -43,7 +43,7 @@ func TestClientTellsErrors(t *testing.T) {
 	}
 }
 
-func TestClientWaitsWhenAsked(t *testing.T) {
+func TestClientWaitsForRetryAfter(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int32
 	var keys [2]string
@@ -68,7 +68,7 @@ func TestClientWaitsWhenAsked(t *testing.T) {
 	require.Equal(t, "an_1", a.ID)
 	require.JSONEq(t, `{"id":"an_1","status":"queued"}`, string(a.Raw))
 	require.Equal(t, []string{"inference_unavailable"}, told)
-	require.Equal(t, [2]string{"k1", "k1"}, keys, "the same request is sent again")
+	require.Equal(t, [2]string{"k1", "k1"}, keys, "the repeated request has the same key")
 }
 
 func TestClientDoesNotWaitLongerThanItsPatience(t *testing.T) {
@@ -85,7 +85,7 @@ func TestClientDoesNotWaitLongerThanItsPatience(t *testing.T) {
 	require.Equal(t, int32(1), calls.Load())
 }
 
-func TestHealthyKnowsItsOwn(t *testing.T) {
+func TestHealthyAcceptsOnlyThisService(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]bool{
 		`{"status":"ok","checks":{}}`: true, `{"status":"ok"}`: false, `ok`: false, `{"status":"down","checks":{}}`: false,
@@ -117,5 +117,5 @@ func TestUploadFollowsInstructions(t *testing.T) {
 		Headers map[string]string `json:"headers"`
 	}{http.MethodPut, c.Base + "/signed", map[string]string{"Content-Type": "video/mp4"}}
 	require.NoError(t, c.Upload(t.Context(), v, strings.NewReader("bytes"), 5))
-	require.Equal(t, []string{"PUT", "video/mp4", "bytes", ""}, []string{method, kind, body, auth}, "the key stays with the API")
+	require.Equal(t, []string{"PUT", "video/mp4", "bytes", ""}, []string{method, kind, body, auth}, "the upload URL does not get the API key")
 }

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// PollEvery keeps within the contract's 600 reads a minute.
+	// PollEvery stays below the limit of 600 reads per minute (docs/contract.md#rates).
 	PollEvery = 250 * time.Millisecond
-	// outage is how long a server that does not answer is believed to come back:
-	// after a restart an analysis goes on.
+	// outage is how long a server may fail to answer before following ends with an error. An
+	// analysis continues after a restart of the server.
 	outage = 30 * time.Second
-	// cancelTimeout bounds the cancel that follows an interrupt.
+	// cancelTimeout bounds the request that cancels an analysis after an interrupt.
 	cancelTimeout = 5 * time.Second
 )
 
 // NewIdempotencyKey returns a random key for one request that changes something.
 func NewIdempotencyKey() string { return uuid.NewString() }
 
-// Follow reads an analysis until it is terminal and reports every reading. When ctx
-// ends first the analysis is canceled, so that work nobody waits for is not billed.
+// Follow reads an analysis until its state is terminal, and calls report with every version. When
+// ctx ends first, it cancels the analysis, so that the caller does not pay for an unread answer.
 func Follow(ctx context.Context, c *Client, a Analysis, every time.Duration, report func(Analysis)) (Analysis, error) {
 	var lost time.Time
 	for {
@@ -50,8 +50,8 @@ func Follow(ctx context.Context, c *Client, a Analysis, every time.Duration, rep
 	}
 }
 
-// FollowNarrative reads a completed analysis until its narrative is there, or will not be.
-// The answer does not wait longer than ctx for it, nor for a server that is gone.
+// FollowNarrative reads a completed analysis until its narrative has been written or has failed. It
+// returns the analysis without a narrative when ctx ends or the server does not answer.
 func FollowNarrative(ctx context.Context, c *Client, a Analysis, every time.Duration) Analysis {
 	for a.Narrating() {
 		if err := sleep(ctx, every); err != nil {
@@ -66,17 +66,17 @@ func FollowNarrative(ctx context.Context, c *Client, a Analysis, every time.Dura
 	return a
 }
 
-// CancelError says that an analysis that nobody waits for goes on.
+// CancelError means that an analysis could not be canceled and continues.
 type CancelError struct{ Err error }
 
 // Error implements error.
 func (e *CancelError) Error() string { return "cancel: " + e.Err.Error() }
 
-// Unwrap returns the cause.
+// Unwrap returns the error of the request.
 func (e *CancelError) Unwrap() error { return e.Err }
 
-// abandon cancels an analysis although ctx has ended. One that ended meanwhile is
-// none of our concern.
+// abandon cancels an analysis although ctx has ended. An analysis that has ended in the meantime is
+// not an error.
 func abandon(ctx context.Context, c *Client, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()

@@ -9,8 +9,8 @@ import (
 	"vqa/domain/query"
 )
 
-// Parse returns how the server reads a prompt. ok is false where that cannot be told now. An
-// error is the one with which a question would be refused.
+// Parse returns the query that the server compiles from a prompt. ok is false when the server does
+// not answer. An error means that the server would refuse an analysis of this prompt.
 func (c *Client) Parse(ctx context.Context, prompt string) (q query.Query, ok bool, err error) {
 	var parsed struct {
 		CompiledQuery query.Query `json:"compiled_query"`
@@ -23,8 +23,8 @@ func (c *Client) Parse(ctx context.Context, prompt string) (q query.Query, ok bo
 	return parsed.CompiledQuery, err == nil, ctx.Err()
 }
 
-// TakesAnyTerm reports whether the model is one that may answer what the detector cannot; so
-// does a model that is not told of.
+// TakesAnyTerm reports whether the model answers questions about any term. It returns true for a
+// model that the server does not list, and when the server does not answer.
 func (c *Client) TakesAnyTerm(ctx context.Context, model string) bool {
 	var list struct {
 		Data []struct {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Video is what the command line reads of a video.
+// Video has the fields of a video that the command line uses.
 type Video struct {
 	ID        string   `json:"id"`
 	Status    string   `json:"status"`
@@ -18,14 +18,14 @@ type Video struct {
 	Error *Error `json:"error"`
 }
 
-// Analysis is what the command line reads of an analysis.
+// Analysis has the fields of an analysis that the command line uses.
 type Analysis struct {
 	ID       string  `json:"id"`
 	Livemode bool    `json:"livemode"`
 	Status   string  `json:"status"`
 	VideoID  string  `json:"video_id"`
 	Prompt   *string `json:"prompt"`
-	// StartedAt is nil of an analysis that ended without looking at the video.
+	// StartedAt is nil when the analysis ended without examining the video.
 	StartedAt *time.Time `json:"started_at"`
 	Query     struct {
 		PromptIntent string `json:"prompt_intent"`
@@ -54,22 +54,23 @@ type Analysis struct {
 		BilledSeconds      int64  `json:"billed_seconds"`
 		CreditBalanceAfter *int64 `json:"credit_balance_after"`
 	} `json:"usage"`
-	// Raw is the resource as the server sent it.
+	// Raw is the JSON that the server sent.
 	Raw json.RawMessage `json:"-"`
 }
 
-// Clip is a part of a video.
+// Clip is an interval of the video in which the answer holds.
 type Clip struct {
 	StartS     float64 `json:"start_s"`
 	EndS       float64 `json:"end_s"`
 	Confidence float64 `json:"confidence"`
 }
 
+// Result is the answer of an analysis (docs/contract.md#result).
 type Result struct {
 	Answer     string  `json:"answer"`
 	Confidence float64 `json:"confidence"`
 	Clips      []Clip  `json:"clips"`
-	// CountEvidence is when DetectedCount instances are visible at the same time.
+	// CountEvidence lists when DetectedCount objects are visible at the same time.
 	CountEvidence       []Clip   `json:"count_evidence"`
 	VideoDurationS      *float64 `json:"video_duration_s"`
 	DetectedCount       *int     `json:"detected_count"`
@@ -80,12 +81,12 @@ type Result struct {
 	} `json:"unsupported_action"`
 }
 
-// Terminal reports an analysis that will not change.
+// Terminal reports whether the analysis has ended.
 func (a Analysis) Terminal() bool {
 	return a.Status == "completed" || a.Status == "failed" || a.Status == "canceled"
 }
 
-// Narrating reports that its narrative is still being written.
+// Narrating reports whether the narrative is still being written.
 func (a Analysis) Narrating() bool {
 	return a.Narrative != nil && a.Narrative.Status == "generating"
 }

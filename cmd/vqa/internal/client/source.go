@@ -15,8 +15,8 @@ import (
 	"vqa/domain/id"
 )
 
-// Source is a video that a question is about: a file of this machine, a URL, or a video that
-// the server has.
+// Source is the video of a question: a file on this machine, a URL, or the id of a video on the
+// server. Exactly one of URL, VideoID and File is set.
 type Source struct {
 	URL     string
 	VideoID string
@@ -24,7 +24,7 @@ type Source struct {
 	size    int64
 }
 
-// OpenSource opens a file, or takes a URL or the id of a video as it is.
+// OpenSource opens the file with this name, unless the name is a URL or the id of a video.
 func OpenSource(name string) (Source, error) {
 	if strings.HasPrefix(name, "https://") || strings.HasPrefix(name, "http://") {
 		return Source{URL: name}, nil
@@ -46,14 +46,15 @@ func OpenSource(name string) (Source, error) {
 	return Source{File: f, size: info.Size()}, nil
 }
 
-// Close lets go of the file, which was only read: there is nothing to lose.
+// Close closes the file. Its error does not matter, because the file was only read.
 func (s Source) Close() {
 	if s.File != nil {
 		_ = s.File.Close()
 	}
 }
 
-// Register brings the video to the server and returns it when it is ready.
+// Register uploads the file, or lets the server fetch the URL, and returns the video when it is
+// ready.
 func (s Source) Register(ctx context.Context, c *Client, progress func(done, total int64)) (Video, error) {
 	if s.URL != "" {
 		return s.registerURL(ctx, c, progress)
@@ -94,7 +95,7 @@ func (s Source) registerURL(ctx context.Context, c *Client, progress func(done, 
 	return v, nil
 }
 
-// contentType is by the file's name; the server looks at the bytes.
+// contentType follows from the file's name. The server checks the bytes.
 func contentType(name string) string {
 	if mime.TypeByExtension(filepath.Ext(name)) == "video/quicktime" || strings.EqualFold(filepath.Ext(name), ".mov") {
 		return "video/quicktime"
@@ -102,7 +103,7 @@ func contentType(name string) string {
 	return "video/mp4"
 }
 
-// countingReader reports what was read of it.
+// countingReader calls report with the number of bytes that were read.
 type countingReader struct {
 	from        io.Reader
 	done, total int64
@@ -117,7 +118,7 @@ func (r *countingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// sleep waits unless ctx ends first.
+// sleep waits for d, or returns the error of ctx when that ends first.
 func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-time.After(d):

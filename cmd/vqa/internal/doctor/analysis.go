@@ -19,18 +19,18 @@ import (
 	"vqa/handlers/survey"
 )
 
-// checkAnalysis takes one clip the whole way, by the code of the service: the clip is encoded,
-// probed and stored, its frames are extracted, the engine looks at them, the question is
-// answered, and the annotated video and the contact sheet are drawn.
+// checkAnalysis runs one analysis with the code of the service. It encodes, probes and stores a
+// clip, extracts frames, detects objects, answers a question, and draws the annotated video and the
+// contact sheet.
 func checkAnalysis(ctx context.Context, x *Examination) Finding {
 	if x.engine.Engine == nil {
-		return Finding{Verdict: Warning, Detail: "not checked: it needs ffmpeg and the engine"}
+		return Finding{Verdict: Warning, Detail: "not checked, because ffmpeg or the engine does not work"}
 	}
 	folder, err := scratch.New()
 	if err != nil {
 		return wrong(fixTemporary, "%v", err)
 	}
-	defer folder.Remove() //nolint:errcheck // the next start of a node removes a leftover
+	defer folder.Remove() //nolint:errcheck // the next start of a node removes the folder
 	started := time.Now()
 	prompt, result, err := x.rehearse(ctx, folder.Path)
 	if err != nil {
@@ -38,13 +38,13 @@ func checkAnalysis(ctx context.Context, x *Examination) Finding {
 	}
 	took := time.Since(started).Seconds()
 	if result.Answer != answer.Yes {
-		detail := fmt.Sprintf("%q about a clip that shows one: %s, in %.1f s", prompt, result.Answer, took)
+		detail := fmt.Sprintf("%q about a clip with a ball: %s, in %.1f s", prompt, result.Answer, took)
 		return Finding{Verdict: Warning, Detail: detail, Fix: "configure a more capable model"}
 	}
 	return found("%q about a drawn clip: %s, in %.1f s", prompt, result.Answer, took)
 }
 
-// rehearse makes the clip in a folder of its own and asks about it.
+// rehearse draws the clip into a folder and asks about it.
 func (x *Examination) rehearse(ctx context.Context, dir string) (prompt string, _ answer.Result, _ error) {
 	log := slog.New(slog.DiscardHandler)
 	key := make([]byte, 32)

@@ -1,6 +1,6 @@
 // Package doctor examines an installation by using its parts: the data folder, the database, ffmpeg,
 // the inference engine, a whole analysis of a drawn clip, and the language models. Each finding
-// says what was seen and how to repair it.
+// describes a part and how to repair it.
 //
 // The subcommand hands over the settings and the functions that open the parts. The checks use
 // the same code as the service, so they may import handlers, gpu and the embedded database. They

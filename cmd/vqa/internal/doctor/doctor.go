@@ -13,10 +13,10 @@ import (
 	"vqa/handlers/intake/ffmpeg"
 )
 
-// checkTimeout bounds each check; a first start fetches and makes a database.
+// checkTimeout bounds each check. The first start of the embedded database downloads and creates it.
 const checkTimeout = 3 * time.Minute
 
-// Verdict is how a check ended.
+// Verdict is the outcome of a check.
 type Verdict string
 
 const (
@@ -25,22 +25,22 @@ const (
 	Broken  Verdict = "broken"
 )
 
-// Finding is what a check found.
+// Finding is the result of a check.
 type Finding struct {
 	Name    string  `json:"name"`
 	Verdict Verdict `json:"verdict"`
-	// Detail is what was seen.
+	// Detail describes the state of the part.
 	Detail string `json:"detail"`
-	// Fix says how to mend it, with the command; empty when nothing is to be mended.
+	// Fix says how to repair it, with the command; empty when nothing needs a repair.
 	Fix string `json:"fix,omitempty"`
 }
 
-// found builds the finding of a check that went well.
+// found returns the finding of a check without problems.
 func found(format string, args ...any) Finding {
 	return Finding{Verdict: OK, Detail: fmt.Sprintf(format, args...)}
 }
 
-// wrong builds the finding of something that is broken.
+// wrong returns the finding of a broken part.
 func wrong(fix, format string, args ...any) Finding {
 	return Finding{Verdict: Broken, Detail: fmt.Sprintf(format, args...), Fix: fix}
 }
@@ -85,7 +85,8 @@ type Installation struct {
 // need.
 type Examination struct {
 	Installation
-	// skew is how far the database's clock is ahead of ours; nil without a database.
+	// skew is the time by which the database's clock is ahead of this machine's; nil without a
+	// database.
 	skew *time.Duration
 	// picture is a frame of the fixture, a JPEG; nil when none could be extracted.
 	picture []byte
@@ -173,6 +174,6 @@ func printFinding(out terminal.Screen, f Finding) {
 	}[f.Verdict]
 	fmt.Fprintf(out, "  %s  %-12s %s\n", mark, f.Name, f.Detail)
 	if f.Fix != "" {
-		fmt.Fprintf(out, "           %-12s %s\n", "", out.Paint(terminal.Bold, "mend: "+f.Fix))
+		fmt.Fprintf(out, "           %-12s %s\n", "", out.Paint(terminal.Bold, "fix: "+f.Fix))
 	}
 }

@@ -25,20 +25,20 @@ func TestDoctorPrintsAndJudges(t *testing.T) {
 	odd := Check{"second", func(context.Context, *Examination) Finding {
 		return Finding{Verdict: Warning, Detail: "little room", Fix: "make room"}
 	}}
-	bad := Check{"third", func(context.Context, *Examination) Finding { return wrong("sudo mend", "it is gone") }}
+	bad := Check{"third", func(context.Context, *Examination) Finding { return wrong("sudo repair", "it is gone") }}
 
 	var out bytes.Buffer
 	healthy, err := Report(t.Context(), Installation{}, []Check{good, odd}, &out, false)
 	require.NoError(t, err)
 	require.True(t, healthy, "a warning is not broken")
-	require.Equal(t, "  ok       first        all is well\n  warning  second       little room\n                        mend: make room\n", out.String())
+	require.Equal(t, "  ok       first        all is well\n  warning  second       little room\n                        fix: make room\n", out.String())
 
 	out.Reset()
 	healthy, err = Report(t.Context(), Installation{}, []Check{bad, good}, &out, false)
 	require.NoError(t, err)
 	require.False(t, healthy)
-	require.Contains(t, out.String(), "BROKEN   third        it is gone\n                        mend: sudo mend\n")
-	require.Contains(t, out.String(), "first", "the checks go on")
+	require.Contains(t, out.String(), "BROKEN   third        it is gone\n                        fix: sudo repair\n")
+	require.Contains(t, out.String(), "first", "the other checks still run")
 
 	out.Reset()
 	healthy, err = Report(t.Context(), Installation{}, []Check{bad}, &out, true)
@@ -50,7 +50,7 @@ func TestDoctorPrintsAndJudges(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(out.Bytes(), &report))
 	require.False(t, report.Healthy)
-	require.Equal(t, []Finding{{"third", Broken, "it is gone", "sudo mend"}}, report.Checks)
+	require.Equal(t, []Finding{{"third", Broken, "it is gone", "sudo repair"}}, report.Checks)
 }
 
 func TestCheckDataFolder(t *testing.T) {
@@ -60,15 +60,15 @@ func TestCheckDataFolder(t *testing.T) {
 		return checkDataFolder(t.Context(), &Examination{Installation: Installation{DataDir: path, Secrets: []string{"secret.key"}}})
 	}
 	require.Equal(t, OK, at(dir).Verdict)
-	require.Contains(t, at(filepath.Join(dir, "a", "b")).Detail, "will be made")
-	require.NoDirExists(t, filepath.Join(dir, "a"), "looking makes nothing")
+	require.Contains(t, at(filepath.Join(dir, "a", "b")).Detail, "will be created")
+	require.NoDirExists(t, filepath.Join(dir, "a"), "a check creates nothing")
 
 	file := filepath.Join(dir, "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	require.Equal(t, Broken, at(file).Verdict)
 
 	secret := filepath.Join(dir, "secret.key")
-	require.NoError(t, os.WriteFile(secret, nil, 0o644)) // that is what is to be found
+	require.NoError(t, os.WriteFile(secret, nil, 0o644)) // the fault that the check must find
 	leak := at(dir)
 	require.Equal(t, Broken, leak.Verdict)
 	require.Equal(t, "chmod 600 "+secret, leak.Fix)
@@ -80,7 +80,7 @@ func TestCheckAddress(t *testing.T) {
 	require.NoError(t, err)
 	x := &Examination{Installation: Installation{Addr: listener.Addr().String()}}
 	taken := checkAddress(t.Context(), x)
-	require.Equal(t, Broken, taken.Verdict, "what listens is not our service")
+	require.Equal(t, Broken, taken.Verdict, "another program listens there")
 	require.Contains(t, taken.Fix, "VQA_ADDR=127.0.0.1:")
 	require.NoError(t, listener.Close())
 	require.Equal(t, OK, checkAddress(t.Context(), x).Verdict)
@@ -124,13 +124,13 @@ func TestJudges(t *testing.T) {
 		"node 20.5":      {judgeNode("v20.5.1"), Broken},
 		"node 18":        {judgeNode("v18.19.0"), Broken},
 		"node nonsense":  {judgeNode("nonsense"), Broken},
-		"ball seen":      {look(t.Context(), eye{score: .5}, nil, "fix"), OK},
-		"ball not seen":  {look(t.Context(), eye{score: .1}, nil, "fix"), Broken},
-		"engine is away": {look(t.Context(), eye{err: errors.New("away")}, nil, "fix"), Broken},
+		"ball seen":      {detectBall(t.Context(), eye{score: .5}, nil, "fix"), OK},
+		"ball not seen":  {detectBall(t.Context(), eye{score: .1}, nil, "fix"), Broken},
+		"engine is away": {detectBall(t.Context(), eye{err: errors.New("away")}, nil, "fix"), Broken},
 	}
 	for name, tt := range tests {
 		require.Equal(t, tt.want, tt.got.Verdict, "%s: %s", name, tt.got.Detail)
-		require.Equal(t, tt.want == OK, tt.got.Fix == "", "%s: what is wrong can be mended", name)
+		require.Equal(t, tt.want == OK, tt.got.Fix == "", "%s: a problem has a fix", name)
 	}
 }
 

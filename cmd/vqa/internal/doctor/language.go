@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// modelPatience is how long a model is given that is examined, whatever it gets in service.
+	// modelPatience is the time limit of a model in this check. The service's limit may be shorter.
 	modelPatience = 30 * time.Second
 	modelQuestion = "Is there a ball?"
 
-	fixLLM = "check VQA_LLM_URL, VQA_LLM_MODEL and VQA_LLM_API_KEY, or unset them: rules compile prompts then"
-	fixVLM = "check VQA_VLM_URL, VQA_VLM_MODEL and VQA_VLM_API_KEY, or unset them: there are no second opinions then"
+	fixLLM = "check VQA_LLM_URL, VQA_LLM_MODEL and VQA_LLM_API_KEY, or unset them: then rules compile prompts"
+	fixVLM = "check VQA_VLM_URL, VQA_VLM_MODEL and VQA_VLM_API_KEY, or unset them: then there are no second opinions"
 )
 
-// checkLanguageModel lets the model compile a prompt, and takes the time.
+// checkLanguageModel compiles a prompt with the model and measures the time.
 func checkLanguageModel(ctx context.Context, x *Examination) Finding {
 	client, err := x.LanguageModel()
 	if err != nil {
@@ -45,14 +45,14 @@ func checkLanguageModel(ctx context.Context, x *Examination) Finding {
 	case err != nil:
 		return wrong(fixLLM, "%v", err)
 	case took > x.LLMTimeout:
-		f := found("%s compiles a prompt in %d ms, and is given %s: rules will compile most", client.Model(), took.Milliseconds(), x.LLMTimeout)
-		f.Verdict, f.Fix = Warning, "raise VQA_LLM_TIMEOUT, which every create may then take longer, or configure a faster model"
+		f := found("%s compiles a prompt in %d ms, but VQA_LLM_TIMEOUT is %s: rules will compile most prompts", client.Model(), took.Milliseconds(), x.LLMTimeout)
+		f.Verdict, f.Fix = Warning, "configure a faster model, or raise VQA_LLM_TIMEOUT, which can slow down the creation of every analysis"
 		return f
 	}
 	return found("%s compiles a prompt in %d ms", client.Model(), took.Milliseconds())
 }
 
-// checkVisionModel shows the model a picture in which the truth is known.
+// checkVisionModel asks the model about a frame that shows a ball.
 func checkVisionModel(ctx context.Context, x *Examination) Finding {
 	client, err := x.VisionModel()
 	if err != nil {
@@ -63,7 +63,7 @@ func checkVisionModel(ctx context.Context, x *Examination) Finding {
 	}
 	defer client.Close()
 	if x.picture == nil {
-		return Finding{Verdict: Warning, Detail: "not checked: it needs a picture from ffmpeg"}
+		return Finding{Verdict: Warning, Detail: "not checked, because ffmpeg extracted no frame"}
 	}
 	vision, err := language.NewVisionModel(client, slog.New(slog.DiscardHandler))
 	if err != nil {
@@ -75,7 +75,7 @@ func checkVisionModel(ctx context.Context, x *Examination) Finding {
 		return wrong(fixVLM, "%v", err)
 	}
 	if said.Answer != answer.Yes {
-		return Finding{Verdict: Warning, Detail: client.Model() + " does not see the ball in the picture of a ball", Fix: "configure a model that takes pictures"}
+		return Finding{Verdict: Warning, Detail: client.Model() + " does not see the ball in the test frame", Fix: "configure a model that reads images"}
 	}
-	return found("%s sees the ball in the picture", client.Model())
+	return found("%s sees the ball in the test frame", client.Model())
 }

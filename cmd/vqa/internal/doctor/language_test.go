@@ -14,7 +14,7 @@ import (
 	"vqa/gpu/chat"
 )
 
-// speaker is a server of the chat protocol whose model always says the same.
+// speaker is a chat server whose model always gives the same answer.
 func speaker(t *testing.T, content string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -42,7 +42,7 @@ func TestDoctorAsksTheModels(t *testing.T) {
 	require.Equal(t, OK, checkLanguageModel(t.Context(), &Examination{Installation: Installation{LanguageModel: none, VisionModel: none}}).Verdict)
 	good := language(speaker(t, string(compiled)), time.Minute)
 	require.Equal(t, OK, good.Verdict, good.Detail)
-	require.Equal(t, Warning, language(speaker(t, string(compiled)), time.Nanosecond).Verdict, "slower than it is given")
+	require.Equal(t, Warning, language(speaker(t, string(compiled)), time.Nanosecond).Verdict, "slower than its limit")
 	require.Equal(t, Warning, language(speaker(t, openEnded), time.Minute).Verdict)
 	require.Equal(t, Broken, language(speaker(t, "hello"), time.Minute).Verdict)
 	require.Equal(t, Broken, language("http://127.0.0.1:"+freePort()+"/v1", time.Minute).Verdict)
@@ -54,6 +54,6 @@ func TestDoctorAsksTheModels(t *testing.T) {
 	require.Equal(t, OK, checkVisionModel(t.Context(), &Examination{Installation: Installation{LanguageModel: none, VisionModel: none}}).Verdict)
 	require.Equal(t, OK, vision(speaker(t, `{"answer": "yes", "confidence": 0.9, "frames": [0], "count": null}`), picture).Verdict)
 	require.Equal(t, Warning, vision(speaker(t, `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`), picture).Verdict)
-	require.Equal(t, Warning, vision(speaker(t, "hello"), nil).Verdict, "without a picture nothing can be said")
+	require.Equal(t, Warning, vision(speaker(t, "hello"), nil).Verdict, "there is no picture to ask about")
 	require.Equal(t, Broken, vision(speaker(t, "hello"), picture).Verdict)
 }

@@ -11,20 +11,22 @@ import (
 	"vqa/gpu"
 )
 
+// FixFFmpeg says how to get a usable ffmpeg.
+const FixFFmpeg = "run make setup, or set VQA_FFMPEG to the path of ffmpeg 5.1 or newer"
+
 const (
-	FixFFmpeg   = "make setup, or name ffmpeg 5.1 or newer in VQA_FFMPEG"
 	fixNode     = "install Node 20.6 or newer: https://nodejs.org/en/download"
 	fixWorker   = "make setup"
-	fixAnalysis = "make setup, which tests the same and fetches what does not work"
+	fixAnalysis = "make setup, which runs the same test and downloads parts that do not work"
 	// fixTemporary is for a folder of temporary files that cannot be used.
-	fixTemporary = "make the folder for temporary files writable and make room in it (TMPDIR)"
-	// pictureTerm is what an engine must see in the picture.
+	fixTemporary = "free space in the folder for temporary files (TMPDIR), and make it writable"
+	// pictureTerm is the term that an engine must find in the test frame.
 	pictureTerm = "sports ball"
-	// pictureScore is the least raw score that counts as seen.
+	// pictureScore is the lowest raw score with which the term counts as found.
 	pictureScore = 0.3
 )
 
-// checkFFmpeg extracts a frame of the fixture as an analysis does.
+// checkFFmpeg extracts a frame of the fixture in the same way as an analysis.
 func checkFFmpeg(ctx context.Context, x *Examination) Finding {
 	var err error
 	if x.ffmpeg, err = x.OpenFFmpeg(ctx); err != nil {
@@ -36,10 +38,10 @@ func checkFFmpeg(ctx context.Context, x *Examination) Finding {
 	return found("ffmpeg %s at %s extracts frames", x.ffmpeg.Version(), x.ffmpeg.Path())
 }
 
-// checkConfinement reports the measures under which ffmpeg reads untrusted files.
+// checkConfinement reports the measures that protect this machine from untrusted files in ffmpeg.
 func checkConfinement(_ context.Context, x *Examination) Finding {
 	if x.ffmpeg == nil {
-		return Finding{Verdict: Warning, Detail: "not checked: it needs ffmpeg"}
+		return Finding{Verdict: Warning, Detail: "not checked, because ffmpeg does not work"}
 	}
 	var active, missing, fixes []string
 	for _, m := range x.ffmpeg.Measures() {
@@ -67,7 +69,7 @@ func checkNode(ctx context.Context, x *Examination) Finding {
 	return judgeNode(strings.TrimSpace(version))
 }
 
-// judgeNode takes 20.6 or newer, which the worker's package.json asks for.
+// judgeNode accepts Node 20.6 or newer, as the worker's package.json requires.
 func judgeNode(version string) Finding {
 	parts := strings.Split(strings.TrimPrefix(version, "v"), ".")
 	major, err := strconv.Atoi(parts[0])
@@ -81,28 +83,28 @@ func judgeNode(version string) Finding {
 	return found("Node %s", version)
 }
 
-// checkInference lets the engine look at a picture in which the truth is known.
+// checkInference runs the engine on a frame that shows a ball.
 func checkInference(ctx context.Context, x *Examination) Finding {
 	fix := fixWorker
 	if x.EngineServers {
 		fix = "check the server at VQA_INFERENCE_URL, or unset it to use the embedded worker"
 	}
 	if x.picture == nil {
-		return Finding{Verdict: Warning, Detail: "not checked: it needs a picture from ffmpeg"}
+		return Finding{Verdict: Warning, Detail: "not checked, because ffmpeg extracted no frame"}
 	}
 	var err error
 	if x.engine, err = x.OpenEngine(ctx); err != nil {
 		return wrong(fix, "%v", err)
 	}
-	f := look(ctx, x.engine, x.picture, fix)
+	f := detectBall(ctx, x.engine, x.picture, fix)
 	if f.Verdict == Broken {
-		x.engine.Engine = nil // an analysis would only wait for it
+		x.engine.Engine = nil // so that checkAnalysis does not wait for it
 	}
 	return f
 }
 
-// look judges what an engine sees in the picture.
-func look(ctx context.Context, engine gpu.Engine, picture []byte, fix string) Finding {
+// detectBall checks that an engine finds the ball in a picture.
+func detectBall(ctx context.Context, engine gpu.Engine, picture []byte, fix string) Finding {
 	seen, err := engine.Detect(ctx, gpu.Request{Frames: [][]byte{picture}, Terms: []string{pictureTerm}})
 	if err != nil {
 		return wrong(fix, "%v", err)
@@ -116,12 +118,12 @@ func look(ctx context.Context, engine gpu.Engine, picture []byte, fix string) Fi
 		best = max(best, d.Score)
 	}
 	if best < pictureScore {
-		return wrong(fix, "%s does not see the %s of the test picture (score %.2f)", info.Name, pictureTerm, best)
+		return wrong(fix, "%s does not find the %s in the test frame (score %.2f)", info.Name, pictureTerm, best)
 	}
-	return found("%s sees the %s of the test picture (score %.2f), %d at a time", info.Name, pictureTerm, best, info.Concurrency)
+	return found("%s finds the %s in the test frame (score %.2f), %d requests at a time", info.Name, pictureTerm, best, info.Concurrency)
 }
 
-// output runs a tool and returns what it prints; an error carries its complaint.
+// output runs a program and returns its output. An error contains its error output.
 func output(ctx context.Context, name string, args ...string) (string, error) {
 	out, err := exec.CommandContext(ctx, name, args...).Output()
 	var exit *exec.ExitError

@@ -20,27 +20,27 @@ import (
 	"vqa/eventstore/embedded"
 )
 
-// amplyFree is how many bytes should be free beyond VQA_MIN_FREE_SPACE: the room of two
-// of the largest videos.
+// amplyFree is the free space, in bytes, that should remain above VQA_MIN_FREE_SPACE: two of the
+// largest videos.
 const amplyFree = 4 << 30
 
-// oldestPostgres is the oldest release, as server_version_num, that the migrations
-// are tested on.
+// oldestPostgres is the oldest release on which the migrations are tested, as server_version_num.
 const oldestPostgres = 140000
 
-// mostSkew is how far two clocks may be apart before signed URLs and expiries suffer.
+// mostSkew is the largest harmless difference between two clocks. A larger one breaks signed URLs
+// and expiry times.
 const mostSkew = 5 * time.Second
 
-// checkDataFolder looks whether this user may write there, and others may not read
-// the secrets.
+// checkDataFolder checks that this user can write to the folder, and that others cannot read its
+// secrets.
 func checkDataFolder(_ context.Context, x *Examination) Finding {
 	info, err := os.Stat(x.DataDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		parent := existing(x.DataDir)
 		if err := unix.Access(parent, unix.W_OK|unix.X_OK); err != nil {
-			return wrong(fmt.Sprintf("set VQA_DATA_DIR to a folder of yours, or: sudo install -d -o %s %s", x.Operator, x.DataDir), "%s cannot be made in %s: %v", x.DataDir, parent, err)
+			return wrong(fmt.Sprintf("set VQA_DATA_DIR to a folder of yours, or: sudo install -d -o %s %s", x.Operator, x.DataDir), "cannot create %s in %s: %v", x.DataDir, parent, err)
 		}
-		return found("%s will be made at the first start", x.DataDir)
+		return found("%s will be created at the first start", x.DataDir)
 	}
 	if err != nil {
 		return wrong("VQA_DATA_DIR=SOME_FOLDER vqa doctor", "%v", err)
@@ -58,13 +58,13 @@ func checkDataFolder(_ context.Context, x *Examination) Finding {
 	for _, name := range x.Secrets {
 		path := filepath.Join(x.DataDir, name)
 		if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-			return wrong("chmod 600 "+path, "%s can be read by others (mode %04o)", path, info.Mode().Perm())
+			return wrong("chmod 600 "+path, "other users can read %s (mode %04o)", path, info.Mode().Perm())
 		}
 	}
 	return found("%s", x.DataDir)
 }
 
-// existing is the nearest folder above a path that is there.
+// existing is the path itself, or the nearest folder above it that exists.
 func existing(path string) string {
 	for {
 		if _, err := os.Stat(path); err == nil || path == filepath.Dir(path) {
@@ -74,8 +74,7 @@ func existing(path string) string {
 	}
 }
 
-// checkDisk looks at the disk of the data folder, and at that of the objects where it is
-// another one.
+// checkDisk checks the free space for the data folder and for the object store.
 func checkDisk(_ context.Context, x *Examination) Finding {
 	dirs := []string{existing(x.DataDir)}
 	if u, err := url.Parse(x.BlobURL); err == nil && u.Scheme == "file" && u.Host == "" {
@@ -97,17 +96,17 @@ func checkDisk(_ context.Context, x *Examination) Finding {
 }
 
 func judgeFree(dir string, free, minFree int64) Finding {
-	fix := fmt.Sprintf("make room on the disk of %s, or set VQA_DATA_DIR to a larger one", dir)
+	fix := fmt.Sprintf("free space on the disk of %s, or set VQA_DATA_DIR to a folder on a larger disk", dir)
 	switch {
 	case free < minFree:
-		return wrong(fix, "%s free at %s: uploads are refused below %s (VQA_MIN_FREE_SPACE)", terminal.ByteSize(free), dir, terminal.ByteSize(minFree))
+		return wrong(fix, "%s free at %s: the server refuses uploads below %s (VQA_MIN_FREE_SPACE)", terminal.ByteSize(free), dir, terminal.ByteSize(minFree))
 	case free < minFree+amplyFree:
 		return Finding{Verdict: Warning, Detail: fmt.Sprintf("%s free at %s; a few large videos fill it", terminal.ByteSize(free), dir), Fix: fix}
 	}
 	return found("%s free at %s", terminal.ByteSize(free), dir)
 }
 
-// checkAddress looks whether the service can listen, or does so already.
+// checkAddress checks that the service can listen, or that it already runs there.
 func checkAddress(ctx context.Context, x *Examination) Finding {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", x.Addr)
 	switch {
@@ -120,21 +119,21 @@ func checkAddress(ctx context.Context, x *Examination) Finding {
 		if client.New("http://" + client.Dialable(x.Addr)).Healthy(ctx) {
 			return found("the service runs at %s", x.Addr)
 		}
-		host, port, _ := net.SplitHostPort(x.Addr) // the configuration was checked
-		return wrong(fmt.Sprintf("VQA_ADDR=%s vqa serve (who has it: ss -ltnp 'sport = :%s')", net.JoinHostPort(host, freePort()), port),
+		host, port, _ := net.SplitHostPort(x.Addr) // loading the configuration checks the address
+		return wrong(fmt.Sprintf("VQA_ADDR=%s vqa serve (to find the other program: ss -ltnp 'sport = :%s')", net.JoinHostPort(host, freePort()), port),
 			"another program listens at %s", x.Addr)
 	}
 	return wrong("VQA_ADDR=127.0.0.1:"+freePort()+" vqa serve", "%v", err)
 }
 
-// freePort is a port of the loopback interface that nobody uses now.
+// freePort is a port of the loopback interface that no program listens on now.
 func freePort() string {
 	const customary = "8081"
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // returns at once
 	if err != nil {
 		return customary
 	}
-	defer func() { _ = listener.Close() }() // nobody called
+	defer func() { _ = listener.Close() }() // there are no connections to lose
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		return customary
@@ -142,16 +141,16 @@ func freePort() string {
 	return port
 }
 
-// checkPostgres connects to the configured database, or brings the embedded one up.
+// checkPostgres connects to the configured database, or starts the embedded one.
 func checkPostgres(ctx context.Context, x *Examination) Finding {
 	target, place := x.DatabaseURL, terminal.Masked(x.DatabaseURL, true)
-	fix := "set VQA_DATABASE_URL to a database that answers, or unset it to use the embedded one"
+	fix := "set VQA_DATABASE_URL to a database that answers, or unset it to use the embedded database"
 	if target == "" {
 		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(x.DataDir, "postgres"), BinDir: x.PostgresBin})
 		if err != nil {
 			return wrong(embeddedFix(err), "%v", err)
 		}
-		defer func() { _ = server.Close(context.WithoutCancel(ctx)) }() // the next start adopts or mends it
+		defer func() { _ = server.Close(context.WithoutCancel(ctx)) }() // the next start adopts or recovers it
 		target, place, fix = server.URL("postgres"), "embedded, in "+x.DataDir, "vqa migrate"
 	}
 	conn, err := pgx.Connect(ctx, target)
@@ -180,7 +179,7 @@ func embeddedFix(err error) string {
 	if errors.Is(err, embedded.ErrNoBinaries) {
 		return "sudo apt-get install -y postgresql"
 	}
-	return "see the message; the server's own log lies under the data folder, in postgres/"
+	return "read the message and the log of the database, in postgres/ of the data folder"
 }
 
 func checkClock(_ context.Context, x *Examination) Finding {
@@ -190,13 +189,13 @@ func checkClock(_ context.Context, x *Examination) Finding {
 func judgeClock(now, released time.Time, skew *time.Duration) Finding {
 	const fix = "sudo timedatectl set-ntp true"
 	if now.Before(released) {
-		return wrong(fix, "%s is before this program was made", now.Format(time.RFC3339))
+		return wrong(fix, "the clock shows %s, a time before the release of this program", now.Format(time.RFC3339))
 	}
 	if skew == nil {
-		return Finding{Verdict: Warning, Detail: now.Format(time.RFC3339) + "; there is no database to compare with"}
+		return Finding{Verdict: Warning, Detail: now.Format(time.RFC3339) + "; no database to compare with"}
 	}
 	if skew.Abs() > mostSkew {
-		return wrong(fix, "the database's clock differs by %s", skew.Round(time.Millisecond))
+		return wrong(fix, "the clock of the database differs by %s", skew.Round(time.Millisecond))
 	}
-	return found("%s, %d ms from the database's", now.Format(time.RFC3339), skew.Abs().Milliseconds())
+	return found("%s, %d ms from the clock of the database", now.Format(time.RFC3339), skew.Abs().Milliseconds())
 }

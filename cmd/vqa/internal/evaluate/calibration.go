@@ -2,23 +2,20 @@ package evaluate
 
 import "math"
 
-// Reliability says how far the confidence of answers can be believed.
+// Reliability compares the confidence of answers with the share of them that is right.
 type Reliability struct {
-	// ECE is the expected calibration error: the distance between the mean confidence of
-	// a bin and the share of its answers that are right, averaged over the answers, 0..1.
-	// Nil without an answer.
+	// ECE is the expected calibration error, 0 to 1: the difference between the mean confidence and
+	// the share of right answers of a bin, averaged over the answers. It is nil without an answer.
 	ECE *float64 `json:"ece"`
-	// Answered are the questions that were answered yes or no. An indeterminate result
-	// claims nothing (its confidence is 0 by rule 1) and a failure even less: they are
-	// not right, but have no confidence that could be.
+	// Answered counts the answers yes and no. Undecided counts indeterminate results and failures:
+	// they are not right, but they have no confidence to compare (docs/contract.md#result-1).
 	Answered  int `json:"answered"`
 	Undecided int `json:"undecided"`
-	// Bins are ten of equal width, also empty ones.
+	// Bins are ten intervals of confidence of equal width, empty ones included.
 	Bins []Bin `json:"bins"`
 }
 
-// Bin sums up the answers whose confidence lies in [From, To), the last one
-// including 1.
+// Bin counts the answers with a confidence in [From, To). The last bin includes 1.
 type Bin struct {
 	From  float64 `json:"from"`
 	To    float64 `json:"to"`
@@ -28,7 +25,7 @@ type Bin struct {
 	MeanConfidence float64 `json:"mean_confidence"`
 }
 
-// shareRight is 0..1, 0 in an empty bin.
+// shareRight is the share of right answers, 0 to 1; 0 in an empty bin.
 func (b Bin) shareRight() float64 {
 	if b.Count == 0 {
 		return 0
@@ -36,8 +33,8 @@ func (b Bin) shareRight() float64 {
 	return float64(b.Right) / float64(b.Count)
 }
 
-// interval holds the true share with a probability of 95% (Wilson's score interval): few
-// answers tell little.
+// interval contains the true share with a probability of 95% (Wilson's score interval). It is wide
+// for a few answers.
 func (b Bin) interval() (low, high float64) {
 	const z = 1.96
 	n, p := float64(b.Count), b.shareRight()
@@ -51,7 +48,7 @@ func (b Bin) interval() (low, high float64) {
 
 const binCount = 10
 
-// reliabilityOf compares confidence and truth.
+// reliabilityOf sorts the outcomes into bins and computes the calibration error.
 func reliabilityOf(outcomes []Outcome) Reliability {
 	r := Reliability{Bins: make([]Bin, binCount)}
 	for i := range r.Bins {
@@ -65,7 +62,7 @@ func reliabilityOf(outcomes []Outcome) Reliability {
 		r.Answered++
 		b := &r.Bins[min(max(int(o.Confidence*binCount), 0), binCount-1)]
 		b.Count++
-		b.MeanConfidence += o.Confidence // the sum, until all are in
+		b.MeanConfidence += o.Confidence // a sum, divided below
 		if o.Right {
 			b.Right++
 		}

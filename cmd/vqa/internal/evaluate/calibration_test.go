@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// said is an outcome: an answer of a confidence, right or wrong.
+// said is an answer with a confidence, right or wrong.
 func said(got string, confidence float64, right bool) Outcome {
 	return Outcome{Got: got, Confidence: confidence, Right: right}
 }
@@ -63,7 +63,7 @@ func TestBounds(t *testing.T) {
 	require.NoError(t, r.Missed(Bounds{}))
 	require.NoError(t, r.Missed(Bounds{MinRight: of(.95), MinOverlap: of(.8), MaxECE: of(.1)}))
 	require.EqualError(t, r.Missed(Bounds{MinRight: of(.96), MinOverlap: of(.81), MaxECE: of(.09)}),
-		"share of right answers 0.950 is under 0.960; mean overlap 0.800 is under 0.810; calibration error 0.100 is over 0.090")
+		"share of right answers 0.950 is below 0.960; mean overlap 0.800 is below 0.810; calibration error 0.100 is above 0.090")
 	require.EqualError(t, Report{}.Missed(Bounds{MinOverlap: of(0), MaxECE: of(1)}),
 		"mean overlap could not be measured; calibration error could not be measured")
 }
@@ -84,5 +84,5 @@ func TestDiagram(t *testing.T) {
 	empty := draw(reliabilityOf(nil))
 	full := draw(reliabilityOf([]Outcome{said("yes", .9, true), said("no", .4, false)}))
 	require.NotEqual(t, empty, full)
-	require.Equal(t, full, draw(reliabilityOf([]Outcome{said("no", .4, false), said("yes", .9, true)})), "the order of the answers does not show")
+	require.Equal(t, full, draw(reliabilityOf([]Outcome{said("no", .4, false), said("yes", .9, true)})), "the order of the answers does not matter")
 }

@@ -16,20 +16,20 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// The diagram's size and colours.
+// Size and colors of the diagram.
 const (
 	diagramSize = 16 * vg.Centimeter
 	diagramDPI  = 150
 )
 
 var (
-	barColour      = color.RGBA{R: 0x9e, G: 0xbe, B: 0xdd, A: 0xff}
-	meanColour     = color.RGBA{R: 0xe4, G: 0x57, B: 0x56, A: 0xff}
-	intervalColour = color.RGBA{R: 0x33, G: 0x33, B: 0x33, A: 0xff}
-	idealColour    = color.RGBA{R: 0x55, G: 0x55, B: 0x55, A: 0xff}
+	barColor      = color.RGBA{R: 0x9e, G: 0xbe, B: 0xdd, A: 0xff}
+	meanColor     = color.RGBA{R: 0xe4, G: 0x57, B: 0x56, A: 0xff}
+	intervalColor = color.RGBA{R: 0x33, G: 0x33, B: 0x33, A: 0xff}
+	idealColor    = color.RGBA{R: 0x55, G: 0x55, B: 0x55, A: 0xff}
 )
 
-// SaveDiagram writes the reliability diagram into a PNG file, and makes its folder.
+// SaveDiagram writes the reliability diagram to a PNG file. It creates the file's folder.
 func SaveDiagram(path string, r Reliability) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
 		return err
@@ -41,9 +41,9 @@ func SaveDiagram(path string, r Reliability) error {
 	return errors.Join(drawDiagram(file, r), file.Close())
 }
 
-// drawDiagram draws the share of right answers over their confidence: a bar for each bin
-// with the number of its answers and the interval in which the true share lies, a dot
-// where the bin's mean confidence would have it, and the line of perfect calibration.
+// drawDiagram draws the share of right answers over their confidence. Each bin is a bar with the
+// number of its answers and the 95% interval of the true share. A dot marks the bin's mean
+// confidence, and a dashed line marks perfect calibration.
 func drawDiagram(w io.Writer, r Reliability) error {
 	p := plot.New()
 	p.Title.Text = fmt.Sprintf("Reliability of %d answers", r.Answered)
@@ -51,7 +51,7 @@ func drawDiagram(w io.Writer, r Reliability) error {
 		p.Title.Text += fmt.Sprintf(": expected calibration error %.3f", *r.ECE)
 	}
 	if r.Undecided > 0 {
-		p.Title.Text += fmt.Sprintf("\n%d undecided, which claim nothing, are not in it", r.Undecided)
+		p.Title.Text += fmt.Sprintf("\n%d undecided answers are not counted", r.Undecided)
 	}
 	p.Title.Padding = vg.Millimeter * 3
 	p.X.Label.Text, p.Y.Label.Text = "confidence of the answer", "share of right answers"
@@ -63,9 +63,9 @@ func drawDiagram(w io.Writer, r Reliability) error {
 	if err != nil {
 		return err
 	}
-	ideal.Color, ideal.Dashes = idealColour, []vg.Length{vg.Points(4), vg.Points(3)}
+	ideal.Color, ideal.Dashes = idealColor, []vg.Length{vg.Points(4), vg.Points(3)}
 	p.Add(plotter.NewGrid())
-	p.Legend.Add("as right as it says", ideal)
+	p.Legend.Add("perfect calibration", ideal)
 	if err := addBins(p, r.Bins); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func drawDiagram(w io.Writer, r Reliability) error {
 	return err
 }
 
-// addBins draws what is not empty.
+// addBins draws the bins that are not empty.
 func addBins(p *plot.Plot, bins []Bin) error {
 	const gap = .008 // beside each bar
 	var means plotter.XYs
@@ -91,15 +91,15 @@ func addBins(p *plot.Plot, bins []Bin) error {
 		if err != nil {
 			return err
 		}
-		bar.Color, bar.LineStyle.Color = barColour, barColour
+		bar.Color, bar.LineStyle.Color = barColor, barColor
 		whisker, err := plotter.NewLine(plotter.XYs{{X: middle, Y: low}, {X: middle, Y: high}})
 		if err != nil {
 			return err
 		}
-		whisker.Color, whisker.Width = intervalColour, vg.Points(1.5)
+		whisker.Color, whisker.Width = intervalColor, vg.Points(1.5)
 		if len(means) == 0 {
-			p.Legend.Add("share that is right", bar)
-			p.Legend.Add("where the true share lies, 95%", whisker)
+			p.Legend.Add("share of right answers", bar)
+			p.Legend.Add("95% interval of the true share", whisker)
 		}
 		p.Add(bar, whisker)
 		means = append(means, plotter.XY{X: b.MeanConfidence, Y: b.MeanConfidence})
@@ -113,7 +113,7 @@ func addBins(p *plot.Plot, bins []Bin) error {
 	if err != nil {
 		return err
 	}
-	dots.Color, dots.Shape, dots.Radius = meanColour, draw.CircleGlyph{}, vg.Points(3.5)
+	dots.Color, dots.Shape, dots.Radius = meanColor, draw.CircleGlyph{}, vg.Points(3.5)
 	counts, err := plotter.NewLabels(labels)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func addBins(p *plot.Plot, bins []Bin) error {
 	return nil
 }
 
-// tenths marks an axis from 0 to 1.
+// tenths puts marks on an axis from 0 to 1.
 type tenths struct{}
 
 // Ticks implements plot.Ticker.

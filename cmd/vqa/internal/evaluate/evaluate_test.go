@@ -30,18 +30,18 @@ func TestJudge(t *testing.T) {
 		right   bool
 		overlap *float64
 	}{
-		"yes":                    {Case{Answer: "yes"}, result("yes", nil), true, nil},
-		"wrong":                  {Case{Answer: "no"}, result("yes", nil), false, nil},
-		"undecided is not no":    {Case{Answer: "no"}, result("indeterminate", nil), false, nil},
-		"right count":            {Case{Answer: "yes", Count: new(2)}, result("yes", new(2)), true, nil},
-		"wrong count":            {Case{Answer: "yes", Count: new(2)}, result("yes", new(1)), false, nil},
-		"no count":               {Case{Answer: "yes", Count: new(2)}, result("yes", nil), false, nil},
-		"count that nobody asks": {Case{Answer: "yes"}, result("yes", new(1)), true, nil},
-		"half the time":          {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{2, 4}), true, iou(.5)},
-		"elsewhere":              {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{5, 6}), true, iou(0)},
-		"no clips":               {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil), true, iou(0)},
-		"clips of a no":          {Case{Answer: "no", Clips: [][2]float64{{0, 4}}}, result("no", nil), true, nil},
-		"missed, so no overlap":  {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("no", nil), false, nil},
+		"yes":                   {Case{Answer: "yes"}, result("yes", nil), true, nil},
+		"wrong":                 {Case{Answer: "no"}, result("yes", nil), false, nil},
+		"undecided is not no":   {Case{Answer: "no"}, result("indeterminate", nil), false, nil},
+		"right count":           {Case{Answer: "yes", Count: new(2)}, result("yes", new(2)), true, nil},
+		"wrong count":           {Case{Answer: "yes", Count: new(2)}, result("yes", new(1)), false, nil},
+		"no count":              {Case{Answer: "yes", Count: new(2)}, result("yes", nil), false, nil},
+		"count not asked for":   {Case{Answer: "yes"}, result("yes", new(1)), true, nil},
+		"half the time":         {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{2, 4}), true, iou(.5)},
+		"elsewhere":             {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil, [2]float64{5, 6}), true, iou(0)},
+		"no clips":              {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("yes", nil), true, iou(0)},
+		"clips of a no":         {Case{Answer: "no", Clips: [][2]float64{{0, 4}}}, result("no", nil), true, nil},
+		"missed, so no overlap": {Case{Answer: "yes", Clips: [][2]float64{{0, 4}}}, result("no", nil), false, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestReport(t *testing.T) {
   total            4   8    50%     0.75
   answered no      1   2    50%        -
 
-  calibration error  0.227 over 6 answers; 2 undecided claim nothing
+  calibration error  0.227 over 6 answers; 2 undecided answers are not counted
 
   Missed
   FILE   QUESTION         TRUTH  ANSWERED
@@ -148,7 +148,7 @@ func TestReport(t *testing.T) {
 
 	bound := func(f float64) *float64 { return &f }
 	require.NoError(t, r.Missed(Bounds{MinRightNo: bound(.5)}))
-	require.ErrorContains(t, r.Missed(Bounds{MinRightNo: bound(.51)}), "share of right no answers 0.500 is under 0.510")
+	require.ErrorContains(t, r.Missed(Bounds{MinRightNo: bound(.51)}), "share of right no answers 0.500 is below 0.510")
 	require.ErrorContains(t, NewReport(outcomes[:2]).Missed(Bounds{MinRightNo: bound(.1)}), "could not be measured")
 }
 
@@ -156,10 +156,10 @@ func TestReadTruth(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ text, err string }{
 		"one":         {`[{"file":"a.mp4","form":"presence","question":"Is there a dog?","answer":"yes","count":null,"clips":[[0,2.5]]}]`, ""},
-		"none":        {`[]`, "no question"},
+		"none":        {`[]`, "has no questions"},
 		"malformed":   {`{`, "unexpected end"},
-		"no answer":   {`[{"file":"a.mp4","question":"Is there a dog?"}]`, "question 0"},
-		"file beyond": {`[{"file":"../a.mp4","question":"Is there a dog?","answer":"yes"}]`, "question 0"},
+		"no answer":   {`[{"file":"a.mp4","question":"Is there a dog?"}]`, "entry 0 needs"},
+		"file beyond": {`[{"file":"../a.mp4","question":"Is there a dog?","answer":"yes"}]`, "entry 0 needs"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -13,22 +13,21 @@ import (
 
 // Report is what `vqa eval --json` prints.
 type Report struct {
-	// Total sums up all questions, Supported the forms that are answered today, Later the
-	// others.
+	// Total counts all questions, Supported the questions of supported forms, and Later the others.
 	Total     FormScore `json:"total"`
 	Supported FormScore `json:"supported"`
 	Later     FormScore `json:"later"`
-	// AnsweredNo sums up what was answered `no`, in any form.
+	// AnsweredNo counts the answers `no` to questions of any form.
 	AnsweredNo  FormScore   `json:"answered_no"`
 	Forms       []FormScore `json:"forms"`
 	Calibration Reliability `json:"calibration"`
 	Outcomes    []Outcome   `json:"outcomes"`
 }
 
-// Bounds are what an evaluation must reach over all its questions; nil asks for nothing.
+// Bounds are the limits that all questions together must keep; nil means no limit.
 type Bounds struct{ MinRight, MinOverlap, MaxECE, MinRightNo *float64 }
 
-// NewReport sums up the outcomes of an evaluation.
+// NewReport counts the outcomes of an evaluation.
 func NewReport(outcomes []Outcome) Report {
 	supported := func(o Outcome) bool { return slices.Contains(supportedForms, o.Form) }
 	r := Report{
@@ -44,8 +43,8 @@ func NewReport(outcomes []Outcome) Report {
 	return r
 }
 
-// Missed is an error that names the bounds that the evaluation misses; what could not be
-// measured misses its bound too.
+// Missed returns an error that names the bounds that the evaluation misses. A value that could not
+// be measured misses its bound.
 func (r Report) Missed(b Bounds) error {
 	var misses []string
 	check := func(name string, bound, got *float64, most bool) {
@@ -54,9 +53,9 @@ func (r Report) Missed(b Bounds) error {
 		case got == nil:
 			misses = append(misses, name+" could not be measured")
 		case most && *got > *bound:
-			misses = append(misses, fmt.Sprintf("%s %.3f is over %.3f", name, *got, *bound))
+			misses = append(misses, fmt.Sprintf("%s %.3f is above %.3f", name, *got, *bound))
 		case !most && *got < *bound:
-			misses = append(misses, fmt.Sprintf("%s %.3f is under %.3f", name, *got, *bound))
+			misses = append(misses, fmt.Sprintf("%s %.3f is below %.3f", name, *got, *bound))
 		}
 	}
 	share := r.Total.share()
@@ -112,14 +111,14 @@ func (r Report) Print(w io.Writer, asJSON bool) error {
 	return nil
 }
 
-// printCalibration says how far the confidence of the answers can be believed.
+// printCalibration prints the calibration error, if any question was answered.
 func printCalibration(out terminal.Screen, r Reliability) {
 	if r.ECE == nil {
 		return
 	}
 	fmt.Fprintf(out, "\n  calibration error  %.3f over %d answers", *r.ECE, r.Answered)
 	if r.Undecided > 0 {
-		fmt.Fprintf(out, "; %d undecided claim nothing", r.Undecided)
+		fmt.Fprintf(out, "; %d undecided answers are not counted", r.Undecided)
 	}
 	fmt.Fprintln(out)
 }
@@ -131,7 +130,7 @@ func overlapText(iou *float64) string {
 	return fmt.Sprintf("%.2f", *iou)
 }
 
-// printMisses lists the questions that were not answered right.
+// printMisses lists the questions without a right answer for which belongs is true.
 func printMisses(out terminal.Screen, outcomes []Outcome, title string, belongs func(Outcome) bool) {
 	t := terminal.Table{{"FILE", "QUESTION", "TRUTH", "ANSWERED"}}
 	for _, o := range outcomes {
@@ -145,7 +144,7 @@ func printMisses(out terminal.Screen, outcomes []Outcome, title string, belongs 
 	}
 }
 
-// answered is what was answered, and how surely or why not.
+// answered describes the answer with its confidence, or the reason why there is none.
 func (o Outcome) answered() string {
 	switch {
 	case o.Failure != "":

@@ -15,25 +15,24 @@ import (
 )
 
 const (
-	// concurrency keeps below the least cap of unfinished analyses that makes
-	// sense, and is enough to keep the engine busy.
+	// concurrency keeps the engine busy, and stays below any useful limit of unfinished analyses.
 	concurrency = 4
-	// pollEvery is slower than that of one question: all of them share the key's rate.
+	// pollEvery is slower than for a single question: all questions share the rate of one key.
 	pollEvery = time.Second
-	// firstWait is what the server is asked to wait before it is polled.
+	// firstWait is the "Prefer: wait" of each question. Polling starts after it.
 	firstWait = time.Minute
 )
 
-// Options are what an evaluation works with.
+// Options are the parts of an evaluation.
 type Options struct {
 	Client *client.Client
 	// Dir is the folder of the clips.
 	Dir string
-	// Unfinished is how many analyses of one account the server accepts at once.
+	// Unfinished is the largest number of unfinished analyses that the server accepts.
 	Unfinished int
 	// Ready waits until the server can take work.
 	Ready func(context.Context)
-	// Notices is where progress is written.
+	// Notices gets the progress.
 	Notices io.Writer
 }
 
@@ -60,7 +59,7 @@ func Run(ctx context.Context, o Options, questions []Case) ([]Outcome, error) {
 		workers.Go(func() {
 			for i := range next {
 				if outcomes[i], errs[i] = answerOne(ctx, o.Client, videos[questions[i].File], questions[i]); errs[i] != nil {
-					stop() // without a server or credits the rest would fail alike
+					stop() // the rest would fail too, without a server or without credits
 				}
 				mu.Lock()
 				done++
@@ -82,7 +81,7 @@ feeding:
 	return outcomes, errors.Join(errs...)
 }
 
-// uploadClips uploads each clip once and returns the ids by file.
+// uploadClips uploads each clip once and returns the ids of the videos by file.
 func uploadClips(ctx context.Context, o Options, questions []Case) (map[string]string, error) {
 	var files []string
 	for _, q := range questions {
@@ -114,8 +113,7 @@ func uploadClip(ctx context.Context, c *client.Client, path string) (id string, 
 	return v.ID, err
 }
 
-// answerOne asks one question. An analysis that fails is an outcome; an error is
-// what keeps the evaluation from going on.
+// answerOne asks one question. A failed analysis is an outcome. An error ends the evaluation.
 func answerOne(ctx context.Context, c *client.Client, videoID string, q Case) (Outcome, error) {
 	body := map[string]any{"video_id": videoID, "prompt": q.Question}
 	a, err := c.CreateAnalysis(ctx, body, client.NewIdempotencyKey(), firstWait)

@@ -10,7 +10,7 @@ import (
 	"vqa/cmd/vqa/internal/client"
 )
 
-// Case is one line of truth.json: what is asked about a clip, and what is true.
+// Case is one entry of truth.json: a question about a clip, and the true answer.
 type Case struct {
 	File     string `json:"file"`
 	Form     string `json:"form"`
@@ -18,40 +18,40 @@ type Case struct {
 	Answer   string `json:"answer"`
 	// Count is nil when the question has none.
 	Count *int `json:"count"`
-	// Clips are the true parts of the video in seconds; nil when they do not matter.
+	// Clips are the true intervals in seconds; nil when they are not compared.
 	Clips [][2]float64 `json:"clips"`
 	Note  string       `json:"note,omitempty"`
 }
 
-// Outcome is what the service made of a question.
+// Outcome is the service's answer to a question, compared with the truth.
 type Outcome struct {
 	Case
 	Got      string `json:"got"`
 	GotCount *int   `json:"got_count"`
-	// Confidence and Reason are those of the result.
+	// Confidence and Reason come from the result.
 	Confidence float64      `json:"confidence"`
 	Reason     string       `json:"reason,omitempty"`
 	GotClips   [][2]float64 `json:"got_clips,omitempty"`
-	// Failure says why there is no result.
+	// Failure is the error when there is no result.
 	Failure string `json:"failure,omitempty"`
 	Right   bool   `json:"right"`
-	// Overlap is the intersection over union of the clips in time, 0..1; nil when
-	// there is nothing to compare.
+	// Overlap is the intersection over union of the clips in time, 0 to 1; nil when there is nothing
+	// to compare.
 	Overlap *float64 `json:"overlap"`
 }
 
-// FormScore is how many questions of one form were answered right.
+// FormScore counts the right answers to the questions of one form.
 type FormScore struct {
 	Form string `json:"form"`
-	// Supported is true for a form that the service answers today.
+	// Supported is true when the service answers this form.
 	Supported bool `json:"supported"`
 	Asked     int  `json:"asked"`
 	Right     int  `json:"right"`
-	// MeanOverlap is over the questions that have one; nil when none has.
+	// MeanOverlap is the mean over the outcomes with an overlap; nil when there are none.
 	MeanOverlap *float64 `json:"mean_overlap"`
 }
 
-// share is how many of those asked are right, 0..1; 0 when none was asked.
+// share is the share of right answers, 0 to 1; 0 without questions.
 func (s FormScore) share() float64 {
 	if s.Asked == 0 {
 		return 0
@@ -59,7 +59,7 @@ func (s FormScore) share() float64 {
 	return float64(s.Right) / float64(s.Asked)
 }
 
-// supportedForms are the forms of truth.json that are answered today, in order.
+// supportedForms are the forms of truth.json that the service answers, in the order of the report.
 var supportedForms = []string{
 	"presence", "absence", "count", "threshold", "compound", "location", "attribute", "action", "segment",
 }
@@ -76,11 +76,11 @@ func ReadTruth(dir string) ([]Case, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("%s holds no question", path)
+		return nil, fmt.Errorf("%s has no questions", path)
 	}
 	for i, q := range all {
 		if q.File == "" || q.Question == "" || q.Answer == "" || !filepath.IsLocal(q.File) {
-			return nil, fmt.Errorf("%s: question %d lacks a file of the folder, a question or an answer", path, i)
+			return nil, fmt.Errorf("%s: entry %d needs a file in this folder, a question and an answer", path, i)
 		}
 	}
 	return all, nil
@@ -103,7 +103,7 @@ func judge(q Case, r *client.Result) Outcome {
 	return o
 }
 
-// overlap is the intersection over union of two sets of intervals, 0..1.
+// overlap is the intersection over union of two sets of intervals, 0 to 1.
 func overlap(a, b [][2]float64) float64 {
 	a, b = merged(a), merged(b)
 	both := 0.0
@@ -119,7 +119,7 @@ func overlap(a, b [][2]float64) float64 {
 	return both / either
 }
 
-// merged orders intervals and joins those that overlap; empty ones are dropped.
+// merged sorts intervals, joins those that overlap, and drops empty ones.
 func merged(in [][2]float64) [][2]float64 {
 	in = slices.Clone(in)
 	slices.SortFunc(in, func(x, y [2]float64) int { return slices.Compare(x[:], y[:]) })
@@ -144,8 +144,7 @@ func length(in [][2]float64) float64 {
 	return sum
 }
 
-// score counts by form: first the supported forms in their order, then the others in
-// the order in which they came.
+// score counts by form: the supported forms first, then the others in the order of the questions.
 func score(outcomes []Outcome) []FormScore {
 	forms := slices.Clone(supportedForms)
 	for _, o := range outcomes {
@@ -163,7 +162,7 @@ func score(outcomes []Outcome) []FormScore {
 	return out
 }
 
-// tally sums up the outcomes that belong.
+// tally counts the outcomes for which belongs is true.
 func tally(name string, outcomes []Outcome, belongs func(Outcome) bool) FormScore {
 	s := FormScore{Form: name}
 	sum, n := 0.0, 0

@@ -10,7 +10,7 @@ import (
 // ByteCount is a size in a setting: a whole number of bytes, or of KiB, MiB, GiB or TiB.
 type ByteCount int64
 
-// byteUnits are the larger units, the largest first.
+// byteUnits are the units above one byte, the largest first.
 var byteUnits = []struct {
 	suffix string
 	bytes  int64
@@ -33,7 +33,7 @@ func (b *ByteCount) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the size as a setting, in the largest unit that divides it.
+// String formats the size in the largest unit that divides it. UnmarshalText reads it back.
 func (b ByteCount) String() string {
 	for _, u := range byteUnits {
 		if b != 0 && int64(b)%u.bytes == 0 {

@@ -15,7 +15,7 @@ func TestByteCount(t *testing.T) {
 		require.NoError(t, b.UnmarshalText([]byte(text)), text)
 		require.Equal(t, want, b, text)
 		require.NoError(t, again.UnmarshalText([]byte(b.String())))
-		require.Equal(t, b, again, "what is printed may be set")
+		require.Equal(t, b, again, "a printed size can be set")
 	}
 	for _, text := range []string{"", "GiB", "-1", "1.5GiB", "10GB", "x", "9999999999TiB", "9223372036854775808"} {
 		var b ByteCount

@@ -13,19 +13,20 @@ import (
 	"golang.org/x/term"
 )
 
-// Escaper is the one writer through which every subcommand prints. It replaces the
-// characters that could steer a terminal or hide text with \uXXXX, so that a name or a
-// prompt cannot move the cursor, change what was printed or read in another order. That is
-// also how JSON spells them, so JSON stays the same document. Line feeds and tabs pass:
-// single values go through Printable first. It is safe for concurrent use.
+// Escaper is the writer of every subcommand. It replaces each character that could control a
+// terminal or hide text with \uXXXX. Without it, a name or a prompt could move the cursor,
+// overwrite earlier output or reverse the reading order.
+//
+// JSON writes these characters in the same way, so escaped JSON keeps its meaning. Line feeds and
+// tabs pass; a single value goes through Printable first. An Escaper is safe for concurrent use.
 type Escaper struct {
 	mu sync.Mutex
 	to io.Writer
-	// rest is the beginning of a character whose end was not written yet.
+	// rest holds the first bytes of a character until its last byte is written.
 	rest []byte
 }
 
-// Escape returns w as an Escaper.
+// Escape returns an Escaper that writes to w, or w itself when it is one.
 func Escape(w io.Writer) *Escaper {
 	if e, ok := w.(*Escaper); ok {
 		return e
@@ -43,8 +44,8 @@ func Raw(w io.Writer) io.Writer {
 	return e.to
 }
 
-// paintMark follows the ESC of the sequences that paint makes. It is random, so that no
-// text from elsewhere can hold it; the Escaper removes it.
+// paintMark follows the ESC in the sequences of Paint, and the Escaper removes it. It is random, so
+// other text cannot contain it.
 var paintMark = rand.Text()
 
 // Write implements io.Writer.
@@ -79,13 +80,12 @@ func (e *Escaper) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// steers reports a character that a terminal acts upon, or that changes how the text
-// around it reads: C0, C1, DEL, and the direction, zero-width, format and separator
-// characters of Unicode.
+// steers reports whether a terminal acts on a character, or whether it changes how the text around
+// it is read: C0, C1, DEL, and Unicode's direction, zero-width, format and separator characters.
 func steers(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
-// escaped spells a character as JSON does: outside the Basic Multilingual Plane as a
-// surrogate pair.
+// escaped writes a character as JSON does. A character outside the Basic Multilingual Plane becomes
+// a surrogate pair.
 func escaped(r rune) string {
 	if r < 0x10000 {
 		return fmt.Sprintf(`\u%04x`, r)
@@ -94,7 +94,7 @@ func escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 }
 
-// Printable is a value as a part of one line: its line feeds and tabs are escaped too.
+// Printable escapes a value that is part of a line: line feeds and tabs too.
 func Printable(text string) string {
 	if !strings.ContainsFunc(text, steers) && utf8.ValidString(text) {
 		return text

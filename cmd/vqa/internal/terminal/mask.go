@@ -2,7 +2,7 @@ package terminal
 
 import "net/url"
 
-// Masked hides the password of any URL, and the whole of a secret that is no URL.
+// Masked hides the password in a URL. It hides a secret that is not a URL completely.
 func Masked(value string, secret bool) string {
 	u, err := url.Parse(value)
 	isURL := err == nil && u.Scheme != "" && u.Host != ""

@@ -9,18 +9,18 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// redrawEvery is how often a bar may change on the screen.
+// redrawEvery is the shortest time between two drawings of a bar.
 const redrawEvery = 80 * time.Millisecond
 
-// Where no bar can be drawn a line is written at each step of lineStep percent, but
-// not sooner than lineEvery after the last.
+// Without a terminal, a line is written for each step of lineStep percent, but at most once in
+// lineEvery.
 const (
 	lineStep  = 25
 	lineEvery = 2 * time.Second
 )
 
-// Progress tells a person how far something is: a bar on a terminal, a few lines
-// elsewhere. It is safe for concurrent use, and silent once it is finished.
+// Progress shows how much of an operation is done: as a bar on a terminal, as a few lines in a file
+// or a pipe. It is safe for concurrent use, and prints nothing after Finish.
 type Progress struct {
 	mu   sync.Mutex
 	done bool
@@ -28,25 +28,25 @@ type Progress struct {
 	what string
 	unit string
 	bar  *progressbar.ProgressBar
-	// said is the last percentage written as a line, or -1; saidAt is when.
+	// said is the percentage in the last line, or -1; saidAt is the time of that line.
 	said   int
 	saidAt time.Time
-	// begun is when the stage began to be counted, and first what was done by then.
+	// begun is the time of the first count of this stage, and first is that count.
 	begun time.Time
 	first int64
-	// waits is what was last written of the queue, place the place it told of; 0 for none.
+	// waits is the last text about the queue, and place the place in it; 0 means none.
 	waits string
 	place int
 }
 
-// BytesUnit makes a progress count in bytes and show a speed; PercentUnit leaves
-// the count out.
+// BytesUnit shows bytes and a speed. PercentUnit shows no count.
 const (
 	BytesUnit   = "bytes"
 	PercentUnit = "%"
 )
 
-// NewProgress begins to tell on w. what is a verb ("uploading"), unit what is counted.
+// NewProgress starts a progress on w. The verb what names the stage, for example "uploading"; unit
+// names the things that are counted.
 func NewProgress(w io.Writer, what, unit string) *Progress {
 	return progressOn(NewScreen(w), what, unit)
 }
@@ -78,7 +78,7 @@ func progressOn(out Screen, what, unit string) *Progress {
 	return p
 }
 
-// countColumns is what count, rate and time left take beside a bar.
+// countColumns is the width of the count, the rate and the remaining time beside a bar.
 const countColumns = 68
 
 func (p *Progress) label() string { return fmt.Sprintf("%s%-10s", Margin, Printable(p.what)) }
@@ -86,7 +86,7 @@ func (p *Progress) label() string { return fmt.Sprintf("%s%-10s", Margin, Printa
 // Live reports whether the progress is drawn as a bar, and not written as lines.
 func (p *Progress) Live() bool { return p.out.Live }
 
-// Stage changes the verb.
+// Stage changes the verb of the progress.
 func (p *Progress) Stage(what string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,9 +100,8 @@ func (p *Progress) Stage(what string) {
 	}
 }
 
-// Queued tells the place in a queue, 1 for the next, and in how many seconds its turn is
-// likely to come; nil when nobody can tell. Where no bar can be drawn only a new place is
-// worth a line.
+// Queued shows the place in a queue, where 1 is the next, and the estimated seconds until the start,
+// or nil when they are unknown. Without a terminal, it writes a line only for a new place.
 func (p *Progress) Queued(place int, startS *int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,7 +110,7 @@ func (p *Progress) Queued(place int, startS *int) {
 	case p.done || text == p.waits:
 	case p.bar != nil:
 		if p.waits == "" {
-			_ = p.bar.Clear() // cosmetic
+			_ = p.bar.Clear() // a bar that stays is only ugly
 		}
 		p.wipe()
 		p.waits = text[:min(len(text), p.out.Columns-len(Margin)-1)]
@@ -122,18 +121,18 @@ func (p *Progress) Queued(place int, startS *int) {
 	}
 }
 
-// Margin is before what is drawn on a terminal.
+// Margin indents everything that is drawn on a terminal.
 const Margin = "  "
 
 func queuedText(place int, startS *int) string {
 	text := fmt.Sprintf("queued, place %d", place)
 	if startS != nil {
-		text += fmt.Sprintf(", begins in about %s", time.Duration(*startS)*time.Second)
+		text += fmt.Sprintf(", starts in about %s", time.Duration(*startS)*time.Second)
 	}
 	return text
 }
 
-// wipe takes what was drawn of a queue away.
+// wipe removes the text about the queue from the screen.
 func (p *Progress) wipe() {
 	if p.bar != nil && p.waits != "" {
 		fmt.Fprintf(p.out.drawing(), "\r%*s\r", len(Margin)+len(p.waits), "")
@@ -141,7 +140,7 @@ func (p *Progress) wipe() {
 	p.waits = ""
 }
 
-// Set says that done of total are done. A total of 0 is not known yet.
+// Set reports that done of total are done. A total of 0 means that it is not known yet.
 func (p *Progress) Set(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +156,7 @@ func (p *Progress) Set(done, total int64) {
 	}
 }
 
-// say writes a line for the first and each further step.
+// say writes a line for each step, the first included.
 func (p *Progress) say(done, total int64) {
 	percent := 0
 	if total > 0 {
@@ -182,7 +181,7 @@ func (p *Progress) say(done, total int64) {
 	}
 }
 
-// pace says how many a second there were so far, and how long the rest takes at that.
+// pace returns the rate of this stage and the time that the rest takes at this rate.
 func (p *Progress) pace(done, total int64) string {
 	took := time.Since(p.begun)
 	if done <= p.first || took <= 0 {
@@ -201,24 +200,24 @@ func (p *Progress) draw(done, total int64) {
 	if total > 0 && total != p.bar.GetMax64() {
 		p.bar.ChangeMax64(total)
 	}
-	// Reaching the end would take the bar away; that is Finish's to do.
+	// A bar that reaches its end disappears. Finish removes it.
 	if err := p.bar.Set64(min(done, p.bar.GetMax64()-1)); err != nil {
-		p.done = true // the terminal is gone: nobody reads it
+		p.done = true // the terminal was closed
 	}
 }
 
-// Finish takes the bar away.
+// Finish removes the bar.
 func (p *Progress) Finish() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.done && p.bar != nil {
 		p.wipe()
-		_ = p.bar.Clear() // cosmetic: what matters was or will be printed
+		_ = p.bar.Clear() // a bar that stays is only ugly
 	}
 	p.done = true
 }
 
-// ByteSize is a size for people.
+// ByteSize formats a number of bytes with a binary unit.
 func ByteSize(n int64) string {
 	const unit = 1024
 	if n < unit {

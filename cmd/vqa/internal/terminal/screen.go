@@ -8,27 +8,27 @@ import (
 	"golang.org/x/term"
 )
 
-// Widths in columns: what is assumed when nobody says, and the least that is drawn.
+// Widths in columns: of a screen whose width is unknown, and the smallest that is drawn.
 const (
 	defaultColumns = 80
 	leastColumns   = 40
 )
 
-// Screen is where a person reads: a terminal, or a file or pipe in its place.
+// Screen is the output for people: a terminal, a file or a pipe.
 type Screen struct {
-	// Writer escapes what could steer a terminal; see Escaper.
+	// Writer escapes control characters; see Escaper.
 	io.Writer
-	// raw is what is drawn on, past the Escaper; nil for Writer.
+	// raw is the writer below the Escaper, for bars; nil means Writer.
 	raw io.Writer
 	// Columns is the width, at least leastColumns.
 	Columns int
-	// Live is true when lines can be drawn anew, which needs a terminal.
+	// Live is true when a line can be overwritten, which needs a terminal.
 	Live bool
-	// Color is true when escape sequences are welcome (https://no-color.org).
+	// Color is true when the output may have colors (https://no-color.org).
 	Color bool
 }
 
-// NewScreen finds out what w can show.
+// NewScreen finds out the width of w, and whether it is a terminal with colors.
 func NewScreen(w io.Writer) Screen {
 	e := Escape(w)
 	s := Screen{Writer: e, raw: e.to, Columns: defaultColumns}
@@ -58,8 +58,8 @@ const (
 	BoldYellow Style = "1;33"
 )
 
-// drawing is where bars are drawn, which takes control characters. Nothing that is not this
-// program's own text goes there.
+// drawing returns the writer for bars, which need control characters. Only this program's own text
+// is written there.
 func (s Screen) drawing() io.Writer {
 	if s.raw != nil {
 		return s.raw
@@ -67,7 +67,7 @@ func (s Screen) drawing() io.Writer {
 	return s.Writer
 }
 
-// Paint gives text a style where that can be shown. Writer makes escape sequences of it.
+// Paint gives text a style when the screen has colors. The Escaper lets these sequences pass.
 func (s Screen) Paint(how Style, text string) string {
 	if !s.Color || text == "" {
 		return text

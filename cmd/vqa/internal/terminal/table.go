@@ -9,11 +9,10 @@ import (
 	"unicode/utf8"
 )
 
-// Table is a table whose first row is its head. Columns of numbers are aligned to
-// the right.
+// Table is a list of rows, the head first. Columns of numbers are aligned to the right.
 type Table [][]string
 
-// Print writes the table, its head dimmed.
+// Print writes the table with a dimmed head.
 func (t Table) Print(out Screen) {
 	if len(t) == 0 {
 		return
@@ -49,14 +48,14 @@ func (t Table) Print(out Screen) {
 	}
 }
 
-// numeric reports a cell that reads as a number, or as no number where one is missing.
+// numeric reports whether a cell is a number, or the dash of a missing number.
 func numeric(cell string) bool {
 	cell = strings.NewReplacer(",", "", "%", "", "+", "", "$", "").Replace(cell)
 	_, err := strconv.ParseFloat(cell, 64)
 	return err == nil || cell == "-"
 }
 
-// Thousands writes a whole number with separators.
+// Thousands formats a whole number with separators.
 func Thousands(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -77,7 +76,7 @@ func Signed(n int64) string {
 	return Thousands(n)
 }
 
-// PrintJSON writes v for programs.
+// PrintJSON writes v as indented JSON.
 func PrintJSON(out io.Writer, v any) error {
 	e := json.NewEncoder(out)
 	e.SetEscapeHTML(false)

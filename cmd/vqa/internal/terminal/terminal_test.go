@@ -44,7 +44,7 @@ func TestTimeline(t *testing.T) {
 	}
 }
 
-func TestTimelineIsAsWideAsAskedAndShowsEverySpan(t *testing.T) {
+func TestTimelineHasTheWidthAndShowsEveryInterval(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		duration := rapid.Float64Range(0.04, 4*3600).Draw(t, "duration")
@@ -61,7 +61,7 @@ func TestTimelineIsAsWideAsAskedAndShowsEverySpan(t *testing.T) {
 		filled := strings.Count(bar, "█")
 		want := (to - from) / duration * float64(cells)
 		if filled < 1 || float64(filled) > max(want+1, 1) || float64(filled) < want-1 {
-			t.Fatalf("%d cells are filled for a span of %.2f", filled, want)
+			t.Fatalf("%d cells are filled for an interval of %.2f", filled, want)
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestProgressInLines(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		p.Set(5, 8)
 		p.Stage("checking")
-		p.Set(7, 8) // of which nobody knows how long they took
+		p.Set(7, 8) // the first count of a stage has no rate
 		want := "uploading 4.0 KiB\nuploading 75% of 4.0 KiB\nqueued\nanalyzing 25%\nasking 0% of 8 questions\n" +
 			"asking 50% of 8 questions, 0.5 a second, 6s left\nchecking 75% of 8 questions\n"
 		require.Empty(t, cmp.Diff(want, out.String()))
@@ -150,7 +150,7 @@ func TestPlacesInLines(t *testing.T) {
 		p.Set(30, 100)
 		p.Finish()
 		p.Queued(9, nil)
-		want := "queued, place 4\nqueued, place 3, begins in about 1m25s\nqueued, place 1, begins in about 0s\nanalyzing 25%\n"
+		want := "queued, place 4\nqueued, place 3, starts in about 1m25s\nqueued, place 1, starts in about 0s\nanalyzing 25%\n"
 		require.Empty(t, cmp.Diff(want, out.String()))
 	})
 }
@@ -162,17 +162,17 @@ func TestPlacesOnATerminal(t *testing.T) {
 	p.Set(10, 100)
 	drawn := out.Len()
 	p.Queued(2, new(25))
-	p.Queued(2, new(25)) // says nothing new
+	p.Queued(2, new(25)) // the same text
 	p.Queued(1000, new(36000))
 	p.Stage("analyzing")
 	wiped := func(n int) string { return "\r" + strings.Repeat(" ", n) + "\r" }
-	const second, last = "  queued, place 2, begins in about 25s", "  queued, place 1000, begins in about 1"
+	const second, last = "  queued, place 2, starts in about 25s", "  queued, place 1000, starts in about 1"
 	require.Contains(t, out.String()[drawn:], "\r"+second+wiped(len(second))+"\r"+last+wiped(len(last)))
-	require.Len(t, last, leastColumns-1, "it stays in its line")
+	require.Len(t, last, leastColumns-1, "the text fits in one line")
 	require.NotContains(t, out.String(), "\n")
 	p.Queued(1, nil)
 	p.Finish()
-	require.Contains(t, out.String(), "\r  queued, place 1"+wiped(len("  queued, place 1")), "it is taken away")
+	require.Contains(t, out.String(), "\r  queued, place 1"+wiped(len("  queued, place 1")), "the text is removed")
 }
 
 func TestProgressAsBar(t *testing.T) {
@@ -186,9 +186,9 @@ func TestProgressAsBar(t *testing.T) {
 	drawn := out.String()
 	require.Contains(t, drawn, "analyzing")
 	require.Contains(t, drawn, strings.Repeat("█", 20)+strings.Repeat("░", 20))
-	require.NotContains(t, drawn, "\n", "a bar is drawn anew in its line")
+	require.NotContains(t, drawn, "\n", "a bar stays in its line")
 	p.Set(100, 100)
 	p.Finish()
 	lines := strings.Split(out.String(), "\r")
-	require.Empty(t, strings.TrimSpace(lines[len(lines)-1]+lines[len(lines)-2]), "the bar is taken away")
+	require.Empty(t, strings.TrimSpace(lines[len(lines)-1]+lines[len(lines)-2]), "the bar is removed")
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Interval is a part of a video in seconds.
+// Interval is an interval of a video in seconds.
 type Interval struct{ From, To float64 }
 
-// tickSteps are the distances, in seconds, that marks on a scale may have.
+// tickSteps are the possible distances between two marks of a scale, in seconds.
 var tickSteps = []float64{.1, .2, .5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200}
 
-// leastTickCells is how far apart marks must be to be read.
+// leastTickCells is the smallest distance between two marks, in columns.
 const leastTickCells = 12
 
-// Timeline draws where in a video of the given duration the intervals lie, in cells
-// columns: a row of blocks and a scale below it. An interval fills at least one cell.
+// Timeline draws the intervals of a video as a row of blocks, cells columns wide, with a scale
+// below it. Each interval fills at least one cell.
 func Timeline(intervals []Interval, durationS float64, cells int) (bar, scale string) {
 	if !(durationS > 0) || cells < 1 {
 		return "", ""
@@ -24,7 +24,7 @@ func Timeline(intervals []Interval, durationS float64, cells int) (bar, scale st
 	cell := durationS / float64(cells)
 	filled := make([]bool, cells)
 	for _, s := range intervals {
-		// A cell is filled when the span covers its middle.
+		// A cell is filled when the interval covers its middle.
 		first := int(math.Ceil(s.From/cell - .5))
 		last := int(math.Ceil(s.To/cell-.5)) - 1
 		if last < first {
@@ -46,7 +46,7 @@ func Timeline(intervals []Interval, durationS float64, cells int) (bar, scale st
 	return row.String(), ruler(durationS, cells)
 }
 
-// ruler marks time below a row of cells.
+// ruler draws the scale below a row of cells.
 func ruler(durationS float64, cells int) string {
 	step := tickSteps[len(tickSteps)-1]
 	for _, s := range tickSteps {
@@ -66,7 +66,7 @@ func ruler(durationS float64, cells int) string {
 	return strings.TrimRight(string(row), " ")
 }
 
-// tickTime leaves out tenths where the scale has none.
+// tickTime formats the time of a mark, with tenths only when the scale has them.
 func tickTime(atS, stepS float64) string {
 	if stepS < 1 {
 		return ClockTime(atS)
@@ -74,7 +74,7 @@ func tickTime(atS, stepS float64) string {
 	return strings.TrimSuffix(ClockTime(atS), ".0")
 }
 
-// ClockTime is a time in a video, m:ss.s or h:mm:ss.s.
+// ClockTime formats a time in a video as m:ss.s or h:mm:ss.s.
 func ClockTime(s float64) string {
 	tenths := int64(math.Round(s * 10))
 	h, m, t := tenths/36000, tenths/600%60, tenths%600
