@@ -12,7 +12,8 @@ import (
 	"vqa/projections/resources"
 )
 
-// TestAfterworkIsListedUntilItEnds, and the artifacts of a removed video are shown nowhere.
+// TestAfterworkIsListedUntilItEnds also checks that the artifacts of a removed video are
+// not shown anywhere.
 func TestAfterworkIsListedUntilItEnds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

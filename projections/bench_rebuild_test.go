@@ -36,18 +36,18 @@ import (
 	"vqa/projections"
 )
 
-// The log of BenchmarkRebuild, named by VQA_BENCH_EVENTS: a whole number, default one
-// million.
+// The size of the log of BenchmarkRebuild. VQA_BENCH_EVENTS overrides the default of one
+// million events.
 const (
 	eventsEnv   = "VQA_BENCH_EVENTS"
 	blockEvents = 50_000
-	// videosEach is how many videos an account of a block has, with an analysis each.
+	// videosEach is the number of videos, with one analysis each, of an account in a block.
 	videosEach = 20
 )
 
-// BenchmarkRebuild makes all read models anew from a log of a million events, which the
-// real commands decided, and compares the time with that in which Postgres copies the
-// same events out. One iteration is one round of both.
+// BenchmarkRebuild rebuilds all read models from a log of a million events, which the real
+// commands recorded. It compares the time with the time in which Postgres copies the same
+// events out. One iteration is one round of both.
 func BenchmarkRebuild(b *testing.B) {
 	want := int64(1_000_000)
 	if text := os.Getenv(eventsEnv); text != "" {
@@ -68,9 +68,9 @@ func BenchmarkRebuild(b *testing.B) {
 	var peak uint64
 	rounds := 0
 	for b.Loop() {
-		begun := time.Now()
+		started := time.Now()
 		copyOut(b, owner)
-		copied += time.Since(begun)
+		copied += time.Since(started)
 		stages := map[projections.Stage]time.Duration{}
 		stage, entered := projections.Folding, time.Now()
 		r.Progress = func(s projections.Stage, _, _ int64) {
@@ -78,9 +78,9 @@ func BenchmarkRebuild(b *testing.B) {
 			stage, entered = s, time.Now()
 		}
 		watch := watchHeap()
-		begun = time.Now()
+		started = time.Now()
 		c, err := r.Rebuild(b.Context(), false)
-		rebuilt += time.Since(begun)
+		rebuilt += time.Since(started)
 		peak = max(peak, watch())
 		require.NoError(b, err)
 		require.True(b, c.Equal && c.Swapped, "%+v", c)
@@ -94,16 +94,16 @@ func BenchmarkRebuild(b *testing.B) {
 	b.ReportMetric(rate(rebuilt)/rate(copied), "of-copy")
 	b.ReportMetric(float64(peak)/(1<<20), "heap-MiB")
 	fmt.Printf("\n### Rebuild\n\n%d cores, embedded Postgres with fsync on, %d events, %d rounds.\n\n"+
-		"| what | figure |\n|---|---|\n"+
+		"| measure | figure |\n|---|---|\n"+
 		"| Postgres copies the events out | %.0f events/s, %.1f s |\n"+
 		"| full rebuild of all read models | %.0f events/s, %.1f s |\n"+
 		"| ratio (target: at least 0.5) | **%.2f** |\n"+
-		"| peak of the heap | %d MiB |\n| most memory of the process ever (VmHWM, making the log included) | %s |\n",
+		"| peak of the heap | %d MiB |\n| peak memory of the process (VmHWM, including the creation of the log) | %s |\n",
 		runtime.NumCPU(), events, rounds, rate(copied), copied.Seconds()/float64(rounds), rate(rebuilt), rebuilt.Seconds()/float64(rounds),
 		rate(rebuilt)/rate(copied), peak>>20, mostMemory(b))
 }
 
-// copyOut is the ceiling: the log as Postgres itself gives it.
+// copyOut copies the log out of Postgres. Its speed is the ceiling for a rebuild.
 func copyOut(b *testing.B, owner *pgxpool.Pool) {
 	b.Helper()
 	require.NoError(b, owner.AcquireFunc(b.Context(), func(conn *pgxpool.Conn) error {
@@ -112,8 +112,8 @@ func copyOut(b *testing.B, owner *pgxpool.Pool) {
 	}))
 }
 
-// watchHeap samples the memory of live and dead objects until the returned function is
-// called, which returns the most.
+// watchHeap samples the heap, including dead objects, until the returned function is
+// called. That function returns the maximum.
 func watchHeap() func() uint64 {
 	runtime.GC()
 	done, most := make(chan struct{}), make(chan uint64)
@@ -145,7 +145,7 @@ func mostMemory(b *testing.B) string {
 	return strings.TrimSpace(line)
 }
 
-// benchServer is a server of its own, because the one that tests share trades
+// benchServer starts its own Postgres server, because the shared test server trades
 // durability for speed.
 func benchServer(b *testing.B) *pgxpool.Pool {
 	b.Helper()
@@ -176,8 +176,8 @@ func (idle) InferenceReady(context.Context) error        { return nil }
 func (idle) QueuedAnalyses(context.Context) (int, error) { return 0, nil }
 func (idle) RoomIn(context.Context, int) (int, bool)     { return 0, false }
 
-// fillLog lets the real commands decide on a log in memory, block by block, and copies
-// what they recorded. It returns the number of events.
+// fillLog runs the real commands on a log in memory, block by block, and copies the events
+// to Postgres. It returns the number of events.
 func fillLog(b *testing.B, owner *pgxpool.Pool, want int64) int64 {
 	b.Helper()
 	var events int64
@@ -210,8 +210,8 @@ func decideBlock(b *testing.B, store *memory.Store) {
 	require.NoError(b, clients.Wait())
 }
 
-// decideAccount is the life of one customer: videos, each with a question that is
-// answered and billed.
+// decideAccount plays one customer: videos, each with an analysis that is answered and
+// billed.
 func decideAccount(ctx context.Context, s *command.Service) error {
 	key, err := s.IssueKey(ctx, command.NewKey{Mode: account.Live, Tier: account.Paid, GrantSeconds: 1_000_000, Operator: "bench"})
 	if err != nil {
@@ -248,7 +248,7 @@ func decideAccount(ctx context.Context, s *command.Service) error {
 	return nil
 }
 
-// copyBlock copies a log in memory to the end of the one in Postgres.
+// copyBlock appends a log in memory to the one in Postgres.
 func copyBlock(b *testing.B, owner *pgxpool.Pool, store *memory.Store) int64 {
 	b.Helper()
 	events, err := store.Read(b.Context(), 0, 1<<30)

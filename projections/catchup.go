@@ -13,30 +13,31 @@ import (
 	"vqa/eventstore"
 )
 
-// caught is what one round folded.
-type caught struct {
+// roundResult is the outcome of one round.
+type roundResult struct {
 	events int64
 	// touched are the ids of the rows written, by table.
 	touched map[string][]string
-	// streams are the states after it, of the streams that it went on with.
+	// streams are the states after the round of the streams that it folded.
 	streams map[string]stream
 }
 
-// roundEvents is how many events a round reads at once.
+// roundEvents is the number of events that a round reads at once.
 const roundEvents = 5000
 
-// arrived are events of the log after a position, by stream.
-type arrived struct {
+// newEvents are events of the log after a position, by stream.
+type newEvents struct {
 	n int64
-	// last is the position of the last one.
+	// last is the position of the last event.
 	last   int64
 	order  []string
 	events map[string][]eventstore.Recorded
 }
 
-// read reads the next events from one position, exclusive, to another, inclusive.
-func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (arrived, error) {
-	a := arrived{events: map[string][]eventstore.Recorded{}}
+// read reads the events after the position from, up to the position to, at most limit of
+// them.
+func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (newEvents, error) {
+	a := newEvents{events: map[string][]eventstore.Recorded{}}
 	r := reader{decode: w.Decode, position: from}
 	var err error
 	a.n, err = r.read(ctx, tx, "select "+eventColumns+` from public.events
@@ -52,16 +53,16 @@ func (w *work) read(ctx context.Context, tx pgx.Tx, from, to, limit int64) (arri
 	return a, err
 }
 
-// catchUp folds into the shadow tables what was appended after the run's position, up
-// to another one. Its work counts only when tx is committed: see caughtUp.
-func (w *work) catchUp(ctx context.Context, tx pgx.Tx, to int64) (caught, error) {
-	c := newCaught()
+// catchUp folds the events after the run's position, up to the given one, into the shadow
+// tables. The run advances only when tx is committed: see committed.
+func (w *work) catchUp(ctx context.Context, tx pgx.Tx, to int64) (roundResult, error) {
+	c := newRoundResult()
 	for from := w.position; from < to; {
 		a, err := w.read(ctx, tx, from, to, roundEvents)
 		if err != nil {
 			return c, err
 		}
-		if err := w.absorb(ctx, tx, &c, a, from); err != nil {
+		if err := w.foldEvents(ctx, tx, &c, a, from); err != nil {
 			return c, err
 		}
 		if from = a.last; a.n < roundEvents {
@@ -71,25 +72,25 @@ func (w *work) catchUp(ctx context.Context, tx pgx.Tx, to int64) (caught, error)
 	return c, nil
 }
 
-func newCaught() caught {
-	return caught{touched: map[string][]string{}, streams: map[string]stream{}}
+func newRoundResult() roundResult {
+	return roundResult{touched: map[string][]string{}, streams: map[string]stream{}}
 }
 
-// absorb folds events that follow a position.
-func (w *work) absorb(ctx context.Context, tx pgx.Tx, c *caught, a arrived, from int64) error {
+// foldEvents folds the events that follow a position.
+func (w *work) foldEvents(ctx context.Context, tx pgx.Tx, c *roundResult, a newEvents, from int64) error {
 	if a.n == 0 {
 		return nil
 	}
-	if err := w.recall(ctx, tx, c, a.order, from); err != nil {
+	if err := w.loadStates(ctx, tx, c, a.order, from); err != nil {
 		return err
 	}
 	c.events += a.n
 	return w.upsert(ctx, tx, c, a)
 }
 
-// recall finds the states of streams at a position: those of earlier rounds, or folded
-// again from the log.
-func (w *work) recall(ctx context.Context, tx pgx.Tx, c *caught, names []string, at int64) error {
+// loadStates loads the states of streams at a position, from earlier rounds or by folding
+// the log.
+func (w *work) loadStates(ctx context.Context, tx pgx.Tx, c *roundResult, names []string, at int64) error {
 	var unknown []string
 	for _, name := range names {
 		if _, known := c.streams[name]; known {
@@ -110,7 +111,7 @@ func (w *work) recall(ctx context.Context, tx pgx.Tx, c *caught, names []string,
 		return nil
 	}
 	r := reader{decode: w.Decode}
-	// One stream after the other, by their index, however many there are.
+	// The lateral join reads each stream through its index. A plain join could scan the log.
 	_, err := r.read(ctx, tx, `
 		select e.stream, e.version, e.position, e.type, e.data
 		  from unnest($1::text[]) as n(stream)
@@ -124,8 +125,8 @@ func (w *work) recall(ctx context.Context, tx pgx.Tx, c *caught, names []string,
 	return err
 }
 
-// upsert folds events and writes the rows they lead to, as their appends did.
-func (w *work) upsert(ctx context.Context, tx pgx.Tx, c *caught, a arrived) error {
+// upsert folds events and writes their rows as the appends did.
+func (w *work) upsert(ctx context.Context, tx pgx.Tx, c *roundResult, a newEvents) error {
 	writes := make([]eventstore.Write, 0, len(a.order))
 	for _, name := range a.order {
 		s, events := c.streams[name], a.events[name]
@@ -155,8 +156,8 @@ func (w *work) upsert(ctx context.Context, tx pgx.Tx, c *caught, a arrived) erro
 	return tx.SendBatch(ctx, trip).Close()
 }
 
-// touch notes which rows the events of a stream lead to.
-func (w *work) touch(c *caught, s stream, events []eventstore.Recorded) error {
+// touch records the rows that the events of a stream write.
+func (w *work) touch(c *roundResult, s stream, events []eventstore.Recorded) error {
 	for _, i := range s.models {
 		m := w.models[i]
 		rows, err := m.Rows(s.id, s.state)
@@ -175,35 +176,35 @@ func (w *work) touch(c *caught, s stream, events []eventstore.Recorded) error {
 	return nil
 }
 
-// advance records within tx that the shadow tables stand at a position.
+// advance records in tx the position that the shadow tables have reached.
 func advance(ctx context.Context, tx pgx.Tx, position int64) error {
 	_, err := tx.Exec(ctx, "update "+shadow+".run set position = $1", position)
 	return err
 }
 
-// caughtUp takes a round over that was committed.
-func (w *work) caughtUp(c caught, position int64) {
+// committed takes over the result of a round whose transaction was committed.
+func (w *work) committed(c roundResult, position int64) {
 	w.position = position
 	for _, s := range c.streams {
 		w.states.keep(s)
 	}
 	w.states.trim()
-	w.tell(CatchingUp, c.events, 0)
+	w.report(CatchingUp, c.events, 0)
 }
 
-// mostEvents bounds a round that compares nothing, and so the memory it takes.
+// mostEvents limits the events of a round without a comparison, and so its memory.
 const mostEvents = 100_000
 
-// round folds what was appended since the last one and compares what compare likes, all
-// in one snapshot of the log and of the live tables, which agree in it because the
-// fence was held when it was taken. Without compare it may stop before the end. It
-// returns the number of events, and how many positions it is still behind.
-func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot string, c caught) error) (n, behind int64, err error) {
-	var c caught
+// round folds the events since the last round, then runs compare. Both see one snapshot,
+// taken while the fence was held, so the log and the live tables agree in it. Without
+// compare the round may stop early. It returns the number of folded events and the number
+// of positions that it is still behind.
+func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot string, c roundResult) error) (n, behind int64, err error) {
+	var c roundResult
 	var to, head int64
 	err = pgx.BeginTxFunc(ctx, w.side, pgx.TxOptions{IsoLevel: pgx.RepeatableRead}, func(tx pgx.Tx) error {
 		var snapshot string
-		err := w.fenced(ctx, func() error {
+		err := w.withFence(ctx, func() error {
 			return tx.QueryRow(ctx, "select pg_export_snapshot(), (select coalesce(max(position), 0) from public.events)").Scan(&snapshot, &head)
 		})
 		if err != nil {
@@ -228,23 +229,23 @@ func (w *work) round(ctx context.Context, compare func(tx pgx.Tx, snapshot strin
 	if err != nil {
 		return 0, 0, err
 	}
-	w.caughtUp(c, to)
+	w.committed(c, to)
 	return c.events, head - to, nil
 }
 
-// The fence waits for open appends and holds new ones back meanwhile, so it waits no
-// longer than fenceTimeout, and tries again after a pause, until patience is at an end.
+// The fence waits for open appends and blocks new ones. It therefore waits at most
+// fenceTimeout, and tries again after a pause, for at most retryLimit.
 const (
 	fenceTimeout = 30 * time.Millisecond
 	quietTimeout = 15 * time.Second
-	patience     = time.Minute
-	leastPause   = 20 * time.Millisecond
-	mostPause    = 150 * time.Millisecond
+	retryLimit   = time.Minute
+	minPause     = 20 * time.Millisecond
+	maxPause     = 150 * time.Millisecond
 )
 
-// fenced does something while no append is under way.
-func (w *work) fenced(ctx context.Context, do func() error) error {
-	return persistently(ctx, func() error {
+// withFence runs a function while no append is running.
+func (w *work) withFence(ctx context.Context, do func() error) error {
+	return retryTimeouts(ctx, func() error {
 		tx, err := w.conn.Begin(ctx)
 		if err != nil {
 			return err
@@ -257,9 +258,9 @@ func (w *work) fenced(ctx context.Context, do func() error) error {
 	})
 }
 
-// fence holds back appends until tx ends. A lock that lets everybody go on is taken
-// first: it makes an automatic vacuum of the log give way, which the fence itself
-// would not wait for.
+// fence blocks appends until tx ends. It first takes a lock that blocks no appends. That
+// lock makes an automatic vacuum of the log give way, which would otherwise make the fence
+// time out.
 func fence(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, fmt.Sprintf(`
 		set local lock_timeout = %d;
@@ -269,26 +270,26 @@ func fence(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// persistently tries something again while locks are not to be had in time.
-func persistently(ctx context.Context, try func() error) error {
-	for begun := time.Now(); ; {
+// retryTimeouts repeats a function while it fails because a lock was not available in time.
+func retryTimeouts(ctx context.Context, try func() error) error {
+	for started := time.Now(); ; {
 		err := try()
 		if !timedOut(err) {
 			return err
 		}
-		if time.Since(begun) > patience {
-			return fmt.Errorf("other transactions held the tables for more than %s: %w", patience, err)
+		if time.Since(started) > retryLimit {
+			return fmt.Errorf("other transactions held the tables for more than %s: %w", retryLimit, err)
 		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(leastPause + rand.N(mostPause-leastPause)): //nolint:gosec // jitter
+		case <-time.After(minPause + rand.N(maxPause-minPause)): //nolint:gosec // jitter
 		}
 	}
 }
 
-// keepUp makes rounds until few events are left for the next.
-func (w *work) keepUp(ctx context.Context, few int64, compare func(tx pgx.Tx, snapshot string, c caught) error) error {
+// catchUpRounds makes rounds until the next one has at most few events.
+func (w *work) catchUpRounds(ctx context.Context, few int64, compare func(tx pgx.Tx, snapshot string, c roundResult) error) error {
 	var rounds int
 	for last := int64(math.MaxInt64); rounds < maxRounds; {
 		n, behind, err := w.round(ctx, compare)
@@ -298,12 +299,12 @@ func (w *work) keepUp(ctx context.Context, few int64, compare func(tx pgx.Tx, sn
 		case behind == 0 && n <= few:
 			return nil
 		case behind == 0 || behind >= last:
-			rounds++ // a part of a long way does not count
+			rounds++ // a round that only reduces a long backlog does not count
 		}
 		last = behind
 	}
-	return errOutrun
+	return errTooFast
 }
 
-// errOutrun says that nothing helps but a quieter hour.
-var errOutrun = fmt.Errorf("the log grows faster than it is folded: too much was left after %d rounds", maxRounds)
+// errTooFast means that the rebuild must run when fewer events are appended.
+var errTooFast = fmt.Errorf("the log grows faster than the rebuild can read it (%d rounds); try again when fewer events are appended", maxRounds)

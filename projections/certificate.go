@@ -10,17 +10,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Certificate says what a run proved.
+// Certificate is the proof that a run produced.
 type Certificate struct {
-	// ID is its place in the table of certificates, > 0.
+	// ID is the row of the certificate in its table, > 0.
 	ID int64 `json:"id"`
-	// Position is that of the log at which all rows were compared.
+	// Position is the position of the log at which all rows were compared.
 	Position int64 `json:"position"`
-	// SwapPosition is that of the log at the swap: the rows that events between the two
-	// positions touched were compared one by one. 0 without a swap.
+	// SwapPosition is the position of the log at the swap, or 0 without a swap. The rows of
+	// events between the two positions were compared one by one.
 	SwapPosition int64     `json:"swap_position,omitempty"`
 	At           time.Time `json:"at"`
-	// Equal is true when every live row was the one that the log gives.
+	// Equal is true when every live row equals the row rebuilt from the log.
 	Equal bool `json:"equal"`
 	// Accepted is true when tables were swapped although they differed.
 	Accepted bool         `json:"accepted"`
@@ -30,26 +30,26 @@ type Certificate struct {
 	Events          int64   `json:"events"`
 	DurationSeconds float64 `json:"duration_seconds"`
 	EventsPerSecond float64 `json:"events_per_second"`
-	// HeldSeconds is for how long the swap held back writers and readers, at most.
+	// HeldSeconds is the longest time for which the swap blocked writers and readers.
 	HeldSeconds float64 `json:"held_seconds,omitempty"`
 }
 
-// TableProof compares a live table with the one made from the log.
+// TableProof compares a live table with the table rebuilt from the log.
 type TableProof struct {
 	Table string `json:"table"`
-	// Rows and LiveRows are the numbers of rows, made and live.
+	// Rows and LiveRows are the numbers of rebuilt and live rows.
 	Rows     int64 `json:"rows"`
 	LiveRows int64 `json:"live_rows"`
-	// DigestRebuilt and DigestLive are 128 bits in hexadecimal, of all rows in whatever
-	// order.
+	// DigestRebuilt and DigestLive are digests of all rows, 128 bits in hexadecimal. They
+	// do not depend on the order of the rows.
 	DigestRebuilt string `json:"digest_rebuilt"`
 	DigestLive    string `json:"digest_live"`
-	// Accounts is the number of accounts that have rows, AccountsDiffering of those whose
-	// digests are not the same.
+	// Accounts is the number of accounts with rows. AccountsDiffering is the number of
+	// accounts whose digests differ.
 	Accounts          int64 `json:"accounts"`
 	AccountsDiffering int64 `json:"accounts_differing"`
-	// Missing rows stand only in the log's table, Surplus rows only in the live one,
-	// Changed rows in both and are not the same.
+	// Missing rows are only in the rebuilt table, Surplus rows only in the live one.
+	// Changed rows are in both and differ.
 	Missing int64 `json:"missing"`
 	Surplus int64 `json:"surplus"`
 	Changed int64 `json:"changed"`
@@ -57,44 +57,44 @@ type TableProof struct {
 	Examples []RowDifference `json:"examples,omitempty"`
 }
 
-// Equal is true when the live table is the log's, row for row.
+// Equal reports whether the live table equals the rebuilt one, row for row.
 func (p TableProof) Equal() bool {
 	return p.Missing == 0 && p.Surplus == 0 && p.Changed == 0 && p.AccountsDiffering == 0 && p.DigestLive == p.DigestRebuilt
 }
 
-// RowDifference is how one live row differs from what the log gives.
+// RowDifference describes how one live row differs from the rebuilt one.
 type RowDifference struct {
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	// Kind is missing, surplus or changed.
 	Kind string `json:"kind"`
-	// Fields are the columns, and the fields of the document, that differ in a changed
-	// row.
+	// Fields are the columns and the fields of the document that differ in a changed row.
 	Fields []FieldDifference `json:"fields,omitempty"`
 }
 
-// FieldDifference is one value of a changed row; null where there is none.
+// FieldDifference is one value of a changed row. A missing value is null.
 type FieldDifference struct {
 	Name string          `json:"name"`
 	Live json.RawMessage `json:"live"`
 	Log  json.RawMessage `json:"log"`
 }
 
-// table is the proof of a table.
+// table returns the proof of a table.
 func (c *Certificate) table(name string) *TableProof {
 	for i := range c.Tables {
 		if c.Tables[i].Table == name {
 			return &c.Tables[i]
 		}
 	}
-	panic("no proof of " + name) // there is one for each model of the run
+	panic("no proof of " + name) // compareAll made one for each model of the run
 }
 
-// store completes the certificate of a run that folded so many events, and records it.
+// store completes and records the certificate of a run that folded the given number of
+// events.
 func (w *work) store(ctx context.Context, in executor, c *Certificate, events int64) error {
 	c.Accepted = c.Swapped && !c.Equal
 	c.Events = events
-	c.DurationSeconds = time.Since(w.begun).Seconds()
+	c.DurationSeconds = time.Since(w.started).Seconds()
 	c.EventsPerSecond = float64(c.Events) / max(c.DurationSeconds, 1e-6)
 	doc, err := json.Marshal(c)
 	if err != nil {
@@ -107,13 +107,13 @@ func (w *work) store(ctx context.Context, in executor, c *Certificate, events in
 	return err
 }
 
-// Made is how a read model was last made.
+// Made says in which shape and when a read model was last built.
 type Made struct {
 	Shape string
 	At    time.Time
 }
 
-// shapes returns how each read model was last made.
+// shapes returns in which shape and when each read model was last built.
 func (r *Rebuilder) shapes(ctx context.Context) (map[string]Made, error) {
 	rows, err := r.Owner.Query(ctx, "select name, shape, rebuilt_at from public.read_models")
 	if err != nil {
@@ -135,7 +135,7 @@ type executor interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// recordShapes notes that some read models are now of the program's shapes.
+// recordShapes records that read models now have the shapes of this program.
 func (r *Rebuilder) recordShapes(ctx context.Context, in executor, names []string) error {
 	models, err := r.named(names)
 	if err != nil {
@@ -149,17 +149,18 @@ func (r *Rebuilder) recordShapes(ctx context.Context, in executor, names []strin
 	return in.SendBatch(ctx, trip).Close()
 }
 
-// Listed is a read model as the database has it.
+// Listed is a read model as it is in the database.
 type Listed struct {
 	Table string `json:"table"`
-	// Category is that of the streams its rows follow from.
+	// Category is the category of the streams that the rows are made from.
 	Category string `json:"category"`
 	Rows     int64  `json:"rows"`
-	// Shape is the program's, and Current true when the table was made in it.
+	// Shape is the shape that this program expects. Current is true when the table was
+	// built in it.
 	Shape     string    `json:"shape"`
 	Current   bool      `json:"current"`
 	RebuiltAt time.Time `json:"rebuilt_at"`
-	// Certificate is the last one about this table, without the others.
+	// Certificate is the last certificate of this table, without its other tables.
 	Certificate *Certificate `json:"certificate,omitempty"`
 }
 
@@ -187,7 +188,7 @@ func (r *Rebuilder) List(ctx context.Context) ([]Listed, error) {
 	return list, nil
 }
 
-// lastCertificate is the last one about a table; nil when there is none.
+// lastCertificate returns the last certificate of a table, or nil.
 func (r *Rebuilder) lastCertificate(ctx context.Context, table string) (*Certificate, error) {
 	var c Certificate
 	var doc []byte

@@ -11,16 +11,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// manyAccounts is how many differing accounts are looked at one by one; beyond it the
-// tables are compared whole.
+// manyAccounts is the largest number of differing accounts that are compared one by one.
+// Above it, whole tables are compared.
 const manyAccounts = 1000
 
-// compareAll folds what was appended during the fill and compares all rows, by digest
-// for each account, in one snapshot. Nobody waits for it.
+// compareAll folds the events that were appended during the fill, and compares all rows in
+// one snapshot, by a digest per account. It blocks nothing.
 func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 	c := Certificate{}
-	// What is left is folded in the snapshot that is compared, so let it be little.
-	if err := w.keepUp(ctx, 10*fewEvents, nil); err != nil {
+	// The last events are folded in the same snapshot that is compared, so only few may be
+	// left.
+	if err := w.catchUpRounds(ctx, 10*fewEvents, nil); err != nil {
 		return c, fmt.Errorf("catching up: %w", err)
 	}
 	live, err := w.Owner.Acquire(ctx)
@@ -28,13 +29,13 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 		return c, err
 	}
 	defer live.Release()
-	_, _, err = w.round(ctx, func(tx pgx.Tx, snapshot string, _ caught) error {
+	_, _, err = w.round(ctx, func(tx pgx.Tx, snapshot string, _ roundResult) error {
 		c = Certificate{Equal: true}
 		return pgx.BeginTxFunc(ctx, live, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(liveTx pgx.Tx) error {
 			if _, err := liveTx.Exec(ctx, "set transaction snapshot '"+snapshot+"'"); err != nil {
 				return err
 			}
-			w.tell(Comparing, 0, int64(len(w.models)))
+			w.report(Comparing, 0, int64(len(w.models)))
 			for i, m := range w.models {
 				p, err := proof(ctx, tx, liveTx, m)
 				if err != nil {
@@ -42,7 +43,7 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 				}
 				c.Tables = append(c.Tables, p)
 				c.Equal = c.Equal && p.Equal()
-				w.tell(Comparing, int64(i+1), int64(len(w.models)))
+				w.report(Comparing, int64(i+1), int64(len(w.models)))
 			}
 			return nil
 		})
@@ -51,8 +52,8 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 	return c, err
 }
 
-// proof compares one table. The shadow table is read in one connection, because it may
-// hold rows that are not committed yet, and the live one at the same time in another.
+// proof compares one table. One connection reads the shadow table, which may have
+// uncommitted rows. Another connection reads the live table at the same time.
 func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, error) {
 	p := TableProof{Table: m.Table()}
 	var mine, theirs pgx.Rows
@@ -94,8 +95,8 @@ func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, er
 	return p, p.differences(ctx, made, m, within)
 }
 
-// digest is that of a set of rows, in whatever order: the number of rows and the sums
-// of two 64-bit halves of their hashes.
+// digest is the digest of a set of rows in any order: the number of rows, and the sums of
+// two 64-bit halves of their hashes.
 type digest struct {
 	rows   int64
 	hi, lo uint64
@@ -107,12 +108,12 @@ func (d *digest) add(o digest) {
 	d.lo += o.lo
 }
 
-// String is the hexadecimal form.
+// String returns the digest in hexadecimal.
 func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.hi, d.lo) }
 
-// digests reads the digest of each account in a table, ordered by account. A row is
-// hashed as text: its columns, and the document byte for byte as it is stored, with
-// characters between them that none of them holds, one for null.
+// digests reads the digest of each account in a table, ordered by account. The hash of a
+// row covers its columns and the bytes of the document as text. Separators that no value
+// contains stand between them, and one character stands for null.
 func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.Rows, error) {
 	var columns []string
 	for _, c := range m.TableColumns() {
@@ -121,7 +122,7 @@ func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.R
 	if _, err := tx.Exec(ctx, "set local work_mem = '64MB'; set local jit = off"); err != nil {
 		return nil, err
 	}
-	// offset 0: the text is made once for both hashes.
+	// offset 0 keeps the planner from computing the text twice, once for each hash.
 	return tx.Query(ctx, fmt.Sprintf(`
 		select account, count(*), sum(hashtextextended(line, 0))::text, sum(hashtextextended(line, 1))::text
 		  from (select %[1]s as account, concat_ws(chr(31), %[2]s) as line from %[3]s.%[4]s offset 0) as lines
@@ -129,8 +130,8 @@ func digests(ctx context.Context, tx pgx.Tx, schema string, m Projection) (pgx.R
 		m.Account(), strings.Join(columns, ", "), schema, m.Table()))
 }
 
-// merge goes over the accounts of two results of digests; an account that stands in one
-// only has the zero digest in the other.
+// merge calls each for every account in two results of digests. An account that is in one
+// result only has the zero digest in the other.
 func merge(a, b pgx.Rows, each func(account string, a, b digest)) error {
 	nameA, inA, errA := next(a)
 	nameB, inB, errB := next(b)
@@ -151,7 +152,7 @@ func merge(a, b pgx.Rows, each func(account string, a, b digest)) error {
 	return errors.Join(errA, errB)
 }
 
-// next reads one row of digests; a nil name is the end.
+// next reads one row of digests. The name is nil at the end.
 func next(rows pgx.Rows) (*string, digest, error) {
 	if !rows.Next() {
 		return nil, digest{}, rows.Err()
@@ -165,7 +166,7 @@ func next(rows pgx.Rows) (*string, digest, error) {
 	return &name, d, nil
 }
 
-// low64 are the last 64 bits of a whole number in decimal, in two's complement.
+// low64 returns the last 64 bits of a decimal integer, in two's complement.
 func low64(decimal string) uint64 {
 	n, ok := new(big.Int).SetString(decimal, 10)
 	if !ok {

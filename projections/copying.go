@@ -13,19 +13,19 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// copying collects rows of a shadow table and writes them by binary COPY. Its memory is
-// used again.
+// copying collects rows of a shadow table and writes them with a binary COPY. It reuses its
+// memory.
 type copying struct {
 	conn  *pgx.Conn
 	table string
 	sql   string
 	types []uint32
 	rows  bytes.Buffer
-	// field is never nil: an empty text appended to nil would be nil, which is a null.
+	// field is never nil. Appending an empty text to nil would give nil, which means null.
 	field []byte
 }
 
-// copyHeader begins a binary COPY: signature, flags, no extension.
+// copyHeader starts a binary COPY: signature, flags, no extension.
 var copyHeader = append([]byte("PGCOPY\n\xff\r\n\x00"), make([]byte, 8)...)
 
 func newCopying(ctx context.Context, conn *pgx.Conn, p Projection) (*copying, error) {
@@ -70,7 +70,7 @@ func (c *copying) add(row Row) error {
 	return nil
 }
 
-// bytes appends a field; nil is SQL's null.
+// bytes appends a field. nil is the null of SQL.
 func (c *copying) bytes(field []byte) {
 	if field == nil {
 		c.number(4, 1<<32-1)

@@ -11,23 +11,23 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rowsOf are the rows of a table whose column has one of some values; the zero rowsOf
-// are all.
+// rowsOf selects the rows of a table in which a column has one of some values. The zero
+// value selects all rows.
 type rowsOf struct {
 	column string
 	values []string
 }
 
-// maxExamples and maxFields bound what is shown of a difference.
+// maxExamples and maxFields limit how much of a difference is reported.
 const (
 	maxExamples = 10
 	maxFields   = 12
 )
 
-// differing is the number of rows that differ.
+// differing returns the number of rows that differ.
 func (p *TableProof) differing() int64 { return p.Missing + p.Surplus + p.Changed }
 
-// pairs joins some rows of the shadow table with those of the live one, and leaves those
+// pairs joins rows of the shadow table with those of the live one and selects the pairs
 // that differ.
 func pairs(m Projection, within rowsOf) (from string, args []any) {
 	where := ""
@@ -38,7 +38,8 @@ func pairs(m Projection, within rowsOf) (from string, args []any) {
 		where fresh.id is null or live.id is null or fresh::text <> live::text`, shadow, m.Table(), where), args
 }
 
-// differences adds what differs between some rows of the two tables, as tx sees them.
+// differences adds the differences between selected rows of the two tables, as tx sees
+// them.
 func (p *TableProof) differences(ctx context.Context, tx pgx.Tx, m Projection, within rowsOf) error {
 	from, args := pairs(m, within)
 	var found TableProof
@@ -94,7 +95,7 @@ func fieldDifferences(live, log []byte) ([]FieldDifference, error) {
 		}
 	}
 	if fields == nil {
-		// The same values: spaces or the order of fields differ.
+		// All values are equal, so the texts differ in spaces or in the order of fields.
 		whole := func(text []byte) json.RawMessage { quoted, _ := json.Marshal(string(text)); return quoted }
 		fields = []FieldDifference{{Name: "(text)", Live: whole(live), Log: whole(log)}}
 	}
@@ -108,7 +109,7 @@ func orNull(v json.RawMessage) json.RawMessage {
 	return v
 }
 
-// flatten lists the values of a JSON object and of the objects in it under dotted names.
+// flatten lists the values of a JSON object and its nested objects by their dotted names.
 func flatten(prefix string, object []byte, into map[string]json.RawMessage) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(object, &fields); err != nil {

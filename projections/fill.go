@@ -13,17 +13,17 @@ import (
 	"vqa/eventstore"
 )
 
-// pieceEvents is how many events are read at once: the bound on what a worker keeps in
-// memory, with one stream's state.
+// pieceEvents is the number of events that a worker reads at once. It bounds the worker's
+// memory, together with the state of one stream.
 const pieceEvents = chunkEvents
 
-// longStream is how many events a stream has at least whose state is kept until the
-// end, because folding it again would hold up a later round.
+// longStream is the number of events from which the state of a stream is kept until the end
+// of the run. Folding such a stream again would delay a later round.
 const longStream = 1000
 
-// fill folds all chunks up to the run's position, several at once.
+// fill folds all chunks up to the run's position, several at the same time.
 func (w *work) fill(ctx context.Context) error {
-	// A long stream begun last would be worked on alone.
+	// Large chunks come first. A large chunk at the end would keep one worker busy alone.
 	slices.SortStableFunc(w.chunks, func(a, b chunk) int { return cmp.Compare(b.events, a.events) })
 	queue := make(chan chunk, len(w.chunks))
 	for _, c := range w.chunks {
@@ -48,11 +48,11 @@ func (w *work) fill(ctx context.Context) error {
 	return workers.Wait()
 }
 
-// filler folds chunks into the shadow tables. It is for one goroutine.
+// filler folds chunks into the shadow tables. It is used by one goroutine.
 type filler struct {
 	*work
 	conn *pgx.Conn
-	// copies are the rows of each model that wait to be written.
+	// copies are the rows of each model that are not written yet.
 	copies []*copying
 	reader reader
 }
@@ -69,10 +69,10 @@ func (w *work) newFiller(ctx context.Context, conn *pgx.Conn) (*filler, error) {
 	return f, nil
 }
 
-// fill folds a chunk in one transaction with the mark that it is done.
+// fill folds a chunk and marks it as done, in one transaction.
 func (f *filler) fill(ctx context.Context, c chunk) error {
 	return pgx.BeginFunc(ctx, f.conn, func(tx pgx.Tx) error {
-		// What is lost with the server is lost together with the mark.
+		// If the server crashes, the rows and the mark are lost together.
 		if _, err := tx.Exec(ctx, "set local synchronous_commit = off"); err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func (f *filler) fill(ctx context.Context, c chunk) error {
 	})
 }
 
-// piece folds the next events of a chunk after those of s, and returns the stream that
-// it ended in, and whether more may follow.
+// piece folds the next events of a chunk, starting after s. It returns the last stream and
+// whether more events may follow.
 func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (stream, bool, error) {
 	args := []any{s.name, s.version, f.position, pieceEvents}
 	below := ""
@@ -122,14 +122,14 @@ func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (strea
 	if err != nil {
 		return s, false, err
 	}
-	f.tell(Folding, n, f.total)
+	f.report(Folding, n, f.total)
 	if n == pieceEvents {
 		return s, true, nil
 	}
 	return s, false, f.leave(s)
 }
 
-// leave writes the rows of a stream that is folded to its end.
+// leave writes the rows of a stream that was folded to its end.
 func (f *filler) leave(s stream) error {
 	if s.state == nil {
 		return nil
@@ -152,7 +152,7 @@ func (f *filler) leave(s stream) error {
 	return nil
 }
 
-// entries writes the rows that follow from single events.
+// entries writes the rows of single events.
 func (f *filler) entries(s stream, events []eventstore.Recorded) error {
 	for _, i := range s.models {
 		m := f.models[i]

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// index builds the keys and indexes of the shadow tables, under the names and in the
-// definitions of the live ones.
+// index builds the keys and indexes of the shadow tables, with the names and definitions of
+// the live ones.
 func (w *work) index(ctx context.Context) error {
 	total := int64(len(w.models))
 	var done int64
-	w.tell(Indexing, 0, total)
+	w.report(Indexing, 0, total)
 	workers, ctx := errgroup.WithContext(ctx)
 	workers.SetLimit(w.workers())
 	for _, m := range w.models {
@@ -26,18 +26,18 @@ func (w *work) index(ctx context.Context) error {
 			if err != nil {
 				return fmt.Errorf("%s: %w", m.Table(), err)
 			}
-			w.telling.Lock()
+			w.reporting.Lock()
 			done++
 			n := done
-			w.telling.Unlock()
-			w.tell(Indexing, n, total)
+			w.reporting.Unlock()
+			w.report(Indexing, n, total)
 			return nil
 		})
 	}
 	return workers.Wait()
 }
 
-// indexTable does one table, unless an interrupted run has done it.
+// indexTable builds those of one table, unless an interrupted run has already done so.
 func indexTable(ctx context.Context, tx pgx.Tx, table string) error {
 	var done bool
 	if err := tx.QueryRow(ctx, "select exists (select from "+shadow+".indexed where name = $1)", table).Scan(&done); err != nil || done {
@@ -57,7 +57,7 @@ func indexTable(ctx context.Context, tx pgx.Tx, table string) error {
 	if err != nil {
 		return err
 	}
-	statements = append(statements, "analyze "+shadow+"."+table) // the planner must know it from its first query on
+	statements = append(statements, "analyze "+shadow+"."+table) // the planner needs statistics before the first query
 	sql := "set local synchronous_commit = off; set local maintenance_work_mem = '128MB'; " + strings.Join(statements, "; ")
 	if _, err := tx.Exec(ctx, sql); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestExpiredHolds tells the holds of one account apart by their times.
+// TestExpiredHolds has holds of one account that expire at different times.
 func TestExpiredHolds(t *testing.T) {
 	t.Parallel()
 	ctx, now := t.Context(), clock()
 	w := newWorldAt(t, func() time.Time { return now })
 	c, other := w.caller(ctx, t, 100), w.caller(ctx, t, 100)
 	videoID := w.readyVideo(ctx, t, c)
-	begun := now
+	started := now
 	var sources []string
 	for range 2 {
 		source, err := w.ask(ctx, c, videoID, "Is there a dog?")
@@ -27,7 +27,7 @@ func TestExpiredHolds(t *testing.T) {
 	require.NoError(t, err)
 	expired := func(at time.Duration) []string {
 		t.Helper()
-		holds, err := w.ledger.ExpiredHolds(ctx, begun.Add(at))
+		holds, err := w.ledger.ExpiredHolds(ctx, started.Add(at))
 		require.NoError(t, err)
 		var found []string
 		for _, h := range holds {
@@ -40,12 +40,12 @@ func TestExpiredHolds(t *testing.T) {
 	require.Empty(t, expired(24*time.Hour-time.Microsecond))
 	require.Equal(t, sources[:1], expired(24*time.Hour))
 	require.ElementsMatch(t, sources, expired(25*time.Hour))
-	now = begun.Add(24 * time.Hour)
+	now = started.Add(24 * time.Hour)
 	require.NoError(t, w.ExpireHold(ctx, c.AccountID, sources[0]))
-	require.Empty(t, expired(24*time.Hour), "its expiry is no longer the next")
+	require.Empty(t, expired(24*time.Hour), "the expired hold has ended")
 }
 
-// TestUnsealed pages through the accounts whose ledger moved on.
+// TestUnsealed pages through the accounts with ledger events since their last checkpoint.
 func TestUnsealed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -15,7 +15,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// Page is one view of a list (api-v1.md, "List query parameters").
+// Page is one page of a list (docs/contract.md#lists).
 type Page struct {
 	// Limit is 1 to 100.
 	Limit int
@@ -25,7 +25,7 @@ type Page struct {
 	CreatedAfter, CreatedBefore *time.Time
 }
 
-// UnknownCursor is the fault for a cursor that names no row of the tenant.
+// UnknownCursor returns the fault for a cursor that names no row of the tenant.
 func (p Page) UnknownCursor() *fault.Fault {
 	if p.EndingBefore != "" {
 		return fault.NotFound("ending_before", p.EndingBefore)
@@ -33,11 +33,12 @@ func (p Page) UnknownCursor() *fault.Fault {
 	return fault.NotFound("starting_after", p.StartingAfter)
 }
 
-// Query is a list of rows of one model, newest first.
+// Query lists rows of one model, newest first.
 type Query struct {
 	table   string
 	account string
-	// order is what rows are ordered by, before id: it never changes in a row.
+	// order is the column that rows are ordered by, before id. Its value never changes in a
+	// row.
 	order string
 	where []string
 	args  []any
@@ -48,7 +49,7 @@ func List(table, accountID string) Query {
 	return Query{table: table, order: "created_at", account: accountID}.Where("account_id = ?", accountID)
 }
 
-// OrderedBy orders by another column.
+// OrderedBy sets the column that rows are ordered by.
 func (q Query) OrderedBy(column string) Query { q.order = column; return q }
 
 // Where narrows the list; each ? in the condition takes one argument.
@@ -58,8 +59,8 @@ func (q Query) Where(condition string, args ...any) Query {
 	return q
 }
 
-// Rows reads one page and whether more rows follow in its direction. A cursor that
-// names no row of the list's tenant is resource_not_found.
+// Rows reads one page, and whether more rows follow in its direction. Error:
+// resource_not_found for a cursor that names no row of the tenant.
 func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R, bool, error) {
 	if p.CreatedAfter != nil {
 		q = q.Where("created_at >= ?", *p.CreatedAfter)
@@ -106,8 +107,9 @@ func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R,
 	return list, more, nil
 }
 
-// cursor finds the place of a row. Only the account counts, not the filters: a cursor stays good when its row no longer matches, as when a status
-// changed while paging.
+// cursor returns the order value of the row that a cursor names. It checks the account and
+// ignores the filters, so a cursor stays valid when its row no longer matches them, for
+// example after a status change.
 func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, p Page) (any, error) {
 	var at any
 	id := p.StartingAfter + p.EndingBefore
@@ -118,7 +120,7 @@ func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, p Page) (any, err
 	return at, err
 }
 
-// conditions numbers the places of the arguments.
+// conditions joins the conditions and numbers their arguments.
 func (q Query) conditions() string {
 	if len(q.where) == 0 {
 		return ""

@@ -17,14 +17,14 @@ import (
 	"vqa/projections/resources"
 )
 
-// shelf is an account with videos of which several share each created_at.
+// shelf is an account with many videos. Several of them share each created_at.
 type shelf struct {
 	*world
 	caller command.Caller
 	tenant resources.Tenant
-	// newest is every id in the order of a list.
+	// newest are all ids in the order of a list.
 	newest []string
-	// at is when each was created.
+	// at is the creation time of each video.
 	at map[string]time.Time
 }
 
@@ -97,7 +97,7 @@ func TestListFilters(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, 9)
 	ctx := t.Context()
-	// The second instant, from its first video to its last, with inclusive bounds.
+	// All videos of the second instant, with inclusive bounds.
 	middle := s.newest[videosPerInstant : 2*videosPerInstant]
 	at := s.at[middle[0]]
 	ids, more := s.page(t, "", projections.Page{Limit: videosPerInstant, CreatedAfter: &at, CreatedBefore: &at})
@@ -111,7 +111,7 @@ func TestListFilters(t *testing.T) {
 	require.NoError(t, err)
 	ids, _ = s.page(t, video.ReadyStatus, projections.Page{Limit: 20})
 	require.Equal(t, []string{s.newest[4]}, ids)
-	// A cursor stays good when its row no longer matches, or is gone.
+	// A cursor stays valid when its row no longer matches the filter, or is deleted.
 	ids, _ = s.page(t, video.AwaitingUpload, projections.Page{Limit: 20, StartingAfter: s.newest[4]})
 	require.Equal(t, s.newest[5:], ids)
 	require.NoError(t, s.DeleteVideo(ctx, s.caller, s.newest[4]))
@@ -193,7 +193,7 @@ func TestAnalysesListAndQueue(t *testing.T) {
 
 func TestTransactionsNewestFirst(t *testing.T) {
 	t.Parallel()
-	// All in one instant: the place in the log orders them.
+	// All transactions have the same time, so their position in the log orders them.
 	instant := clock()
 	w := newWorldAt(t, func() time.Time { return instant })
 	ctx := t.Context()

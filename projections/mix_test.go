@@ -17,7 +17,7 @@ import (
 	"vqa/handlers/command"
 )
 
-// client issues random commands of every kind against its own accounts. It is for one
+// client issues random commands of every kind for its own accounts. It is used by one
 // goroutine.
 type client struct {
 	*world
@@ -28,12 +28,12 @@ type client struct {
 	videos   []owned
 	fetches  []command.Fetch
 	analyses []command.Run
-	// incidents are those that the client opened.
+	// incidents are the incidents that the client opened.
 	incidents []string
 	steps     int
 }
 
-// owned is a video and whose it is.
+// owned is a video with its owner.
 type owned struct {
 	command.Caller
 	id string
@@ -43,7 +43,7 @@ func (w *world) client(name string, seed uint64) *client {
 	return &client{world: w, name: name, rand: rand.New(rand.NewPCG(seed, 1))}
 }
 
-// step carries out one random command and returns an error that is no refusal.
+// step runs one random command. It returns errors other than refusals.
 func (c *client) step(ctx context.Context) error {
 	c.steps++
 	if len(c.callers) == 0 {
@@ -89,7 +89,8 @@ func (c *client) revoke(ctx context.Context) error {
 	return c.RevokeKey(ctx, key.AccountID, key.KeyID, "test", "")
 }
 
-// mint makes a client token for a video of its own or, in vain, of another.
+// mint mints a client token for a video of the client. If the video belongs to another
+// account, the command is refused.
 func (c *client) mint(ctx context.Context) error {
 	order := command.MintClientToken{Scopes: []string{"analyses:read"}, Life: account.MinClientTokenLife}
 	if len(c.videos) > 0 && c.rand.IntN(2) == 0 {
@@ -99,7 +100,7 @@ func (c *client) mint(ctx context.Context) error {
 	return err
 }
 
-// manageKeys mints a key, rotates one, or shuts an account out for a moment.
+// manageKeys mints a key, rotates one, or restricts an account for a moment.
 func (c *client) manageKeys(ctx context.Context) error {
 	caller := pick(c.rand, c.callers)
 	switch c.rand.IntN(3) {
@@ -120,7 +121,7 @@ func (c *client) manageKeys(ctx context.Context) error {
 	}
 }
 
-// upgrade lifts a sandbox, which may have been lifted before.
+// upgrade upgrades a sandbox, which may already be upgraded.
 func (c *client) upgrade(ctx context.Context) error {
 	for _, v := range c.videos {
 		if !v.Livemode && c.rand.IntN(2) == 0 {
@@ -131,14 +132,14 @@ func (c *client) upgrade(ctx context.Context) error {
 	return nil
 }
 
-// signIn lets one of a few people sign in, who may have done so before.
+// signIn signs in one of a few people. They may have signed in before.
 func (c *client) signIn(ctx context.Context) error {
 	_, err := c.SignIn(ctx, "https://id.example", fmt.Sprint(c.name, c.rand.IntN(3)), "req")
 	return err
 }
 
-// claimKey asks for a key, and mostly goes on: a person misses the code, decides, and the
-// program collects.
+// claimKey requests a device code. In most cases it continues: a person enters a wrong
+// code, decides, and the program collects the key.
 func (c *client) claimKey(ctx context.Context) error {
 	requested, err := c.RequestDeviceCode(ctx, command.Caller{RequestID: "req"}, fmt.Sprintf("address %s %d", c.name, c.rand.IntN(3)))
 	if err != nil {
@@ -188,7 +189,7 @@ func (c *client) seal(ctx context.Context) error {
 	_, err := c.SealLedgers(ctx, sealKey, pick(c.rand, c.callers).AccountID)
 	var rival *eventstore.ConflictError
 	if errors.As(err, &rival) {
-		return nil // another command was first: the next seal sees what is left
+		return nil // another command was first; the next seal covers the rest
 	}
 	return err
 }
@@ -278,7 +279,7 @@ func (c *client) outage(ctx context.Context) error {
 	return err
 }
 
-// rerun runs an analysis again, mostly in vain.
+// rerun repeats an analysis. Most analyses are not eligible.
 func (c *client) rerun(ctx context.Context) error {
 	r, ok := c.run()
 	if !ok {
@@ -295,7 +296,7 @@ func (c *client) run() (command.Run, bool) {
 	if len(c.analyses) == 0 {
 		return command.Run{}, false
 	}
-	// The latest are the ones that are still open.
+	// The latest analyses are still open.
 	last := c.analyses[max(0, len(c.analyses)-6):]
 	r := pick(c.rand, last)
 	r.Attempt = 1 + c.rand.IntN(2)
@@ -328,7 +329,7 @@ func (c *client) complete(ctx context.Context) error {
 	return c.CompleteAnalysis(ctx, r, answer.Refused(query.Compile("What is happening?")), 7_300_000, 15, planned)
 }
 
-// afterwork ends a drawing or a narrative, often in vain.
+// afterwork ends a rendering or a narrative. Often none is pending.
 func (c *client) afterwork(ctx context.Context) error {
 	r, ok := c.run()
 	if !ok {

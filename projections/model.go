@@ -15,60 +15,59 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// Projection is a table that follows from the log.
+// Projection is a table whose rows are made from the log.
 type Projection interface {
-	// Table is its name, without a schema.
+	// Table returns its name, without a schema.
 	Table() string
-	// Category is that of the streams its rows follow from.
+	// Category returns the category of the streams that its rows are made from.
 	Category() fold.Aggregate
-	// Shape names the form of its rows: a table made in another one is made anew.
+	// Shape identifies the form of its rows. A table of another shape is rebuilt.
 	Shape() string
-	// Account is the column that names the account a row belongs to.
+	// Account returns the column that contains the account of a row.
 	Account() string
-	// TableColumns are its columns: the key, those to search by, doc.
+	// TableColumns returns its columns: the key, the search columns, and doc.
 	TableColumns() []Column
-	// Rows returns the rows of a stream that follow from its state, each time whole.
+	// Rows returns all rows of a stream for a state.
 	Rows(id string, state any) ([]Row, error)
-	// Entry returns the row that follows from one event alone; false when none does.
+	// Entry returns the row of one event, and false when the event has none.
 	Entry(r eventstore.Recorded) (Row, bool)
-	// Queue adds to an append the statement that brings the table up to it.
+	// Queue adds a statement to an append that updates the table.
 	Queue(trip *pgx.Batch, writes []eventstore.Write) error
 }
 
 // Column is one column of a read model.
 type Column struct {
 	Name string
-	// Type is its type in SQL.
+	// Type is the SQL type.
 	Type string
 }
 
 // Row is one row of a read model.
 type Row struct {
 	ID string
-	// Values are those of a Model's Columns: a string for text, int64 for bigint, bool for
-	// boolean, *time.Time for timestamptz.
+	// Values are the values of a Model's Columns: a string for text, int64 for bigint, bool
+	// for boolean, *time.Time for timestamptz.
 	Values []any
-	// Doc is kept as JSON in the column doc.
+	// Doc is stored as JSON in the column doc.
 	Doc any
 }
 
-// Model is a projection whose rows are a key, some columns to search by, and a JSON
-// document. They follow from the streams of one category: a row belongs to one stream
-// and is a pure function of its state (States) or of one of its events (Entries).
-// That makes a live row and a rebuilt one the same row, and lets an append write rows
-// without reading any.
+// Model is a projection whose rows are a key, some search columns and a JSON document. A
+// row belongs to one stream of one category. It is a pure function of the stream's state
+// (States) or of one of its events (Entries). So a live row and a rebuilt row are equal,
+// and an append writes rows without reading any.
 type Model[S any, E eventstore.Event] struct {
 	Name string
 	Of   fold.Of[S, E]
-	// Revision is raised when the same log would give other rows.
+	// Revision is raised when the same log gives other rows.
 	Revision int
 	// AccountColumn is "id" or one of Columns.
 	AccountColumn string
-	// Columns are those between the key ("id") and doc.
+	// Columns are the columns between the key ("id") and doc.
 	Columns []Column
-	// States returns all rows of a stream in this state; nil for a model of entries.
+	// States returns all rows of a stream in a state. It is nil for a model of entries.
 	States func(id string, state S) []Row
-	// Entries returns the row of an event, which never changes again; nil for a model of
+	// Entries returns the row of an event, which never changes. It is nil for a model of
 	// states.
 	Entries func(version int64, event E) (Row, bool)
 }
@@ -105,7 +104,7 @@ func (m Model[S, E]) Rows(id string, state any) ([]Row, error) {
 	}
 	s, ok := state.(S)
 	if !ok {
-		return nil, fmt.Errorf("%s/%s is written with a state of type %T", m.Of.Category(), id, state)
+		return nil, fmt.Errorf("the write to %s/%s has a state of type %T", m.Of.Category(), id, state)
 	}
 	return m.States(id, s), nil
 }
@@ -121,8 +120,9 @@ func (m Model[S, E]) Entry(r eventstore.Recorded) (Row, bool) {
 
 // Queue implements Projection.
 func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
-	// Rows of a stream that begins are new, and a plain insert costs less.
-	var begun, changed []Row
+	// The rows of a new stream cannot exist yet, and a plain insert costs less than an
+	// upsert.
+	var added, changed []Row
 	for _, w := range writes {
 		if w.Stream.Category != m.Of.Category() || len(w.Events) == 0 {
 			continue
@@ -132,15 +132,15 @@ func (m Model[S, E]) Queue(trip *pgx.Batch, writes []eventstore.Write) error {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 		if w.Expected == 0 || m.Entries != nil {
-			begun = append(begun, rows...)
+			added = append(added, rows...)
 		} else {
 			changed = append(changed, rows...)
 		}
 	}
-	return errors.Join(m.queue(trip, begun, m.insert), m.queue(trip, changed, m.upsert))
+	return errors.Join(m.queue(trip, added, m.insert), m.queue(trip, changed, m.upsert))
 }
 
-// written are the rows that follow from one write.
+// written returns the rows of one write.
 func (m Model[S, E]) written(w eventstore.Write) ([]Row, error) {
 	if m.States != nil {
 		return m.Rows(w.Stream.ID, w.State)
@@ -158,7 +158,7 @@ func (m Model[S, E]) queue(trip *pgx.Batch, rows []Row, sql func() string) error
 	if len(rows) == 0 {
 		return nil
 	}
-	// Two appends lock rows in one order.
+	// Sorted, so that concurrent appends lock rows in the same order.
 	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.ID, b.ID) })
 	args, err := m.arrays(rows)
 	if err != nil {
@@ -168,7 +168,7 @@ func (m Model[S, E]) queue(trip *pgx.Batch, rows []Row, sql func() string) error
 	return nil
 }
 
-// arrays turns rows into a slice for each column.
+// arrays returns one slice per column.
 func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
 	ids, docs := make([]string, len(rows)), make([]string, len(rows))
 	for i, r := range rows {
@@ -190,8 +190,7 @@ func (m Model[S, E]) arrays(rows []Row) ([]any, error) {
 	return append(args, docs), nil
 }
 
-// array is a column of rows as a slice of its own type, which is sent without
-// reflection.
+// array returns a column of rows as a typed slice, which pgx sends without reflection.
 func array(column Column, rows []Row, c int) (any, error) {
 	switch column.Type {
 	case "text":
@@ -203,7 +202,7 @@ func array(column Column, rows []Row, c int) (any, error) {
 	case "timestamptz":
 		return typed[*time.Time](column, rows, c)
 	default:
-		return nil, fmt.Errorf("column %s has the unknown type %s", column.Name, column.Type)
+		return nil, fmt.Errorf("column %s has type %s, which this program cannot send", column.Name, column.Type)
 	}
 }
 
@@ -219,9 +218,9 @@ func typed[T any](column Column, rows []Row, c int) ([]T, error) {
 	return values, nil
 }
 
-// insert is the statement that adds rows. Names come from the program, values are
-// parameters. As in an append, arrays are hidden in subselects, so that the planner
-// keeps one plan.
+// insert returns the statement that adds rows. All names are constants of the program, and
+// all values are parameters. The arrays are in subselects, as in an append, so that the
+// planner keeps one plan.
 func (m Model[S, E]) insert() string {
 	var names, arrays, reads []string
 	for i, c := range m.TableColumns() {
@@ -238,7 +237,7 @@ func (m Model[S, E]) insert() string {
 		m.Name, list, strings.Join(reads, ", "), strings.Join(arrays, ", "), list)
 }
 
-// upsert is the statement that adds rows and changes those that are there.
+// upsert returns the statement that adds rows or replaces existing ones.
 func (m Model[S, E]) upsert() string {
 	var sets []string
 	for _, c := range m.TableColumns()[1:] {

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// shadow is the schema in which tables are made anew, beside what a run must remember
-// to be gone on with; retired is where live tables go at the swap.
+// shadow is the schema of the tables under construction and of the data needed to resume a
+// run. retired is the schema that the live tables move to at the swap.
 const (
 	shadow  = "rebuild"
 	retired = "retired"
@@ -24,24 +24,25 @@ const (
 // work is one run of a Rebuilder.
 type work struct {
 	*Rebuilder
-	// conn holds the lock of rebuilds.
+	// conn holds the rebuild lock.
 	conn *pgx.Conn
-	// side makes the rounds and the swap.
-	side   *pgx.Conn
-	models []Projection
-	begun  time.Time
-	// position is that of the last event in the shadow tables.
+	// side is used by the rounds and the swap.
+	side    *pgx.Conn
+	models  []Projection
+	started time.Time
+	// position is the position of the last event in the shadow tables.
 	position int64
-	// chunks are those that are not filled yet, the largest first.
+	// chunks are the chunks that are not filled yet, the largest first.
 	chunks []chunk
-	// total and folded count events: of the whole plan, and so far.
+	// total is the number of events in the plan, and folded the number of events folded so
+	// far.
 	total, folded int64
 	states        stateCache
-	telling       sync.Mutex
+	reporting     sync.Mutex
 }
 
-// chunk is a range of stream names, lower inclusive, upper exclusive; a nil upper is no
-// bound. All chunks together cover every name there can be.
+// chunk is a range of stream names. lower is inclusive and upper is exclusive; a nil upper
+// means no bound. All chunks together cover every possible name.
 type chunk struct {
 	n      int
 	lower  string
@@ -49,13 +50,13 @@ type chunk struct {
 	events int64
 }
 
-// chunkEvents is about how many events a chunk has. A stream is never divided.
+// chunkEvents is the approximate number of events in a chunk. A stream is never divided.
 const chunkEvents = 20_000
 
-// tell counts events and tells how far a stage is.
-func (w *work) tell(stage Stage, more, total int64) {
-	w.telling.Lock()
-	defer w.telling.Unlock()
+// report counts events and reports the progress of a stage.
+func (w *work) report(stage Stage, more, total int64) {
+	w.reporting.Lock()
+	defer w.reporting.Unlock()
 	if stage == Folding || stage == CatchingUp {
 		w.folded += more
 		more = w.folded
@@ -65,8 +66,8 @@ func (w *work) tell(stage Stage, more, total int64) {
 	}
 }
 
-// plan makes the shadow tables and the list of chunks, or finds those of a run that was
-// interrupted and still fits.
+// plan creates the shadow tables and the list of chunks, or takes over those of an
+// interrupted run that still fits.
 func (w *work) plan(ctx context.Context) error {
 	if _, err := w.conn.Exec(ctx, "drop schema if exists "+retired+" cascade"); err != nil {
 		return err
@@ -78,7 +79,7 @@ func (w *work) plan(ctx context.Context) error {
 	if found, err := w.resume(ctx, fingerprint); err != nil || found {
 		return err
 	}
-	err = w.fenced(ctx, func() error {
+	err = w.withFence(ctx, func() error {
 		return w.conn.QueryRow(ctx, "select coalesce(max(position), 0) from public.events").Scan(&w.position)
 	})
 	if err != nil {
@@ -90,8 +91,8 @@ func (w *work) plan(ctx context.Context) error {
 	return pgx.BeginFunc(ctx, w.conn, func(tx pgx.Tx) error { return w.prepare(ctx, tx, fingerprint) })
 }
 
-// fingerprint changes with whatever makes shadow tables of an earlier run unfit: the
-// read models asked for, their shapes, and the definitions of the live tables.
+// fingerprint changes when the shadow tables of an earlier run can no longer be used. It
+// covers the requested read models, their shapes, and the definitions of the live tables.
 func (w *work) fingerprint(ctx context.Context) (string, error) {
 	sum := sha256.New()
 	for _, m := range w.models {
@@ -112,7 +113,7 @@ func (w *work) fingerprint(ctx context.Context) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// resume finds the shadow tables of an interrupted run.
+// resume loads the plan of an interrupted run.
 func (w *work) resume(ctx context.Context, fingerprint string) (bool, error) {
 	err := w.conn.QueryRow(ctx, "select position, events from "+shadow+".run where fingerprint = $1", fingerprint).Scan(&w.position, &w.total)
 	if errors.Is(err, pgx.ErrNoRows) || undefined(err) {
@@ -135,14 +136,14 @@ func (w *work) resume(ctx context.Context, fingerprint string) (bool, error) {
 	return true, err
 }
 
-// undefined reports that a table or its schema does not exist.
+// undefined reports whether a table or its schema does not exist.
 func undefined(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "42P01"
 }
 
-// divide lists the chunks. It goes by the heads of the streams, but no event depends on
-// them: the ranges have no gap, so that a stream without a head is folded too.
+// divide makes the list of chunks from the heads of the streams. The ranges have no gaps,
+// so a stream without a head is folded too.
 func (w *work) divide(ctx context.Context) error {
 	rows, err := w.conn.Query(ctx, "select stream, version from public.streams where "+w.ofCategories("stream")+" order by stream")
 	if err != nil {
@@ -166,8 +167,8 @@ func (w *work) divide(ctx context.Context) error {
 	return err
 }
 
-// ofCategories is the condition that a column names a stream which a read model of this
-// run follows from. A run of all models does without: it needs nearly every stream.
+// ofCategories returns a condition on the name of a stream: one of the models of this run
+// needs it. A run of all models needs nearly every stream and has no condition.
 func (w *work) ofCategories(column string) string {
 	if len(w.models) == len(w.Projections) {
 		return "true"
@@ -180,7 +181,7 @@ func (w *work) ofCategories(column string) string {
 	return "(" + strings.Join(conditions, " or ") + ")"
 }
 
-// categories are the streams' that the models follow from.
+// categories returns the categories of streams that the models need.
 func (w *work) categories() []string {
 	var names []string
 	seen := map[string]bool{}
@@ -193,8 +194,8 @@ func (w *work) categories() []string {
 	return names
 }
 
-// prepare makes the shadow tables, without keys and indexes, which are built faster when
-// the rows are there.
+// prepare creates the shadow tables without keys and indexes, which are faster to build
+// after the rows.
 func (w *work) prepare(ctx context.Context, tx pgx.Tx, fingerprint string) error {
 	_, err := tx.Exec(ctx, fmt.Sprintf(`
 		drop schema if exists %[1]s cascade;
@@ -227,7 +228,7 @@ func (w *work) prepare(ctx context.Context, tx pgx.Tx, fingerprint string) error
 	return err
 }
 
-// copyOptions gives a shadow table the storage parameters of the live one.
+// copyOptions gives a shadow table the storage parameters of the live table.
 func copyOptions(ctx context.Context, tx pgx.Tx, table string) error {
 	var options *string
 	err := tx.QueryRow(ctx, "select array_to_string(reloptions, ', ') from pg_class where oid = $1::text::regclass", "public."+table).Scan(&options)

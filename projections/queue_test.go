@@ -19,7 +19,7 @@ import (
 	"vqa/projections/resources"
 )
 
-// line is a world whose clock is set by hand, with one node of one slot.
+// line is a world with a manual clock and one node with one slot.
 type line struct {
 	*world
 	mu  sync.Mutex
@@ -68,10 +68,10 @@ func (l *line) complete(t *testing.T, id string) {
 	require.NoError(t, l.CompleteAnalysis(t.Context(), l.run[id], result, lengthS*1e6, 15, nil))
 }
 
-// lengthS is how long every video of this world is.
+// lengthS is the length in seconds of every video in this world.
 const lengthS = 7.3
 
-// place is where an analysis stands; -1 is null.
+// place is the position and the estimated start of an analysis. -1 is null.
 type place struct{ position, startS int }
 
 func placeOf(a resources.Analysis) place {
@@ -87,7 +87,7 @@ func placeOf(a resources.Analysis) place {
 
 func (l *line) places(t *testing.T, ids ...string) []place {
 	t.Helper()
-	l.pass(time.Second) // beyond what a forecast is used for
+	l.pass(time.Second) // longer than a forecast is used
 	var all []place
 	for _, id := range ids {
 		a, err := l.resources.Analysis(t.Context(), resources.Tenant{AccountID: l.run[id].AccountID, Livemode: true}, id)
@@ -97,8 +97,8 @@ func (l *line) places(t *testing.T, ids ...string) []place {
 	return all
 }
 
-// room is when so many of the queued do not wait any more, in seconds; nil when that is not
-// known.
+// room returns the seconds until the given number of queued analyses has started, or nil
+// when that is not known.
 func (l *line) room(t *testing.T, places int) any {
 	t.Helper()
 	seconds, known := l.resources.RoomIn(t.Context(), places)
@@ -108,7 +108,8 @@ func (l *line) room(t *testing.T, places int) any {
 	return seconds
 }
 
-// TestTheQueueIsOne: of all accounts, batches and re-runs, in the order in which they came.
+// TestTheQueueIsOne checks that analyses of all accounts, batches and re-runs share one
+// queue, ordered by creation.
 func TestTheQueueIsOne(t *testing.T) {
 	t.Parallel()
 	l := newLine(t)
@@ -154,7 +155,7 @@ func TestTheQueueIsOne(t *testing.T) {
 	l.claim(t, first)
 	require.Equal(t, []int{-1, -1, 1, 2, 3, 4, 5}, position(first, second, third, fourth, fifth, sixth, own.ID))
 
-	// Every way to read says the same.
+	// Every read method returns the same positions.
 	tenant := resources.Tenant{AccountID: alice.AccountID, Livemode: true}
 	list, _, err := l.resources.Analyses(ctx, tenant, resources.AnalysisFilter{}, projections.Page{Limit: 100})
 	require.NoError(t, err)
@@ -170,8 +171,9 @@ func TestTheQueueIsOne(t *testing.T) {
 	require.Equal(t, []int{1, 2, -1}, []int{placeOf(of[0]).position, placeOf(of[1]).position, placeOf(of[2]).position})
 }
 
-// TestEstimatesOfTheQueue: with one slot, all that is before an analysis at the speed of
-// the latest ones; once a video was looked at, questions about it cost next to nothing.
+// TestEstimatesOfTheQueue has one slot. An analysis waits for all earlier ones, at the
+// speed of the latest completed ones. Once a video has a survey, its other analyses take
+// almost no time.
 func TestEstimatesOfTheQueue(t *testing.T) {
 	t.Parallel()
 	l := newLine(t)
@@ -180,7 +182,7 @@ func TestEstimatesOfTheQueue(t *testing.T) {
 	a, b, d := l.readyVideo(ctx, t, c), l.readyVideo(ctx, t, c), l.readyVideo(ctx, t, c)
 	slow := l.queue(t, c, a, "Is there a dog?")
 	behind := l.queue(t, c, b, "Is there a dog?")
-	require.Equal(t, []place{{1, 0}, {2, -1}}, l.places(t, slow, behind), "nothing is known yet, but that the slot is free")
+	require.Equal(t, []place{{1, 0}, {2, -1}}, l.places(t, slow, behind), "only the free slot is known yet")
 	require.Equal(t, []any{0, nil}, []any{l.room(t, 1), l.room(t, 2)})
 
 	// 7.3 seconds of video in 14.6 seconds.
@@ -193,16 +195,17 @@ func TestEstimatesOfTheQueue(t *testing.T) {
 	same := l.queue(t, c, d, "Is there a cat?")
 	joints := l.queue(t, c, a, "Is a person sitting?")
 	end := l.queue(t, c, b, "Is there a cat?")
-	// The one that runs began a second ago and has said nothing of it yet, which counts.
+	// The running analysis started a second ago and has reported no progress. That second
+	// counts.
 	const lookS = (14600 + 1004) / 1000.0
 	got := l.places(t, last, known, same, joints, end)
 	require.Equal(t, []int{1, 2, 3, 4, 5}, []int{got[0].position, got[1].position, got[2].position, got[3].position, got[4].position})
 	for i, want := range []float64{lookS, 2 * lookS, 2*lookS + 0.2, 2*lookS + 0.4, 3*lookS + 0.4} {
 		require.InDelta(t, want, got[i].startS, 1, "%d of %v", i, got)
-		require.InDelta(t, got[i].startS, l.room(t, i+1), 1, "the place of one that begins is free")
+		require.InDelta(t, got[i].startS, l.room(t, i+1), 1, "an analysis that starts leaves room")
 	}
 
-	// Half of it done in the time that was expected, and time goes by between two forecasts.
+	// Half of the scan is done in the expected time, and time passes between two forecasts.
 	l.pass(6296 * time.Millisecond)
 	require.NoError(t, l.ReportProgress(ctx, l.run[behind], analysis.Analyzing, 50))
 	require.InDelta(t, 7.3, float64(l.places(t, last)[0].startS), 1)
@@ -211,7 +214,8 @@ func TestEstimatesOfTheQueue(t *testing.T) {
 	require.Equal(t, place{1, 0}, l.places(t, last)[0])
 }
 
-// TestReadsOfADeepQueue: a page of a list asks as often as a single read does.
+// TestReadsOfADeepQueue checks that a page of a list makes one forecast, like a single
+// read.
 func TestReadsOfADeepQueue(t *testing.T) {
 	t.Parallel()
 	l := newLine(t)
@@ -233,7 +237,7 @@ func TestReadsOfADeepQueue(t *testing.T) {
 
 	l.resources.Estimator.Nodes = func(context.Context) (int, error) { return 0, errors.New("nobody answers") }
 	list, _, err = l.resources.Analyses(ctx, resources.Tenant{AccountID: c.AccountID, Livemode: true}, resources.AnalysisFilter{}, projections.Page{Limit: 40})
-	require.NoError(t, err, "the analyses are read all the same")
+	require.NoError(t, err, "the analyses are read without an estimate")
 	require.Equal(t, place{40, -1}, placeOf(list[0]))
 	require.Nil(t, l.room(t, 1))
 }

@@ -15,20 +15,20 @@ import (
 	"vqa/eventstore"
 )
 
-// Rebuilder makes read models anew from the log, and proves them, while the service
-// runs. See the package documentation for how.
+// Rebuilder rebuilds read models from the log and proves them while the service runs. The
+// package documentation says how.
 type Rebuilder struct {
-	// Owner connects as the owner of the tables and of the log. At least four
-	// connections of it are used.
+	// Owner connects as the owner of the tables and of the log. The pool needs at least
+	// four connections.
 	Owner *pgxpool.Pool
-	// Decode turns a stored event into one of the domain.
+	// Decode converts a stored event to an event of the domain.
 	Decode func(stored string, data []byte) (eventstore.Event, error)
-	// Role is the service's role, which may read and write the new tables.
+	// Role is the role of the service, which may read and write the new tables.
 	Role string
 	// Projections are all read models.
 	Projections []Projection
-	// Progress is told how far the work is; nil for nobody. It is called by several
-	// goroutines, one at a time.
+	// Progress is called with the progress of the work. It may be nil. Several goroutines
+	// call it, one at a time.
 	Progress Progress
 }
 
@@ -44,39 +44,39 @@ const (
 	Swapping   Stage = "swapping"
 )
 
-// Progress is told how far a stage is: so many events or tables of how many.
+// Progress receives the progress of a stage: done of total events or tables.
 type Progress func(stage Stage, done, total int64)
 
-// ErrBusy says that another rebuild is running on the same database.
+// ErrBusy means that another rebuild is running on the same database.
 var ErrBusy = errors.New("another rebuild is running")
 
-// Rebuild makes the named read models, or all, anew and swaps them in if they are
-// equal to the live ones, or in any case with accept. Rows that differ are no error:
-// the certificate tells them, and whether the tables were swapped. Errors: ErrBusy; an
-// unknown name; the log or the tables cannot be had. After an error the live tables
-// are as they were, and the next Rebuild goes on where this one stopped.
+// Rebuild rebuilds the named read models, or all. It swaps them in when they equal the live
+// ones. With accept it swaps them in any case. Differing rows are not an error: the
+// certificate lists them and says whether the tables were swapped. Errors: ErrBusy, an
+// unknown name, or a failure of the database. After an error the live tables are unchanged,
+// and the next Rebuild resumes.
 func (r *Rebuilder) Rebuild(ctx context.Context, accept bool, names ...string) (Certificate, error) {
-	return r.exclusively(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
-		return r.run(ctx, conn, names, order{swap: true, accept: accept})
+	return r.withLock(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
+		return r.run(ctx, conn, names, runOptions{swap: true, accept: accept})
 	})
 }
 
-// Verify proves that the named read models, or all, are what the log gives. It makes
-// them anew as Rebuild does, and changes nothing.
+// Verify proves that the named read models, or all, equal the log. It rebuilds them like
+// Rebuild and changes nothing.
 func (r *Rebuilder) Verify(ctx context.Context, names ...string) (Certificate, error) {
-	return r.exclusively(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
-		return r.run(ctx, conn, names, order{})
+	return r.withLock(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
+		return r.run(ctx, conn, names, runOptions{})
 	})
 }
 
-// Refresh makes the read models anew that were made in another shape than the
-// program's, and returns their names. When another process is about it, Refresh waits.
+// Refresh rebuilds the read models whose shape is not the program's, and returns their
+// names. It waits for a rebuild of another process.
 func (r *Rebuilder) Refresh(ctx context.Context) ([]string, error) {
 	if stale, err := r.stale(ctx); err != nil || len(stale) == 0 {
 		return nil, err
 	}
 	var stale []string
-	_, err := r.exclusively(ctx, 0, func(conn *pgx.Conn) (_ Certificate, err error) {
+	_, err := r.withLock(ctx, 0, func(conn *pgx.Conn) (_ Certificate, err error) {
 		if stale, err = r.stale(ctx); err != nil || len(stale) == 0 {
 			return Certificate{}, err
 		}
@@ -87,12 +87,12 @@ func (r *Rebuilder) Refresh(ctx context.Context) ([]string, error) {
 		if empty {
 			return Certificate{}, r.recordShapes(ctx, conn, stale)
 		}
-		return r.run(ctx, conn, stale, order{swap: true, accept: true})
+		return r.run(ctx, conn, stale, runOptions{swap: true, accept: true})
 	})
 	return stale, err
 }
 
-// stale returns the read models that were made in another shape than the program's.
+// stale returns the read models whose shape is not the program's.
 func (r *Rebuilder) stale(ctx context.Context) ([]string, error) {
 	made, err := r.shapes(ctx)
 	if err != nil {
@@ -107,21 +107,20 @@ func (r *Rebuilder) stale(ctx context.Context) ([]string, error) {
 	return stale, nil
 }
 
-// order is what a run is to do beyond making and comparing.
-type order struct{ swap, accept bool }
+// runOptions says what a run does after the comparison.
+type runOptions struct{ swap, accept bool }
 
-// maxRounds bounds how often a run goes after what was appended meanwhile: each
-// round has less to do than the one before, unless the log grows faster than it is
-// folded.
+// maxRounds is the largest number of rounds that do not catch up. Each round has fewer
+// events than the one before, unless the log grows faster than it is folded.
 const maxRounds = 40
 
-// run makes, compares and swaps. conn holds the lock of rebuilds.
-func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o order) (Certificate, error) {
+// run builds, compares and swaps. conn holds the rebuild lock.
+func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o runOptions) (Certificate, error) {
 	models, err := r.named(names)
 	if err != nil {
 		return Certificate{}, err
 	}
-	w := &work{Rebuilder: r, conn: conn, models: models, begun: time.Now(), states: stateCache{of: map[string]stream{}}}
+	w := &work{Rebuilder: r, conn: conn, models: models, started: time.Now(), states: stateCache{of: map[string]stream{}}}
 	if err := w.plan(ctx); err != nil {
 		return Certificate{}, fmt.Errorf("planning: %w", err)
 	}
@@ -144,8 +143,8 @@ func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o o
 	return c, err
 }
 
-// prove compares the filled tables with the live ones, and swaps them if it may.
-func (w *work) prove(ctx context.Context, o order) (Certificate, error) {
+// prove compares the filled tables with the live ones and swaps them if allowed.
+func (w *work) prove(ctx context.Context, o runOptions) (Certificate, error) {
 	c, err := w.compareAll(ctx)
 	if err != nil {
 		return c, fmt.Errorf("comparing: %w", err)
@@ -156,12 +155,12 @@ func (w *work) prove(ctx context.Context, o order) (Certificate, error) {
 		}
 	}
 	if c.Swapped {
-		return c, nil // and recorded with the swap
+		return c, nil // swap has stored it
 	}
 	return c, w.store(ctx, w.side, &c, w.folded)
 }
 
-// named returns the projections of some names, or all.
+// named returns the named projections, or all.
 func (r *Rebuilder) named(names []string) ([]Projection, error) {
 	if len(names) == 0 {
 		return r.Projections, nil
@@ -174,30 +173,31 @@ func (r *Rebuilder) named(names []string) ([]Projection, error) {
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(models, func(p Projection) bool { return p.Table() == n }) {
-			return nil, fmt.Errorf("%q is not the name of a read model", n)
+			return nil, fmt.Errorf("there is no read model %q", n)
 		}
 	}
 	return models, nil
 }
 
-// workers is how many streams of work fold at once: while one waits for Postgres
-// another decodes.
+// workers returns the number of chunks that are folded at the same time. While one worker
+// waits for Postgres, another one decodes.
 func (r *Rebuilder) workers() int {
 	return min(runtime.GOMAXPROCS(0)+1, int(r.Owner.Config().MaxConns)-1)
 }
 
-// leastConns are for the lock, for the rounds and for the live tables, and one more.
-const leastConns = 4
+// minConns is one connection each for the lock, the rounds and the live tables, and one
+// more.
+const minConns = 4
 
-// busyTimeout is how long a rebuild waits for another one: Postgres may notice only
-// late that the process of an interrupted one is gone.
+// busyTimeout is how long a rebuild waits for another one. Postgres may notice late that
+// the process of an interrupted rebuild is gone.
 const busyTimeout = 10 * time.Second
 
-// exclusively lets one rebuild run at a time. The lock is held by a connection, so it
-// goes with the process. wait bounds the wait for it, 0 does not.
-func (r *Rebuilder) exclusively(ctx context.Context, wait time.Duration, do func(*pgx.Conn) (Certificate, error)) (Certificate, error) {
-	if most := r.Owner.Config().MaxConns; most < leastConns {
-		return Certificate{}, fmt.Errorf("a rebuild needs %d connections, the pool has %d", leastConns, most)
+// withLock runs a function under the rebuild lock. A connection holds the lock, so it ends
+// with the process. wait is the longest wait for the lock; 0 waits forever.
+func (r *Rebuilder) withLock(ctx context.Context, wait time.Duration, do func(*pgx.Conn) (Certificate, error)) (Certificate, error) {
+	if most := r.Owner.Config().MaxConns; most < minConns {
+		return Certificate{}, fmt.Errorf("a rebuild needs %d connections, the pool has %d", minConns, most)
 	}
 	conn, err := r.Owner.Acquire(ctx)
 	if err != nil {
@@ -217,30 +217,31 @@ func (r *Rebuilder) exclusively(ctx context.Context, wait time.Duration, do func
 	defer unlock(ctx, conn.Conn())
 	c, err := do(conn.Conn())
 	if err != nil && ctx.Err() != nil {
-		// A connection that was given up says only that it is closed.
+		// After a cancellation the error says only that the connection is closed.
 		err = fmt.Errorf("%w: %w", ctx.Err(), err)
 	}
 	return c, err
 }
 
-// unlock ends with the connection at the latest, so that a pool never keeps the lock.
+// unlock releases the lock, or closes the connection, so that a pooled connection never
+// keeps it.
 func unlock(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockTimeout)
 	defer cancel()
 	if _, err := conn.Exec(ctx, "select pg_advisory_unlock(hashtext('vqa rebuild'))"); err != nil {
-		_ = conn.Close(ctx) // the lock goes with it
+		_ = conn.Close(ctx) // this releases the lock
 	}
 }
 
 const unlockTimeout = 5 * time.Second
 
-// timedOut reports that Postgres gave up to wait for a lock.
+// timedOut reports whether Postgres gave up waiting for a lock.
 func timedOut(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && (pg.Code == lockNotAvailable || pg.Code == queryCanceled)
 }
 
-// The errors of Postgres for a lock and for a statement that took too long.
+// The error codes of Postgres for a lock timeout and for a statement timeout.
 const (
 	lockNotAvailable = "55P03"
 	queryCanceled    = "57014"

@@ -15,29 +15,29 @@ import (
 	"vqa/projections"
 )
 
-// traffic is clients that write and read through one world until it is stopped, and how
-// long each operation took.
+// traffic are clients that write and read through one world until it is stopped. It records
+// the duration of each operation.
 type traffic struct {
 	stop  context.CancelFunc
 	busy  sync.WaitGroup
 	mu    sync.Mutex
 	waits map[string][]wait
-	// failed are the errors that are no refusal.
+	// failed are the errors that are not refusals.
 	failed []error
 }
 
 type wait struct {
-	begun time.Time
-	took  time.Duration
+	started time.Time
+	took    time.Duration
 }
 
 func (f *traffic) repeat(ctx context.Context, kind string, operation func() error) {
 	f.busy.Go(func() {
 		for ctx.Err() == nil {
-			begun := time.Now()
+			started := time.Now()
 			err := operation()
 			f.mu.Lock()
-			f.waits[kind] = append(f.waits[kind], wait{begun, time.Since(begun)})
+			f.waits[kind] = append(f.waits[kind], wait{started, time.Since(started)})
 			if err != nil {
 				f.failed = append(f.failed, fmt.Errorf("%s: %w", kind, err))
 			}
@@ -52,16 +52,16 @@ func (f *traffic) repeat(ctx context.Context, kind string, operation func() erro
 func (f *traffic) count(kind string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.waits[kind]) + 1_000_000*len(f.failed) // a failure ends every wait for more
+	return len(f.waits[kind]) + 1_000_000*len(f.failed) // a failure ends every wait for a count
 }
 
-// longest is the longest operation of a kind that was under way at some time from begin
-// to end.
+// longest returns the duration of the longest operation of a kind that was running between
+// begin and end.
 func (f *traffic) longest(kind string, begin, end time.Time) (most time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, w := range f.waits[kind] {
-		if w.begun.Before(end) && w.begun.Add(w.took).After(begin) {
+		if w.started.Before(end) && w.started.Add(w.took).After(begin) {
 			most = max(most, w.took)
 		}
 	}
@@ -90,8 +90,8 @@ func (f *traffic) end(t testing.TB) {
 	require.NoError(t, errors.Join(f.failed...))
 }
 
-// TestRebuildBeside16Clients rebuilds again and again while clients write and read. They
-// must not notice: no error, no row lost or doubled. How long they waited is printed.
+// TestRebuildBeside16Clients rebuilds several times while clients write and read. They get
+// no error, and no row is lost or doubled. The test prints how long they waited.
 func TestRebuildBeside16Clients(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -100,7 +100,7 @@ func TestRebuildBeside16Clients(t *testing.T) {
 	for n := range 4 {
 		before := f.count("write")
 		c, write, read := w.rebuildBeside(t, f)
-		// The next rebuild begins after more was written to the new tables.
+		// The next rebuild starts after more writes to the new tables.
 		require.Eventually(t, func() bool { return f.count("write") > before+50 }, 20*time.Second, time.Millisecond)
 		t.Logf("rebuild %d: %d events in %.2f s; the swap held appends back for %.1f ms; the longest write around it took %s, the longest read %s",
 			n, c.Events, c.DurationSeconds, c.HeldSeconds*1000, write, read)
@@ -110,12 +110,12 @@ func TestRebuildBeside16Clients(t *testing.T) {
 	require.True(t, v.Equal && !v.Swapped, "%+v", v)
 	f.end(t)
 	require.NotEmpty(t, f.waits["read"])
-	require.Equal(t, indexes, w.indexes(t), "indexes keep their names and checks their tables")
+	require.Equal(t, indexes, w.indexes(t), "indexes and checks keep their names and tables")
 	w.rebuild(t.Context(), t)
 }
 
-// rebuildBeside rebuilds beside traffic, and returns the longest write and read that were
-// under way from the first try to swap to the end.
+// rebuildBeside rebuilds beside traffic. It returns the longest write and read that were
+// running between the first attempt to swap and the end.
 func (w *world) rebuildBeside(t testing.TB, f *traffic) (c projections.Certificate, write, read time.Duration) {
 	t.Helper()
 	r := w.rebuilder()
@@ -132,17 +132,17 @@ func (w *world) rebuildBeside(t testing.TB, f *traffic) (c projections.Certifica
 	return c, f.longest("write", swapping, swapped), f.longest("read", swapping, swapped)
 }
 
-// BenchmarkSwapBeside16Clients measures how long a rebuild makes others wait at most: 16
-// clients write, two read, and one iteration is a rebuild. The wait to compare with is
-// the longest write of the 300 ms before it.
+// BenchmarkSwapBeside16Clients measures how long a rebuild makes others wait. 16 clients
+// write and two read, and one iteration is a rebuild. The reference is the longest write in
+// the 300 ms before it.
 func BenchmarkSwapBeside16Clients(b *testing.B) {
 	w := newWorld(b)
 	f := w.drive(b, 16, 2)
 	var held, write, read, usual time.Duration
 	for b.Loop() {
-		begun := time.Now()
+		started := time.Now()
 		time.Sleep(300 * time.Millisecond)
-		usual = max(usual, f.longest("write", begun, time.Now()))
+		usual = max(usual, f.longest("write", started, time.Now()))
 		c, longestWrite, longestRead := w.rebuildBeside(b, f)
 		held = max(held, time.Duration(c.HeldSeconds*float64(time.Second)))
 		write, read = max(write, longestWrite), max(read, longestRead)
@@ -155,8 +155,8 @@ func BenchmarkSwapBeside16Clients(b *testing.B) {
 	b.ReportMetric(ms(usual), "usual-longest-write-ms")
 }
 
-// TestSwapGivesWay lets a reader hold a table for long. Others must get at it meanwhile,
-// and the swap must come in the end.
+// TestSwapGivesWay lets a reader lock a table for a long time. Others can use the table
+// meanwhile, and the swap succeeds in the end.
 func TestSwapGivesWay(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -178,7 +178,7 @@ func TestSwapGivesWay(t *testing.T) {
 	var failed error
 	var running sync.WaitGroup
 	running.Go(func() { rebuilt, failed = r.Rebuild(ctx, false) })
-	for range 3 { // two tries were in vain
+	for range 3 { // at least two attempts failed
 		<-tries
 		w.readyVideo(ctx, t, c)
 	}
@@ -186,13 +186,13 @@ func TestSwapGivesWay(t *testing.T) {
 	running.Wait()
 	require.NoError(t, failed)
 	require.True(t, rebuilt.Swapped && rebuilt.Equal)
-	require.Positive(t, rebuilt.SwapPosition-rebuilt.Position, "videos were made after the comparison")
+	require.Positive(t, rebuilt.SwapPosition-rebuilt.Position, "videos were created after the comparison")
 	w.rebuild(ctx, t)
 }
 
-// TestInterruptedRebuildIsGoneOnWith interrupts at the end of each stage in turn, while
-// the log grows, and lets the next one finish the work.
-func TestInterruptedRebuildIsGoneOnWith(t *testing.T) {
+// TestInterruptedRebuildResumes interrupts at the end of each stage in turn, while the log
+// grows. The next run finishes the work.
+func TestInterruptedRebuildResumes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	c := w.client("a", 9)
@@ -216,9 +216,9 @@ func TestInterruptedRebuildIsGoneOnWith(t *testing.T) {
 			require.NoError(t, c.step(t.Context()))
 		}
 		if at == projections.Folding {
-			continue // whether the last chunk was in time is a race
+			continue // the last chunk may or may not be done by then
 		}
-		// The work that was done is not done again.
+		// Finished work is not repeated.
 		var left, indexed int
 		require.NoError(t, w.owner.QueryRow(t.Context(),
 			"select count(*) filter (where not done), (select count(*) from rebuild.indexed) from rebuild.chunks").Scan(&left, &indexed))
@@ -227,7 +227,7 @@ func TestInterruptedRebuildIsGoneOnWith(t *testing.T) {
 			require.Len(t, models(), indexed, "%s", at)
 		}
 	}
-	// A long way behind is gone in parts; positions may have gaps.
+	// A long backlog is read in parts. Positions may have gaps.
 	_, err := w.owner.Exec(t.Context(), "select setval('events_position_seq', nextval('events_position_seq') + 350000)")
 	require.NoError(t, err)
 	for range 30 {
@@ -243,8 +243,8 @@ func TestInterruptedRebuildIsGoneOnWith(t *testing.T) {
 	w.rebuild(t.Context(), t)
 }
 
-// TestUnfitShadowTablesAreMadeAnew changes a live table between two runs.
-func TestUnfitShadowTablesAreMadeAnew(t *testing.T) {
+// TestUnfitShadowTablesAreRebuilt changes a live table between two runs.
+func TestUnfitShadowTablesAreRebuilt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.readyVideo(t.Context(), t, w.caller(t.Context(), t, 10))
@@ -264,7 +264,7 @@ func TestUnfitShadowTablesAreMadeAnew(t *testing.T) {
 	require.Equal(t, before, w.indexes(t))
 }
 
-// TestOneTable rebuilds and proves one read model, whatever the others are like.
+// TestOneTable rebuilds and proves one read model, independent of the others.
 func TestOneTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -277,12 +277,12 @@ func TestOneTable(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, done.Equal && done.Swapped)
 	require.Len(t, done.Tables, 1)
-	require.EqualValues(t, 2, done.Events, "only what videos follow from is folded")
+	require.EqualValues(t, 2, done.Events, "only the streams of videos are folded")
 	v, err := w.rebuilder().Verify(ctx, "accounts")
 	require.NoError(t, err)
 	require.False(t, v.Equal || v.Swapped)
 	_, err = w.rebuilder().Verify(ctx, "video")
-	require.ErrorContains(t, err, `"video" is not the name of a read model`)
+	require.ErrorContains(t, err, `there is no read model "video"`)
 
 	list, err := w.rebuilder().List(ctx)
 	require.NoError(t, err)
@@ -299,14 +299,14 @@ func TestOneTable(t *testing.T) {
 	require.Nil(t, at("api_keys").Certificate)
 }
 
-// TestRefresh finds read models of another shape, as after a migration that emptied them.
+// TestRefresh has a read model of another shape, as after a migration that emptied it.
 func TestRefresh(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	all, err := w.rebuilder().Refresh(ctx)
 	require.NoError(t, err)
-	require.Len(t, all, len(models()), "an empty log: only the shapes are noted")
+	require.Len(t, all, len(models()), "with an empty log only the shapes are recorded")
 	again, err := w.rebuilder().Refresh(ctx)
 	require.NoError(t, err)
 	require.Empty(t, again)
@@ -316,7 +316,7 @@ func TestRefresh(t *testing.T) {
 	before := w.dump(ctx, t)
 	_, err = w.owner.Exec(ctx, "truncate videos; update read_models set shape = 'another' where name = 'videos'")
 	require.NoError(t, err)
-	// Two processes start at once; the second waits and finds nothing to do.
+	// Two processes start at the same time. The second one waits and finds nothing to do.
 	refreshed := make([][]string, 2)
 	failed := make([]error, 2)
 	var starting sync.WaitGroup
@@ -332,14 +332,14 @@ func TestRefresh(t *testing.T) {
 	require.True(t, accepted, "rows were missing")
 }
 
-// TestLongStream has a stream that is read in pieces and more than once.
+// TestLongStream has a stream that is read in pieces and several times.
 func TestLongStream(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
 	c := w.caller(ctx, t, 1_000_000)
-	// Far more events than commands could write in a test: a copy of one grant, which the
-	// chain does not cover.
+	// A test cannot write this many events with commands. They are copies of one grant,
+	// which the chain does not cover.
 	_, err := w.owner.Exec(ctx, `
 		insert into events (stream, version, type, account_id, data, meta, chain)
 		select e.stream, 1 + n, e.type, e.account_id,
@@ -362,7 +362,7 @@ func TestLongStream(t *testing.T) {
 	w.rebuild(ctx, t)
 }
 
-// TestGapInAStreamIsRefused removes an event: no state can follow from what is left.
+// TestGapInAStreamIsRefused removes an event, so that no state can be folded from the rest.
 func TestGapInAStreamIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -29,7 +29,7 @@ func TestRebuiltEqualsLive(t *testing.T) {
 				require.NoError(t, c.step(t.Context()))
 			}
 			for table, rows := range w.dump(t.Context(), t) {
-				require.NotEmpty(t, rows, "the mix reaches no %s", table)
+				require.NotEmpty(t, rows, "the mix writes no row of %s", table)
 			}
 			w.rebuild(t.Context(), t)
 			for range 50 {
@@ -46,7 +46,7 @@ func TestRebuildOfAnEmptyLog(t *testing.T) {
 	w.rebuild(t.Context(), t)
 }
 
-// indexes are the names of all indexes and checks of the read models.
+// indexes returns the names of all indexes and checks of the read models.
 func (w *world) indexes(t testing.TB) []string {
 	t.Helper()
 	rows, err := w.owner.Query(t.Context(), `
@@ -90,7 +90,7 @@ func TestInterruptedRebuildLeavesTheLiveTables(t *testing.T) {
 	w.rebuild(t.Context(), t)
 }
 
-// TestProgressReachesTheEnd also interrupts from within, at a known place.
+// TestProgressReachesTheEnd also interrupts a run from its progress function.
 func TestProgressReachesTheEnd(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -142,7 +142,7 @@ func TestOneRebuildAtATime(t *testing.T) {
 		_, second = w.rebuilder().Rebuild(t.Context(), false)
 		close(ended)
 	})
-	// The second waits at the lock; it must not take the shadow tables away.
+	// The second one waits for the lock. It must not drop the shadow tables.
 	require.Eventually(t, func() bool {
 		var waiting bool
 		err := w.owner.QueryRow(t.Context(), `select exists (select from pg_locks where locktype = 'advisory' and not granted
@@ -156,8 +156,8 @@ func TestOneRebuildAtATime(t *testing.T) {
 	require.NoError(t, second)
 }
 
-// TestCorruptionIsFoundAndMended damages the live tables behind the service's back.
-func TestCorruptionIsFoundAndMended(t *testing.T) {
+// TestCorruptionIsFoundAndRepaired damages the live tables outside the program.
+func TestCorruptionIsFoundAndRepaired(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	ctx := t.Context()
@@ -217,7 +217,7 @@ func TestCorruptionIsFoundAndMended(t *testing.T) {
 	w.rebuild(ctx, t)
 }
 
-// TestDamageOfEachTable takes a row away and changes one, table by table.
+// TestDamageOfEachTable removes one row and changes another, table by table.
 func TestDamageOfEachTable(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,7 +229,7 @@ func TestDamageOfEachTable(t *testing.T) {
 	before := w.dump(ctx, t)
 	for _, m := range models() {
 		table := m.Table()
-		require.Greater(t, len(before[table]), 1, "the mix reaches too little of %s", table)
+		require.Greater(t, len(before[table]), 1, "the mix writes too few rows of %s", table)
 		_, err := w.owner.Exec(ctx, "delete from "+table+" where id = (select min(id) from "+table+")")
 		require.NoError(t, err)
 		_, err = w.owner.Exec(ctx, "update "+table+` set doc = (doc::jsonb || '{"extra":7}')::json where id = (select max(id) from `+table+")")
@@ -275,8 +275,8 @@ func TestBalanceChecks(t *testing.T) {
 	require.Equal(t, credit.State{AccountID: c.AccountID, PostedSeconds: 100, SignupGrantSeconds: 100, Totals: credit.Totals{Grants: 100}}, balance)
 }
 
-// TestPreparedStatementsSurviveTheSwap reads and writes through one connection, whose
-// statements were prepared on the old tables.
+// TestPreparedStatementsSurviveTheSwap reads and writes through one connection whose
+// statements were prepared for the old tables.
 func TestPreparedStatementsSurviveTheSwap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -286,7 +286,8 @@ func TestPreparedStatementsSurviveTheSwap(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Release()
 	read := func() {
-		// More often than the five times after which Postgres may keep a generic plan.
+		// After five executions Postgres may keep a generic plan, so the test runs more
+		// than that.
 		for range 8 {
 			var posted int64
 			require.NoError(t, conn.QueryRow(ctx, "select posted_seconds from credit_balances where id = $1", c.AccountID).Scan(&posted))

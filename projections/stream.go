@@ -17,13 +17,13 @@ import (
 type stream struct {
 	name, id string
 	category fold.Aggregate
-	// models are the indexes of the run's models that rows of the stream belong to.
+	// models are the indexes of the run's models that have rows of the stream.
 	models  []int
 	version int64
 	state   any
 }
 
-// open returns a stream of the run before its first event.
+// open returns a stream of the run in the state before its first event.
 func (w *work) open(name string) (stream, error) {
 	id, err := codec.ParseStreamID(name)
 	if err != nil {
@@ -31,7 +31,7 @@ func (w *work) open(name string) (stream, error) {
 	}
 	category, known := fold.Named(id.Category)
 	if !known {
-		return stream{}, fmt.Errorf("stream %s is of no category that this program knows", name)
+		return stream{}, fmt.Errorf("stream %s has a category that this program does not know", name)
 	}
 	s := stream{name: name, id: id.ID, category: category}
 	for i, m := range w.models {
@@ -54,30 +54,31 @@ func (s *stream) fold(events []eventstore.Recorded) (err error) {
 	return err
 }
 
-// reader reads events grouped by their streams, and decodes of them what a fold needs.
-// It is for one goroutine.
+// reader reads events grouped by stream, and decodes the parts that a fold needs. It is
+// used by one goroutine.
 type reader struct {
 	decode func(string, []byte) (eventstore.Event, error)
-	// types are the stored names met so far: there are few, and many events.
+	// types are the stored names read so far. There are few of them and many events, so
+	// sharing the strings saves memory.
 	types map[string]string
-	// name and events are the group being read.
+	// name and events are the current group.
 	name   []byte
 	events []eventstore.Recorded
-	// position is that of the last event read.
+	// position is the position of the last event read.
 	position int64
 }
 
-// eventColumns are what a reader reads, in its order.
+// eventColumns are the columns that a reader needs, in its order.
 const eventColumns = "stream, version, position, type, data"
 
-// groupEvents is how many events a group has at most.
+// groupEvents is the largest number of events in a group.
 const groupEvents = 256
 
-// read calls each with groups of events of one stream, in the order of the rows, which
-// have eventColumns. What each is given is valid until it returns. It returns the number
+// read calls each with groups of events of one stream, in the order of the rows, which have
+// eventColumns. The arguments of each are valid until it returns. read returns the number
 // of events.
 func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, each func(name []byte, events []eventstore.Recorded) error) (int64, error) {
-	// Text is text in either format; numbers are taken in binary.
+	// Text is the same in both formats. Numbers are read in binary.
 	formats := pgx.QueryResultFormats{pgx.TextFormatCode, pgx.BinaryFormatCode, pgx.BinaryFormatCode, pgx.TextFormatCode, pgx.TextFormatCode}
 	rows, err := tx.Query(ctx, sql, append([]any{formats}, args...)...)
 	if err != nil {
@@ -110,10 +111,10 @@ func (r *reader) read(ctx context.Context, tx pgx.Tx, sql string, args []any, ea
 }
 
 func bigint(raw []byte) int64 {
-	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // that is how Postgres sends it
+	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // Postgres sends int64 in this form
 }
 
-// pass hands the group over and empties it.
+// pass hands over the group and empties it.
 func (r *reader) pass(each func([]byte, []eventstore.Recorded) error) error {
 	if len(r.events) == 0 {
 		return nil
@@ -136,25 +137,24 @@ func (r *reader) typeOf(stored []byte) string {
 	return name
 }
 
-// stateCache remembers streams that a later round may have to go on with. It is safe for
-// concurrent use.
+// stateCache keeps the states of streams for later rounds. It is safe for concurrent use.
 type stateCache struct {
 	mu sync.Mutex
 	of map[string]stream
 }
 
-// cachedStreams bounds the short streams in a stateCache. Beside them it holds the long
-// ones, of which there is at most one for each longStream events of the log.
+// cachedStreams is the largest number of short streams in a stateCache. It also keeps all
+// long streams, at most one per longStream events of the log.
 const cachedStreams = 20_000
 
-// keep remembers a stream.
+// keep adds a stream.
 func (c *stateCache) keep(s stream) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.of[s.name] = s
 }
 
-// get returns a stream that is remembered.
+// get returns a stream that the cache has.
 func (c *stateCache) get(name string) (stream, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -162,7 +162,7 @@ func (c *stateCache) get(name string) (stream, bool) {
 	return s, ok
 }
 
-// trim forgets the short streams when there are too many: they are soon folded again.
+// trim removes all short streams when there are too many. Folding them again is fast.
 func (c *stateCache) trim() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -11,35 +11,35 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// fewEvents is how many events the swap may fold while it holds appends back: some 15
-// milliseconds of work, and more than are appended in that time.
+// fewEvents is the largest number of events that the swap folds while it blocks appends. It
+// is about 15 milliseconds of work, longer than it takes to append them.
 const fewEvents = 300
 
-// exclusiveTimeout bounds the wait for those who use the live tables. New ones wait
-// behind it.
+// exclusiveTimeout is the longest wait for the users of the live tables. New users wait
+// behind the swap.
 const exclusiveTimeout = 20 * time.Millisecond
 
-// errBehind says that too much was appended since the last round for a swap.
+// errBehind means that too many events were appended since the last round.
 var errBehind = errors.New("too many events for a swap")
 
-// errDiffers says that rows differ that the events since the comparison touched.
+// errDiffers means that rows of events since the comparison differ.
 var errDiffers = errors.New("rows differ")
 
-// swapIn goes after the log until the tables can be swapped, and swaps them, unless a
-// difference shows that is not accepted.
-func (w *work) swapIn(ctx context.Context, c *Certificate, o order) error {
-	touched := func(tx pgx.Tx, _ string, done caught) error { return w.compareTouched(ctx, tx, c, o, done) }
-	err := persistently(ctx, func() error {
+// swapIn makes rounds until the tables can be swapped, then swaps them. It does not swap
+// when a difference appears that is not accepted.
+func (w *work) swapIn(ctx context.Context, c *Certificate, o runOptions) error {
+	touched := func(tx pgx.Tx, _ string, done roundResult) error { return w.compareTouched(ctx, tx, c, o, done) }
+	err := retryTimeouts(ctx, func() error {
 		for range maxRounds {
-			if err := w.keepUp(ctx, fewEvents, touched); err != nil {
+			if err := w.catchUpRounds(ctx, fewEvents, touched); err != nil {
 				return err
 			}
-			w.tell(Swapping, 0, 1)
+			w.report(Swapping, 0, 1)
 			if err := w.swap(ctx, c, o); !errors.Is(err, errBehind) {
 				return err
 			}
 		}
-		return errOutrun
+		return errTooFast
 	})
 	if errors.Is(err, errDiffers) {
 		return nil
@@ -47,11 +47,11 @@ func (w *work) swapIn(ctx context.Context, c *Certificate, o order) error {
 	return err
 }
 
-// compareTouched compares the rows that a round wrote. A difference ends the round, or is
-// noted when differences are accepted.
-func (w *work) compareTouched(ctx context.Context, tx pgx.Tx, c *Certificate, o order, done caught) error {
+// compareTouched compares the rows that a round wrote. A difference ends the round. When
+// differences are accepted, it is recorded instead.
+func (w *work) compareTouched(ctx context.Context, tx pgx.Tx, c *Certificate, o runOptions, done roundResult) error {
 	if !c.Equal {
-		return nil // it is accepted, whatever else there is
+		return nil // the difference is already recorded and accepted
 	}
 	differing, err := w.differing(ctx, tx, done)
 	if err != nil {
@@ -70,9 +70,9 @@ func (w *work) compareTouched(ctx context.Context, tx pgx.Tx, c *Certificate, o 
 	return nil
 }
 
-// differing returns the models of which a touched row differs. It asks for all in one
-// round trip, because the swap holds others back meanwhile.
-func (w *work) differing(ctx context.Context, tx pgx.Tx, done caught) ([]Projection, error) {
+// differing returns the models with a differing touched row. It compares all models in one
+// round trip, because the swap blocks others meanwhile.
+func (w *work) differing(ctx context.Context, tx pgx.Tx, done roundResult) ([]Projection, error) {
 	var differing []Projection
 	trip := &pgx.Batch{}
 	for _, m := range w.models {
@@ -94,17 +94,18 @@ func (w *work) differing(ctx context.Context, tx pgx.Tx, done caught) ([]Project
 	return differing, tx.SendBatch(ctx, trip).Close()
 }
 
-// swap puts the shadow tables in the place of the live ones in one transaction, which
-// waits for no lock for long, or does nothing. From the fence on it holds appends back.
-func (w *work) swap(ctx context.Context, c *Certificate, o order) error {
+// swap replaces the live tables with the shadow tables in one transaction. When a lock
+// takes too long it changes nothing. From the fence on it blocks appends.
+func (w *work) swap(ctx context.Context, c *Certificate, o runOptions) error {
 	tx, err := w.side.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // nothing after a commit
+	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }() // no effect after a commit
 	live, made := w.tables("public"), w.tables(shadow)
-	// An automatic vacuum gives way to these locks, and nobody else meets them. A swap
-	// that a crash loses was followed by no append that was told to be recorded.
+	// An automatic vacuum gives way to these locks, and no other statement needs them. The
+	// swap need not be durable at once: if a crash loses it, it also loses every later
+	// append, none of which was confirmed.
 	if _, err := tx.Exec(ctx, fmt.Sprintf(`set local lock_timeout = %d; set local synchronous_commit = off;
 		lock table public.events, %s in share update exclusive mode; lock table %s in access exclusive mode`,
 		quietTimeout.Milliseconds(), live, made)); err != nil {
@@ -113,7 +114,7 @@ func (w *work) swap(ctx context.Context, c *Certificate, o order) error {
 	if err := w.recordShapes(ctx, tx, w.names()); err != nil {
 		return err
 	}
-	begun := time.Now()
+	started := time.Now()
 	if err := fence(ctx, tx); err != nil {
 		return err
 	}
@@ -124,8 +125,8 @@ func (w *work) swap(ctx context.Context, c *Certificate, o order) error {
 	if a.n > fewEvents {
 		return errBehind
 	}
-	done := newCaught()
-	if err := w.absorb(ctx, tx, &done, a, w.position); err != nil {
+	done := newRoundResult()
+	if err := w.foldEvents(ctx, tx, &done, a, w.position); err != nil {
 		return err
 	}
 	if err := w.compareTouched(ctx, tx, c, o, done); err != nil {
@@ -135,19 +136,19 @@ func (w *work) swap(ctx context.Context, c *Certificate, o order) error {
 		return err
 	}
 	swapped := *c
-	swapped.Swapped, swapped.SwapPosition, swapped.HeldSeconds = true, max(a.last, w.position), time.Since(begun).Seconds()
+	swapped.Swapped, swapped.SwapPosition, swapped.HeldSeconds = true, max(a.last, w.position), time.Since(started).Seconds()
 	if err := w.store(ctx, tx, &swapped, w.folded+done.events); err != nil {
 		return err
 	}
 	if err := tx.Commit(ctx); err != nil {
 		return err
 	}
-	swapped.HeldSeconds = time.Since(begun).Seconds()
+	swapped.HeldSeconds = time.Since(started).Seconds()
 	*c = swapped
 	return nil
 }
 
-// names are the run's tables.
+// names returns the names of the run's tables.
 func (w *work) names() []string {
 	names := make([]string, len(w.models))
 	for i, m := range w.models {
@@ -156,7 +157,7 @@ func (w *work) names() []string {
 	return names
 }
 
-// tables lists the run's tables in a schema.
+// tables lists the run's tables in a schema, for a lock statement.
 func (w *work) tables(schema string) string {
 	names := w.names()
 	for i := range names {
@@ -165,7 +166,7 @@ func (w *work) tables(schema string) string {
 	return strings.Join(names, ", ")
 }
 
-// exchange moves the tables. It is sent whole, so that nobody waits for round trips.
+// exchange moves the tables. All statements go in one round trip, so that others wait less.
 func (w *work) exchange(ctx context.Context, tx pgx.Tx, live string) error {
 	var sql strings.Builder
 	fmt.Fprintf(&sql, "set local statement_timeout = %d; lock table %s in access exclusive mode; set local statement_timeout = 0; create schema %s;",
@@ -173,7 +174,7 @@ func (w *work) exchange(ctx context.Context, tx pgx.Tx, live string) error {
 	for _, m := range w.models {
 		fmt.Fprintf(&sql, "alter table public.%[1]s set schema %[2]s; alter table %[3]s.%[1]s set schema public;", m.Table(), retired, shadow)
 	}
-	// An interrupted run is not gone on with after its swap.
+	// Without its row in run, an interrupted run is not resumed after the swap.
 	fmt.Fprintf(&sql, "delete from %s.run;", shadow)
 	_, err := tx.Exec(ctx, sql.String())
 	return err

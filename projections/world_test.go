@@ -29,8 +29,8 @@ import (
 	"vqa/projections/resources"
 )
 
-// world is the write side on a database of its own, with every read model inline, as
-// the program wires it.
+// world is the write side on its own database, with every read model inline, wired as in
+// the program.
 type world struct {
 	url   string
 	owner *pgxpool.Pool
@@ -45,7 +45,7 @@ func models() []projections.Projection {
 	return append(resources.Projections(), ledger.Projections()...)
 }
 
-// clock is the program's: Postgres keeps microseconds.
+// clock returns the time like the program does, in microseconds, as Postgres stores it.
 func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 func newWorld(t testing.TB) *world {
@@ -88,7 +88,7 @@ func newWorldAt(t testing.TB, now func() time.Time) *world {
 	return w
 }
 
-// uploaded says that every upload arrived: read models do not depend on the bytes.
+// uploaded reports every upload as present, because read models do not depend on the bytes.
 type uploaded struct{}
 
 func (uploaded) Room(int64) error { return nil }
@@ -109,7 +109,7 @@ func file(videoID, contentType string) video.File {
 	}
 }
 
-// ready is an engine that answers, in front of the real queue.
+// ready is an available engine in front of the real queue.
 type ready struct{ *resources.Reader }
 
 func (ready) InferenceReady(context.Context) error { return nil }
@@ -118,8 +118,8 @@ func (w *world) rebuilder() *projections.Rebuilder {
 	return &projections.Rebuilder{Owner: w.owner, Decode: codec.Events().Unmarshal, Role: postgres.Role, Projections: models()}
 }
 
-// rebuild makes everything anew and requires that the log gave nothing but what was
-// there, row for row, by the comparison of the rebuild and by one of our own.
+// rebuild rebuilds all tables. It requires that they equal the live ones row for row, by
+// the comparison of the rebuild and by its own.
 func (w *world) rebuild(ctx context.Context, t testing.TB) projections.Certificate {
 	t.Helper()
 	before := w.dump(ctx, t)
@@ -136,7 +136,7 @@ func (w *world) rebuild(ctx context.Context, t testing.TB) projections.Certifica
 	return c
 }
 
-// dump is every row of every read model, as the service's role sees it.
+// dump returns every row of every read model, as the service's role reads it.
 func (w *world) dump(ctx context.Context, t testing.TB) map[string][]string {
 	t.Helper()
 	tables := map[string][]string{}
@@ -171,7 +171,8 @@ func (w *world) ask(ctx context.Context, c command.Caller, videoID, prompt strin
 	return p.Analysis.ID, err
 }
 
-// refusal passes refusals of the domain, which random commands meet, and nothing else.
+// refusal returns nil for faults of the domain, which random commands meet, and any other
+// error as it is.
 func refusal(err error) error {
 	if f := fault.Of(err); f != nil && f.Code != fault.InternalError && f.Code != fault.DBUnavailable {
 		return nil

@@ -108,7 +108,7 @@ type Webhook struct {
 	Events []string `json:"events,omitempty"`
 }
 
-// Failure says why an analysis failed.
+// Failure is the reason why an analysis failed.
 type Failure struct {
 	Code fault.Code `json:"code"`
 	// Message is the explanation for a person.

@@ -81,7 +81,7 @@ type Completed struct {
 	Attempt int           `json:"attempt"`
 	Result  answer.Result `json:"result"`
 	Usage   *Usage        `json:"usage,omitempty"`
-	// Artifacts show the findings. They are absent when there is nothing to show.
+	// Artifacts are the stored objects that show the findings. They are absent when there is nothing to show.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	// Drawing is true when the artifacts are still to be rendered. An analysis.drawn event
 	// follows.
@@ -97,7 +97,7 @@ type Completed struct {
 // Drawn says that the rendering of the artifacts has ended.
 type Drawn struct {
 	AnalysisID string `json:"analysis_id"`
-	// Artifacts show the findings. They are absent when rendering failed.
+	// Artifacts are the stored objects that show the findings. They are absent when rendering failed.
 	Artifacts *Artifacts `json:"artifacts,omitempty"`
 	At        time.Time  `json:"at"`
 }

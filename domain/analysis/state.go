@@ -39,7 +39,7 @@ func (s Status) running() bool { return s == Preparing || s == Analyzing || s ==
 // stageOrder is the order of the stages. Progress never goes back.
 var stageOrder = map[Status]int{Queued: 0, Preparing: 1, Analyzing: 2, Rendering: 3}
 
-// Origin says which part of the service created an analysis.
+// Origin is the part of the service that created an analysis.
 type Origin string
 
 // The origins of the contract.
@@ -49,7 +49,7 @@ const (
 	OriginSystem  Origin = "system"
 )
 
-// ParseMode says how the query was compiled.
+// ParseMode is the way in which the query was compiled.
 type ParseMode string
 
 // The parse modes of the contract.

@@ -36,7 +36,7 @@ type Registered struct {
 	At        time.Time  `json:"at"`
 }
 
-// File describes a stored video and what probing found. A nil field was not found.
+// File is a stored video and the result of probing it. A nil field was not found.
 type File struct {
 	// ObjectKey names the stored bytes; empty for a fixture.
 	ObjectKey string `json:"object_key,omitempty"`
@@ -58,7 +58,7 @@ type File struct {
 	FPS *float64 `json:"fps,omitempty"`
 }
 
-// Failure says why a video cannot be used.
+// Failure is the reason why a video cannot be used.
 type Failure struct {
 	Code fault.Code `json:"code"`
 	// Message is the explanation for a person.

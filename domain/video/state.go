@@ -18,7 +18,7 @@ const (
 	Removed        Status = "removed"
 )
 
-// Source says how the bytes arrive.
+// Source is the way in which the bytes arrive.
 type Source string
 
 // The sources.

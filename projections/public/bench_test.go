@@ -17,9 +17,9 @@ import (
 	"vqa/projections/public"
 )
 
-// BenchmarkFeed reads from the feed of an account with 20,000 events, among the same
-// number of another's: the newest page of 20, one event by its id, and what is new for a
-// reader that has seen all.
+// BenchmarkFeed reads the feed of an account with 20,000 events, beside an account with as
+// many. It reads the newest page of 20, one event by its id, and the events after the
+// newest one.
 func BenchmarkFeed(b *testing.B) {
 	pool, err := postgres.Connect(b.Context(), storetest.Database(b, migrations.Up, migrations.Version()))
 	require.NoError(b, err)

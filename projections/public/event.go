@@ -14,10 +14,10 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// Type is what happened. The vocabulary is closed within v1.
+// Type is the type of a public event. The list is closed within v1.
 type Type string
 
-// The types (api-v1.md, "Webhook events").
+// The types (docs/contract.md#webhook-events).
 const (
 	VideoReady        Type = "video.ready"
 	VideoFailed       Type = "video.failed"
@@ -27,33 +27,32 @@ const (
 	StreamEnded       Type = "stream.ended"
 )
 
-// Types are all of them.
+// Types returns all types.
 func Types() []Type {
 	return []Type{VideoReady, VideoFailed, AnalysisCompleted, AnalysisFailed, AnalysisCanceled, StreamEnded}
 }
 
-// Beginning is the id before the first event of every feed: what begins after it begins
-// with the first.
+// Beginning is an id that comes before the first event of every feed.
 const Beginning = string(id.Event) + "_00000000000000000000000000"
 
-// Event is one that its account is told of.
+// Event is a public event of an account.
 type Event struct {
 	ID   string
 	Type Type
-	// At is when it happened.
+	// At is the time of the event.
 	At       time.Time
 	Livemode bool
 	// Sequence is the version of the resource right after the event, > 0.
 	Sequence int64
-	// Position is the place in the log. It is not shown.
+	// Position is the position in the log. The API does not show it.
 	Position int64
-	// Video or Analysis is the resource as it was right after the event; the other is nil.
+	// Video or Analysis is the resource right after the event. The other one is nil.
 	Video    *video.State
 	Analysis *analysis.State
 }
 
-// kind is the type and the time of a recorded event; ok is false for one that is not
-// public.
+// kind returns the public type and the time of a recorded event. ok is false for an event
+// that is not public.
 func kind(e eventstore.Event) (t Type, at time.Time, ok bool) {
 	switch e := e.(type) {
 	case video.Ready:
@@ -71,9 +70,9 @@ func kind(e eventstore.Event) (t Type, at time.Time, ok bool) {
 	}
 }
 
-// ID is the id under which an account knows a recorded event: the text of a ULID of the
-// event's time and the first ten bytes of its chain. It is the same wherever it is made,
-// and nobody can guess it. ok is false for an event that is not public.
+// ID returns the public id of a recorded event: a ULID of the event's time and the first
+// ten bytes of its chain. The same event always has the same id, and the chain makes it
+// impossible to guess. ok is false for an event that is not public.
 func ID(r eventstore.Recorded) (eventID string, ok bool) {
 	_, at, ok := kind(r.Event)
 	if !ok {
@@ -89,8 +88,8 @@ func ID(r eventstore.Recorded) (eventID string, ok bool) {
 	return string(id.Event) + "_" + u.String(), true
 }
 
-// chainOf is the beginning of the chain that an id holds; ok is false for text that is
-// no id of an event.
+// chainOf returns the first bytes of the chain, which an id contains. ok is false for text
+// that is not an event id.
 func chainOf(eventID string) (beginning []byte, ok bool) {
 	text, ok := strings.CutPrefix(eventID, string(id.Event)+"_")
 	if !ok || !id.Valid(id.Event, eventID) {
@@ -100,8 +99,8 @@ func chainOf(eventID string) (beginning []byte, ok bool) {
 	return u.Entropy(), err == nil
 }
 
-// newEvent makes the public form of an event from the history of its stream, which
-// reaches at least up to it.
+// newEvent returns the public form of an event. history is the history of its stream, at
+// least up to the event.
 func newEvent(r eventstore.Recorded, history []eventstore.Recorded) (Event, error) {
 	t, at, ok := kind(r.Event)
 	if !ok {
@@ -110,7 +109,7 @@ func newEvent(r eventstore.Recorded, history []eventstore.Recorded) (Event, erro
 	e := Event{Type: t, At: at, Sequence: r.Version, Position: r.Position}
 	e.ID, _ = ID(r)
 	if int64(len(history)) < r.Version {
-		return Event{}, fmt.Errorf("event at position %d: its stream ends at version %d", r.Position, len(history))
+		return Event{}, fmt.Errorf("event at position %d: its stream was read only up to version %d", r.Position, len(history))
 	}
 	history = history[:r.Version]
 	switch r.Stream.Category {
@@ -123,6 +122,6 @@ func newEvent(r eventstore.Recorded, history []eventstore.Recorded) (Event, erro
 		e.Analysis, e.Livemode = &a, a.Livemode
 		return e, err
 	default:
-		return Event{}, fmt.Errorf("event at position %d: nothing public is in %s", r.Position, r.Stream)
+		return Event{}, fmt.Errorf("event at position %d: stream %s has no public resource", r.Position, r.Stream)
 	}
 }

@@ -19,11 +19,10 @@ type Reader struct{ log *postgres.Store }
 // NewReader returns a reader of a log.
 func NewReader(log *postgres.Store) *Reader { return &Reader{log} }
 
-// Filter narrows a feed; empty fields match everything.
+// Filter narrows a feed. An empty field matches everything.
 type Filter struct {
 	Type Type
-	// ResourceID is the id of a video or an analysis. One that names nothing matches
-	// nothing.
+	// ResourceID is the id of a video or an analysis. An unknown id matches nothing.
 	ResourceID string
 }
 
@@ -33,7 +32,7 @@ func (r *Reader) Event(ctx context.Context, t resources.Tenant, eventID string) 
 	if err != nil {
 		return Event{}, err
 	}
-	list, err := r.told(ctx, []eventstore.Recorded{recorded})
+	list, err := r.publicEvents(ctx, []eventstore.Recorded{recorded})
 	if err != nil {
 		return Event{}, err
 	}
@@ -43,7 +42,7 @@ func (r *Reader) Event(ctx context.Context, t resources.Tenant, eventID string) 
 	return list[0], nil
 }
 
-// find returns the event of an account with an id, or resource_not_found.
+// find returns an event of an account by its id, or resource_not_found.
 func (r *Reader) find(ctx context.Context, accountID, eventID string) (eventstore.Recorded, error) {
 	beginning, ok := chainOf(eventID)
 	if !ok {
@@ -61,9 +60,9 @@ func (r *Reader) find(ctx context.Context, accountID, eventID string) (eventstor
 	return eventstore.Recorded{}, fault.NotFound("id", eventID)
 }
 
-// Events lists the tenant's events, newest first, and whether there are more.
-// EndingBefore the newest event that was seen pages forward without a gap. Error:
-// resource_not_found for a cursor that is not the account's.
+// Events lists the tenant's events, newest first, and whether there are more. To read on
+// without a gap, pass the newest event that was read as EndingBefore. Error:
+// resource_not_found for a cursor that is not an event of the account.
 func (r *Reader) Events(ctx context.Context, t resources.Tenant, f Filter, p projections.Page) ([]Event, bool, error) {
 	query, ok := r.query(t, f)
 	if !ok {
@@ -73,7 +72,7 @@ func (r *Reader) Events(ctx context.Context, t resources.Tenant, f Filter, p pro
 	var err error
 	if p.StartingAfter != "" {
 		if query.Before, err = r.Position(ctx, t, p.StartingAfter); err != nil || query.Before == 0 {
-			return nil, false, cursorFault(err, p) // nothing is older than the beginning
+			return nil, false, cursorFault(err, p) // no event is older than Beginning
 		}
 	}
 	if p.EndingBefore != "" {
@@ -96,14 +95,14 @@ func (r *Reader) Events(ctx context.Context, t resources.Tenant, f Filter, p pro
 	case more:
 		recorded = recorded[1:]
 	}
-	list, err := r.told(ctx, recorded)
+	list, err := r.publicEvents(ctx, recorded)
 	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
 		list[i], list[j] = list[j], list[i]
 	}
 	return list, more, err
 }
 
-// cursorFault names the cursor of a page where an event is unknown.
+// cursorFault names the parameter that contained an unknown event.
 func cursorFault(err error, p projections.Page) error {
 	if fault.Has(err, fault.ResourceNotFound) {
 		return p.UnknownCursor()
@@ -111,8 +110,8 @@ func cursorFault(err error, p projections.Page) error {
 	return err
 }
 
-// Since returns the tenant's events after a position, in the order in which they came,
-// at most limit of them, and the position to go on from.
+// Since returns the tenant's events after a position in the order of the log, at most limit
+// of them. It also returns the position to continue from.
 func (r *Reader) Since(ctx context.Context, t resources.Tenant, f Filter, after int64, limit int) (list []Event, next int64, err error) {
 	settled, err := r.log.Settled(ctx)
 	if err != nil || settled <= after {
@@ -130,12 +129,12 @@ func (r *Reader) Since(ctx context.Context, t resources.Tenant, f Filter, after 
 	if len(recorded) == limit {
 		settled = recorded[limit-1].Position
 	}
-	list, err = r.told(ctx, recorded)
+	list, err = r.publicEvents(ctx, recorded)
 	return list, settled, err
 }
 
-// Latest returns the id of the tenant's newest event, or Beginning, and a position such
-// that whatever comes after that event is after it.
+// Latest returns the id of the tenant's newest event, or Beginning. Every later event comes
+// after the returned position.
 func (r *Reader) Latest(ctx context.Context, t resources.Tenant) (eventID string, position int64, err error) {
 	settled, err := r.log.Settled(ctx)
 	if err != nil {
@@ -153,8 +152,8 @@ func (r *Reader) Latest(ctx context.Context, t resources.Tenant) (eventID string
 	return eventID, settled, nil
 }
 
-// Position is that of the tenant's event with an id; 0 for Beginning. Error:
-// resource_not_found.
+// Position returns the position of the tenant's event with an id, and 0 for Beginning.
+// Error: resource_not_found.
 func (r *Reader) Position(ctx context.Context, t resources.Tenant, eventID string) (int64, error) {
 	if eventID == Beginning {
 		return 0, nil
@@ -163,7 +162,7 @@ func (r *Reader) Position(ctx context.Context, t resources.Tenant, eventID strin
 	return e.Position, err
 }
 
-// query is a filter in the terms of the log; ok is false when nothing can match.
+// query converts a filter to a filter of the log. ok is false when nothing can match.
 func (r *Reader) query(t resources.Tenant, f Filter) (query postgres.PublicFilter, ok bool) {
 	query = postgres.PublicFilter{AccountID: t.AccountID, Livemode: t.Livemode, Type: string(f.Type)}
 	if f.ResourceID == "" {
@@ -181,8 +180,9 @@ func (r *Reader) query(t resources.Tenant, f Filter) (query postgres.PublicFilte
 	return query, true
 }
 
-// told makes the public forms of events, reading all their streams at once.
-func (r *Reader) told(ctx context.Context, recorded []eventstore.Recorded) ([]Event, error) {
+// publicEvents returns the public forms of events. It reads all their streams with one
+// load.
+func (r *Reader) publicEvents(ctx context.Context, recorded []eventstore.Recorded) ([]Event, error) {
 	if len(recorded) == 0 {
 		return nil, nil
 	}

@@ -70,7 +70,7 @@ func TestEveryTypeIsTold(t *testing.T) {
 	for _, e := range list {
 		got = append(got, e.Type)
 		require.True(t, (e.Video == nil) != (e.Analysis == nil))
-		// Each can be had by its id and by its type.
+		// Each event is also found by its id and by its type.
 		one, err := w.reader.Event(t.Context(), owner, e.ID)
 		require.NoError(t, err)
 		require.Empty(t, cmp.Diff(e, one))
@@ -78,7 +78,7 @@ func TestEveryTypeIsTold(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{e.ID}, ids(same))
 	}
-	// A stream has no end in the log yet; its type is part of the vocabulary.
+	// The end of a stream is not in the log yet. Its type is part of the list.
 	require.Equal(t, public.Types()[:5], got)
 }
 
@@ -164,8 +164,8 @@ func TestFeedIsTheTenantsOwn(t *testing.T) {
 	require.Empty(t, list)
 }
 
-// TestFeedMissesNothingThatCommitsLate follows a feed while writers write on many
-// connections, one of them committing last what it wrote first.
+// TestFeedMissesNothingThatCommitsLate follows a feed while many connections write. One of
+// them commits last what it wrote first.
 func TestFeedMissesNothingThatCommitsLate(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -201,7 +201,7 @@ func TestFeedMissesNothingThatCommitsLate(t *testing.T) {
 		}
 		select {
 		case <-written:
-			last = true // whatever is in the log now is seen in the passes that are left
+			last = true // the remaining passes see all events now in the log
 		default:
 		}
 	}
@@ -219,7 +219,7 @@ func TestIDsAreMadeOfTimeAndChain(t *testing.T) {
 	require.True(t, id.Valid(id.Event, got))
 	r.Chain[10]++
 	same, _ := public.ID(r)
-	require.Equal(t, got, same, "ten bytes are enough")
+	require.Equal(t, got, same, "ten bytes of the chain identify the event")
 	r.Chain[9]++
 	other, _ := public.ID(r)
 	require.NotEqual(t, got, other)
@@ -227,7 +227,7 @@ func TestIDsAreMadeOfTimeAndChain(t *testing.T) {
 	require.False(t, ok)
 }
 
-// TestTypesAreStoredNames: the vocabulary, the log's names and the indexes agree.
+// TestTypesAreStoredNames checks that the types, the stored names and the indexes agree.
 func TestTypesAreStoredNames(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -249,8 +249,8 @@ func TestTypesAreStoredNames(t *testing.T) {
 	}
 }
 
-// TestFeedIsReadFromItsIndexes: the planner knows that the condition of the queries is that
-// of the indexes. Which of the two it takes depends on what is in the table.
+// TestFeedIsReadFromItsIndexes checks that the planner uses an index for the condition of
+// the queries. The contents of the table decide which of the two it uses.
 func TestFeedIsReadFromItsIndexes(t *testing.T) {
 	t.Parallel()
 	w := open(t)

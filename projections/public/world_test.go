@@ -27,7 +27,7 @@ import (
 // start is the time of the first event of a world.
 var start = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
 
-// world is a log on a database of its own, and a reader of it.
+// world is a log in its own database, with a reader.
 type world struct {
 	t      *testing.T
 	pool   *pgxpool.Pool
@@ -45,12 +45,12 @@ func open(t *testing.T) *world {
 	return &world{t, pool, store, public.NewReader(store), id.NewSource(func() time.Time { return start }, rand.Reader)}
 }
 
-// tenant makes up an account.
+// tenant returns a new account.
 func (w *world) tenant(livemode bool) resources.Tenant {
 	return resources.Tenant{AccountID: w.ids.New(id.Account), Livemode: livemode}
 }
 
-// uploaded is the batch of a video that is registered and ready, at some seconds after
+// uploaded returns the batch of a video that is registered and ready, some seconds after
 // the start.
 func (w *world) uploaded(t resources.Tenant, seconds int) eventstore.Batch {
 	videoID, at := w.ids.New(id.Video), start.Add(time.Duration(seconds)*time.Second)
@@ -76,7 +76,7 @@ func (w *world) append(b eventstore.Batch) eventstore.Recorded {
 	return recorded[len(recorded)-1]
 }
 
-// ask records an analysis of an account from its creation to an end.
+// ask records an analysis of an account from its creation to its end.
 func (w *world) ask(t resources.Tenant, end func(analysisID string, at time.Time) analysis.Event) eventstore.Recorded {
 	w.t.Helper()
 	analysisID := w.ids.New(id.Analysis)
@@ -86,7 +86,7 @@ func (w *world) ask(t resources.Tenant, end func(analysisID string, at time.Time
 	))
 }
 
-// late begins a transaction that has written a batch and is not committed yet.
+// late starts a transaction that has written a batch and is not committed yet.
 func (w *world) late(b eventstore.Batch) (commit func()) {
 	w.t.Helper()
 	tx, err := w.pool.Begin(w.t.Context())
@@ -102,7 +102,7 @@ func (w *world) late(b eventstore.Batch) (commit func()) {
 	return func() { require.NoError(w.t, tx.Commit(w.t.Context())) }
 }
 
-// order returns the ids of an account's public events as the log has them.
+// order returns the ids of an account's public events in the order of the log.
 func (w *world) order(t resources.Tenant) []string {
 	w.t.Helper()
 	all, err := w.store.Read(w.t.Context(), 0, 10_000)
@@ -124,13 +124,13 @@ func ids(list []public.Event) []string {
 	return out
 }
 
-// plan is how the database answers a query when it knows its tables.
+// plan returns the query plan of the database.
 func (w *world) plan(sql string, args ...any) string {
 	w.t.Helper()
 	conn, err := w.pool.Acquire(w.t.Context())
 	require.NoError(w.t, err)
 	defer conn.Release()
-	// A table this small would be read whole.
+	// Without an index the planner would read the whole table, because it is small.
 	_, err = conn.Exec(w.t.Context(), "reset role; analyze events; set role vqa_service; set enable_seqscan = off")
 	require.NoError(w.t, err)
 	rows, err := conn.Query(w.t.Context(), "explain "+sql, args...)

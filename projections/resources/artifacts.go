@@ -9,21 +9,21 @@ import (
 	"vqa/domain/analysis"
 )
 
-// OpenAfterwork returns completed analyses whose artifacts or narrative are still made,
+// OpenAfterwork returns completed analyses whose artifacts or narrative are not finished,
 // oldest first, at most 500.
 func (r *Reader) OpenAfterwork(ctx context.Context) ([]analysis.State, error) {
 	rows, err := r.pool.Query(ctx, "select doc from analyses where afterwork order by created_at, id limit $1", sweepLimit)
 	return documents[analysis.State](rows, err)
 }
 
-// Drawing reports whether the artifacts of an analysis are still being drawn.
+// Drawing reports whether the artifacts of an analysis are still being rendered.
 func (r *Reader) Drawing(ctx context.Context, analysisID string) (bool, error) {
 	rows, err := r.pool.Query(ctx, "select doc from analyses where id = $1 and afterwork", analysisID)
 	list, err := documents[analysis.State](rows, err)
 	return len(list) == 1 && list[0].Drawing, err
 }
 
-// RemovedVideos tells which of some videos were deleted.
+// RemovedVideos returns which of the given videos were deleted.
 func (r *Reader) RemovedVideos(ctx context.Context, ids []string) (map[string]bool, error) {
 	removed := map[string]bool{}
 	if len(ids) == 0 {
@@ -38,8 +38,8 @@ func (r *Reader) RemovedVideos(ctx context.Context, ids []string) (map[string]bo
 	return removed, err
 }
 
-// withoutRemoved takes away the artifacts that went with their videos, with one look at
-// the videos of all.
+// withoutRemoved removes the artifacts of analyses whose videos were deleted. It reads all
+// those videos with one query.
 func (r *Reader) withoutRemoved(ctx context.Context, states []analysis.State) error {
 	var ids []string
 	for _, a := range states {
@@ -49,7 +49,7 @@ func (r *Reader) withoutRemoved(ctx context.Context, states []analysis.State) er
 	}
 	removed, err := r.RemovedVideos(ctx, ids)
 	if err != nil {
-		return fmt.Errorf("looking for removed videos: %w", err)
+		return fmt.Errorf("read removed videos: %w", err)
 	}
 	for i, a := range states {
 		if removed[a.VideoID] {

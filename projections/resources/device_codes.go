@@ -11,8 +11,8 @@ import (
 	"vqa/projections"
 )
 
-// deviceCodes keeps decided and expired codes too, so that they are told from unknown
-// ones.
+// deviceCodes also keeps decided and expired codes, so that they can be distinguished from
+// unknown ones.
 var deviceCodes = projections.Model[account.DeviceCode, account.DeviceCodeEvent]{
 	Name: "device_codes", Of: fold.DeviceCode, Revision: 1, AccountColumn: "account_id",
 	Columns: []projections.Column{
@@ -24,13 +24,13 @@ var deviceCodes = projections.Model[account.DeviceCode, account.DeviceCodeEvent]
 	},
 }
 
-// DeviceCode finds a device code by its hash, whatever its state.
+// DeviceCode finds a device code by its hash, in any state.
 func (r *Reader) DeviceCode(ctx context.Context, hash string) (account.DeviceCode, bool, error) {
 	return r.deviceCode(ctx, "select doc from device_codes where id = $1", hash)
 }
 
-// DeviceCodeOfUser finds a device code by the hash of its user code in the normal form,
-// whatever its state; of several, the one that expires last.
+// DeviceCodeOfUser finds a device code by the hash of its user code in the normal form, in
+// any state. If several match, it returns the one that expires last.
 func (r *Reader) DeviceCodeOfUser(ctx context.Context, userCodeHash string) (account.DeviceCode, bool, error) {
 	return r.deviceCode(ctx,
 		"select doc from device_codes where user_code_hash = $1 order by expires_at desc limit 1", userCodeHash)

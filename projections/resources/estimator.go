@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// A forecast is used for ageFactor times as long as making it took, but for at most
-	// ageMost. So estimates cost little, however long the queue is. For an analysis that is
+	// A forecast is used for ageFactor times the time that it took to make, and for at most
+	// ageMost. So estimates cost little even when the queue is long. For an analysis that is
 	// newer than the forecast the limits are newerFactor and newerMost, and the forecast must
 	// have at least manyTasks tasks, so that one more makes no difference.
 	ageFactor, newerFactor = 20, 6

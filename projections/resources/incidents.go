@@ -12,7 +12,7 @@ import (
 	"vqa/projections"
 )
 
-// incidents belong to the platform: no account stands behind them.
+// incidents belong to the platform and have no account.
 var incidents = projections.Model[incident.State, incident.Event]{
 	Name: "incidents", Of: fold.Incident, Revision: 1, AccountColumn: "id",
 	Columns: []projections.Column{{Name: "opened_at", Type: "timestamptz"}, {Name: "closed_at", Type: "timestamptz"}},
@@ -21,8 +21,7 @@ var incidents = projections.Model[incident.State, incident.Event]{
 	},
 }
 
-// OpenIncident returns the id of the incident that has been open longest, or "" when
-// none is.
+// OpenIncident returns the id of the oldest open incident, or "".
 func (r *Reader) OpenIncident(ctx context.Context) (string, error) {
 	var id string
 	err := r.pool.QueryRow(ctx, "select id from incidents where closed_at is null order by opened_at, id limit 1").Scan(&id)
@@ -30,13 +29,13 @@ func (r *Reader) OpenIncident(ctx context.Context) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("looking for an open incident: %w", err)
+		return "", fmt.Errorf("read open incidents: %w", err)
 	}
 	return id, nil
 }
 
-// Incidents lists incidents, newest first, at most limit; only those that are open when
-// open is true.
+// Incidents lists at most limit incidents, newest first. When open is true, it lists open
+// incidents only.
 func (r *Reader) Incidents(ctx context.Context, open bool, limit int) ([]incident.State, error) {
 	rows, err := r.pool.Query(ctx,
 		"select doc from incidents where not $1 or closed_at is null order by opened_at desc, id desc limit $2", open, limit)

@@ -14,8 +14,8 @@ import (
 	"vqa/projections"
 )
 
-// keys has a row for each API key ever issued, ended ones too, so that they are told
-// from unknown ones. A row knows whether its account is restricted.
+// keys has a row for every API key ever issued. Ended keys stay, so that they can be
+// distinguished from unknown ones. A row contains the restriction of its account.
 var keys = projections.Model[account.State, account.Event]{
 	Name: "api_keys", Of: fold.Account, Revision: 2, AccountColumn: "account_id",
 	Columns: []projections.Column{
@@ -32,7 +32,7 @@ var keys = projections.Model[account.State, account.Event]{
 	},
 }
 
-// Key finds the API key of a secret's hash, whatever its state.
+// Key finds an API key by the hash of its secret, in any state.
 func (r *Reader) Key(ctx context.Context, secretHash string) (account.Key, bool, error) {
 	k, err := one[account.Key](ctx, r.pool, "select doc from api_keys where secret_hash = $1", secretHash)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -41,15 +41,15 @@ func (r *Reader) Key(ctx context.Context, secretHash string) (account.Key, bool,
 	return k, err == nil, err
 }
 
-// OwnKey returns an API key of the tenant, whatever its state, or resource_not_found.
+// OwnKey returns an API key of the tenant in any state, or resource_not_found.
 func (r *Reader) OwnKey(ctx context.Context, t Tenant, id string) (account.Key, error) {
 	k, err := one[account.Key](ctx, r.pool,
 		"select doc from api_keys where id = $1 and account_id = $2 and livemode = $3", id, t.AccountID, t.Livemode)
 	return k, notFound(err, id)
 }
 
-// Keys lists the tenant's API keys, newest first and ended ones included, and whether
-// there are more.
+// Keys lists the tenant's API keys including ended ones, newest first, and whether there
+// are more.
 func (r *Reader) Keys(ctx context.Context, t Tenant, p projections.Page) ([]account.Key, bool, error) {
 	q := projections.List("api_keys", t.AccountID).Where("livemode = ?", t.Livemode)
 	return projections.Rows[account.Key](ctx, r.pool, q, p)

@@ -13,8 +13,8 @@ func Projections() []projections.Projection {
 	return []projections.Projection{accounts, keys, clientTokens, deviceCodes, videos, analyses, incidents}
 }
 
-// accounts leaves the keys out: they have a table of their own, and an account's row
-// must not grow with them.
+// accounts leaves out the keys. They have their own table, so that the row of an account
+// does not grow with them.
 var accounts = projections.Model[account.State, account.Event]{
 	Name: "accounts", Of: fold.Account, Revision: 1, AccountColumn: "id",
 	States: func(id string, s account.State) []projections.Row {

@@ -10,19 +10,20 @@ import (
 	"vqa/domain/analysis"
 )
 
-// Analysis is an analysis with its place in the queue.
+// Analysis is an analysis with its position in the queue.
 type Analysis struct {
 	analysis.State
-	// QueuePosition is 1 for the next to be worked on; nil when not queued.
+	// QueuePosition is 1 for the analysis that starts next. It is nil when the analysis is
+	// not queued.
 	QueuePosition *int
-	// EstimatedStartS is in how many seconds the work on it begins; nil when not queued, or
-	// when nothing is known of how fast the service is.
+	// EstimatedStartS is the number of seconds until the work starts. It is nil when the
+	// analysis is not queued, or when the speed of the service is not known.
 	EstimatedStartS *int
 }
 
-// positioned tells of each analysis that is queued when its turn is. The queue is that of
-// all accounts, oldest first; what the service asks itself lets everybody pass.
-func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Analysis, error) {
+// withPositions adds the queue position and the estimate to each queued analysis. One queue
+// serves all accounts, oldest first. Analyses of the system account come after all others.
+func (r *Reader) withPositions(ctx context.Context, states []analysis.State) ([]Analysis, error) {
 	list := make([]Analysis, len(states))
 	queued := map[string]*Analysis{}
 	latest := ""
@@ -35,8 +36,8 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 	if len(queued) == 0 {
 		return list, nil
 	}
-	if err := r.number(ctx, queued); err != nil {
-		return nil, fmt.Errorf("counting the queue: %w", err)
+	if err := r.countAhead(ctx, queued); err != nil {
+		return nil, fmt.Errorf("read the queue: %w", err)
 	}
 	if r.Estimator == nil {
 		return list, nil
@@ -45,8 +46,8 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if err != nil { // a reader who is told no estimate has the analysis all the same
-		r.Estimator.Log.WarnContext(ctx, "the queue is not estimated", "error", err)
+	if err != nil { // without an estimate the analysis is still returned
+		r.Estimator.Log.WarnContext(ctx, "cannot estimate the queue", "error", err)
 		return list, nil
 	}
 	now := r.Estimator.Now()
@@ -56,16 +57,17 @@ func (r *Reader) positioned(ctx context.Context, states []analysis.State) ([]Ana
 	return list, nil
 }
 
-// RoomIn tells in how many seconds the work on so many of the queued analyses, at least 1,
-// has begun; known is false when nothing is known of how fast the service is.
+// RoomIn returns the number of seconds until the work on the given number of queued
+// analyses (at least 1) has started. known is false when the speed of the service is not
+// known.
 func (r *Reader) RoomIn(ctx context.Context, places int) (seconds int, known bool) {
 	if r.Estimator == nil {
 		return 0, false
 	}
 	f, err := r.Estimator.forecast(ctx, "")
-	if err != nil { // who is refused is refused all the same
+	if err != nil { // the request is refused in any case, without a time
 		if ctx.Err() == nil {
-			r.Estimator.Log.WarnContext(ctx, "the queue is not estimated", "error", err)
+			r.Estimator.Log.WarnContext(ctx, "cannot estimate the queue", "error", err)
 		}
 		return 0, false
 	}
@@ -76,8 +78,9 @@ func (r *Reader) RoomIn(ctx context.Context, places int) (seconds int, known boo
 	return *left, true
 }
 
-// number counts, in one pass, who is before each. One that is no longer queued was next.
-func (r *Reader) number(ctx context.Context, queued map[string]*Analysis) error {
+// countAhead sets the position of each analysis with one query. An analysis that has
+// left the queue keeps position 1.
+func (r *Reader) countAhead(ctx context.Context, queued map[string]*Analysis) error {
 	ids := make([]string, 0, len(queued))
 	for id, a := range queued {
 		ids, a.QueuePosition = append(ids, id), new(1)

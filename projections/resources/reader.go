@@ -16,7 +16,7 @@ import (
 
 // Reader reads the tables of this package.
 type Reader struct {
-	// Estimator foretells when queued work begins; nil foretells nothing.
+	// Estimator forecasts when queued work starts. It may be nil.
 	Estimator *Estimator
 
 	pool *pgxpool.Pool
@@ -25,11 +25,11 @@ type Reader struct {
 // NewReader returns a reader on a pool.
 func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 
-// Tenant is whose rows are read: an account, and whether its live or its test side.
+// Tenant is the owner of the rows to read: an account in live or test mode.
 type Tenant struct {
 	AccountID string
 	Livemode  bool
-	// VideoID narrows what is seen to one video and its analyses, unless it is empty.
+	// VideoID limits the reads to one video and its analyses. It is empty for no limit.
 	VideoID string
 }
 
@@ -41,8 +41,8 @@ func (r *Reader) Video(ctx context.Context, t Tenant, id string) (video.State, e
 	return v, notFound(err, id)
 }
 
-// Videos lists the tenant's videos, newest first, and whether there are more. An
-// empty status is every status.
+// Videos lists the tenant's videos, newest first, and whether there are more. An empty
+// status matches all.
 func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p projections.Page) ([]video.State, bool, error) {
 	q := projections.List("videos", t.AccountID).Where("livemode = ?", t.Livemode).Where("status <> 'removed'")
 	if t.VideoID != "" {
@@ -57,8 +57,8 @@ func (r *Reader) Videos(ctx context.Context, t Tenant, status video.Status, p pr
 	return projections.Rows[video.State](ctx, r.pool, q, p)
 }
 
-// Analysis returns an analysis of the tenant, or resource_not_found. Artifacts that went
-// with their video are not shown, neither here nor in the lists.
+// Analysis returns an analysis of the tenant, or resource_not_found. Like the lists, it
+// leaves out artifacts whose video was deleted.
 func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, error) {
 	var doc []byte
 	var removed bool
@@ -76,14 +76,14 @@ func (r *Reader) Analysis(ctx context.Context, t Tenant, id string) (Analysis, e
 	if removed {
 		a.Artifacts = nil
 	}
-	list, err := r.positioned(ctx, []analysis.State{a})
+	list, err := r.withPositions(ctx, []analysis.State{a})
 	if err != nil {
 		return Analysis{}, err
 	}
 	return list[0], nil
 }
 
-// AnalysisFilter narrows a list of analyses; empty fields match everything.
+// AnalysisFilter narrows a list of analyses. An empty field matches everything.
 type AnalysisFilter struct {
 	VideoID string
 	Model   string
@@ -95,7 +95,7 @@ func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p pro
 	q := projections.List("analyses", t.AccountID).Where("livemode = ?", t.Livemode)
 	if t.VideoID != "" {
 		q = q.Where("video_id = ?", t.VideoID)
-		// A cursor beyond the video must not tell whether it exists.
+		// The answer for a cursor outside the video must not reveal whether it exists.
 		if cursor := p.StartingAfter + p.EndingBefore; cursor != "" {
 			if _, err := r.Analysis(ctx, t, cursor); err != nil {
 				return nil, false, err
@@ -118,7 +118,7 @@ func (r *Reader) Analyses(ctx context.Context, t Tenant, f AnalysisFilter, p pro
 	if err != nil {
 		return nil, false, err
 	}
-	list, err := r.positioned(ctx, states)
+	list, err := r.withPositions(ctx, states)
 	return list, more, err
 }
 

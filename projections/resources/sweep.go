@@ -12,18 +12,18 @@ import (
 	"vqa/domain/video"
 )
 
-// sweepLimit bounds one pass of a sweep; the next pass sees the rest.
+// sweepLimit is the largest number of rows in one pass of a sweep. The next pass continues.
 const sweepLimit = 500
 
-// QueuedAnalyses counts the live analyses that wait for a worker. Those of the service
-// itself give way to all others and are left out.
+// QueuedAnalyses counts the live analyses that wait for a worker. It leaves out those of
+// the system account, which come after all others.
 func (r *Reader) QueuedAnalyses(ctx context.Context) (int, error) {
 	var n int
 	err := r.pool.QueryRow(ctx, "select count(*) from analyses where status = 'queued' and account_id <> $1", account.SystemID).Scan(&n)
 	return n, err
 }
 
-// OpenAnalyses returns analyses that are not terminal, oldest first, at most 500.
+// OpenAnalyses returns analyses that have not ended, oldest first, at most 500.
 func (r *Reader) OpenAnalyses(ctx context.Context) ([]analysis.State, error) {
 	rows, err := r.pool.Query(ctx, `
 		select doc from analyses
@@ -46,12 +46,12 @@ func (r *Reader) UnfinishedFetches(ctx context.Context, accountID string) (int, 
 	return n, err
 }
 
-// VideosOf returns those of some videos that the log knows, deleted ones included.
+// VideosOf returns the given videos, including deleted ones. Unknown ids are left out.
 func (r *Reader) VideosOf(ctx context.Context, ids []string) (map[string]video.State, error) {
 	rows, err := r.pool.Query(ctx, "select doc from videos where id = any($1)", ids)
 	list, err := documents[video.State](rows, err)
 	if err != nil {
-		return nil, fmt.Errorf("reading videos: %w", err)
+		return nil, fmt.Errorf("read videos: %w", err)
 	}
 	known := make(map[string]video.State, len(list))
 	for _, v := range list {
@@ -74,7 +74,7 @@ func documents[R any](rows pgx.Rows, err error) ([]R, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (R, error) {
 		var r R
 		if err := row.Scan(&r); err != nil {
-			return r, fmt.Errorf("reading a document: %w", err)
+			return r, fmt.Errorf("read a document: %w", err)
 		}
 		return r, nil
 	})

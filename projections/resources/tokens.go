@@ -13,7 +13,8 @@ import (
 	"vqa/projections"
 )
 
-// clientTokens keeps expired tokens too, so that they are told from unknown ones.
+// clientTokens also keeps expired tokens, so that they can be distinguished from unknown
+// ones.
 var clientTokens = projections.Model[account.ClientToken, account.ClientTokenMinted]{
 	Name: "client_tokens", Of: fold.ClientToken, Revision: 1, AccountColumn: "account_id",
 	Columns: []projections.Column{
@@ -24,8 +25,8 @@ var clientTokens = projections.Model[account.ClientToken, account.ClientTokenMin
 	},
 }
 
-// ClientToken finds the client token of a secret's hash with the key that minted it,
-// whatever the state of either.
+// ClientToken finds a client token by the hash of its secret, and the key that minted it,
+// both in any state.
 func (r *Reader) ClientToken(ctx context.Context, secretHash string) (account.ClientToken, account.Key, bool, error) {
 	var t account.ClientToken
 	var k account.Key
@@ -37,15 +38,15 @@ func (r *Reader) ClientToken(ctx context.Context, secretHash string) (account.Cl
 		return t, k, false, nil
 	}
 	if err != nil {
-		return t, k, false, fmt.Errorf("looking for a client token: %w", err)
+		return t, k, false, fmt.Errorf("find a client token: %w", err)
 	}
 	if err := errors.Join(json.Unmarshal(tokenDoc, &t), json.Unmarshal(keyDoc, &k)); err != nil {
-		return t, k, false, fmt.Errorf("reading a client token: %w", err)
+		return t, k, false, fmt.Errorf("read a client token: %w", err)
 	}
 	return t, k, true, nil
 }
 
-// Account finds an account by its id, without its keys.
+// Account returns an account by its id, without its keys.
 func (r *Reader) Account(ctx context.Context, id string) (account.State, bool, error) {
 	a, err := one[account.State](ctx, r.pool, "select doc from accounts where id = $1", id)
 	if errors.Is(err, pgx.ErrNoRows) {

@@ -9,19 +9,19 @@ import (
 	"vqa/domain/fault"
 )
 
-// AnalysesSince counts the live analyses that an account created at a time or later.
+// AnalysesSince counts the live analyses that an account created at or after a time.
 func (r *Reader) AnalysesSince(ctx context.Context, accountID string, since time.Time) (int64, error) {
 	var n int64
 	err := r.pool.QueryRow(ctx,
 		"select count(*) from analyses where account_id = $1 and livemode and created_at >= $2", accountID, since).Scan(&n)
 	if err != nil {
-		return 0, fmt.Errorf("counting analyses: %w", err)
+		return 0, fmt.Errorf("count analyses: %w", err)
 	}
 	return n, nil
 }
 
-// HeldBytes sums the bytes that the videos of an account keep or were promised, of both
-// modes, and counts those that may still bring a number of bytes that nobody knows.
+// HeldBytes returns the bytes that the videos of an account use or may use, in both modes.
+// unsized is the number of videos whose size is not known yet.
 func (r *Reader) HeldBytes(ctx context.Context, accountID string) (bytes, unsized int64, err error) {
 	err = r.pool.QueryRow(ctx, `
 		select coalesce(sum(held_bytes), 0), count(*) filter (where unsized) from videos
@@ -48,5 +48,5 @@ func (r *Reader) Batch(ctx context.Context, t Tenant, batchID string) ([]Analysi
 	if err := r.withoutRemoved(ctx, states); err != nil {
 		return nil, err
 	}
-	return r.positioned(ctx, states)
+	return r.withPositions(ctx, states)
 }
