@@ -51,8 +51,8 @@ type server struct {
 	engine gpu.Engine
 	meter  *meter
 	models *models
-	// drawings lets readers wait for what is still drawn.
-	drawings artifact.Gate
+	// artifacts lets readers wait for pending artifacts.
+	artifacts artifact.Waiter
 	// calibrations are the operator's, by the weights of an engine.
 	calibrations answer.Calibrations
 	// vocabulary is told by the servers of VQA_INFERENCE_URL; nil for the embedded worker.
@@ -140,7 +140,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
 		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
-		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: edge.WriteError, Log: log, Await: s.drawings.Wait,
+		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: edge.WriteError, Log: log, Await: s.artifacts.Wait,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the object store: %w", err)
@@ -200,7 +200,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
-	s.drawings.Drawing, s.drawings.Wake = s.resources.Drawing, s.feed.Watch
+	s.artifacts.Drawing, s.artifacts.Wake = s.resources.Drawing, s.feed.Watch
 	return nil
 }
 

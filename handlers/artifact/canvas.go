@@ -5,9 +5,9 @@ import (
 	"image/color"
 )
 
-// canvas is a picture of video: planes of brightness and, at half its width and height, of
-// colour (YUV 4:2:0, BT.709, 16 to 235). Drawing on them costs only what is drawn, where
-// turning every frame into RGB and back would cost more than decoding it.
+// canvas is a raw frame: a plane of brightness and, at half the width and height, two planes of
+// color (YUV 4:2:0, BT.709, 16 to 235). Drawing touches only the pixels that change. Converting
+// every frame to RGB and back would cost more than decoding it.
 type canvas struct {
 	width, height int // even
 	y, u, v       []byte
@@ -20,20 +20,20 @@ func newCanvas(width, height int) canvas {
 	}
 }
 
-// rows is the part of the canvas from one even row to another; it shares its memory.
+// rows returns the part of the canvas between two even rows. The part shares the memory.
 func (c canvas) rows(from, to int) canvas {
 	chroma := func(p []byte) []byte { return p[from/2*c.width/2 : to/2*c.width/2] }
 	return canvas{width: c.width, height: to - from, y: c.y[from*c.width : to*c.width], u: chroma(c.u), v: chroma(c.v)}
 }
 
-// copyFrom takes over a canvas of the same size.
+// copyFrom copies a canvas of the same size.
 func (c canvas) copyFrom(from canvas) {
 	copy(c.y, from.y)
 	copy(c.u, from.u)
 	copy(c.v, from.v)
 }
 
-// ink is a colour as the planes hold it.
+// ink is a color as the planes store it.
 type ink struct{ y, u, v uint8 }
 
 // inkOf converts a hexadecimal RGB number (BT.709, limited range).
@@ -43,7 +43,7 @@ func inkOf(hex uint32) ink {
 	return ink{uint8(16 + 219*y + 0.5), uint8(128 + 224*(b-y)/1.8556 + 0.5), uint8(128 + 224*(r-y)/1.5748 + 0.5)}
 }
 
-// rgb converts back.
+// rgb converts the color to RGB.
 func (i ink) rgb() color.RGBA {
 	y := (float64(i.y) - 16) / 219
 	pb, pr := (float64(i.u)-128)/224, (float64(i.v)-128)/224
@@ -55,14 +55,14 @@ func (i ink) rgb() color.RGBA {
 
 const opaque = 255
 
-// mix puts a colour over another; alpha is 0 to 255.
+// mix blends a color over another. alpha is 0 to 255.
 func mix(under *byte, over uint8, alpha uint32) {
 	*under = byte((uint32(*under)*(opaque-alpha) + uint32(over)*alpha + opaque/2) / opaque & 0xff)
 }
 
 func (c canvas) bounds() image.Rectangle { return image.Rect(0, 0, c.width, c.height) }
 
-// fill paints a rectangle. Its colour reaches the pairs of pixels that it touches.
+// fill paints a rectangle. Its color covers every pair of pixels that it touches.
 func (c canvas) fill(r image.Rectangle, i ink, alpha uint8) {
 	r = r.Intersect(c.bounds())
 	if r.Empty() {
@@ -83,7 +83,7 @@ func (c canvas) fill(r image.Rectangle, i ink, alpha uint8) {
 	}
 }
 
-// stamp paints a colour through a mask whose top left corner lies at a point.
+// stamp paints a color through a mask. at is the top left corner.
 func (c canvas) stamp(mask *image.Alpha, at image.Point, i ink) {
 	at = at.Sub(mask.Rect.Min)
 	r := mask.Rect.Add(at).Intersect(c.bounds())
@@ -112,13 +112,13 @@ func (c canvas) stamp(mask *image.Alpha, at image.Point, i ink) {
 	}
 }
 
-// place shrinks or stretches a picture into a rectangle with even corners: each pixel is
-// the mean of those that it covers.
-func (c canvas) place(picture canvas, r image.Rectangle) {
-	shrink(c.y, c.width, r, picture.y, picture.width, picture.height)
+// place scales a frame into a rectangle with even corners. Each pixel is the mean of the source
+// pixels that it covers.
+func (c canvas) place(frame canvas, r image.Rectangle) {
+	shrink(c.y, c.width, r, frame.y, frame.width, frame.height)
 	half := image.Rect(r.Min.X/2, r.Min.Y/2, r.Max.X/2, r.Max.Y/2)
-	shrink(c.u, c.width/2, half, picture.u, picture.width/2, picture.height/2)
-	shrink(c.v, c.width/2, half, picture.v, picture.width/2, picture.height/2)
+	shrink(c.u, c.width/2, half, frame.u, frame.width/2, frame.height/2)
+	shrink(c.v, c.width/2, half, frame.v, frame.width/2, frame.height/2)
 }
 
 func shrink(to []byte, stride int, r image.Rectangle, from []byte, width, height int) {
@@ -137,8 +137,8 @@ func shrink(to []byte, stride int, r image.Rectangle, from []byte, width, height
 	}
 }
 
-// picture converts the canvas for an encoder of pictures.
-func (c canvas) picture() *image.RGBA {
+// image converts the canvas for an image encoder.
+func (c canvas) image() *image.RGBA {
 	out := image.NewRGBA(c.bounds())
 	for y := range c.height {
 		for x := range c.width {
@@ -149,14 +149,14 @@ func (c canvas) picture() *image.RGBA {
 	return out
 }
 
-// roundRect is a mask of a rectangle with round corners and soft edges.
+// roundRect returns a mask of a rectangle with round corners and soft edges.
 func roundRect(width, height int, radius float64) *image.Alpha {
 	m := image.NewAlpha(image.Rect(0, 0, width, height))
 	radius = min(radius, float64(min(width, height))/2)
 	for y := range height {
 		for x := range width {
 			px, py := float64(x)+0.5, float64(y)+0.5
-			// From the nearest centre of a corner, or from the line between two.
+			// The distance from the nearest center of a corner, or from the line between two.
 			dx := px - min(max(px, radius), float64(width)-radius)
 			dy := py - min(max(py, radius), float64(height)-radius)
 			cover := min(max(radius-hypot(dx, dy)+0.5, 0), 1)

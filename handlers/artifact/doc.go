@@ -1,32 +1,32 @@
-// Package artifact draws what an analysis found: an annotated copy of the video, and a
-// contact sheet with the best picture of each clip (api-v1.md, "Artifacts"). A count has no
-// clips; the intervals in which its number was visible are shown in their place.
+// Package artifact draws the result of an analysis: an annotated copy of the video, and a
+// contact sheet with the best frame of each clip (docs/contract.md#artifacts). A count has no
+// clips; the intervals in which its number was visible take their place.
 //
-// It may import domain, handlers/objects, gpu/frames (how a stranger's video is
-// opened) and golang.org/x/image (the letters; the fonts are part of the program). ffmpeg
-// must be on the PATH: one process decodes, one encodes, and between them the marks are drawn onto raw pictures.
+// It may import domain, handlers/objects, handlers/intake/ffmpeg, handlers/intake/scratch and
+// golang.org/x/image (the letters; the fonts are part of the program). One ffmpeg process
+// decodes and one encodes. Between them the marks are drawn on raw frames.
 //
-// # What is shown
+// # Content
 //
-//   - Boxes with class and probability, of the detections that count: those of the classes
-//     of the question over the threshold. Between two samples the box of one object moves
-//     evenly; before its first sight and after its last it stays for half an interval.
-//   - Below the picture, never over it: the answer, the question, a timeline with the clips
-//     and the time. So no picture can make them unreadable.
-//   - A video of at most MaxOutputS seconds is shown whole; of a longer one its clips
-//     with 2 seconds around each, from the first on until MaxOutputS are full, marked as
-//     excerpts. A longer one without clips has no annotated video.
-//   - The sheet has the MaxTiles surest clips that the annotated video shows.
+//   - Boxes with class and probability, for the detections that count: those of the classes
+//     of the question, over the threshold. Between two samples the box of one object moves
+//     evenly. Before its first sample and after its last one it stays for half an interval.
+//   - Below the video, never over it: the answer, the question, a timeline with the clips
+//     and the time. They stay readable on every background.
+//   - A video of at most MaxOutputS seconds is shown completely. Of a longer video, the
+//     excerpts around its clips are shown with 2 seconds before and after each, from the first
+//     clip until MaxOutputS is full. A longer video without clips has no annotated video.
+//   - The sheet has up to MaxTiles clips of the annotated video, those with the highest
+//     confidence.
 //
 // # Guarantees
 //
-//   - The video is H.264, yuv420p, at most 960 pixels wide, without sound, at most 30
-//     pictures per second, and can be played while it is loaded.
-//   - Memory is that of a few pictures, however long the video; time is bounded by the
-//     context, and by a deadline of the Studio's own.
-//   - Nothing stays of a try that failed: a Studio puts both files away, or none.
-//   - What Plan says before anything is drawn holds, but for a video that has fewer
-//     pictures than its length promises.
-//   - Whoever opens a file that is still drawn waits at a Gate: at most PatienceS, and at
-//     most MaxWaiting at once.
+//   - The video is H.264, yuv420p, at most 960 pixels wide, without sound, at most 30 frames
+//     per second, and playable while it is loading.
+//   - The memory for a rendering does not grow with the length of the video. The context
+//     and a deadline of the Studio bound its time.
+//   - A Studio stores both files or none, so a failed attempt leaves nothing behind.
+//   - The plan holds, except for a video that has fewer frames than its length promises.
+//   - A reader of a pending artifact waits at a Waiter: PatienceS at most, and MaxWaiting
+//     readers at once.
 package artifact

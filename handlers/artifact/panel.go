@@ -5,24 +5,24 @@ import (
 	"image"
 )
 
-// panel is the ground below the picture: the question and its answer, a timeline with the
-// clips, and the time.
+// panel is the area below the frame: the question and its answer, a timeline with the clips,
+// and the time.
 type panel struct {
 	style
-	// still is all of it that does not change.
+	// still is the part that is the same for every frame.
 	still canvas
 	bar   image.Rectangle
-	// clockAt is where the time is written.
+	// clockAt is the place of the time.
 	clockAt   image.Point
 	durationS float64
 }
 
-// newPanel lays out the panel of a picture of a width in pixels.
-func newPanel(in Input, s style, width int, spans []span) panel {
+// newPanel lays out the panel for a width in pixels.
+func newPanel(in Input, s style, width int, intervals []interval) panel {
 	verdict, of := in.verdict()
 	badge := s.chipSize(verdict)
 	beside := width - 3*s.pad - badge.X
-	stacked := beside < 14*s.pad // a narrow picture: the question goes below the answer
+	stacked := beside < 14*s.pad // a narrow video: the question goes below the answer
 	if stacked {
 		beside = width - 2*s.pad
 	}
@@ -36,19 +36,19 @@ func newPanel(in Input, s style, width int, spans []span) panel {
 	p.bar = image.Rect(s.pad, bottom+s.pad, width-s.pad, bottom+s.pad+s.pad/2).Canon()
 	p.clockAt = image.Pt(s.pad, p.bar.Max.Y+s.pad/2)
 	p.still = newCanvas(width, (p.clockAt.Y+s.regular.height+s.pad/2+1)&^1)
-	p.still.fill(p.still.bounds(), ground, opaque)
+	p.still.fill(p.still.bounds(), background, opaque)
 	s.chip(p.still, verdict, image.Pt(s.pad, s.pad), of, dark)
 	for i, line := range question {
 		s.bold.write(p.still, line, text.Add(image.Pt(0, i*s.bold.height)), bright)
 	}
-	p.timeline(in, of, spans)
+	p.timeline(in, of, intervals)
 	return p
 }
 
 // timeline draws the length of the video with its clips.
-func (p panel) timeline(in Input, of ink, spans []span) {
+func (p panel) timeline(in Input, of ink, intervals []interval) {
 	radius := float64(p.bar.Dy()) / 2
-	p.still.stamp(roundRect(p.bar.Dx(), p.bar.Dy(), radius), p.bar.Min, trough)
+	p.still.stamp(roundRect(p.bar.Dx(), p.bar.Dy(), radius), p.bar.Min, rail)
 	for _, clip := range in.Result.Shown() {
 		from := p.x(clip.StartS)
 		width := max(p.x(clip.EndS)-from, p.bar.Dy())
@@ -61,7 +61,7 @@ func (p panel) timeline(in Input, of ink, spans []span) {
 	case n > 1:
 		note = fmt.Sprintf("%d clips", n)
 	}
-	if len(spans) != 1 || spans[0] != (span{0, in.Evidence.DurationS}) {
+	if len(intervals) != 1 || intervals[0] != (interval{0, in.Evidence.DurationS}) {
 		note = "excerpts · " + note
 	}
 	p.regular.write(p.still, note, image.Pt(p.bar.Max.X-p.regular.width(note), p.clockAt.Y), dim)
@@ -75,7 +75,7 @@ func (p panel) x(s float64) int {
 	return p.bar.Min.X + int(min(max(s/p.durationS, 0), 1)*float64(p.bar.Dx()))
 }
 
-// draw shows the panel at a time.
+// draw draws the panel for a time.
 func (p panel) draw(c canvas, s float64) {
 	c.copyFrom(p.still)
 	width := p.bar.Dy() / 2 &^ 1

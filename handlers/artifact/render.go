@@ -14,24 +14,24 @@ import (
 	"vqa/handlers/intake/ffmpeg"
 )
 
-// Input is what is drawn.
+// Input is the answer to draw, and the video it is about.
 type Input struct {
 	// Source is a path, or an http or https URL.
 	Source string
-	// FPS is the rate of the source in pictures per second; 0 when unknown.
+	// FPS is the rate of the source in frames per second; 0 when unknown.
 	FPS float64
-	// Question is what was asked, for people.
+	// Question is the prompt as it is shown to people.
 	Question string
 	Result   answer.Result
-	// Evidence is what was seen, and how long the video is.
+	// Evidence holds the detections and the length of the video.
 	Evidence evidence.Evidence
-	// Classes are those of Evidence.Terms that the question is about.
+	// Classes are the Evidence.Terms that the question is about.
 	Classes []string
-	// Calibration says which detections count, and how probable they are.
+	// Calibration holds the thresholds and the probability of a score.
 	Calibration answer.Calibration
 }
 
-// Files are what Render made, by their paths.
+// Files are the paths of the files that Render wrote.
 type Files struct {
 	// Video is the annotated MP4, or empty when there is nothing to show.
 	Video string
@@ -40,36 +40,36 @@ type Files struct {
 }
 
 const (
-	// maxFPS is the highest rate of an annotated video; what is faster shows every second
-	// picture, or fewer.
+	// maxFPS is the highest rate of an annotated video. Of a faster source, every second frame
+	// is shown, or every third, and so on.
 	maxFPS = 30.0
-	// usualFPS is that of a source that does not tell its own.
+	// usualFPS is assumed for a source of unknown rate.
 	usualFPS = 25.0
-	// minFPS keeps boxes moving evenly over a source of single pictures.
+	// minFPS keeps boxes moving evenly over a source with few frames.
 	minFPS = 5.0
 )
 
-// Render draws the annotated video and the contact sheet into a folder. It ends ffmpeg
-// when ctx ends, and leaves files of a failed try for the caller to remove.
+// Render draws the annotated video and the contact sheet into a folder. It stops ffmpeg when
+// ctx ends. After a failure the caller removes the files in the folder.
 func Render(ctx context.Context, runner *ffmpeg.Runner, in Input, dir string) (Files, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	tracks := tracksOf(in)
 	r := &rendering{
-		ffmpeg: runner, in: in, spans: spansOf(in.Evidence.DurationS, in.Result.Shown()), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
-		tracks: tracks, tiles: tilesOf(in, sightsOf(tracks)),
+		ffmpeg: runner, in: in, intervals: shownIntervals(in.Evidence.DurationS, in.Result.Shown()), fps: rate(in.FPS), path: filepath.Join(dir, "annotated.mp4"),
+		tracks: tracks, tiles: tilesOf(in, pointsBySample(tracks)),
 	}
-	if len(r.spans) == 0 {
+	if len(r.intervals) == 0 {
 		return Files{}, nil
 	}
-	for _, s := range r.spans {
+	for _, s := range r.intervals {
 		if err := r.show(ctx, s); err != nil {
 			cancel()
 			return Files{}, errors.Join(err, r.abandon())
 		}
 	}
 	if r.encoder == nil {
-		return Files{}, errors.New("artifact: the source shows no picture")
+		return Files{}, errors.New("artifact: the source shows no frame")
 	}
 	if err := r.encoder.finish(); err != nil {
 		return Files{}, err
@@ -82,7 +82,7 @@ func Render(ctx context.Context, runner *ffmpeg.Runner, in Input, dir string) (F
 	return files, nil
 }
 
-// rate is that of the annotated video.
+// rate returns the frame rate of the annotated video.
 func rate(source float64) float64 {
 	if !(source > 0) || math.IsInf(source, 0) {
 		return usualFPS
@@ -92,31 +92,31 @@ func rate(source float64) float64 {
 
 // rendering is one run of Render.
 type rendering struct {
-	ffmpeg *ffmpeg.Runner
-	in     Input
-	spans  []span
-	fps    float64
-	path   string
-	tracks []answer.Track
-	tiles  []*tile
+	ffmpeg    *ffmpeg.Runner
+	in        Input
+	intervals []interval
+	fps       float64
+	path      string
+	tracks    []answer.Track
+	tiles     []*tile
 
-	// From the first picture on:
+	// The rest is set at the first frame.
 	encoder *encoder
 	style   style
 	panel   panel
-	// whole is what is encoded; picture and below are its parts.
-	whole, picture, below canvas
+	// whole is the encoded frame. The parts frame and below share its memory.
+	whole, frame, below canvas
 }
 
-// show draws one span.
-func (r *rendering) show(ctx context.Context, s span) error {
+// show draws one interval of the video.
+func (r *rendering) show(ctx context.Context, s interval) error {
 	d, err := decode(ctx, r.ffmpeg, r.in.Source, s, r.fps)
 	if err != nil {
 		return err
 	}
-	err = r.pictures(ctx, d, s)
+	err = r.frames(ctx, d, s)
 	if err != nil {
-		// The decoder may wait for a reader that is gone.
+		// The decoder may be blocked on its output, which is read no further.
 		d.process.Kill()
 		_ = d.process.Wait()
 		return err
@@ -127,8 +127,8 @@ func (r *rendering) show(ctx context.Context, s span) error {
 	return nil
 }
 
-// pictures draws each picture of a span as it comes.
-func (r *rendering) pictures(ctx context.Context, d *decoder, s span) error {
+// frames draws each frame of an interval as it is decoded.
+func (r *rendering) frames(ctx context.Context, d *decoder, s interval) error {
 	if err := d.header(); err != nil {
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -139,7 +139,7 @@ func (r *rendering) pictures(ctx context.Context, d *decoder, s span) error {
 		return err
 	}
 	for k := 0; ; k++ {
-		err := d.next(r.picture)
+		err := d.next(r.frame)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -154,11 +154,11 @@ func (r *rendering) pictures(ctx context.Context, d *decoder, s span) error {
 	}
 }
 
-// begin lays everything out when the size of the pictures is known.
+// begin lays out the output when the size of the frames is known.
 func (r *rendering) begin(ctx context.Context, d *decoder) error {
 	if r.encoder != nil {
-		if d.width != r.picture.width || d.height != r.picture.height {
-			return fmt.Errorf("artifact: pictures of %dx%d after %dx%d", d.width, d.height, r.picture.width, r.picture.height)
+		if d.width != r.frame.width || d.height != r.frame.height {
+			return fmt.Errorf("artifact: frames of %dx%d after %dx%d", d.width, d.height, r.frame.width, r.frame.height)
 		}
 		return nil
 	}
@@ -166,36 +166,36 @@ func (r *rendering) begin(ctx context.Context, d *decoder) error {
 	if r.style, err = styleOf(d.width); err != nil {
 		return err
 	}
-	r.panel = newPanel(r.in, r.style, d.width, r.spans)
+	r.panel = newPanel(r.in, r.style, d.width, r.intervals)
 	r.whole = newCanvas(d.width, d.height+r.panel.still.height)
-	r.picture, r.below = r.whole.rows(0, d.height), r.whole.rows(d.height, r.whole.height)
+	r.frame, r.below = r.whole.rows(0, d.height), r.whole.rows(d.height, r.whole.height)
 	r.encoder, err = encode(ctx, r.ffmpeg, r.path, r.whole.width, r.whole.height, r.fps)
 	return err
 }
 
-// draw marks what is seen at a time.
+// draw marks the objects at a time.
 func (r *rendering) draw(atS float64) {
 	for _, t := range r.tiles {
 		if !t.taken && atS >= t.atS-0.5/r.fps && atS < t.clip.EndS {
-			t.take(r.picture)
+			t.take(r.frame)
 		}
 	}
 	var marks []mark
 	for _, t := range r.tracks {
-		if now, seen := sightAt(t, atS, r.in.Evidence.IntervalS); seen {
+		if now, visible := pointAt(t, atS, r.in.Evidence.IntervalS); visible {
 			marks = append(marks, r.in.markOf(now))
 		}
 	}
-	r.style.marks(r.picture, r.picture.bounds(), marks)
+	r.style.marks(r.frame, r.frame.bounds(), marks)
 	r.panel.draw(r.below, atS)
 }
 
-// abandon ends the encoder of a try that failed.
+// abandon stops the encoder after a failure.
 func (r *rendering) abandon() error {
 	if r.encoder == nil {
 		return nil
 	}
-	// That it was killed is our doing; what it said before that explains the failure.
+	// We killed it, so its exit status says nothing. Its messages may explain the failure.
 	if refused, ok := errors.AsType[*ffmpeg.ExitError](r.encoder.finish()); ok && refused.Said != "" {
 		return refused
 	}

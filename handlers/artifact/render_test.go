@@ -26,7 +26,7 @@ import (
 	"vqa/handlers/objects"
 )
 
-// The clip is of one flat colour, so that everything else in a picture was drawn.
+// The clip has one flat color, so every other color in a frame was drawn.
 const (
 	clipS   = 4
 	clipFPS = 10
@@ -34,7 +34,7 @@ const (
 
 var flat = color.RGBA{70, 70, 160, 255}
 
-// writeClip makes a video of the flat colour with ffmpeg's own painter.
+// writeClip makes a video of the flat color with a source filter of ffmpeg.
 func writeClip(t *testing.T, size string, seconds int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clip.mp4")
@@ -46,12 +46,12 @@ func writeClip(t *testing.T, size string, seconds int) string {
 	return path
 }
 
-// aDog is seen from 1 s to 2 s, in one place.
+// aDog is visible from 1 s to 2 s, in one place.
 func aDog(t *testing.T) Input {
 	t.Helper()
 	box := evidence.Box{X1: .25, Y1: .25, X2: .5, Y2: .75}
 	var frames []evidence.Frame
-	for at := 0.0; at < clipS; at += interval {
+	for at := 0.0; at < clipS; at += intervalS {
 		f := frame(at)
 		if at >= 1 && at <= 2 {
 			f.Detections = []evidence.Detection{{Box: box, Score: .9}}
@@ -66,28 +66,28 @@ func aDog(t *testing.T) Input {
 	return in
 }
 
-// pictureAt decodes the picture of a time.
-func pictureAt(t *testing.T, video string, atS float64) image.Image {
+// frameAt decodes the frame at a time.
+func frameAt(t *testing.T, video string, atS float64) image.Image {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-v", "error", "-ss", number(atS), "-i", video, "-frames:v", "1",
 		"-vf", "scale=in_color_matrix=bt709:in_range=tv", "-c:v", "png", "-f", "image2pipe", "pipe:1")
 	out, err := cmd.Output()
 	require.NoError(t, err)
-	picture, err := png.Decode(bytes.NewReader(out))
+	frame, err := png.Decode(bytes.NewReader(out))
 	require.NoError(t, err)
-	return picture
+	return frame
 }
 
-// requireColour allows for what coding loses.
-func requireColour(t *testing.T, want color.RGBA, picture image.Image, x, y int) {
+// requireColor tolerates the loss of the encoding.
+func requireColor(t *testing.T, want color.RGBA, frame image.Image, x, y int) {
 	t.Helper()
-	r, g, b, _ := picture.At(x, y).RGBA()
+	r, g, b, _ := frame.At(x, y).RGBA()
 	for i, part := range [][2]float64{{float64(want.R), float64(r >> 8)}, {float64(want.G), float64(g >> 8)}, {float64(want.B), float64(b >> 8)}} {
 		require.InDelta(t, part[0], part[1], 30, "part %d of the pixel %d,%d", i, x, y)
 	}
 }
 
-// file is what ffmpeg says about a video file. Static builds come without ffprobe.
+// file is the description of a video file by ffmpeg. Static builds lack ffprobe.
 type file struct {
 	stream         string // "h264 (High) …, yuv420p(tv, bt709, progressive), 640x440 …, 10 fps, …"
 	packets, width int
@@ -121,38 +121,38 @@ func TestVideoShowsTheBox(t *testing.T) {
 	said := probe(t, files.Video)
 	require.Regexp(t, `^h264 .*, yuv420p\(tv, bt709\b.* 10 fps`, said.stream)
 	require.Equal(t, clipS*clipFPS, said.packets)
-	require.Equal(t, minSide, said.width, "a small picture is enlarged")
+	require.Equal(t, minSide, said.width, "a small video is enlarged")
 	raw, err := os.ReadFile(files.Video)
 	require.NoError(t, err)
-	require.Less(t, bytes.Index(raw, []byte("moov")), bytes.Index(raw, []byte("mdat")), "it plays while it is loaded")
+	require.Less(t, bytes.Index(raw, []byte("moov")), bytes.Index(raw, []byte("mdat")), "it plays while it is loading")
 
-	// The picture is 640x360: the box is from 160,90 to 320,270, its frame of 2
-	// pixels inside.
-	during, before, after := pictureAt(t, files.Video, 1.5), pictureAt(t, files.Video, .5), pictureAt(t, files.Video, 3)
+	// The frame is 640x360. The box is from 160,90 to 320,270. Its border is 2 pixels wide and
+	// lies inside.
+	during, before, after := frameAt(t, files.Video, 1.5), frameAt(t, files.Video, .5), frameAt(t, files.Video, 3)
 	green := palette[0].rgb()
 	for _, p := range []image.Point{{160, 180}, {318, 180}, {240, 90}, {240, 268}} {
-		requireColour(t, green, during, p.X, p.Y)
-		requireColour(t, flat, before, p.X, p.Y)
-		requireColour(t, flat, after, p.X, p.Y)
+		requireColor(t, green, during, p.X, p.Y)
+		requireColor(t, flat, before, p.X, p.Y)
+		requireColor(t, flat, after, p.X, p.Y)
 	}
 	for _, p := range []image.Point{{240, 180}, {150, 180}, {330, 180}, {240, 280}} {
-		requireColour(t, flat, during, p.X, p.Y)
+		requireColor(t, flat, during, p.X, p.Y)
 	}
-	requireColour(t, green, during, 162, 80) // the label above
+	requireColor(t, green, during, 162, 80) // the label above
 
-	// Below it: the ground, the answer, and the head of the timeline, which moves.
+	// Below it: the background, the answer, and the moving head of the timeline.
 	height := during.Bounds().Dy()
-	requireColour(t, ground.rgb(), during, 636, 364)
-	requireColour(t, yes.rgb(), during, 10, 378)
+	requireColor(t, background.rgb(), during, 636, 364)
+	requireColor(t, yes.rgb(), during, 10, 378)
 	style, err := styleOf(640)
 	require.NoError(t, err)
-	p := newPanel(in, style, 640, []span{{0, clipS}})
+	p := newPanel(in, style, 640, []interval{{0, clipS}})
 	require.Equal(t, 360+p.still.height, height)
 	y := 360 + p.bar.Min.Y + p.bar.Dy()/2
-	requireColour(t, yes.rgb(), before, p.x(1.7), y)
-	requireColour(t, trough.rgb(), before, p.x(3.5), y)
-	requireColour(t, bright.rgb(), during, p.x(1.5), 360+p.bar.Min.Y-2)
-	requireColour(t, ground.rgb(), before, p.x(1.5), 360+p.bar.Min.Y-2)
+	requireColor(t, yes.rgb(), before, p.x(1.7), y)
+	requireColor(t, rail.rgb(), before, p.x(3.5), y)
+	requireColor(t, bright.rgb(), during, p.x(1.5), 360+p.bar.Min.Y-2)
+	requireColor(t, background.rgb(), before, p.x(1.5), 360+p.bar.Min.Y-2)
 }
 
 func TestSheetShowsTheClip(t *testing.T) {
@@ -165,7 +165,7 @@ func TestSheetShowsTheClip(t *testing.T) {
 	sheet, err := png.Decode(file)
 	require.NoError(t, err)
 	require.Greater(t, sheet.Bounds().Dx(), tileSide)
-	// The tile begins beside the margin; its frame is at a quarter of its width.
+	// The tile starts beside the margin. The border of the box is at a quarter of its width.
 	green, found := palette[0].rgb(), 0
 	for y := range sheet.Bounds().Dy() {
 		for x := tileSide / 4; x < tileSide/4+20; x++ {
@@ -178,7 +178,7 @@ func TestSheetShowsTheClip(t *testing.T) {
 	require.Greater(t, found, 100)
 }
 
-// TestACountHasASheet draws the intervals of a count in the place of clips.
+// TestACountHasASheet draws the intervals of a count in place of clips.
 func TestACountHasASheet(t *testing.T) {
 	t.Parallel()
 	in := aDog(t)
@@ -188,8 +188,8 @@ func TestACountHasASheet(t *testing.T) {
 	require.NotEmpty(t, files.Sheet)
 	style, err := styleOf(640)
 	require.NoError(t, err)
-	p := newPanel(in, style, 640, []span{{0, clipS}})
-	requireColour(t, yes.rgb(), pictureAt(t, files.Video, .5), p.x(1.7), 360+p.bar.Min.Y+p.bar.Dy()/2)
+	p := newPanel(in, style, 640, []interval{{0, clipS}})
+	requireColor(t, yes.rgb(), frameAt(t, files.Video, .5), p.x(1.7), 360+p.bar.Min.Y+p.bar.Dy()/2)
 }
 
 func near(want uint8, got uint32) bool {
@@ -206,8 +206,8 @@ func TestWithoutClipsThereIsNoSheet(t *testing.T) {
 	require.Empty(t, files.Sheet)
 }
 
-// TestExcerpts pretends that the video is longer than it is: the parts beyond its end are
-// empty, and only what surrounds its clip is shown.
+// TestExcerpts pretends that the video is longer than it is. The parts beyond its end are
+// empty, and only the surroundings of its first clip are shown.
 func TestExcerpts(t *testing.T) {
 	t.Parallel()
 	in := aDog(t)
@@ -241,7 +241,7 @@ func TestOddShapes(t *testing.T) {
 	}
 }
 
-// studio keeps what it draws in a folder.
+// studio stores its files in a folder.
 func studio(t *testing.T) (*Studio, string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -254,7 +254,7 @@ func studio(t *testing.T) (*Studio, string) {
 	return &Studio{Objects: store, FFmpeg: ffmpegtest.Runner(t)}, dir
 }
 
-func TestStudioKeepsAndRemoves(t *testing.T) {
+func TestStudioStoresAndRemoves(t *testing.T) {
 	t.Parallel()
 	s, dir := studio(t)
 	name := Name{VideoID: "vid_1", AnalysisID: "an_1", Attempt: 2}
@@ -270,12 +270,12 @@ func TestStudioKeepsAndRemoves(t *testing.T) {
 		require.Positive(t, info.SizeBytes)
 	}
 	require.NoError(t, s.Remove(t.Context(), *made))
-	require.NoError(t, s.Remove(t.Context(), *made), "what is gone is no error")
+	require.NoError(t, s.Remove(t.Context(), *made), "a missing file is not an error")
 	require.Empty(t, filesIn(t, dir))
 }
 
-// TestPlanIsWhatIsMade: a plan names what there will be, without a picture.
-func TestPlanIsWhatIsMade(t *testing.T) {
+// TestPlanEqualsResult: a plan names the files that Make stores, without decoding a frame.
+func TestPlanEqualsResult(t *testing.T) {
 	t.Parallel()
 	s, _ := studio(t)
 	name := Name{VideoID: "vid_1", AnalysisID: "an_1", Attempt: 1}
@@ -290,7 +290,7 @@ func TestPlanIsWhatIsMade(t *testing.T) {
 	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4"}, s.Plan(name, unseen), "no clips, no sheet")
 	long := unseen
 	long.Evidence.DurationS = MaxOutputS + 1
-	require.Nil(t, s.Plan(name, long), "nothing of a long video is to be shown")
+	require.Nil(t, s.Plan(name, long), "a long video without clips has no artifacts")
 }
 
 func TestFailedTryLeavesNothing(t *testing.T) {
@@ -326,7 +326,7 @@ func filesIn(t *testing.T, dir string) []string {
 // BenchmarkRender draws a minute of 640x360; s/s is seconds of work per second of video.
 func BenchmarkRender(b *testing.B) {
 	in := input(evidenceOf(), "dog")
-	for at := 0.0; at < 60; at += interval {
+	for at := 0.0; at < 60; at += intervalS {
 		in.Evidence.Frames = append(in.Evidence.Frames, frame(at, evidence.Detection{Box: boxAt(at / 100), Score: .9}))
 	}
 	in.Evidence.DurationS, in.FPS = 60, 25

@@ -14,22 +14,22 @@ import (
 const (
 	// MaxTiles is the number of clips on a contact sheet.
 	MaxTiles = 12
-	// tileSide is the longer side of a picture on it, in pixels.
+	// tileSide is the longer side of a tile, in pixels.
 	tileSide = 440
 )
 
-// tile is one clip of a contact sheet, or one interval of a count's evidence.
+// tile is one clip of a contact sheet, or one interval with the evidence of a count.
 type tile struct {
 	clip answer.Clip
-	// atS is the time of its best picture, and objects what is marked there.
+	// atS is the time of the best frame. objects are marked in it.
 	atS     float64
 	objects []answer.TrackPoint
-	picture canvas
+	frame   canvas
 	taken   bool
 }
 
-// tilesOf chooses the clips of the sheet, the surest ones, in the order of time, and for
-// each the sample that shows its objects best.
+// tilesOf chooses the clips with the highest confidence, in order of time. For each it chooses
+// the sample with the highest score.
 func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
 	clips := slices.Clone(in.Result.Shown())
 	if len(clips) > MaxTiles {
@@ -41,26 +41,26 @@ func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
 	for i, c := range clips {
 		tiles[i] = &tile{clip: c, atS: (c.StartS + c.EndS) / 2}
 		best := 0.0
-		for _, sights := range samples {
-			if top := sights[0]; top.Score > best && top.At >= c.StartS && top.At < c.EndS {
-				best, tiles[i].atS, tiles[i].objects = top.Score, top.At, sights
+		for _, points := range samples {
+			if top := points[0]; top.Score > best && top.At >= c.StartS && top.At < c.EndS {
+				best, tiles[i].atS, tiles[i].objects = top.Score, top.At, points
 			}
 		}
 	}
 	return tiles
 }
 
-// take keeps a small copy of a picture.
-func (t *tile) take(picture canvas) {
-	scale := float64(tileSide) / float64(max(picture.width, picture.height))
+// take keeps a small copy of a frame.
+func (t *tile) take(frame canvas) {
+	scale := float64(tileSide) / float64(max(frame.width, frame.height))
 	even := func(n int) int { return max(int(float64(n)*scale)&^1, 2) }
-	t.picture = newCanvas(even(picture.width), even(picture.height))
-	t.picture.place(picture, t.picture.bounds())
+	t.frame = newCanvas(even(frame.width), even(frame.height))
+	t.frame.place(frame, t.frame.bounds())
 	t.taken = true
 }
 
-// writeSheet lays the tiles out below the question and its answer, and writes a PNG. The
-// clips that the annotated video has no room for are left out.
+// writeSheet lays out the tiles below the question and its answer, and writes a PNG. It leaves
+// out clips for which the annotated video has no room.
 func writeSheet(in Input, tiles []*tile, path string) error {
 	tiles = slices.DeleteFunc(slices.Clone(tiles), func(t *tile) bool { return !t.taken })
 	if len(tiles) == 0 {
@@ -74,43 +74,43 @@ func writeSheet(in Input, tiles []*tile, path string) error {
 	if err != nil {
 		return err
 	}
-	size := image.Pt(tiles[0].picture.width, tiles[0].picture.height)
+	size := image.Pt(tiles[0].frame.width, tiles[0].frame.height)
 	step := size.Add(image.Pt(s.pad, s.pad+s.regular.height+s.pad))
 	step = image.Pt(step.X&^1, step.Y&^1)
 	width := columns*step.X + s.pad
 	head := newHead(in, s, width)
 	rows := (len(tiles) + columns - 1) / columns
 	sheet := newCanvas(width&^1, (head.height+rows*step.Y+1)&^1)
-	sheet.fill(sheet.bounds(), ground, opaque)
+	sheet.fill(sheet.bounds(), background, opaque)
 	sheet.rows(0, head.height).copyFrom(head)
 	for i, t := range tiles {
 		at := image.Pt(s.pad+i%columns*step.X, head.height+i/columns*step.Y)
-		picture := image.Rectangle{at, at.Add(size)}
-		sheet.place(t.picture, picture)
+		area := image.Rectangle{at, at.Add(size)}
+		sheet.place(t.frame, area)
 		marks := make([]mark, len(t.objects))
 		for i, o := range t.objects {
 			marks[i] = in.markOf(o)
 		}
-		s.marks(sheet, picture, marks)
-		below := image.Pt(at.X, picture.Max.Y+s.pad/3)
-		times := fmt.Sprintf("%s – %s", exactly(t.clip.StartS), exactly(t.clip.EndS))
+		s.marks(sheet, area, marks)
+		below := image.Pt(at.X, area.Max.Y+s.pad/3)
+		times := fmt.Sprintf("%s – %s", clockTenths(t.clip.StartS), clockTenths(t.clip.EndS))
 		s.bold.write(sheet, times, below, bright)
 		sure := fmt.Sprintf("%.0f%%", 100*t.clip.Confidence)
-		s.regular.write(sheet, sure, image.Pt(picture.Max.X-s.regular.width(sure), below.Y), dim)
+		s.regular.write(sheet, sure, image.Pt(area.Max.X-s.regular.width(sure), below.Y), dim)
 	}
 	file, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("artifact: %w", err)
 	}
-	if err := png.Encode(file, sheet.picture()); err != nil {
+	if err := png.Encode(file, sheet.image()); err != nil {
 		_ = file.Close() // the first error says more
 		return fmt.Errorf("artifact: contact sheet: %w", err)
 	}
 	return file.Close()
 }
 
-// newHead is the panel without its timeline.
+// newHead returns the panel without its timeline.
 func newHead(in Input, s style, width int) canvas {
-	p := newPanel(in, s, width&^1, []span{{0, in.Evidence.DurationS}})
+	p := newPanel(in, s, width&^1, []interval{{0, in.Evidence.DurationS}})
 	return p.still.rows(0, (p.bar.Min.Y-s.pad/3)&^1)
 }

@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// makeTimeout bounds one drawing: MaxOutputS of output take some minutes of one core.
+	// makeTimeout bounds one rendering. MaxOutputS of output take a few minutes on one core.
 	makeTimeout = 10 * time.Minute
-	// maxBytes of one file: MaxOutputS at the highest rate of bits, twice.
+	// maxBytes bounds one file: twice the size of MaxOutputS at the highest bit rate.
 	maxBytes = 600 << 20
 )
 
@@ -28,14 +28,14 @@ const (
 	SheetType = "image/png"
 )
 
-// Studio draws, and keeps what it drew in the object store.
+// Studio renders artifacts and stores them.
 type Studio struct {
 	Objects *objects.Store
 	FFmpeg  *ffmpeg.Runner
 }
 
-// Name is what the objects of an answer are called after: the attempt that found it too, so
-// that those of two answers can never be mistaken.
+// Name identifies the artifacts of one answer. It includes the attempt, so the artifacts of two
+// attempts have different keys.
 type Name struct {
 	VideoID, AnalysisID string
 	Attempt             int
@@ -45,23 +45,23 @@ func (n Name) key(file string) string {
 	return objects.ArtifactKey(n.VideoID, fmt.Sprintf("%s.%d.%s", n.AnalysisID, n.Attempt, file))
 }
 
-// Plan says what Make will keep, and under which keys; nil when there is nothing to show.
+// Plan returns the keys under which Make will store files, or nil when there is nothing to show.
 func (s *Studio) Plan(name Name, in Input) *analysis.Artifacts {
-	spans := spansOf(in.Evidence.DurationS, in.Result.Shown())
-	if len(spans) == 0 {
+	intervals := shownIntervals(in.Evidence.DurationS, in.Result.Shown())
+	if len(intervals) == 0 {
 		return nil
 	}
 	planned := &analysis.Artifacts{VideoKey: name.key("mp4")}
-	for _, t := range tilesOf(in, sightsOf(tracksOf(in))) {
-		if slices.ContainsFunc(spans, func(s span) bool { return t.atS >= s.startS && t.atS < s.endS }) {
+	for _, t := range tilesOf(in, pointsBySample(tracksOf(in))) {
+		if slices.ContainsFunc(intervals, func(s interval) bool { return t.atS >= s.startS && t.atS < s.endS }) {
 			planned.SheetKey = name.key("png")
 		}
 	}
 	return planned
 }
 
-// Make draws and keeps what was planned, or nothing. It returns what it kept: a sheet may
-// turn out to have no picture.
+// Make renders and stores the planned files, or nothing. It returns the keys of the stored files:
+// the sheet is left out when the video has no frame for it.
 func (s *Studio) Make(ctx context.Context, planned analysis.Artifacts, in Input) (made *analysis.Artifacts, err error) {
 	ctx, cancel := context.WithTimeout(ctx, makeTimeout)
 	defer cancel()
@@ -91,7 +91,7 @@ func (s *Studio) Make(ctx context.Context, planned analysis.Artifacts, in Input)
 	return &kept, nil
 }
 
-// Remove deletes what Make kept; what is gone already is no error.
+// Remove deletes the stored files. A missing file is not an error.
 func (s *Studio) Remove(ctx context.Context, a analysis.Artifacts) error {
 	err := s.Objects.Delete(ctx, a.VideoKey)
 	if a.SheetKey != "" {

@@ -10,29 +10,29 @@ import (
 	"vqa/domain/evidence"
 )
 
-// The colours. Objects have bright ones that dark letters can be read on; everything else
-// stands on a dark ground below the picture, so that no picture can make it unreadable.
+// The colors. Objects have bright colors under dark letters. Everything else stands on a dark
+// background below the frame, where it is always readable.
 var (
-	ground = inkOf(0x0f172a)
-	trough = inkOf(0x334155)
-	bright = inkOf(0xf8fafc)
-	dim    = inkOf(0x94a3b8)
-	dark   = inkOf(0x0b1120)
-	yes    = inkOf(0x34d399)
-	no     = inkOf(0xf87171)
-	unsure = inkOf(0xfbbf24)
+	background = inkOf(0x0f172a)
+	rail       = inkOf(0x334155)
+	bright     = inkOf(0xf8fafc)
+	dim        = inkOf(0x94a3b8)
+	dark       = inkOf(0x0b1120)
+	yes        = inkOf(0x34d399)
+	no         = inkOf(0xf87171)
+	unsure     = inkOf(0xfbbf24)
 
 	palette = []ink{inkOf(0x34d399), inkOf(0xfbbf24), inkOf(0x38bdf8), inkOf(0xf472b6), inkOf(0xa78bfa), inkOf(0xfb923c)}
 )
 
-// style is how things are drawn at one size of picture.
+// style holds the fonts and sizes for one width of video.
 type style struct {
 	regular, bold lettering
-	// pad is the space between things, line the width of a frame, in pixels.
+	// pad is the space between elements, line the width of a border, in pixels.
 	pad, line int
 }
 
-// styleOf returns the style for a picture of a width in pixels.
+// styleOf returns the style for a width in pixels.
 func styleOf(width int) (style, error) {
 	size := min(max(width/52, 13), 24)
 	s := style{pad: (size*2/3 + 1) &^ 1, line: max(2, (width/240)&^1)}
@@ -44,7 +44,7 @@ func styleOf(width int) (style, error) {
 	return s, err
 }
 
-// chip is a text on a coloured ground with round corners.
+// chip draws a text on a colored background with round corners.
 func (s style) chip(c canvas, text string, at image.Point, of, letters ink) image.Rectangle {
 	size := s.chipSize(text)
 	c.stamp(roundRect(size.X, size.Y, float64(size.Y)/5), at, of)
@@ -56,73 +56,74 @@ func (s style) chipSize(text string) image.Point {
 	return image.Pt(s.bold.width(text)+s.pad*4/3, s.bold.height+s.pad/3)
 }
 
-// mark is one object to be drawn.
+// mark is the box and label of one object.
 type mark struct {
 	box   evidence.Box
 	of    ink
 	label string
 }
 
-// smallFrame is the height, in lines, below which a label would hide what a frame shows.
-const smallFrame = 3
+// smallBorder is the height, in lines of text, below which a label would hide the object.
+const smallBorder = 3
 
-// marks draws objects over a picture that fills a rectangle of the canvas: all frames, and
-// then the labels, each where it hides neither a label before it nor a small object.
-func (s style) marks(c canvas, picture image.Rectangle, marks []mark) {
-	frames := make([]image.Rectangle, len(marks))
+// marks draws objects over the area of the canvas that holds the frame: first all borders,
+// then the labels. A label hides neither an earlier label nor a small object if possible.
+func (s style) marks(c canvas, area image.Rectangle, marks []mark) {
+	borders := make([]image.Rectangle, len(marks))
 	for i := len(marks) - 1; i >= 0; i-- {
-		frames[i] = s.frame(c, picture, marks[i])
+		borders[i] = s.border(c, area, marks[i])
 	}
 	var taken []image.Rectangle
-	for _, f := range frames {
-		if f.Dy() < smallFrame*s.bold.height {
+	for _, f := range borders {
+		if f.Dy() < smallBorder*s.bold.height {
 			taken = append(taken, f)
 		}
 	}
 	for i, m := range marks {
-		if frames[i].Empty() {
+		if borders[i].Empty() {
 			continue
 		}
-		at := s.labelAt(picture, frames[i], s.chipSize(m.label), taken)
+		at := s.labelAt(area, borders[i], s.chipSize(m.label), taken)
 		taken = append(taken, s.chip(c, m.label, at, m.of, dark))
 	}
 }
 
-// labelAt is above a frame, else below it, else in its top corner: the first place that
-// lies in the picture and is free, or the first.
-func (s style) labelAt(picture, frame image.Rectangle, size image.Point, taken []image.Rectangle) image.Point {
-	x := max(min(frame.Min.X, picture.Max.X-size.X), picture.Min.X)
-	places := []int{frame.Min.Y - size.Y, frame.Max.Y, frame.Min.Y, frame.Min.Y - 2*size.Y, frame.Max.Y + size.Y}
+// labelAt returns the first free place for a label inside the area: above the border, below
+// it, in its top corner, two lines above, or two lines below. Without a free place it returns
+// the one above.
+func (s style) labelAt(area, border image.Rectangle, size image.Point, taken []image.Rectangle) image.Point {
+	x := max(min(border.Min.X, area.Max.X-size.X), area.Min.X)
+	places := []int{border.Min.Y - size.Y, border.Max.Y, border.Min.Y, border.Min.Y - 2*size.Y, border.Max.Y + size.Y}
 	for _, y := range places {
 		r := image.Rectangle{image.Pt(x, y), image.Pt(x, y).Add(size)}
 		free := !slices.ContainsFunc(taken, func(t image.Rectangle) bool { return t.Overlaps(r) })
-		if free && r.In(picture) {
+		if free && r.In(area) {
 			return r.Min
 		}
 	}
-	return image.Pt(x, max(frame.Min.Y-size.Y, picture.Min.Y))
+	return image.Pt(x, max(border.Min.Y-size.Y, area.Min.Y))
 }
 
-// frame draws the box of an object and returns where. A dark seam on both sides sets it off
-// from any ground.
-func (s style) frame(c canvas, picture image.Rectangle, m mark) image.Rectangle {
+// border draws the box of an object and returns its rectangle. A dark line on both sides makes
+// it visible on every background.
+func (s style) border(c canvas, area image.Rectangle, m mark) image.Rectangle {
 	b := m.box
 	r := image.Rect(
-		picture.Min.X+int(b.X1*float64(picture.Dx())), picture.Min.Y+int(b.Y1*float64(picture.Dy())),
-		picture.Min.X+int(b.X2*float64(picture.Dx())), picture.Min.Y+int(b.Y2*float64(picture.Dy())),
+		area.Min.X+int(b.X1*float64(area.Dx())), area.Min.Y+int(b.Y1*float64(area.Dy())),
+		area.Min.X+int(b.X2*float64(area.Dx())), area.Min.Y+int(b.Y2*float64(area.Dy())),
 	)
-	// Even corners keep the colour of a frame where its brightness is.
-	r = image.Rect(r.Min.X&^1, r.Min.Y&^1, (r.Max.X+1)&^1, (r.Max.Y+1)&^1).Intersect(picture)
+	// Color has half the resolution of brightness, so even corners keep both in one place.
+	r = image.Rect(r.Min.X&^1, r.Min.Y&^1, (r.Max.X+1)&^1, (r.Max.Y+1)&^1).Intersect(area)
 	if r.Empty() {
 		return r
 	}
-	outline(c, r.Inset(-1).Intersect(picture), 1, dark, 120)
+	outline(c, r.Inset(-1).Intersect(area), 1, dark, 120)
 	outline(c, r.Inset(s.line), 1, dark, 120)
 	outline(c, r, s.line, m.of, opaque)
 	return r
 }
 
-// outline paints the rim of a rectangle.
+// outline paints the edge of a rectangle.
 func outline(c canvas, r image.Rectangle, width int, i ink, alpha uint8) {
 	if r.Dx() < 2*width || r.Dy() < 2*width {
 		c.fill(r, i, alpha)
@@ -134,13 +135,13 @@ func outline(c canvas, r image.Rectangle, width int, i ink, alpha uint8) {
 	c.fill(image.Rect(r.Max.X-width, r.Min.Y+width, r.Max.X, r.Max.Y-width), i, alpha)
 }
 
-// markOf is how a sight is drawn: named, and with how probable it is.
+// markOf returns the mark of an object, labeled with its class and probability.
 func (in Input) markOf(s answer.TrackPoint) mark {
 	label := fmt.Sprintf("%s %.0f%%", in.Evidence.Terms[s.Term], 100*in.Calibration.Probability(s.Score))
 	return mark{s.Box, in.inkFor(s), label}
 }
 
-// inkFor is the colour of a class: the first of the question is the first.
+// inkFor returns the color of a class, by its place in the question.
 func (in Input) inkFor(s answer.TrackPoint) ink {
 	for i, class := range in.Classes {
 		if class == in.Evidence.Terms[s.Term] {
@@ -150,7 +151,7 @@ func (in Input) inkFor(s answer.TrackPoint) ink {
 	return palette[0]
 }
 
-// verdict is the answer in a few letters, with its colour.
+// verdict returns the answer as a short text, with its color.
 func (in Input) verdict() (string, ink) {
 	text := strings.ToUpper(string(in.Result.Answer))
 	if in.Result.Answer == answer.Indeterminate {

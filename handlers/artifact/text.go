@@ -14,7 +14,7 @@ import (
 	"golang.org/x/image/math/fixed"
 )
 
-// The fonts are part of the program, so that a machine needs none.
+// The fonts are part of the program, so the machine needs none.
 var parsedFonts = sync.OnceValues(func() ([2]*opentype.Font, error) {
 	regular, err := opentype.Parse(goregular.TTF)
 	if err != nil {
@@ -24,14 +24,14 @@ var parsedFonts = sync.OnceValues(func() ([2]*opentype.Font, error) {
 	return [2]*opentype.Font{regular, bold}, err
 })
 
-// lettering writes in one size. It is for one goroutine.
+// lettering is a font in one size. It is for one goroutine.
 type lettering struct {
 	face font.Face
 	// ascent and height are those of a line, in pixels.
 	ascent, height int
 }
 
-// newLettering returns the letters of a size in pixels.
+// newLettering returns the font for a size in pixels.
 func newLettering(bold bool, size int) (lettering, error) {
 	fonts, err := parsedFonts()
 	if err != nil {
@@ -50,10 +50,10 @@ func newLettering(bold bool, size int) (lettering, error) {
 	return lettering{face: face, ascent: m.Ascent.Ceil(), height: m.Ascent.Ceil() + m.Descent.Ceil()}, nil
 }
 
-// width of a text, in pixels.
+// width returns the width of a text in pixels.
 func (l lettering) width(text string) int { return font.MeasureString(l.face, text).Ceil() }
 
-// mask writes a text on one line.
+// mask returns a text on one line as a mask.
 func (l lettering) mask(text string) *image.Alpha {
 	m := image.NewAlpha(image.Rect(0, 0, max(l.width(text), 1), l.height))
 	d := font.Drawer{Dst: m, Src: image.Opaque, Face: l.face, Dot: fixed.P(0, l.ascent)}
@@ -61,7 +61,7 @@ func (l lettering) mask(text string) *image.Alpha {
 	return m
 }
 
-// write puts a text on a canvas, its top left corner at a point.
+// write draws a text. at is its top left corner.
 func (l lettering) write(c canvas, text string, at image.Point, i ink) {
 	c.stamp(l.mask(text), at, i)
 }
@@ -78,10 +78,10 @@ func (l lettering) fit(text string, width int) string {
 	return strings.TrimRight(string(letters), " ") + "…"
 }
 
-// maxLines of a question are written.
+// maxLines is the number of lines for the question.
 const maxLines = 2
 
-// wrap breaks a text into at most maxLines of a width; what is too long is cut.
+// wrap breaks a text into at most maxLines lines of a width, and cuts the rest.
 func (l lettering) wrap(text string, width int) []string {
 	var out []string
 	line := ""
@@ -103,7 +103,7 @@ func (l lettering) wrap(text string, width int) []string {
 
 func hypot(x, y float64) float64 { return math.Hypot(x, y) }
 
-// clock writes a time in seconds as 0:07 or 1:02:03.
+// clock formats a time in seconds as 0:07 or 1:02:03.
 func clock(s float64) string {
 	whole := int(max(s, 0))
 	if whole >= 3600 {
@@ -112,8 +112,8 @@ func clock(s float64) string {
 	return fmt.Sprintf("%d:%02d", whole/60, whole%60)
 }
 
-// exactly writes a time as clock does, with tenths of a second.
-func exactly(s float64) string {
+// clockTenths formats a time like clock, with tenths of a second.
+func clockTenths(s float64) string {
 	tenths := int(math.Round(max(s, 0) * 10))
 	return fmt.Sprintf("%s.%d", clock(float64(tenths/10)), tenths%10)
 }

@@ -30,11 +30,11 @@ func TestClock(t *testing.T) {
 		require.Equal(t, want, clock(s))
 	}
 	for s, want := range map[float64]string{-1: "0:00.0", 2.938: "0:02.9", 8.063: "0:08.1", 59.96: "1:00.0", 3661.5: "1:01:01.5"} {
-		require.Equal(t, want, exactly(s))
+		require.Equal(t, want, clockTenths(s))
 	}
 }
 
-func TestCanvasPaintsWhatItIsTold(t *testing.T) {
+func TestCanvasPaints(t *testing.T) {
 	t.Parallel()
 	c := newCanvas(32, 16)
 	c.fill(c.bounds(), inkOf(0x102030), opaque)
@@ -54,7 +54,7 @@ func TestCanvasPaintsWhatItIsTold(t *testing.T) {
 	require.Equal(t, bright.y, c.y[15*32+31])
 }
 
-func TestColoursComeBack(t *testing.T) {
+func TestColorsComeBack(t *testing.T) {
 	t.Parallel()
 	for _, hex := range []uint32{0x000000, 0xffffff, 0x34d399, 0xfbbf24, 0x38bdf8, 0xff0000, 0x0000ff} {
 		got := inkOf(hex).rgb()
@@ -64,24 +64,24 @@ func TestColoursComeBack(t *testing.T) {
 	}
 }
 
-// TestLabelsDoNotHideEachOther puts two objects at one place.
+// TestLabelsDoNotHideEachOther puts four labels at one place.
 func TestLabelsDoNotHideEachOther(t *testing.T) {
 	t.Parallel()
 	s, err := styleOf(640)
 	require.NoError(t, err)
-	picture := image.Rect(0, 0, 640, 360)
+	area := image.Rect(0, 0, 640, 360)
 	size := s.chipSize("dog 90%")
-	frame := image.Rect(100, 100, 300, 300)
+	border := image.Rect(100, 100, 300, 300)
 	var taken []image.Rectangle
 	for range 4 {
-		at := s.labelAt(picture, frame, size, taken)
+		at := s.labelAt(area, border, size, taken)
 		r := image.Rectangle{at, at.Add(size)}
-		require.True(t, r.In(picture))
+		require.True(t, r.In(area))
 		for _, other := range taken {
 			require.False(t, r.Overlaps(other))
 		}
 		taken = append(taken, r)
 	}
-	at := s.labelAt(picture, image.Rect(620, 0, 640, 20), size, nil)
-	require.True(t, image.Rectangle{at, at.Add(size)}.In(picture), "a label at the edge is moved into the picture")
+	at := s.labelAt(area, image.Rect(620, 0, 640, 20), size, nil)
+	require.True(t, image.Rectangle{at, at.Add(size)}.In(area), "a label at the edge is moved inside")
 }

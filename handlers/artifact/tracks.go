@@ -9,17 +9,17 @@ import (
 	"vqa/domain/evidence"
 )
 
-// tracksOf are the objects that are shown: those of the classes of the question, in the
-// samples in which they are over the threshold.
+// tracksOf returns the objects to show: those of the classes of the question, in the samples
+// in which their score is over the threshold.
 func tracksOf(in Input) []answer.Track {
 	rules := in.Calibration
 	rules.Keep = rules.Threshold
 	return answer.Tracks(in.Evidence, rules, in.Classes)
 }
 
-// sightsOf are what is shown of each sample that shows something, in the order of time,
-// the best of a sample first.
-func sightsOf(tracks []answer.Track) [][]answer.TrackPoint {
+// pointsBySample returns the objects of each sample that shows any, in order of time. Within a
+// sample the object with the highest score comes first.
+func pointsBySample(tracks []answer.Track) [][]answer.TrackPoint {
 	var all []answer.TrackPoint
 	for _, t := range tracks {
 		all = append(all, t.Points...)
@@ -37,9 +37,9 @@ func sightsOf(tracks []answer.Track) [][]answer.TrackPoint {
 	return samples
 }
 
-// sightAt is where an object is at a time: between two sights its box moves evenly, before
-// the first and after the last it stays for half an interval.
-func sightAt(t answer.Track, atS, intervalS float64) (answer.TrackPoint, bool) {
+// pointAt returns the place of an object at a time. Between two samples its box moves evenly.
+// Before the first sample and after the last one it stays for half an interval.
+func pointAt(t answer.Track, atS, intervalS float64) (answer.TrackPoint, bool) {
 	next := sort.Search(len(t.Points), func(i int) bool { return t.Points[i].At > atS })
 	if next == 0 {
 		first := t.Points[0]

@@ -12,12 +12,12 @@ import (
 	"vqa/domain/evidence"
 )
 
-const interval = 0.5
+const intervalS = 0.5
 
 func boxAt(x float64) evidence.Box { return evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6} }
 
 func evidenceOf(frames ...evidence.Frame) evidence.Evidence {
-	return evidence.Evidence{Terms: []string{"dog", "cat", "car"}, IntervalS: interval, DurationS: 10, Frames: frames}
+	return evidence.Evidence{Terms: []string{"dog", "cat", "car"}, IntervalS: intervalS, DurationS: 10, Frames: frames}
 }
 
 func frame(at float64, seen ...evidence.Detection) evidence.Frame {
@@ -28,16 +28,16 @@ func input(ev evidence.Evidence, classes ...string) Input {
 	return Input{Evidence: ev, Classes: classes, Calibration: answer.CPU(), Question: "Is there a dog?"}
 }
 
-func TestSightsAreThoseThatCount(t *testing.T) {
+func TestPointsAreDetectionsThatCount(t *testing.T) {
 	t.Parallel()
 	in := input(evidenceOf(frame(0,
 		evidence.Detection{Term: 0, Box: boxAt(.1), Score: .4},
-		evidence.Detection{Term: 1, Box: boxAt(.1), Score: .9},                                   // the dog, read as a cat
+		evidence.Detection{Term: 1, Box: boxAt(.1), Score: .9},                                   // the dog, detected as a cat too
 		evidence.Detection{Term: 2, Box: boxAt(.5), Score: .9},                                   // not asked for
 		evidence.Detection{Term: 0, Box: boxAt(.7), Score: .2},                                   // too weak
 		evidence.Detection{Term: 0, Box: evidence.Box{X1: -1, Y1: .1, X2: .2, Y2: 3}, Score: .5}, // over the edge
 	)), "dog", "cat")
-	got := sightsOf(tracksOf(in))
+	got := pointsBySample(tracksOf(in))
 	require.Empty(t, cmp.Diff([][]answer.TrackPoint{{
 		{Term: 1, Box: boxAt(.1), Score: .9},
 		{Term: 0, Box: evidence.Box{X1: 0, Y1: .1, X2: .2, Y2: 1}, Score: .5},
@@ -49,10 +49,10 @@ func TestTracksFollowObjects(t *testing.T) {
 	dog := func(x float64) evidence.Detection { return evidence.Detection{Box: boxAt(x), Score: .8} }
 	in := input(evidenceOf(
 		frame(0, dog(.10), dog(.80)),
-		frame(.5, dog(.85), dog(.15)), // the order says nothing
-		frame(1, dog(.27)),            // moved by more than its width; the other one was missed
+		frame(.5, dog(.85), dog(.15)), // in another order
+		frame(1, dog(.27)),            // moved by more than its width; the other dog was missed
 		frame(1.5, dog(.9)),
-		frame(5, dog(.9)), // too long after it
+		frame(5, dog(.9)), // too late to be the same dog
 	), "dog")
 	tracks := tracksOf(in)
 	var at [][]float64
@@ -80,7 +80,7 @@ func TestBoxesMoveEvenly(t *testing.T) {
 		{.7, false, .1, .4}, {.75, true, .1, .4}, {1, true, .1, .4}, {1.125, true, .15, .4}, {1.25, true, .2, .4}, {1.375, true, .25, .8},
 		{1.5, true, .3, .8}, {1.75, true, .3, .8}, {1.8, false, .3, .8},
 	} {
-		got, seen := sightAt(tr, test.at, interval)
+		got, seen := pointAt(tr, test.at, intervalS)
 		require.Equal(t, test.seen, seen, "at %v", test.at)
 		require.InDelta(t, test.x, got.Box.X1, 1e-9, "at %v", test.at)
 		require.InDelta(t, test.x+.1, got.Box.X2, 1e-9, "at %v", test.at)
@@ -88,26 +88,26 @@ func TestBoxesMoveEvenly(t *testing.T) {
 	}
 }
 
-func TestSpans(t *testing.T) {
+func TestIntervals(t *testing.T) {
 	t.Parallel()
 	clip := func(from, to float64) answer.Clip { return answer.Clip{StartS: from, EndS: to} }
 	for _, test := range []struct {
 		name      string
 		durationS float64
 		clips     []answer.Clip
-		want      []span
+		want      []interval
 	}{
-		{"a short video is whole", 600, []answer.Clip{clip(3, 4)}, []span{{0, 600}}},
+		{"a short video is shown completely", 600, []answer.Clip{clip(3, 4)}, []interval{{0, 600}}},
 		{"a long one without clips has nothing to show", 601, nil, nil},
-		{"its clips with their surroundings", 7200, []answer.Clip{clip(1, 4), clip(100, 110), clip(7195, 7200)}, []span{{0, 6}, {98, 112}, {7193, 7200}}},
-		{"neighbours are one", 7200, []answer.Clip{clip(10, 14), clip(17, 20)}, []span{{8, 22}}},
-		{"what is too long is cut", 7200, []answer.Clip{clip(10, 700), clip(1000, 1001)}, []span{{8, 608}}},
+		{"its clips with their surroundings", 7200, []answer.Clip{clip(1, 4), clip(100, 110), clip(7195, 7200)}, []interval{{0, 6}, {98, 112}, {7193, 7200}}},
+		{"neighbors are one", 7200, []answer.Clip{clip(10, 14), clip(17, 20)}, []interval{{8, 22}}},
+		{"the length is limited", 7200, []answer.Clip{clip(10, 700), clip(1000, 1001)}, []interval{{8, 608}}},
 	} {
-		require.Equal(t, test.want, spansOf(test.durationS, test.clips), test.name)
+		require.Equal(t, test.want, shownIntervals(test.durationS, test.clips), test.name)
 	}
 }
 
-func TestSpansAreBounded(t *testing.T) {
+func TestIntervalsAreBounded(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		duration := rapid.Float64Range(601, 20000).Draw(t, "duration")
@@ -121,14 +121,14 @@ func TestSpansAreBounded(t *testing.T) {
 			clips, from = append(clips, answer.Clip{StartS: from, EndS: to}), to
 		}
 		total, last := 0.0, 0.0
-		for _, s := range spansOf(duration, clips) {
-			if s.startS < last || s.endS < s.startS+leastS/2 || s.endS > duration {
-				t.Fatalf("span %v after %v in %v s", s, last, duration)
+		for _, s := range shownIntervals(duration, clips) {
+			if s.startS < last || s.endS < s.startS+minIntervalS/2 || s.endS > duration {
+				t.Fatalf("interval %v after %v in %v s", s, last, duration)
 			}
 			total, last = total+s.endS-s.startS, s.endS
 		}
 		if total > MaxOutputS+1e-6 {
-			t.Fatalf("%v s are shown", total)
+			t.Fatalf("the intervals have %v s", total)
 		}
 	})
 }
@@ -144,7 +144,7 @@ func TestTilesAreTheSurestClips(t *testing.T) {
 		in.Result.Clips = append(in.Result.Clips, answer.Clip{StartS: at, EndS: at + 1, Confidence: float64(i%19) / 100})
 	}
 	in.Evidence = evidenceOf(frames...)
-	tiles := tilesOf(in, sightsOf(tracksOf(in)))
+	tiles := tilesOf(in, pointsBySample(tracksOf(in)))
 	require.Len(t, tiles, MaxTiles)
 	for i, tile := range tiles {
 		require.Equal(t, 70+float64(10*i), tile.clip.StartS)

@@ -188,10 +188,10 @@ func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Op
 	t.Cleanup(server.Close)
 	w.url = server.URL
 
-	gate := &artifact.Gate{Drawing: resources.NewReader(w.pool).Drawing, Wake: w.watch}
+	waiter := &artifact.Waiter{Drawing: resources.NewReader(w.pool).Drawing, Wake: w.watch}
 	store, err := objects.Open(t.Context(), objects.Options{
 		Dir: w.objects, PublicURL: w.url, SigningKey: bytes.Repeat([]byte{7}, 32), Now: w.now, WriteError: edge.WriteError, Log: log,
-		Await: gate.Wait,
+		Await: waiter.Wait,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })

@@ -12,10 +12,10 @@ import (
 	"vqa/domain/fault"
 )
 
-// gate is one whose analyses are drawn until the test says otherwise.
-func gate(drawing func(analysisID string) (bool, error)) (g *Gate, wake chan struct{}) {
+// waiter returns a Waiter that asks the test whether artifacts are pending.
+func waiter(drawing func(analysisID string) (bool, error)) (w *Waiter, wake chan struct{}) {
 	wake = make(chan struct{}, 1)
-	return &Gate{
+	return &Waiter{
 		Drawing: func(_ context.Context, analysisID string) (bool, error) { return drawing(analysisID) },
 		Wake:    func() (<-chan struct{}, func()) { return wake, func() {} },
 	}, wake
@@ -23,64 +23,64 @@ func gate(drawing func(analysisID string) (bool, error)) (g *Gate, wake chan str
 
 const waitedFor = "artifacts/video_1/an_1.2.mp4"
 
-func TestGateOpensWhenDrawn(t *testing.T) {
+func TestWaiterReturnsWhenDrawn(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		left := 2
-		g, wake := gate(func(analysisID string) (bool, error) {
+		w, wake := waiter(func(analysisID string) (bool, error) {
 			require.Equal(t, "an_1", analysisID)
 			left--
 			return left > 0, nil
 		})
 		wake <- struct{}{}
 		began := time.Now()
-		require.NoError(t, g.Wait(t.Context(), waitedFor))
+		require.NoError(t, w.Wait(t.Context(), waitedFor))
 		require.Zero(t, left)
-		require.Less(t, time.Since(began), lookEvery, "the signal was not waited for")
+		require.Less(t, time.Since(began), checkEvery, "the signal ends the wait")
 	})
 }
 
-func TestGateWithoutASignal(t *testing.T) {
+func TestWaiterWithoutASignal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		g, _ := gate(func(string) (bool, error) { return time.Since(began) < 10*time.Second, nil })
-		require.NoError(t, g.Wait(t.Context(), waitedFor))
+		w, _ := waiter(func(string) (bool, error) { return time.Since(began) < 10*time.Second, nil })
+		require.NoError(t, w.Wait(t.Context(), waitedFor))
 		require.Less(t, time.Since(began), 11*time.Second)
 	})
 }
 
-func TestGateSendsAway(t *testing.T) {
+func TestWaiterRefuses(t *testing.T) {
 	t.Parallel()
 	forever := func(string) (bool, error) { return true, nil }
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := gate(forever)
+		w, _ := waiter(forever)
 		began := time.Now()
-		err := g.Wait(t.Context(), waitedFor)
+		err := w.Wait(t.Context(), waitedFor)
 		require.True(t, fault.Has(err, fault.CapacityExhausted), "%v", err)
 		require.Positive(t, fault.Of(err).RetryAfterS)
 		require.Equal(t, PatienceS*time.Second, time.Since(began))
 	})
 	synctest.Test(t, func(t *testing.T) {
-		g, _ := gate(forever)
+		w, _ := waiter(forever)
 		ctx, leave := context.WithCancel(t.Context())
 		ended := make(chan error, MaxWaiting)
 		for range MaxWaiting {
-			go func() { ended <- g.Wait(ctx, waitedFor) }()
+			go func() { ended <- w.Wait(ctx, waitedFor) }()
 		}
 		synctest.Wait()
-		require.True(t, fault.Has(g.Wait(t.Context(), waitedFor), fault.CapacityExhausted), "one too many")
+		require.True(t, fault.Has(w.Wait(t.Context(), waitedFor), fault.CapacityExhausted), "one too many")
 		leave()
 		for range MaxWaiting {
 			require.ErrorIs(t, <-ended, context.Canceled)
 		}
-		g.Drawing = func(context.Context, string) (bool, error) { return false, nil }
-		require.NoError(t, g.Wait(t.Context(), waitedFor), "there is room again")
+		w.Drawing = func(context.Context, string) (bool, error) { return false, nil }
+		require.NoError(t, w.Wait(t.Context(), waitedFor), "the others have left")
 	})
 }
 
-func TestGateThatCannotLook(t *testing.T) {
+func TestWaiterReturnsErrors(t *testing.T) {
 	t.Parallel()
-	g, _ := gate(func(string) (bool, error) { return false, errors.New("no database") })
-	require.ErrorContains(t, g.Wait(t.Context(), waitedFor), "no database")
+	w, _ := waiter(func(string) (bool, error) { return false, errors.New("no database") })
+	require.ErrorContains(t, w.Wait(t.Context(), waitedFor), "no database")
 }
