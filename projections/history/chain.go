@@ -12,48 +12,48 @@ import (
 	"vqa/eventstore/postgres"
 )
 
-// Chain is all that one request led to.
+// Chain is everything that one request caused.
 type Chain struct {
 	CorrelationID string `json:"correlation_id"`
 	RequestID     string `json:"request_id"`
-	// Actor is who made the request, as its first event says.
+	// Actor made the request, according to the first event of the request.
 	Actor string `json:"actor"`
-	// BeganAt is when the request came, as far as its id tells, or else its first event.
+	// BeganAt is the time in the id of the request. If the id has none, it is the time of
+	// the first event.
 	BeganAt         time.Time `json:"began_at"`
 	EndedAt         time.Time `json:"ended_at"`
 	DurationSeconds float64   `json:"duration_seconds"`
-	// Steps are what the request itself led to, each with what that led to.
+	// Steps are the direct results of the request. Each step contains its own results.
 	Steps []*Step `json:"steps"`
 }
 
-// Step is one thing that happened. Exactly one of its kinds is set. A webhook's delivery
-// would be another kind, a step below the event that it delivers.
+// Step is one event or one job. Exactly one of the two is set.
 type Step struct {
 	At time.Time `json:"at"`
-	// AfterSeconds is the time since the step before: its elder sibling, or else what it
-	// followed from.
+	// AfterSeconds is the time since the step before: the previous step in the same list,
+	// or the parent.
 	AfterSeconds float64 `json:"after_seconds"`
 	Event        *Event  `json:"event,omitempty"`
 	Job          *Job    `json:"job,omitempty"`
 	Steps        []*Step `json:"steps,omitempty"`
 }
 
-// Event is an event of the log with the ledger entry that it is.
+// Event is an event of the log with its ledger entry.
 type Event struct {
 	postgres.Stored
 	Entry *Entry `json:"ledger_entry,omitempty"`
 }
 
-// Entry is what an event of credit moved.
+// Entry is the ledger entry of a credit event.
 type Entry struct {
 	TransactionID string           `json:"transaction_id,omitempty"`
 	Kind          credit.Kind      `json:"kind,omitempty"`
 	Postings      []credit.Posting `json:"postings"`
-	// BalanceAfter is the posted balance, where the event states it.
+	// BalanceAfter is the posted balance, if the event contains it.
 	BalanceAfter *int64 `json:"balance_after,omitempty"`
 }
 
-// chain grows the tree of a chain from its events, in order, and its jobs.
+// chain builds the tree of a chain from its events, in order, and its jobs.
 func (r *Reader) chain(correlation string, events []postgres.Stored, jobs []Job) Chain {
 	first := events[0].ParsedMeta()
 	c := Chain{CorrelationID: correlation, RequestID: first.RequestID, Actor: first.Actor}
@@ -76,11 +76,11 @@ func (r *Reader) chain(correlation string, events []postgres.Stored, jobs []Job)
 	return c
 }
 
-// tree is a chain while it grows.
+// tree is a chain under construction.
 type tree struct {
 	root *Step
-	// events are by their causation id, "position:N"; work are the jobs that an event
-	// called for, and current is the one whose reports are being added.
+	// events are the steps of events by their causation id, "position:N". work are the jobs
+	// that an event caused. current is the job that reported last.
 	events  map[string]*Step
 	work    map[string][]*Step
 	current map[string]*Step
@@ -97,8 +97,8 @@ func (t *tree) addEvent(e postgres.Stored, entry *Entry) {
 	t.addJobs(own, removedObject(e))
 }
 
-// addJobs hangs the jobs of a cause below its event; those that no event explains hang
-// below the request in the end.
+// addJobs adds the jobs of a cause below its event. An empty cause adds all remaining jobs
+// below the request.
 func (t *tree) addJobs(cause, object string) {
 	for i, j := range t.jobs {
 		mine := cause == "" || j.causation == cause || object != "" && j.object == object
@@ -116,24 +116,24 @@ func (t *tree) addJobs(cause, object string) {
 	}
 }
 
-// parent is what an event followed from: a job of its cause, the causing event itself,
-// or the request.
+// parent returns the step that caused an event: a job of its cause, the causing event, or
+// the request.
 func (t *tree) parent(e postgres.Stored) *Step {
 	cause := e.ParsedMeta().CausationID
 	below, known := t.events[cause]
 	if !known {
 		return t.root
 	}
-	if job := t.reporter(cause, e); job != nil {
+	if job := t.reportingJob(cause, e); job != nil {
 		t.current[cause] = job
 		return job
 	}
 	return below
 }
 
-// reporter is the job that an event reports about: the attempt that it names, else the
-// one that reported before, else the last that had begun.
-func (t *tree) reporter(cause string, e postgres.Stored) *Step {
+// reportingJob returns the job that reported an event: the job of the attempt that the
+// event names, or else the last reporting job, or else the last job that had started.
+func (t *tree) reportingJob(cause string, e postgres.Stored) *Step {
 	var named struct {
 		Attempt int `json:"attempt"`
 	}
@@ -156,10 +156,10 @@ func (t *tree) reporter(cause string, e postgres.Stored) *Step {
 	return last
 }
 
-// clockSkew is how far the clocks of a worker and of the database may be apart.
+// clockSkew is the assumed difference between the clocks of a worker and the database.
 const clockSkew = time.Second
 
-// measure sets the time between steps, here and below.
+// measure sets AfterSeconds of all steps below.
 func (s *Step) measure() {
 	before := s.At
 	for _, next := range s.Steps {
@@ -169,7 +169,7 @@ func (s *Step) measure() {
 	}
 }
 
-// end is the time of the last thing that happened here or below.
+// end returns the time of the last step here or below.
 func (s *Step) end() time.Time {
 	last := s.At
 	if s.Job != nil && s.Job.FinalizedAt != nil && s.Job.FinalizedAt.After(last) {
@@ -183,14 +183,14 @@ func (s *Step) end() time.Time {
 	return last
 }
 
-// seconds is a duration in whole microseconds, as Postgres keeps time.
+// seconds converts a duration, rounded to the microseconds that Postgres stores.
 func seconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1e6 }
 
-// longestRequest is how long before its first event a request can have come.
+// longestRequest is the longest assumed time between a request and its first event.
 const longestRequest = time.Hour
 
-// began reads the time of a request from its id, which is a ULID when the service made
-// it; a caller's own id tells nothing, and then the first event counts.
+// began returns the time in the id of a request, which is a ULID if the service made it.
+// For an id from a caller it returns the time of the first event.
 func began(requestID string, first time.Time) time.Time {
 	_, rest, _ := strings.Cut(requestID, "_")
 	u, err := ulid.ParseStrict(rest)
@@ -204,7 +204,7 @@ func began(requestID string, first time.Time) time.Time {
 	return at
 }
 
-// entry is the ledger entry of an event of credit; nil for others.
+// entry returns the ledger entry of a credit event, or nil.
 func (r *Reader) entry(e postgres.Stored) *Entry {
 	decoded, err := r.codec.Unmarshal(e.Type, e.Data)
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 
 // Change is a field that differs between two states.
 type Change struct {
-	// Path leads to it through the JSON form: "holds.an_01….seconds".
+	// Path is the path of the field in the JSON form: "holds.an_01….seconds".
 	Path string `json:"path"`
-	// Before and After are left out where the field is absent.
+	// Before and After are omitted where the field is absent.
 	Before json.RawMessage `json:"before,omitempty"`
 	After  json.RawMessage `json:"after,omitempty"`
 }
 
-// Diff compares the JSON forms of two states field by field, in the order of their
-// paths; nil is the state before the first event.
+// Diff compares the JSON forms of two states field by field, ordered by path. nil is the
+// state before the first event.
 func Diff(before, after any) ([]Change, error) {
 	a, err := fields(before)
 	if err != nil {
@@ -40,7 +40,7 @@ func Diff(before, after any) ([]Change, error) {
 	return changes, nil
 }
 
-// fields are the values within a state that hold no others, by their paths.
+// fields returns the values of a state that contain no other values, by path.
 func fields(state any) (map[string]json.RawMessage, error) {
 	found := map[string]json.RawMessage{}
 	if state == nil {
@@ -48,13 +48,13 @@ func fields(state any) (map[string]json.RawMessage, error) {
 	}
 	text, err := json.Marshal(state)
 	if err != nil {
-		return nil, fmt.Errorf("write a state: %w", err)
+		return nil, fmt.Errorf("encode a state: %w", err)
 	}
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.UseNumber()
 	if err := decoder.Decode(&value); err != nil {
-		return nil, fmt.Errorf("read a state: %w", err)
+		return nil, fmt.Errorf("decode a state: %w", err)
 	}
 	return found, flatten(found, "", value)
 }
@@ -88,7 +88,7 @@ func flatten(into map[string]json.RawMessage, path string, value any) error {
 	}
 	text, err := json.Marshal(value)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
+		return fmt.Errorf("encode %s: %w", path, err)
 	}
 	into[path] = text
 	return nil

@@ -25,7 +25,7 @@ import (
 	"vqa/projections/resources"
 )
 
-// The ids of the story that the tests tell.
+// The ids of the recorded requests.
 const (
 	acct    = "acct_01M7XSPCTGAYRRRBPGJ93TRCSN"
 	key     = "key_01M7XSPCTGAYRRRBPGJBTKSDQ0"
@@ -39,7 +39,7 @@ const (
 	asking  = "req_01M7XSQ3Q33626X8KQ1DG3Q2XR"
 )
 
-// world is a log with the story in it.
+// world is a log with the recorded requests.
 type world struct {
 	*testing.T
 	pool   *pgxpool.Pool
@@ -61,7 +61,7 @@ func newWorld(t *testing.T) world {
 	return world{t, pool, store, history.NewReader(pool, store, codec.Events()), map[eventstore.StreamID]any{}}
 }
 
-// append records events of several streams at once, in order, as one request or job did.
+// append records events of several streams in one append, as one request or job does.
 func (w world) append(meta eventstore.Meta, events ...placed) []eventstore.Recorded {
 	w.Helper()
 	meta.AccountID = acct
@@ -92,16 +92,16 @@ func by(request, actor string) eventstore.Meta {
 	return eventstore.Meta{RequestID: request, CorrelationID: request, CausationID: request, Actor: actor}
 }
 
-// reported is the metadata of what a job reports about an event.
+// reported returns the metadata of an event that a job reports about another event.
 func reported(request string, cause eventstore.Recorded) eventstore.Meta {
 	m := by(request, "system:worker")
 	m.CausationID = fmt.Sprint("position:", cause.Position)
 	return m
 }
 
-// tell appends the story: an account with a grant, a video, and a question about it
-// whose first attempt was lost.
-func (w world) tell() {
+// record appends an account with a grant, a video, and an analysis whose first attempt was
+// lost.
+func (w world) record() {
 	w.Helper()
 	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	w.append(by(opening, "operator:root"),
@@ -138,7 +138,7 @@ func (w world) tell() {
 		}})
 }
 
-// job records a row as River keeps it.
+// job inserts a row as River stores it.
 func (w world) job(state string, attempt int, cause eventstore.Recorded, failure string) {
 	w.Helper()
 	_, err := w.pool.Exec(w.Context(), `
@@ -152,7 +152,7 @@ func (w world) job(state string, attempt int, cause eventstore.Recorded, failure
 	require.NoError(w, err)
 }
 
-// outline is a chain as indented names.
+// outline formats a chain as indented names.
 func outline(steps []*history.Step, indent string) string {
 	var b strings.Builder
 	for _, s := range steps {
@@ -184,7 +184,7 @@ credit.granted grants -100 available +100 = 100
 account.key_issued@2
 `
 
-const theQuestion = `video.analysis_opened
+const theAnalysis = `video.analysis_opened
 credit.held@2 available -40 held +40
 analysis.created@3
   job analyze 1 discarded (the worker was lost)
@@ -199,23 +199,23 @@ analysis.created@3
 func TestWhy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.tell()
+	w.record()
 	tests := map[string]struct {
 		id     string
 		limit  int
 		chains []string
 		more   int
 	}{
-		"an analysis":    {asked, 9, []string{theQuestion}, 0},
-		"a transaction":  {debit, 9, []string{theQuestion}, 0},
-		"a hold":         {hold, 9, []string{theQuestion}, 0},
-		"a request":      {asking, 9, []string{theQuestion}, 0},
+		"an analysis":    {asked, 9, []string{theAnalysis}, 0},
+		"a transaction":  {debit, 9, []string{theAnalysis}, 0},
+		"a hold":         {hold, 9, []string{theAnalysis}, 0},
+		"a request":      {asking, 9, []string{theAnalysis}, 0},
 		"a key":          {key, 9, []string{theOpening}, 0},
 		"a position":     {"1", 9, []string{theOpening}, 0},
-		"a video":        {clip, 9, []string{"video.registered\n", theQuestion}, 0},
-		"an account":     {acct, 9, []string{theOpening, theQuestion}, 0},
-		"a stream":       {"credit/" + acct, 1, []string{theQuestion}, 1},
-		"at most so few": {clip, 1, []string{theQuestion}, 1},
+		"a video":        {clip, 9, []string{"video.registered\n", theAnalysis}, 0},
+		"an account":     {acct, 9, []string{theOpening, theAnalysis}, 0},
+		"a stream":       {"credit/" + acct, 1, []string{theAnalysis}, 1},
+		"a limit of one": {clip, 1, []string{theAnalysis}, 1},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -252,14 +252,14 @@ func TestTheTimeOfARequestComesFromItsID(t *testing.T) {
 	w.append(by("req_of-a-caller", key), placed{fold.Account.Stream(acct), account.Opened{AccountID: acct, Tier: account.Paid}})
 	x, err := w.reader.Why(t.Context(), acct, 1)
 	require.NoError(t, err)
-	require.Equal(t, x.Chains[0].Steps[0].At, x.Chains[0].BeganAt, "such an id tells nothing")
+	require.Equal(t, x.Chains[0].Steps[0].At, x.Chains[0].BeganAt, "the id contains no time")
 	require.Zero(t, x.Chains[0].DurationSeconds)
 }
 
 func TestStateAt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.tell()
+	w.record()
 	stream := fold.Credit.Stream(acct)
 	events, err := w.store.LoadAll(t.Context(), stream)
 	require.NoError(t, err)
@@ -293,10 +293,10 @@ func TestStateAt(t *testing.T) {
 	_, err = w.reader.StateAt(t.Context(), stream, history.Moment{Version: 4})
 	require.ErrorContains(t, err, "3 versions")
 	_, err = w.reader.StateAt(t.Context(), eventstore.StreamID{Category: "x", ID: "y"}, history.Moment{})
-	require.ErrorContains(t, err, "no category")
+	require.ErrorContains(t, err, "unknown stream category")
 }
 
-// TestStateAtEqualsTheFold goes over a stream of more than one page.
+// TestStateAtEqualsTheFold reads a stream of more than one page.
 func TestStateAtEqualsTheFold(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -324,7 +324,7 @@ func TestStateAtEqualsTheFold(t *testing.T) {
 func TestNarrowIsTheKeyOfAnAccount(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.tell()
+	w.record()
 	subject, err := w.reader.Resolve(t.Context(), key)
 	require.NoError(t, err)
 	require.Equal(t, []eventstore.StreamID{fold.Account.Stream(acct)}, subject.Streams)

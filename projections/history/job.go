@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Job is a row of River: one attempt at a piece of work.
+// Job is a row of River: one attempt of a job.
 type Job struct {
 	ID    int64  `json:"id"`
 	Kind  string `json:"kind"`
 	State string `json:"state"`
-	// Attempt is that of the work where the job names it, else River's own.
+	// Attempt is the attempt that the arguments of the job name, or else River's own.
 	Attempt     int        `json:"attempt"`
 	Queue       string     `json:"queue"`
 	CreatedAt   time.Time  `json:"created_at"`
@@ -22,17 +22,18 @@ type Job struct {
 	FinalizedAt *time.Time `json:"finalized_at"`
 	Errors      []JobError `json:"errors,omitempty"`
 
-	// causation is the cause that the job carries, object what it removes.
+	// causation is the cause in the job's arguments. object is the object that the job
+	// removes.
 	causation, object string
 }
 
-// JobError is why a run of a job failed.
+// JobError is the error of one run of a job.
 type JobError struct {
 	At    time.Time `json:"at"`
 	Error string    `json:"error"`
 }
 
-// Each part is looked up by River's index of arguments.
+// Each part of the union uses River's index of arguments.
 const jobsSQL = `
 select distinct on (j.id) j.id, j.kind, j.state::text, j.attempt, j.queue, j.created_at, j.attempted_at, j.finalized_at,
        j.errors, j.args
@@ -40,7 +41,7 @@ select distinct on (j.id) j.id, j.kind, j.state::text, j.attempt, j.queue, j.cre
  cross join lateral (select * from river_job where args @> part offset 0) as j
  order by j.id limit $2`
 
-// jobs returns the jobs that carry a correlation, and those that remove an object.
+// jobs returns the jobs with a correlation, and those that remove one of the objects.
 func (r *Reader) jobs(ctx context.Context, correlation string, objects []string) ([]Job, error) {
 	parts := []any{map[string]any{"cause": map[string]string{"correlation_id": correlation}}}
 	for _, o := range objects {
@@ -50,17 +51,17 @@ func (r *Reader) jobs(ctx context.Context, correlation string, objects []string)
 	for i, p := range parts {
 		text, err := json.Marshal(p)
 		if err != nil {
-			return nil, fmt.Errorf("look for jobs: %w", err)
+			return nil, fmt.Errorf("find jobs: %w", err)
 		}
 		texts[i] = string(text)
 	}
 	rows, err := r.pool.Query(ctx, jobsSQL, texts, maxFound)
 	if err != nil {
-		return nil, fmt.Errorf("look for jobs: %w", err)
+		return nil, fmt.Errorf("find jobs: %w", err)
 	}
 	jobs, err := pgx.CollectRows(rows, scanJob)
 	if err != nil {
-		return nil, fmt.Errorf("look for jobs: %w", err)
+		return nil, fmt.Errorf("find jobs: %w", err)
 	}
 	return jobs, nil
 }

@@ -13,40 +13,40 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// Moment is a point of a stream's history; the zero Moment is now.
+// Moment is a point in a stream's history. The zero value is now.
 type Moment struct {
-	// At, if set, ends the history with the last event recorded at or before it.
+	// At, if set, selects the events recorded at or before this time.
 	At time.Time
-	// Version, if > 0, ends it with that version.
+	// Version, if > 0, selects the events up to this version.
 	Version int64
 }
 
-// State is an aggregate as it was.
+// State is an aggregate at a moment.
 type State struct {
 	Stream string `json:"stream"`
-	// Version is that of the last event folded, 0 when there was none yet; Latest is
-	// that of the stream today.
+	// Version is the version of the last folded event, or 0. Latest is the current version
+	// of the stream.
 	Version int64 `json:"version"`
 	Latest  int64 `json:"latest_version"`
-	// Position, RecordedAt and Chain are those of the last event folded.
+	// Position, RecordedAt and Chain belong to the last folded event.
 	Position   int64      `json:"position"`
 	RecordedAt *time.Time `json:"recorded_at"`
 	Chain      string     `json:"chain"`
-	// State is the aggregate in its own JSON form; nil before its first event.
+	// State is the aggregate in its JSON form. It is nil before the first event.
 	State any `json:"state"`
 }
 
-// foldPage is how many events of a stream are read at a time.
+// foldPage is the number of events of a stream that are read at a time.
 const foldPage = 5_000
 
-// StateAt folds a stream up to a moment. A stream that does not exist, or did not yet,
-// has Version 0. Errors: the stream has fewer versions than the moment asks for, or an
-// event cannot be decoded.
+// StateAt folds a stream up to a moment. A stream without events at that moment has Version
+// 0. Errors: the stream has fewer versions than the moment asks for, or an event cannot be
+// decoded.
 func (r *Reader) StateAt(ctx context.Context, stream eventstore.StreamID, m Moment) (State, error) {
 	s := State{Stream: stream.String()}
 	aggregate, known := fold.Named(stream.Category)
 	if !known {
-		return s, fmt.Errorf("%q is no category of streams; there are %v", stream.Category, fold.Names())
+		return s, fmt.Errorf("unknown stream category %q; known categories: %v", stream.Category, fold.Names())
 	}
 	var err error
 	if s.Latest, err = r.latest(ctx, stream); err != nil {
@@ -78,7 +78,7 @@ func (r *Reader) StateAt(ctx context.Context, stream eventstore.StreamID, m Mome
 	return s, nil
 }
 
-// within is the part of a page up to the moment.
+// within returns the part of a page up to the moment.
 func (m Moment) within(page []eventstore.Recorded) []eventstore.Recorded {
 	for i, e := range page {
 		if m.Version > 0 && e.Version > m.Version || !m.At.IsZero() && e.RecordedAt.After(m.At) {
@@ -92,12 +92,12 @@ func (r *Reader) latest(ctx context.Context, stream eventstore.StreamID) (int64,
 	var version int64
 	err := r.pool.QueryRow(ctx, "select version from events where stream = $1 order by version desc limit 1", stream.String()).Scan(&version)
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("look for %s: %w", stream, err)
+		return 0, fmt.Errorf("find %s: %w", stream, err)
 	}
 	return version, nil
 }
 
-// Narrow is the part of a state that a subject is about: one key of an account, else
+// Narrow returns the part of a state that a subject names: one key of an account, or else
 // all of it.
 func (s Subject) Narrow(state any) any {
 	if a, ok := state.(account.State); ok && s.KeyID != "" {

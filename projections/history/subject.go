@@ -29,27 +29,30 @@ func NewReader(pool *pgxpool.Pool, log *postgres.Store, c *codec.Codec) *Reader 
 	return &Reader{pool: pool, log: log, codec: c}
 }
 
-// Subject is what an id names.
+// Subject is the result of resolving an id.
 type Subject struct {
 	ID string
-	// Streams are its histories, the main one first; none for a request or a position.
+	// Streams are the streams of the subject, the main one first. It is empty for a request
+	// or a position.
 	Streams []eventstore.StreamID
-	// Version is that of the one event in the first stream that the id names, or 0.
+	// Version is the version of the one event in the first stream that the id names, or 0.
 	Version int64
-	// KeyID is the API key within the account's stream, or empty.
+	// KeyID is the API key in the account's stream, or empty.
 	KeyID string
-	// Position is that of the event that the id is, or 0.
+	// Position is the position of the event that the id names, or 0.
 	Position int64
 }
 
-// UnknownError says that an id names nothing that is known.
+// UnknownError means that an id names nothing in the log.
 type UnknownError struct{ ID string }
 
-func (e *UnknownError) Error() string { return fmt.Sprintf("nothing is known of %q", e.ID) }
+func (e *UnknownError) Error() string {
+	return fmt.Sprintf("the log has no event of %q; check the id", e.ID)
+}
 
-// Resolve finds out what an id names: a stream by its name ("credit/acct_…"), a
-// position, or a prefixed id. It does not look whether the streams exist, except where
-// that is how they are found. Error: *UnknownError.
+// Resolve resolves an id: the name of a stream ("credit/acct_…"), a position, or a prefixed
+// id. It checks the existence of streams only when it needs them to resolve the id. Error:
+// *UnknownError.
 func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 	if strings.Contains(of, "/") {
 		stream, err := codec.ParseStreamID(of)
@@ -57,7 +60,7 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 			return Subject{}, err
 		}
 		if _, known := fold.Named(stream.Category); !known {
-			return Subject{}, fmt.Errorf("%q is no category of streams; there are %v", stream.Category, fold.Names())
+			return Subject{}, fmt.Errorf("unknown stream category %q; known categories: %v", stream.Category, fold.Names())
 		}
 		return Subject{ID: of, Streams: []eventstore.StreamID{stream}}, nil
 	}
@@ -92,7 +95,7 @@ func (r *Reader) Resolve(ctx context.Context, of string) (Subject, error) {
 	}
 }
 
-// byRow resolves an id by a read model.
+// byRow resolves an id with a read model.
 func (r *Reader) byRow(ctx context.Context, of, sql string, subject func(account string, version int64) Subject) (Subject, error) {
 	var account string
 	var version int64
@@ -100,12 +103,12 @@ func (r *Reader) byRow(ctx context.Context, of, sql string, subject func(account
 	case errors.Is(err, pgx.ErrNoRows):
 		return Subject{}, &UnknownError{of}
 	case err != nil:
-		return Subject{}, fmt.Errorf("look for %s: %w", of, err)
+		return Subject{}, fmt.Errorf("find %s: %w", of, err)
 	}
 	return subject(account, version), nil
 }
 
-// mentioned resolves an id to the newest event that names it.
+// mentioned resolves an id to the newest event that contains it.
 func (r *Reader) mentioned(ctx context.Context, of string) (Subject, error) {
 	found, err := r.search(ctx, postgres.Filter{Mentions: of})
 	if err != nil {
@@ -122,11 +125,11 @@ func (r *Reader) mentioned(ctx context.Context, of string) (Subject, error) {
 	return Subject{ID: of, Version: last.Version, Streams: []eventstore.StreamID{stream}}, nil
 }
 
-// searchPage is how many positions are looked at in one statement when no stream is
+// searchPage is the number of positions that one statement searches when the stream is not
 // known.
 const searchPage = 20_000
 
-// search returns the fitting events of the newest page that has any.
+// search returns the matching events of the newest page that has any.
 func (r *Reader) search(ctx context.Context, f postgres.Filter) ([]postgres.Stored, error) {
 	head, err := r.log.Head(ctx)
 	if err != nil {
@@ -142,7 +145,7 @@ func (r *Reader) search(ctx context.Context, f postgres.Filter) ([]postgres.Stor
 	return nil, nil
 }
 
-// streamsOf are the streams that an id names by its prefix alone, the main one first.
+// streamsOf returns the streams that an id names by its prefix, the main one first.
 func streamsOf(of string) []eventstore.StreamID {
 	prefix, rest, ok := strings.Cut(of, "_")
 	if !ok || rest == "" {

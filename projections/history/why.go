@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxFound bounds the events of one look-up.
+	// maxFound is the largest number of events of one query.
 	maxFound = 5_000
-	// maxHops bounds how far the streams that payloads name are followed.
+	// maxHops is how many times the streams named in payloads are followed.
 	maxHops = 4
-	// nearby is how far around an event its companions are looked for: an append places
-	// its events side by side, save for those of other writers in between.
+	// nearby is the range of positions around an event that is searched for events of the
+	// same append. They are adjacent, except for events of concurrent writers.
 	nearby = 64
 )
 
-// Explanation is why what an id names is as it is.
+// Explanation says how a subject came to its present state.
 type Explanation struct {
 	ID string `json:"id"`
-	// Chains are what one request each led to, the oldest first.
+	// Chains are the requests that changed the subject, the oldest first.
 	Chains []Chain `json:"chains"`
-	// Earlier counts the older chains that were left out, as far as the last 5,000 events
-	// of a long stream tell.
+	// Earlier is the number of older chains that were left out. For a long stream it covers
+	// the last 5,000 events only.
 	Earlier int `json:"earlier_chains"`
 }
 
-// Why explains an id by its newest chains, at most limit of them. Error: *UnknownError
-// when the log holds nothing of it.
+// Why explains an id with its newest chains, at most limit of them. Error: *UnknownError
+// when the log has no event of it.
 func (r *Reader) Why(ctx context.Context, of string, limit int) (Explanation, error) {
 	subject, err := r.Resolve(ctx, of)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *Reader) Why(ctx context.Context, of string, limit int) (Explanation, er
 	return x, nil
 }
 
-// seeds are the events that the question is about.
+// seeds returns the events of the subject.
 func (r *Reader) seeds(ctx context.Context, s Subject) ([]postgres.Stored, error) {
 	switch {
 	case s.Position > 0:
@@ -83,15 +83,15 @@ func names(s Subject) []string {
 	return out
 }
 
-// correlation is what joins an event with its chain: every event has a request or
-// stands alone.
+// correlation returns the id that all events of a chain share. It is empty for an event
+// without a request.
 func correlation(e postgres.Stored) string {
 	m := e.ParsedMeta()
 	return cmp.Or(m.CorrelationID, m.RequestID)
 }
 
-// newestCorrelations are those of the events, that of the newest event first. An event
-// without any has the chain "".
+// newestCorrelations returns the correlations of events, that of the newest event first.
+// Events without one share the correlation "".
 func newestCorrelations(events []postgres.Stored) []string {
 	var all []string
 	for _, e := range slices.Backward(events) {
@@ -102,8 +102,8 @@ func newestCorrelations(events []postgres.Stored) []string {
 	return all
 }
 
-// gather finds the events of a chain, beginning with those at hand, in the order of
-// their positions.
+// gather returns the events of a chain, ordered by position. It starts from the given
+// events.
 func (r *Reader) gather(ctx context.Context, of string, seeds []postgres.Stored) ([]postgres.Stored, error) {
 	found := map[int64]postgres.Stored{}
 	for _, e := range seeds {
@@ -114,14 +114,14 @@ func (r *Reader) gather(ctx context.Context, of string, seeds []postgres.Stored)
 	if of == "" {
 		return inOrder(found), nil
 	}
-	looked := map[string]bool{}
+	searched := map[string]bool{}
 	for range maxHops {
 		all := inOrder(found)
 		var streams []string
 		for _, e := range all {
 			for _, name := range append(mentionedStreams(e), e.Stream) {
-				if !looked[name] {
-					looked[name] = true
+				if !searched[name] {
+					searched[name] = true
 					streams = append(streams, name)
 				}
 			}
@@ -155,7 +155,7 @@ func inOrder(found map[int64]postgres.Stored) []postgres.Stored {
 	return all
 }
 
-// mentionedStreams are those of the ids that an event names, its account's among them.
+// mentionedStreams returns the streams of all ids in an event, including its account.
 func mentionedStreams(e postgres.Stored) []string {
 	ids := []string{e.AccountID}
 	var data any
@@ -173,7 +173,7 @@ func mentionedStreams(e postgres.Stored) []string {
 	return streams
 }
 
-// maxIDLength excludes texts that are no ids.
+// maxIDLength excludes longer texts, which cannot be ids.
 const maxIDLength = 64
 
 func appendStrings(to []string, value any) []string {
@@ -194,7 +194,7 @@ func appendStrings(to []string, value any) []string {
 	return to
 }
 
-// removedObjects are the objects that deletions among the events leave to a job.
+// removedObjects returns the objects that the deletions among the events leave to a job.
 func removedObjects(events []postgres.Stored) []string {
 	var keys []string
 	for _, e := range events {

@@ -10,7 +10,7 @@ import (
 	"vqa/projections"
 )
 
-// checkpoints holds the newest checkpoint of each account.
+// checkpoints has the newest checkpoint of each account.
 var checkpoints = projections.Model[credit.CheckpointState, credit.Sealed]{
 	Name: "ledger_checkpoints", Of: fold.Checkpoint, Revision: 1, AccountColumn: "id",
 	Columns: []projections.Column{{Name: "number", Type: "bigint"}, {Name: "version", Type: "bigint"}},
@@ -20,9 +20,9 @@ var checkpoints = projections.Model[credit.CheckpointState, credit.Sealed]{
 	},
 }
 
-// Unsealed returns up to limit accounts whose ledger moved on since their last
-// checkpoint, in a fixed order, beginning behind the account after. It asks the heads of
-// the log themselves.
+// Unsealed returns accounts with ledger events since their last checkpoint, ordered by
+// stream, starting after the given account, at most limit of them. It reads the heads of
+// the streams.
 func (r *Reader) Unsealed(ctx context.Context, after string, limit int) ([]string, error) {
 	prefix := fold.Credit.Stream("").String()
 	rows, err := r.pool.Query(ctx, `

@@ -1,3 +1,5 @@
-// Package ledger is the read model of credits: each account's balance with its open
-// holds, the transactions that made it, and the newest signed checkpoint.
+// Package ledger is the read model of credits: the balance of each account with its open
+// holds, its transactions, and its newest signed checkpoint.
+//
+// It may import domain, eventstore/fold, projections and pgx.
 package ledger

@@ -24,7 +24,8 @@ var balances = projections.Model[credit.State, credit.Event]{
 	},
 	States: func(id string, s credit.State) []projections.Row {
 		var nextExpiry *time.Time
-		// To the minute, so that an update that leaves it as it is touches no index.
+		// Truncated to the minute, so that most updates leave the value, and its index,
+		// unchanged.
 		if next := s.Holds.NextExpiry().Truncate(time.Minute); !next.IsZero() {
 			nextExpiry = &next
 		}
@@ -39,8 +40,7 @@ var balances = projections.Model[credit.State, credit.Event]{
 	},
 }
 
-// Transaction is one change of a posted balance (api-v1.md, "Usage meters and
-// credits").
+// Transaction is one change of a posted balance (docs/contract.md#credits).
 type Transaction struct {
 	ID        string      `json:"id"`
 	AccountID string      `json:"account_id"`
@@ -51,10 +51,10 @@ type Transaction struct {
 	SourceType   *credit.SourceType `json:"source_type,omitempty"`
 	SourceID     *string            `json:"source_id,omitempty"`
 	DiscountPct  int                `json:"discount_pct,omitempty"`
-	// Refunds is the transaction that this one undoes, wholly or in part.
+	// Refunds is the transaction that this one reverses, fully or in part.
 	Refunds   *string   `json:"refunds,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
-	// Version is that of the event in the account's credit stream.
+	// Version is the version of the event in the account's credit stream.
 	Version int64 `json:"version"`
 }
 
@@ -73,7 +73,7 @@ var transactions = projections.Model[credit.State, credit.Event]{
 	},
 }
 
-// posted is the transaction that an event records; false when it records none.
+// posted returns the transaction that an event records, and false when it records none.
 func posted(version int64, event credit.Event) (Transaction, bool) {
 	switch e := event.(type) {
 	case credit.Granted:

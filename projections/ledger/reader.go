@@ -18,8 +18,8 @@ type Reader struct{ pool *pgxpool.Pool }
 // NewReader returns a reader on a pool.
 func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 
-// Balance returns an account's balance with its open holds; the zero balance when
-// the account never had a credit.
+// Balance returns an account's balance with its open holds. It is zero for an account
+// without a credit event.
 func (r *Reader) Balance(ctx context.Context, accountID string) (credit.State, error) {
 	var doc []byte
 	err := r.pool.QueryRow(ctx, "select doc from credit_balances where id = $1", accountID).Scan(&doc)
@@ -33,8 +33,8 @@ func (r *Reader) Balance(ctx context.Context, accountID string) (credit.State, e
 	return s, json.Unmarshal(doc, &s)
 }
 
-// Transactions lists an account's transactions, newest first, and whether there are
-// more. An empty kind is every kind.
+// Transactions lists an account's transactions, newest first, and whether there are more.
+// An empty kind matches all.
 func (r *Reader) Transactions(ctx context.Context, accountID string, kind credit.Kind, p projections.Page) ([]Transaction, bool, error) {
 	q := projections.List("credit_transactions", accountID).OrderedBy("version")
 	if kind != "" {

@@ -10,17 +10,18 @@ import (
 	"vqa/domain/credit"
 )
 
-// sweepLimit bounds the accounts of one pass of a sweep; the next pass sees the rest.
+// sweepLimit is the largest number of accounts in one pass of a sweep. The next pass
+// continues.
 const sweepLimit = 500
 
-// ExpiredHold is an open hold whose time is over.
+// ExpiredHold is an open hold after its expiry.
 type ExpiredHold struct {
 	AccountID string
 	credit.OpenHold
 }
 
-// ExpiredHolds returns the open holds that expired at now, of at most 500 accounts, those
-// first whose time was over first.
+// ExpiredHolds returns the open holds that have expired at now, of at most 500 accounts,
+// ordered by the first expiry of the account.
 func (r *Reader) ExpiredHolds(ctx context.Context, now time.Time) ([]ExpiredHold, error) {
 	rows, err := r.pool.Query(ctx,
 		"select id, doc from credit_balances where next_expiry <= $1 order by next_expiry, id limit $2", now, sweepLimit)

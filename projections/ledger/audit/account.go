@@ -8,25 +8,25 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// account folds the ledger of one account and holds it against the laws of
-// domain/credit, the read models and the checkpoints.
+// account folds the ledger of one account and compares it with the laws of domain/credit,
+// the read models and the checkpoints.
 type account struct {
 	*history
 	id    string
 	state credit.State
-	// posted are the seconds in each account of the double entry, by the postings alone.
+	// posted are the balances of the double-entry accounts, from the postings alone.
 	posted map[credit.LedgerAccount]int64
-	// left and reserved are the account's own two in there.
+	// left and reserved are the two ledger accounts of this customer.
 	left, reserved credit.LedgerAccount
-	// postedFix and heldFix put the balances of state right after a wrong event, so that it
-	// is named and not all that come after it.
+	// postedFix and heldFix correct the balances of state after a wrong event, so that only
+	// this event is reported and not every later one.
 	postedFix, heldFix int64
-	// unposted is set once the state was found to differ from the postings.
+	// unposted is set after a difference between the state and the postings was found.
 	unposted bool
 
-	// opened are the events that the open holds began with, by their sources.
+	// opened are the events of the open holds, by source.
 	opened map[string]place
-	// refunds are the last refunds of transactions, by the ids of those.
+	// refunds are the last refunds, by the id of the refunded transaction.
 	refunds map[string]place
 
 	rows  *loaded
@@ -48,10 +48,10 @@ func (a *account) entry(e stored) {
 	event, ok := e.event.(credit.Event)
 	switch {
 	case e.unreadable != "":
-		a.find(Altered, fromChain, e.version, e.position, "it cannot be read: %s", e.unreadable)
+		a.find(Altered, fromChain, e.version, e.position, "the event cannot be read: %s", e.unreadable)
 		return
 	case !ok:
-		a.find(Altered, fromChain, e.version, e.position, "a %s does not belong into a ledger", e.event.EventType())
+		a.find(Altered, fromChain, e.version, e.position, "%s is not a ledger event", e.event.EventType())
 		return
 	}
 	if problem := malformed(a.id, event); problem != "" {
@@ -65,36 +65,35 @@ func (a *account) entry(e stored) {
 		a.overdrawn(e, available)
 	}
 	a.balance(e, event)
-	if _, moves := credit.TransactionOf(event); moves { // nothing else has rows of its own
+	if _, moves := credit.TransactionOf(event); moves { // only transactions have their own rows
 		a.rows.entry(a.history, fold.Credit.Category(), a.recorded(e))
 	}
 	a.seals.compare(a, e)
 }
 
-// malformed says what is wrong with an event that no ledger can hold, whatever its
-// state.
+// malformed returns the problem of an event that is invalid in any ledger, or "".
 func malformed(id string, event credit.Event) string {
 	owner, seconds, kind := id, int64(0), credit.Kind("")
 	switch e := event.(type) {
 	case credit.Granted:
 		owner, seconds, kind = e.AccountID, e.Seconds, e.Kind
 		if e.Kind != credit.Adjustment && e.Seconds < 0 {
-			return fmt.Sprintf("a %s of %d s", e.Kind, e.Seconds)
+			return fmt.Sprintf("the event is a %s of %d s", e.Kind, e.Seconds)
 		}
 	case credit.Held:
 		owner, seconds = e.AccountID, e.Seconds
 		if e.Seconds < 0 {
-			return fmt.Sprintf("a hold of %d s", e.Seconds)
+			return fmt.Sprintf("the event is a hold of %d s", e.Seconds)
 		}
 	case credit.Settled:
 		owner, seconds, kind = e.AccountID, max(e.Seconds, e.HeldSeconds), e.Kind
 		if e.Seconds < 0 || e.HeldSeconds < 0 {
-			return fmt.Sprintf("a debit of %d s from a hold of %d s", e.Seconds, e.HeldSeconds)
+			return fmt.Sprintf("the event is a debit of %d s from a hold of %d s", e.Seconds, e.HeldSeconds)
 		}
 	case credit.Released:
 		owner, seconds = e.AccountID, e.Seconds
 		if e.Seconds < 0 {
-			return fmt.Sprintf("the release of a hold of %d s", e.Seconds)
+			return fmt.Sprintf("the event releases a hold of %d s", e.Seconds)
 		}
 	case credit.Refunded:
 		owner, seconds, kind = e.AccountID, e.Seconds, e.Kind
@@ -102,20 +101,20 @@ func malformed(id string, event credit.Event) string {
 	switch kind {
 	case "", credit.SignupGrant, credit.CardGrant, credit.Purchase, credit.Adjustment, credit.AnalysisDebit, credit.StreamDebit:
 	default:
-		return fmt.Sprintf("%q is not a kind of transaction", kind)
+		return fmt.Sprintf("the event has the unknown transaction kind %q", kind)
 	}
 	switch _, moves := credit.TransactionOf(event); {
 	case owner != id:
-		return fmt.Sprintf("it names the account %s", owner)
+		return fmt.Sprintf("the event names the account %s", owner)
 	case moves && kind == "":
-		return "it names no kind of transaction"
+		return "the event has no transaction kind"
 	case max(seconds, -seconds) > credit.MaxSeconds || seconds == -seconds && seconds != 0:
-		return fmt.Sprintf("%d s are more than an account can hold", seconds)
+		return fmt.Sprintf("the event has %d s, more than an account can have", seconds)
 	}
 	return ""
 }
 
-// book posts the entry that an event makes.
+// book posts the ledger entry of an event.
 func (a *account) book(e stored, event credit.Event) {
 	var sum int64
 	for _, p := range credit.Postings(event) {
@@ -123,23 +122,24 @@ func (a *account) book(e stored, event credit.Event) {
 		sum += p.Seconds
 	}
 	if sum != 0 {
-		a.find(Balance, fromEntry, e.version, e.position, "its postings sum to %d s instead of 0", sum)
+		a.find(Balance, fromEntry, e.version, e.position, "the postings sum to %d s instead of 0", sum)
 	}
 }
 
-// available is what was left to reserve before the next event.
+// available returns the available seconds before the next event.
 func (a *account) available() int64 {
 	return a.state.AvailableSeconds() + a.postedFix - a.heldFix
 }
 
-// holds checks that a hold begins once and ends once, as it began, and reports whether
-// one did not. It also notes what can be judged at the end only.
+// holds checks that each hold starts once and ends once, with the values it started with.
+// It reports whether this event breaks that. It also records what can be checked only at
+// the end.
 func (a *account) holds(e stored, open credit.Holds, available int64, event credit.Event) (wrong bool) {
 	switch x := event.(type) {
 	case credit.Held:
 		h, twice := open.Get(x.SourceID)
 		if twice {
-			a.find(Hold, fromFold, e.version, e.position, "%s has the open hold %s already", x.SourceID, h.ID)
+			a.find(Hold, fromFold, e.version, e.position, "%s already has the open hold %s", x.SourceID, h.ID)
 			a.heldFix -= h.Seconds
 		}
 		a.opened[x.SourceID] = place{"", e.version, e.position}
@@ -147,7 +147,7 @@ func (a *account) holds(e stored, open credit.Holds, available int64, event cred
 	case credit.Settled:
 		held, ok := a.ended(e, open, x.SourceID, x.HoldID, x.HeldSeconds)
 		if ok && x.Seconds > held+available {
-			a.find(Hold, fromFold, e.version, e.position, "%d s were billed, %d s were held and available", x.Seconds, held+available)
+			a.find(Hold, fromFold, e.version, e.position, "%d s were billed, but only %d s were held and available", x.Seconds, held+available)
 			return true
 		}
 		return !ok
@@ -160,18 +160,18 @@ func (a *account) holds(e stored, open credit.Holds, available int64, event cred
 	return false
 }
 
-// ended checks the end of a hold. It returns what it held, and false when it did not end
-// as it began.
+// ended checks the end of a hold. It returns the held seconds, and false when the hold did
+// not end as it started.
 func (a *account) ended(e stored, open credit.Holds, sourceID, holdID string, seconds int64) (int64, bool) {
 	h, ok := open.Get(sourceID)
 	delete(a.opened, sourceID)
 	switch {
 	case !ok:
-		a.find(Hold, fromFold, e.version, e.position, "the hold %s of %s is not open: it ended before, or never began", holdID, sourceID)
+		a.find(Hold, fromFold, e.version, e.position, "the hold %s of %s is not open: it has already ended, or it never started", holdID, sourceID)
 	case h.ID != holdID:
-		a.find(Hold, fromFold, e.version, e.position, "it ends the hold %s, but %s is open for %s", holdID, h.ID, sourceID)
+		a.find(Hold, fromFold, e.version, e.position, "the event ends the hold %s, but %s is the open hold of %s", holdID, h.ID, sourceID)
 	case h.Seconds != seconds:
-		a.find(Hold, fromFold, e.version, e.position, "the hold %s ends with %d s, it began with %d s", holdID, seconds, h.Seconds)
+		a.find(Hold, fromFold, e.version, e.position, "the hold %s ends with %d s, but it started with %d s", holdID, seconds, h.Seconds)
 	default:
 		return h.Seconds, true
 	}
@@ -179,29 +179,28 @@ func (a *account) ended(e stored, open credit.Holds, sourceID, holdID string, se
 	return h.Seconds, false
 }
 
-// overdrawn checks that an event left nothing below zero.
+// overdrawn checks that the available balance did not fall below zero.
 func (a *account) overdrawn(e stored, before int64) {
 	if available := a.available(); available < 0 && before >= 0 {
 		a.find(Balance, fromFold, e.version, e.position, "%d s are available", available)
 	}
 }
 
-// balance checks the balance that an event states, and that postings and state say the
-// same.
+// balance checks the balance in an event, and that the postings and the state agree.
 func (a *account) balance(e stored, event credit.Event) {
 	if said, ok := balanceAfter(event); ok && said != a.state.PostedSeconds+a.postedFix {
-		a.find(Balance, fromFold, e.version, e.position, "it says a balance of %d s, the entries make %d s", said, a.state.PostedSeconds+a.postedFix)
+		a.find(Balance, fromFold, e.version, e.position, "the event contains a balance of %d s, but the entries sum to %d s", said, a.state.PostedSeconds+a.postedFix)
 		a.postedFix = said - a.state.PostedSeconds
 	}
 	held, available := a.posted[a.reserved], a.posted[a.left]
 	if same := held == a.state.HeldSeconds && available == a.state.AvailableSeconds(); !same && !a.unposted {
-		a.find(Balance, fromFold, e.version, e.position, "%d s held and %d s available are posted, the state has %d s and %d s",
+		a.find(Balance, fromFold, e.version, e.position, "the postings have %d s held and %d s available, but the state has %d s and %d s",
 			held, available, a.state.HeldSeconds, a.state.AvailableSeconds())
 		a.unposted = true
 	}
 }
 
-// together is the name under which a ledger account is reported.
+// together returns the name under which the report adds up a ledger account.
 func (a *account) together(name credit.LedgerAccount) credit.LedgerAccount {
 	if name == a.left {
 		return customersAvailable
@@ -212,7 +211,7 @@ func (a *account) together(name credit.LedgerAccount) credit.LedgerAccount {
 	return name
 }
 
-// balanceAfter is the posted balance that an event states.
+// balanceAfter returns the posted balance that an event contains.
 func balanceAfter(event credit.Event) (int64, bool) {
 	switch e := event.(type) {
 	case credit.Granted:
@@ -225,7 +224,7 @@ func balanceAfter(event credit.Event) (int64, bool) {
 	return 0, false
 }
 
-// recorded is an event in the form that read models take it in.
+// recorded converts an event to the form that read models need.
 func (a *account) recorded(e stored) eventstore.Recorded {
 	return eventstore.Recorded{
 		Position: e.position, Stream: fold.Credit.Stream(a.id), Version: e.version, Event: e.event, Chain: e.chain,

@@ -19,51 +19,53 @@ import (
 	"vqa/projections"
 )
 
-// The number of readers, unless one is given: one for each processor, within these.
+// The bounds of the default number of readers, which is one per processor.
 const (
 	fewestReaders = 2
 	mostReaders   = 8
 )
 
-// GCPercent suits a process that does nothing but verify (debug.SetGCPercent): an audit
-// keeps little and throws away much.
+// GCPercent suits a process that only verifies (debug.SetGCPercent), because an audit keeps
+// little memory and discards much.
 const GCPercent = 400
 
 // Auditor verifies ledgers.
 type Auditor struct {
-	// Pool needs one connection more than there are readers.
+	// Pool needs one connection more than the number of readers.
 	Pool *pgxpool.Pool
 	// Codec decodes the entries.
 	Codec *codec.Codec
 	// Models are the read models of the ledger (ledger.Projections).
 	Models []projections.Projection
-	// Readers is how many connections read side by side; 0 for one a processor, at least 2
-	// and at most 8.
+	// Readers is the number of connections that read at the same time. 0 means one per
+	// processor, at least 2 and at most 8.
 	Readers int
 
-	// sizes are the usual ones unless a test sets others.
+	// sizes are the default ones unless a test sets others.
 	sizes sizes
 }
 
-// Scope is what to verify.
+// Scope selects what to verify.
 type Scope struct {
-	// Accounts are the ids of the accounts whose ledgers are verified; all if there is none.
+	// Accounts are the accounts whose ledgers are verified. Empty means all accounts.
 	Accounts []string
-	// AllStreams adds the chains of every other stream of the log.
+	// AllStreams adds the chains of all other streams of the log.
 	AllStreams bool
 }
 
-// Progress is told how many events of how many were verified. It is called by several
-// goroutines at once.
+// Progress receives the number of verified events and the total. Several goroutines call it
+// at the same time.
 type Progress func(done, total int64)
 
-// NoLedgerError says that nothing in the database knows a ledger of an account.
+// NoLedgerError means that neither the log nor a read model has a ledger of the account.
 type NoLedgerError struct{ AccountID string }
 
-func (e *NoLedgerError) Error() string { return fmt.Sprintf("account %s has no ledger", e.AccountID) }
+func (e *NoLedgerError) Error() string {
+	return fmt.Sprintf("account %s has no ledger; check the id", e.AccountID)
+}
 
-// Verify replays the ledgers in scope and reports every mismatch. Errors: *NoLedgerError,
-// or the log could not be read; a mismatch is none.
+// Verify replays the ledgers in scope and reports every mismatch. A mismatch is not an
+// error. Errors: *NoLedgerError, or the log cannot be read.
 func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (report Report, err error) {
 	readers := a.Readers
 	if readers == 0 {
@@ -103,7 +105,7 @@ type run struct {
 	total   int64
 }
 
-// size is the number of events in scope, as the heads of the streams have it.
+// size returns the number of events in scope, according to the heads of the streams.
 func (r *run) size(ctx context.Context) (int64, error) {
 	var n int64
 	err := r.planner.QueryRow(ctx, `select coalesce(sum(version), 0)::bigint from streams
@@ -115,7 +117,7 @@ func (r *run) size(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// ledgers are the streams of the accounts in scope; nil for all.
+// ledgers returns the streams of the accounts in scope, or nil for all.
 func (r *run) ledgers() []string {
 	var names []string
 	for _, id := range r.scope.Accounts {
@@ -124,7 +126,7 @@ func (r *run) ledgers() []string {
 	return names
 }
 
-// report verifies the keys, the ledgers and then the other streams.
+// report verifies the keys, then the ledgers, then the other streams.
 func (r *run) report(ctx context.Context) (Report, error) {
 	if err := r.verifyKeys(ctx); err != nil {
 		return Report{}, err
@@ -152,7 +154,7 @@ func (r *run) report(ctx context.Context) (Report, error) {
 	return total, nil
 }
 
-// spread lets all readers work on the pieces of a plan.
+// spread distributes the pieces of a plan to all readers.
 func (r *run) spread(ctx context.Context, work func(*reader, context.Context, piece) error, plan func(ctx context.Context, emit func(piece) error) error) error {
 	pieces := make(chan piece)
 	group, ctx := errgroup.WithContext(ctx)
@@ -180,7 +182,7 @@ func (r *run) spread(ctx context.Context, work func(*reader, context.Context, pi
 	return group.Wait()
 }
 
-// verifyKeys verifies and folds the stream of the keys that checkpoints are signed with.
+// verifyKeys verifies and folds the stream of the checkpoint keys.
 func (r *run) verifyKeys(ctx context.Context) error {
 	name := fold.LedgerKeys.Stream(credit.LedgerKeysID).String()
 	found, err := headsOf(ctx, r.planner, []string{name})
@@ -208,8 +210,8 @@ func (r *run) verifyKeys(ctx context.Context) error {
 	return nil
 }
 
-// verifyLedgers verifies the ledgers in scope: first those that the log knows, then those
-// that are only known elsewhere.
+// verifyLedgers verifies the ledgers in scope. It starts with those in the log and
+// continues with those that only a read model or a checkpoint knows.
 func (r *run) verifyLedgers(ctx context.Context) error {
 	if len(r.scope.Accounts) > 0 {
 		return r.verifyNamed(ctx, r.scope.Accounts)
@@ -243,7 +245,7 @@ func (r *run) verifyLedgers(ctx context.Context) error {
 	return r.verifyNamed(ctx, rest)
 }
 
-// verifyNamed verifies the ledgers of some accounts.
+// verifyNamed verifies the ledgers of the named accounts.
 func (r *run) verifyNamed(ctx context.Context, accounts []string) error {
 	var names []string
 	for _, id := range accounts {
@@ -263,7 +265,7 @@ func (r *run) verifyNamed(ctx context.Context, accounts []string) error {
 	})
 }
 
-// verifyOthers verifies the chains of all streams that are no ledgers.
+// verifyOthers verifies the chains of all streams that are not ledgers.
 func (r *run) verifyOthers(ctx context.Context) error {
 	categories, err := otherCategories(ctx, r.planner)
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-// The log of the benchmark: holdings and debits of many accounts, in the order in which
-// the work came in, and of one account that works all the time.
+// The log of the benchmark: holds and debits of many accounts, in the order of the work,
+// and of one account with constant work.
 const (
 	benchAccounts = 10_000
 	benchEntries  = 1_000_000
 	benchHot      = 200_000
 )
 
-// BenchmarkVerify verifies a ledger of a million entries. It tells entries a second
-// and the peak of the resident memory of this process, without Postgres's.
+// BenchmarkVerify verifies a ledger of a million entries. It reports entries per second and
+// the peak resident memory of this process, without Postgres.
 func BenchmarkVerify(b *testing.B) {
 	w := newWorld(b)
 	fill(b, w)
@@ -55,9 +55,9 @@ func BenchmarkVerify(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// fill writes the log in rounds: in each, some accounts hold and settle, and the hot one
-// often. It goes past the store, which would take a minute, and lets the read models be
-// rebuilt.
+// fill writes the log in rounds. In each round some accounts hold and settle once, and the
+// hot account many times. It does not use the store, which would take a minute, and
+// rebuilds the read models afterwards.
 func fill(b *testing.B, w *world) {
 	const rounds = 100
 	const hot = benchHot / rounds / 2
@@ -102,7 +102,7 @@ func fill(b *testing.B, w *world) {
 	require.NoError(b, err)
 }
 
-// copyIn adds the events of writes to the log, an event of each stream after the other.
+// copyIn adds the events of writes to the log, taking one event of each stream in turn.
 func (w *world) copyIn(b *testing.B, writes []eventstore.Write) {
 	encoded, err := codec.Events().Encode(eventstore.Batch{Writes: writes})
 	require.NoError(b, err)
@@ -121,7 +121,7 @@ func (w *world) copyIn(b *testing.B, writes []eventstore.Write) {
 	require.NoError(b, err)
 }
 
-// watchMemory returns a function that tells the greatest resident memory since, in
+// watchMemory returns a function that returns the peak resident memory since then, in
 // megabytes.
 func watchMemory(b *testing.B) func() float64 {
 	ctx, stop := context.WithCancel(b.Context())

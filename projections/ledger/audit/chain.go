@@ -8,49 +8,49 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// stored is an event as a reader takes it from the log.
+// stored is an event as a reader reads it from the log.
 type stored struct {
 	version, position int64
 	account           string
-	// chain is the hash stored with it.
+	// chain is the stored hash of the event.
 	chain eventstore.Chain
-	// event is nil when it was not or could not be decoded; unreadable says why not.
+	// event is nil when it was not decoded. unreadable is the error when it could not be
+	// decoded.
 	event      eventstore.Event
 	unreadable string
-	// broken is set when chain does not follow.
+	// broken is set when the hash does not follow from the event and the previous hash.
 	broken *brokenLink
 }
 
-// brokenLink is an event whose hash does not follow from its content and the hash before
-// it.
+// brokenLink is an event whose hash does not follow from its content and the previous hash.
 type brokenLink struct {
 	position int64
-	// row is the event as it is stored, with its hash.
+	// row is the stored event with its hash.
 	row codec.Encoded
-	// base is the hash stored with the event before it, which stands at beforeAt; 0 for the
+	// base is the stored hash of the previous event, at position beforeAt. It is 0 for the
 	// first event.
 	base     eventstore.Chain
 	beforeAt int64
 }
 
-// judgedLinks bounds how many broken links of a stream are compared with each other,
-// which takes time in the third power; the rest counts as altered.
+// judgedLinks is the number of broken links of a stream that are compared with each other.
+// The time grows with its third power. Further links count as altered.
 const judgedLinks = 48
 
 // cause explains a broken link.
 type cause struct {
-	// innocent means that it is the event before that is wrong.
+	// innocent means that the previous event is the altered one.
 	innocent bool
-	// belongs is the version that the event was recorded at; 0 when it was altered.
+	// belongs is the version at which the event was recorded, or 0 for an altered event.
 	belongs int64
 }
 
-// explain finds out which events of broken links were altered, which were moved, and
-// which only follow one of those.
+// explain finds out which events of broken links were altered, which were moved, and which
+// only follow one of those.
 //
-// Whatever was moved left links broken where it was taken from and where it was put, so
-// a true hash before an event stands either in the stored hashes around the broken
-// links, or is computed from an event whose stored hash was damaged.
+// A moved event breaks a link at its old place and at its new place. So the true hash
+// before an event is a stored hash near a broken link, or it can be computed from an event
+// whose stored hash was damaged.
 func explain(links []*brokenLink) []cause {
 	causes := make([]cause, len(links))
 	if len(links) > judgedLinks {
@@ -77,8 +77,7 @@ func explain(links []*brokenLink) []cause {
 	return causes
 }
 
-// fits reports whether an event at a version, after one of the hashes, has a hash that
-// is looked for.
+// fits reports whether an event at a version, after one of the hashes, has a wanted hash.
 func fits(bases []eventstore.Chain, row codec.Encoded, version int64, wanted func(eventstore.Chain) bool) bool {
 	row.Version = version
 	for _, base := range bases {
@@ -89,73 +88,73 @@ func fits(bases []eventstore.Chain, row codec.Encoded, version int64, wanted fun
 	return false
 }
 
-// source is the part of the audit that a finding comes from. It decides what a finding
-// is worth beside damage.
+// source is the part of the audit that made a finding. It decides whether the finding is
+// reported beside damage.
 type source int
 
 const (
-	// fromChain is proof of damage by itself.
+	// fromChain findings prove damage by themselves.
 	fromChain source = iota
-	// fromEntry compares a row of a read model with the one event it follows from.
+	// fromEntry findings compare a row of a read model with the one event that it is made
+	// from.
 	fromEntry
-	// fromFold is about the state that the whole history up to the event folds to.
+	// fromFold findings concern the state folded from the whole history up to the event.
 	fromFold
 )
 
-// place is where something is in the log. stream is empty for the stream in which it was
-// found.
+// place is a place in the log. stream is empty for the stream of the finding.
 type place struct {
 	stream            string
 	version, position int64
 }
 
-// finding is a mismatch of one stream before it is known what it follows from.
+// finding is a mismatch of one stream, before its cause is known.
 type finding struct {
 	kind   Kind
 	source source
-	// version is that of the event at which it was noticed, or atEnd; at is the place to be
-	// named.
+	// version is the version of the event at which it was found, or atEnd. at is the place
+	// to report.
 	version int64
 	at      place
 	detail  string
 }
 
-// atEnd is the version of what was noticed after the last event.
+// atEnd is the version of findings after the last event.
 const atEnd = math.MaxInt64
 
-// maxFindings bounds the findings that are kept of one stream.
+// maxFindings is the largest number of findings that are kept for one stream.
 const maxFindings = 1000
 
-// history is what is known of a stream while it is read, event by event.
+// history is the state of the verification of one stream, event by event.
 type history struct {
 	head    head
 	account string
-	// only, if set, is the kind of everything that is found in this stream.
+	// only, if set, replaces the kind of all findings in this stream.
 	only Kind
-	// apply folds an event of this stream; nil where only the chain is verified.
+	// apply folds an event of this stream. It is nil when only the chain is verified.
 	apply func(e stored)
-	// details names how two documents of the stream's state differ, and reports whether it
-	// named everything; nil where that is not known.
+	// details reports how two documents of the stream's state differ, and whether it
+	// reported every difference. It may be nil.
 	details func(log, read []byte) bool
 
-	// version, position and chain are those of the last event, taken is how many there were.
+	// version, position and chain belong to the last event. taken is the number of events.
 	version, position int64
 	taken             int64
-	// beyond is the position of the first event that the head does not know.
+	// beyond is the position of the first event after the version of the head.
 	beyond int64
 	chain  eventstore.Chain
 
 	links    []*brokenLink
 	gaps     []gap
 	findings []finding
-	// uncounted is how many more findings there were than are kept.
+	// uncounted is the number of findings that were not kept.
 	uncounted int64
 }
 
-// gap are the missing versions from first to last, after the event at position.
+// gap is a range of missing versions, from first to last, after the event at position.
 type gap struct{ first, last, position int64 }
 
-// find notes a mismatch at an event.
+// find adds a finding about an event.
 func (h *history) find(kind Kind, from source, version, position int64, detail string, args ...any) {
 	h.note(finding{kind, from, version, place{"", version, position}, fmt.Sprintf(detail, args...)})
 }
@@ -168,7 +167,7 @@ func (h *history) note(f finding) {
 	h.findings = append(h.findings, f)
 }
 
-// take goes on to the next event.
+// take verifies the next event.
 func (h *history) take(e stored) {
 	if e.version > h.version+1 {
 		h.gaps = append(h.gaps, gap{h.version + 1, e.version - 1, h.position})
@@ -190,7 +189,7 @@ func (h *history) take(e stored) {
 	}
 }
 
-// knows says that the stream once had a version.
+// knows records that the stream once had a version.
 func (h *history) knows(version int64) {
 	if version <= h.version {
 		return
@@ -212,8 +211,8 @@ func (h *history) end() {
 	case h.head.version > h.version:
 		h.knows(h.head.version)
 	case h.head.version < h.version:
-		h.find(Altered, fromChain, h.head.version+1, h.beyond, "the head of the stream stands at version %d and does not know it", h.head.version)
+		h.find(Altered, fromChain, h.head.version+1, h.beyond, "the head of the stream is at version %d, before this event", h.head.version)
 	case h.head.chain != h.chain && (last < 0 || h.links[last].row.Version != h.version):
-		h.find(Altered, fromChain, h.version, h.position, "the head of the stream carries another hash")
+		h.find(Altered, fromChain, h.version, h.position, "the head of the stream has another hash")
 	}
 }

@@ -25,19 +25,19 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-// world is a log with the read models of the ledger inline, as the service has it.
+// world is a log with the read models of the ledger inline, as in the service.
 type world struct {
-	// owner may do what the service may not.
+	// owner may change what the service may not.
 	owner, pool *pgxpool.Pool
 	store       *postgres.Store
 	key         ed25519.PrivateKey
 	now         time.Time
-	// ids makes ids that are used once.
+	// ids counts the ids that were used.
 	ids      int
 	accounts map[string]*sim
 }
 
-// sim is an account as it stands in the log.
+// sim is an account as recorded in the log.
 type sim struct {
 	id      string
 	version int64
@@ -87,20 +87,20 @@ func (w *world) account(id string) *sim {
 	return w.accounts[id]
 }
 
-// id makes an id with a prefix.
+// id returns a new id with a prefix.
 func (w *world) id(prefix string) string {
 	w.ids++
 	return fmt.Sprintf("%s_%06d", prefix, w.ids)
 }
 
-// meta is such as the service records.
+// meta returns metadata like that of the service.
 func (w *world) meta(accountID string) eventstore.Meta {
 	request := w.id("req")
 	return eventstore.Meta{AccountID: accountID, RequestID: request, CorrelationID: request, CausationID: request, Actor: "key_test"}
 }
 
-// decide carries out commands on an account and returns the write that records what they
-// led to; refused commands lead to nothing.
+// decide runs commands on an account and returns the write of their events. A refused
+// command has none.
 func (w *world) decide(t testing.TB, a *sim, commands ...credit.Command) eventstore.Write {
 	write := eventstore.Write{Stream: fold.Credit.Stream(a.id), Expected: a.version, Chain: a.chain}
 	for _, c := range commands {
@@ -121,7 +121,7 @@ func (w *world) decide(t testing.TB, a *sim, commands ...credit.Command) eventst
 	return write
 }
 
-// append records writes that have events.
+// append records the writes that have events.
 func (w *world) append(ctx context.Context, t testing.TB, writes ...eventstore.Write) {
 	t.Helper()
 	writes = slices.DeleteFunc(writes, func(w eventstore.Write) bool { return len(w.Events) == 0 })
@@ -140,13 +140,13 @@ func (w *world) append(ctx context.Context, t testing.TB, writes ...eventstore.W
 	}
 }
 
-// do carries out commands and records their events at once.
+// do runs commands and records their events at once.
 func (w *world) do(t testing.TB, id string, commands ...credit.Command) {
 	t.Helper()
 	w.append(t.Context(), t, w.decide(t, w.account(id), commands...))
 }
 
-// seal is the write of the next checkpoint of an account.
+// seal returns the write of the next checkpoint of an account.
 func (w *world) seal(t testing.TB, a *sim) eventstore.Write {
 	t.Helper()
 	w.now = w.now.Add(time.Second)
@@ -183,7 +183,7 @@ func (w *world) settle(source string, seconds int64) credit.Command {
 	return credit.Settle{SourceID: source, TransactionID: w.id("txn"), Seconds: seconds}
 }
 
-// random is any command that might be carried out on an account.
+// random returns a random command for an account.
 func (w *world) random(a *sim, r *rand.Rand) credit.Command {
 	source := fmt.Sprintf("anl_%s_%d", a.id, r.IntN(4))
 	switch n := r.IntN(10); {
@@ -204,8 +204,8 @@ func (w *world) random(a *sim, r *rand.Rand) credit.Command {
 	}
 }
 
-// audit verifies twice, in pieces of the usual size and in small ones, which must not
-// matter.
+// audit verifies in pieces of the default size and in small ones. Both reports must be
+// equal.
 func (w *world) audit(t testing.TB, scope audit.Scope) audit.Report {
 	t.Helper()
 	a := audit.Auditor{Pool: w.pool, Codec: codec.Events(), Models: ledger.Projections(), Readers: 2}
@@ -213,6 +213,6 @@ func (w *world) audit(t testing.TB, scope audit.Scope) audit.Report {
 	require.NoError(t, err)
 	again, err := a.InSmallPieces().Verify(t.Context(), scope, func(int64, int64) {})
 	require.NoError(t, err)
-	require.Empty(t, cmp.Diff(report, again), "in large pieces and in small ones")
+	require.Empty(t, cmp.Diff(report, again), "large and small pieces")
 	return report
 }

@@ -12,8 +12,8 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-// TestBrokenLaws appends, through the store itself, what the domain would never decide:
-// chains and read models are sound, and the laws are not.
+// TestBrokenLaws appends events that the domain never decides. Chains and read models are
+// sound, but the laws are broken.
 func TestBrokenLaws(t *testing.T) {
 	t.Parallel()
 	at := start
@@ -40,7 +40,7 @@ func TestBrokenLaws(t *testing.T) {
 		{"a second hold of a source", func(id string) credit.Event {
 			return credit.Held{AccountID: id, HoldID: "hold_x", Seconds: 5, SourceType: credit.SourceAnalysis, SourceID: "anl_2", ExpiresAt: at, At: at}
 		}, audit.Hold},
-		{"a hold of more than is available", func(id string) credit.Event {
+		{"a hold above the available balance", func(id string) credit.Event {
 			return credit.Held{AccountID: id, HoldID: "hold_x", Seconds: 891, SourceType: credit.SourceAnalysis, SourceID: "anl_x", ExpiresAt: at, At: at}
 		}, audit.Balance},
 		{"a balance that does not follow", func(id string) credit.Event {
@@ -58,12 +58,12 @@ func TestBrokenLaws(t *testing.T) {
 		{"a negative purchase", func(id string) credit.Event {
 			return credit.Granted{AccountID: id, TransactionID: "txn_x_" + id, Kind: credit.Purchase, Seconds: -5, BalanceAfter: 935, At: at}
 		}, audit.Altered},
-		{"a hold of more than an account can have", func(id string) credit.Event {
+		{"a hold above the largest balance", func(id string) credit.Event {
 			return credit.Held{AccountID: id, HoldID: "hold_x", Seconds: credit.MaxSeconds + 1, SourceType: credit.SourceAnalysis, SourceID: "anl_x", ExpiresAt: at, At: at}
 		}, audit.Altered},
 	}
 	w := newWorld(t)
-	// The second guard of the laws would refuse some of these.
+	// The checks of the read models would refuse some of these events.
 	_, err := w.owner.Exec(t.Context(), `do $$ declare c text; begin
 		for c in select conname from pg_constraint where conrelid = 'credit_balances'::regclass and contype = 'c' loop
 			execute format('alter table credit_balances drop constraint %I', c);

@@ -22,26 +22,26 @@ import (
 	"vqa/projections"
 )
 
-// table is a read model of the ledger and how it is read.
+// table is a read model of the ledger with the statement that reads it.
 type table struct {
 	model   projections.Projection
 	columns []projections.Column
 	sql     string
-	// category is that of the streams its rows follow from.
+	// category is the category of the streams that the rows are made from.
 	category string
-	// perEntry says that each row follows from one event instead of a state.
+	// perEntry is true when each row is made from one event instead of a state.
 	perEntry bool
-	// account and version are the places of those columns, if there are such.
+	// account and version are the indexes of those columns, if they exist.
 	account, version int
 }
 
-// versionColumn is the column of a model of entries that says which event a row follows
-// from.
+// versionColumn is the column of a model of entries that contains the version of the row's
+// event.
 const versionColumn = "version"
 
 func newTable(model projections.Projection) *table {
 	t := &table{model: model, columns: model.TableColumns(), category: model.Category().Category()}
-	// A model of entries has no rows of a state, whatever that is.
+	// A model of entries returns no rows for any state.
 	_, err := model.Rows("", nil)
 	t.perEntry = err == nil
 	var names []string
@@ -58,12 +58,12 @@ func newTable(model projections.Projection) *table {
 	return t
 }
 
-// loaded are rows of the read models that are still to be explained by the log.
+// loaded are rows of the read models that the log has not explained yet.
 type loaded struct {
 	tables []*table
-	// rows are by table and id.
+	// rows are indexed by table and id.
 	rows []map[string]*modelRow
-	// scratch holds a row that the log makes.
+	// scratch is a buffer for a row made from the log.
 	scratch []byte
 }
 
@@ -71,13 +71,13 @@ type loaded struct {
 type modelRow struct {
 	account string
 	version int64
-	// cells are its columns in their binary form, each after its length.
+	// cells are the columns in binary form, each after its length.
 	cells []byte
 }
 
-// load reads the rows of accounts. The rows that follow from one event each can be
-// limited to the versions from first, if it is not 0, to before end. Those that follow from
-// a state are read if states is set.
+// load reads the rows of accounts. For rows made from one event, first and end limit the
+// versions to first up to before end; 0 means no limit. Rows made from a state are read if
+// states is set.
 func load(ctx context.Context, tx pgx.Tx, tables []*table, accounts []string, first, end int64, states bool) (*loaded, error) {
 	l := &loaded{tables: tables, rows: make([]map[string]*modelRow, len(tables))}
 	for i, t := range tables {
@@ -108,11 +108,11 @@ func load(ctx context.Context, tx pgx.Tx, tables []*table, accounts []string, fi
 	return l, nil
 }
 
-// space makes room for many rows at once.
+// space allocates memory for many rows at once.
 type space struct {
 	rows  []modelRow
 	bytes []byte
-	// account is that of the row before.
+	// account is the account of the previous row.
 	account string
 }
 
@@ -147,7 +147,7 @@ func (s *space) row(t *table, raw [][]byte) *modelRow {
 	return &s.rows[len(s.rows)-1]
 }
 
-// appendCell writes the length and the bytes of a cell; null is not the empty one.
+// appendCell appends the length and the bytes of a cell. null differs from an empty cell.
 func appendCell(to, cell []byte) []byte {
 	if cell == nil {
 		return append(to, 0)
@@ -156,7 +156,7 @@ func appendCell(to, cell []byte) []byte {
 	return append(to, cell...)
 }
 
-// cells splits a row.
+// cells splits a row into its cells.
 func cells(row []byte) [][]byte {
 	var all [][]byte
 	for len(row) > 0 {
@@ -174,10 +174,10 @@ func cells(row []byte) [][]byte {
 // postgresEpoch is the zero of a timestamptz, which counts microseconds.
 var postgresEpoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// appendValue writes a value of a row of the log as Postgres would send it.
+// appendValue appends a value in the form in which Postgres sends it.
 func appendValue(to []byte, v any) ([]byte, error) {
 	eight := func(n int64) []byte {
-		return append(append(to, 9), binary.BigEndian.AppendUint64(nil, uint64(n))...) //nolint:gosec // as it is read
+		return append(append(to, 9), binary.BigEndian.AppendUint64(nil, uint64(n))...) //nolint:gosec // the reader converts it back
 	}
 	switch x := v.(type) {
 	case string:
@@ -196,7 +196,7 @@ func appendValue(to []byte, v any) ([]byte, error) {
 	}
 }
 
-// entry explains the rows that follow from one event.
+// entry explains the rows made from one event.
 func (l *loaded) entry(h *history, category string, r eventstore.Recorded) {
 	for i, t := range l.tables {
 		if !t.perEntry || t.category != category {
@@ -208,7 +208,7 @@ func (l *loaded) entry(h *history, category string, r eventstore.Recorded) {
 	}
 }
 
-// state explains the rows that follow from the state after the last event of a stream.
+// state explains the rows made from the state after the last event of a stream.
 func (l *loaded) state(h *history, category, id string, state any) error {
 	for i, t := range l.tables {
 		if t.perEntry || t.category != category || h.version == 0 {
@@ -225,7 +225,7 @@ func (l *loaded) state(h *history, category, id string, state any) error {
 	return nil
 }
 
-// compare holds a row that the log makes against the one that was read.
+// compare compares a row made from the log with the row that was read.
 func (l *loaded) compare(h *history, i int, made projections.Row, from source, version int64, at place) {
 	name := l.tables[i].model.Table()
 	read, ok := l.rows[i][made.ID]
@@ -243,11 +243,11 @@ func (l *loaded) compare(h *history, i int, made projections.Row, from source, v
 		return
 	}
 	if names := l.differ(h, l.tables[i], cells(want), cells(read.cells)); len(names) > 0 {
-		h.note(finding{Balance, from, version, at, fmt.Sprintf("%s differs in %s of the row %s", name, strings.Join(names, ", "), made.ID)})
+		h.note(finding{Balance, from, version, at, fmt.Sprintf("%s differs from the log in %s of row %s", name, strings.Join(names, ", "), made.ID)})
 	}
 }
 
-// encode writes a row as it would be read.
+// encode writes a row in the form in which it is read.
 func (l *loaded) encode(row projections.Row) ([]byte, error) {
 	out, err := appendValue(l.scratch[:0], row.ID)
 	for _, v := range row.Values {
@@ -266,8 +266,8 @@ func (l *loaded) encode(row projections.Row) ([]byte, error) {
 	return l.scratch, nil
 }
 
-// differ names the columns in which a row differs. A document in other words that mean
-// the same does not count.
+// differ returns the columns in which a row differs. Documents with the same meaning are
+// equal.
 func (l *loaded) differ(h *history, t *table, want, read [][]byte) []string {
 	var names []string
 	for c, column := range t.columns {
@@ -277,7 +277,7 @@ func (l *loaded) differ(h *history, t *table, want, read [][]byte) []string {
 			names = append(names, column.Name)
 		case sameJSON(want[c], read[c]):
 		case len(names) == 0 && h.details != nil && h.details(want[c], read[c]):
-			// Named already, and more exactly.
+			// The details have already been reported.
 		default:
 			names = append(names, column.Name)
 		}
@@ -285,7 +285,7 @@ func (l *loaded) differ(h *history, t *table, want, read [][]byte) []string {
 	return names
 }
 
-// openHolds names the open holds in which two documents of a balance differ, and reports
+// openHolds reports the open holds in which two documents of a balance differ. It returns
 // whether they differ in nothing else.
 func (a *account) openHolds(log, doc []byte) bool {
 	var want, read credit.State
@@ -302,7 +302,7 @@ func (a *account) openHolds(log, doc []byte) bool {
 		if differ(read.Holds, h) {
 			a.note(finding{
 				Hold, fromFold, atEnd, a.opened[h.SourceID],
-				fmt.Sprintf("the read model does not have the hold %s of %s as the log has it", h.ID, h.SourceID),
+				fmt.Sprintf("the hold %s of %s in the read model differs from the log or is missing", h.ID, h.SourceID),
 			})
 		}
 	}
@@ -310,7 +310,7 @@ func (a *account) openHolds(log, doc []byte) bool {
 		if _, open := want.Holds.Get(h.SourceID); !open {
 			a.note(finding{
 				Hold, fromFold, atEnd, place{"", a.version, a.position},
-				fmt.Sprintf("the read model has a hold %s of %s that is not open", h.ID, h.SourceID),
+				fmt.Sprintf("the read model has the hold %s of %s, which is not open", h.ID, h.SourceID),
 			})
 		}
 	}
@@ -324,7 +324,7 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// surplus names the rows of the accounts that nothing in the log explains.
+// surplus reports the rows of the accounts that no event explains.
 func (l *loaded) surplus(accounts map[string]*account) {
 	for i, t := range l.tables {
 		for _, id := range slices.Sorted(maps.Keys(l.rows[i])) {
@@ -340,7 +340,7 @@ func (l *loaded) surplus(accounts map[string]*account) {
 			if t.perEntry {
 				f.source, f.version, f.at.version = fromEntry, row.version, row.version
 				if row.version <= h.version {
-					f.at.position = 0 // there is an event, but not the row's
+					f.at.position = 0 // the event at this version is not the event of the row
 				}
 			}
 			h.note(f)

@@ -11,33 +11,32 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// sizes are those of what a reader takes at once.
+// sizes are the sizes of the pieces that a reader reads at once.
 type sizes struct {
-	// A range of streams ends when it has so many events or streams.
+	// A range of streams ends when it has this many events or streams.
 	rangeEvents, rangeStreams int64
-	// Ledgers with more events than part are read in parts of so many.
+	// Ledgers with more events than part are read in parts of that many events.
 	part int64
-	// page is how many heads or checkpoints are read in one statement.
+	// page is the number of heads or checkpoints that one statement reads.
 	page int
 }
 
 var usualSizes = sizes{rangeEvents: 4096, rangeStreams: 512, part: 8192, page: 1024}
 
-// head is what the table streams says of a stream.
+// head is a row of the table streams.
 type head struct {
 	stream  string
 	version int64
 	chain   eventstore.Chain
 }
 
-// noHead is the version of the head of a stream that has none.
+// noHead is the version in the head of a stream that has no row.
 const noHead = -1
 
-// piece is what one reader verifies at once: a range of short streams or a part of a
-// long one.
+// piece is the work of one reader: a range of short streams, or a part of a long one.
 type piece struct {
-	// The streams after from and before to, or up to it: all that are in between, also
-	// those without a head.
+	// The streams after from and before to, or up to it. The range includes streams without
+	// a head.
 	from, to  string
 	including bool
 	heads     []head
@@ -45,17 +44,18 @@ type piece struct {
 	part *part
 }
 
-// part is a run of versions of one stream.
+// part is a range of versions of one stream.
 type part struct {
 	head
-	// first is the first version, end that after the last; 0 for all that come.
+	// first is the first version. end is the version after the last one, or 0 for all later
+	// versions.
 	first, end int64
-	// The verified ledger so far comes from the part before and goes to the next; nil at
-	// the ends of the stream. Each channel carries one value and has room for it.
+	// before and after pass the verified ledger from part to part. They are nil at the ends
+	// of the stream. Each channel carries one value and has room for it.
 	before, after chan *account
 }
 
-// whole are the parts of one stream.
+// whole emits the parts of one stream.
 func (z sizes) whole(h head, emit func(piece) error) error {
 	var before chan *account
 	for first := int64(1); ; first += z.part {
@@ -70,8 +70,8 @@ func (z sizes) whole(h head, emit func(piece) error) error {
 	}
 }
 
-// category emits pieces that together hold every event of a category of streams, in the
-// order of the names. Streams longer than longest are read in parts.
+// category emits pieces that together contain every event of a category of streams, in the
+// order of the names. Streams with more than longest events are read in parts.
 func (z sizes) category(ctx context.Context, tx pgx.Tx, category string, longest int64, emit func(piece) error) error {
 	first, end := category+"/", category+"0" // '0' comes after '/'
 	next := piece{from: first}
@@ -110,8 +110,7 @@ func (z sizes) category(ctx context.Context, tx pgx.Tx, category string, longest
 			break
 		}
 	}
-	// Where a collation sorts '0' elsewhere, the streams known by their heads are read all
-	// the same.
+	// In a collation that sorts '0' elsewhere, the streams with a head are still read.
 	if err := tx.QueryRow(ctx, "select greatest($1, $2::text)", last, end).Scan(&end); err != nil {
 		return fmt.Errorf("plan the audit: %w", err)
 	}
@@ -124,8 +123,8 @@ func headsPage(ctx context.Context, tx pgx.Tx, after, prefix string, limit int) 
 	return heads(ctx, tx, headColumns+"stream > $1 and starts_with(stream, $2) order by stream limit $3", after, prefix, limit)
 }
 
-// headsOf returns the heads of named streams, in the order of the names given; one
-// without a head has the version noHead.
+// headsOf returns the heads of named streams, in the given order. A stream without a row
+// has the version noHead.
 func headsOf(ctx context.Context, tx pgx.Tx, names []string) ([]head, error) {
 	found, err := heads(ctx, tx, headColumns+"stream = any($1)", names)
 	if err != nil {
@@ -166,8 +165,7 @@ func heads(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]head, err
 	return found, nil
 }
 
-// strangersSQL finds the accounts that have no head of a credit stream but are known
-// elsewhere.
+// strangersSQL finds accounts without a head of a credit stream that checkpoints know.
 const strangersSQL = `
 select substr(c.stream, length('checkpoint/') + 1) from streams c
  where starts_with(c.stream, 'checkpoint/')
@@ -182,16 +180,16 @@ func strangers(ctx context.Context, tx pgx.Tx, tables []*table) ([]string, error
 	}
 	rows, err := tx.Query(ctx, sql)
 	if err != nil {
-		return nil, fmt.Errorf("look for accounts without a ledger: %w", err)
+		return nil, fmt.Errorf("find accounts without a ledger: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	if err != nil {
-		return nil, fmt.Errorf("look for accounts without a ledger: %w", err)
+		return nil, fmt.Errorf("find accounts without a ledger: %w", err)
 	}
 	return found, nil
 }
 
-// otherCategories are those of all streams that no ledger consists of.
+// otherCategories returns the categories of all streams that are not part of a ledger.
 func otherCategories(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	rows, err := tx.Query(ctx, `select distinct split_part(stream, '/', 1) from streams order by 1`)
 	if err != nil {
@@ -210,7 +208,7 @@ func otherCategories(ctx context.Context, tx pgx.Tx) ([]string, error) {
 	return others, nil
 }
 
-// accountOf is the account that a credit or checkpoint stream belongs to.
+// accountOf returns the account of a credit or checkpoint stream.
 func accountOf(stream string) string {
 	_, id, _ := strings.Cut(stream, "/")
 	return id

@@ -19,8 +19,8 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-// TestAnyChangedByteIsFound writes random histories, which are sound, and changes one
-// byte of one row of each.
+// TestAnyChangedByteIsFound writes sound random histories and changes one byte of one row
+// of each.
 func TestAnyChangedByteIsFound(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,7 +60,7 @@ func TestAnyChangedByteIsFound(t *testing.T) {
 	})
 }
 
-// changeByte changes one byte of an event that Postgres lets pass.
+// changeByte changes one byte of an event in a way that Postgres accepts.
 func (x *tampering) changeByte(rt *rapid.T, e event) {
 	columns := map[string]string{"data": e.data, "meta": e.meta, "type": e.kind, "account_id": e.account}
 	for try := 0; ; try++ {
@@ -78,11 +78,11 @@ func (x *tampering) changeByte(rt *rapid.T, e event) {
 			return
 		}
 		var refused *pgconn.PgError
-		require.True(rt, errors.As(err, &refused) && refused.Code == "22P02", "%v", err) // it is no JSON
+		require.True(rt, errors.As(err, &refused) && refused.Code == "22P02", "%v", err) // it is not JSON
 	}
 }
 
-// TestVerifyBesideWriters verifies again and again while clients write.
+// TestVerifyBesideWriters verifies several times while clients write.
 func TestVerifyBesideWriters(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -92,7 +92,7 @@ func TestVerifyBesideWriters(t *testing.T) {
 	ready := make(chan struct{})
 	begun := sync.OnceFunc(func() { close(ready) })
 	writing.Go(func() {
-		defer begun() // also when it fails
+		defer begun() // even when it fails
 		r := rand.New(rand.NewPCG(3, 4))
 		for n := 0; ctx.Err() == nil && !t.Failed(); n++ {
 			a := w.account(fmt.Sprintf("acct_%d", r.IntN(20)))
@@ -119,7 +119,8 @@ func TestVerifyBesideWriters(t *testing.T) {
 	writing.Wait()
 }
 
-// TestInterrupted ends an audit from within, and leaves no connection behind.
+// TestInterrupted cancels an audit from its progress function. It must release every
+// connection.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -132,7 +133,7 @@ func TestInterrupted(t *testing.T) {
 	defer cancel()
 	_, err := a.InSmallPieces().Verify(ctx, audit.Scope{}, func(int64, int64) { cancel() })
 	require.ErrorIs(t, err, context.Canceled)
-	// A connection whose statement was cut off is closed in the background.
+	// The pool closes a connection with a canceled statement in the background.
 	require.Eventually(t, func() bool { return w.pool.Stat().AcquiredConns() == 0 }, 10*time.Second, time.Millisecond)
 
 	var done, total int64

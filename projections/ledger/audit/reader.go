@@ -16,15 +16,15 @@ type reader struct {
 	tables []*table
 	keys   credit.LedgerKeys
 	report Report
-	// strays are streams without a head that it came across.
+	// strays are the streams without a head that it found.
 	strays []string
-	// unknown are accounts of which nothing was found anywhere.
+	// unknown are the accounts of which nothing was found.
 	unknown []string
-	// done is told how many entries were verified.
+	// done is called with the number of verified entries.
 	done func(entries int64)
 }
 
-// verify takes a piece of the ledgers.
+// verify verifies a piece of the ledgers.
 func (r *reader) verify(ctx context.Context, p piece) error {
 	if p.part != nil {
 		return r.longLedger(ctx, p.part)
@@ -82,8 +82,8 @@ func (r *reader) stray(stream string) {
 	}
 }
 
-// checkpoints reads those of accounts with short ledgers, which cannot have more of them
-// than entries.
+// checkpoints reads the checkpoints of accounts with short ledgers. An account cannot have
+// more checkpoints than entries.
 func (r *reader) checkpoints(ctx context.Context, accounts []string) ([]*seals, error) {
 	names := make([]string, len(accounts))
 	for i, id := range accounts {
@@ -101,8 +101,8 @@ func (r *reader) checkpoints(ctx context.Context, accounts []string) ([]*seals, 
 	return all, r.scan(ctx, true, func(stream string, e stored) { byName[stream].take(e) }, streamsSQL, names)
 }
 
-// longLedger verifies a part of a long ledger. Its chain is checked and its events are
-// decoded at once; they are folded when the parts before have been.
+// longLedger verifies a part of a long ledger. It checks the chain and decodes the events
+// at once. It folds them after the parts before.
 func (r *reader) longLedger(ctx context.Context, p *part) error {
 	end := int64(math.MaxInt64)
 	if p.end > 0 {
@@ -135,8 +135,8 @@ func (r *reader) longLedger(ctx context.Context, p *part) error {
 	return r.finish(ctx, a.rows, map[string]*account{a.id: a})
 }
 
-// partOf reads a part of one stream, and the event before it, which the first must follow
-// from.
+// partOf reads a part of one stream, and the event before it, from which the first event
+// must follow.
 func (r *reader) partOf(ctx context.Context, stream string, first, end int64) ([]stored, error) {
 	var events []stored
 	err := r.scan(ctx, true, func(_ string, e stored) {
@@ -147,7 +147,7 @@ func (r *reader) partOf(ctx context.Context, stream string, first, end int64) ([
 	return events[:min(int64(len(events)), r.part)], err
 }
 
-// receive begins a ledger or waits for the reader of the part before.
+// receive creates a ledger, or waits for the ledger from the reader of the part before.
 func (r *reader) receive(ctx context.Context, p *part) (*account, error) {
 	if p.before != nil {
 		select {
@@ -186,7 +186,7 @@ func (r *reader) foldPart(ctx context.Context, a *account, events []stored, firs
 
 // checkpointsTo reads the checkpoints that a ledger reaches before a version.
 func (r *reader) checkpointsTo(ctx context.Context, s *seals, version int64) error {
-	page := r.page + 1 // the first one is known
+	page := r.page + 1 // the first row is already known
 	for !s.all && s.last.Version < version {
 		seen, after := 0, s.version
 		err := r.scan(ctx, true, func(_ string, e stored) {
@@ -249,7 +249,7 @@ func (r *reader) stream(h *history) {
 	}
 }
 
-// chains verifies the chain of each stream of a range and nothing else.
+// chains verifies only the chains of the streams in a range.
 func (r *reader) chains(ctx context.Context, p piece) error {
 	streams := make(map[string]*history, len(p.heads))
 	for _, h := range p.heads {

@@ -9,7 +9,7 @@ import (
 	"vqa/domain/credit"
 )
 
-// Kind says what is wrong; the package documentation has the list.
+// Kind is the kind of a mismatch. The package documentation lists the kinds.
 type Kind string
 
 // The kinds of mismatches.
@@ -27,37 +27,38 @@ type Mismatch struct {
 	AccountID string `json:"account_id"`
 	Kind      Kind   `json:"kind"`
 	Stream    string `json:"stream"`
-	// Version is the place in the stream, the first one when several are missing; 0 when
-	// there is none.
+	// Version is the version in the stream, or the first one when several are missing. It
+	// is 0 when there is none.
 	Version int64 `json:"version"`
-	// Position is that of the event in the log; of the last one before it when it is
-	// missing, 0 when there is none.
+	// Position is the position of the event in the log. For a missing event it is that of
+	// the last event before it, or 0.
 	Position int64 `json:"position"`
-	// Detail is for people.
+	// Detail is an explanation for a person.
 	Detail string `json:"detail"`
 }
 
-// maxMismatches is how many mismatches a report lists; the rest is counted.
+// maxMismatches is the largest number of mismatches in a report. Further ones are only
+// counted.
 const maxMismatches = 10_000
 
 // Report is the outcome of an audit.
 type Report struct {
-	// Accounts, Entries and Checkpoints are how many ledgers, credit events and checkpoints
-	// were verified; Streams and Events include those and, if asked for, all others.
+	// Accounts, Entries and Checkpoints are the numbers of verified ledgers, credit events
+	// and checkpoints. Streams and Events include those and all other verified streams.
 	Accounts    int64 `json:"accounts"`
 	Entries     int64 `json:"entries"`
 	Checkpoints int64 `json:"checkpoints"`
 	Streams     int64 `json:"streams"`
 	Events      int64 `json:"events"`
-	// LedgerAccounts are the seconds in the accounts of the double entry: the platform's
-	// by name, and those of all verified customers together.
+	// LedgerAccounts are the balances of the double-entry accounts. The platform's accounts
+	// have their names. The accounts of all verified customers are added up.
 	LedgerAccounts map[credit.LedgerAccount]int64 `json:"ledger_accounts"`
-	// SumSeconds is the sum of all LedgerAccounts, which is 0 in a sound ledger.
+	// SumSeconds is the sum of all LedgerAccounts. It is 0 in a sound ledger.
 	SumSeconds int64 `json:"sum_seconds"`
-	// Counts are the mismatches by kind.
+	// Counts are the numbers of mismatches by kind.
 	Counts map[Kind]int64 `json:"counts"`
 	// Mismatches are ordered by account, stream, version and kind. There are at most
-	// 10,000; LeftOut more were counted only.
+	// 10,000. LeftOut is the number of further ones.
 	Mismatches []Mismatch `json:"mismatches"`
 	LeftOut    int64      `json:"left_out"`
 }
@@ -68,7 +69,7 @@ const (
 	customersHeld      = credit.LedgerAccount("customers:held")
 )
 
-// Sound reports that nothing contradicts anything.
+// Sound reports whether the audit found no mismatch.
 func (r *Report) Sound() bool { return len(r.Counts) == 0 }
 
 func newReport() Report {
@@ -86,7 +87,7 @@ func (r *Report) add(found ...Mismatch) {
 	}
 }
 
-// merge adds what another part of the audit found.
+// merge adds the findings of another part of the audit.
 func (r *Report) merge(part Report) {
 	r.Accounts += part.Accounts
 	r.Entries += part.Entries
@@ -109,13 +110,13 @@ func (r *Report) merge(part Report) {
 	r.LeftOut += part.LeftOut
 }
 
-// finish orders the mismatches and draws the total.
+// finish orders the mismatches and computes the sum.
 func (r *Report) finish() {
 	for _, seconds := range r.LedgerAccounts {
 		r.SumSeconds += seconds
 	}
 	if r.SumSeconds != 0 {
-		r.add(Mismatch{Kind: Balance, Detail: fmt.Sprintf("all ledger accounts together hold %d s instead of 0", r.SumSeconds)})
+		r.add(Mismatch{Kind: Balance, Detail: fmt.Sprintf("all ledger accounts together have %d s instead of 0", r.SumSeconds)})
 	}
 	slices.SortFunc(r.Mismatches, func(a, b Mismatch) int {
 		return cmp.Or(
@@ -125,5 +126,5 @@ func (r *Report) finish() {
 	})
 }
 
-// Kinds are those that were found, sorted.
+// Kinds returns the kinds that were found, sorted.
 func (r *Report) Kinds() []Kind { return slices.Sorted(maps.Keys(r.Counts)) }

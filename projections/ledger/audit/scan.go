@@ -12,7 +12,7 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Events are read as they are stored: a hash is over bytes, not over what they mean.
+// Events are read as text, because a hash covers the stored bytes.
 const (
 	selectEvents = "select position, stream, version, type, account_id, data, meta, chain from events where "
 	betweenSQL   = selectEvents + "stream > $1 and stream < $2 order by stream, version"
@@ -21,7 +21,7 @@ const (
 	partSQL      = selectEvents + "stream = $1 and version >= $2 and version < $3 order by version limit $4"
 )
 
-// The columns of an event in their order.
+// The columns of an event, in their order.
 const (
 	colPosition = iota
 	colStream
@@ -33,14 +33,14 @@ const (
 	colChain
 )
 
-// scanner reads events and checks that each follows from the one before it.
+// scanner reads events and checks that each follows from the previous one.
 type scanner struct {
 	tx    pgx.Tx
 	codec *codec.Codec
-	// types keeps one string of each stored type.
+	// types has one string for each stored type.
 	types map[string]string
 
-	// What follows is of the event before.
+	// The following fields belong to the previous event.
 	name     string
 	stream   eventstore.StreamID
 	account  string
@@ -49,8 +49,8 @@ type scanner struct {
 	chain    eventstore.Chain
 }
 
-// scan hands each event of a query to take, with the name of its stream. The slices and
-// strings of an event stay valid. decode says whether its payload is wanted.
+// scan calls take with each event of a query and the name of its stream. The slices and
+// strings of an event stay valid. decode says whether the payload is decoded.
 func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string, e stored), sql string, args ...any) error {
 	s.name, s.version = "", 0
 	rows, err := s.tx.Query(ctx, sql, append([]any{pgx.QueryResultFormats{pgx.BinaryFormatCode}}, args...)...)
@@ -83,7 +83,7 @@ func (s *scanner) scan(ctx context.Context, decode bool, take func(stream string
 	return nil
 }
 
-// follow checks the hash of an event, unless the one before it is not there.
+// follow checks the hash of an event, unless the previous event is missing.
 func (s *scanner) follow(raw [][]byte) (stored, error) {
 	if string(raw[colAccount]) != s.account {
 		s.account = string(raw[colAccount])
@@ -115,5 +115,5 @@ func (s *scanner) typeOf(raw []byte) string {
 }
 
 func number(raw []byte) int64 {
-	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // it is signed in Postgres too
+	return int64(binary.BigEndian.Uint64(raw)) //nolint:gosec // Postgres uses a signed type too
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// releaseTimeout bounds the end of a reader's transaction.
+// releaseTimeout is the longest time to end a reader's transaction.
 const releaseTimeout = 5 * time.Second
 
 // snapshot is one state of the database, read through several connections.
@@ -21,14 +21,14 @@ type snapshot struct {
 	conns   []*pgxpool.Conn
 }
 
-// A transaction of an audit may run long and wait long for its turn. Readers go through
-// the log in the order of an index, whatever the statistics say.
+// A transaction of an audit may run for a long time and be idle for a long time. Readers
+// must read the log through an index, even when statistics suggest another plan.
 const (
 	patience = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; `
 	inOrder  = patience + `set local enable_seqscan = off; set local enable_bitmapscan = off; set local jit = off`
 )
 
-// openSnapshot begins a transaction for the planner and one for each reader.
+// openSnapshot starts a transaction for the planner and one for each reader.
 func openSnapshot(ctx context.Context, pool *pgxpool.Pool, readers int) (_ *snapshot, err error) {
 	s := &snapshot{}
 	defer func() {
@@ -53,7 +53,7 @@ func openSnapshot(ctx context.Context, pool *pgxpool.Pool, readers int) (_ *snap
 	return s, nil
 }
 
-// begin starts a reading transaction, in an exported snapshot if one is named.
+// begin starts a read-only transaction, in an exported snapshot if name is not empty.
 func (s *snapshot) begin(ctx context.Context, pool *pgxpool.Pool, name string) (pgx.Tx, error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -62,12 +62,12 @@ func (s *snapshot) begin(ctx context.Context, pool *pgxpool.Pool, name string) (
 	s.conns = append(s.conns, conn)
 	tx, err := conn.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
-		return nil, fmt.Errorf("begin to read: %w", err)
+		return nil, fmt.Errorf("start reading: %w", err)
 	}
 	settings := patience
 	if name != "" {
 		settings = inOrder
-		// SET takes no parameters; the name is Postgres's own and has no quotes in it.
+		// SET takes no parameters. The name comes from Postgres and contains no quotes.
 		if _, err := tx.Exec(ctx, "set transaction snapshot '"+name+"'"); err != nil {
 			return nil, fmt.Errorf("join the snapshot: %w", err)
 		}
@@ -78,7 +78,7 @@ func (s *snapshot) begin(ctx context.Context, pool *pgxpool.Pool, name string) (
 	return tx, nil
 }
 
-// close ends all transactions, also after ctx has ended.
+// close ends all transactions, even after ctx has ended.
 func (s *snapshot) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()

@@ -108,7 +108,7 @@ func TestTampering(t *testing.T) {
 			},
 		},
 		{
-			"the last events deleted, and the head taken back", func(x *tampering) {
+			"the last events deleted, and the head set back", func(x *tampering) {
 				x.sql("delete from events where stream = $1 and version >= $2", entries, thirdGrant)
 				x.behead(openHold)
 			},
@@ -117,7 +117,7 @@ func TestTampering(t *testing.T) {
 			},
 		},
 		{
-			"events after the last checkpoint deleted, and the head taken back", func(x *tampering) {
+			"events after the last checkpoint deleted, and the head set back", func(x *tampering) {
 				x.sql("delete from events where stream = $1 and version > $2", entries, thirdGrant)
 				x.behead(thirdGrant)
 			},
@@ -170,28 +170,28 @@ func TestTampering(t *testing.T) {
 			},
 		},
 		{
-			"a hash made anew for a grant only", func(x *tampering) {
+			"a new hash for a grant only", func(x *tampering) {
 				x.edit(secondGrant, `"seconds":500`, `"seconds":900`)
 				x.rehash(secondGrant, secondGrant, false)
 			},
 			one(audit.Altered, entries, secondGrant),
 		},
 		{
-			"a hash made anew for the reason of a grant that a checkpoint ends with", func(x *tampering) {
+			"a new hash for the reason of the last grant of a checkpoint", func(x *tampering) {
 				x.edit(thirdGrant, "invoice", "present")
 				x.rehash(thirdGrant, thirdGrant, false)
 			},
 			one(audit.Altered, entries, thirdGrant),
 		},
 		{
-			"all hashes made anew after another reason", func(x *tampering) {
+			"new hashes for all events after a changed reason", func(x *tampering) {
 				x.edit(secondGrant, "invoice", "present")
 				x.rehash(secondGrant, lastSettle, true)
 			},
 			one(audit.Checkpoint, checkpoints, 2),
 		},
 		{
-			"all hashes made anew after other seconds", func(x *tampering) {
+			"new hashes for all events after changed seconds", func(x *tampering) {
 				x.edit(secondGrant, `"seconds":500`, `"seconds":900`)
 				x.rehash(secondGrant, lastSettle, true)
 			},
@@ -291,7 +291,7 @@ func TestTampering(t *testing.T) {
 			func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.gone(audit.Checkpoint, checkpoints, 2)} },
 		},
 		{
-			"the last checkpoint deleted, and the head taken back", func(x *tampering) {
+			"the last checkpoint deleted, and the head set back", func(x *tampering) {
 				x.sql("delete from events where stream = $1 and version = 3", checkpoints)
 				x.sql(`update streams set version = 2, prior_version = 1, snapshot_version = 0, snapshot = null,
 					chain = (select chain from events where stream = $1 and version = 2) where stream = $1`, checkpoints)
@@ -305,7 +305,7 @@ func TestTampering(t *testing.T) {
 			one(audit.Checkpoint, checkpoints, 3),
 		},
 		{
-			"rows of an account that never was", func(x *tampering) {
+			"rows of an account that never existed", func(x *tampering) {
 				x.sql(`insert into credit_transactions select 'txn_ghost', 'acct_ghost', kind, created_at, version, doc
 					from credit_transactions where account_id = 'acct_a' and version = 1`)
 			},

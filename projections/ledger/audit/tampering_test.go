@@ -16,13 +16,13 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-// The streams of the account that is tampered with; acct_b beside it is never touched.
+// The streams of the account that is tampered with. acct_b is never changed.
 const (
 	entries     = "credit/acct_a"
 	checkpoints = "checkpoint/acct_a"
 )
 
-// The entries of acct_a by version. Checkpoints 1 to 3 vouch for versions 3, 6 and 8.
+// The entries of acct_a by version. Checkpoints 1 to 3 cover versions 3, 6 and 8.
 const (
 	firstGrant = iota + 1
 	firstHold
@@ -40,7 +40,7 @@ const (
 type tampering struct {
 	*world
 	*testing.T
-	// positions are those of the untouched log, by stream and version.
+	// positions are the positions in the original log, by stream and version.
 	positions map[string]map[int64]int64
 }
 
@@ -85,7 +85,7 @@ func (x *tampering) events(ctx context.Context, where string) []event {
 	return all
 }
 
-// sql changes the log as its owner can, once the guard is lifted.
+// sql changes the log as its owner, with the triggers disabled.
 func (x *tampering) sql(statement string, args ...any) {
 	x.Helper()
 	require.NoError(x, x.attempt(statement, args...), statement)
@@ -101,7 +101,7 @@ func (x *tampering) attempt(statement string, args ...any) error {
 			return err
 		}
 		if tag.RowsAffected() == 0 {
-			return errors.New("it changed nothing")
+			return errors.New("the statement changed no row")
 		}
 		_, err = tx.Exec(x.Context(), "alter table events enable trigger user")
 		return err
@@ -115,8 +115,8 @@ func (x *tampering) edit(version int64, old, replacement string) {
 		where stream = $1 and version = $2 and strpos(data::text, $3) > 0`, entries, version, old, replacement)
 }
 
-// rehash makes the hashes of entries anew, from first to last, and with head also that
-// of the head.
+// rehash computes the hashes of entries from first to last again. With head it also updates
+// the hash of the head.
 func (x *tampering) rehash(first, last int64, head bool) {
 	x.Helper()
 	var chain eventstore.Chain
@@ -137,19 +137,19 @@ func (x *tampering) rehash(first, last int64, head bool) {
 	}
 }
 
-// behead takes the head of the entries back to a version.
+// behead sets the head of the entries back to a version.
 func (x *tampering) behead(version int64) {
 	x.Helper()
 	x.sql(`update streams set version = $1, prior_version = 0, chain = (select chain from events where stream = $2 and version = $1)
 		where stream = $2`, version, entries)
 }
 
-// at is a mismatch of acct_a at an event.
+// at returns a mismatch of acct_a at an event.
 func (x *tampering) at(kind audit.Kind, stream string, version int64) audit.Mismatch {
 	return audit.Mismatch{AccountID: "acct_a", Kind: kind, Stream: stream, Version: version, Position: x.positions[stream][version]}
 }
 
-// gone is a mismatch at missing versions of a stream, from the first on.
+// gone returns a mismatch at missing versions of a stream, from first on.
 func (x *tampering) gone(kind audit.Kind, stream string, first int64) audit.Mismatch {
 	m := x.at(kind, stream, first)
 	m.Position = x.positions[stream][first-1]
@@ -168,12 +168,12 @@ func (x *tampering) requireFound(want ...audit.Mismatch) {
 	require.Equal(x, len(want) == 0, report.Sound())
 }
 
-// one is a single mismatch at an event.
+// one returns a function with a single mismatch at an event.
 func one(kind audit.Kind, stream string, version int64) func(*tampering) []audit.Mismatch {
 	return func(x *tampering) []audit.Mismatch { return []audit.Mismatch{x.at(kind, stream, version)} }
 }
 
-// stray is an altered event that was not in the log before.
+// stray returns the mismatch of an added event.
 func (x *tampering) stray(version int64) audit.Mismatch {
 	m := x.at(audit.Altered, entries, version)
 	require.NoError(x, x.owner.QueryRow(x.Context(), "select coalesce(max(position), 0) from events where stream = $1 and version = $2",
@@ -191,7 +191,7 @@ func swap(a, b int64) func(*tampering) {
 	}
 }
 
-// swapped are the mismatches of two events that now stand at each other's version.
+// swapped returns the mismatches of two events at each other's version.
 func (x *tampering) swapped(a, b int64) []audit.Mismatch {
 	first, second := x.at(audit.Reordered, entries, a), x.at(audit.Reordered, entries, b)
 	first.Position, second.Position = second.Position, first.Position

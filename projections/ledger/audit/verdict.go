@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// damage are the places of a stream at which its history cannot be trusted.
+// damage are the places of a stream whose history cannot be trusted.
 type damage struct {
 	events map[int64]bool
 	gaps   []gap
-	// first is the first of them; 0 when there is none.
+	// first is the first damaged version, or 0 when there is none.
 	first int64
 }
 
@@ -26,15 +26,15 @@ func (d *damage) covers(version int64) bool {
 	return d.events[version] || slices.ContainsFunc(d.gaps, func(g gap) bool { return g.first <= version && version <= g.last })
 }
 
-// verdict turns what was found in a stream into mismatches, one for each place and kind,
-// and leaves out what only follows from another.
+// verdict turns the findings of a stream into mismatches, one for each place and kind. It
+// leaves out findings that only follow from others.
 func (h *history) verdict() []Mismatch {
 	d := damage{events: map[int64]bool{}, gaps: h.gaps}
 	var proven []finding
 	for i, g := range h.gaps {
 		d.at(g.first)
 		if g.first > h.version {
-			// How many events are lost at the end is anybody's guess.
+			// The number of events lost at the end is not known.
 			d.gaps = slices.Clone(h.gaps)
 			d.gaps[i].last = atEnd
 		}
@@ -52,7 +52,7 @@ func (h *history) verdict() []Mismatch {
 		case c.innocent:
 			continue
 		case c.belongs > 0:
-			f.kind, f.detail = Reordered, fmt.Sprintf("this was recorded as version %d", c.belongs)
+			f.kind, f.detail = Reordered, fmt.Sprintf("the event was recorded as version %d", c.belongs)
 		default:
 			f = h.blame(f, l)
 		}
@@ -70,11 +70,11 @@ func (h *history) verdict() []Mismatch {
 	return h.name(proven)
 }
 
-// blame decides which end of a broken link was altered. Whoever alters an event and
-// makes its hash anew breaks the link of the next one, which is innocent: the event that
-// also contradicts something else is named.
+// blame decides which event at a broken link was altered. An attacker who alters an event
+// and computes its hash again breaks the link of the next event, which is innocent. If the
+// event before contradicts something else, blame reports that one.
 func (h *history) blame(f finding, l *brokenLink) finding {
-	f.detail = "its hash does not follow from it and the event before, or that one was altered and its hash made anew"
+	f.detail = "the hash does not follow from this event and the previous one, or the previous one was altered and rehashed"
 	before := f.version - 1
 	var suspect *finding
 	for i := range h.findings {
@@ -90,11 +90,11 @@ func (h *history) blame(f finding, l *brokenLink) finding {
 	}
 	return finding{
 		Altered, fromChain, before, place{"", before, l.beforeAt},
-		"its hash was made anew, and the next event does not follow from it (" + suspect.detail + ")",
+		"the event was altered and rehashed, and the next event does not follow from it (" + suspect.detail + ")",
 	}
 }
 
-// name makes one mismatch of the findings of a kind at a place.
+// name combines the findings of one kind at one place into one mismatch.
 func (h *history) name(proven []finding) []Mismatch {
 	slices.SortStableFunc(proven, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(a.at.stream, b.at.stream), cmp.Compare(a.at.version, b.at.version), cmp.Compare(a.kind, b.kind))

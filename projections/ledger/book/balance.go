@@ -12,7 +12,7 @@ import (
 	"vqa/domain/credit"
 )
 
-// Account is what one customer's accounts hold, in seconds.
+// Account has the balances of one customer, in seconds.
 type Account struct {
 	AccountID        string        `json:"account_id"`
 	PostedSeconds    int64         `json:"posted_seconds"`
@@ -28,15 +28,16 @@ func accountOf(id string, s credit.State) Account {
 	}
 }
 
-// Balances are the balances of ledger accounts at one moment.
+// Balances are the balances of all ledger accounts at one moment.
 type Balances struct {
-	// At is the moment, or nil for now.
+	// At is the time of the balances, or nil for now.
 	At *time.Time `json:"at"`
-	// Accounts are the customers, by id.
+	// Accounts are the customers, ordered by id.
 	Accounts []Account `json:"accounts"`
-	// Platform are the balances of the platform's accounts against these customers.
+	// Platform are the balances of the platform's accounts, from entries with these
+	// customers.
 	Platform []credit.Posting `json:"platform"`
-	// SumSeconds is that of all balances, which double entry makes 0.
+	// SumSeconds is the sum of all balances. Double entry makes it 0.
 	SumSeconds int64 `json:"sum_seconds"`
 }
 
@@ -61,7 +62,7 @@ func (s *Snapshot) Balances(ctx context.Context, accountIDs ...string) (Balances
 	return balancesOf(nil, accounts, accountIDs), nil
 }
 
-// named is nil for all accounts.
+// named returns nil for all accounts.
 func named(accountIDs []string) []string {
 	if len(accountIDs) == 0 {
 		return nil
@@ -69,9 +70,9 @@ func named(accountIDs []string) []string {
 	return accountIDs
 }
 
-// Fold computes the balances of the named accounts, or of all, from the log. With a time
-// they are those after every entry booked at that time or before. progress is told after
-// each entry; it may be nil.
+// Fold computes the balances of the named accounts, or of all, from the log. at limits it
+// to the entries booked at that time or before. progress is called after each entry and may
+// be nil.
 func (s *Snapshot) Fold(ctx context.Context, at *time.Time, progress func(), accountIDs ...string) (Balances, error) {
 	ranges := named(accountIDs)
 	if ranges == nil {
@@ -100,7 +101,7 @@ func (s *Snapshot) Fold(ctx context.Context, at *time.Time, progress func(), acc
 	return balancesOf(at, accounts, accountIDs), nil
 }
 
-// balancesOf sums up. A named account without an entry has a balance of 0.
+// balancesOf adds up the accounts. A named account without an entry has a balance of 0.
 func balancesOf(at *time.Time, accounts []Account, named []string) Balances {
 	for _, id := range named {
 		if !slices.ContainsFunc(accounts, func(a Account) bool { return a.AccountID == id }) {
@@ -122,15 +123,15 @@ func balancesOf(at *time.Time, accounts []Account, named []string) Balances {
 	return b
 }
 
-// Difference is an account whose balances are not those that the log gives.
+// Difference is an account whose balances in the read model differ from the log.
 type Difference struct {
 	AccountID string `json:"account_id"`
-	// ReadModel and Log are nil where the account is missing.
+	// ReadModel or Log is nil where the account is missing.
 	ReadModel *Account `json:"read_model"`
 	Log       *Account `json:"log"`
 }
 
-// Differences compares the balances of the read model with those of the log; both are
+// Differences compares the balances of the read model with those of the log. Both are
 // ordered by account.
 func Differences(readModel, log Balances) []Difference {
 	out := []Difference{}
@@ -153,14 +154,14 @@ func Differences(readModel, log Balances) []Difference {
 	return out
 }
 
-// HeldBy is an open hold and whose it is.
+// HeldBy is an open hold with its account.
 type HeldBy struct {
 	AccountID string `json:"account_id"`
 	credit.OpenHold
 }
 
-// Holds reads the open holds of an account, or of all when accountID is empty, from the
-// read model, the oldest first.
+// Holds reads the open holds of an account from the read model, the oldest first. An empty
+// accountID means all accounts.
 func (s *Snapshot) Holds(ctx context.Context, accountID string) ([]HeldBy, error) {
 	rows, err := s.tx.Query(ctx, `select id, doc from credit_balances
 		where next_expiry is not null and ($1 = '' or id = $1)`, accountID)

@@ -26,7 +26,7 @@ func day(month time.Month, d, hour int) time.Time {
 	return time.Date(2026, month, d, hour, 0, 0, 0, time.UTC)
 }
 
-// autumn is an account with a history of two months.
+// autumn returns an account with a history of two months.
 func autumn(t *testing.T) (*history.World, string) {
 	t.Helper()
 	w, id := history.New(t), "acct_01K9A"
@@ -38,7 +38,7 @@ func autumn(t *testing.T) (*history.World, string) {
 	w.Must(t, id, day(11, 1, 0), credit.Settle{SourceID: "an_1", TransactionID: "txn_2", Seconds: 80})
 	w.Must(t, id, day(11, 5, 8), credit.Grant{AccountID: id, TransactionID: "txn_3", Kind: credit.Purchase, Seconds: 500, Reason: "invoice 7"}, source("2"))
 	w.Must(t, id, day(11, 6, 8), credit.Release{SourceID: "an_2"}, source("3"))
-	// A clock that was set back: the entry belongs to November all the same.
+	// The clock was set back, but the entry still belongs to November.
 	w.Must(t, id, day(10, 29, 8), credit.Refund{
 		TransactionID: "txn_4", Seconds: 30, Reason: "too dark",
 		Original: credit.Original{TransactionID: "txn_2", Kind: credit.AnalysisDebit, SourceType: credit.SourceAnalysis, SourceID: "an_1", Seconds: 80},
@@ -116,7 +116,7 @@ func TestBalances(t *testing.T) {
 	require.True(t, fault.Has(s.Known(t.Context(), id, "acct_none"), fault.ResourceNotFound))
 }
 
-// TestDifferences shows that a wrong read model is found.
+// TestDifferences checks that a wrong read model is found.
 func TestDifferences(t *testing.T) {
 	t.Parallel()
 	w, id := autumn(t)
@@ -138,8 +138,8 @@ func TestDifferences(t *testing.T) {
 	require.Len(t, book.Differences(folded, now), 2)
 }
 
-// TestSnapshot: what is read together belongs together, whatever is appended meanwhile,
-// and nothing can be written.
+// TestSnapshot checks that one snapshot is consistent while events are appended, and that
+// it cannot write.
 func TestSnapshot(t *testing.T) {
 	t.Parallel()
 	w, id := autumn(t)
@@ -163,7 +163,7 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
-// TestOrders reads the same entries in both orders, over several accounts and pages.
+// TestOrders reads the same entries in both orders, across accounts and pages.
 func TestOrders(t *testing.T) {
 	t.Parallel()
 	w := history.New(t)

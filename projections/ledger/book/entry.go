@@ -13,10 +13,10 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// Kind says what an entry is: the kind of its transaction, or what became of a hold.
+// Kind is the kind of an entry: the kind of its transaction, or what happened to a hold.
 type Kind string
 
-// The kinds beside those of credit.Kind.
+// The kinds in addition to those of credit.Kind.
 const (
 	Hold    Kind = "hold"
 	Release Kind = "release"
@@ -28,37 +28,37 @@ const (
 type Entry struct {
 	Position  int64  `json:"position"`
 	AccountID string `json:"account_id"`
-	// Version is its place among the account's entries, from 1.
+	// Version is the number of the entry within the account, from 1.
 	Version int64     `json:"version"`
 	At      time.Time `json:"at"`
-	// Booked is the time that decides to which period it belongs.
+	// Booked is the time that decides the entry's period.
 	Booked time.Time `json:"-"`
 	Kind   Kind      `json:"kind"`
-	// ID is the transaction's, or the hold's where no transaction was made.
+	// ID is the id of the transaction, or of the hold when there is no transaction.
 	ID     string `json:"id"`
 	HoldID string `json:"hold_id,omitempty"`
-	// SourceType and SourceID are what a hold, a debit or a refund was for.
+	// SourceType and SourceID name the work that a hold, a debit or a refund was for.
 	SourceType  credit.SourceType `json:"source_type,omitempty"`
 	SourceID    string            `json:"source_id,omitempty"`
 	DiscountPct int               `json:"discount_pct,omitempty"`
-	// Refunds is the transaction that a refund undoes.
+	// Refunds is the transaction that a refund reverses.
 	Refunds string `json:"refunds,omitempty"`
 	Reason  string `json:"reason,omitempty"`
-	// Actor and RequestID are who did it, and the request that led to it.
+	// Actor made the request with RequestID, which caused the entry.
 	Actor     string `json:"actor,omitempty"`
 	RequestID string `json:"request_id,omitempty"`
-	// Postings sum to zero; an entry that moves nothing has none.
+	// Postings sum to zero. An entry of 0 seconds has none.
 	Postings []credit.Posting `json:"postings"`
 	// Chain is the hash chain of the account's entries up to this one, in hexadecimal.
 	Chain string `json:"chain"`
-	// Event is what was decided.
+	// Event is the credit event.
 	Event credit.Event `json:"-"`
-	// After is the account's balance after the entry. The entries of InOrder have none.
+	// After is the account's balance after the entry. InOrder leaves it empty.
 	After credit.State `json:"-"`
 }
 
-// Posted is by how much the entry changed the posted balance; false when it only
-// reserved seconds or set them free.
+// Posted returns the change of the posted balance, and false when the entry only reserved
+// or released seconds.
 func (e Entry) Posted() (seconds int64, ok bool) {
 	switch v := e.Event.(type) {
 	case credit.Granted:
@@ -71,8 +71,8 @@ func (e Entry) Posted() (seconds int64, ok bool) {
 	return 0, false
 }
 
-// Entries reads the entries of an account in order, or those of all accounts, one
-// account after the other, when accountID is empty. The first error ends it.
+// Entries reads the entries of an account in order. With an empty accountID it reads those
+// of all accounts, one account after the other. It stops at the first error.
 func (s *Snapshot) Entries(ctx context.Context, accountID string) iter.Seq2[Entry, error] {
 	stored := s.storedCredits(ctx)
 	if accountID != "" {
@@ -103,8 +103,8 @@ func (s *Snapshot) Entries(ctx context.Context, accountID string) iter.Seq2[Entr
 	}
 }
 
-// InOrder reads the entries of all accounts in the order of the log. Their After is not
-// known, because that would take the balances of all accounts at once.
+// InOrder reads the entries of all accounts in the order of the log. After is empty,
+// because it would need the balances of all accounts in memory.
 func (s *Snapshot) InOrder(ctx context.Context) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for raw, err := range s.storedInOrder(ctx) {
@@ -119,7 +119,7 @@ func (s *Snapshot) InOrder(ctx context.Context) iter.Seq2[Entry, error] {
 	}
 }
 
-// entry reads a stored event.
+// entry decodes a stored event.
 func (s *Snapshot) entry(raw Stored) (Entry, error) {
 	event, err := s.codec.Unmarshal(raw.Type, raw.Data)
 	if err != nil {
@@ -127,13 +127,13 @@ func (s *Snapshot) entry(raw Stored) (Entry, error) {
 	}
 	decided, ok := event.(credit.Event)
 	if !ok {
-		return Entry{}, fmt.Errorf("event at position %d: %s is no entry of a ledger", raw.Position, raw.Type)
+		return Entry{}, fmt.Errorf("event at position %d: %s is not a ledger event", raw.Position, raw.Type)
 	}
 	meta, err := codec.UnmarshalMeta(raw.AccountID, raw.Meta)
 	if err != nil {
 		return Entry{}, fmt.Errorf("event at position %d: %w", raw.Position, err)
 	}
-	e := told(decided)
+	e := fromEvent(decided)
 	e.Position, e.AccountID, e.Version, e.Chain = raw.Position, raw.Stream.ID, raw.Version, raw.Chain.String()
 	e.Actor, e.RequestID = meta.Actor, meta.RequestID
 	e.Booked, e.Event = e.At, decided
@@ -143,8 +143,8 @@ func (s *Snapshot) entry(raw Stored) (Entry, error) {
 	return e, nil
 }
 
-// told is what an event itself says of its entry.
-func told(event credit.Event) Entry {
+// fromEvent returns the fields of an entry that the event contains.
+func fromEvent(event credit.Event) Entry {
 	switch v := event.(type) {
 	case credit.Granted:
 		return Entry{At: v.At, Kind: Kind(v.Kind), ID: v.TransactionID, Reason: v.Reason}
@@ -174,10 +174,11 @@ func told(event credit.Event) Entry {
 	}
 }
 
-// Period is the time from From, inclusive, to To, exclusive. A zero time is no bound.
+// Period is the time from From, inclusive, to To, exclusive. A zero time means no bound.
 type Period struct{ From, To time.Time }
 
-// Month is the period of a month in UTC, "2026-11". Error: it is not one.
+// Month returns the period of a month in UTC, such as "2026-11". Error: the name is not a
+// month.
 func Month(name string) (Period, error) {
 	from, err := time.Parse("2006-01", name)
 	if err != nil || strings.TrimSpace(name) != name {
@@ -186,7 +187,7 @@ func Month(name string) (Period, error) {
 	return Period{From: from, To: from.AddDate(0, 1, 0)}, nil
 }
 
-// Side says where a time lies: -1 before the period, 0 in it, 1 after it.
+// Side returns -1 for a time before the period, 0 for one in it, and 1 for one after it.
 func (p Period) Side(at time.Time) int {
 	switch {
 	case !p.From.IsZero() && at.Before(p.From):
@@ -197,8 +198,8 @@ func (p Period) Side(at time.Time) int {
 	return 0
 }
 
-// Counterparts are the balances that the platform's accounts have against a customer
-// with these totals, each with the sign that its postings have.
+// Counterparts returns the balances of the platform's accounts against a customer with
+// these totals. Each has the sign of its postings.
 func Counterparts(t credit.Totals) []credit.Posting {
 	return []credit.Posting{
 		{Account: credit.PlatformGrants, Seconds: -t.Grants},
@@ -210,5 +211,6 @@ func Counterparts(t credit.Totals) []credit.Posting {
 	}
 }
 
-// compareIDs orders accounts as their bytes do, whatever the database does.
+// compareIDs orders accounts by the bytes of their ids, independent of the collation of the
+// database.
 func compareIDs(a, b Account) int { return cmp.Compare(a.AccountID, b.AccountID) }

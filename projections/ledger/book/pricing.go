@@ -13,46 +13,46 @@ import (
 	"vqa/domain/credit"
 )
 
-// Pricing is what work costs. Money is decimal, seconds are whole.
+// Pricing is the price of work. Money is decimal, and seconds are whole numbers.
 type Pricing struct {
 	// PricePerSecondCents is the price of a credit-second in US cents, >= 0.
 	PricePerSecondCents decimal.Decimal `json:"price_per_second_cents"`
-	// BatchDiscountPct, 0 to 100, takes the place of the discount on what was
-	// discounted; nil leaves each discount as it was.
+	// BatchDiscountPct, from 0 to 100, replaces the discount of discounted work. nil keeps
+	// each discount.
 	BatchDiscountPct *int `json:"batch_discount_pct"`
 	Analysis         Rule `json:"analysis"`
 	Stream           Rule `json:"stream"`
 }
 
-// Rule turns the length of some work into billed seconds.
+// Rule converts the length of work into billed seconds.
 type Rule struct {
 	// Factor multiplies the seconds, 0 to 1000.
 	Factor decimal.Decimal `json:"factor"`
-	// MinimumSeconds are billed at least, 0 to 86400; what was free stays free.
+	// MinimumSeconds is the smallest bill, 0 to 86400. Free work stays free.
 	MinimumSeconds int64 `json:"minimum_seconds"`
 	// RoundingSeconds is the step to which seconds are rounded up, 1 to 3600.
 	RoundingSeconds int64 `json:"rounding_seconds"`
 }
 
-// The bounds of a pricing.
+// The limits of a pricing.
 const (
 	maxFactor          = 1000
 	maxMinimumSeconds  = 86_400
 	maxRoundingSeconds = 3600
-	// maxPriceCents keeps the sums readable.
+	// maxPriceCents keeps the sums short enough to read.
 	maxPriceCents = 1_000_000
-	// maxPlaces is how many decimal places a number of a pricing may have.
+	// maxPlaces is the largest number of decimal places.
 	maxPlaces = 12
 )
 
-// Same is the pricing that bills what was billed, at a price.
+// Same returns the pricing that gives the same seconds as were billed, at a price.
 func Same(pricePerSecondCents decimal.Decimal) Pricing {
 	rule := Rule{Factor: decimal.NewFromInt(1), RoundingSeconds: 1}
 	return Pricing{PricePerSecondCents: pricePerSecondCents, Analysis: rule, Stream: rule}
 }
 
-// ParsePricing reads a pricing in JSON; what is left out is as in now. Errors say what is
-// wrong in the terms of the file: a field that does not exist, a value out of range.
+// ParsePricing reads a pricing in JSON. Omitted fields keep the values of now. Errors name
+// the field that is unknown or out of range.
 func ParsePricing(file []byte, now Pricing) (Pricing, error) {
 	p := now
 	d := json.NewDecoder(bytes.NewReader(file))
@@ -65,14 +65,14 @@ func ParsePricing(file []byte, now Pricing) (Pricing, error) {
 		return Pricing{}, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return Pricing{}, errors.New("something follows the JSON object")
+		return Pricing{}, errors.New("there is text after the JSON object; remove it")
 	}
 	return p, p.check()
 }
 
 func (p Pricing) check() error {
 	within := func(name string, v decimal.Decimal, most int64) error {
-		// The exponent first: a huge one makes a comparison expensive.
+		// The exponent is checked first, because comparing a huge one is slow.
 		if v.Exponent() < -maxPlaces || v.Exponent() > maxPlaces || v.IsNegative() || v.GreaterThan(decimal.NewFromInt(most)) {
 			return fmt.Errorf("%s must be 0 to %d with at most %d decimal places", name, most, maxPlaces)
 		}
@@ -97,9 +97,9 @@ func (p Pricing) check() error {
 	return err
 }
 
-// Seconds is what would have been billed, or held, for work that was billed or held at
-// seconds with a discount. The full length of discounted work is the longest that gives
-// these seconds.
+// Seconds returns the seconds that this pricing bills or holds for work that was billed or
+// held at the given seconds and discount. The full length of discounted work is the longest
+// length that gives these seconds.
 func (p Pricing) Seconds(of credit.SourceType, seconds int64, discountPct int) int64 {
 	if seconds <= 0 || discountPct >= 100 {
 		return seconds
@@ -115,13 +115,13 @@ func (p Pricing) Seconds(of credit.SourceType, seconds int64, discountPct int) i
 			discount = *p.BatchDiscountPct
 		}
 	}
-	// A shift divides by 100 exactly.
+	// Shift divides by 100 without rounding.
 	billed := length.Mul(decimal.NewFromInt(int64(100 - discount))).Shift(-2).Mul(rule.Factor).Ceil().IntPart()
 	billed = max(billed, rule.MinimumSeconds)
 	return (billed + rule.RoundingSeconds - 1) / rule.RoundingSeconds * rule.RoundingSeconds
 }
 
-// Cents is the price of seconds.
+// Cents returns the price of seconds.
 func (p Pricing) Cents(seconds int64) decimal.Decimal {
 	return p.PricePerSecondCents.Mul(decimal.NewFromInt(seconds))
 }

@@ -15,21 +15,21 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// pageRows is how many events one statement reads.
+// pageRows is the number of events that one statement reads.
 const pageRows = 2000
 
-// maxPause bounds how long a snapshot waits for a reader who takes nothing, such as a
-// pager: meanwhile Postgres keeps old row versions for it.
+// maxPause is how long a snapshot waits for a reader that takes no rows, such as a pager.
+// Meanwhile Postgres must keep old row versions.
 const maxPause = 15 * time.Minute
 
-// Snapshot is the log at one moment. It is for one goroutine.
+// Snapshot is the log at one moment. It is used by one goroutine.
 type Snapshot struct {
 	tx    pgx.Tx
 	codec *codec.Codec
 }
 
-// Open begins a snapshot; Close ends it. A reader who takes nothing for 15 minutes
-// loses it.
+// Open opens a snapshot, and Close ends it. Postgres ends the snapshot of a reader that
+// takes no rows for 15 minutes.
 func Open(ctx context.Context, pool *pgxpool.Pool, c *codec.Codec) (*Snapshot, error) {
 	tx, err := pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly})
 	if err != nil {
@@ -43,17 +43,18 @@ func Open(ctx context.Context, pool *pgxpool.Pool, c *codec.Codec) (*Snapshot, e
 	return s, nil
 }
 
-// closeTimeout bounds the end of a snapshot.
+// closeTimeout is the longest time that Close takes.
 const closeTimeout = 5 * time.Second
 
-// Close ends the snapshot. There is nothing to lose: it only read.
+// Close ends the snapshot. Its transaction is rolled back, which loses nothing because it
+// is read-only.
 func (s *Snapshot) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	_ = s.tx.Rollback(ctx) // a connection that is lost has ended its transaction too
+	_ = s.tx.Rollback(ctx) // when the connection is lost, the transaction has ended too
 }
 
-// Known refuses accounts that were never opened. Error: resource_not_found.
+// Known returns resource_not_found for an account that was never opened.
 func (s *Snapshot) Known(ctx context.Context, accountIDs ...string) error {
 	for _, id := range accountIDs {
 		var known bool
@@ -63,13 +64,13 @@ func (s *Snapshot) Known(ctx context.Context, accountIDs ...string) error {
 			return fmt.Errorf("read the ledger: %w", err)
 		}
 		if !known {
-			return fault.Newf(fault.ResourceNotFound, "There is no account %q.", id)
+			return fault.Newf(fault.ResourceNotFound, "There is no account %q. Check the id.", id)
 		}
 	}
 	return nil
 }
 
-// Count is the number of entries of an account, or of all when accountID is empty.
+// Count returns the number of entries of an account. An empty accountID means all accounts.
 func (s *Snapshot) Count(ctx context.Context, accountID string) (int64, error) {
 	var n int64
 	err := s.tx.QueryRow(ctx, `select coalesce(sum(version), 0)::bigint from streams
@@ -80,7 +81,7 @@ func (s *Snapshot) Count(ctx context.Context, accountID string) (int64, error) {
 	return n, nil
 }
 
-// Stored is an event exactly as the log keeps it.
+// Stored is an event exactly as the log stores it.
 type Stored struct {
 	codec.Encoded
 	Position int64
@@ -97,7 +98,8 @@ func (s *Snapshot) Stored(ctx context.Context, stream eventstore.StreamID) iter.
 // storedCredits reads the credit events of all accounts, one account after the other.
 func (s *Snapshot) storedCredits(ctx context.Context) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
-		// The bounds come from the database, whose collation need not be that of this program.
+		// The bounds come from the database, because its collation may differ from this
+		// program's.
 		var first, last *string
 		err := s.tx.QueryRow(ctx, "select min(stream), max(stream) from streams where stream like 'credit/%'").Scan(&first, &last)
 		if err != nil {
@@ -128,8 +130,8 @@ func (s *Snapshot) storedInOrder(ctx context.Context) iter.Seq2[Stored, error] {
 		func(last Stored) []any { return []any{last.Position, pageRows} })
 }
 
-// pages runs a statement again and again, each time with the arguments that follow from
-// the last row read, until it returns less than a page. The first error ends it.
+// pages repeats a statement until it returns less than a page. Each time, after derives the
+// arguments from the last row. pages stops at the first error.
 func (s *Snapshot) pages(ctx context.Context, sql string, after func(last Stored) []any) iter.Seq2[Stored, error] {
 	return func(yield func(Stored, error) bool) {
 		var last Stored

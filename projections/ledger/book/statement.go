@@ -9,22 +9,22 @@ import (
 	"vqa/domain/credit"
 )
 
-// Statement is what one account's balance did in a period.
+// Statement lists the changes of one account's balance in a period.
 type Statement struct {
 	AccountID string `json:"account_id"`
-	// From is inclusive and To exclusive; nil is no bound.
+	// From is inclusive and To exclusive. nil means no bound.
 	From    *time.Time `json:"from"`
 	To      *time.Time `json:"to"`
 	Opening Account    `json:"opening"`
-	// Transactions are those that changed the posted balance, in order.
+	// Transactions are the transactions that changed the posted balance, in order.
 	Transactions []Line `json:"transactions"`
-	// Totals are the transactions by kind, in the order of the kinds' names.
+	// Totals are the sums of the transactions by kind, ordered by the name of the kind.
 	Totals  []KindTotal `json:"totals"`
 	Closing Account     `json:"closing"`
-	// Holds are those open at the end, the oldest first.
+	// Holds are the holds open at the end, the oldest first.
 	Holds []credit.OpenHold `json:"holds"`
-	// Version and Chain are those of the last entry up to the end of the period, holds
-	// included: what a checkpoint names.
+	// Version and Chain belong to the last entry up to the end of the period, including
+	// entries of holds. A checkpoint contains the same values.
 	Version int64  `json:"version"`
 	Chain   string `json:"chain"`
 }
@@ -44,14 +44,14 @@ type Line struct {
 	Reason       string            `json:"reason,omitempty"`
 }
 
-// KindTotal sums the transactions of a kind.
+// KindTotal is the sum of the transactions of a kind.
 type KindTotal struct {
 	Kind    Kind  `json:"kind"`
 	Count   int64 `json:"count"`
 	Seconds int64 `json:"seconds"`
 }
 
-// Statement reads the statement of an account.
+// Statement returns the statement of an account.
 func (s *Snapshot) Statement(ctx context.Context, accountID string, p Period) (Statement, error) {
 	out := Statement{
 		AccountID: accountID, Opening: Account{AccountID: accountID}, Closing: Account{AccountID: accountID},
@@ -85,7 +85,7 @@ func (s *Snapshot) Statement(ctx context.Context, accountID string, p Period) (S
 	return out, nil
 }
 
-// add puts a transaction on the statement; other entries leave it as it is.
+// add adds a transaction to the statement. It ignores other entries.
 func (s *Statement) add(e Entry) {
 	delta, ok := e.Posted()
 	if !ok {
@@ -103,7 +103,7 @@ func (s *Statement) add(e Entry) {
 	s.Totals[i].Seconds += delta
 }
 
-// compareHolds puts the oldest first.
+// compareHolds orders holds by age, the oldest first.
 func compareHolds(a, b credit.OpenHold) int {
 	return cmp.Or(a.CreatedAt.Compare(b.CreatedAt), cmp.Compare(a.ID, b.ID))
 }

@@ -11,47 +11,48 @@ import (
 	"vqa/domain/credit"
 )
 
-// Bill is what some work cost.
+// Bill is the cost of some work.
 type Bill struct {
 	Seconds int64           `json:"billed_seconds"`
 	Cents   decimal.Decimal `json:"cents"`
 }
 
-// Comparison is the bill of some work under two pricings.
+// Comparison is the bill of the same work under two pricings.
 type Comparison struct {
-	// Now is what was billed, Then what would have been, refunds considered.
+	// Now is the bill as it was. Then is the bill under the other pricing. Both are after
+	// refunds.
 	Now  Bill `json:"now"`
 	Then Bill `json:"then"`
-	// Difference is Then less Now.
+	// Difference is Then minus Now.
 	Difference Bill `json:"difference"`
 }
 
-// Repriced is an account's history under other prices.
+// Repriced is an account's history under another pricing.
 type Repriced struct {
 	AccountID string `json:"account_id"`
 	Comparison
-	// LowestSeconds is the least that would have been available at any moment.
+	// LowestSeconds is the lowest available balance at any moment.
 	LowestSeconds int64 `json:"lowest_available_seconds"`
-	// RanOutAt is when less than nothing would have been available for the first time: the
-	// work from then on would have been refused, or its bill cut. Nil when it never was.
+	// RanOutAt is the first time at which the available balance would have been negative,
+	// or nil. From then on, work would have been refused or billed in part.
 	RanOutAt *time.Time `json:"ran_out_at"`
 }
 
-// WhatIf is the whole history under other prices.
+// WhatIf is the whole history under another pricing.
 type WhatIf struct {
-	// NowPricing and ThenPricing are what was compared.
+	// NowPricing and ThenPricing are the compared pricings.
 	NowPricing  Pricing `json:"now_pricing"`
 	ThenPricing Pricing `json:"then_pricing"`
-	// Accounts are those with a bill under either, by id.
+	// Accounts are the accounts with a bill under either pricing, ordered by id.
 	Accounts []Repriced `json:"accounts"`
 	Total    Comparison `json:"total"`
-	// RanOut counts the accounts with a RanOutAt.
+	// RanOut is the number of accounts with a RanOutAt.
 	RanOut int `json:"accounts_that_ran_out"`
 }
 
-// WhatIf folds the history of an account, or of all when accountID is empty, once as it
-// was and once under other prices. Grants and purchases are seconds in both. progress is
-// told after each entry.
+// WhatIf folds the history of an account under both pricings. An empty accountID means all
+// accounts. Grants and purchases have the same seconds in both. progress is called after
+// each entry.
 func (s *Snapshot) WhatIf(ctx context.Context, now, then Pricing, accountID string, progress func()) (WhatIf, error) {
 	out := WhatIf{NowPricing: now, ThenPricing: then, Accounts: []Repriced{}}
 	refunded, err := s.refunded(ctx)
@@ -93,8 +94,8 @@ func (w *WhatIf) add(r Repriced) {
 
 func (b Bill) plus(c Bill) Bill { return Bill{b.Seconds + c.Seconds, b.Cents.Add(c.Cents)} }
 
-// refunded are the ids of all refunded transactions: only of those must a fold remember
-// what they cost, and they are few.
+// refunded returns the ids of all refunded transactions. The fold needs to remember the
+// cost of these few only.
 func (s *Snapshot) refunded(ctx context.Context) (map[string]bool, error) {
 	rows, err := s.tx.Query(ctx, `select data->>'refunds' from events
 		where stream like 'credit/%' and (type = 'credit.refunded' or type like 'credit.refunded@%')`)
@@ -110,13 +111,13 @@ func (s *Snapshot) refunded(ctx context.Context) (map[string]bool, error) {
 	return ids, nil
 }
 
-// repricing folds one account under other prices.
+// repricing folds one account under another pricing.
 type repricing struct {
 	accountID    string
 	nowP, thenP  Pricing
 	refunded     map[string]bool
 	now, then    int64
-	posted, held int64 // under the other prices
+	posted, held int64 // under the other pricing
 	holds        map[string]int64
 	debits       map[string]*debit
 	lowest       int64
@@ -124,7 +125,7 @@ type repricing struct {
 	began        bool
 }
 
-// debit is a transaction that was refunded later.
+// debit is a debit that was refunded later.
 type debit struct{ now, then, refundedNow, refundedThen int64 }
 
 func newRepricing(accountID string, now, then Pricing, refunded map[string]bool) *repricing {
@@ -168,11 +169,11 @@ func (r *repricing) end(holdID string) {
 	delete(r.holds, holdID)
 }
 
-// refund undoes the same share of a debit as was undone, a whole one wholly.
+// refund refunds the same share of the repriced debit. A full refund stays a full refund.
 func (r *repricing) refund(v credit.Refunded) {
 	d := r.debits[v.Refunds]
 	if d == nil || d.now == 0 {
-		r.posted += v.Seconds // of a grant or a purchase: seconds in both
+		r.posted += v.Seconds // the refund of a grant or a purchase is the same in both
 		return
 	}
 	d.refundedNow += v.Seconds

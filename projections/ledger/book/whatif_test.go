@@ -24,12 +24,12 @@ func TestParsePricing(t *testing.T) {
 	require.True(t, p.PricePerSecondCents.Equal(cents("0.45")))
 	require.Equal(t, 30, *p.BatchDiscountPct)
 	require.EqualValues(t, []int64{10, 5}, []int64{p.Analysis.MinimumSeconds, p.Analysis.RoundingSeconds})
-	require.True(t, p.Analysis.Factor.Equal(cents("1")), "what is left out is as now")
+	require.True(t, p.Analysis.Factor.Equal(cents("1")), "an omitted field is as now")
 	require.True(t, p.Stream.Factor.Equal(cents("1.5")))
 	for file, want := range map[string]string{
 		`{"price": 1}`:                             `there is no field "price"; the fields are price_per_second_cents`,
 		`{"analysis": {"minimum": 1}}`:             `there is no field "minimum"`,
-		`{} {}`:                                    "something follows the JSON object",
+		`{} {}`:                                    "there is text after the JSON object",
 		`[]`:                                       "cannot unmarshal array",
 		`{"price_per_second_cents": -1}`:           "price_per_second_cents must be 0 to 1000000",
 		`{"price_per_second_cents": "1e9999"}`:     "price_per_second_cents must be 0 to 1000000",
@@ -61,7 +61,7 @@ func TestPricingSeconds(t *testing.T) {
 		want     int64
 	}{
 		{credit.SourceAnalysis, 0, 0, 0},       // free stays free
-		{credit.SourceAnalysis, 0, 100, 0},     // its length is not known
+		{credit.SourceAnalysis, 0, 100, 0},     // the length is not known
 		{credit.SourceAnalysis, 1, 0, 20},      // the minimum
 		{credit.SourceAnalysis, 20, 0, 30},     // 22, rounded up
 		{credit.SourceAnalysis, 100, 0, 110},   // exact: no float
@@ -75,7 +75,7 @@ func TestPricingSeconds(t *testing.T) {
 	}
 }
 
-// TestSamePricing: the prices of now bill what was billed, whatever the discount.
+// TestSamePricing checks that the same pricing bills the same seconds with every discount.
 func TestSamePricing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -102,7 +102,8 @@ func TestWhatIf(t *testing.T) {
 	bill := func(seconds int64, c string) book.Bill { return book.Bill{Seconds: seconds, Cents: cents(c)} }
 	same := func(a, b decimal.Decimal) bool { return a.Equal(b) }
 
-	// 80 and 100 were billed and 30 of the 80 refunded; twice as long at less.
+	// Work of 80 and 100 seconds was billed, and 30 of the 80 were refunded. The new
+	// pricing bills twice the seconds at a lower price.
 	got := whatIf(w, `{"price_per_second_cents": "0.3", "analysis": {"factor": 2}}`)
 	require.Empty(t, cmp.Diff([]book.Repriced{{
 		AccountID:     id,
@@ -111,7 +112,7 @@ func TestWhatIf(t *testing.T) {
 	}}, got.Accounts, cmp.Comparer(same)))
 	require.Empty(t, cmp.Diff(got.Accounts[0].Comparison, got.Total, cmp.Comparer(same)))
 
-	// So dear that the first hold takes more than there is.
+	// The price is so high that the first hold exceeds the balance.
 	got = whatIf(w, `{"analysis": {"factor": 61}}`, id)
 	require.Equal(t, 1, got.RanOut)
 	require.Equal(t, day(10, 31, 23), *got.Accounts[0].RanOutAt)
@@ -121,7 +122,7 @@ func TestWhatIf(t *testing.T) {
 	many.Live(t, 5, 3, 120)
 	unchanged := whatIf(many, `{}`)
 	require.Empty(t, cmp.Diff(book.Bill{}, unchanged.Total.Difference, cmp.Comparer(same)))
-	require.Zero(t, unchanged.RanOut, "what was never negative is not now")
+	require.Zero(t, unchanged.RanOut, "no account ran out with the same pricing")
 	require.Len(t, unchanged.Accounts, 3)
 	balances, err := open(t, many).Balances(t.Context())
 	require.NoError(t, err)
