@@ -62,7 +62,7 @@ func TestALookGoesOnWhereItWasCutOff(t *testing.T) {
 	cuts := map[string]func(survey.Survey) bool{
 		"in the first pass": func(survey.Survey) bool { return true },
 		"behind it":         func(s survey.Survey) bool { return s.Whole },
-		"in a closer look":  func(s survey.Survey) bool { return s.Whole && len(s.Looked) > 305 },
+		"in a closer look":  func(s survey.Survey) bool { return s.Whole && len(s.Examined) > 305 },
 	}
 	for name, tt := range map[string]struct {
 		durationS, from, to float64
@@ -80,7 +80,7 @@ func TestALookGoesOnWhereItWasCutOff(t *testing.T) {
 			for _, cut := range tt.cuts {
 				w.Surveys = survey.Store{Objects: newObjects(t)}
 				w.dies(t, tt.prompt, cuts[cut])
-				held := len(w.kept(t).Looked)
+				held := len(w.kept(t).Examined)
 				require.Positive(t, held, cut)
 				_, rest, _ := w.ask(t, tt.prompt)
 				require.LessOrEqual(t, rest, all-held, cut)

@@ -173,17 +173,17 @@ func (s *surveyor) addKeypoints(ctx context.Context) error {
 // whole makes the pass over all of the video, or what is left of it.
 func (s *surveyor) scanWhole(ctx context.Context, l scan) error {
 	s.survey.StepS = l.stepS
-	if n := len(s.survey.Looked); n > 0 {
-		l.fromS = s.survey.Looked[n-1] + l.stepS
+	if n := len(s.survey.Examined); n > 0 {
+		l.fromS = s.survey.Examined[n-1] + l.stepS
 	}
 	if err := s.scan(ctx, l); err != nil {
 		return err
 	}
-	n := len(s.survey.Looked)
+	n := len(s.survey.Examined)
 	if n == 0 {
 		return &inputError{"No frame of the video could be decoded."}
 	}
-	last := s.survey.Looked[n-1]
+	last := s.survey.Examined[n-1]
 	s.survey.Whole, s.survey.DecodedS = true, last+l.stepS
 	if d := s.examination.durationS; d != nil && *d > last {
 		s.survey.DecodedS = min(s.survey.DecodedS, *d)
@@ -213,13 +213,13 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 	// Most of the progress that is left is the look's own: what comes after is not known yet.
 	from, most := s.done, .8*(1-s.done)
 	pictures := 0
-	fresh := survey.Look{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
+	fresh := survey.Scan{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
 	s.due = time.Now().Add(s.saveEvery())
 	err := s.examination.scan(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
 		if err := errors.Join(s.checkKnown(known), s.examination.checkLimit(seen[len(seen)-1].At)); err != nil {
 			return err
 		}
-		kept, err := s.survey.Keep(seen)
+		kept, err := s.survey.Spool(seen)
 		if err != nil {
 			return err
 		}

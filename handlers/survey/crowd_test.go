@@ -13,8 +13,8 @@ import (
 	"vqa/handlers/survey"
 )
 
-// crowded is a frame of 60 people, each with joints and colours, in numbers as wide as
-// those that engines tell.
+// crowded is a frame of 60 people, each with keypoints and colors. Its numbers have 32 bits, as
+// those of engines have.
 func crowded(i int) evidence.Frame {
 	r := rand.New(rand.NewPCG(uint64(i), 0))
 	number := func() float64 { return float64(r.Float32()) }
@@ -35,9 +35,9 @@ func crowded(i int) evidence.Frame {
 	return f
 }
 
-// TestACrowdIsKept: a survey of a crowd is kept, and read again bit for bit, and takes
-// hardly any memory: 60 people would take 44 kB in each frame.
-func TestACrowdIsKept(t *testing.T) {
+// TestACrowdIsStored: a survey of a crowd is stored and read bit for bit, and takes hardly any
+// memory. In memory, 60 people would take 44 kB per frame.
+func TestACrowdIsStored(t *testing.T) {
 	const frames, mostBytes = 4500, 240
 	live := func() float64 {
 		var m runtime.MemStats
@@ -47,24 +47,24 @@ func TestACrowdIsKept(t *testing.T) {
 	}
 	before := live()
 	seen := survey.Survey{Engine: engine, Evidence: evidence.Evidence{Terms: []string{"dog", "cat", "person"}, Known: []bool{true, true, true}}}
-	var look survey.Look
+	var scan survey.Scan
 	for i := range frames {
-		kept, err := seen.Keep([]evidence.Frame{crowded(i)})
+		kept, err := seen.Spool([]evidence.Frame{crowded(i)})
 		require.NoError(t, err)
-		look.Frames = append(look.Frames, kept...)
+		scan.Frames = append(scan.Frames, kept...)
 	}
-	require.NoError(t, seen.Add(look))
-	look = survey.Look{}
+	require.NoError(t, seen.Add(scan))
+	scan = survey.Scan{}
 	inMemory := (live() - before) / frames
-	require.Less(t, inMemory, float64(mostBytes), "bytes a frame")
+	require.Less(t, inMemory, float64(mostBytes), "bytes per frame")
 
 	objects := store(t)
 	require.NoError(t, objects.Save(t.Context(), "video_1", seen))
 	require.NoError(t, seen.Close())
 	object, err := objects.Objects.Stat(t.Context(), survey.Key("video_1"))
 	require.NoError(t, err)
-	require.Greater(t, object.SizeBytes, int64(64<<20), "it is as large as that of a crowd")
-	t.Log("bytes a frame:", inMemory, "as it is kept:", object.SizeBytes/frames)
+	require.Greater(t, object.SizeBytes, int64(64<<20), "the object must be as large as that of a crowd")
+	t.Log("bytes per frame in memory:", inMemory, "in the object:", object.SizeBytes/frames)
 
 	before = live()
 	again, found, err := objects.Load(t.Context(), "video_1")
@@ -72,12 +72,12 @@ func TestACrowdIsKept(t *testing.T) {
 	require.True(t, found)
 	ev := again.For([]string{"cat", "dog", "person"})
 	asked := (live() - before) / frames
-	require.Less(t, asked, float64(2*mostBytes), "bytes a frame, with those of a question")
+	require.Less(t, asked, float64(2*mostBytes), "bytes per frame, with the evidence for a question")
 	require.Len(t, ev.Frames, frames)
 	for i := range frames {
 		require.True(t, reflect.DeepEqual(crowded(i), again.Evidence.Frames[i].Load(true)), "frame %d", i)
 	}
 	require.Len(t, ev.Frames[frames-1].Load(false).Detections, 60)
-	t.Log("bytes a frame, with those of a question:", asked)
+	t.Log("bytes per frame, with the evidence for a question:", asked)
 	require.NoError(t, errors.Join(again.Err(), again.Close()))
 }

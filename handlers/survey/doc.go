@@ -1,23 +1,25 @@
-// Package survey keeps what a model saw in a video, so that a later question about the
-// same video is answered without looking again. There is one survey a video: the set of
-// instants that were looked at, for all terms that the model knows. Looks at further
-// instants, or for joints, are added to it; another model, another version of the program
-// that serves it, or other terms of an open model make it anew. A survey may hold the
-// beginning of the pass over the whole video alone: the pass goes on from there.
+// Package survey stores the detections of a video, so that later questions about the same
+// video need no inference.
 //
-// While it is worked on, what the frames show is in a file without a name, in the folder
-// for temporary files, and is read frame by frame when somebody looks: hours of a crowd
-// are more than belongs in memory. An object is the same bytes, compressed, behind a
-// list of the frames.
+// A video has one survey: a set of examined instants, with the detections of all terms that
+// the model knows. Scans of further instants, or scans with keypoints, are added to it. A new
+// survey starts for another model, for another version of the engine, or when an open model
+// is asked for new terms. A survey may hold only the start of the scan over the whole video;
+// the next attempt continues that scan.
 //
-//	of four hours with 60 people in every frame, all with joints and colours
-//	in memory                    some 250 bytes a frame
-//	file                         0.5 GB; 4 GiB at most, then there is no room
-//	object                       0.4 GB; 1 GiB at most, then the earlier one stays
+// While a survey is in use, its frames are in a spool: a temporary file without a name. They
+// are read one by one when they are needed, because hours of a crowd do not fit into memory.
+// The stored object has the same bytes, compressed, after a list of the frames.
 //
-// Guarantees: what comes back is, bit for bit, what was kept; the order in which looks are
-// added does not show; an object that cannot be read, because it is damaged or of another
-// form, reads as none; its size is bounded. The file goes with Close, or with the process.
+//	four hours with 60 people in every frame, all with keypoints and colors
+//	in memory   about 250 bytes per frame
+//	spool       0.5 GB; at 4 GiB writing fails
+//	object      0.4 GB; at 1 GiB saving fails, and the previous object stays
 //
-// It may import domain/answer and handlers/objects.
+// Guarantees: detections are read as they were written, bit for bit. The order in which scans
+// are added makes no difference. An object that is damaged or has another form counts as
+// missing. The size of an object is bounded. The spool is gone after Close, or with the
+// process.
+//
+// It may import domain/answer, domain/evidence, domain/fault and handlers/objects.
 package survey

@@ -9,19 +9,21 @@ import (
 	"vqa/domain/evidence"
 )
 
-// A frame is packed without loss, in two parts. The first is a number of detections, each
-// with what details the second part has of it, its term, and its score and box. The second
-// are the shades of the frame and, of each detection in turn, the joints and the colours
-// that it has. Engines tell numbers of 32 bits, and most colours are not in a box: so
-// numbers are as wide as they need, and colours that are 0 take a bit.
+// A frame is packed without loss, in two parts:
+//   - the boxes: the number of detections, and for each one the kinds of details that follow
+//     in the second part, its term, its score and its box
+//   - the details: the shades of the frame, and the keypoints and colors of each detection
+//
+// Engines report 32-bit numbers, so numbers are packed in 32 bits when that loses nothing. Most
+// colors do not occur in a box, so a share of 0 takes one bit.
 
-// The details of a detection.
+// The kinds of details of a detection.
 const (
-	hasJoints = 1 << iota
-	hasColours
+	hasKeypoints = 1 << iota
+	hasColors
 )
 
-// How wide some numbers are.
+// The widths of numbers, in bytes.
 const (
 	narrow = 4
 	wide   = 8
@@ -32,20 +34,20 @@ var order = binary.LittleEndian
 func appendBoxes(out []byte, all []evidence.Detection) []byte {
 	out = binary.AppendVarint(out, int64(len(all)))
 	for _, d := range all {
-		details := byte(0)
+		has := byte(0)
 		if len(d.Keypoints) > 0 {
-			details |= hasJoints
+			has |= hasKeypoints
 		}
 		if len(d.Colors) > 0 {
-			details |= hasColours
+			has |= hasColors
 		}
-		out = binary.AppendVarint(append(out, details), int64(d.Term))
+		out = binary.AppendVarint(append(out, has), int64(d.Term))
 		out = appendNumbers(out, d.Score, d.Box.X1, d.Box.Y1, d.Box.X2, d.Box.Y2)
 	}
 	return out
 }
 
-func appendCloser(out []byte, f evidence.Frame) []byte {
+func appendDetails(out []byte, f evidence.Frame) []byte {
 	out = append(binary.AppendVarint(out, int64(len(f.Shades))), f.Shades...)
 	for _, d := range f.Detections {
 		if len(d.Keypoints) > 0 {
@@ -62,7 +64,7 @@ func appendCloser(out []byte, f evidence.Frame) []byte {
 	return out
 }
 
-// appendNumbers writes numbers, and before them how wide they are.
+// appendNumbers writes the width of the numbers and then the numbers.
 func appendNumbers(out []byte, numbers ...float64) []byte {
 	for _, x := range numbers {
 		if math.Float64bits(float64(float32(x))) != math.Float64bits(x) {
@@ -80,7 +82,7 @@ func appendNumbers(out []byte, numbers ...float64) []byte {
 	return out
 }
 
-// appendShares writes a bit for each share, and those that are not 0.
+// appendShares writes one bit for each share, and then the shares that are not 0.
 func appendShares(out []byte, shares []float32) []byte {
 	bits := len(out)
 	out = append(out, make([]byte, (len(shares)+7)/8)...)
@@ -93,15 +95,15 @@ func appendShares(out []byte, shares []float32) []byte {
 	return out
 }
 
-// unpacker reads what was packed. After an error it reads zeros.
+// unpacker reads a packed frame. After an error it reads zeros.
 type unpacker struct {
 	rest []byte
 	err  error
 }
 
-var errDamaged = errors.New("what was seen is damaged")
+var errDamaged = errors.New("the stored detections are damaged")
 
-// take returns the next n bytes, nil where there are fewer.
+// take returns the next n bytes, or nil when there are fewer.
 func (u *unpacker) take(n int) []byte {
 	if n < 0 || n > len(u.rest) {
 		u.rest, u.err = nil, errDamaged
@@ -128,10 +130,10 @@ func (u *unpacker) integer() int {
 	return int(n)
 }
 
-// count reads how many things follow, so many of them in a byte at most.
-func (u *unpacker) count(dense int) int {
+// count reads the number of items that follow. perByte is the largest number of items in a byte.
+func (u *unpacker) count(perByte int) int {
 	n := u.integer()
-	if n < 0 || n > dense*len(u.rest) {
+	if n < 0 || n > perByte*len(u.rest) {
 		u.rest, u.err = nil, errDamaged
 		return 0
 	}
@@ -157,40 +159,40 @@ func (u *unpacker) numbers(into []float64) {
 	}
 }
 
-// boxes reads the first part, and which details of each the second has.
-func (u *unpacker) boxes() (all []evidence.Detection, details []byte) {
+// boxes reads the first part. has are the kinds of details of each detection.
+func (u *unpacker) boxes() (all []evidence.Detection, has []byte) {
 	n := u.count(1)
 	if n == 0 {
 		return nil, nil
 	}
-	all, details = make([]evidence.Detection, n), make([]byte, n)
+	all, has = make([]evidence.Detection, n), make([]byte, n)
 	for i := range all {
 		var numbers [5]float64
-		details[i], all[i].Term = u.byte(), u.integer()
+		has[i], all[i].Term = u.byte(), u.integer()
 		u.numbers(numbers[:])
 		all[i].Score = numbers[0]
 		all[i].Box = evidence.Box{X1: numbers[1], Y1: numbers[2], X2: numbers[3], Y2: numbers[4]}
 	}
-	return all, details
+	return all, has
 }
 
-// closer reads the second part: details into all, and the shades.
-func (u *unpacker) closer(all []evidence.Detection, details []byte) (shades []byte) {
+// details reads the second part. It adds the details to all and returns the shades.
+func (u *unpacker) details(all []evidence.Detection, has []byte) (shades []byte) {
 	if n := u.count(1); n > 0 {
 		shades = u.take(n)
 	}
 	for i := range all {
-		if details[i]&hasJoints != 0 {
-			all[i].Keypoints = u.joints()
+		if has[i]&hasKeypoints != 0 {
+			all[i].Keypoints = u.keypoints()
 		}
-		if details[i]&hasColours != 0 {
+		if has[i]&hasColors != 0 {
 			all[i].Colors = u.shares()
 		}
 	}
 	return shades
 }
 
-func (u *unpacker) joints() []evidence.Keypoint {
+func (u *unpacker) keypoints() []evidence.Keypoint {
 	list := make([]evidence.Keypoint, u.count(1))
 	numbers := make([]float64, 3*len(list))
 	u.numbers(numbers)

@@ -10,39 +10,52 @@ import (
 	"io"
 	"slices"
 
+	"vqa/domain/answer"
 	"vqa/domain/evidence"
 	"vqa/domain/fault"
 	"vqa/handlers/objects"
 )
 
 const (
-	// maxBytes bounds a survey as it is kept: four hours of 100 things in every frame, most
-	// of them with joints and colours.
+	// maxBytes bounds a stored survey: four hours with 100 detections in every frame, most of
+	// them with keypoints and colors.
 	maxBytes = 1 << 30
-	// form is raised when surveys of another form cannot be read, or must not be used, any
-	// more. Form 5 has looked at pictures of quality 1 with deblocking.
+	// form is raised when surveys of an earlier form cannot be read or must not be used. The
+	// frames of form 5 were JPEGs of quality 1, decoded with deblocking.
 	form = 5
 
 	contentType = "application/octet-stream"
 )
 
-// Key is the object in which the survey of a video is kept.
+// Key returns the object key for the survey of a video.
 func Key(videoID string) string { return objects.SurveyKey(videoID) }
 
-// Store keeps surveys among the objects.
+// Store stores surveys as objects.
 type Store struct{ Objects *objects.Store }
 
-// kept is how a survey begins as it is written. The frames that are Seen and the Finer ones
-// follow, as they are on a reel.
-type kept struct {
-	Form        int
-	Survey      Survey
+// header is the start of a stored survey. The frames of Seen and Finer follow in this order,
+// packed as in the spool. The names of the fields are stored (gob).
+type header struct {
+	Form   int
+	Survey storedSurvey
+	// Seen are the extents of Evidence.Frames, Finer those of Evidence.Fine.
 	Seen, Finer []extent
 }
 
-// Load returns the survey of a video, and false when there is none that can be read. An
-// error says that the objects cannot be reached, or what is wrong with the one that cannot
-// be read. What is returned must be closed.
+// storedSurvey is a Survey without its frames. The names of the fields are stored (gob).
+type storedSurvey struct {
+	Engine   answer.Engine
+	StepS    float64
+	Whole    bool
+	DecodedS float64
+	// Looked is Survey.Examined.
+	Looked, Posed []float64
+	Evidence      evidence.Evidence
+}
+
+// Load returns the survey of a video, or false when there is none that can be read. It returns
+// an error when the object store cannot be reached or the object is damaged. The caller must
+// close the survey.
 func (s Store) Load(ctx context.Context, videoID string) (Survey, bool, error) {
 	object, err := s.Objects.Reader(ctx, Key(videoID))
 	if fault.Has(err, fault.ResourceNotFound) {
@@ -65,54 +78,60 @@ func (s Store) Load(ctx context.Context, videoID string) (Survey, bool, error) {
 
 // read returns false for a survey of another form.
 func read(in *bufio.Reader) (Survey, bool, error) {
-	var k kept
-	if err := gob.NewDecoder(in).Decode(&k); err != nil || k.Form != form {
+	var h header
+	if err := gob.NewDecoder(in).Decode(&h); err != nil || h.Form != form {
 		return Survey{}, false, err
 	}
-	reel, err := newReel()
+	spool, err := newSpool()
 	if err != nil {
 		return Survey{}, false, err
 	}
-	if _, err := in.WriteTo(reel); err != nil {
-		return Survey{}, false, errors.Join(err, reel.file.Close())
+	if _, err := in.WriteTo(spool); err != nil {
+		return Survey{}, false, errors.Join(err, spool.file.Close())
 	}
-	s := k.Survey
-	s.reel = reel
+	k := h.Survey
+	s := Survey{
+		Engine: k.Engine, StepS: k.StepS, Whole: k.Whole, DecodedS: k.DecodedS, Examined: k.Looked, Posed: k.Posed,
+		Evidence: k.Evidence, spool: spool,
+	}
 	from := int64(0)
-	s.Evidence.Frames, from = reel.frames(k.Seen, from)
-	s.Evidence.Fine, from = reel.frames(k.Finer, from)
-	if from != reel.bytes {
+	s.Evidence.Frames, from = spool.frames(h.Seen, from)
+	s.Evidence.Fine, from = spool.frames(h.Finer, from)
+	if from != spool.bytes {
 		return Survey{}, false, errors.Join(errDamaged, s.Close())
 	}
 	return s, true, nil
 }
 
-// frames are those that follow each other on a reel, and where the last of them ends.
-func (r *reel) frames(extents []extent, from int64) ([]evidence.Frame, int64) {
+// frames returns consecutive frames of a spool, and the end of the last one.
+func (s *spool) frames(extents []extent, from int64) ([]evidence.Frame, int64) {
 	var frames []evidence.Frame
 	for _, e := range extents {
-		frames = append(frames, evidence.Frame{At: e.At, Source: &shot{reel: r, from: from, extent: e}})
+		frames = append(frames, evidence.Frame{At: e.At, Source: &spooledFrame{spool: s, from: from, extent: e}})
 		from += e.bytes()
 	}
 	return frames, from
 }
 
-func write(out io.Writer, survey Survey) error {
-	frames := slices.Concat(survey.Evidence.Frames, survey.Evidence.Fine)
+func write(out io.Writer, s Survey) error {
+	frames := slices.Concat(s.Evidence.Frames, s.Evidence.Fine)
 	extents := make([]extent, len(frames))
 	for i, f := range frames {
-		extents[i] = f.Source.(*shot).extent
+		extents[i] = f.Source.(*spooledFrame).extent
 	}
-	seen := len(survey.Evidence.Frames)
-	survey.Evidence.Frames, survey.Evidence.Fine = nil, nil
-	if err := gob.NewEncoder(out).Encode(kept{form, survey, extents[:seen], extents[seen:]}); err != nil {
+	seen := len(s.Evidence.Frames)
+	s.Evidence.Frames, s.Evidence.Fine = nil, nil
+	k := storedSurvey{
+		Engine: s.Engine, StepS: s.StepS, Whole: s.Whole, DecodedS: s.DecodedS, Looked: s.Examined, Posed: s.Posed, Evidence: s.Evidence,
+	}
+	if err := gob.NewEncoder(out).Encode(header{form, k, extents[:seen], extents[seen:]}); err != nil {
 		return err
 	}
 	var packed []byte
 	for _, f := range frames {
-		s := f.Source.(*shot)
-		packed = slices.Grow(packed[:0], int(s.bytes()))[:s.bytes()]
-		if _, err := s.reel.file.ReadAt(packed, s.from); err != nil {
+		held := f.Source.(*spooledFrame)
+		packed = slices.Grow(packed[:0], int(held.bytes()))[:held.bytes()]
+		if _, err := held.spool.file.ReadAt(packed, held.from); err != nil {
 			return err
 		}
 		if _, err := out.Write(packed); err != nil {
@@ -122,8 +141,8 @@ func write(out io.Writer, survey Survey) error {
 	return nil
 }
 
-// Save keeps the survey of a video in the place of an earlier one. A survey that is too
-// large is an error, and the earlier one stays.
+// Save stores the survey of a video and replaces an earlier one. It returns an error for a survey
+// that is too large; the earlier one then stays.
 func (s Store) Save(ctx context.Context, videoID string, survey Survey) error {
 	out, err := s.Objects.Writer(ctx, Key(videoID), contentType, maxBytes)
 	if err != nil {

@@ -8,83 +8,84 @@ import (
 	"vqa/domain/evidence"
 )
 
-// Survey is what a model saw in a video at the instants that were looked at.
+// Survey holds everything that a model has detected in a video so far.
 type Survey struct {
-	// Engine is what looked.
+	// Engine made the detections.
 	Engine answer.Engine
-	// StepS is the time between two instants of the pass over the whole video, in seconds; 0
-	// before that pass began.
+	// StepS is the time between two instants of the scan over the whole video, in seconds. It
+	// is 0 before that scan starts.
 	StepS float64
-	// Whole says that this pass came to the end of the video. Before, it is what the survey
-	// holds, and nothing else is.
+	// Whole says that this scan has reached the end of the video. Until then the survey holds
+	// nothing but the start of this scan.
 	Whole bool
-	// DecodedS is the length that was decoded, in seconds; 0 before Whole.
+	// DecodedS is the decoded length of the video, in seconds; 0 before Whole.
 	DecodedS float64
-	// Looked are the instants that were looked at, Posed those at which joints were asked
-	// for; in seconds and in order. The video may have no picture there.
-	Looked, Posed []float64
-	// Evidence is that of all terms that were asked for. Its frames are on the reel.
+	// Examined are the examined instants, Posed those examined with keypoints; in seconds and
+	// in order. The video may have no frame at such an instant.
+	Examined, Posed []float64
+	// Evidence holds the detections of all terms. Its frames are in the spool.
 	Evidence evidence.Evidence
 
-	reel *reel
+	spool *spool
 }
 
-// Close gives back the reel; what the survey told of cannot be looked at any more.
+// Close removes the spool. The frames of the survey cannot be loaded afterwards.
 func (s Survey) Close() error {
-	if s.reel == nil {
+	if s.spool == nil {
 		return nil
 	}
-	return s.reel.file.Close()
+	return s.spool.file.Close()
 }
 
-// Err tells that something of the survey could not be read: what was concluded from it, or
-// from evidence that it gave, is void.
+// Err returns the first failure to load a frame. After a failure, evidence from this survey is
+// incomplete, and so is every conclusion from it.
 func (s Survey) Err() error {
-	if s.reel == nil {
+	if s.spool == nil {
 		return nil
 	}
-	return s.reel.err
+	return s.spool.err
 }
 
-// Keep puts frames on the reel, so that they take no memory until they are looked at. An
-// error says that there is no room.
-func (s *Survey) Keep(seen []evidence.Frame) ([]evidence.Frame, error) {
-	if s.reel == nil {
+// Spool moves frames to the spool, so that they take no memory. It returns an error when the
+// spool or the disk is full.
+func (s *Survey) Spool(frames []evidence.Frame) ([]evidence.Frame, error) {
+	if s.spool == nil {
 		var err error
-		if s.reel, err = newReel(); err != nil {
+		if s.spool, err = newSpool(); err != nil {
 			return nil, err
 		}
 	}
-	kept := make([]evidence.Frame, len(seen))
-	for i, f := range seen {
+	spooled := make([]evidence.Frame, len(frames))
+	for i, f := range frames {
 		var err error
-		if kept[i], err = s.reel.keep(f); err != nil {
+		if spooled[i], err = s.spool.add(f); err != nil {
 			return nil, err
 		}
 	}
-	return kept, nil
+	return spooled, nil
 }
 
-// Look is what was seen at some instants.
-type Look struct {
-	// At are the instants, in order; those of Frames at least.
+// Scan is the result of examining some instants.
+type Scan struct {
+	// At are the instants, in order. The instants of Frames may be left out.
 	At []float64
-	// Frames are the pictures that there were.
+	// Frames are the frames that the video has at these instants.
 	Frames []evidence.Frame
-	// Pose says that joints were asked for.
+	// Pose says that keypoints were asked for.
 	Pose bool
-	// Fine says that the frames are for the edges of clips.
+	// Fine says that the frames serve to place the edges of clips.
 	Fine bool
 }
 
-// Covers reports whether the survey tells what an engine sees of some terms.
+// Covers reports whether the survey has the detections of an engine for all of these terms.
 func (s Survey) Covers(engine answer.Engine, terms []string) bool {
 	return s.Engine == engine && !slices.ContainsFunc(terms, func(term string) bool { return !slices.Contains(s.Evidence.Terms, term) })
 }
 
-// Missing are the instants that were not looked at, or not for joints when they are wanted.
+// Missing returns the instants that still have to be examined. With pose, instants examined
+// without keypoints are missing too.
 func (s Survey) Missing(at []float64, pose bool) []float64 {
-	known := s.Looked
+	known := s.Examined
 	if pose {
 		known = s.Posed
 	}
@@ -97,25 +98,25 @@ func (s Survey) Missing(at []float64, pose bool) []float64 {
 	return missing
 }
 
-// Add takes up what was seen; it replaces what was seen at the same instants. An error says
-// that there is no room for it.
-func (s *Survey) Add(l Look) error {
-	seen, err := s.Keep(l.Frames)
+// Add adds a scan. Its frames replace earlier ones of the same instants. It returns an error
+// when the spool or the disk is full.
+func (s *Survey) Add(scan Scan) error {
+	frames, err := s.Spool(scan.Frames)
 	if err != nil {
 		return err
 	}
-	at := slices.Clone(l.At)
-	for _, f := range seen {
+	at := slices.Clone(scan.At)
+	for _, f := range frames {
 		at = append(at, f.At)
 	}
-	s.Looked = union(s.Looked, at)
-	if l.Pose {
+	s.Examined = union(s.Examined, at)
+	if scan.Pose {
 		s.Posed = union(s.Posed, at)
 	}
-	if l.Fine {
-		s.Evidence.Fine = merged(s.Evidence.Fine, seen)
+	if scan.Fine {
+		s.Evidence.Fine = merged(s.Evidence.Fine, frames)
 	} else {
-		s.Evidence.Frames = merged(s.Evidence.Frames, seen)
+		s.Evidence.Frames = merged(s.Evidence.Frames, frames)
 	}
 	return nil
 }
@@ -126,17 +127,18 @@ func union(a, b []float64) []float64 {
 	return slices.Compact(all)
 }
 
-// merged are the frames of both in order, the new one where both have one.
-func merged(old, seen []evidence.Frame) []evidence.Frame {
-	all := slices.Concat(seen, old)
+// merged returns the frames of both lists in order. Of two frames at one instant it keeps the
+// new one.
+func merged(old, added []evidence.Frame) []evidence.Frame {
+	all := slices.Concat(added, old)
 	slices.SortStableFunc(all, func(a, b evidence.Frame) int { return cmp.Compare(a.At, b.At) })
 	return slices.CompactFunc(all, func(a, b evidence.Frame) bool { return a.At == b.At })
 }
 
-// maxTerms bounds what a survey of an open model gathers.
+// maxTerms bounds the terms in a survey of an open model.
 const maxTerms = 256
 
-// With are some terms together with those that the survey holds.
+// With returns some terms followed by the other terms of the survey.
 func (s Survey) With(terms []string) []string {
 	all := slices.Clone(terms)
 	for _, term := range s.Evidence.Terms {
@@ -147,8 +149,8 @@ func (s Survey) With(terms []string) []string {
 	return all
 }
 
-// For returns the evidence for some of the survey's terms, as if only they had been asked
-// for.
+// For returns the evidence for some of the survey's terms, as if the model had been asked for
+// only these.
 func (s Survey) For(terms []string) evidence.Evidence {
 	ev := s.Evidence
 	ev.Terms, ev.Known = terms, make([]bool, len(terms))
@@ -164,11 +166,12 @@ func (s Survey) For(terms []string) evidence.Evidence {
 	return ev
 }
 
-// only keeps the detections of some terms, and gives them their new places.
+// only leaves out the detections of terms without a place, and gives the others the new
+// indexes of their terms.
 func only(places []int, frames []evidence.Frame) []evidence.Frame {
 	kept := make([]evidence.Frame, len(frames))
 	for i, f := range frames {
-		kept[i] = evidence.Frame{At: f.At, Source: &glimpse{f.Source, places}}
+		kept[i] = evidence.Frame{At: f.At, Source: &selection{f.Source, places}}
 	}
 	return kept
 }

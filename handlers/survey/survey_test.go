@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"os"
 	"testing"
 	"time"
 
@@ -29,13 +30,13 @@ func store(t *testing.T) survey.Store {
 	return survey.Store{Objects: o}
 }
 
-// engine is what looked.
+// engine made the detections.
 var engine = answer.Engine{Name: "detect", Weights: "w", Digest: "d", Worker: "x/1"}
 
-// drawn is some survey of three terms.
+// drawn is a random survey of three terms.
 func drawn(r *rapid.T) survey.Survey {
 	s := survey.Survey{Engine: engine, StepS: .5, Whole: true, DecodedS: 3}
-	colours := rapid.Bool().Draw(r, "colours")
+	colors := rapid.Bool().Draw(r, "colors")
 	s.Evidence = evidence.Evidence{
 		Terms: []string{"dog", "cat", "person"}, Known: []bool{true, false, true}, Colors: []string{"red", "blue"}, IntervalS: 0.5, DurationS: 3,
 	}
@@ -51,19 +52,19 @@ func drawn(r *rapid.T) survey.Survey {
 				d.Keypoints = make([]evidence.Keypoint, 17)
 				d.Keypoints[3] = evidence.Keypoint{X: unit.Draw(r, "x"), Score: float64(rapid.Float32Range(0, 1).Draw(r, "narrow"))}
 			}
-			if colours {
+			if colors {
 				d.Colors = []float32{rapid.Float32Range(0, 1).Draw(r, "red"), 1}
 			}
 			f.Detections = append(f.Detections, d)
 		}
-		require.NoError(r, s.Add(survey.Look{Frames: []evidence.Frame{f}, Pose: i%2 == 0}))
+		require.NoError(r, s.Add(survey.Scan{Frames: []evidence.Frame{f}, Pose: i%2 == 0}))
 		f.At += .125
-		require.NoError(r, s.Add(survey.Look{At: []float64{f.At, f.At + .125}, Frames: []evidence.Frame{f}, Fine: true}))
+		require.NoError(r, s.Add(survey.Scan{At: []float64{f.At, f.At + .125}, Frames: []evidence.Frame{f}, Fine: true}))
 	}
 	return s
 }
 
-func TestKeptBitForBit(t *testing.T) {
+func TestSurveysAreStoredBitForBit(t *testing.T) {
 	t.Parallel()
 	kept := store(t)
 	rapid.Check(t, func(r *rapid.T) {
@@ -77,7 +78,7 @@ func TestKeptBitForBit(t *testing.T) {
 	})
 }
 
-// diff tells how two surveys differ, in the frames of both looked at closely too.
+// diff compares two surveys, with the details of their frames.
 func diff(want, got survey.Survey) string {
 	frames := cmp.Transformer("frames", func(kept []evidence.Frame) []seen {
 		var all []seen
@@ -96,8 +97,9 @@ type seen struct {
 	Shades     []byte
 }
 
-// TestFromAfar: what a frame tells from afar is what it tells closely, but for the details.
-func TestFromAfar(t *testing.T) {
+// TestLoadWithoutDetails: without details, Load returns the same detections without keypoints,
+// colors and shades.
+func TestLoadWithoutDetails(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := drawn(r)
@@ -112,8 +114,8 @@ func TestFromAfar(t *testing.T) {
 	})
 }
 
-// TestForIsWhatWasAskedFor: the part of a survey equals evidence of those terms alone.
-func TestForIsWhatWasAskedFor(t *testing.T) {
+// TestFor: the evidence for some terms has the detections of these terms only.
+func TestFor(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		s := drawn(r)
@@ -156,46 +158,79 @@ func TestCovers(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, s.Covers(tt.engine, tt.terms), name)
 	}
-	require.Equal(t, []string{"cow", "dog", "cat"}, s.With([]string{"cow", "dog"}), "what is known stays known")
+	require.Equal(t, []string{"cow", "dog", "cat"}, s.With([]string{"cow", "dog"}), "the terms of the survey stay")
 }
 
-// TestTheOrderOfLooksDoesNotShow: a survey is the set of what was looked at.
-func TestTheOrderOfLooksDoesNotShow(t *testing.T) {
+// TestTheOrderOfScansMakesNoDifference: a survey is a set of examined instants.
+func TestTheOrderOfScansMakesNoDifference(t *testing.T) {
 	t.Parallel()
 	frame := func(at float64) evidence.Frame {
 		return evidence.Frame{At: at, Detections: []evidence.Detection{{Score: at / 10}}}
 	}
-	looks := []survey.Look{
+	scans := []survey.Scan{
 		{Frames: []evidence.Frame{frame(0), frame(2), frame(4)}},
 		{At: []float64{2.5, 3}, Frames: []evidence.Frame{frame(2.5), frame(3)}},
 		{At: []float64{3.5, 4.5}, Frames: []evidence.Frame{frame(3.5)}, Pose: true},
 		{At: []float64{2.125, 2.25}, Frames: []evidence.Frame{frame(2.125), frame(2.25)}, Fine: true},
 	}
 	var want survey.Survey
-	for _, l := range looks {
+	for _, l := range scans {
 		require.NoError(t, want.Add(l))
 	}
-	require.Equal(t, []float64{0, 2, 2.125, 2.25, 2.5, 3, 3.5, 4, 4.5}, want.Looked)
+	require.Equal(t, []float64{0, 2, 2.125, 2.25, 2.5, 3, 3.5, 4, 4.5}, want.Examined)
 	require.Equal(t, []float64{3.5, 4.5}, want.Posed)
 	rapid.Check(t, func(r *rapid.T) {
 		var got survey.Survey
-		for _, l := range rapid.Permutation(looks).Draw(r, "order") {
+		for _, l := range rapid.Permutation(scans).Draw(r, "order") {
 			require.NoError(r, got.Add(l))
 		}
 		require.Empty(r, diff(want, got))
 		require.NoError(r, got.Close())
 	})
-	require.Equal(t, []float64{1, 5}, want.Missing([]float64{1, 2, 4.5, 5}, false), "there was no picture at 4.5: that is known")
+	require.Equal(t, []float64{1, 5}, want.Missing([]float64{1, 2, 4.5, 5}, false), "4.5 was examined, although the video has no frame there")
 	require.Equal(t, []float64{2, 4}, want.Missing([]float64{2, 3.5, 4}, true))
 
 	joints := frame(2)
 	joints.Detections[0].Keypoints = make([]evidence.Keypoint, 17)
-	require.NoError(t, want.Add(survey.Look{At: []float64{2}, Frames: []evidence.Frame{joints}, Pose: true}))
-	require.Equal(t, joints, want.Evidence.Frames[1].Load(true), "the newer look stands")
+	require.NoError(t, want.Add(survey.Scan{At: []float64{2}, Frames: []evidence.Frame{joints}, Pose: true}))
+	require.Equal(t, joints, want.Evidence.Frames[1].Load(true), "the newer scan replaces the frame")
 	require.Len(t, want.Evidence.Frames, 6)
 }
 
-func TestWhatCannotBeReadIsNone(t *testing.T) {
+// TestStoredFormIsRead reads an object that an earlier release wrote in form 5.
+func TestStoredFormIsRead(t *testing.T) {
+	t.Parallel()
+	kept := store(t)
+	data, err := os.ReadFile("testdata/form5.gob.gz")
+	require.NoError(t, err)
+	out, err := kept.Objects.Writer(t.Context(), survey.Key("video_1"), "application/octet-stream", 1<<20)
+	require.NoError(t, err)
+	_, err = out.Write(data)
+	require.NoError(t, err)
+	require.NoError(t, out.Commit())
+	got, found, err := kept.Load(t.Context(), "video_1")
+	require.NoError(t, err)
+	require.True(t, found)
+
+	want := survey.Survey{Engine: engine, StepS: .5, Whole: true, DecodedS: 1.5}
+	want.Evidence = evidence.Evidence{
+		Terms: []string{"dog", "person"}, Known: []bool{true, false}, Colors: []string{"red", "blue"}, IntervalS: .5, DurationS: 1.5,
+	}
+	joints := make([]evidence.Keypoint, 17)
+	joints[3] = evidence.Keypoint{X: .25, Y: 1. / 3, Score: .5}
+	require.NoError(t, want.Add(survey.Scan{At: []float64{0, .5, 1}, Pose: true, Frames: []evidence.Frame{
+		{At: 0, Shades: []byte{1, 31}},
+		{At: .5, Shades: []byte{2, 30}, Detections: []evidence.Detection{
+			{Term: 1, Score: .75, Box: evidence.Box{X1: .1, Y1: .2, X2: .3, Y2: .4}, Keypoints: joints, Colors: []float32{.5, 0}},
+			{Term: 0, Score: .5, Box: evidence.Box{X1: .5, Y1: .25, X2: 1, Y2: .75}},
+		}},
+	}}))
+	require.NoError(t, want.Add(survey.Scan{At: []float64{.625}, Fine: true, Frames: []evidence.Frame{{At: .625, Shades: []byte{3, 29}}}}))
+	require.Empty(t, diff(want, got))
+	require.NoError(t, errors.Join(got.Err(), got.Close(), want.Close()))
+}
+
+func TestDamagedObjectsCountAsMissing(t *testing.T) {
 	t.Parallel()
 	kept := store(t)
 	_, found, err := kept.Load(t.Context(), "video_1")
@@ -207,6 +242,6 @@ func TestWhatCannotBeReadIsNone(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, out.Commit())
 	_, found, err = kept.Load(t.Context(), "video_1")
-	require.Error(t, err, "it is said in the log")
+	require.Error(t, err, "the caller logs the error")
 	require.False(t, found)
 }
