@@ -37,8 +37,9 @@ func (s *server) ListVideoAnalyses(ctx context.Context, r api.ListVideoAnalysesR
 	return api.ListVideoAnalyses200JSONResponse(list), err
 }
 
-// listAnalysesOf answers both spellings of the list of a video, which param names (api-v1.md,
-// "Videos"). Error: resource_not_found for a video that the caller does not have, or no longer has.
+// listAnalysesOf lists the analyses of a video, for both paths (docs/contract.md#lists).
+// param is the name of the parameter with the video's id. Error: resource_not_found for a
+// video that the caller does not have, or has deleted.
 func (s *server) listAnalysesOf(ctx context.Context, param, videoID string, f resources.AnalysisFilter, page projections.Page) (api.AnalysisList, error) {
 	_, err := s.ownVideo(ctx, videoID)
 	if fault.Has(err, fault.ResourceNotFound) {
@@ -51,11 +52,11 @@ func (s *server) listAnalysesOf(ctx context.Context, param, videoID string, f re
 	return s.listAnalyses(ctx, f, page)
 }
 
-// analysisFilter reads the filters that both spellings of the list have.
+// analysisFilter reads the filters that both lists of analyses have.
 func (s *server) analysisFilter(status *api.AnalysisStatus, model *string) resources.AnalysisFilter {
 	name := given(model)
-	// An alias stands for its model; any other name matches what it matches, so that
-	// analyses by a model past its sunset can still be listed.
+	// An alias is replaced by its model. Other names are not checked, so that analyses by a
+	// removed model can still be listed.
 	if m, err := s.Service.Catalog.Resolve(name, s.Service.Now()); err == nil && name != "" {
 		name = m.ID
 	}
@@ -74,7 +75,7 @@ func (s *server) listAnalyses(ctx context.Context, f resources.AnalysisFilter, p
 	return list, nil
 }
 
-// CreateAnalysis answers POST /v1/analyses; the body was checked before.
+// CreateAnalysis answers POST /v1/analyses. The edge has checked the body.
 func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequestObject) (api.CreateAnalysisResponseObject, error) {
 	wait, err := edge.PreferredWait(r.Params.Prefer)
 	if err != nil {
@@ -89,7 +90,7 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	if err != nil {
 		return nil, err
 	}
-	s.usedModel(x, c.Model, plan.Analysis.Model)
+	warnOfAlias(x, c.Model, plan.Analysis.Model)
 	if c.ValidateOnly {
 		x.NothingStored = true
 		var out api.AnalysisOrPreview
@@ -98,18 +99,18 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	}
 	a := resources.Analysis{State: plan.Analysis}
 	if !a.Status.Terminal() {
-		// It is created whatever happens to this read: a failing one must not make
-		// the caller ask again.
+		// The analysis is created even if this read fails, so a failure must not make the
+		// caller repeat the request.
 		if read, err := s.await(ctx, x.Tenant(), a.ID, wait); err == nil {
 			a = read
 		} else {
-			s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.RequestID, "error", err.Error())
+			s.Log.WarnContext(ctx, "cannot read the created analysis", "request_id", x.RequestID, "error", err.Error())
 		}
 	}
 	if wait > 0 {
 		x.Header().Set("Preference-Applied", fmt.Sprintf("wait=%.0f", wait.Seconds()))
 	}
-	// A test key is answered at once; a live one says with Prefer that it would wait.
+	// A request with a test key is answered at once. A live one must ask with Prefer: wait.
 	if a.Status.Terminal() && (wait > 0 || !x.Caller.Livemode) {
 		var out api.AnalysisOrPreview
 		err := out.FromAnalysis(s.renderAnalysis(ctx, a))
@@ -118,7 +119,7 @@ func (s *server) CreateAnalysis(ctx context.Context, r api.CreateAnalysisRequest
 	return api.CreateAnalysis202JSONResponse(s.renderAnalysis(ctx, a)), nil
 }
 
-// createAnalysis makes the command of a checked body.
+// createAnalysis makes the command from a checked body.
 func createAnalysis(body api.CreateAnalysisRequest) (command.CreateAnalysis, error) {
 	c := command.CreateAnalysis{VideoID: body.VideoId, Prompt: body.Prompt}
 	if body.Query != nil {
@@ -135,7 +136,7 @@ func createAnalysis(body api.CreateAnalysisRequest) (command.CreateAnalysis, err
 	return c, nil
 }
 
-// given is an optional field, or its zero value.
+// given returns the value of an optional field, or its zero value.
 func given[T any](field *T) T {
 	if field == nil {
 		var zero T
@@ -144,9 +145,9 @@ func given[T any](field *T) T {
 	return *field
 }
 
-// usedModel says so when a request named its model by a deprecated alias.
-func (s *server) usedModel(x *edge.Exchange, asked, canonical string) {
-	if asked == "" || strings.EqualFold(asked, canonical) || strings.EqualFold(asked, model.Latest) {
+// warnOfAlias adds a deprecation header if a request named its model by an alias.
+func warnOfAlias(x *edge.Exchange, requested, canonical string) {
+	if requested == "" || strings.EqualFold(requested, canonical) || strings.EqualFold(requested, model.Latest) {
 		return
 	}
 	x.Deprecated(edge.DeprecatedModelAliases)
@@ -165,15 +166,15 @@ func (s *server) RerunAnalysis(ctx context.Context, r api.RerunAnalysisRequestOb
 	return api.RerunAnalysis202JSONResponse(s.renderAnalysis(ctx, s.readBack(ctx, x, created))), nil
 }
 
-// readBack reads a created analysis with its place in the queue. It is created whatever
-// happens to this read: a failing one must not make the caller ask again.
+// readBack reads a created analysis with its queue position. If the read fails, it returns
+// the analysis as it was created, because the caller must not repeat the request.
 func (s *server) readBack(ctx context.Context, x *edge.Exchange, created analysis.State) resources.Analysis {
 	if created.Status.Terminal() {
 		return resources.Analysis{State: created}
 	}
 	read, err := s.Resources.Analysis(ctx, x.Tenant(), created.ID)
 	if err != nil {
-		s.Log.WarnContext(ctx, "created analysis not read back", "request_id", x.RequestID, "error", err.Error())
+		s.Log.WarnContext(ctx, "cannot read the created analysis", "request_id", x.RequestID, "error", err.Error())
 		return resources.Analysis{State: created}
 	}
 	return read
@@ -206,9 +207,9 @@ func (s *server) FindAnalysis(ctx context.Context, analysisID string) error {
 	return err
 }
 
-// ownAnalysis reads an analysis of the caller. A malformed id reads as unknown. Whatever
-// takes an id begins with such a read: what is refused here costs the same whether the
-// resource is another account's or nobody's.
+// ownAnalysis reads an analysis of the caller. A malformed id reads as unknown. Every
+// operation on an id starts with such a read, so that the id of another account and an
+// unknown id take the same time.
 func (s *server) ownAnalysis(ctx context.Context, analysisID string) (resources.Analysis, error) {
 	if !id.Valid(id.Analysis, analysisID) {
 		return resources.Analysis{}, fault.NotFound("id", analysisID)

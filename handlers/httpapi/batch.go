@@ -12,7 +12,7 @@ import (
 	"vqa/projections/resources"
 )
 
-// CreateAnalysisBatch answers POST /v1/analyses/batch; the body was checked before.
+// CreateAnalysisBatch answers POST /v1/analyses/batch. The edge has checked the body.
 func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBatchRequestObject) (api.CreateAnalysisBatchResponseObject, error) {
 	body := *r.Body
 	c := command.CreateBatch{
@@ -27,7 +27,7 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	if err != nil {
 		return nil, err
 	}
-	s.usedModel(x, c.Model, batch.Analyses[0].Analysis.Model)
+	warnOfAlias(x, c.Model, batch.Analyses[0].Analysis.Model)
 	if c.ValidateOnly {
 		x.NothingStored = true
 		return api.CreateAnalysisBatch200JSONResponse(s.renderBatchPreview(batch)), nil
@@ -42,8 +42,8 @@ func (s *server) CreateAnalysisBatch(ctx context.Context, r api.CreateAnalysisBa
 	return api.CreateAnalysisBatch202JSONResponse(out), nil
 }
 
-// readBatch reads a created batch with the places in the queue. As with a single analysis,
-// a failing read must not make the caller ask again.
+// readBatch reads a created batch with the queue positions. If the read fails, it returns
+// the analyses as they were created; see readBack.
 func (s *server) readBatch(ctx context.Context, x *edge.Exchange, batch command.PlannedBatch) []resources.Analysis {
 	list := make([]resources.Analysis, len(batch.Analyses))
 	queued := false
@@ -56,13 +56,13 @@ func (s *server) readBatch(ctx context.Context, x *edge.Exchange, batch command.
 	}
 	read, err := s.Resources.Batch(ctx, x.Tenant(), batch.ID)
 	if err != nil || len(read) != len(list) {
-		s.Log.WarnContext(ctx, "created batch not read back", "request_id", x.RequestID, "error", fmt.Sprint(err))
+		s.Log.WarnContext(ctx, "cannot read the created batch", "request_id", x.RequestID, "error", fmt.Sprint(err))
 		return list
 	}
 	return read
 }
 
-// estimates are what the prompts of a batch will cost, in seconds.
+// estimates returns the estimated seconds of each prompt of a batch.
 func estimates(batch command.PlannedBatch) []*int64 {
 	out := make([]*int64, len(batch.Analyses))
 	for i, p := range batch.Analyses {
@@ -71,7 +71,7 @@ func estimates(batch command.PlannedBatch) []*int64 {
 	return out
 }
 
-// batchPricing sums up a batch; the total is unknown when any of its parts is.
+// batchPricing adds up a batch. The total is unknown if any estimate is.
 func (s *server) batchPricing(estimates []*int64) api.BatchPricing {
 	total := new(int64)
 	for _, seconds := range estimates {
@@ -103,8 +103,8 @@ func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatc
 	return out
 }
 
-// recreateBatch renders a batch whose response was not kept, from its analyses as they
-// are now.
+// recreateBatch renders a batch whose response was not stored, from the current state of
+// its analyses.
 func (s *server) recreateBatch(ctx context.Context, x *edge.Exchange, batchID string) (int, any, error) {
 	list, err := s.Resources.Batch(ctx, x.Tenant(), batchID)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *server) recreateBatch(ctx context.Context, x *edge.Exchange, batchID st
 	costs := make([]*int64, len(list))
 	for i, a := range list {
 		out.Analyses[i] = s.renderAnalysis(ctx, a)
-		// What was held is the estimate, unless the length of the video is not known.
+		// The hold equals the estimate, unless the duration of the video is unknown.
 		if known || a.HeldSeconds == 0 {
 			costs[i] = new(a.HeldSeconds)
 		}

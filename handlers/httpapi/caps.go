@@ -6,8 +6,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// cappedAddress is the address that a sandbox or an upgrade counts for, or "" for a client
-// that no cap binds.
+// cappedAddress returns the address hash that a sandbox or an upgrade counts for, or "" for
+// a client without a limit.
 func (s *server) cappedAddress(r *http.Request) string {
 	if s.Uncapped != nil && s.Uncapped(r) {
 		return ""
@@ -15,7 +15,7 @@ func (s *server) cappedAddress(r *http.Request) string {
 	return s.SandboxAddress(r)
 }
 
-// withSetting tells the operator which setting holds a cap that was reached.
+// withSetting adds to a limit error the name of the setting that holds the limit.
 func withSetting(err error, code fault.Code, name string) error {
 	if f := fault.Of(err); f != nil && f.Code == code {
 		f.Message += " The operator sets this limit with " + name + "."

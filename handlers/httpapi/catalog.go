@@ -36,11 +36,11 @@ func (s *server) CreateSandbox(ctx context.Context, _ api.CreateSandboxRequestOb
 		FixturePrompt: s.Fixture.Prompt, ExpectedAnswer: api.SandboxKeyExpectedAnswer(s.Service.Fixture.Answer(s.fixtureQuery).Answer),
 		DocsUrl: s.url("/docs"),
 		Note: "This test key answers questions about its fixture video with canned results and costs nothing. " +
-			"It is shown only now.",
+			"Store it now: it is not shown again.",
 	}
 	out.Upgrade.Method, out.Upgrade.Url = api.POST, s.url("/v1/keys/upgrade")
-	out.Upgrade.Instructions = "For answers about your own videos, send this request with the test key as bearer: " +
-		"it returns a live key with a free grant."
+	out.Upgrade.Instructions = "To ask about your own videos, send this request with the test key as bearer token. " +
+		"It returns a live key with a free grant."
 	if key.ExpiresAt != nil {
 		out.ExpiresAt = stamp(*key.ExpiresAt)
 	}
@@ -140,7 +140,8 @@ func (s *server) ListErrors(context.Context, api.ListErrorsRequestObject) (api.L
 // fixturePath serves the bytes of the fixture.
 const fixturePath = "/v1/test-fixture/video.mp4"
 
-// GetTestFixture answers GET /v1/test-fixture: what a test key gets from the default model.
+// GetTestFixture answers GET /v1/test-fixture. The result is what a test key gets from the
+// default model.
 func (s *server) GetTestFixture(context.Context, api.GetTestFixtureRequestObject) (api.GetTestFixtureResponseObject, error) {
 	m, err := s.Service.Catalog.Resolve("", s.Service.Now())
 	if err != nil {
@@ -170,7 +171,7 @@ func (s *server) GetMetrics(ctx context.Context, _ api.GetMetricsRequestObject) 
 	return servedBy{handler: s.Metrics, request: edge.ExchangeOf(ctx).Request}, nil
 }
 
-// servedBy is a response that an ordinary handler writes.
+// servedBy is a response that an http.Handler writes.
 type servedBy struct {
 	handler http.Handler
 	request *http.Request
@@ -197,7 +198,7 @@ func (s *server) GetQuerySchema(context.Context, api.GetQuerySchemaRequestObject
 	return document(query.Schema()), nil
 }
 
-// document is a JSON document that is sent as it stands.
+// document is a response that is already JSON.
 type document json.RawMessage
 
 // VisitGetContractResponse implements api.GetContractResponseObject.
@@ -212,7 +213,7 @@ func (d document) VisitGetQuerySchemaResponse(w http.ResponseWriter) error {
 	return d.VisitGetContractResponse(w)
 }
 
-// GetIndex answers GET /: a page for a browser, JSON for everyone else.
+// GetIndex answers GET / with a page for browsers and JSON for other clients.
 func (s *server) GetIndex(ctx context.Context, _ api.GetIndexRequestObject) (api.GetIndexResponseObject, error) {
 	x := edge.ExchangeOf(ctx)
 	x.Header().Add("Vary", "Accept")
@@ -244,11 +245,12 @@ func (s *server) GetHealth(context.Context, api.GetHealthRequestObject) (api.Get
 	return api.GetHealth200JSONResponse{Status: api.Ok, Checks: map[string]string{}}, nil
 }
 
-// readyTimeout bounds each check of readiness.
+// readyTimeout is the time limit of each readiness check.
 const readyTimeout = 2 * time.Second
 
-// GetReadiness answers GET /readyz. The names of failing checks are shown; why they
-// fail is logged. The checks run side by side: several that hang take no longer than one.
+// GetReadiness answers GET /readyz. The response names the failing checks, and the log has
+// the reasons. The checks run concurrently, so that several slow ones take no longer than
+// one.
 func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
 	errs := make([]error, len(s.Health))
 	var running sync.WaitGroup
@@ -284,7 +286,7 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 		WithDetail("checks", checks).WithCause(first)
 }
 
-// asFault gives the failure of a check a code that says that the service is not available.
+// asFault returns a fault with status 503 for the failure of a check.
 func (h HealthCheck) asFault(ctx context.Context, err error) *fault.Fault {
 	f := edge.AsFault(ctx, err)
 	if fault.Lookup(f.Code).Status == http.StatusServiceUnavailable {

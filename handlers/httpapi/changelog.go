@@ -35,14 +35,14 @@ type change struct {
 	SunsetAt  string   `yaml:"sunset_at"`
 
 	date time.Time
-	// sunset is zero when nobody knows when the thing goes away.
+	// sunset is the date of the removal, or zero if it is not known.
 	sunset time.Time
 }
 
-// anchor is where the page of changes has the entry.
+// anchor returns the path of the entry on the changelog page.
 func (c change) anchor() string { return "/docs/changelog#" + c.ID }
 
-// loadChangelog reads the embedded file. It fails on an entry that says too little.
+// loadChangelog reads the changelog. It fails if a required field is missing.
 func loadChangelog(file []byte) ([]change, error) {
 	var all []change
 	decoder := yaml.NewDecoder(bytes.NewReader(file))
@@ -56,7 +56,7 @@ func loadChangelog(file []byte) ([]change, error) {
 			return nil, fmt.Errorf("httpapi: changelog: entry %d, %q: %w", i+1, all[i].ID, err)
 		}
 		if seen[all[i].ID] {
-			return nil, fmt.Errorf("httpapi: changelog: %q stands there twice", all[i].ID)
+			return nil, fmt.Errorf("httpapi: changelog: duplicate id %q", all[i].ID)
 		}
 		seen[all[i].ID] = true
 	}
@@ -69,7 +69,7 @@ func (c *change) check() (err error) {
 		return errors.New("id, version, type, title and description are required")
 	}
 	if (c.Type == api.Deprecation || c.Type == api.Breaking) && c.Migration == "" {
-		return errors.New("it does not say what to do")
+		return errors.New("migration is required for a deprecation and a breaking change")
 	}
 	if c.date, err = time.Parse(time.DateOnly, c.Date); err != nil {
 		return err
@@ -109,8 +109,8 @@ func (s *server) renderChange(c change) api.Change {
 	return out
 }
 
-// changesOfPage is the changelog as its page shows it.
-func changesOfPage(changes []change) []pages.Change {
+// pageChanges converts the changelog for its page.
+func pageChanges(changes []change) []pages.Change {
 	all := make([]pages.Change, len(changes))
 	for i, c := range changes {
 		all[i] = pages.Change{
@@ -121,7 +121,7 @@ func changesOfPage(changes []change) []pages.Change {
 	return all
 }
 
-// deprecated are the entries that responses speak of.
+// deprecated returns the deprecations, which responses mention in their headers.
 func deprecated(changes []change, publicURL string) []edge.Deprecation {
 	var all []edge.Deprecation
 	for _, c := range changes {

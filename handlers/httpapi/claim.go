@@ -17,9 +17,8 @@ import (
 	"vqa/handlers/httpapi/pages"
 )
 
-// GetClaimPage answers GET /claim: the page on which a person lets a program have a
-// billed key (api-v1.md, "Device code"). Whatever the person does wrong is said on the
-// page.
+// GetClaimPage answers GET /claim: the page on which a person approves a billed key for a
+// program (docs/contract.md#device-codes). Mistakes of the person are shown on the page.
 func (s *server) GetClaimPage(ctx context.Context, r api.GetClaimPageRequestObject) (api.GetClaimPageResponseObject, error) {
 	typed := ""
 	if r.Params.Code != nil {
@@ -36,7 +35,7 @@ func (s *server) GetClaimPage(ctx context.Context, r api.GetClaimPageRequestObje
 	return api.GetClaimPage200TexthtmlResponse(show(ctx, p)), nil
 }
 
-// claimPage finds out what a person who opens the page is to see.
+// claimPage returns what a person who opens the page sees.
 func (s *server) claimPage(ctx context.Context, typed string) (pages.Claim, error) {
 	if s.Sessions == nil {
 		return pages.Claim{View: pages.ViewOff}, nil
@@ -62,10 +61,10 @@ func (s *server) claimPage(ctx context.Context, typed string) (pages.Claim, erro
 	return s.review(person, claim), nil
 }
 
-// DecideClaim answers POST /claim, which the form of the page sends. What no form of
-// ours sends is refused: errors are insufficient_scope for a request of another site or
-// without the page's token, and invalid_api_key without a session. A signed-in person
-// gets a page whatever comes of the decision.
+// DecideClaim answers POST /claim, which the form of the page sends. For a signed-in person
+// the result is always a page. Requests that the form did not send are refused. Errors:
+// insufficient_scope for a request of another site or without the token of the page,
+// invalid_api_key without a session.
 func (s *server) DecideClaim(ctx context.Context, r api.DecideClaimRequestObject) (api.DecideClaimResponseObject, error) {
 	shown, err := s.decideClaim(ctx, r.Body)
 	if err != nil {
@@ -80,7 +79,7 @@ func (s *server) DecideClaim(ctx context.Context, r api.DecideClaimRequestObject
 
 func (s *server) decideClaim(ctx context.Context, form *api.ClaimDecision) (pages.Claim, error) {
 	if err := s.sameSite.Check(edge.ExchangeOf(ctx).Request); err != nil {
-		return pages.Claim{}, fault.New(fault.InsufficientScope, "The form was not sent by this service's own page.").WithCause(err)
+		return pages.Claim{}, fault.New(fault.InsufficientScope, "The form was sent from another site. Open the claim page and try again.").WithCause(err)
 	}
 	person, err := edge.ExchangeOf(ctx).SignIn()
 	if err != nil {
@@ -94,7 +93,7 @@ func (s *server) decideClaim(ctx context.Context, form *api.ClaimDecision) (page
 		return pages.Claim{View: pages.ViewForm, Typed: form.Code, Problem: problem}, nil
 	}
 	if !s.validClaimToken(form.Token, person.AccountID, claim.Hash) {
-		return pages.Claim{}, fault.New(fault.InsufficientScope, "The form is not that of this session and code; load the page again.")
+		return pages.Claim{}, fault.New(fault.InsufficientScope, "The form belongs to another session or code. Load the page again.")
 	}
 	decide, done := s.Service.DenyDeviceCode, pages.ViewDenied
 	if form.Decision == api.Approve {
@@ -111,23 +110,23 @@ func (s *server) decideClaim(ctx context.Context, form *api.ClaimDecision) (page
 	return pages.Claim{View: done}, nil
 }
 
-// What is wrong with a code, in words for the person who entered it.
+// Messages about a code, for the person who entered it.
 const (
-	problemForm    = "A code has eight letters, such as BCDF-GHJK. Look again at what your program shows."
-	problemUnknown = "There is no request with this code. Look again at what your program shows."
-	problemExpired = "This request is no longer open. Start again in your program: it gets a new code."
-	problemDecided = "This request was decided already."
-	problemTooMany = "Too many wrong codes. Wait a quarter of an hour, then try again."
+	problemForm    = "A code has eight letters, such as BCDF-GHJK. Check the code in your program."
+	problemUnknown = "There is no request with this code. Check the code in your program."
+	problemExpired = "This request is closed: it was decided or has expired. Start again in your program to get a new code."
+	problemDecided = "This request was already approved or denied."
+	problemTooMany = "Too many wrong codes. Wait 15 minutes, then try again."
 )
 
-// claim is an open request with the code that a person knows it by.
+// claim is an open request with its user code.
 type claim struct {
 	account.DeviceCode
 	UserCode string
 }
 
-// findClaim finds the open request of a code that a person entered, or says what is
-// wrong with the code. Wrong codes count, so that nobody finds one by trying.
+// findClaim finds the open request of a code that a person entered, or returns a problem
+// with the code. Wrong codes are counted and limited, so that codes cannot be guessed.
 func (s *server) findClaim(ctx context.Context, person command.Caller, typed string) (found claim, problem string, err error) {
 	userCode, ok := account.ParseUserCode(typed)
 	if !ok {
@@ -153,7 +152,7 @@ func (s *server) findClaim(ctx context.Context, person command.Caller, typed str
 	return claim{d, userCode}, "", nil
 }
 
-// review is the page that asks a person to decide about a request.
+// review returns the page that asks a person to approve or deny a request.
 func (s *server) review(person command.Caller, c claim) pages.Claim {
 	return pages.Claim{View: pages.ViewReview, Review: pages.Review{
 		UserCode: account.FormatUserCode(c.UserCode), AccountID: person.AccountID, ByKey: c.RequesterKeyID != "",
@@ -162,8 +161,8 @@ func (s *server) review(person command.Caller, c claim) pages.Claim {
 	}}
 }
 
-// claimToken binds the form to whom it was shown and to the request that was shown, so
-// that no other site can send it. It ends with the request.
+// claimToken binds the form to the account and the request, so that another site cannot
+// forge it. It is useless once the request is decided or expired.
 func (s *server) claimToken(accountID, codeHash string) string {
 	mac := hmac.New(sha256.New, s.FormKey)
 	_, _ = fmt.Fprintf(mac, "claim\n%s\n%s", accountID, codeHash)
@@ -174,8 +173,8 @@ func (s *server) validClaimToken(token, accountID, codeHash string) bool {
 	return hmac.Equal([]byte(token), []byte(s.claimToken(accountID, codeHash)))
 }
 
-// signInURL leads to the issuer of sessions, which sends the person back to where they
-// were; it is empty when the issuer's name is no web address.
+// signInURL returns the URL of the session issuer, with a return address. It is empty if
+// the issuer is not a web address.
 func (s *server) signInURL(typed string) string {
 	issuer, err := url.Parse(s.Sessions.Issuer())
 	if err != nil || (issuer.Scheme != "https" && issuer.Scheme != "http") || issuer.Host == "" {
@@ -191,7 +190,7 @@ func (s *server) signInURL(typed string) string {
 	return issuer.String()
 }
 
-// originOf is the scheme and the host of an address.
+// originOf returns the scheme and the host of an address.
 func originOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -200,8 +199,8 @@ func originOf(address string) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// newCrossOriginProtection refuses forms of other sites, also where a proxy hides under
-// which name the service is known.
+// newCrossOriginProtection refuses forms from other sites. It trusts the origin of the
+// public URL, because behind a proxy the Host header may differ from it.
 func newCrossOriginProtection(publicURL string) (*http.CrossOriginProtection, error) {
 	p := http.NewCrossOriginProtection()
 	origin, err := originOf(publicURL)

@@ -68,7 +68,7 @@ func TestApproveOnThePage(t *testing.T) {
 	claim := w.requestedKey(w.tester().do(http.MethodPost, "/v1/keys/request", ""))
 
 	page := p.page(claim.userCode)
-	says(t, page, claim.userCode, "billed to your account", "a program that has an API key already", "less than a minute ago", "15 minutes more")
+	says(t, page, claim.userCode, "billed to your account", "a program that already has an API key", "less than a minute ago", "15 minutes</time>")
 	require.Contains(t, string(page.raw), account.OwnedID(issuer.name, "ada"))
 	done := p.send(formOf(t, page, "approve"))
 	says(t, done, "Approved.")
@@ -77,7 +77,7 @@ func TestApproveOnThePage(t *testing.T) {
 	require.Equal(t, "consumed", consumed.at("status"), string(consumed.raw))
 	key := consumed.at("api_key").(string)
 	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/v1/credits", "", "Authorization", "Bearer "+key).StatusCode)
-	says(t, p.page(claim.userCode), "no longer open")
+	says(t, p.page(claim.userCode), "This request is closed")
 
 	for _, secret := range []string{claim.deviceCode, claim.userCode, key, p.cookie} {
 		require.NotContains(t, w.logged.String(), secret)
@@ -93,7 +93,7 @@ func TestDenyOnThePage(t *testing.T) {
 	says(t, page, claim.userCode, "a program without an API key")
 	says(t, p.send(formOf(t, page, "deny")), "Denied.")
 	w.refused(claim.poll(), http.StatusGone, fault.DeviceCodeExpired, "")
-	says(t, p.send(formOf(t, page, "approve")), "no longer open")
+	says(t, p.send(formOf(t, page, "approve")), "This request is closed")
 }
 
 // TestPagesThatHaveNoForm: what a person is told who cannot decide.
@@ -116,13 +116,13 @@ func TestPagesThatHaveNoForm(t *testing.T) {
 
 	// A code is decided once.
 	says(t, other.send(formOf(t, other.page(claim.userCode), "approve")), "Approved.")
-	says(t, p.page(claim.userCode), "decided already")
+	says(t, p.page(claim.userCode), "already approved or denied")
 
 	late := w.requestKey()
 	page := p.page(late.userCode)
 	w.advance(account.DeviceCodeLife)
-	says(t, p.page(late.userCode), "no longer open")
-	says(t, p.send(formOf(t, page, "approve")), "no longer open")
+	says(t, p.page(late.userCode), "This request is closed")
+	says(t, p.send(formOf(t, page, "approve")), "This request is closed")
 	w.refused(late.poll(), http.StatusGone, fault.DeviceCodeExpired, "")
 }
 
@@ -130,9 +130,9 @@ func TestClaimingIsOff(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	requested := w.do(http.MethodPost, "/v1/keys/request", "")
-	require.Contains(t, requested.at("instructions"), "no sign-in")
+	require.Contains(t, requested.at("instructions"), "sign-in is not configured")
 	claim := w.requestedKey(requested)
-	says(t, person{w, ""}.page(claim.userCode), "switched off")
+	says(t, person{w, ""}.page(claim.userCode), "sign-in is not configured")
 	form := url.Values{"code": {claim.userCode}, "decision": {"approve"}, "token": {"x"}}
 	w.refused(person{w, ""}.send(form), http.StatusUnauthorized, fault.InvalidAPIKey, "")
 }

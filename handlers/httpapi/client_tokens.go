@@ -12,7 +12,7 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// CreateClientToken answers POST /v1/client_tokens; the body was checked before.
+// CreateClientToken answers POST /v1/client_tokens. The edge has checked the body.
 func (s *server) CreateClientToken(ctx context.Context, r api.CreateClientTokenRequestObject) (api.CreateClientTokenResponseObject, error) {
 	c := command.MintClientToken{Life: account.DefaultClientTokenLife}
 	for _, scope := range r.Body.Scopes {

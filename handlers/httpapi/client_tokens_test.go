@@ -184,7 +184,7 @@ func TestBoundClientToken(t *testing.T) {
 				w.refused(got, tt.status, codes[tt.status], "")
 			}
 			if tt.status == 403 {
-				require.Contains(t, got.at("error.message"), "bound to "+bound)
+				require.Contains(t, got.at("error.message"), "works only for "+bound)
 			}
 			ofStream := w.as(streaming, tt.method, tt.path, tt.body)
 			w.refused(ofStream, 403, fault.InsufficientScope, "")

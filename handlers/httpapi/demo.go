@@ -21,25 +21,25 @@ import (
 	"vqa/projections/resources"
 )
 
-// Demos are the demo videos that are shown to anyone. The zero value shows none.
+// Demos are the public demo videos. The zero value has none.
 type Demos struct {
 	Scenes []demo.Scene
-	// Files opens the stored files; required when there are scenes. Error:
+	// Files opens the stored files. It is required if there are scenes. Error:
 	// resource_not_found.
 	Files interface {
 		Reader(ctx context.Context, key string) (io.ReadSeekCloser, error)
 	}
 }
 
-// Caching of what is shown of them. The list changes while answers are computed; under
-// one id the files never do.
+// The values of Cache-Control. The list changes while answers are computed. The files of an
+// id never change.
 const (
 	cacheDemos     = "public, max-age=30"
 	cacheDemoFiles = "public, max-age=31536000, immutable"
 )
 
-// demoHistory is how many answers about one video are looked through for the newest of
-// each question.
+// demoHistory is how many analyses of a demo video are searched for the newest answer to
+// each prompt.
 const demoHistory = 100
 
 var demoTenant = resources.Tenant{AccountID: account.SystemID, Livemode: true}
@@ -54,13 +54,13 @@ func (s *server) ListDemoVideos(ctx context.Context, _ api.ListDemoVideosRequest
 	return api.ListDemoVideos200JSONResponse{Videos: videos}, nil
 }
 
-// demoVideos lists those that are drawn.
+// demoVideos lists the demo videos that are rendered.
 func (s *server) demoVideos(ctx context.Context) ([]api.DemoVideo, error) {
 	list := []api.DemoVideo{}
 	for _, scene := range s.Demos.Scenes {
 		v, err := s.Resources.Video(ctx, demoTenant, scene.VideoID())
 		if fault.Has(err, fault.ResourceNotFound) {
-			continue // not drawn yet
+			continue // not rendered yet
 		}
 		if err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (s *server) demoVideos(ctx context.Context) ([]api.DemoVideo, error) {
 	return list, nil
 }
 
-// renderDemo makes the entry of a video, with the newest answer to each of its questions.
+// renderDemo renders a demo video with the newest answer to each of its prompts.
 func (s *server) renderDemo(ctx context.Context, scene demo.Scene, v video.State) (api.DemoVideo, error) {
 	out := api.DemoVideo{
 		Id: v.ID, DisplayName: scene.DisplayName, ThumbnailUrl: s.demoURL(v.ID, "thumbnail.jpg"), ResultsByPrompt: map[string]api.DemoResult{},
@@ -102,7 +102,7 @@ func (s *server) renderDemo(ctx context.Context, scene demo.Scene, v video.State
 	return out, nil
 }
 
-// gallery lists the demo videos with their answers, in the order of their questions.
+// gallery lists the demo videos with their answers, in the order of their prompts.
 func (s *server) gallery(ctx context.Context) ([]pages.Demo, error) {
 	videos, err := s.demoVideos(ctx)
 	if err != nil {
@@ -168,22 +168,22 @@ func (s *server) demoFile(ctx context.Context, videoID, contentType string, keyO
 	}, nil
 }
 
-// storedFile is a response whose bytes never change.
+// storedFile is a file whose content never changes.
 type storedFile struct {
 	content     io.ReadSeekCloser
 	contentType string
-	// tag names the bytes.
+	// tag is the ETag.
 	tag     string
 	request *http.Request
-	// whole is true for a file of which no parts are served.
+	// whole is true if Range is ignored.
 	whole bool
 }
 
 // VisitGetDemoVideoFileResponse implements api.GetDemoVideoFileResponseObject.
 func (f storedFile) VisitGetDemoVideoFileResponse(w http.ResponseWriter) error {
 	r := f.request
-	// A server may answer a list of ranges with the whole (RFC 9110, section 14.2): no
-	// player asks for one.
+	// A server may answer a list of ranges with the whole file (RFC 9110, section 14.2).
+	// Players do not send lists.
 	if f.whole || strings.Contains(r.Header.Get("Range"), ",") {
 		r = r.Clone(r.Context())
 		r.Header.Del("Range")

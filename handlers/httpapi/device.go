@@ -17,16 +17,16 @@ func (s *server) RequestDeviceCode(ctx context.Context, _ api.RequestDeviceCodeR
 	x := edge.ExchangeOf(ctx)
 	x.Header().Set("Cache-Control", "no-store")
 	caller := x.Caller
-	caller.RequestID = x.RequestID // an anonymous caller has nothing else
+	caller.RequestID = x.RequestID // an anonymous caller has no request id yet
 	requested, err := s.Service.RequestDeviceCode(ctx, caller, s.SandboxAddress(x.Request))
 	if err != nil {
 		return nil, err
 	}
 	userCode := account.FormatUserCode(requested.UserCode)
-	instructions := "Send the user to claim_url: there they sign in, compare the code " + userCode + " and approve. " +
-		"Poll GET /v1/keys/request/{device_code} meanwhile; the answer that says consumed carries the key, once."
+	instructions := "Send the user to claim_url. The user signs in, compares the code " + userCode + " and approves. " +
+		"Meanwhile, poll GET /v1/keys/request/{device_code}. The response with status consumed contains the key, once."
 	if s.Sessions == nil {
-		instructions = "This service has no sign-in, so that nobody can approve the request."
+		instructions = "Nobody can approve this request: sign-in is not configured on this service."
 	}
 	return api.RequestDeviceCode202JSONResponse{
 		Object: api.DeviceCodeRequestObjectDeviceCodeRequest, DeviceCode: requested.DeviceCode,
@@ -35,8 +35,8 @@ func (s *server) RequestDeviceCode(ctx context.Context, _ api.RequestDeviceCodeR
 	}, nil
 }
 
-// GetDeviceCode answers GET /v1/keys/request/{code} (api-v1.md, "Device code"): the
-// poll that first sees the approval is the one that gets the key.
+// GetDeviceCode answers GET /v1/keys/request/{code} (docs/contract.md#device-codes). The
+// first poll after the approval gets the key.
 func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestObject) (api.GetDeviceCodeResponseObject, error) {
 	x := edge.ExchangeOf(ctx)
 	x.Header().Set("Cache-Control", "no-store")
@@ -46,7 +46,7 @@ func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestOb
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, fault.NotFound("code", "") // a code is a secret: it is not repeated
+		return nil, fault.NotFound("code", "") // a code is a secret, so it is not in the error
 	case !d.Open(now):
 		return nil, fault.New(fault.DeviceCodeExpired, "")
 	}
@@ -58,7 +58,7 @@ func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestOb
 		return nil, fault.New(fault.RateLimitExceeded, "Poll no faster than poll_interval.").
 			WithRetryAfter(int((wait + time.Second - 1) / time.Second))
 	}
-	// A HEAD has no body for the key to be in: it must not take it.
+	// The response to HEAD has no body, so it must not consume the key.
 	if d.Status != account.DeviceApproved || x.Head {
 		return deviceStatus(api.DeviceCodeStatusStatusPending, nil), nil
 	}

@@ -12,18 +12,19 @@ import (
 	"vqa/projections/resources"
 )
 
-// Events reads the account's own feed. Only final events are read: whoever goes on from
-// the last one misses none. Errors: resource_not_found for an id that is not the tenant's.
+// Events reads the feed of an account. It returns only events whose position is final, so
+// that a reader who continues after the last one misses none. Errors: resource_not_found
+// for an id of another tenant.
 type Events interface {
 	Event(ctx context.Context, t resources.Tenant, eventID string) (public.Event, error)
 	// Events lists newest first.
 	Events(ctx context.Context, t resources.Tenant, f public.Filter, p projections.Page) ([]public.Event, bool, error)
-	// Since returns at most limit events after a position, in their order, and the position
-	// to go on from.
+	// Since returns at most limit events after a position, in order, and the position to
+	// continue from.
 	Since(ctx context.Context, t resources.Tenant, f public.Filter, after int64, limit int) ([]public.Event, int64, error)
-	// Latest is the id of the newest event, and a position that all later ones are after.
+	// Latest returns the id of the newest event and a position before all later events.
 	Latest(ctx context.Context, t resources.Tenant) (string, int64, error)
-	// Position is that of the event with an id.
+	// Position returns the position of an event.
 	Position(ctx context.Context, t resources.Tenant, eventID string) (int64, error)
 }
 
@@ -36,7 +37,7 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 	if err != nil {
 		return nil, err
 	}
-	if err := s.withoutRemoved(ctx, list); err != nil {
+	if err := s.dropArtifacts(ctx, list); err != nil {
 		return nil, err
 	}
 	out := api.ListEvents200JSONResponse{Object: api.EventListObjectList, Data: make([]api.Event, len(list)), HasMore: more}
@@ -52,7 +53,7 @@ func (s *server) ListEvents(ctx context.Context, r api.ListEventsRequestObject) 
 func (s *server) GetEvent(ctx context.Context, r api.GetEventRequestObject) (api.GetEventResponseObject, error) {
 	e, err := s.Events.Event(ctx, edge.ExchangeOf(ctx).Tenant(), r.Id)
 	if err == nil {
-		err = s.withoutRemoved(ctx, []public.Event{e})
+		err = s.dropArtifacts(ctx, []public.Event{e})
 	}
 	if err != nil {
 		return nil, err
@@ -61,8 +62,8 @@ func (s *server) GetEvent(ctx context.Context, r api.GetEventRequestObject) (api
 	return api.GetEvent200JSONResponse(out), err
 }
 
-// withoutRemoved takes away the artifacts that went with their videos.
-func (s *server) withoutRemoved(ctx context.Context, list []public.Event) error {
+// dropArtifacts removes the artifacts of deleted videos from events.
+func (s *server) dropArtifacts(ctx context.Context, list []public.Event) error {
 	var ids []string
 	for _, e := range list {
 		if e.Analysis != nil && e.Analysis.Artifacts != nil {
@@ -78,8 +79,8 @@ func (s *server) withoutRemoved(ctx context.Context, list []public.Event) error 
 	return err
 }
 
-// renderEvent makes the resource of an event. Its data is what a read of the resource
-// would have shown right after it, with URLs signed now.
+// renderEvent renders an event. Its data is the resource right after the event, with URLs
+// signed now.
 func (s *server) renderEvent(ctx context.Context, e public.Event) (api.Event, error) {
 	out := api.Event{
 		Id: e.ID, Object: api.EventObjectEvent, Type: api.EventType(e.Type), CreatedAt: stamp(e.At), Livemode: e.Livemode,

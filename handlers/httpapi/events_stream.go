@@ -13,7 +13,7 @@ import (
 	"vqa/projections/resources"
 )
 
-// streamPage is how many events are read at once.
+// streamPage is how many events are read at a time.
 const streamPage = 100
 
 // StreamEvents answers GET /v1/events/stream.
@@ -35,18 +35,18 @@ func (s *server) StreamEvents(ctx context.Context, r api.StreamEventsRequestObje
 	return st.response(), err
 }
 
-// feedStream tells the events of a feed.
+// feedStream sends the events of a feed.
 type feedStream struct {
 	server *server
 	ctx    context.Context
 	tenant resources.Tenant
-	// last is the id of the event that the client has seen last, after its position.
+	// last is the id of the last event that the client has, and after its position.
 	last  string
 	after int64
 }
 
-// response begins with the id of the last event before the stream, so that a client that
-// loses the connection before its first event still knows where to go on.
+// response starts with the id of the last event before the stream, so that a client that
+// disconnects before its first event knows where to continue.
 func (st *feedStream) response() eventStream {
 	return eventStream{server: st.server, ctx: st.ctx, exchange: edge.ExchangeOf(st.ctx), first: fmt.Sprintf("retry: 1000\nid: %s\n\n", st.last), next: st.next}
 }
@@ -69,7 +69,7 @@ func (st *feedStream) next(out *eventWriter) (step, error) {
 
 // write sends events in their order.
 func (st *feedStream) write(out *eventWriter, list []public.Event) error {
-	if err := st.server.withoutRemoved(st.ctx, list); err != nil {
+	if err := st.server.dropArtifacts(st.ctx, list); err != nil {
 		return err
 	}
 	for _, e := range list {

@@ -13,15 +13,16 @@ import (
 )
 
 const (
-	// rereadEvery is how long a change may go unnoticed when its signal is lost, for
-	// instance because another node made it.
+	// rereadEvery is the longest delay until a change is noticed whose signal was lost, for
+	// instance a change on another node.
 	rereadEvery = 500 * time.Millisecond
-	// rereadGap keeps a busy service from reading once for each change of others.
+	// rereadGap is the least time between two reads, because the changes of all accounts
+	// send signals.
 	rereadGap = 20 * time.Millisecond
 )
 
-// await reads an analysis until it is terminal, at most for wait, and returns the last
-// that it read. It reads at least once.
+// await reads an analysis until it is terminal or until wait is over, and returns the last
+// state. It reads at least once.
 func (s *server) await(ctx context.Context, t resources.Tenant, analysisID string, wait time.Duration) (resources.Analysis, error) {
 	if wait <= 0 {
 		return s.Resources.Analysis(ctx, t, analysisID)
@@ -36,8 +37,8 @@ func (s *server) await(ctx context.Context, t resources.Tenant, analysisID strin
 	return last, err
 }
 
-// follow reads an analysis now and after each change, and ends with the terminal
-// state, when enough fires, or with the first error of a read or of see.
+// follow reads an analysis now and after each change. It returns after the terminal state,
+// when enough fires, or with the first error of a read or of see.
 func (s *server) follow(ctx context.Context, t resources.Tenant, analysisID string, enough <-chan time.Time, see func(resources.Analysis) error) error {
 	wake, unsubscribe := s.Wake()
 	defer unsubscribe()
@@ -63,7 +64,7 @@ func (s *server) follow(ctx context.Context, t resources.Tenant, analysisID stri
 	}
 }
 
-// pause returns at the first signal of wake or next; done is true when enough fired.
+// pause waits for the first of wake, next and enough. done is true if enough fired.
 func pause(ctx context.Context, enough <-chan time.Time, wake <-chan struct{}, next <-chan time.Time) (done bool, err error) {
 	select {
 	case <-wake:
@@ -77,8 +78,7 @@ func pause(ctx context.Context, enough <-chan time.Time, wake <-chan struct{}, n
 	}
 }
 
-// StreamAnalysis answers GET /v1/analyses/{id}/events (open-points.md, "Progress
-// without polling").
+// StreamAnalysis answers GET /v1/analyses/{id}/events (docs/contract.md#analysis-events).
 func (s *server) StreamAnalysis(ctx context.Context, r api.StreamAnalysisRequestObject) (api.StreamAnalysisResponseObject, error) {
 	first, err := s.ownAnalysis(ctx, r.Id)
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *server) StreamAnalysis(ctx context.Context, r api.StreamAnalysisRequest
 	return eventStream{server: s, ctx: ctx, exchange: edge.ExchangeOf(ctx), next: st.next}, nil
 }
 
-// analysisStream tells the states of one analysis.
+// analysisStream sends the states of one analysis.
 type analysisStream struct {
 	server     *server
 	ctx        context.Context
@@ -101,8 +101,7 @@ type analysisStream struct {
 	seen string
 }
 
-// next sends the analysis when its state has changed. The stream ends with the terminal
-// state.
+// next sends the analysis if its state has changed. The terminal state is the last event.
 func (st *analysisStream) next(out *eventWriter) (step, error) {
 	a, err := st.server.Resources.Analysis(st.ctx, edge.ExchangeOf(st.ctx).Tenant(), st.analysisID)
 	if err != nil {
@@ -124,7 +123,7 @@ func (st *analysisStream) next(out *eventWriter) (step, error) {
 	return wait, nil
 }
 
-// eventID names a state of an analysis: equal states have equal names.
+// eventID returns an id for the state of an analysis. Equal states have equal ids.
 func eventID(a resources.Analysis) string {
 	position := 0
 	if a.QueuePosition != nil {

@@ -26,7 +26,7 @@ func (s *server) ListApiKeys(ctx context.Context, r api.ListApiKeysRequestObject
 	return api.ListApiKeys200JSONResponse(list), nil
 }
 
-// CreateApiKey answers POST /v1/api-keys; the body was checked before.
+// CreateApiKey answers POST /v1/api-keys. The edge has checked the body.
 func (s *server) CreateApiKey(ctx context.Context, r api.CreateApiKeyRequestObject) (api.CreateApiKeyResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	var scopes []string
 	if r.Body.Scopes != nil {
@@ -61,7 +61,7 @@ func (s *server) RevokeApiKey(ctx context.Context, r api.RevokeApiKeyRequestObje
 	return api.RevokeApiKey200JSONResponse{Id: r.Id, Object: api.DeletedApiKeyObjectApiKey, Deleted: true}, nil
 }
 
-// RotateApiKey answers POST /v1/api-keys/{id}/rotate; no body is an empty one.
+// RotateApiKey answers POST /v1/api-keys/{id}/rotate. The body is optional.
 func (s *server) RotateApiKey(ctx context.Context, r api.RotateApiKeyRequestObject) (api.RotateApiKeyResponseObject, error) { //nolint:staticcheck // ST1003: the generator names it
 	if _, err := s.ownKey(ctx, r.Id); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s *server) ownKey(ctx context.Context, keyID string) (account.Key, error) 
 	return s.Resources.OwnKey(ctx, edge.ExchangeOf(ctx).Tenant(), keyID)
 }
 
-// renderKey makes the resource of a key, which never holds its secret.
+// renderKey renders a key without its secret.
 func (s *server) renderKey(k account.Key) api.ApiKey {
 	now := s.Service.Now()
 	out := api.ApiKey{
@@ -113,7 +113,7 @@ func (s *server) renderKey(k account.Key) api.ApiKey {
 	return out
 }
 
-// renderIssuedKey is renderKey with the one showing of the secret.
+// renderIssuedKey renders a new key with its secret.
 func (s *server) renderIssuedKey(m command.MintedKey) api.IssuedApiKey {
 	k := s.renderKey(m.Key)
 	return api.IssuedApiKey{

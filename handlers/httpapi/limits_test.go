@@ -171,5 +171,5 @@ func TestANodeCountsAloneWithoutADatabase(t *testing.T) {
 	}
 	w.refused(w.do(http.MethodGet, "/v1/models", ""), 429, fault.RateLimitExceeded, "")
 	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode)
-	require.Contains(t, w.logged.String(), "counted by this node alone")
+	require.Contains(t, w.logged.String(), "counting requests on this node only")
 }

@@ -6,16 +6,16 @@ import (
 	"vqa/projections"
 )
 
-// defaultLimit is how many items a page has when nobody says (open-points.md, "Lists").
+// defaultLimit is the default number of items of a page (docs/contract.md#lists).
 const defaultLimit = 20
 
-// pageOf is the page that the checked parameters of a list ask for.
+// pageOf returns the page for the checked parameters of a list.
 func pageOf(limit *int, startingAfter, endingBefore *string, createdAfter, createdBefore *time.Time) projections.Page {
 	page := projections.Page{
 		Limit: defaultLimit, StartingAfter: given(startingAfter), EndingBefore: given(endingBefore),
 	}
-	// Both bounds are inclusive, of times as they are shown: `created_at` of a resource,
-	// which has milliseconds, includes it.
+	// Both bounds include resources with exactly this created_at. Responses show times in
+	// milliseconds, and the database stores microseconds.
 	if createdAfter != nil {
 		page.CreatedAfter = new(stamp(createdAfter.Add(time.Millisecond - 1)))
 	}

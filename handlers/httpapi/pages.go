@@ -14,13 +14,13 @@ import (
 	"vqa/handlers/httpapi/pages"
 )
 
-// html has the form of every generated response that is a page.
+// html has the fields of every generated response that is a page.
 type html struct {
 	Body          io.Reader
 	ContentLength int64
 }
 
-// show sets the headers of a page.
+// show sets the headers of a page and returns its response.
 func show(ctx context.Context, p pages.Page) html {
 	h := edge.ExchangeOf(ctx).Header()
 	for name, value := range p.Headers {
@@ -78,12 +78,12 @@ func (s *server) GetChangelogDocs(ctx context.Context, _ api.GetChangelogDocsReq
 func (s *server) GetDocsAsset(ctx context.Context, r api.GetDocsAssetRequestObject) (api.GetDocsAssetResponseObject, error) {
 	a, ok := s.pages.Asset(r.File)
 	if !ok {
-		return nil, fault.New(fault.ResourceNotFound, "There is no such file.")
+		return nil, fault.New(fault.ResourceNotFound, "This file does not exist.")
 	}
 	return assetResponse{a, edge.ExchangeOf(ctx).Request}, nil
 }
 
-// assetResponse writes a file.
+// assetResponse sends a file that pages load.
 type assetResponse struct {
 	pages.Asset
 	request *http.Request
@@ -99,18 +99,17 @@ func (a assetResponse) VisitGetDocsAssetResponse(w http.ResponseWriter) error {
 	return nil
 }
 
-// prefersPage reports whether a client asks for HTML by name and not for JSON: browsers do,
-// programs do not.
+// prefersPage reports whether a client accepts HTML and not JSON, like a browser.
 func prefersPage(accept []string) bool {
 	all := strings.ToLower(strings.Join(accept, ","))
 	return strings.Contains(all, "text/html") && !strings.Contains(all, "application/json")
 }
 
-// home answers GET / with a page. Without the database the gallery is empty.
+// home answers GET / with a page. If the database is down, the gallery is empty.
 func (s *server) home(ctx context.Context) (api.GetIndexResponseObject, error) {
 	gallery, err := s.gallery(ctx)
 	if err != nil {
-		s.Log.WarnContext(ctx, "the gallery of demo videos cannot be shown", "error", err)
+		s.Log.WarnContext(ctx, "cannot list the demo videos for the home page", "error", err)
 	}
 	p, err := s.pages.Home(gallery)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"vqa/handlers/httpapi/api"
 )
 
-// ParsePrompt answers POST /v1/parse; the body was checked before.
+// ParsePrompt answers POST /v1/parse. The edge has checked the body.
 func (s *server) ParsePrompt(ctx context.Context, r api.ParsePromptRequestObject) (api.ParsePromptResponseObject, error) {
 	q, mode, err := s.Service.Parse(ctx, r.Body.Prompt)
 	if err != nil {

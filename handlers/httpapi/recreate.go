@@ -12,30 +12,30 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// recreators render the response of each idempotent operation anew, with its status, from
-// the resource that the receipt names.
+// recreators render the response of each idempotent operation again, with its status, from
+// the resource in the receipt.
 var recreators = map[string]func(s *server, ctx context.Context, x *edge.Exchange, resourceID string) (int, any, error){
 	"createVideo":         (*server).recreateVideo,
 	"createAnalysis":      (*server).recreateAnalysis,
 	"createAnalysisBatch": (*server).recreateBatch,
 	"rerunAnalysis":       (*server).recreateAnalysis,
-	"createSandbox":       (*server).secretIsLost,
-	"upgradeKey":          (*server).secretIsLost,
-	"requestDeviceCode":   (*server).secretIsLost,
-	"createApiKey":        (*server).secretIsLost,
-	"rotateApiKey":        (*server).secretIsLost,
-	"createClientToken":   (*server).secretIsLost,
+	"createSandbox":       (*server).secretLost,
+	"upgradeKey":          (*server).secretLost,
+	"requestDeviceCode":   (*server).secretLost,
+	"createApiKey":        (*server).secretLost,
+	"rotateApiKey":        (*server).secretLost,
+	"createClientToken":   (*server).secretLost,
 }
 
-// secretIsLost refuses to answer again with a secret that nobody kept: the program ended between
-// the commit and the response. Error: resource_conflict.
-func (*server) secretIsLost(_ context.Context, _ *edge.Exchange, resourceID string) (int, any, error) {
-	made := "It"
+// secretLost refuses a replay whose response had a secret: the server stopped between the
+// commit and the response, and the secret itself is not stored. Error: resource_conflict.
+func (*server) secretLost(_ context.Context, _ *edge.Exchange, resourceID string) (int, any, error) {
+	revoke := ""
 	if id.Valid(id.Key, resourceID) {
-		made = "It made " + resourceID + ", which you may revoke, but it"
+		revoke = "Revoke " + resourceID + ", which it created. "
 	}
-	return 0, nil, fault.New(fault.ResourceConflict, "The request was carried out. "+made+
-		" was interrupted before its secret was shown. Send the request again with another Idempotency-Key.")
+	return 0, nil, fault.New(fault.ResourceConflict, "The first request was interrupted before its secret was sent. "+
+		revoke+"Send the request again with another Idempotency-Key.")
 }
 
 func (s *server) recreateVideo(ctx context.Context, x *edge.Exchange, videoID string) (int, any, error) {
@@ -63,7 +63,7 @@ func (s *server) recreateAnalysis(ctx context.Context, x *edge.Exchange, analysi
 func (s *server) Recreate(ctx context.Context, x *edge.Exchange, receipt eventstore.Receipt) (int, []byte, error) {
 	again, known := recreators[x.Operation()]
 	if !known {
-		return 0, nil, fmt.Errorf("operation %s has a receipt and no way to render it again", x.Operation())
+		return 0, nil, fmt.Errorf("cannot render the response of operation %s again", x.Operation())
 	}
 	status, resource, err := again(s, ctx, x, receipt.ResourceID)
 	if err != nil {

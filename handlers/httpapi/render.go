@@ -23,7 +23,7 @@ import (
 	"vqa/projections/resources"
 )
 
-// stamp is a time as the contract shows it: UTC, in milliseconds.
+// stamp returns a time as responses show it: in UTC, with milliseconds.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 func stampOf(t *time.Time) *time.Time {
@@ -33,7 +33,7 @@ func stampOf(t *time.Time) *time.Time {
 	return new(stamp(*t))
 }
 
-// metadata is never null.
+// metadata returns a copy that is never null.
 func metadata(m map[string]string) api.Metadata {
 	if m == nil {
 		return api.Metadata{}
@@ -41,7 +41,7 @@ func metadata(m map[string]string) api.Metadata {
 	return maps.Clone(m)
 }
 
-// renderVideo makes the resource of a video, with URLs signed for this read.
+// renderVideo renders a video, with URLs signed for this read.
 func (s *server) renderVideo(ctx context.Context, v video.State) (api.Video, error) {
 	out := api.Video{
 		Id: v.ID, Object: api.VideoObjectVideo, Livemode: v.Livemode, Status: api.VideoStatus(v.Status),
@@ -63,8 +63,8 @@ func (s *server) renderVideo(ctx context.Context, v video.State) (api.Video, err
 	return out, err
 }
 
-// contentType is that of the file. Of a file that has not been fetched yet only its
-// URL speaks, and the contract has no null here.
+// contentType returns the content type of the file. Before the file is fetched, it is
+// guessed from the URL, because the contract does not allow null here.
 func contentType(v video.State) api.VideoContentType {
 	if v.ContentType != "" {
 		return api.VideoContentType(v.ContentType)
@@ -75,7 +75,7 @@ func contentType(v video.State) api.VideoContentType {
 	return api.VideoContentTypeVideomp4
 }
 
-// renderUpload signs the upload of a video that still waits for it.
+// renderUpload signs the upload URL of a video that awaits its upload.
 func (s *server) renderUpload(ctx context.Context, v video.State) (*api.UploadInstructions, error) {
 	if v.Status != video.AwaitingUpload || v.ExpiresAt == nil {
 		return nil, nil
@@ -93,7 +93,7 @@ func (s *server) renderUpload(ctx context.Context, v video.State) (*api.UploadIn
 	}, nil
 }
 
-// renderMedia signs the playback of a ready video that has a stored object.
+// renderMedia signs the playback URL of a ready video with a stored object.
 func (s *server) renderMedia(ctx context.Context, v video.State) (*api.SignedMedia, error) {
 	if v.Status != video.ReadyStatus || v.Fixture || v.File == nil || v.File.ObjectKey == "" {
 		return nil, nil
@@ -109,7 +109,7 @@ func (s *server) renderMedia(ctx context.Context, v video.State) (*api.SignedMed
 	return &api.SignedMedia{Url: signed.URL, ExpiresAt: stamp(signed.ExpiresAt)}, nil
 }
 
-// renderAnalysis makes the resource of an analysis, with URLs signed for this read.
+// renderAnalysis renders an analysis, with URLs signed for this read.
 func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.Analysis {
 	out := api.Analysis{
 		Id: a.ID, Object: api.AnalysisObjectAnalysis, Livemode: a.Livemode, Origin: api.AnalysisOrigin(a.Origin),
@@ -144,7 +144,7 @@ func (s *server) renderAnalysis(ctx context.Context, a resources.Analysis) api.A
 	return out
 }
 
-// renderPreview makes the answer to validate_only.
+// renderPreview renders the response to validate_only.
 func (s *server) renderPreview(p command.PlannedAnalysis) api.AnalysisPreview {
 	out := api.AnalysisPreview{
 		Object: api.AnalysisPreviewObjectAnalysisPreview, Query: p.Analysis.Query, ParseMode: api.ParseMode(p.Analysis.ParseMode),
@@ -154,7 +154,7 @@ func (s *server) renderPreview(p command.PlannedAnalysis) api.AnalysisPreview {
 	return out
 }
 
-// note is why a question is not answered, or not whole; nil when it is.
+// note returns why a prompt cannot be answered fully, or nil.
 func note(p command.PlannedAnalysis) *string {
 	if p.Note == "" {
 		return nil
@@ -162,20 +162,20 @@ func note(p command.PlannedAnalysis) *string {
 	return &p.Note
 }
 
-// cost is what so many seconds cost in US dollars; nil when the seconds are not known.
+// cost returns the price of seconds in US dollars, or nil if the seconds are unknown.
 func (s *server) cost(seconds *int64) *json.Number {
 	if seconds == nil {
 		return nil
 	}
 	cents := s.Pricing.PricePerSecondCents.Mul(decimal.NewFromInt(*seconds))
-	// Shift, not division: a cost is exact.
+	// Shift keeps the exact value, unlike division.
 	return new(number(cents.Shift(-2)))
 }
 
-// number is a decimal as a JSON number, digit by digit.
+// number returns a decimal as a JSON number with the same digits.
 func number(d decimal.Decimal) json.Number { return json.Number(d.String()) }
 
-// renderCredits makes the balance with one page of its ledger.
+// renderCredits renders the balance with one page of its transactions.
 func renderCredits(b credit.State, transactions []ledger.Transaction, more bool) api.Credits {
 	out := api.Credits{
 		Object: api.CreditsObjectCredits, BalanceSeconds: b.PostedSeconds, HeldSeconds: b.HeldSeconds,
@@ -198,8 +198,8 @@ func renderCredits(b credit.State, transactions []ledger.Transaction, more bool)
 	return out
 }
 
-// renderHolds lists the open holds, newest first. Those of 0 seconds, which only count as
-// active work, reserve nothing.
+// renderHolds lists the open holds, newest first. It leaves out holds of 0 seconds: they
+// only count active work.
 func renderHolds(holds credit.Holds) []api.Hold {
 	open := slices.SortedFunc(holds.All(), func(a, b credit.OpenHold) int { return strings.Compare(b.ID, a.ID) })
 	open = slices.DeleteFunc(open, func(h credit.OpenHold) bool { return h.Seconds == 0 })

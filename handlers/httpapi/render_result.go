@@ -12,8 +12,7 @@ import (
 	"vqa/handlers/objects"
 )
 
-// renderResult makes the wire form of a result; the page of a refusal gets the address
-// that this service has now.
+// renderResult renders a result. A relative docs_url becomes a URL of this service.
 func (s *server) renderResult(r answer.Result) api.Result {
 	out := api.Result{
 		Answer: api.ResultAnswer(r.Answer), Confidence: r.Confidence, Clips: renderClips(r.Clips), CountEvidence: renderClips(r.CountEvidence),
@@ -21,7 +20,8 @@ func (s *server) renderResult(r answer.Result) api.Result {
 		VideoDurationS: r.VideoDurationS, DetectedCount: r.DetectedCount, Receipt: renderReceipt(r.Receipt),
 	}
 	if r.IndeterminateReason != nil && *r.IndeterminateReason == query.NothingDetected {
-		// Results stored before result rule 4 was kept for every form have no count.
+		// Results that were stored before result rule 4 covered every form have no count
+		// (docs/contract.md#result-4).
 		out.DetectedCount = new(int)
 	}
 	if r.IndeterminateReason != nil {
@@ -37,7 +37,7 @@ func (s *server) renderResult(r answer.Result) api.Result {
 	return out
 }
 
-// renderClips makes the wire form of clips, which is never null.
+// renderClips renders clips. The list is never null.
 func renderClips(clips []answer.Clip) []api.Clip {
 	out := make([]api.Clip, len(clips))
 	for i, c := range clips {
@@ -53,8 +53,7 @@ func termConfidences(m map[string]float64) api.TermConfidences {
 	return m
 }
 
-// renderReceipt makes the wire form of a receipt; a result that was made before there were
-// any has none.
+// renderReceipt renders a receipt. Results from before receipts existed have none.
 func renderReceipt(r *answer.Receipt) *api.Receipt {
 	if r == nil {
 		return nil
@@ -77,7 +76,7 @@ func renderReceipt(r *answer.Receipt) *api.Receipt {
 	return out
 }
 
-// renderNarrative makes the wire form of a narrative; its entries are never null.
+// renderNarrative renders a narrative. Its entries are never null.
 func renderNarrative(n *analysis.Narrative) *api.Narrative {
 	if n == nil {
 		return nil
@@ -89,8 +88,8 @@ func renderNarrative(n *analysis.Narrative) *api.Narrative {
 	return out
 }
 
-// renderArtifacts signs what is drawn of an analysis; what is still drawn is waited for by
-// who opens it. A reader who cannot have it has the answer all the same.
+// renderArtifacts signs the URLs of artifacts. The URL of a pending artifact waits until it
+// is rendered. If signing fails, the analysis is sent without artifacts.
 func (s *server) renderArtifacts(ctx context.Context, a analysis.State) *api.Artifacts {
 	if a.Artifacts == nil {
 		return nil
@@ -103,7 +102,7 @@ func (s *server) renderArtifacts(ctx context.Context, a analysis.State) *api.Art
 		out.ContactSheetUrl = &sheet.URL
 	}
 	if err != nil {
-		s.Log.WarnContext(ctx, "artifacts not signed", "analysis_id", a.ID, "error", err.Error())
+		s.Log.WarnContext(ctx, "cannot sign the artifact URLs", "analysis_id", a.ID, "error", err.Error())
 		return nil
 	}
 	return out

@@ -127,7 +127,7 @@ func TestWebhookOverrideIsRefused(t *testing.T) {
 		} {
 			got := c.do(http.MethodPost, path, fmt.Sprintf(`{"video_id": %q, %s, "webhook": %s}`, videoID, question, webhook))
 			w.refused(got, 400, fault.ValidationFailed, "webhook")
-			require.Contains(t, got.at("error.message"), "not available yet")
+			require.Contains(t, got.at("error.message"), "not supported yet")
 			require.NotContains(t, w.logged.String(), "token=secret")
 		}
 	}

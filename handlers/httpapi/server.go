@@ -17,21 +17,21 @@ import (
 //go:embed openapi.yaml
 var contractFile []byte
 
-// server answers the operations of the contract. What it serves to everyone is made
-// once, at the start.
+// server implements the operations of the contract. Values that are the same for all
+// callers are computed once, at the start.
 type server struct {
 	Options
 	contract    json.RawMessage
 	version     string
 	fixtureHash string
-	// fixtureDurationS is the length of the fixture in seconds.
+	// fixtureDurationS is the duration of the fixture in seconds.
 	fixtureDurationS float64
 	fixtureQuery     query.Query
 	streams          openStreams
 	// changes are the changelog, newest first.
 	changes []change
 	pages   *pages.Pages
-	// sameSite refuses the forms of other sites.
+	// sameSite refuses forms from other sites.
 	sameSite *http.CrossOriginProtection
 }
 
@@ -40,12 +40,12 @@ var _ edge.Operations = (*server)(nil)
 // Handler is the whole HTTP interface.
 type Handler interface {
 	http.Handler
-	// Refuse writes the answer to a request that no handler saw (wire.Options).
+	// Refuse returns the response to a request that net/http refused (wire.Options).
 	Refuse(client net.Addr, status int, reason string) []byte
 }
 
-// New returns the whole HTTP interface. It fails when an option is missing or the
-// contract file cannot be enforced.
+// New returns the whole HTTP interface. It fails if an option is missing or if the edge
+// cannot enforce the contract file.
 func New(o Options) (Handler, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -74,14 +74,14 @@ func newServer(o Options, c *edge.Contract) (*server, error) {
 	}
 	duration := o.Service.Fixture.File().DurationMicros
 	if duration == nil {
-		return nil, fmt.Errorf("httpapi: the length of the fixture is not known")
+		return nil, fmt.Errorf("httpapi: the fixture has no duration")
 	}
 	s.fixtureDurationS = float64(*duration) / 1e6
 	if s.changes, err = loadChangelog(changelogFile); err != nil {
 		return nil, err
 	}
 	s.pages, err = pages.New(pages.Options{
-		PublicURL: o.PublicURL, Version: s.version, Changes: changesOfPage(s.changes), Reference: o.Reference,
+		PublicURL: o.PublicURL, Version: s.version, Changes: pageChanges(s.changes), Reference: o.Reference,
 	})
 	if err != nil {
 		return nil, err
@@ -92,5 +92,5 @@ func newServer(o Options, c *edge.Contract) (*server, error) {
 	return s, nil
 }
 
-// url makes an absolute URL of this service.
+// url returns the absolute URL of a path of this service.
 func (s *server) url(path string) string { return s.PublicURL + path }

@@ -8,7 +8,7 @@ import (
 	"vqa/handlers/objects"
 )
 
-// signing notes in the exchange what is signed for its response.
+// signing records in the exchange the URLs that are signed for its response.
 type signing struct{ Objects }
 
 // UploadURL implements Objects.

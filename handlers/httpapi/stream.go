@@ -13,28 +13,27 @@ import (
 )
 
 const (
-	// streamsPerKey bounds the open event streams of one key on this node, whatever they
-	// tell.
+	// streamsPerKey is the most open event streams of one key on this node.
 	streamsPerKey = 20
-	// streamsPerAccount bounds those of all keys of an account on this node: an account may
-	// have a hundred keys.
+	// streamsPerAccount is the most open event streams of all keys of an account on this
+	// node. An account may have a hundred keys.
 	streamsPerAccount = 60
-	// streamLife ends a stream now and then. The client comes again with Last-Event-ID and
-	// misses nothing.
+	// streamLife is how long a stream lasts. The client reconnects with Last-Event-ID and
+	// misses no event.
 	streamLife = 15 * time.Minute
-	// credentialCheck is how long a stream may outlive the credential of its reader.
+	// credentialCheck is how long a stream may continue after its credential is revoked.
 	credentialCheck = 30 * time.Second
-	// heartbeatEvery keeps proxies from closing a silent stream.
+	// heartbeatEvery is how often a comment is sent, so that proxies keep an idle stream open.
 	heartbeatEvery = 15 * time.Second
 )
 
-// step is what follows on a step of a stream.
+// step is what a stream does after it has sent the new events.
 type step int
 
 const (
-	wait  step = iota // until something changed
-	again             // there is more already
-	over              // nothing follows
+	wait  step = iota // wait for a change
+	again             // read again at once
+	over              // end
 )
 
 // eventStream is the one implementation of server-sent events. It implements the
@@ -42,11 +41,11 @@ const (
 type eventStream struct {
 	server *server
 	ctx    context.Context
-	// exchange is that of the reader.
+	// exchange is the request of the reader.
 	exchange *edge.Exchange
-	// first is sent before the first event; it may be empty.
+	// first is sent before the first event. It may be empty.
 	first string
-	// next sends what is new.
+	// next sends the new events.
 	next func(out *eventWriter) (step, error)
 }
 
@@ -56,8 +55,8 @@ func (st eventStream) VisitStreamEventsResponse(w http.ResponseWriter) error { r
 // VisitStreamAnalysisResponse implements api.StreamAnalysisResponseObject.
 func (st eventStream) VisitStreamAnalysisResponse(w http.ResponseWriter) error { return st.visit(w) }
 
-// visit writes the stream. The status is sent before the first event, so a later failure
-// is told as the last event. Error: concurrency_limit_exceeded.
+// visit writes the stream. The status is sent before the first event, so a later error is
+// sent as the last event. Error: concurrency_limit_exceeded.
 func (st eventStream) visit(w http.ResponseWriter) error {
 	x := st.exchange
 	key, account := x.Caller.KeyID+"/"+x.Caller.AccountID, x.Caller.AccountID
@@ -65,14 +64,14 @@ func (st eventStream) visit(w http.ResponseWriter) error {
 		return err
 	}
 	defer st.server.streams.leave(key, account)
-	// The subscription begins before the first read, so that no signal falls between.
+	// Subscribe before the first read, so that no signal is missed in between.
 	wake, unsubscribe := st.server.Wake()
 	defer unsubscribe()
 	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // proxies that hold responses back
+	w.Header().Set("X-Accel-Buffering", "no") // turns off buffering in nginx
 	w.WriteHeader(http.StatusOK)
 	out := &eventWriter{w: w, control: http.NewResponseController(w)}
-	// A client that has seen everything must still learn that it is connected.
+	// This also tells a client without new events that it is connected.
 	err := out.send(st.first)
 	if err == nil {
 		err = st.follow(x, out, wake)
@@ -85,8 +84,9 @@ func (st eventStream) visit(w http.ResponseWriter) error {
 	return nil
 }
 
-// follow sends what there is and what comes, until nothing follows, the stream has lived
-// long enough, its reader may no longer read, its request ends, or the first error.
+// follow sends the events that exist and those that follow. It returns when next returns
+// over, the life of the stream ends, the credential is no longer valid, the request ends,
+// or an error occurs.
 func (st eventStream) follow(x *edge.Exchange, out *eventWriter, wake <-chan struct{}) error {
 	times := st.server.Streams
 	life, check := time.NewTimer(times.Life), time.NewTimer(times.Check)
@@ -123,7 +123,7 @@ func (st eventStream) follow(x *edge.Exchange, out *eventWriter, wake <-chan str
 		case <-reread.C:
 		case <-check.C:
 		case <-heartbeat.C:
-			if err := out.send(": still here\n\n"); err != nil {
+			if err := out.send(": heartbeat\n\n"); err != nil {
 				return err
 			}
 		case <-life.C:
@@ -134,7 +134,7 @@ func (st eventStream) follow(x *edge.Exchange, out *eventWriter, wake <-chan str
 	}
 }
 
-// eventWriter writes to a client that must keep up: its responses have a pace.
+// eventWriter writes server-sent events.
 type eventWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -150,7 +150,7 @@ func (o *eventWriter) send(text string) error {
 	return err
 }
 
-// end says why the stream ends before its time. It has no id, so that Last-Event-ID stays
+// end sends the reason for an early end. This event has no id, so that Last-Event-ID stays
 // that of the last event.
 func (o *eventWriter) end(f *fault.Fault) {
 	if o.failed {
@@ -165,21 +165,21 @@ func (o *eventWriter) end(f *fault.Fault) {
 	}
 }
 
-// openStreams counts the streams of each key and of each account. Its zero value has none.
+// openStreams counts the open streams of each key and each account.
 type openStreams struct {
 	mu   sync.Mutex
 	open map[string]int
 }
 
-// enter counts one more. Error: concurrency_limit_exceeded.
+// enter counts a new stream. Error: concurrency_limit_exceeded.
 func (o *openStreams) enter(key, account string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
 	case o.open[key] >= streamsPerKey:
-		return fault.Newf(fault.ConcurrencyLimitExceeded, "This key has %d open event streams already.", streamsPerKey)
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This key already has %d open event streams. Close one first.", streamsPerKey)
 	case o.open[account] >= streamsPerAccount:
-		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account has %d open event streams already.", streamsPerAccount)
+		return fault.Newf(fault.ConcurrencyLimitExceeded, "This account already has %d open event streams. Close one first.", streamsPerAccount)
 	}
 	if o.open == nil {
 		o.open = map[string]int{}

@@ -34,7 +34,7 @@ func TestAStreamLastsFifteenMinutesAndIsCheckedEveryThirtySeconds(t *testing.T) 
 		require.NoError(t, st.visit(w))
 		require.WithinDuration(t, begin.Add(15*time.Minute), time.Now(), time.Second)
 		require.InDelta(t, 30, checks, 1)
-		require.Contains(t, w.Body.String(), ": still here\n\n")
+		require.Contains(t, w.Body.String(), ": heartbeat\n\n")
 		require.Contains(t, w.Body.String(), ": This stream ends after 15m0s.")
 	})
 }

@@ -9,14 +9,14 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// UpgradeKey answers POST /v1/keys/upgrade; no body is an empty one.
+// UpgradeKey answers POST /v1/keys/upgrade. The body is optional.
 func (s *server) UpgradeKey(ctx context.Context, r api.UpgradeKeyRequestObject) (api.UpgradeKeyResponseObject, error) {
 	x := edge.ExchangeOf(ctx)
-	order := command.Upgrade{AddressHash: s.cappedAddress(x.Request)}
+	c := command.Upgrade{AddressHash: s.cappedAddress(x.Request)}
 	if r.Body != nil && r.Body.ForgeToken != nil {
-		order.ForgeToken = *r.Body.ForgeToken
+		c.ForgeToken = *r.Body.ForgeToken
 	}
-	upgraded, err := s.Service.Upgrade(ctx, x.Caller, order)
+	upgraded, err := s.Service.Upgrade(ctx, x.Caller, c)
 	if err != nil {
 		setting := "VQA_UPGRADE_PER_IP"
 		if f := fault.Of(err); f != nil && f.Details["scope"] == "service" {
@@ -24,8 +24,8 @@ func (s *server) UpgradeKey(ctx context.Context, r api.UpgradeKeyRequestObject) 
 		}
 		return nil, withSetting(err, fault.UpgradeLimitExceeded, setting)
 	}
-	note := "This key is shown only now. It answers questions about real videos and ends 30 days after its last use; " +
-		"when its grant is used up, requests are refused with grant_exhausted and nothing more is billed."
+	note := "Store this key now: it is not shown again. It answers questions about real videos and expires 30 days after its last use. " +
+		"When its grant is used up, requests are refused with grant_exhausted and nothing is billed."
 	out := api.UpgradeKey201JSONResponse{
 		Object: api.UpgradedKeyObjectApiKey, Livemode: true, ApiKey: upgraded.Secret, Tier: api.UpgradedKeyTier(upgraded.Tier),
 		ExpiresAt: stamp(*upgraded.ExpiresAt), GrantSeconds: upgraded.GrantSeconds, Note: &note,
@@ -33,8 +33,8 @@ func (s *server) UpgradeKey(ctx context.Context, r api.UpgradeKeyRequestObject) 
 	if s.Sessions != nil {
 		out.ClaimFlow = &api.ClaimFlow{
 			ClaimUrl: s.url("/claim"),
-			Instructions: "For a billed key, POST /v1/keys/request, let the person who pays open the claim_url of its answer and " +
-				"approve, and poll GET /v1/keys/request/{code}.",
+			Instructions: "For a billed key, send POST /v1/keys/request. The person who pays opens the claim_url of the response and " +
+				"approves. Meanwhile, poll GET /v1/keys/request/{code}.",
 		}
 	}
 	return out, nil

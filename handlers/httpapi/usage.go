@@ -9,8 +9,7 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// GetUsage answers GET /v1/usage. Test mode uses no credits; what it
-// stores counts.
+// GetUsage answers GET /v1/usage. Test mode uses no credits, but its storage counts.
 func (s *server) GetUsage(ctx context.Context, _ api.GetUsageRequestObject) (api.GetUsageResponseObject, error) {
 	accountID, now := edge.ExchangeOf(ctx).Caller.AccountID, s.Service.Now()
 	balance, err := s.Ledger.Balance(ctx, accountID)

@@ -28,7 +28,7 @@ func (s *server) ListVideos(ctx context.Context, r api.ListVideosRequestObject) 
 	return api.ListVideos200JSONResponse(list), nil
 }
 
-// CreateVideo answers POST /v1/videos; the body was checked before.
+// CreateVideo answers POST /v1/videos. The edge has checked the body.
 func (s *server) CreateVideo(ctx context.Context, r api.CreateVideoRequestObject) (api.CreateVideoResponseObject, error) {
 	c := command.CreateVideo{URL: r.Body.Url, Filename: r.Body.Filename, SizeBytes: r.Body.SizeBytes}
 	if r.Body.ContentType != nil {

@@ -102,10 +102,10 @@ func TestMalformedRequestsGetTheEnvelope(t *testing.T) {
 		"no host":             {"GET /v1/videos HTTP/1.1\r\n\r\n", 400, "The request is malformed: missing required Host header."},
 		"a bad host":          {"GET /v1/videos HTTP/1.1\r\nHost: a b\r\n\r\n", 400, "The request is malformed: malformed Host header."},
 		"no request line":     {"hello\r\n\r\n", 400, "The request line or a header is malformed."},
-		"headers of 70 KB":    {"GET /v1/videos HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 70_000) + "\r\n\r\n", 431, "The request line and the headers are larger than 64 KiB together."},
-		"a URI of 70 KB":      {"GET /" + strings.Repeat("a", 70_000) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431, "The request line and the headers are larger than 64 KiB together."},
-		"a transfer encoding": {"POST /v1/parse HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "The transfer encoding is not supported; send the body with Content-Length or in chunks."},
-		"an expectation":      {"POST /v1/parse HTTP/1.1\r\nHost: x\r\nExpect: more\r\nContent-Length: 1\r\n\r\n", 417, "The only expectation that is supported is 100-continue."},
+		"headers of 70 KB":    {"GET /v1/videos HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 70_000) + "\r\n\r\n", 431, "The request line and the headers together are larger than 64 KiB."},
+		"a URI of 70 KB":      {"GET /" + strings.Repeat("a", 70_000) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431, "The request line and the headers together are larger than 64 KiB."},
+		"a transfer encoding": {"POST /v1/parse HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", 501, "The transfer encoding is not supported. Send the body with Content-Length or in chunks."},
+		"an expectation":      {"POST /v1/parse HTTP/1.1\r\nHost: x\r\nExpect: more\r\nContent-Length: 1\r\n\r\n", 417, "The only supported value of Expect is 100-continue."},
 		"HTTP/3 as text":      {"GET /v1/videos HTTP/3.0\r\nHost: x\r\n\r\n", 505, "The request is malformed: unsupported protocol version."},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -149,7 +149,7 @@ func TestStalledBodiesAreEnded(t *testing.T) {
 	w := open(t, hurried)
 	address := w.listen(wire.Options{})
 	c := w.customer(100)
-	const late = "The body did not arrive in time. Send it without pauses, within 30 seconds."
+	const late = "The body arrived too slowly. Send it without pauses, within 30 seconds."
 	type stalled struct {
 		method, path, key string
 		status            int

@@ -12,11 +12,11 @@ import (
 	"strings"
 )
 
-// AddressHash returns a function that names the client of a request by a keyed hash
-// of its address, so that the address itself is never stored. X-Forwarded-For counts
-// only on a connection from a trusted proxy: the client is then the last address in
-// it that is not itself a trusted proxy. An IPv6 client is its /64, which is what one
-// subscriber has.
+// AddressHash returns a function that identifies the client of a request by a keyed hash
+// of its address, so that the address is never stored. X-Forwarded-For counts only on a
+// connection from a trusted proxy: the client is then the last address in the header that
+// is not a trusted proxy. An IPv6 client is identified by its /64 prefix, because one
+// subscriber owns a whole /64.
 func AddressHash(key []byte, trusted []netip.Prefix) func(*http.Request) string {
 	return func(r *http.Request) string {
 		mac := hmac.New(sha256.New, key)
@@ -55,17 +55,21 @@ func clientAddress(r *http.Request, trusted []netip.Prefix) string {
 	return client.String()
 }
 
-// forwarding are the headers that proxies and tunnels add to what they pass on.
+// forwarding lists the headers that proxies and tunnels add to requests.
 var forwarding = []string{
 	"Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Port", "X-Forwarded-Server",
 	"X-Real-Ip", "X-Original-For", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip", "Cf-Ray", "Fly-Client-Ip",
 }
 
-// OnThisMachine returns a function that reports a request by a program of this machine.
-// A reverse proxy on this machine also connects from loopback, so five things must hold:
-// the public URL is a loopback one and no proxy is trusted, both ends of the connection
-// are loopback, the request asks for a loopback host, and it has no forwarding header.
-// A Host other than loopback is a tunnel, or a page that uses a rebound DNS name.
+// OnThisMachine returns a function that reports whether a program on this machine sent a
+// request. A reverse proxy on this machine also connects from loopback. Therefore all of
+// these must be true:
+//
+//   - The public URL is a loopback address and no proxy is trusted.
+//   - Both ends of the connection are loopback addresses.
+//   - The Host header is a loopback host. Another host means a tunnel, or a page that uses
+//     DNS rebinding.
+//   - The request has no forwarding header.
 func OnThisMachine(publicURL string, trusted []netip.Prefix) func(*http.Request) bool {
 	public, err := url.Parse(publicURL)
 	if err != nil || !loopbackHost(public.Host) || len(trusted) > 0 {
@@ -80,8 +84,8 @@ func OnThisMachine(publicURL string, trusted []netip.Prefix) func(*http.Request)
 	}
 }
 
-// loopbackHost reports whether an address, with or without a port, is one of this machine
-// only: localhost, 127.0.0.0/8 or ::1.
+// loopbackHost reports whether an address, with or without a port, is a loopback address:
+// localhost, 127.0.0.0/8 or ::1.
 func loopbackHost(hostPort string) bool {
 	host, _, err := net.SplitHostPort(hostPort)
 	if err != nil {

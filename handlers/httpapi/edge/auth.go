@@ -12,12 +12,12 @@ import (
 	"vqa/handlers/command"
 )
 
-// maxCredential is the longest credential that is looked at, in bytes: many times that
-// of a session with many claims.
+// maxCredential is the longest accepted credential in bytes: many times the size of a
+// session token with many claims.
 const maxCredential = 8 << 10
 
-// authenticate finds out who asks and whether the operation is open to them (api-v1.md,
-// "Authentication"). Where a credential is optional, one that is shown must be good.
+// authenticate finds the caller of a request and checks that they may use the operation
+// (docs/contract.md#auth-1). An optional credential must be valid if it is present.
 // Errors: invalid_api_key, key_revoked, key_expired, token_expired, account_restricted,
 // insufficient_scope, upstream_error.
 func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
@@ -31,7 +31,7 @@ func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
 		}
 		return fault.New(fault.InvalidAPIKey, "")
 	}
-	x.shown, x.credential = true, credential
+	x.credential = credential
 	caller, err := e.callerOf(r.Context(), x, credential)
 	if err != nil {
 		return err
@@ -42,12 +42,12 @@ func (e *Edge) authenticate(x *Exchange, r *http.Request) error {
 		if err != nil {
 			return err
 		}
-		return mayCall(again, x.operation)
+		return authorize(again, x.operation)
 	}
-	return mayCall(caller, x.operation)
+	return authorize(caller, x.operation)
 }
 
-// callerOf finds out who shows a credential.
+// callerOf returns the caller that a credential belongs to.
 func (e *Edge) callerOf(ctx context.Context, x *Exchange, credential string) (command.Caller, error) {
 	switch {
 	case account.LooksLikeKey(credential):
@@ -80,8 +80,8 @@ func (e *Edge) callerOfKey(ctx context.Context, x *Exchange, secret string) (com
 	return keyCaller(key, x.RequestID), nil
 }
 
-// callerOfToken takes a client token for what its key may do within the token's bounds:
-// a token ends with its key.
+// callerOfToken returns the caller of a client token. The token works only as long as the
+// key that created it, and only within its own scopes and binding.
 func (e *Edge) callerOfToken(ctx context.Context, x *Exchange, secret string) (command.Caller, error) {
 	hash := account.HashSecret(secret)
 	token, key, found, err := e.Accounts.ClientToken(ctx, hash)
@@ -103,9 +103,9 @@ func (e *Edge) callerOfToken(ctx context.Context, x *Exchange, secret string) (c
 	return caller, nil
 }
 
-// useKey refuses a key that does not open the door now, also when a client token stands
-// for it, and notes the use of one that does. The holder of a legacy key is told that it
-// is deprecated. Errors: invalid_api_key for a legacy key whose window is over,
+// useKey refuses a key that is not valid now and records the use of a valid one. It also
+// checks the key behind a client token. Responses to a legacy key say that the key is
+// deprecated. Errors: invalid_api_key for a legacy key after the end of legacy keys,
 // key_revoked, key_expired, account_restricted.
 func (e *Edge) useKey(x *Exchange, key account.Key) error {
 	now := e.Service.Now()
@@ -120,7 +120,7 @@ func (e *Edge) useKey(x *Exchange, key account.Key) error {
 		if !known {
 			end = time.Time{}
 		}
-		e.deprecations.tell(x.response.Header(), DeprecatedLegacyKeys, end)
+		e.deprecations.addByID(x.response.Header(), DeprecatedLegacyKeys, end)
 	}
 	if e.KeyUsed != nil {
 		e.KeyUsed(key, x.RequestID)
@@ -134,24 +134,24 @@ func keyCaller(key account.Key, requestID string) command.Caller {
 	}
 }
 
-// sameHash compares in constant time, as the index that found the row did not.
-func sameHash(stored, shown string) bool {
-	return subtle.ConstantTimeCompare([]byte(stored), []byte(shown)) == 1
+// sameHash compares in constant time. The index lookup that found the row did not.
+func sameHash(stored, given string) bool {
+	return subtle.ConstantTimeCompare([]byte(stored), []byte(given)) == 1
 }
 
-// mayCall refuses a caller whom the operation is not open to: insufficient_scope.
-func mayCall(caller command.Caller, op *operation) error {
+// authorize checks that a caller may use an operation. Error: insufficient_scope.
+func authorize(caller command.Caller, op *operation) error {
 	if caller.TokenID != "" && !op.product {
-		return fault.New(fault.InsufficientScope, "A client token is not accepted here.")
+		return fault.New(fault.InsufficientScope, "This operation does not accept client tokens. Use an API key.")
 	}
 	if !account.Allows(caller.Scopes, op.scope) {
-		return fault.Newf(fault.InsufficientScope, "This operation needs the scope %s.", op.scope)
+		return fault.Newf(fault.InsufficientScope, "This operation requires the scope %s.", op.scope)
 	}
 	return nil
 }
 
-// bearer returns the credential of the Authorization header, and whether there is such
-// a header. Error: invalid_api_key for one that is not a single bearer credential.
+// bearer returns the credential of the Authorization header, and whether the request has
+// that header. Error: invalid_api_key if the header is not one bearer credential.
 func bearer(h http.Header) (credential string, given bool, err error) {
 	values := h.Values("Authorization")
 	if len(values) == 0 {
@@ -162,21 +162,22 @@ func bearer(h http.Header) (credential string, given bool, err error) {
 	bad := len(values) > 1 || !strings.EqualFold(scheme, "Bearer") || credential == "" || len(credential) > maxCredential ||
 		strings.ContainsFunc(credential, func(c rune) bool { return c <= ' ' || c > '~' })
 	if bad {
-		return "", true, fault.New(fault.InvalidAPIKey, "The Authorization header must be one `Bearer <credential>`.")
+		return "", true, fault.New(fault.InvalidAPIKey, "Send one Authorization header of the form `Bearer <credential>`.")
 	}
 	return credential, true, nil
 }
 
-// challenge tells a client what its credential lacks (RFC 6750, section 3).
+// challenge sets WWW-Authenticate, which says why a credential was refused (RFC 6750,
+// section 3).
 func challenge(h http.Header, x *Exchange, f *fault.Fault) {
 	switch status := fault.Lookup(f.Code).Status; {
-	case status == http.StatusUnauthorized && x.shown && f.Code != fault.ForgeTokenInvalid:
+	case status == http.StatusUnauthorized && x.credential != "" && f.Code != fault.ForgeTokenInvalid:
 		h.Set("WWW-Authenticate", `Bearer error="invalid_token", error_description="`+string(f.Code)+`"`)
 	case status == http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case f.Code == fault.InsufficientScope && x.operation != nil && x.operation.scope != "":
 		h.Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+x.operation.scope+`"`)
-	case f.Code == fault.InsufficientScope && x.shown:
+	case f.Code == fault.InsufficientScope && x.credential != "":
 		h.Set("WWW-Authenticate", `Bearer error="insufficient_scope"`)
 	}
 }

@@ -23,22 +23,22 @@ import (
 	"vqa/handlers/wire"
 )
 
-// maxBody bounds a JSON body, in bytes.
+// maxBody is the largest JSON body in bytes.
 const maxBody = 1 << 20
 
 const (
-	// maxViolations bounds the violations of one error. The others are counted.
+	// maxViolations is the most violations in one error. The others are only counted.
 	maxViolations = 100
 	// maxParam is the longest path of a violation, in bytes.
 	maxParam = 200
 )
 
-// maxMultipart is the size above which a multipart body is told to be uploaded by a
-// presigned URL instead (api-v1.md, "Limits"), in bytes.
+// maxMultipart is the largest multipart body in bytes. A larger file must be uploaded to a
+// presigned URL (docs/contract.md#limits).
 const maxMultipart = 100 << 20
 
-// receive reads the body of a request whole. Errors: payload_too_large,
-// unsupported_media_type, validation_failed for a body that did not arrive.
+// receive reads the whole body of a request. Errors: payload_too_large,
+// unsupported_media_type, validation_failed for an incomplete body.
 func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodOptions {
 		return nil, nil
@@ -48,17 +48,17 @@ func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, er
 	isJSON := err == nil && mediaType == "application/json" && (!given || strings.EqualFold(charset, "utf-8"))
 	if strings.HasPrefix(mediaType, "multipart/") && op.body != nil {
 		if r.ContentLength > maxMultipart {
-			return nil, fault.Newf(fault.PayloadTooLarge, "The body is larger than %d bytes; register the video and upload it to its presigned URL.", maxMultipart)
+			return nil, fault.Newf(fault.PayloadTooLarge, "The body is larger than %d bytes. Create the video first, then upload the file to its presigned URL.", maxMultipart)
 		}
-		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json; files go to presigned URLs.")
+		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json. Upload files to the presigned URL of a video.")
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 	var tooLarge *http.MaxBytesError
 	switch {
 	case err != nil && !errors.As(err, &tooLarge):
-		return nil, brokenBody(w, err)
+		return nil, incompleteBody(w, err)
 	case op.body == nil:
-		// Whatever it is, parseBody refuses more than nothing.
+		// parseBody refuses a body that is not empty.
 		return raw, nil
 	case len(raw) > 0 && !isJSON:
 		return nil, fault.New(fault.UnsupportedMediaType, "The content type must be application/json.")
@@ -68,39 +68,39 @@ func (op *operation) receive(w http.ResponseWriter, r *http.Request) ([]byte, er
 	return raw, nil
 }
 
-// brokenBody answers a body that did not arrive. The connection is closed: the rest of the
-// body may still come.
-func brokenBody(w http.ResponseWriter, err error) error {
+// incompleteBody returns the error for a body that did not arrive. It closes the
+// connection, because the rest of the body may still arrive.
+func incompleteBody(w http.ResponseWriter, err error) error {
 	w.Header().Set("Connection", "close")
-	message := "The body ended too early."
+	message := "The body is incomplete."
 	if errors.Is(err, wire.ErrSlow) {
-		message = "The body did not arrive in time. Send it without pauses, within 30 seconds."
+		message = "The body arrived too slowly. Send it without pauses, within 30 seconds."
 	}
 	return fault.Invalid(fault.Violation{Code: fault.Format, Message: message}).WithCause(err)
 }
 
-// setBody puts a checked body in the place of the one that was read.
+// setBody replaces the body that was read by the checked one.
 func setBody(r *http.Request, body []byte) {
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
 }
 
-// verdict gathers what is wrong with a request. What the parser keeps of a body is
-// bounded, and so are the violations.
+// verdict collects the violations of a request. Their number is bounded, because the parser
+// keeps a bounded part of a body.
 type verdict struct {
 	violations []fault.Violation
-	// omitted counts violations that were found and not kept.
+	// omitted counts the violations that were found and not kept.
 	omitted int
-	// named is the first violation that has a code of its own in the contract.
-	named *fault.Fault
+	// specific is the fault of the first violation for which the contract has its own code.
+	specific *fault.Fault
 }
 
 func (v *verdict) add(param string, code fault.ViolationCode, message string) {
 	v.violations = append(v.violations, fault.Violation{Param: shortened(param), Code: code, Message: message})
 }
 
-// shortened returns a path of at most maxParam bytes: a longer one loses its middle, for
-// which "…" stands.
+// shortened returns a path of at most maxParam bytes. The middle of a longer path is
+// replaced by "…".
 func shortened(param string) string {
 	if len(param) <= maxParam {
 		return param
@@ -116,31 +116,31 @@ func shortened(param string) string {
 	return param[:head] + "…" + param[tail:]
 }
 
-// name gives the answer a code of its own.
-func (v *verdict) name(f *fault.Fault) {
-	if v.named == nil {
-		v.named = f
+// setSpecific replaces validation_failed by a fault with its own code. The first one counts.
+func (v *verdict) setSpecific(f *fault.Fault) {
+	if v.specific == nil {
+		v.specific = f
 	}
 }
 
-// has reports whether a field or something within it is wrong.
+// has reports whether there is a violation in a field or in one of its members.
 func (v *verdict) has(param string) bool {
 	return slices.ContainsFunc(v.violations, func(o fault.Violation) bool {
 		return o.Param == param || strings.HasPrefix(o.Param, param+".")
 	})
 }
 
-// err is the answer: nil, the named fault or validation_failed, with at most
-// maxViolations violations in the order of their places.
+// err returns nil, the specific fault or validation_failed, with at most maxViolations
+// violations, sorted by their path.
 func (v *verdict) err() error {
 	slices.SortStableFunc(v.violations, func(a, b fault.Violation) int {
 		return cmp.Or(strings.Compare(a.Param, b.Param), strings.Compare(string(a.Code), string(b.Code)))
 	})
-	if len(v.violations) == 0 && v.named == nil {
+	if len(v.violations) == 0 && v.specific == nil {
 		return nil
 	}
 	kept := v.violations[:min(len(v.violations), maxViolations)]
-	f := v.named
+	f := v.specific
 	if f == nil {
 		f = fault.Invalid(kept...)
 	}
@@ -148,13 +148,12 @@ func (v *verdict) err() error {
 	return f
 }
 
-// parseBody reads a body as far as its operation has room for it, and adds to v what is
-// wrong with it. It reports false when there is no value: nothing was given, or nothing
-// that can be read.
+// parseBody parses a body within the bounds of its operation and adds the violations to v.
+// It returns false if there is no value: the body is empty or not valid JSON.
 func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 	if op.body == nil {
 		if text := bytes.TrimSpace(raw); len(text) > 0 && !emptyObject.Match(text) {
-			v.add("", fault.Format, "This operation takes no body.")
+			v.add("", fault.Format, "This operation does not accept a body.")
 		}
 		return nil, false
 	}
@@ -164,7 +163,7 @@ func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 		}
 		return nil, false
 	}
-	read, isJSON := parseJSON(raw, op.bodyRoom)
+	read, isJSON := parseJSON(raw, op.bodyBounds)
 	for _, violation := range read.violations {
 		v.add(violation.Param, violation.Code, violation.Message)
 	}
@@ -173,9 +172,9 @@ func (op *operation) parseBody(raw []byte, v *verdict) (any, bool) {
 	return read.value, isJSON
 }
 
-// checkBody validates a body that was read against the contract and the rules of its
-// operation, and adds to v what is wrong with it. It returns the body in a form that
-// encoding/json decodes without surprise.
+// checkBody validates a parsed body against the contract and the rules of its operation,
+// and adds the violations to v. It returns the checked value as JSON, so that encoding/json
+// cannot read the body differently.
 func (e *Edge) checkBody(op *operation, value any, v *verdict) ([]byte, error) {
 	before := len(v.violations)
 	var invalid *jsonschema.ValidationError
@@ -188,15 +187,15 @@ func (e *Edge) checkBody(op *operation, value any, v *verdict) ([]byte, error) {
 		e.checkRules(op, body, v)
 	}
 	if invalid != nil && len(v.violations) == before {
-		return nil, fmt.Errorf("a violation in a body of %s has no name: %w", op.id, invalid)
+		return nil, fmt.Errorf("a violation in a body of %s has no field: %w", op.id, invalid)
 	}
 	return json.Marshal(value)
 }
 
-// emptyObject is what clients send that always send something.
+// emptyObject matches the body of clients that always send a JSON object.
 var emptyObject = regexp.MustCompile(`^\{[ \t\r\n]*\}$`)
 
-// checkRules applies what a schema cannot say.
+// checkRules applies the rules that a JSON schema cannot express.
 func (e *Edge) checkRules(op *operation, body map[string]any, v *verdict) {
 	checkMetadata(body, v)
 	switch op.id {
@@ -213,12 +212,11 @@ func (e *Edge) checkRules(op *operation, body map[string]any, v *verdict) {
 	}
 }
 
-// checkCreateVideo applies what the schema cannot say (api-v1.md, "Create video
-// request").
+// checkCreateVideo applies the rules of docs/contract.md#create-video.
 func (e *Edge) checkCreateVideo(body map[string]any, v *verdict) {
 	rawURL, byURL := body["url"]
 	if _, given := body["content_type"]; !byURL && !given {
-		v.add("content_type", fault.Required, "is required without url")
+		v.add("content_type", fault.Required, "is required unless url is given")
 	}
 	if byURL {
 		for _, field := range []string{"content_type", "filename", "size_bytes"} {
@@ -228,14 +226,14 @@ func (e *Edge) checkCreateVideo(body map[string]any, v *verdict) {
 		}
 	}
 	if size := asFloat(body["size_bytes"]); size > float64(video.MaxBytes) {
-		v.name(fault.New(fault.VideoTooLarge, "").WithParam("size_bytes"))
+		v.setSpecific(fault.New(fault.VideoTooLarge, "").WithParam("size_bytes"))
 	}
 	if byURL {
 		e.checkTarget("url", rawURL, v)
 	}
 }
 
-// checkCreateClientToken applies what the schema cannot say (api-v1.md, "Client tokens").
+// checkCreateClientToken applies the rules of docs/contract.md#client-tokens.
 func checkCreateClientToken(body map[string]any, v *verdict) {
 	_, video := body["video_id"]
 	stream, given := body["stream_id"]
@@ -243,11 +241,11 @@ func checkCreateClientToken(body map[string]any, v *verdict) {
 		v.add("stream_id", fault.Exclusive, "cannot be given together with video_id")
 	}
 	if text, ok := stream.(string); ok && !id.Valid(id.Stream, text) && !v.has("stream_id") {
-		v.add("stream_id", fault.Format, "must be an id that begins with st_")
+		v.add("stream_id", fault.Format, "must be an id that starts with st_")
 	}
 }
 
-// checkTarget refuses a URL that the service would not ask for.
+// checkTarget refuses a URL that the service may not fetch.
 func (e *Edge) checkTarget(param string, rawURL any, v *verdict) {
 	text, isText := rawURL.(string)
 	if !isText || v.has(param) {
@@ -263,7 +261,7 @@ func (e *Edge) checkTarget(param string, rawURL any, v *verdict) {
 	}
 	if f.Code != fault.ValidationFailed {
 		refused := *f
-		v.name(refused.WithParam(param))
+		v.setSpecific(refused.WithParam(param))
 		v.add(param, fault.Format, f.Message)
 		return
 	}
@@ -283,7 +281,7 @@ func asFloat(v any) float64 {
 	}
 }
 
-// addAll adds every leaf of a schema's verdict.
+// addAll adds every leaf of a validation error.
 func (v *verdict) addAll(e *jsonschema.ValidationError) {
 	at := strings.Join(e.InstanceLocation, ".")
 	switch k := e.ErrorKind.(type) {
@@ -298,16 +296,16 @@ func (v *verdict) addAll(e *jsonschema.ValidationError) {
 		}
 		return
 	case *kind.PropertyNames:
-		// The validator shares the slice of this one location between errors, so that
-		// it may be wrong by now; checkMetadata names the key instead.
+		// The validator reuses the slice of this location, so it may be wrong. checkMetadata
+		// reports the key instead.
 		return
 	}
 	if exclusive(e) {
-		return // the rules of the operation name the fields
+		return // checkRules reports the fields
 	}
 	if len(e.Causes) > 0 {
 		for _, c := range e.Causes {
-			if !wantsNull(c) {
+			if !isNullAlternative(c) {
 				v.addAll(c)
 			}
 		}
@@ -317,7 +315,7 @@ func (v *verdict) addAll(e *jsonschema.ValidationError) {
 	v.add(at, code, message)
 }
 
-// exclusive reports whether a body breaks the group that says which of its fields exclude each other.
+// exclusive reports whether a body has fields that exclude each other.
 func exclusive(e *jsonschema.ValidationError) bool {
 	switch e.ErrorKind.(type) {
 	case *kind.OneOf, *kind.AnyOf:
@@ -327,14 +325,13 @@ func exclusive(e *jsonschema.ValidationError) bool {
 	}
 }
 
-// wantsNull reports whether a value was only held against the alternative that it is left out.
-func wantsNull(e *jsonschema.ValidationError) bool {
+// isNullAlternative reports whether an error is only about the alternative null.
+func isNullAlternative(e *jsonschema.ValidationError) bool {
 	k, ok := e.ErrorKind.(*kind.Type)
 	return ok && slices.Equal(k.Want, []string{"null"})
 }
 
-// metadataName is what a key of metadata looks like, apart from its length (api-v1.md,
-// "Conventions").
+// metadataName matches a key of metadata of any length (docs/contract.md#metadata).
 var metadataName = regexp.MustCompile(`^[a-zA-Z0-9_.-]+$`)
 
 // maxMetadataName is the longest key of metadata, in characters.
@@ -346,14 +343,14 @@ func checkMetadata(body map[string]any, v *verdict) {
 	for name := range metadata {
 		switch {
 		case utf8.RuneCountInString(name) > maxMetadataName:
-			v.add(join("metadata", name), fault.Length, fmt.Sprintf("its name must have at most %d characters", maxMetadataName))
+			v.add(join("metadata", name), fault.Length, fmt.Sprintf("the key must have at most %d characters", maxMetadataName))
 		case !metadataName.MatchString(name):
-			v.add(join("metadata", name), fault.Format, "its name must match "+metadataName.String())
+			v.add(join("metadata", name), fault.Format, "the key must match "+metadataName.String())
 		}
 	}
 }
 
-// describe puts one broken keyword of a schema into the words of the contract.
+// describe returns the code and the message for one violated keyword of a schema.
 func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 	number := func(r fmt.Stringer) string { return strings.TrimSuffix(r.String(), "/1") }
 	switch k := k.(type) {
@@ -374,7 +371,7 @@ func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 	case *kind.MaxItems:
 		return fault.Length, fmt.Sprintf("must have at most %d items", k.Want)
 	case *kind.UniqueItems:
-		return fault.Exclusive, "must not repeat an item"
+		return fault.Exclusive, "must not contain an item twice"
 	case *kind.MaxProperties:
 		return fault.Length, fmt.Sprintf("must have at most %d keys", k.Want)
 	case *kind.Minimum:

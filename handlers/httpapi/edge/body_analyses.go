@@ -12,11 +12,11 @@ import (
 	"vqa/domain/query"
 )
 
-// maxPrompt is the longest prompt in characters (api-v1.md, "Limits").
+// maxPrompt is the longest prompt in characters (docs/contract.md#limits).
 const maxPrompt = 2000
 
-// checkCreateAnalysis applies what the schema cannot say, and the codes that the
-// contract has for a prompt and a query (api-v1.md, "Create analysis request").
+// checkCreateAnalysis applies the rules of docs/contract.md#create-analysis, with the
+// specific codes for a prompt and a query.
 func (e *Edge) checkCreateAnalysis(body map[string]any, v *verdict) {
 	checkWebhook(body, v)
 	prompt, hasPrompt := body["prompt"]
@@ -25,8 +25,8 @@ func (e *Edge) checkCreateAnalysis(body map[string]any, v *verdict) {
 	case hasPrompt && hasQuery:
 		v.add("query", fault.Exclusive, "cannot be given together with prompt")
 	case !hasPrompt && !hasQuery:
-		v.add("prompt", fault.Required, "is required without query")
-		v.name(fault.New(fault.PromptEmpty, "").WithParam("prompt"))
+		v.add("prompt", fault.Required, "is required unless query is given")
+		v.setSpecific(fault.New(fault.PromptEmpty, "").WithParam("prompt"))
 	case hasPrompt:
 		checkPrompt("prompt", prompt, fault.PromptEmpty, v)
 	default:
@@ -34,7 +34,7 @@ func (e *Edge) checkCreateAnalysis(body map[string]any, v *verdict) {
 	}
 }
 
-// checkCreateBatch does so for each prompt of a batch.
+// checkCreateBatch applies the rules of docs/contract.md#batches to each prompt.
 func (e *Edge) checkCreateBatch(body map[string]any, v *verdict) {
 	checkWebhook(body, v)
 	prompts, _ := body["prompts"].([]any)
@@ -43,17 +43,17 @@ func (e *Edge) checkCreateBatch(body map[string]any, v *verdict) {
 	}
 }
 
-// checkParse gives an absent prompt the code that the parser has for an empty one.
+// checkParse reports an absent prompt with the same code as an empty one.
 func checkParse(body map[string]any, v *verdict) {
 	prompt, given := body["prompt"]
 	if !given {
-		v.name(fault.New(fault.EmptyPrompt, "").WithParam("prompt"))
+		v.setSpecific(fault.New(fault.EmptyPrompt, "").WithParam("prompt"))
 		return
 	}
 	checkPrompt("prompt", prompt, fault.EmptyPrompt, v)
 }
 
-// checkPrompt gives a blank prompt and one that is too long their codes.
+// checkPrompt reports a blank or too long prompt with its specific code.
 func checkPrompt(param string, prompt any, empty fault.Code, v *verdict) {
 	text, isText := prompt.(string)
 	switch {
@@ -62,23 +62,23 @@ func checkPrompt(param string, prompt any, empty fault.Code, v *verdict) {
 		if !v.has(param) {
 			v.add(param, fault.Length, "must not be blank")
 		}
-		v.name(fault.New(empty, "The prompt is empty.").WithParam(param))
+		v.setSpecific(fault.New(empty, "The prompt is empty.").WithParam(param))
 	case utf8.RuneCountInString(text) > maxPrompt:
-		v.name(fault.New(fault.PromptTooLong, "").WithParam(param))
+		v.setSpecific(fault.New(fault.PromptTooLong, "").WithParam(param))
 	}
 }
 
-// checkWebhook refuses the override of an analysis or a batch: nothing delivers it yet, and a caller
-// who relied on it would wait in vain.
+// checkWebhook refuses the webhook of an analysis or a batch. The service does not deliver
+// webhooks yet, so a caller who relies on one would wait forever.
 func checkWebhook(body map[string]any, v *verdict) {
 	if _, given := body["webhook"]; given {
 		v.violations = slices.DeleteFunc(v.violations, func(o fault.Violation) bool { return o.Param == "webhook" })
-		v.add("webhook", fault.UnknownField, "is not available yet, because the service does not deliver webhooks; leave the field out and poll the analysis or follow its events")
+		v.add("webhook", fault.UnknownField, "is not supported yet: the service does not deliver webhooks. Leave the field out, and poll the analysis or stream its events.")
 	}
 }
 
-// checkQuery answers a compiled query that does not match its schema, or whose fields
-// contradict each other, with query_invalid.
+// checkQuery reports query_invalid for a compiled query that does not match its schema or
+// whose fields contradict each other.
 func checkQuery(tree any, v *verdict) {
 	if !v.has("query") {
 		raw, err := json.Marshal(tree)
@@ -97,7 +97,7 @@ func checkQuery(tree any, v *verdict) {
 	}
 	for _, violation := range v.violations {
 		if violation.Param == "query" || strings.HasPrefix(violation.Param, "query.") {
-			v.name(fault.Newf(fault.QueryInvalid, "%s: %s", violation.Param, violation.Message).WithParam(violation.Param))
+			v.setSpecific(fault.Newf(fault.QueryInvalid, "%s: %s", violation.Param, violation.Message).WithParam(violation.Param))
 			return
 		}
 	}

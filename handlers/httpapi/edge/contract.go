@@ -14,51 +14,50 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// methods are those that the contract uses.
+// methods are the HTTP methods that an operation can have.
 var methods = []string{
 	http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
 }
 
-// anyScope is what the contract says of an operation that needs a credential and no
-// particular scope.
+// anyScope is the x-scope of an operation that requires a credential but no scope.
 const anyScope = "any"
 
-// operation is what the edge needs to know of one operation of the contract.
+// operation is one operation of the contract as the edge uses it.
 type operation struct {
 	id string
-	// path is the pattern of its path.
+	// path is the path pattern.
 	path string
-	// public is true when no credential is looked at.
+	// public is true if credentials are ignored.
 	public bool
-	// optional is true when the operation works with and without a credential.
+	// optional is true if the operation works with and without a credential.
 	optional bool
-	// product is true on the product plane, where client tokens are accepted.
+	// product is true if client tokens are accepted.
 	product bool
-	// scope that the credential must have, or empty for any.
+	// scope is the scope that the credential must have, or empty for any.
 	scope string
-	// rate is the window that a request counts in.
+	// rate is the class of the rate limit.
 	rate class
-	// secretPath is true when the path holds a secret, which no log may see.
+	// secretPath is true if the path contains a secret, which must not be logged.
 	secretPath bool
-	// secretResponse is true when the response shows a secret, once: it is kept sealed.
+	// secretResponse is true if the response contains a secret. It is stored encrypted.
 	secretResponse bool
-	// idempotent is true when the operation takes an Idempotency-Key.
+	// idempotent is true if the operation accepts an Idempotency-Key.
 	idempotent bool
-	// waits is true when the caller may choose to wait.
+	// waits is true if the operation accepts Prefer: wait.
 	waits bool
-	// streams is true when the response has no end in time.
+	// streams is true if the response is an event stream.
 	streams bool
-	// conditional is true when the response has an ETag and may be 304.
+	// conditional is true if the response has an ETag and can be 304.
 	conditional bool
-	// parameters are those of the query and of the headers.
+	// parameters are the parameters in the query and the headers.
 	parameters []parameter
-	// body is the schema of the body, or nil when there is none.
+	// body is the schema of the body, or nil if there is none.
 	body *jsonschema.Schema
-	// bodyRoom is how much of a body the schema can accept.
-	bodyRoom *room
-	// bodyOptional is true when a body may be left out.
+	// bodyBounds are the bounds of a body that the schema can accept.
+	bodyBounds *bounds
+	// bodyOptional is true if the body may be absent.
 	bodyOptional bool
-	// form is true when the body is the form of a page, whose fields are texts.
+	// form is true if the body is the form of a page.
 	form bool
 }
 
@@ -66,14 +65,14 @@ type operation struct {
 type Contract struct {
 	document   map[string]any
 	operations map[string]*operation
-	// secretPaths are the patterns of paths that hold a secret, which no log may see.
+	// secretPaths are the patterns of paths that contain a secret, which must not be logged.
 	secretPaths []string
-	// routes knows only the patterns; it serves nothing.
+	// routes only matches paths. It serves nothing.
 	routes *chi.Mux
 }
 
-// LoadContract reads an OpenAPI file in YAML. It fails on a file that the edge could not
-// enforce, so that no operation is ever served unguarded.
+// LoadContract reads an OpenAPI file in YAML. It fails if the edge cannot enforce the file,
+// so that no operation is served without its checks.
 func LoadContract(file []byte) (*Contract, error) {
 	document, err := contractDocument(file)
 	if err != nil {
@@ -105,7 +104,7 @@ func LoadContract(file []byte) (*Contract, error) {
 	return c, nil
 }
 
-// contractDocument is the file as a JSON document.
+// contractDocument returns the file as a JSON document.
 func contractDocument(file []byte) (map[string]any, error) {
 	var tree any
 	if err := yaml.Unmarshal(file, &tree); err != nil {
@@ -115,7 +114,7 @@ func contractDocument(file []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: contract: %w", err)
 	}
-	// The schema compiler wants its own reading of numbers.
+	// The schema compiler needs its own representation of numbers.
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, fmt.Errorf("httpapi: contract: %w", err)
@@ -136,7 +135,7 @@ func readOperation(compiler *jsonschema.Compiler, document map[string]any, path,
 		op.optional = op.optional || len(way) == 0
 	}
 	if op.id == "" || (!op.public && !op.optional && op.scope == "") {
-		return nil, fmt.Errorf("httpapi: contract: %s %s lacks an operationId or a scope", method, path)
+		return nil, fmt.Errorf("httpapi: contract: %s %s has no operationId or no x-scope", method, path)
 	}
 	if op.scope == anyScope {
 		op.scope = ""
@@ -160,7 +159,7 @@ func readOperation(compiler *jsonschema.Compiler, document map[string]any, path,
 	return op, nil
 }
 
-// readBody reads what the contract says of the request body.
+// readBody reads the request body of an operation.
 func (op *operation) readBody(compiler *jsonschema.Compiler, at string, described map[string]any) (err error) {
 	body, given := described["requestBody"].(map[string]any)
 	if !given {
@@ -176,12 +175,12 @@ func (op *operation) readBody(compiler *jsonschema.Compiler, at string, describe
 	if op.body, err = compiler.Compile(at + "/requestBody/content/" + media + "/schema"); err != nil {
 		return err
 	}
-	op.bodyRoom, err = roomOf(op.body)
+	op.bodyBounds, err = boundsOf(op.body)
 	return err
 }
 
-// find returns the operation of a request, or the methods that its path allows: none
-// for an unknown path.
+// find returns the operation of a request. Without one, it returns the methods that the
+// path allows: none for an unknown path.
 func (c *Contract) find(method, path string) (*operation, []string) {
 	if op := c.match(method, path); op != nil {
 		return op, nil
@@ -198,30 +197,32 @@ func (c *Contract) find(method, path string) (*operation, []string) {
 	return nil, allowed
 }
 
-// match returns the operation of a request. A path that the contract spells out, such as
-// /v1/analyses/batch, is nobody's id: its other methods are not those of /v1/analyses/{id}.
+// match returns the operation of a request. A literal path of the contract, such as
+// /v1/analyses/batch, is never an id: a method that it lacks does not fall through to
+// /v1/analyses/{id}.
 func (c *Contract) match(method, path string) *operation {
 	op := c.operations[method+" "+c.routes.Find(chi.NewRouteContext(), method, path)]
-	if spelled := c.operations[method+" "+path]; spelled == nil && op != nil && c.spelledOut(path) {
+	if literal := c.operations[method+" "+path]; literal == nil && op != nil && c.isLiteral(path) {
 		return nil
 	}
 	return op
 }
 
-func (c *Contract) spelledOut(path string) bool {
+// isLiteral reports whether the contract has a path without parameters.
+func (c *Contract) isLiteral(path string) bool {
 	paths, _ := c.document["paths"].(map[string]any)
 	_, ok := paths[path]
 	return ok
 }
 
-// Version is that of the contract.
+// Version returns the version of the contract.
 func (c *Contract) Version() string {
 	info, _ := c.document["info"].(map[string]any)
 	version, _ := info["version"].(string)
 	return version
 }
 
-// Published is the contract as this service serves it: with its own address.
+// Published returns the contract as JSON, with the address of this service as its server.
 func (c *Contract) Published(publicURL string) ([]byte, error) {
 	document := maps.Clone(c.document)
 	document["servers"] = []any{map[string]any{"url": publicURL, "description": "This service."}}
@@ -232,8 +233,8 @@ func (c *Contract) Published(publicURL string) ([]byte, error) {
 	return raw, nil
 }
 
-// loggedPath is a path without the secret that it may hold, whether or not an
-// operation took the request.
+// loggedPath replaces the secret in a path by its placeholder, also for a request without
+// an operation.
 func (c *Contract) loggedPath(path string) string {
 	for _, pattern := range c.secretPaths {
 		prefix, _, _ := strings.Cut(pattern, "{")

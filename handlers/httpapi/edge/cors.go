@@ -5,35 +5,32 @@ import (
 	"strings"
 )
 
-// What a page of another origin may send, and read, where it may call at all.
+// The headers that a page of another origin may send and read.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-None-Match, Last-Event-ID, Prefer"
 	corsExposedHeaders = "X-Request-Id, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, ETag, " +
 		"Idempotency-Replayed, Preference-Applied, Deprecation, Sunset, Link"
-	// corsMaxAge is how many seconds a browser may remember a preflight.
+	// corsMaxAge is how many seconds a browser may cache a preflight response.
 	corsMaxAge = "600"
 )
 
-// openToBrowsers reports whether a page of any origin may call an operation: the product
-// plane, where client tokens are accepted (api-v1.md, "Authentication", 4), and what
-// anyone may read of this API. No cookie takes part, so that a page gains nothing from
-// whoever looks at it. Keys, credits and the claim page stay closed: a page that holds
-// an API key has lost it.
+// openToBrowsers reports whether a page of any origin may call an operation: the operations
+// that accept client tokens (docs/contract.md#auth-4), and the public reads of the API.
+// None of them uses cookies, so a page cannot use the credentials of its visitor. Keys,
+// credits and the claim page stay closed: an API key must not be in a web page.
 func openToBrowsers(method string, op *operation) bool {
 	ofAPI := op.path == "/" || strings.HasPrefix(op.path, "/v1/") || strings.HasPrefix(op.path, "/.well-known/")
 	return op.product || op.public && !op.secretPath && method == http.MethodGet && ofAPI
 }
 
-// setCORS lets a page of another origin read the response of an open operation, errors
-// too.
+// setCORS lets a page of another origin read the response, including an error.
 func setCORS(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Expose-Headers", corsExposedHeaders)
 }
 
-// preflight answers a browser that asks whether a page may send a request, and reports
-// whether it did. A path with no open operation has no answer of its own: it refuses
-// OPTIONS as any method that it does not have.
+// preflight answers a CORS preflight request and reports whether it did. A path without an
+// operation for browsers gets no preflight answer: OPTIONS is then an unknown method.
 func (e *Edge) preflight(w http.ResponseWriter, r *http.Request, path string) bool {
 	if r.Method != http.MethodOptions {
 		return false

@@ -27,9 +27,9 @@ func TestDeprecationHeaders(t *testing.T) {
 	require.NoError(t, err)
 
 	h := http.Header{}
-	d.tellOf(h, c.operations["GET /v1/videos"])
+	d.addForOperation(h, c.operations["GET /v1/videos"])
 	require.Empty(t, h)
-	d.tellOf(h, c.operations["GET /v1/usage"])
+	d.addForOperation(h, c.operations["GET /v1/usage"])
 	require.Equal(t, "@1795219200", h.Get("Deprecation"), "2026-11-21 in UTC")
 	require.Empty(t, h.Get("Sunset"))
 	link := `<https://api.example.com/docs/changelog#usage-flat-fields>; rel="deprecation"; type="text/html"`
@@ -37,8 +37,8 @@ func TestDeprecationHeaders(t *testing.T) {
 
 	// A legacy key on top: a link more, and the day on which the key ends.
 	ends := time.Date(2027, 11, 1, 12, 0, 0, 0, time.FixedZone("", 3600))
-	d.tell(h, DeprecatedLegacyKeys, ends)
-	d.tell(h, DeprecatedLegacyKeys, ends)
+	d.addByID(h, DeprecatedLegacyKeys, ends)
+	d.addByID(h, DeprecatedLegacyKeys, ends)
 	require.Equal(t, "@1795219200", h.Get("Deprecation"))
 	require.Equal(t, "Mon, 01 Nov 2027 11:00:00 GMT", h.Get("Sunset"))
 	require.Len(t, h.Values("Link"), 2, "each thing is told once")
@@ -50,7 +50,7 @@ func TestDeprecationHeaders(t *testing.T) {
 	require.Equal(t, "Fri, 15 Jan 2027 08:00:00 GMT", h.Get("Sunset"))
 	// What should be gone already has no date to go.
 	h = http.Header{}
-	d.tell(h, "results-summary-frames", time.Time{})
+	d.addByID(h, "results-summary-frames", time.Time{})
 	require.NotEmpty(t, h.Get("Deprecation"))
 	require.Empty(t, h.Get("Sunset"))
 }

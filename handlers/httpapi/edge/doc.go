@@ -11,9 +11,8 @@
 //	parameters.go   the query and the headers against the contract
 //	idempotency.go  whether the request was carried out before, or runs just now; sealed.go
 //	                encrypts the stored responses that show a secret
-//	room.go         how much of a body the contract can accept
-//	json.go         the body as strict JSON, as far as the contract can accept it; go-json-experiment
-//	                checks the grammar
+//	bounds.go       the largest body that the contract can accept
+//	json.go         the body as strict JSON within these bounds
 //	body.go         the body against the contract, then the rules of its operation
 //	api             parameter binding, then the operation
 //	etag.go         whether the client has the response already
@@ -27,8 +26,8 @@
 //     never shown.
 //   - Every response says how many requests are left, and each 429 and 503 says when to
 //     try again. Without a database a node counts by itself.
-//   - Equal requests with one Idempotency-Key are carried out once, whatever nodes they
-//     reach. While one runs, the others get idempotency_unavailable.
+//   - Equal requests with one Idempotency-Key are carried out once across all nodes. While
+//     one runs, the others get idempotency_unavailable.
 //   - All violations of the query, the headers and the body are reported at once. A code
 //     that the contract names for one of them (prompt_empty, video_too_large, …) replaces
 //     validation_failed; errors[] lists all of them in either case.

@@ -18,7 +18,8 @@ import (
 	"vqa/handlers/objects"
 )
 
-// Edge is what every request passes before its operation. It implements http.Handler.
+// Edge receives every request, checks it and passes it to its operation. It implements
+// http.Handler.
 type Edge struct {
 	Options
 	limiter      *limiter
@@ -27,8 +28,8 @@ type Edge struct {
 	routes http.Handler
 }
 
-// New returns an edge in front of operations. It fails when a deprecation is missing or
-// names an endpoint that the contract does not have.
+// New returns an edge in front of o.Operations. It fails if a required deprecation is
+// missing or names an endpoint that is not in the contract.
 func New(o Options) (*Edge, error) {
 	o.setDefaults()
 	deprecations, err := newDeprecations(o.Deprecations, o.Contract)
@@ -64,8 +65,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// paced is the body of a request at the pace that it must have. The handler of the
-// objects sets a pace of its own for an upload.
+// paced returns the body of a request with a minimum speed. For an upload, the handler of
+// the objects sets another one.
 func (e *Edge) paced(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	body := e.BodyPace.Body(w, r.Body)
 	if r.Method == http.MethodPut && strings.HasPrefix(r.URL.Path, objects.Path) {
@@ -74,10 +75,10 @@ func (e *Edge) paced(w http.ResponseWriter, r *http.Request) io.ReadCloser {
 	return body
 }
 
-// serve finds what answers the request and guards it.
+// serve finds the operation of a request and runs it.
 func (e *Edge) serve(x *Exchange, r *http.Request) error {
 	if e.ObjectHandler != nil && strings.HasPrefix(r.URL.Path, objects.Path) {
-		// A signed URL was counted when it was made; a player asks for many parts of a file.
+		// A signed URL was counted when it was created. A player requests many parts of a file.
 		_ = e.admit(x, r, exempt)
 		e.ObjectHandler.ServeHTTP(x.response, r)
 		return nil
@@ -93,7 +94,7 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 		path = r.URL.Path
 	}
 	if r.Method == http.MethodOptions {
-		// A browser asks before a request that is counted itself.
+		// A preflight request is not counted: the request that follows is.
 		_ = e.admit(x, r, exempt)
 	}
 	if e.preflight(x.response, r, path) {
@@ -112,8 +113,8 @@ func (e *Edge) serve(x *Exchange, r *http.Request) error {
 	return e.run(x, r.WithContext(ctx))
 }
 
-// refuseRoute answers a request that no operation takes: 404 for an unknown path, 405
-// for a method that the path does not have (open-points.md, "Errors").
+// refuseRoute answers a request without an operation: 404 for an unknown path, 405 for a
+// method that the path does not have (docs/contract.md#error-violations).
 func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error {
 	kind, err := classOf(r.Method, "")
 	if err == nil {
@@ -123,11 +124,11 @@ func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error
 		return err
 	}
 	if len(allowed) == 0 {
-		return fault.New(fault.ResourceNotFound, "There is no such path.")
+		return fault.New(fault.ResourceNotFound, "This path does not exist.")
 	}
 	x.response.Header().Set("Allow", strings.Join(allowed, ", "))
 	x.code = fault.ValidationFailed
-	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed here.", r.Method)
+	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this path.", r.Method)
 	writeEnvelope(x.response, http.StatusMethodNotAllowed, f, x.RequestID)
 	return nil
 }
@@ -139,8 +140,8 @@ func (e *Edge) deadline(ctx context.Context, op *operation) (context.Context, co
 	return context.WithTimeout(ctx, e.longest(op))
 }
 
-// longest is how long an operation takes at most, the time that its caller chose to wait
-// included.
+// longest returns the time limit of an operation, including the longest time that its
+// caller may choose to wait.
 func (e *Edge) longest(op *operation) time.Duration {
 	if op.waits {
 		return e.RequestTimeout + maxWait
@@ -151,21 +152,21 @@ func (e *Edge) longest(op *operation) time.Duration {
 // run carries out an operation of the contract.
 func (e *Edge) run(x *Exchange, r *http.Request) error {
 	began := e.Service.Now()
-	joinPreferences(r.Header)
+	joinPreferHeaders(r.Header)
 	x.Request = r
-	e.deprecations.tellOf(x.response.Header(), x.operation)
-	var stranger error
+	e.deprecations.addForOperation(x.response.Header(), x.operation)
+	var authErr error
 	if !x.operation.public {
-		stranger = e.authenticate(x, r)
+		authErr = e.authenticate(x, r)
 	}
-	// Whoever guesses keys is counted by address.
+	// A request with a wrong credential also counts, by address: it may be guessing keys.
 	if err := e.admit(x, r, x.operation.rate); err != nil {
 		return err
 	}
-	if stranger != nil {
-		return stranger
+	if authErr != nil {
+		return authErr
 	}
-	defer e.settle(x, r)
+	defer e.finishReplay(x, r)
 	if done, err := e.check(x, r); done || err != nil {
 		return err
 	}
@@ -179,8 +180,9 @@ func (e *Edge) run(x *Exchange, r *http.Request) error {
 	return nil
 }
 
-// check holds a request against the contract, with all that is wrong at once. It reports
-// true when an earlier request with the same Idempotency-Key answers this one.
+// check validates a request against the contract and reports all violations at once. It
+// returns true if the stored response of an earlier request with the same Idempotency-Key
+// has been sent.
 func (e *Edge) check(x *Exchange, r *http.Request) (bool, error) {
 	op, v := x.operation, &verdict{}
 	op.checkParameters(r, v)
@@ -196,7 +198,7 @@ func (e *Edge) check(x *Exchange, r *http.Request) (bool, error) {
 		return false, err
 	}
 	if op.idempotent && len(v.violations) == 0 {
-		if err := e.identify(x, r, value); err != nil {
+		if err := e.readIdempotencyKey(x, r, value); err != nil {
 			return false, err
 		}
 		if replayed, err := e.replay(x, r); replayed || err != nil {
@@ -216,8 +218,8 @@ func (e *Edge) check(x *Exchange, r *http.Request) (bool, error) {
 	return false, nil
 }
 
-// recover turns a panic into internal_error, unless the response is already on its
-// way: then the connection is cut, so that the client does not take a half for a whole.
+// recover turns a panic into internal_error. If a part of the response was sent already,
+// it closes the connection, so that the client notices that the response is incomplete.
 func (e *Edge) recover(x *Exchange, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -234,9 +236,9 @@ func (e *Edge) recover(x *Exchange, r *http.Request) {
 	WriteError(x.response, r, fmt.Errorf("panic: %v", v))
 }
 
-// log writes one line for each request. A read that went well is for debugging: people
-// who follow their analysis ask several times a second. A path may hold ids, never a secret; a query
-// string may hold a signature, and is left out.
+// log writes one line for each request. A successful read is logged at debug level, because
+// clients that poll an analysis send several a second. A logged path may contain ids, but
+// never a secret. The query string is left out, because it may contain a signature.
 func (e *Edge) log(x *Exchange, r *http.Request, start time.Time) {
 	name := ""
 	if x.operation != nil {

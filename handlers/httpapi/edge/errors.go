@@ -17,30 +17,30 @@ import (
 	"vqa/handlers/wire"
 )
 
-// WriteError answers a request with an error, and is the only function that does: the
-// envelope of the contract (api-v1.md, "Errors"). A *fault.Fault is shown with its own
-// code; a lost database is db_unavailable; everything else is internal_error, logged
-// with its cause and never shown.
+// WriteError answers a request with the error envelope (docs/contract.md#errors). All error
+// responses go through it. A *fault.Fault is sent with its code, and a lost database
+// connection as db_unavailable. Every other error is sent as internal_error: its cause is
+// logged and never sent.
 func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	x := ExchangeOf(r.Context())
-	if x.response != nil && x.response.under() {
-		undelivered(r.Context(), x, err)
+	if x.response != nil && x.response.started() {
+		logUndelivered(r.Context(), x, err)
 		return
 	}
 	f := AsFault(r.Context(), err)
 	if f.Code == fault.InternalError && errors.Is(err, context.Canceled) && r.Context().Err() != nil {
-		f = ended(r.Context(), err)
+		f = aborted(r.Context(), err)
 	}
 	entry := fault.Lookup(f.Code)
 	if entry.Status == 0 {
-		// A code of failed resources says nothing about a request.
+		// The code of a failed resource is never the code of a response.
 		entry = fault.Lookup(fault.InternalError)
 		f = fault.New(fault.InternalError, "").WithCause(err)
 	}
 	if entry.Status >= http.StatusInternalServerError && !errors.Is(err, context.Canceled) {
 		level := slog.LevelError
 		if entry.Status == http.StatusServiceUnavailable {
-			level = slog.LevelWarn // a state of the service, told to be tried again
+			level = slog.LevelWarn // a temporary state: the client is asked to try again
 		}
 		x.log.Log(r.Context(), level, "request failed", "request_id", x.RequestID, "code", string(f.Code), "error", cause(err))
 	}
@@ -49,18 +49,20 @@ func WriteError(w http.ResponseWriter, r *http.Request, err error) {
 	writeEnvelope(w, entry.Status, f, x.RequestID)
 }
 
-// ended is the fault of a request that was cut off before its answer: by the program that
-// stops, which says so in the cause of the context, or by a client that left.
-func ended(ctx context.Context, err error) *fault.Fault {
+// aborted returns the fault of a request that was canceled before its response. If the
+// server is shutting down, the cause of the context is the fault. Otherwise the client
+// disconnected.
+func aborted(ctx context.Context, err error) *fault.Fault {
 	if f := fault.Of(context.Cause(ctx)); f != nil {
 		return f
 	}
-	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The client closed the connection before its answer."}).WithCause(err)
+	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The client closed the connection before the response."}).WithCause(err)
 }
 
-// undelivered logs the error of a response that is on its way: nobody can be told. One of
-// the connection is the client's.
-func undelivered(ctx context.Context, x *Exchange, err error) {
+// logUndelivered logs an error that occurred after a part of the response was sent: it can
+// no longer be sent to the client. An error of the connection is logged at debug level,
+// because the client caused it.
+func logUndelivered(ctx context.Context, x *Exchange, err error) {
 	level := slog.LevelError
 	var network *net.OpError
 	if ctx.Err() != nil || errors.Is(err, wire.ErrSlow) || errors.As(err, &network) {
@@ -69,7 +71,7 @@ func undelivered(ctx context.Context, x *Exchange, err error) {
 	x.log.Log(ctx, level, "response not delivered", "request_id", x.RequestID, "error", err.Error())
 }
 
-// writeEnvelope writes a fault with a status that may differ from its code's own.
+// writeEnvelope writes a fault with a status that may differ from the status of its code.
 func writeEnvelope(w http.ResponseWriter, status int, f *fault.Fault, requestID string) {
 	var body api.Error
 	body.Error.Code, body.Error.Message, body.Error.Status = string(f.Code), f.Message, status
@@ -93,7 +95,7 @@ func writeEnvelope(w http.ResponseWriter, status int, f *fault.Fault, requestID 
 	h.Set("Content-Type", "application/json")
 	h.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// The status is sent: nobody is left to tell about a failing write.
+	// A failed write cannot be reported: the status is sent already.
 	_ = json.NewEncoder(w).Encode(body)
 }
 
@@ -105,7 +107,7 @@ func violations(vs []fault.Violation) []api.Violation {
 	return list
 }
 
-// AsFault gives every error of a request the code under which a caller sees it.
+// AsFault returns the fault that a caller sees for an error.
 func AsFault(ctx context.Context, err error) *fault.Fault {
 	if f := fault.Of(err); f != nil {
 		return f
@@ -117,12 +119,12 @@ func AsFault(ctx context.Context, err error) *fault.Fault {
 	return fault.New(fault.InternalError, "").WithCause(err)
 }
 
-// sqlUnavailable are the SQLSTATE classes of a server that cannot serve now:
-// connection exception, insufficient resources, operator intervention.
+// sqlUnavailable lists the SQLSTATE classes of a server that is unavailable: connection
+// exception, insufficient resources, operator intervention.
 var sqlUnavailable = []string{"08", "53", "57P"}
 
-// databaseLost recognises a database that is away by the errors of its connection,
-// without knowing its driver.
+// databaseLost reports whether an error means that the database is unreachable. It does not
+// depend on the driver.
 func databaseLost(err error) bool {
 	var state interface{ SQLState() string }
 	if errors.As(err, &state) {
@@ -136,13 +138,14 @@ func databaseLost(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		return false
 	}
-	// What its driver never sent may be sent again: the connection broke before.
+	// A driver error that is safe to retry means that the connection broke before the query
+	// was sent.
 	var unsent interface{ SafeToRetry() bool }
 	var network *net.OpError
 	return errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &unsent) && unsent.SafeToRetry()
 }
 
-// cause is what a log line says about an error: a fault's own text hides its cause.
+// cause returns the text of an error for the log. The text of a fault leaves out its cause.
 func cause(err error) string {
 	if f := fault.Of(err); f != nil && f.Cause != nil {
 		return f.Error() + ": " + f.Cause.Error()

@@ -13,18 +13,18 @@ import (
 	"vqa/domain/fault"
 )
 
-// signedSlot is how long a resource with signed URLs keeps its tag: a client that is told
-// "not modified" has a URL that lives 45 minutes at least.
+// signedSlot is how long a resource with signed URLs keeps its tag. A signed URL lives one
+// hour, so a URL that a client keeps after 304 is valid for at least 45 minutes.
 const signedSlot = 15 * time.Minute
 
-// Caching of what has a tag, and of what has none.
+// The values of Cache-Control for responses with and without an ETag.
 const (
 	cachePublic  = "public, max-age=300"
 	cachePrivate = "private, no-cache"
 	cacheNever   = "no-store"
 )
 
-// caching is the Cache-Control of an operation that goes well.
+// caching returns the Cache-Control of a successful response.
 func (op *operation) caching() string {
 	switch {
 	case !op.conditional:
@@ -36,14 +36,14 @@ func (op *operation) caching() string {
 	}
 }
 
-// answerConditional sends a response that was held back: with its tag, or as 304 when the
-// client has it already. A handler that set a tag of its own answers conditions by itself.
+// answerConditional sends a response that was buffered: with its ETag, or as 304 if the
+// client has it already. A handler that sets an ETag handles If-None-Match itself.
 func (e *Edge) answerConditional(x *Exchange, r *http.Request, began time.Time) {
 	w := x.response
 	switch {
 	case w.status == http.StatusRequestedRangeNotSatisfiable:
 		w.drop()
-		f := fault.Invalid(fault.Violation{Param: "Range", Code: fault.Range, Message: "lies outside the file"})
+		f := fault.Invalid(fault.Violation{Param: "Range", Code: fault.Range, Message: "is outside the file"})
 		writeEnvelope(w, http.StatusRequestedRangeNotSatisfiable, f, x.RequestID)
 		return
 	case w.status == http.StatusOK && w.Header().Get("ETag") == "":
@@ -60,8 +60,8 @@ func (e *Edge) answerConditional(x *Exchange, r *http.Request, began time.Time) 
 	}
 }
 
-// tag names a response body. Signed URLs differ on every read, so they count by the time
-// slot in which they were made, and the tag is a weak one.
+// tag returns the ETag of a response body. Signed URLs differ on every read. The tag
+// contains the time slot instead of them, and is a weak tag.
 func (x *Exchange) tag(body []byte, began time.Time) string {
 	for _, v := range x.signed {
 		if written, err := json.Marshal(v); err == nil {
@@ -76,8 +76,8 @@ func (x *Exchange) tag(body []byte, began time.Time) string {
 	return `W/"` + name + "-" + strconv.FormatInt(began.Unix()/int64(signedSlot.Seconds()), 36) + `"`
 }
 
-// matches reports whether one of the tags in If-None-Match is this one, weakly compared
-// (RFC 9110, section 13.1.2). Nonsense matches nothing.
+// matches reports whether If-None-Match contains a tag, by weak comparison (RFC 9110,
+// section 13.1.2). A malformed header matches nothing.
 func matches(headers []string, tag string) bool {
 	tag = strings.TrimPrefix(tag, "W/")
 	for _, header := range headers {

@@ -13,20 +13,20 @@ import (
 	"vqa/projections/resources"
 )
 
-// Exchange is one request and its response, as the edge's stages and the operations know
-// it. It belongs to the goroutine that serves the request.
+// Exchange is the state of one request and its response. The edge creates it, and the
+// operations read it from the context. Only the goroutine of the request may use it.
 type Exchange struct {
-	// RequestID is shown in the response and in every log line about the request.
+	// RequestID is in the response and in every log line about the request.
 	RequestID string
-	// Caller is zero for whoever shows no credential.
+	// Caller is the zero value for a request without a credential.
 	Caller command.Caller
-	// Recheck asks again whether the caller may go on, or is nil for whoever shows no
+	// Recheck checks again that the credential is valid. It is nil for a request without a
 	// credential. Its errors are those of authenticate.
 	Recheck func(context.Context) error
-	// NothingStored is set when the response must not answer a later request with
-	// the same Idempotency-Key, because nothing was carried out.
+	// NothingStored is true if the request changed nothing, for instance with
+	// validate_only. Its response is not stored for its Idempotency-Key.
 	NothingStored bool
-	// Head is true for a HEAD, which is carried out as the GET that Request is.
+	// Head is true for a HEAD request, which runs as GET. Request has the method GET.
 	Head    bool
 	Request *http.Request
 
@@ -34,27 +34,25 @@ type Exchange struct {
 	log  *slog.Logger
 	// operation is nil for a path outside the contract.
 	operation *operation
-	// shown is true when the request shows a credential, good or not.
-	shown bool
-	// code is that of the error that was answered, or empty.
+	// code is the error code of the response, or empty.
 	code fault.Code
-	// credential is what the request shows, or empty. It opens the responses that hold a secret of
-	// the caller's.
+	// credential is the credential of the request, valid or not, or empty. Stored responses
+	// that contain a secret are encrypted with it.
 	credential string
 	// idempotencyKey is the Idempotency-Key as it was sent, or empty.
 	idempotencyKey string
-	// claim is the caller's hold on its Idempotency-Key, or nil.
+	// claim is the lock on the Idempotency-Key while the request runs, or nil.
 	claim *eventstore.Claim
 	// signed are the values in the response that differ on every read of the same
-	// resource: signed URLs and the times at which they end.
+	// resource: signed URLs and the times at which they expire.
 	signed   []any
 	response *recorder
 }
 
 type exchangeKey struct{}
 
-// ExchangeOf returns the exchange that a context belongs to; outside of the edge, one
-// that knows nothing.
+// ExchangeOf returns the exchange of a context, or an empty one if the context does not
+// belong to a request.
 func ExchangeOf(ctx context.Context) *Exchange {
 	if x, ok := ctx.Value(exchangeKey{}).(*Exchange); ok {
 		return x
@@ -65,28 +63,31 @@ func ExchangeOf(ctx context.Context) *Exchange {
 // Header returns the headers of the response.
 func (x *Exchange) Header() http.Header { return x.response.Header() }
 
-// Operation is the operationId of the request.
+// Operation returns the operationId of the request.
 func (x *Exchange) Operation() string { return x.operation.id }
 
-// Signed notes a signed URL and its end as the response shows them. The ETag leaves them
-// out, because they differ on every read.
-func (x *Exchange) Signed(url string, ends time.Time) { x.signed = append(x.signed, url, ends) }
+// Signed records a signed URL and its expiry as they are in the response. The ETag leaves
+// them out, because they differ on every read.
+func (x *Exchange) Signed(url string, expires time.Time) {
+	x.signed = append(x.signed, url, expires)
+}
 
-// Tenant is whose resources the caller may see.
+// Tenant returns the owner of the resources that the caller may read.
 func (x *Exchange) Tenant() resources.Tenant {
 	return resources.Tenant{AccountID: x.Caller.AccountID, Livemode: x.Caller.Livemode, VideoID: x.Caller.VideoID}
 }
 
-// recorder notes what was sent, keeps the body when it is asked to, and holds all of it
-// back when it is asked to.
+// recorder records the status and the size of a response. It can also keep a copy of the
+// body, or hold the whole response back.
 type recorder struct {
 	http.ResponseWriter
-	// paced cuts off a client that reads too slowly.
+	// paced disconnects a client that reads too slowly.
 	paced  *wire.Writer
 	status int
 	sent   int64
-	keep   bool
-	// held is true while nothing is sent before send.
+	// keep stores a copy of the body.
+	keep bool
+	// held stores the response until send is called.
 	held bool
 	body []byte
 }
@@ -95,8 +96,8 @@ func newRecorder(w http.ResponseWriter, pace wire.Pace) *recorder {
 	return &recorder{ResponseWriter: w, paced: pace.Writer(w)}
 }
 
-// under reports whether a part of the response was sent.
-func (r *recorder) under() bool { return r.status != 0 && !r.held }
+// started reports whether a part of the response was sent.
+func (r *recorder) started() bool { return r.status != 0 && !r.held }
 
 // WriteHeader implements http.ResponseWriter.
 func (r *recorder) WriteHeader(status int) {
@@ -124,7 +125,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// send sends what was held back.
+// send sends the response that was held back.
 func (r *recorder) send() error {
 	r.held = false
 	if r.status != 0 {
@@ -135,12 +136,12 @@ func (r *recorder) send() error {
 	return err
 }
 
-// drop forgets what was held back, so that something else can be sent.
+// drop discards the response that was held back, so that another one can be sent.
 func (r *recorder) drop() {
 	if r.held {
 		r.held, r.status, r.body = false, 0, nil
 	}
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }

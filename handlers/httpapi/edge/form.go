@@ -11,12 +11,12 @@ import (
 	"vqa/domain/fault"
 )
 
-// maxForm bounds the body of a form, in bytes.
+// maxForm is the largest body of a form in bytes.
 const maxForm = 8 << 10
 
-// checkForm holds the form that a page sends against its schema in the contract, as any
-// body is, and leaves it to be read. Errors: payload_too_large, unsupported_media_type
-// and validation_failed with every violation.
+// checkForm validates the form of a page against its schema in the contract, like any
+// other body. Errors: payload_too_large, unsupported_media_type, and validation_failed with
+// every violation.
 func (e *Edge) checkForm(x *Exchange, r *http.Request, v *verdict) error {
 	raw, err := io.ReadAll(http.MaxBytesReader(x.response, r.Body, maxForm))
 	var tooLarge *http.MaxBytesError
@@ -24,7 +24,7 @@ func (e *Edge) checkForm(x *Exchange, r *http.Request, v *verdict) error {
 	case errors.As(err, &tooLarge):
 		return fault.Newf(fault.PayloadTooLarge, "The form is larger than %d bytes.", maxForm)
 	case err != nil:
-		return brokenBody(x.response, err)
+		return incompleteBody(x.response, err)
 	}
 	mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || mediaType != "application/x-www-form-urlencoded" {
@@ -32,12 +32,12 @@ func (e *Edge) checkForm(x *Exchange, r *http.Request, v *verdict) error {
 	}
 	fields, err := url.ParseQuery(string(raw))
 	if err != nil {
-		return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body is not a form."})
+		return fault.Invalid(fault.Violation{Code: fault.Format, Message: "The body is not valid form data."})
 	}
 	body := make(map[string]string, len(fields))
 	for name, values := range fields {
 		if len(values) > 1 {
-			v.add(name, fault.Exclusive, "must be given once")
+			v.add(name, fault.Exclusive, "must be given only once")
 		}
 		body[name] = values[0]
 	}
@@ -53,7 +53,7 @@ func (e *Edge) checkForm(x *Exchange, r *http.Request, v *verdict) error {
 	if err := v.err(); err != nil {
 		return err
 	}
-	// What the address carries is no part of the form.
+	// Parameters of the URL are not part of the form.
 	r.URL.RawQuery = ""
 	setBody(r, raw)
 	return nil

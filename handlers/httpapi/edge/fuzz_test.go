@@ -104,7 +104,7 @@ func FuzzHeaders(f *testing.F) {
 			"Prefer": {prefer, prefer}, idempotencyHeader: {key}, "If-None-Match": {ifNoneMatch}, "X-Forwarded-For": {forwarded},
 			"Authorization": {authorization},
 		}
-		joinPreferences(r.Header)
+		joinPreferHeaders(r.Header)
 		for name, op := range c.operations {
 			v := &verdict{}
 			op.checkParameters(r, v)

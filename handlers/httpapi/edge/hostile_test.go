@@ -67,18 +67,18 @@ func hostileValues(head, tail string) []hostileBody {
 }
 
 // places are the fields of a body, as what stands before and after a value there.
-func places(r *room, head, tail string) [][2]string {
+func places(b *bounds, head, tail string) [][2]string {
 	at := [][2]string{{head, tail}}
-	if r.items != nil {
-		at = append(at, places(r.items, head+"[", "]"+tail)...)
+	if b.items != nil {
+		at = append(at, places(b.items, head+"[", "]"+tail)...)
 	}
-	names := make([]string, 0, len(r.members))
-	for name := range r.members {
+	names := make([]string, 0, len(b.members))
+	for name := range b.members {
 		names = append(names, name)
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		at = append(at, places(r.members[name], head+`{"`+name+`":`, "}"+tail)...)
+		at = append(at, places(b.members[name], head+`{"`+name+`":`, "}"+tail)...)
 	}
 	return at
 }
@@ -96,11 +96,11 @@ func hostileBodies(op *operation) []hostileBody {
 	if op.body == nil || op.form {
 		return append(bodies, hostileBody{"fields", strings.ReplaceAll(filled("", "", func(i int) string { return fmt.Sprintf("%x=", i) }), ",", "&")})
 	}
-	for name := range op.bodyRoom.members {
+	for name := range op.bodyBounds.members {
 		again := filled("{", "}", always(`"`+name+`":""`))
 		bodies = append(bodies, hostileBody{name + " again and again", again})
 	}
-	for _, place := range places(op.bodyRoom, "", "") {
+	for _, place := range places(op.bodyBounds, "", "") {
 		for _, h := range hostileValues(place[0], place[1]) {
 			bodies = append(bodies, hostileBody{h.name + " in " + place[0] + place[1], h.text})
 		}
@@ -245,7 +245,7 @@ func TestEveryBodyHasBounds(t *testing.T) {
 		"itself":           `{"type": "object", "additionalProperties": false, "properties": {"a": {"$ref": "#"}}}`,
 		"a list in a part": `{"anyOf": [{"type": "null"}, {"type": "array", "uniqueItems": true, "items": {"type": "string"}}]}`,
 	} {
-		_, err := roomOf(compiled(t, schema))
+		_, err := boundsOf(compiled(t, schema))
 		require.Error(t, err, name)
 	}
 }
@@ -253,7 +253,7 @@ func TestEveryBodyHasBounds(t *testing.T) {
 // TestRoomTakesWhatTheSchemaTakes reads through references and alternatives.
 func TestRoomTakesWhatTheSchemaTakes(t *testing.T) {
 	t.Parallel()
-	r, err := roomOf(compiled(t, `{"$defs": {"kind": {"enum": ["a", "b"]}}, "type": "object", "additionalProperties": false,
+	r, err := boundsOf(compiled(t, `{"$defs": {"kind": {"enum": ["a", "b"]}}, "type": "object", "additionalProperties": false,
 		"anyOf": [{"required": ["kinds"]}, {"required": ["labels"]}], "properties": {
 		"kinds": {"anyOf": [{"type": "null"}, {"type": "array", "uniqueItems": true, "items": {"$ref": "#/$defs/kind"}}]},
 		"labels": {"type": "object", "maxProperties": 2, "additionalProperties": {"type": "array", "maxItems": 1, "items": {"type": "integer"}}}}}`))

@@ -14,23 +14,23 @@ import (
 	"vqa/handlers/command"
 )
 
-// idempotencyHeader names a request that may be sent twice (api-v1.md, "Endpoints").
+// idempotencyHeader identifies a request that may be sent again (docs/contract.md#idempotency).
 const idempotencyHeader = "Idempotency-Key"
 
-// keepTimeout bounds the keeping of a response after the work was done, for which the
-// client may no longer be waiting.
+// keepTimeout is the time limit for storing a response after the operation is done. The
+// client may have disconnected by then.
 const keepTimeout = 5 * time.Second
 
-// identify reads the Idempotency-Key of a request whose headers were checked, and whose body was
-// read. Bodies are compared as JSON values: the order of members, white space, the spelling of
-// numbers, and null in the place of a field that is left out make no difference.
-func (e *Edge) identify(x *Exchange, r *http.Request, body any) error {
+// readIdempotencyKey reads the Idempotency-Key of a request and hashes its body. Bodies are
+// compared as JSON values: the order of members, white space and the notation of numbers
+// make no difference. A null field equals an absent one.
+func (e *Edge) readIdempotencyKey(x *Exchange, r *http.Request, body any) error {
 	key := r.Header.Get(idempotencyHeader)
 	if key == "" {
 		return nil
 	}
 	if members, ok := body.(map[string]any); ok && len(members) == 0 {
-		body = nil // where a body may be left out, an empty one says the same
+		body = nil // an empty object equals an absent body
 	}
 	canonical, err := json.Marshal(body)
 	if err != nil {
@@ -43,19 +43,21 @@ func (e *Edge) identify(x *Exchange, r *http.Request, body any) error {
 	x.Caller.Idempotency = &command.Idempotency{Key: key, Hash: [32]byte(h.Sum(nil))}
 	switch {
 	case x.Caller.AccountID == "":
-		// The key opens the response of a caller who shows nothing else, so only its hash is kept.
+		// Without a credential, the key alone decrypts the stored response, so only its hash
+		// is stored.
 		x.Caller.Idempotency.Owner = "address " + e.Address(r)
 		x.Caller.Idempotency.Key = "sha256 " + account.HashSecret(key)
 	case !x.Caller.Livemode:
-		// A key that a caller sends has no space, so this is nobody's key of the live mode.
+		// A valid key has no space, so this cannot be the key of a live request.
 		x.Caller.Idempotency.Key = "test " + key
 	}
 	return nil
 }
 
-// replay answers a request that was carried out before, and reports whether it did. When
-// it did not, the request holds its key until settle. Errors: idempotency_key_reused for
-// another request with the key, idempotency_unavailable while the same one runs.
+// replay sends the response of an earlier equal request, if there is one, and reports
+// whether it did. Otherwise the request keeps its Idempotency-Key locked until
+// finishReplay. Errors: idempotency_key_reused for a different request with the key,
+// idempotency_unavailable while an equal request runs.
 func (e *Edge) replay(x *Exchange, r *http.Request) (bool, error) {
 	idempotency := x.Caller.Idempotency
 	if idempotency == nil {
@@ -82,7 +84,7 @@ func (e *Edge) replay(x *Exchange, r *http.Request) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		e.answerAgain(x, r, receipt.Status, body)
+		e.sendReplay(x, r, receipt.Status, body)
 		return true, nil
 	case !claimed.Held:
 		return false, fault.New(fault.IdempotencyUnavailable, "").WithRetryAfter(1)
@@ -93,12 +95,12 @@ func (e *Edge) replay(x *Exchange, r *http.Request) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	e.answerAgain(x, r, status, body)
+	e.sendReplay(x, r, status, body)
 	return true, nil
 }
 
-// answerAgain sends the response of an earlier request.
-func (e *Edge) answerAgain(x *Exchange, r *http.Request, status int, body []byte) {
+// sendReplay sends the response of an earlier request.
+func (e *Edge) sendReplay(x *Exchange, r *http.Request, status int, body []byte) {
 	h := x.response.Header()
 	h.Set("Idempotency-Replayed", "true")
 	h.Set("Content-Type", "application/json")
@@ -109,11 +111,10 @@ func (e *Edge) answerAgain(x *Exchange, r *http.Request, status int, body []byte
 	}
 }
 
-// settle ends what replay began: a response that stands is kept for later requests with
-// the same key, and the key is given back. The work is done and answered, so a failure
-// here is logged only: the replay then renders the resource anew, and the claim ends by
-// itself.
-func (e *Edge) settle(x *Exchange, r *http.Request) {
+// finishReplay stores a successful response for later requests with the same key, and
+// otherwise unlocks the key. The request is done and answered, so a failure is only logged:
+// a later replay then renders the resource again, and the lock expires by itself.
+func (e *Edge) finishReplay(x *Exchange, r *http.Request) {
 	if x.claim == nil {
 		return
 	}
@@ -128,9 +129,9 @@ func (e *Edge) settle(x *Exchange, r *http.Request) {
 		if err == nil {
 			return
 		}
-		e.Log.WarnContext(ctx, "response not kept for replays", "request_id", x.RequestID, "error", err.Error())
+		e.Log.WarnContext(ctx, "cannot store the response for replays", "request_id", x.RequestID, "error", err.Error())
 	}
 	if err := e.Locks.Release(ctx, *x.claim); err != nil {
-		e.Log.WarnContext(ctx, "idempotency key not given back", "request_id", x.RequestID, "error", err.Error())
+		e.Log.WarnContext(ctx, "cannot unlock the idempotency key", "request_id", x.RequestID, "error", err.Error())
 	}
 }

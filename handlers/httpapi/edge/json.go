@@ -14,17 +14,16 @@ import (
 	"vqa/domain/fault"
 )
 
-// maxDepth bounds how deep objects and lists of a body may nest.
+// maxDepth is the deepest nesting of objects and lists in a body.
 const maxDepth = 64
 
-// exactFloat is the largest float64 below which every integer has its own float64.
+// exactFloat is 2^53: float64 represents every integer up to it exactly.
 const exactFloat = 1 << 53
 
-// reading is a JSON value as it was read.
+// reading is a parsed JSON value.
 type reading struct {
 	value any
-	// violations are those that have a place in the value, at most maxViolations. omitted
-	// counts the others.
+	// violations are at most maxViolations. omitted counts the others.
 	violations []fault.Violation
 	omitted    int
 }
@@ -36,13 +35,13 @@ var errDeep = fmt.Errorf("nests deeper than %d levels", maxDepth)
 // data, no repeated member, no U+0000 in a string, numbers within float64, at most maxDepth
 // levels. Whole numbers that fit come as int64, others as float64.
 //
-// It keeps only what has room in r and skips the rest, so that memory depends on the
-// contract and not on the body. A nil room keeps everything. For malformed JSON it returns
-// false and one violation with an empty param (open-points.md, "Errors").
-func parseJSON(raw []byte, r *room) (reading, bool) {
+// It keeps only the values within b and skips the rest, so that memory depends on the
+// contract and not on the body. nil keeps everything. For malformed JSON it returns false
+// and one violation with an empty param (docs/contract.md#error-violations).
+func parseJSON(raw []byte, b *bounds) (reading, bool) {
 	// The parser reports repeated members itself: the decoder stops at the first.
 	p := &parser{decoder: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
-	value, err := p.value(r)
+	value, err := p.value(b)
 	if err == nil {
 		err = p.end()
 	}
@@ -53,8 +52,8 @@ func parseJSON(raw []byte, r *room) (reading, bool) {
 	return p.reading, true
 }
 
-// malformed describes why a body is not JSON. The path in a SyntacticError is left out,
-// because a body can make it as long as itself.
+// malformed returns the message for a body that is not JSON. It leaves out the path of a
+// SyntacticError, because the path can be as long as the body.
 func malformed(err error) string {
 	var syntax *jsontext.SyntacticError
 	switch {
@@ -73,10 +72,10 @@ func malformed(err error) string {
 // parser finds every violation that has a place.
 type parser struct {
 	decoder *jsontext.Decoder
-	// path leads to the value that is read. It is joined only for a report: joining it at
-	// each level made the work quadratic in the size of the body.
+	// path is the path of the current value. It is joined only for a violation: joining it
+	// at each level took time quadratic in the size of the body.
 	path []string
-	// unnamed counts the members that were kept and that the schema does not name.
+	// unnamed counts the kept members that the schema does not name.
 	unnamed int
 	reading
 }
@@ -111,19 +110,19 @@ func (p *parser) end() error {
 	}
 }
 
-func (p *parser) value(r *room) (any, error) {
+func (p *parser) value(b *bounds) (any, error) {
 	t, err := p.token()
 	if err != nil {
 		return nil, err
 	}
 	switch t.Kind() {
 	case '{':
-		if r != nil && !r.object {
+		if b != nil && !b.object {
 			return map[string]any{}, p.skip()
 		}
-		return p.object(r)
+		return p.object(b)
 	case '[':
-		return p.list(r)
+		return p.list(b)
 	case '"':
 		text := t.String()
 		p.checkText(text)
@@ -137,7 +136,7 @@ func (p *parser) value(r *room) (any, error) {
 	}
 }
 
-func (p *parser) object(r *room) (any, error) {
+func (p *parser) object(b *bounds) (any, error) {
 	o := map[string]any{}
 	for {
 		t, err := p.token()
@@ -149,9 +148,9 @@ func (p *parser) object(r *room) (any, error) {
 		}
 		name := t.String()
 		_, twice := o[name]
-		inner, known := r.member(name)
-		if !twice && !p.take(r, name, known) {
-			if _, err := p.value(noRoom); err != nil {
+		inner, known := b.member(name)
+		if !twice && !p.keep(b, name, known) {
+			if _, err := p.value(scalarBounds); err != nil {
 				return nil, err
 			}
 			continue
@@ -168,10 +167,10 @@ func (p *parser) object(r *room) (any, error) {
 	}
 }
 
-// take reports whether a member is kept. Of those that the schema does not name, a body
-// keeps maxViolations: enough to name each that is wrong.
-func (p *parser) take(r *room, name string, known bool) bool {
-	if r.names(name) {
+// keep reports whether a member is kept. Of the members that the schema does not name,
+// maxViolations are kept: enough to report them.
+func (p *parser) keep(b *bounds, name string, known bool) bool {
+	if b.names(name) {
 		return true
 	}
 	if p.unnamed < maxViolations {
@@ -184,15 +183,15 @@ func (p *parser) take(r *room, name string, known bool) bool {
 	return false
 }
 
-// list keeps one item more than there is room for, so that the schema refuses the list.
-func (p *parser) list(r *room) (any, error) {
+// list keeps one item more than the schema accepts, so that the schema refuses the list.
+func (p *parser) list(b *bounds) (any, error) {
 	l := []any{}
 	for p.decoder.PeekKind() != ']' {
-		if len(l) > r.maxItems() {
+		if len(l) > b.maxItems() {
 			return l, p.skip()
 		}
 		p.path = append(p.path, strconv.Itoa(len(l)))
-		v, err := p.value(r.item())
+		v, err := p.value(b.item())
 		if err != nil {
 			return nil, err
 		}
@@ -229,14 +228,14 @@ func (p *parser) number(text string) any {
 	return f
 }
 
-// checkText refuses the one character that a Postgres text cannot hold.
+// checkText refuses U+0000, which a text in Postgres cannot contain.
 func (p *parser) checkText(text string) {
 	if strings.ContainsRune(text, 0) {
 		p.report("must not contain U+0000", fault.Format)
 	}
 }
 
-// join makes a dotted path (open-points.md, "Errors").
+// join returns a dotted path (docs/contract.md#error-violations).
 func join(path, name string) string {
 	if path == "" {
 		return name

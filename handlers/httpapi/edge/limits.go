@@ -13,7 +13,7 @@ import (
 	"vqa/domain/rate"
 )
 
-// class is a kind of request with a limit of its own (api-v1.md, "Limits").
+// class is a kind of request with its own rate limit (docs/contract.md#rates).
 type class string
 
 const (
@@ -21,19 +21,19 @@ const (
 	writes         class = "writes"
 	analysesCreate class = "analyses.create"
 	parse          class = "parse"
-	// exempt requests carry the headers of reads and are never refused.
+	// exempt requests are counted as reads are and never refused.
 	exempt class = "exempt"
 )
 
-// classOf is the class of an operation: the one that the contract names, or that of its
-// method.
+// classOf returns the class of an operation: the x-rate of the contract, or else the class
+// of its method.
 func classOf(method, named string) (class, error) {
 	switch c := class(named); c {
 	case analysesCreate, parse, exempt:
 		return c, nil
 	case "":
 	default:
-		return "", fmt.Errorf("x-rate %q is no class", named)
+		return "", fmt.Errorf("unknown x-rate %q", named)
 	}
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions:
@@ -43,11 +43,11 @@ func classOf(method, named string) (class, error) {
 	}
 }
 
-// Rates are how many requests of a class a subject may make in a minute, each at least 1;
-// 0 is the contract's value.
+// Rates are the numbers of requests of each class that a subject may send in a minute, each
+// at least 1. A 0 stands for the limit of the contract.
 type Rates struct{ Reads, Writes, AnalysesCreate, Parse int }
 
-// byClass is the limit of each class.
+// byClass returns the limit of each class.
 func (r Rates) byClass() map[class]int {
 	or := func(n, contract int) int {
 		if n == 0 {
@@ -61,96 +61,97 @@ func (r Rates) byClass() map[class]int {
 	}
 }
 
-// Windows counts requests for all nodes.
+// Windows counts the requests of all nodes.
 type Windows interface {
-	// Take asks for one request of a subject, of which a minute takes limit, and returns
-	// the count after it and whether it was granted.
+	// Take counts one request of a subject that may send limit requests in a minute. It
+	// returns the new count and whether the request is allowed.
 	Take(ctx context.Context, subject string, limit int, now time.Time) (rate.Count, bool, error)
-	// Allow lets a subject do something once in every, and returns how long it still has
-	// to wait: 0 when it may do it now.
+	// Allow permits one action of a subject in each period of length every. It returns the
+	// time to wait, or 0 if the action is allowed now.
 	Allow(ctx context.Context, subject string, every time.Duration, now time.Time) (time.Duration, error)
 }
 
 const (
-	// aloneSubjects bounds the subjects that a node counts by itself.
-	aloneSubjects = 10_000
-	// alonePause is how long a node counts by itself after the shared counts failed.
-	alonePause = time.Second
+	// maxLocalSubjects is the most subjects that a node counts locally.
+	maxLocalSubjects = 10_000
+	// localPeriod is how long a node counts locally after the shared windows failed.
+	localPeriod = time.Second
 )
 
-// limiter counts requests in the shared windows, and by itself while they are away.
+// limiter counts requests in the shared windows, and locally while these are unavailable.
 type limiter struct {
 	windows Windows
 	limits  map[class]int
 	log     *slog.Logger
 
 	mu    sync.Mutex
-	alone map[string]rate.Count
-	// until is when the shared windows are tried again.
-	until time.Time
+	local map[string]rate.Count
+	// localUntil is when the shared windows are tried again.
+	localUntil time.Time
 }
 
 func newLimiter(o Options) *limiter {
-	return &limiter{windows: o.Windows, limits: o.Rates.byClass(), log: o.Log, alone: map[string]rate.Count{}}
+	return &limiter{windows: o.Windows, limits: o.Rates.byClass(), log: o.Log, local: map[string]rate.Count{}}
 }
 
-// take counts a request. A lost database lets nobody wait and nobody in who would not be
-// let in by this node.
-func (l *limiter) take(ctx context.Context, c class, who string, now time.Time) (rate.Count, bool) {
-	subject := string(c) + "/" + who
-	if c == exempt || l.isAlone(now) {
-		return l.takeAlone(subject, l.limits[c], now)
+// take counts a request. While the database is down, no request waits for it: each node
+// enforces the limits for the requests that it receives.
+func (l *limiter) take(ctx context.Context, c class, client string, now time.Time) (rate.Count, bool) {
+	subject := string(c) + "/" + client
+	if c == exempt || l.isLocal(now) {
+		return l.takeLocally(subject, l.limits[c], now)
 	}
 	count, granted, err := l.windows.Take(ctx, subject, l.limits[c], now)
 	if err != nil {
-		l.goAlone(ctx, now, err)
-		return l.takeAlone(subject, l.limits[c], now)
+		l.countLocally(ctx, now, err)
+		return l.takeLocally(subject, l.limits[c], now)
 	}
 	return count, granted
 }
 
-func (l *limiter) isAlone(now time.Time) bool {
+func (l *limiter) isLocal(now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return now.Before(l.until)
+	return now.Before(l.localUntil)
 }
 
-// goAlone is told once for all requests that failed together.
-func (l *limiter) goAlone(ctx context.Context, now time.Time, err error) {
+// countLocally starts a period of local counting. It logs once for all requests that failed
+// together.
+func (l *limiter) countLocally(ctx context.Context, now time.Time, err error) {
 	l.mu.Lock()
-	first := !now.Before(l.until)
-	l.until = now.Add(alonePause)
+	first := !now.Before(l.localUntil)
+	l.localUntil = now.Add(localPeriod)
 	l.mu.Unlock()
 	if first {
-		l.log.WarnContext(ctx, "requests are counted by this node alone", "error", err.Error())
+		l.log.WarnContext(ctx, "shared rate limits unavailable, counting requests on this node only", "error", err.Error())
 	}
 }
 
-func (l *limiter) takeAlone(subject string, limit int, now time.Time) (rate.Count, bool) {
+func (l *limiter) takeLocally(subject string, limit int, now time.Time) (rate.Count, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, known := l.alone[subject]; !known && len(l.alone) >= aloneSubjects {
-		l.forgetIdle(now)
+	if _, known := l.local[subject]; !known && len(l.local) >= maxLocalSubjects {
+		l.removeIdle(now)
 	}
-	count, granted := l.alone[subject].Take(1, limit, now)
-	l.alone[subject] = count
+	count, granted := l.local[subject].Take(1, limit, now)
+	l.local[subject] = count
 	return count, granted > 0
 }
 
-// forgetIdle makes room: for want of idle subjects it forgets all of them.
-func (l *limiter) forgetIdle(now time.Time) {
-	for subject, count := range l.alone {
+// removeIdle removes the subjects whose count is 0 again, or all subjects if there are none.
+func (l *limiter) removeIdle(now time.Time) {
+	for subject, count := range l.local {
 		if count.Reset(now).Equal(now) {
-			delete(l.alone, subject)
+			delete(l.local, subject)
 		}
 	}
-	if len(l.alone) >= aloneSubjects {
-		clear(l.alone)
+	if len(l.local) >= maxLocalSubjects {
+		clear(l.local)
 	}
 }
 
-// admit counts a request and sets the headers that say so, which every response carries.
-// Errors: rate_limit_exceeded, with the exact time to wait.
+// admit counts a request and sets the rate limit headers, which are on every response.
+// Error: rate_limit_exceeded, with the exact time to wait.
 func (e *Edge) admit(x *Exchange, r *http.Request, c class) error {
 	now := e.Service.Now()
 	count, granted := e.limiter.take(r.Context(), c, e.subject(x, r, c), now)
@@ -162,12 +163,12 @@ func (e *Edge) admit(x *Exchange, r *http.Request, c class) error {
 	if granted || c == exempt {
 		return nil
 	}
-	return fault.Newf(fault.RateLimitExceeded, "At most %d requests of this kind are taken in a minute.", limit).
+	return fault.Newf(fault.RateLimitExceeded, "At most %d requests of this kind are allowed per minute.", limit).
 		WithRetryAfter(int(ceilSeconds(count.Wait(limit, now))))
 }
 
-// subject is who a request counts for: the API key, for a client token the key that made
-// it; the account of a session; or the address of a client that has not shown who it is.
+// subject returns the id that a request counts for: the API key (also for its client
+// tokens), the account of a session, or the address of a client without a credential.
 func (e *Edge) subject(x *Exchange, r *http.Request, c class) string {
 	switch {
 	case c == parse || x.Caller.AccountID == "":
@@ -179,5 +180,5 @@ func (e *Edge) subject(x *Exchange, r *http.Request, c class) string {
 	}
 }
 
-// ceilSeconds is a time in whole seconds, rounded up.
+// ceilSeconds returns a duration in whole seconds, rounded up.
 func ceilSeconds(d time.Duration) int64 { return int64((d + time.Second - 1) / time.Second) }

@@ -6,14 +6,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// dropNulls removes the members of a body that are null where the contract lets a caller leave the
-// field out: both mean the same. A null in the place of a required field stays, and is refused.
+// dropNulls removes the null members of a body whose fields are optional in the contract: a
+// null equals an absent field. A null in a required field stays, and validation refuses it.
 func dropNulls(s *jsonschema.Schema, value any) {
 	object, ok := value.(map[string]any)
 	if !ok {
 		return
 	}
-	s = describing(s)
+	s = objectSchema(s)
 	for name, member := range object {
 		described := s.Properties[name]
 		switch {
@@ -26,9 +26,9 @@ func dropNulls(s *jsonschema.Schema, value any) {
 	}
 }
 
-// describing is the schema that names the members of an object: a reference, or one of several
-// alternatives, may stand before it.
-func describing(s *jsonschema.Schema) *jsonschema.Schema {
+// objectSchema returns the schema that names the members of an object. It follows
+// references and alternatives.
+func objectSchema(s *jsonschema.Schema) *jsonschema.Schema {
 	for s.Ref != nil {
 		s = s.Ref
 	}
@@ -36,7 +36,7 @@ func describing(s *jsonschema.Schema) *jsonschema.Schema {
 		return s
 	}
 	for _, part := range s.AnyOf {
-		if d := describing(part); len(d.Properties) > 0 {
+		if d := objectSchema(part); len(d.Properties) > 0 {
 			return d
 		}
 	}

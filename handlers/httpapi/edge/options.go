@@ -14,94 +14,93 @@ import (
 	"vqa/handlers/wire"
 )
 
-// Operations are what the edge guards: the operations of the contract, and what it must
-// ask them about a request.
+// Operations are the operations behind the edge. The edge also asks them about resources.
 type Operations interface {
 	api.StrictServerInterface
-	// FindAnalysis reads an analysis of the caller of ctx and reports whether there is
-	// one. Error: resource_not_found.
+	// FindAnalysis returns nil if the caller of ctx has the analysis. Error:
+	// resource_not_found.
 	FindAnalysis(ctx context.Context, analysisID string) error
-	// Recreate renders the response of a request whose program ended, or has not yet come,
-	// between its commit and its response, from the resource that the receipt names.
+	// Recreate renders the response of an earlier request from the resource in its receipt.
+	// It is called if the request was committed but its response was not stored, for
+	// instance because the server stopped in between.
 	Recreate(ctx context.Context, x *Exchange, receipt eventstore.Receipt) (status int, body []byte, err error)
 }
 
-// Accounts reads what credentials stand for.
+// Accounts reads the accounts, keys and tokens that credentials belong to.
 type Accounts interface {
-	// Key finds the API key of a secret's hash, whatever its state.
+	// Key finds the API key with the hash of a secret, in any state.
 	Key(ctx context.Context, secretHash string) (account.Key, bool, error)
-	// ClientToken finds the client token of a secret's hash with the key that minted it,
-	// whatever the state of either.
+	// ClientToken finds the client token with the hash of a secret, and the key that created
+	// it, in any state.
 	ClientToken(ctx context.Context, secretHash string) (account.ClientToken, account.Key, bool, error)
-	// Account finds an account, without its keys.
+	// Account finds an account. Its keys are left out.
 	Account(ctx context.Context, id string) (account.State, bool, error)
 }
 
-// Answered is a request with its response, for those who count.
+// Answered describes a finished request, for metrics.
 type Answered struct {
-	// Operation is the operationId of the contract, empty for a path outside it.
+	// Operation is the operationId, or empty for a path that is not in the contract.
 	Operation string
 	Status    int
-	// Code is that of the error envelope, empty where there was none.
+	// Code is the code of the error envelope, or empty.
 	Code fault.Code
 	Took time.Duration
-	// Stream is true for an event stream, which lasts as long as its reader wants.
+	// Stream is true for an event stream, whose duration says nothing about the service.
 	Stream bool
 }
 
-// Options are what the edge is made of. Every field without a stated default is
-// required. The clock and the ids are those of Service.
+// Options configure the edge. A field is required unless its comment names a default. The
+// edge uses the clock and the id source of Service.
 type Options struct {
 	Contract   *Contract
 	Operations Operations
 	Service    *command.Service
 	Accounts   Accounts
-	// Windows counts requests for all nodes, under Rates.
+	// Windows counts the requests of all nodes against Rates.
 	Windows Windows
 	Rates   Rates
-	// Locks keep equal requests from running at once, over all nodes.
+	// Locks prevent equal requests from running at the same time on any node.
 	Locks eventstore.Locks
-	// ObjectHandler serves the signed URLs below objects.Path; nil when another
-	// server does.
+	// ObjectHandler serves the signed URLs below objects.Path. It is nil if another server
+	// does.
 	ObjectHandler http.Handler
-	// CheckURL refuses a URL that may not be fetched, without asking the network.
-	// Errors: url_forbidden, validation_failed.
+	// CheckURL refuses a URL that must not be fetched. It uses no network. Errors:
+	// url_forbidden, validation_failed.
 	CheckURL func(rawURL string) error
-	// LegacyKeys is how long keys of the old form are good; no end by default.
+	// LegacyKeys is how long keys of the old form are valid. By default they do not end.
 	LegacyKeys account.LegacyWindow
-	// KeyUsed is told of every key that opens the door, and must not block; nil when
-	// nobody wants to know.
+	// KeyUsed is called with every key that passed authentication. It must not block. It may
+	// be nil.
 	KeyUsed func(k account.Key, requestID string)
-	// Sessions verifies first-party sessions; nil when none are accepted.
+	// Sessions verifies first-party sessions. If it is nil, none are accepted.
 	Sessions *Sessions
-	// Deprecations must hold DeprecatedLegacyKeys and DeprecatedModelAliases.
+	// Deprecations must contain DeprecatedLegacyKeys and DeprecatedModelAliases.
 	Deprecations []Deprecation
-	// Answered is told of every request after its response, and must not block; nil tells
-	// nobody.
+	// Answered is called after every response. It must not block. It may be nil.
 	Answered func(Answered)
-	// Address identifies the client of an anonymous request; see AddressHash.
+	// Address identifies the client of a request without a credential; see AddressHash.
 	Address func(*http.Request) string
-	// RequestTimeout bounds a request, except for the time that its caller chose to
-	// wait; 0 is 60 s.
+	// RequestTimeout is the time limit of a request, without the time that its caller chose
+	// to wait. The default is 60 s.
 	RequestTimeout time.Duration
-	// BodyPace is how slow the body of a request may be, uploads apart; 10 s of patience,
-	// 16 KiB per second and 30 s in all by default.
+	// BodyPace is the minimum speed of a request body, except for uploads. The default is a
+	// pause of at most 10 s, 16 KiB per second and 30 s in all.
 	BodyPace wire.Pace
-	// ResponsePace is how slowly a client may read; a minute of patience and 16 KiB per
-	// second by default.
+	// ResponsePace is the minimum speed at which a client must read. The default is a pause
+	// of at most one minute and 16 KiB per second.
 	ResponsePace wire.Pace
 	Log          *slog.Logger
 }
 
-// defaultBodyPace lets a body of 1 MiB take 30 s, and cuts off one that stalls after 10 s:
-// before RequestTimeout, so that the client learns why.
+// defaultBodyPace gives a body of 1 MiB 30 s and disconnects a client that pauses for 10 s.
+// Both are shorter than RequestTimeout, so that the client gets an error with the reason.
 var defaultBodyPace = wire.Pace{Patience: 10 * time.Second, Rate: 16 << 10, Total: 30 * time.Second}
 
-// defaultResponsePace cuts off a client that stops reading. The player of a video that is paused asks
-// for the rest when it goes on.
+// defaultResponsePace disconnects a client that stops reading. A paused video player
+// requests the rest when it continues.
 var defaultResponsePace = wire.Pace{Patience: 60 * time.Second, Rate: 16 << 10}
 
-// defaultRequestTimeout is generous because completing an upload reads the file.
+// defaultRequestTimeout is long because completing an upload reads the whole file.
 const defaultRequestTimeout = 60 * time.Second
 
 func (o *Options) setDefaults() {

@@ -19,23 +19,25 @@ import (
 	"vqa/handlers/httpapi/api"
 )
 
-// maxWait is the longest that a caller may wait (api-v1.md, "Limits").
+// maxWait is the longest time that a caller may wait (docs/contract.md#prefer-wait).
 const maxWait = 120 * time.Second
 
-// parameter is one of the query or of the headers, as the contract describes it.
+// parameter is a query parameter or a header of the contract.
 type parameter struct {
 	name     string
 	inHeader bool
 	required bool
-	// kind is the JSON type, format the format of a string.
+	// kind is the JSON type, and format the format of a string.
 	kind, format string
-	// cursor is the kind of id that a cursor must be; empty for other parameters.
+	// cursor is the prefix of the ids that a cursor accepts. It is empty for other
+	// parameters.
 	cursor id.Prefix
 	schema *jsonschema.Schema
 }
 
-// readParameters reads the parameters of an operation, and what the edge takes from their
-// being there. Those of the path are ids, which read as unknown when they are malformed.
+// readParameters reads the query parameters and headers of an operation. The presence of
+// some headers also sets properties of the operation. Path parameters are ids: a malformed
+// id reads as unknown, so they need no check here.
 func (op *operation) readParameters(compiler *jsonschema.Compiler, document map[string]any, at string, described map[string]any) error {
 	list, _ := described["parameters"].([]any)
 	cursor, _ := described["x-cursor"].(string)
@@ -57,7 +59,7 @@ func (op *operation) readParameters(compiler *jsonschema.Compiler, document map[
 		p.format, _ = described["format"].(string)
 		if p.name == "starting_after" || p.name == "ending_before" {
 			if p.cursor = id.Prefix(cursor); cursor == "" {
-				return errors.New("a list lacks x-cursor")
+				return errors.New("a list has no x-cursor")
 			}
 		}
 		var err error
@@ -72,7 +74,7 @@ func (op *operation) readParameters(compiler *jsonschema.Compiler, document map[
 	return nil
 }
 
-// resolve follows the reference of a node, if it is one.
+// resolve returns the target of a node that is a reference, and other nodes unchanged.
 func resolve(document, node map[string]any) map[string]any {
 	ref, isRef := node["$ref"].(string)
 	if !isRef {
@@ -85,8 +87,8 @@ func resolve(document, node map[string]any) map[string]any {
 	return target
 }
 
-// checkParameters adds to v everything that is wrong with the parameters of a request.
-// Parameters that the contract does not know are ignored.
+// checkParameters adds the violations of the query and the headers to v. It ignores
+// parameters that are not in the contract.
 func (op *operation) checkParameters(r *http.Request, v *verdict) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
 	for _, p := range op.parameters {
@@ -100,7 +102,7 @@ func (op *operation) checkParameters(r *http.Request, v *verdict) {
 		case len(values) == 1:
 			p.check(values[0], v)
 		case len(values) > 1:
-			v.add(p.name, fault.Exclusive, "must be given once")
+			v.add(p.name, fault.Exclusive, "must be given only once")
 		case p.required:
 			v.add(p.name, fault.Required, "is required")
 		}
@@ -110,12 +112,12 @@ func (op *operation) checkParameters(r *http.Request, v *verdict) {
 	}
 }
 
-// has reports whether the operation takes a parameter.
+// has reports whether the operation has a parameter.
 func (op *operation) has(name string) bool {
 	return slices.ContainsFunc(op.parameters, func(p parameter) bool { return p.name == name })
 }
 
-// check adds what is wrong with one value.
+// check adds the violations of one value.
 func (p parameter) check(text string, v *verdict) {
 	if p.name == "Prefer" {
 		_, err := PreferredWait(&text)
@@ -129,9 +131,9 @@ func (p parameter) check(text string, v *verdict) {
 		return
 	}
 	if p.cursor != "" {
-		// The contract has a pattern for it; this says the same to a person.
+		// This replaces the pattern of the contract by a readable message.
 		if !id.Valid(p.cursor, text) {
-			v.add(p.name, fault.Format, fmt.Sprintf("must be an id that begins with %s_", p.cursor))
+			v.add(p.name, fault.Format, fmt.Sprintf("must be an id that starts with %s_", p.cursor))
 		}
 		return
 	}
@@ -140,13 +142,13 @@ func (p parameter) check(text string, v *verdict) {
 		schema := &verdict{}
 		schema.addAll(invalid)
 		reasons := schema.violations
-		// One is enough, and a length is the plainest.
-		plain := max(0, slices.IndexFunc(reasons, func(o fault.Violation) bool { return o.Code == fault.Length }))
-		v.add(p.name, reasons[plain].Code, reasons[plain].Message)
+		// One violation is enough. A wrong length is the easiest to understand.
+		best := max(0, slices.IndexFunc(reasons, func(o fault.Violation) bool { return o.Code == fault.Length }))
+		v.add(p.name, reasons[best].Code, reasons[best].Message)
 	}
 }
 
-// parse reads a value as the contract's type, and reports whether it could.
+// parse converts a value to the type of the contract and reports whether it succeeded.
 func (p parameter) parse(text string, v *verdict) (any, bool) {
 	switch {
 	case p.kind == "integer":
@@ -163,11 +165,11 @@ func (p parameter) parse(text string, v *verdict) (any, bool) {
 		return text == "true", true
 	case p.format == "date-time":
 		if _, err := time.Parse(time.RFC3339, text); err != nil {
-			v.add(p.name, fault.Format, "must be an RFC 3339 time")
+			v.add(p.name, fault.Format, "must be an RFC 3339 time, such as 2026-01-02T03:04:05Z")
 			return nil, false
 		}
 	case p.name == "video_id":
-		// A malformed id reads as unknown, as it does in a path.
+		// A malformed id reads as unknown, like in a path.
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl):
 		v.add(p.name, fault.Format, "must be printable text")
 		return nil, false
@@ -175,8 +177,8 @@ func (p parameter) parse(text string, v *verdict) (any, bool) {
 	return text, true
 }
 
-// parameterFault answers a parameter that passed checkParameters and that the generated
-// server cannot bind: one of the path, where a malformed id reads as unknown.
+// parameterFault returns the fault for a parameter that the generated server cannot bind.
+// Only path parameters get this far: a malformed id reads as unknown.
 func parameterFault(err error) error {
 	var malformed *api.InvalidParamFormatError
 	if errors.As(err, &malformed) {
@@ -185,16 +187,16 @@ func parameterFault(err error) error {
 	return fault.Invalid(fault.Violation{Code: fault.Format, Message: "A parameter is malformed."}).WithCause(err)
 }
 
-// joinPreferences makes one header of several Prefer headers, which mean the same
-// (RFC 7240, section 2).
-func joinPreferences(h http.Header) {
+// joinPreferHeaders joins several Prefer headers into one, which is equivalent (RFC 7240,
+// section 2).
+func joinPreferHeaders(h http.Header) {
 	if values := h.Values("Prefer"); len(values) > 1 {
 		h.Set("Prefer", strings.Join(values, ", "))
 	}
 }
 
-// PreferredWait reads how long a caller wants to wait: `wait=<seconds>`, 1 to 120.
-// Other preferences are ignored, as RFC 7240 wants; 0 is no wish to wait.
+// PreferredWait reads `wait=<seconds>`, 1 to 120, from a Prefer header. It returns 0 if the
+// header has no wait. Other preferences are ignored, as RFC 7240 requires.
 func PreferredWait(header *string) (time.Duration, error) {
 	if header == nil {
 		return 0, nil
@@ -211,7 +213,7 @@ func PreferredWait(header *string) (time.Duration, error) {
 		}
 		wait := time.Duration(seconds) * time.Second
 		if seconds < 1 || seconds > int(maxWait/time.Second) {
-			message := fmt.Sprintf("wait must be 1 to %d seconds", int(maxWait/time.Second))
+			message := fmt.Sprintf("wait must be between 1 and %d seconds", int(maxWait/time.Second))
 			return 0, fault.Invalid(fault.Violation{Param: "Prefer", Code: fault.Range, Message: message})
 		}
 		return wait, nil

@@ -9,27 +9,28 @@ import (
 	"vqa/domain/fault"
 )
 
-// checkBinding keeps a client token to the one resource that it is bound to. What a
-// request names is compared, never looked up, so that the answer says nothing about
-// whether it exists; only an analysis, which does not say whose it is, is read, and one
-// of another video is as absent as any. Lists and reads are narrowed by the tenant.
-// Errors: insufficient_scope, resource_not_found.
+// checkBinding limits a client token to the one resource that it is bound to. It compares
+// the ids in the request with the bound id and looks nothing up, so that the response does
+// not reveal whether another resource exists. An analysis is the exception: its id does
+// not name its video, so the analysis is read, and one of another video reads as unknown.
+// The tenant of the caller narrows lists and reads. Errors: insufficient_scope,
+// resource_not_found.
 //
-// It comes before replays: a bound token must not fetch the response of another request.
+// It runs before replay: a bound token must not fetch the response of another request.
 func (e *Edge) checkBinding(x *Exchange, r *http.Request, body any) error {
 	bound := cmp.Or(x.Caller.VideoID, x.Caller.StreamID)
 	if bound == "" {
 		return nil
 	}
-	refused := fault.Newf(fault.InsufficientScope, "This client token is bound to %s.", bound)
+	refused := fault.Newf(fault.InsufficientScope, "This client token works only for %s.", bound)
 	if x.Caller.VideoID == "" {
-		// Streams are the business of the operations that have one in their path.
+		// A token that is bound to a stream works only where the path names a stream.
 		if e.pathID(r) == bound {
 			return nil
 		}
 		return refused
 	}
-	named := true // whether the request names the bound video, or none where it need not
+	named := true // the request names the bound video, or no video where that is allowed
 	switch x.operation.id {
 	case "listVideos", "getAnalysis", "streamAnalysis":
 	case "cancelAnalysis", "rerunAnalysis":
@@ -57,8 +58,8 @@ func (e *Edge) pathID(r *http.Request) string {
 	return route.URLParam("id")
 }
 
-// bodyNames reports whether a field of a body holds a value. A body that is no object or
-// has no text in the field passes: it is refused for that later.
+// bodyNames reports whether a field of a body has a value. A body that is not an object, or
+// whose field is not text, passes: validation refuses it later.
 func bodyNames(body any, field, value string) bool {
 	members, _ := body.(map[string]any)
 	named, isText := members[field].(string)

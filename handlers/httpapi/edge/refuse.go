@@ -12,18 +12,19 @@ import (
 	"vqa/domain/id"
 )
 
-// unparsed is what a status of net/http says when net/http gives no reason.
-var unparsed = map[int]string{
+// refusals has a message for each status that net/http sends without a reason.
+var refusals = map[int]string{
 	http.StatusBadRequest:                  "The request line or a header is malformed.",
-	http.StatusRequestHeaderFieldsTooLarge: "The request line and the headers are larger than 64 KiB together.",
-	http.StatusNotImplemented:              "The transfer encoding is not supported; send the body with Content-Length or in chunks.",
-	http.StatusHTTPVersionNotSupported:     "The HTTP version is not supported; use HTTP/1.1.",
-	http.StatusExpectationFailed:           "The only expectation that is supported is 100-continue.",
+	http.StatusRequestHeaderFieldsTooLarge: "The request line and the headers together are larger than 64 KiB.",
+	http.StatusNotImplemented:              "The transfer encoding is not supported. Send the body with Content-Length or in chunks.",
+	http.StatusHTTPVersionNotSupported:     "The HTTP version is not supported. Use HTTP/1.1.",
+	http.StatusExpectationFailed:           "The only supported value of Expect is 100-continue.",
 }
 
-// Refuse is the answer to a request that no handler saw (wire.Options): the envelope with a request id and the rate headers. The
-// status is net/http's own and the code validation_failed, or
-// concurrency_limit_exceeded for an address that has too many connections.
+// Refuse returns the response to a request that net/http refused before any handler ran
+// (wire.Options): the error envelope with a request id and the rate limit headers. The
+// status is that of net/http. The code is validation_failed, or
+// concurrency_limit_exceeded for an address with too many connections.
 func (e *Edge) Refuse(client net.Addr, status int, reason string) []byte {
 	start := e.Service.Now()
 	raw := &rawResponse{header: http.Header{}}
@@ -34,7 +35,7 @@ func (e *Edge) Refuse(client net.Addr, status int, reason string) []byte {
 	raw.header.Set("X-Content-Type-Options", "nosniff")
 	raw.header.Set("Date", start.UTC().Format(http.TimeFormat))
 	_ = e.admit(x, r, exempt)
-	message := unparsed[status]
+	message := refusals[status]
 	if reason != "" {
 		message = "The request is malformed: " + reason + "."
 	}
@@ -63,13 +64,13 @@ func (p *rawResponse) WriteHeader(status int) { p.status = status }
 // Write implements http.ResponseWriter.
 func (p *rawResponse) Write(b []byte) (int, error) { return p.body.Write(b) }
 
-// bytes is the response as HTTP/1.1 that ends the connection.
+// bytes returns the response as HTTP/1.1 with Connection: close.
 func (p *rawResponse) bytes() []byte {
 	var out bytes.Buffer
 	response := http.Response{
 		StatusCode: p.status, ProtoMajor: 1, ProtoMinor: 1, Header: p.header, Close: true,
 		Body: io.NopCloser(&p.body), ContentLength: int64(p.body.Len()),
 	}
-	_ = response.Write(&out) // memory takes everything
+	_ = response.Write(&out) // writing to memory does not fail
 	return out.Bytes()
 }

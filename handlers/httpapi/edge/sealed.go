@@ -12,56 +12,58 @@ import (
 	"vqa/domain/fault"
 )
 
-// seal encrypts a response that shows a secret once, so that it can be kept for replays although
-// secrets are stored hashed only. What opens it is never stored: the credential of the request, or
-// where none was shown its Idempotency-Key. Other responses stay as they are.
+// seal encrypts a response that contains a secret, so that it can be stored for replays.
+// Secrets are otherwise stored only as hashes. The encryption key is derived from the
+// credential of the request, or from its Idempotency-Key if there is no credential. Neither
+// is stored. Other responses are returned unchanged.
 func (x *Exchange) seal(body []byte) ([]byte, error) {
 	if !x.operation.secretResponse {
 		return body, nil
 	}
-	box, err := x.box()
+	aead, err := x.responseCipher()
 	if err != nil {
 		return nil, err
 	}
-	nonce := make([]byte, box.NonceSize())
+	nonce := make([]byte, aead.NonceSize())
 	if _, err := rand.Read(nonce); err != nil {
-		return nil, fmt.Errorf("sealing a response: %w", err)
+		return nil, fmt.Errorf("encrypting a response: %w", err)
 	}
-	return box.Seal(nonce, nonce, body, x.sealedFor()), nil
+	return aead.Seal(nonce, nonce, body, x.boundTo()), nil
 }
 
-// unseal opens what seal made. Error: idempotency_key_reused for another credential than that of
-// the first request.
+// unseal decrypts a response that seal encrypted. Error: idempotency_key_reused if the
+// credential is not that of the first request.
 func (x *Exchange) unseal(body []byte) ([]byte, error) {
 	if !x.operation.secretResponse {
 		return body, nil
 	}
-	box, err := x.box()
+	aead, err := x.responseCipher()
 	if err != nil {
 		return nil, err
 	}
-	if n := box.NonceSize(); len(body) >= n {
-		if open, err := box.Open(nil, body[:n], body[n:], x.sealedFor()); err == nil {
-			return open, nil
+	if n := aead.NonceSize(); len(body) >= n {
+		if plain, err := aead.Open(nil, body[:n], body[n:], x.boundTo()); err == nil {
+			return plain, nil
 		}
 	}
 	return nil, fault.New(fault.IdempotencyKeyReused,
-		"The response to the first request holds a secret, and is shown again only to the credential that sent it.")
+		"The response to the first request contains a secret. Repeat the request with the credential of the first request.")
 }
 
-func (x *Exchange) box() (cipher.AEAD, error) {
+func (x *Exchange) responseCipher() (cipher.AEAD, error) {
 	key, err := hkdf.Key(sha256.New, []byte(cmp.Or(x.credential, x.idempotencyKey)), nil, "vqa: response with a secret", 32)
 	if err != nil {
-		return nil, fmt.Errorf("the key of a sealed response: %w", err)
+		return nil, fmt.Errorf("deriving the key of a stored response: %w", err)
 	}
 	block, err := aes.NewCipher(key)
 	if err != nil {
-		return nil, fmt.Errorf("the key of a sealed response: %w", err)
+		return nil, fmt.Errorf("deriving the key of a stored response: %w", err)
 	}
 	return cipher.NewGCM(block)
 }
 
-// sealedFor binds a response to the receipt that it is kept with.
-func (x *Exchange) sealedFor() []byte {
+// boundTo is the additional data of the encryption: it binds a response to the owner and
+// the key of its receipt.
+func (x *Exchange) boundTo() []byte {
 	return []byte(x.Caller.IdempotencyOwner() + "\n" + x.Caller.Idempotency.Key)
 }

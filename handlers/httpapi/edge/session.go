@@ -15,18 +15,19 @@ import (
 	"vqa/handlers/command"
 )
 
-// sessionCookie carries a session to the pages for people. No operation of the API reads
-// it: what a browser sends by itself proves no intent.
+// sessionCookie is the cookie of a session for the pages. API operations never read it: a
+// browser sends cookies by itself, so a cookie does not prove that its owner sent the
+// request.
 const sessionCookie = "vqa_session"
 
-// sessionLeeway is how far the clocks of the issuer and of this service may differ.
+// sessionLeeway is the accepted difference between the clocks of the issuer and this node.
 const sessionLeeway = 60 * time.Second
 
-// sessionAlgorithms are the signatures that count. A list, never the token's own word,
-// decides: a token signed with a public key as an HMAC secret is refused here.
+// sessionAlgorithms are the accepted signature algorithms. The header of a token must not
+// choose: an attacker could sign a token with HMAC and use the public key as the secret.
 var sessionAlgorithms = []jose.SignatureAlgorithm{jose.RS256, jose.ES256}
 
-// Sessions verifies first-party session JWTs (api-v1.md, "Authentication", 3).
+// Sessions verifies first-party session JWTs (docs/contract.md#auth-3).
 type Sessions struct {
 	issuer   string
 	audience jwt.Audience
@@ -34,21 +35,21 @@ type Sessions struct {
 	now      func() time.Time
 }
 
-// SessionOptions are what sessions are verified by. All but Audience are required.
+// SessionOptions configure the verification of sessions. All but Audience are required.
 type SessionOptions struct {
-	// Issuer is the exact value of the claim iss.
+	// Issuer is the required value of the claim iss.
 	Issuer string
-	// Audience must be among the values of the claim aud. Empty takes every session of the
-	// issuer, which then must sign none for anybody else.
+	// Audience must be one of the values of the claim aud. If it is empty, every session of
+	// the issuer is accepted: the issuer then must not sign sessions for other services.
 	Audience string
-	// KeysURL serves the issuer's public keys as a JSON Web Key Set.
+	// KeysURL serves the public keys of the issuer as a JSON Web Key Set.
 	KeysURL string
-	// Transport fetches them.
+	// Transport fetches the keys.
 	Transport http.RoundTripper
 	Now       func() time.Time
 }
 
-// NewSessions returns a verifier. It fetches nothing until a session is shown.
+// NewSessions returns a verifier. It fetches the keys when the first session arrives.
 func NewSessions(o SessionOptions) *Sessions {
 	s := &Sessions{issuer: o.Issuer, now: o.Now, keys: newKeySet(o.KeysURL, o.Transport, o.Now)}
 	if o.Audience != "" {
@@ -57,15 +58,15 @@ func NewSessions(o SessionOptions) *Sessions {
 	return s
 }
 
-// Issuer is who signs the sessions.
+// Issuer returns the required value of the claim iss.
 func (s *Sessions) Issuer() string { return s.issuer }
 
 // Verify returns the subject of a session. Errors: invalid_api_key for a session that is
-// malformed, expired, not yet valid, of another issuer, for another audience or signed by
-// an unknown key; upstream_error while the issuer's keys were never to be had.
+// malformed, expired, not valid yet, of another issuer, for another audience or signed by
+// an unknown key; upstream_error if the keys of the issuer were never fetched.
 func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err error) {
 	refused := func(cause error) (string, error) {
-		return "", fault.New(fault.InvalidAPIKey, "The session is not valid.").WithCause(cause)
+		return "", fault.New(fault.InvalidAPIKey, "The session is not valid. Sign in again.").WithCause(cause)
 	}
 	token, err := jwt.ParseSigned(raw, sessionAlgorithms)
 	if err != nil {
@@ -85,12 +86,12 @@ func (s *Sessions) Verify(ctx context.Context, raw string) (subject string, err 
 		return refused(err)
 	}
 	if claims.Expiry == nil || claims.Subject == "" {
-		return refused(errors.New("a session needs exp and sub"))
+		return refused(errors.New("the claims exp and sub are required"))
 	}
 	return claims.Subject, nil
 }
 
-// verified reads the claims of a token that one of the keys has signed.
+// verified returns the claims of a token if one of the keys signed it.
 func verified(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims jwt.Claims, err error) {
 	err = errors.New("signed by an unknown key")
 	for _, key := range keys {
@@ -102,22 +103,20 @@ func verified(token *jwt.JSONWebToken, keys []jose.JSONWebKey) (claims jwt.Claim
 	return jwt.Claims{}, err
 }
 
-// looksLikeSession tells a compact JWS from keys and tokens, which have no dot.
+// looksLikeSession reports whether a credential has the form of a compact JWS. API keys and
+// client tokens contain no dot.
 func looksLikeSession(credential string) bool { return strings.Count(credential, ".") == 2 }
 
-// session is a person who signed in.
-type session struct {
-	subject string
-	// account is that of the person.
-	account account.State
-}
+// session is a signed-in person.
+type session struct{ account account.State }
 
-// caller is how the use cases know the person: all scopes, live (api-v1.md, "Mode rules").
+// caller returns the person as a caller: with all scopes, in live mode
+// (docs/contract.md#modes).
 func (s session) caller(requestID string) command.Caller {
 	return command.Caller{AccountID: s.account.ID, Livemode: true, Tier: s.account.Tier, RequestID: requestID}
 }
 
-// signIn verifies a session and opens the person's account at the first. Errors:
+// signIn verifies a session. The first session of a person opens an account. Errors:
 // invalid_api_key, account_restricted, upstream_error.
 func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, error) {
 	if e.Sessions == nil {
@@ -143,13 +142,13 @@ func (e *Edge) signIn(ctx context.Context, raw, requestID string) (session, erro
 	if a.RestrictedAt != nil {
 		return session{}, fault.New(fault.AccountRestricted, "")
 	}
-	return session{subject: subject, account: a}, nil
+	return session{account: a}, nil
 }
 
-// SignIn authenticates the person who asks for a page: by the Authorization header or by
-// the session cookie. It is for pages alone, which guard themselves against forged
-// requests. The access log then names the person's account. Errors: those of signIn;
-// invalid_api_key also for a request without a session.
+// SignIn authenticates the visitor of a page by the Authorization header or the session
+// cookie. Only pages may use it: they have their own protection against cross-site
+// requests. It also sets Caller, for the access log. Errors: those of signIn, and
+// invalid_api_key for a request without a session.
 func (x *Exchange) SignIn() (command.Caller, error) {
 	raw, given, err := bearer(x.Request.Header)
 	if err != nil {
@@ -158,7 +157,7 @@ func (x *Exchange) SignIn() (command.Caller, error) {
 	if !given {
 		cookie, err := x.Request.Cookie(sessionCookie)
 		if err != nil || len(cookie.Value) > maxCredential {
-			return command.Caller{}, fault.New(fault.InvalidAPIKey, "No session was shown.")
+			return command.Caller{}, fault.New(fault.InvalidAPIKey, "The request has no session. Sign in first.")
 		}
 		raw = cookie.Value
 	}

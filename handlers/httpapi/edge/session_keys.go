@@ -19,23 +19,23 @@ import (
 	"vqa/domain/fault"
 )
 
-// The pace at which the keys of sessions are fetched, and their bounds.
+// Times and limits for fetching the keys of sessions.
 const (
-	// keysFresh is how long keys are used before they are asked for again.
+	// keysFresh is how long keys are used before they are fetched again.
 	keysFresh = 15 * time.Minute
-	// keysRetry is the least time between two fetches, so that made-up key ids cannot
-	// make this service a burden for the issuer.
+	// keysRetry is the least time between two fetches, so that invented key ids cannot
+	// overload the issuer.
 	keysRetry = 10 * time.Second
-	// keysDeadline bounds one fetch.
+	// keysDeadline is the time limit of one fetch.
 	keysDeadline = 5 * time.Second
 	maxKeysBytes = 1 << 20
 	maxKeys      = 100
 	minRSABits   = 2048
 )
 
-// keySet holds the public keys of an issuer. It fetches them when they are missing or
-// old, one fetch at a time, within a request that needs them. Keys that it has are good
-// until the next fetch succeeds, so that sessions outlive an outage of the issuer.
+// keySet holds the public keys of an issuer. A request that needs missing or old keys
+// fetches them. Only one fetch runs at a time. The keys stay valid until the next
+// successful fetch, so that sessions work during an outage of the issuer.
 type keySet struct {
 	url    string
 	client *http.Client
@@ -53,35 +53,36 @@ type keySet struct {
 func newKeySet(url string, transport http.RoundTripper, now func() time.Time) *keySet {
 	client := &http.Client{
 		Transport: transport, Timeout: keysDeadline,
-		// The keys are where the operator said, and nowhere else.
+		// Keys come only from the URL that the operator configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	return &keySet{url: url, client: client, now: now}
 }
 
-// find returns the keys that may have made a signature; none when the id is unknown.
-// Errors: upstream_error while there were never any keys.
+// find returns the keys that a signature may come from, none for an unknown id. Error:
+// upstream_error if no fetch has succeeded yet.
 func (k *keySet) find(ctx context.Context, id, algorithm string) ([]jose.JSONWebKey, error) {
-	keys, due := k.look(id, algorithm)
+	keys, due := k.cached(id, algorithm)
 	if due {
 		_, _, _ = k.flight.Do("", func() (any, error) {
-			// Others wait for this fetch too: it does not end with its first caller.
+			// Other requests wait for this fetch too, so it outlives its first request.
 			k.refresh(context.WithoutCancel(ctx))
 			return nil, nil
 		})
-		keys, _ = k.look(id, algorithm)
+		keys, _ = k.cached(id, algorithm)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.fetched.IsZero() {
-		return nil, fault.New(fault.UpstreamError, "The keys of the session's issuer cannot be had.").WithCause(k.failure)
+		return nil, fault.New(fault.UpstreamError, "Cannot fetch the signing keys of the session issuer. Try again later.").WithCause(k.failure)
 	}
 	return keys, nil
 }
 
-// look returns the keys at hand, and whether a fetch is due before they are used: one
-// that is missing waits for a fetch that runs, an old one does not.
-func (k *keySet) look(id, algorithm string) (keys []jose.JSONWebKey, due bool) {
+// cached returns the matching keys, and whether the caller must fetch before it uses them.
+// A request whose key is missing waits for a running fetch. A request whose key is only old
+// does not.
+func (k *keySet) cached(id, algorithm string) (keys []jose.JSONWebKey, due bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, key := range k.keys {
@@ -114,39 +115,39 @@ func (k *keySet) refresh(ctx context.Context) {
 	}
 }
 
-// fetch reads the published keys and keeps those that can verify a session.
+// fetch downloads the keys and returns those that can verify a session.
 func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, k.url, nil)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the keys of sessions: %w", err)
+		return nil, fmt.Errorf("fetching session keys: %w", err)
 	}
 	r.Header.Set("Accept", "application/jwk-set+json, application/json")
 	response, err := k.client.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("asking for the keys of sessions: %w", err)
+		return nil, fmt.Errorf("fetching session keys: %w", err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("asking for the keys of sessions: status %d", response.StatusCode)
+		return nil, fmt.Errorf("fetching session keys: status %d", response.StatusCode)
 	}
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxKeysBytes+1))
 	if err != nil {
-		return nil, fmt.Errorf("reading the keys of sessions: %w", err)
+		return nil, fmt.Errorf("reading session keys: %w", err)
 	}
 	if len(raw) > maxKeysBytes {
-		return nil, fmt.Errorf("the keys of sessions are larger than %d bytes", maxKeysBytes)
+		return nil, fmt.Errorf("the session keys are larger than %d bytes", maxKeysBytes)
 	}
 	return readKeys(raw)
 }
 
-// readKeys reads a JSON Web Key Set. A key of a kind that is of no use here is left out
-// (RFC 7517, section 5); a set without any useful key is an error.
+// readKeys reads a JSON Web Key Set. It ignores keys of other types (RFC 7517, section 5).
+// A set without a usable key is an error.
 func readKeys(raw []byte) ([]jose.JSONWebKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
 	if err := json.Unmarshal(raw, &set); err != nil {
-		return nil, fmt.Errorf("the keys of sessions: %w", err)
+		return nil, fmt.Errorf("reading session keys: %w", err)
 	}
 	var keys []jose.JSONWebKey
 	for _, one := range set.Keys[:min(len(set.Keys), maxKeys)] {
@@ -159,12 +160,12 @@ func readKeys(raw []byte) ([]jose.JSONWebKey, error) {
 		}
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("the keys of sessions hold none for RS256 or ES256")
+		return nil, errors.New("no session key is for RS256 or ES256")
 	}
 	return keys, nil
 }
 
-// signs reports whether a public key belongs to an algorithm.
+// signs reports whether a public key can verify signatures of an algorithm.
 func signs(key jose.JSONWebKey, algorithm string) bool {
 	switch public := key.Key.(type) {
 	case *rsa.PublicKey:

@@ -11,11 +11,11 @@ import (
 	"vqa/handlers/httpapi/reference"
 )
 
-// assetPath is where files of the documentation are served.
+// assetPath is the path below which assets are served.
 const assetPath = "/docs/assets/"
 
-// Asset is a file that a page needs. Its name holds the hash of its content, so that a
-// browser may keep it for good.
+// Asset is a file that a page loads. Its name contains the hash of its content, so that
+// browsers may cache it forever.
 type Asset struct {
 	Name, ContentType string
 	Content           []byte
@@ -25,14 +25,13 @@ func (a Asset) url() string { return assetPath + a.Name }
 
 // assets are the files of the rendered reference.
 type assets struct {
-	byName map[string]Asset
-	// renderer, rendererStyle, script and style are those of the page; installed is
-	// false when there is no renderer, and then nothing is served.
+	byName                                 map[string]Asset
 	renderer, rendererStyle, script, style Asset
-	installed                              bool
+	// installed is false if there is no renderer. The other fields are then empty.
+	installed bool
 }
 
-// loadAssets reads the renderer's files and our own; renderer may be nil.
+// loadAssets reads the files of the renderer and our own. renderer may be nil.
 func loadAssets(renderer fs.FS) (assets, error) {
 	if renderer == nil {
 		return assets{}, nil
@@ -52,7 +51,7 @@ func loadAssets(renderer fs.FS) (assets, error) {
 	} {
 		content, err := fs.ReadFile(file.from, file.name)
 		if err != nil {
-			return all, fmt.Errorf("httpapi/pages: the reference: %w", err)
+			return all, fmt.Errorf("httpapi/pages: reading the files of the reference: %w", err)
 		}
 		*file.to = newAsset(file.name, content)
 		all.byName[file.to.Name] = *file.to
@@ -72,7 +71,7 @@ func newAsset(name string, content []byte) Asset {
 	}
 }
 
-// Asset finds a file by the name that pages link to.
+// Asset finds a file by its name.
 func (p *Pages) Asset(name string) (Asset, bool) {
 	a, ok := p.assets.byName[name]
 	return a, ok

@@ -2,43 +2,43 @@ package pages
 
 import "strings"
 
-// Change is one entry of the changelog, in the words of the page.
+// Change is one entry of the changelog.
 type Change struct {
 	ID, Date, Version, Type       string
 	Title, Description, Migration string
-	// SunsetAt is a date, or empty when nobody knows when the thing goes away.
+	// SunsetAt is the date of the removal, or empty if it is not known.
 	SunsetAt string
-	// Endpoints are operations as "METHOD path".
+	// Endpoints are the changed operations, as "METHOD path".
 	Endpoints []string
 }
 
-// Summary and Advice are the entry's words as the parts of a page.
-func (c Change) Summary() []span { return spans(c.Description) }
+// Heading returns the title as fragments.
+func (c Change) Heading() []fragment { return fragments(c.Title) }
 
-// Advice is what to do about it; see Summary.
-func (c Change) Advice() []span { return spans(c.Migration) }
+// Summary returns the description as fragments.
+func (c Change) Summary() []fragment { return fragments(c.Description) }
 
-// Heading is the title as the parts of a page.
-func (c Change) Heading() []span { return spans(c.Title) }
+// Advice returns the migration as fragments.
+func (c Change) Advice() []fragment { return fragments(c.Migration) }
 
-// span is a piece of text, or of code.
-type span struct {
+// fragment is a piece of plain text or of code.
+type fragment struct {
 	Text string
 	Code bool
 }
 
-// spans divides text at its backquotes.
-func spans(text string) []span {
-	var all []span
+// fragments divides a text at its backquotes.
+func fragments(text string) []fragment {
+	var all []fragment
 	for i, part := range strings.Split(text, "`") {
 		if part != "" {
-			all = append(all, span{part, i%2 == 1})
+			all = append(all, fragment{part, i%2 == 1})
 		}
 	}
 	return all
 }
 
-// Changelog lists the changes of the API.
+// Changelog renders the list of changes.
 func (p *Pages) Changelog() (Page, error) {
 	return rendered(changelogPage, readingPolicy, map[string]any{"Title": "What changed", "Changes": p.Changes})
 }

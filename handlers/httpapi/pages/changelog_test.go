@@ -6,10 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestWordsOfEntriesBecomeText(t *testing.T) {
+func TestChangelogTextIsEscaped(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []span{{"use ", false}, {"<b>", true}, {" now", false}}, spans("use `<b>` now"))
-	require.Empty(t, spans(""))
+	require.Equal(t, []fragment{{"use ", false}, {"<b>", true}, {" now", false}}, fragments("use `<b>` now"))
+	require.Empty(t, fragments(""))
 	p, err := New(Options{Changes: []Change{{ID: "a", Title: "`<b>`"}}})
 	require.NoError(t, err)
 	page, err := p.Changelog()

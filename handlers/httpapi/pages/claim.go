@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// View is which of its faces the claim page shows.
+// View is a state of the claim page.
 type View string
 
-// The faces of the claim page; templates/claim.html has one branch for each.
+// The states of the claim page. templates/claim.html has one branch for each.
 const (
 	ViewOff        View = "off"
 	ViewSignIn     View = "sign in"
@@ -19,37 +19,37 @@ const (
 	ViewDenied     View = "denied"
 )
 
-// Claim is what the claim page shows.
+// Claim has the values of the claim page.
 type Claim struct {
 	View View
-	// SignInURL is empty when the issuer is no address to go to.
+	// SignInURL is empty if the session issuer is not a web address.
 	SignInURL string
-	// Typed is the code as it was entered, Problem what is wrong with it.
+	// Typed is the code as it was entered, and Problem the message about it.
 	Typed, Problem string
 	Review         Review
 }
 
-// Review is the request that a person is asked about.
+// Review is the request that a person approves or denies.
 type Review struct {
-	// UserCode is grouped for a reader.
+	// UserCode is formatted in groups.
 	UserCode  string
 	AccountID string
-	// ByKey is true when whoever asked showed an API key.
+	// ByKey is true if the program that asks has an API key.
 	ByKey    bool
 	Approved bool
-	// RequestedAt and ExpiresAt are shown as they are and by their distance from Now.
+	// The page shows RequestedAt and ExpiresAt relative to Now.
 	RequestedAt, ExpiresAt, Now time.Time
 	// Token binds the form to the session and the request.
 	Token string
 }
 
-// RequestedAgo is the time since the request, in words.
+// RequestedAgo returns the time since the request as text.
 func (r Review) RequestedAgo() string { return minutes(r.Now.Sub(r.RequestedAt)) }
 
-// ExpiresIn is the time for which the request is open, in words.
+// ExpiresIn returns the time until the request expires as text.
 func (r Review) ExpiresIn() string { return minutes(r.ExpiresAt.Sub(r.Now)) }
 
-// minutes puts a duration into words.
+// minutes returns a duration as text, rounded to minutes.
 func minutes(d time.Duration) string {
 	switch n := int(d.Round(time.Minute) / time.Minute); {
 	case d < time.Minute:
@@ -61,8 +61,8 @@ func minutes(d time.Duration) string {
 	}
 }
 
-// Claim renders the claim page with the headers that keep it to itself: no other site
-// may frame it, send its form or learn its address, and no script runs in it.
+// Claim renders the claim page. Its headers forbid scripts and caching, and prevent other
+// sites from framing it and from learning its address.
 func (p *Pages) Claim(c Claim) (Page, error) {
 	page, err := rendered(claimTemplate, claimPolicy, map[string]any{"Title": "Approve an API key", "Claim": c})
 	if err != nil {

@@ -6,15 +6,15 @@ import (
 	"vqa/domain/query"
 )
 
-// form is one row of the page of questions.
+// form is one row of the page about question forms.
 type form struct {
 	Intent   query.Intent
 	Example  string
 	Answered bool
 }
 
-// forms asks the domain which forms it answers today, so that the page cannot be
-// ahead of the service.
+// forms lists the question forms. Whether a form is answered comes from the query compiler,
+// so that the page always matches the service.
 func forms() []form {
 	examples := []form{
 		{Intent: query.Presence, Example: "Is there a dog?"},
@@ -36,7 +36,7 @@ func forms() []form {
 	return examples
 }
 
-// Docs is the rendered contract, or a plain page where its renderer is not installed.
+// Docs renders the API reference, or a plain page if the renderer is not installed.
 func (p *Pages) Docs() (Page, error) {
 	const title = "Video question answering"
 	if !p.assets.installed {
@@ -48,17 +48,17 @@ func (p *Pages) Docs() (Page, error) {
 	})
 }
 
-// Errors lists the error codes.
+// Errors renders the list of error codes.
 func (p *Pages) Errors() (Page, error) {
 	return rendered(errorsPage, readingPolicy, map[string]any{"Title": "Error codes", "Entries": fault.Registry()})
 }
 
-// Questions lists the forms of questions and which of them are answered.
+// Questions renders the list of question forms.
 func (p *Pages) Questions() (Page, error) {
-	return rendered(questionsPage, readingPolicy, map[string]any{"Title": "Which questions are answered", "Forms": forms()})
+	return rendered(questionsPage, readingPolicy, map[string]any{"Title": "Supported questions", "Forms": forms()})
 }
 
-// Quickstart is docs/quickstart.md with the address of this service.
+// Quickstart renders docs/quickstart.md with the address of this service.
 func (p *Pages) Quickstart() (Page, error) {
 	g, err := renderGuide(docs.Quickstart, p.PublicURL)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Renders the contract and sends the requests that a reader tries. Everything comes from
-// and goes to this service alone.
+// Renders the contract with Swagger UI. All requests go to this service.
 "use strict";
 
-// streams tells an operation whose response has no end: it cannot be shown as one.
+// streams reports whether an operation returns an event stream, which Swagger UI cannot show.
 function streams(spec, path, method) {
   const operation = spec?.paths?.[path]?.[method];
   return Object.values(operation?.responses ?? {}).some((r) => r.content?.["text/event-stream"]);
@@ -10,9 +9,9 @@ function streams(spec, path, method) {
 
 async function render() {
   const response = await fetch("/v1/openapi.json");
-  if (!response.ok) throw new Error(`the contract answers ${response.status}`);
+  if (!response.ok) throw new Error(`GET /v1/openapi.json returned status ${response.status}`);
   const spec = await response.json();
-  // Wherever the reader found this page is where the requests go.
+  // Send requests to the host of this page, which may differ from the public URL.
   spec.servers = [{ url: location.origin, description: "This service." }];
   SwaggerUIBundle({
     spec,
@@ -25,7 +24,7 @@ async function render() {
     displayRequestDuration: true,
     tryItOutEnabled: true,
     requestSnippetsEnabled: true,
-    // A key is kept by nobody: it is gone with the page.
+    // Do not store API keys in the browser.
     persistAuthorization: false,
     plugins: [
       {
@@ -42,5 +41,5 @@ async function render() {
 }
 
 render().catch((error) => {
-  document.getElementById("reference").textContent = `The reference could not be shown: ${error.message}`;
+  document.getElementById("reference").textContent = `Cannot show the reference: ${error.message}`;
 });
