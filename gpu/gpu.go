@@ -7,50 +7,50 @@ import (
 	"vqa/domain/evidence"
 )
 
-// ErrSaturated is the cause of an *UnavailableError when engines are there and well, but
-// have all the work that they take: adding more would only lengthen queues.
-var ErrSaturated = errors.New("every engine has all the work it takes")
+// ErrSaturated is the cause of an *UnavailableError when all engines work but take no more
+// requests: another request would only lengthen their queues.
+var ErrSaturated = errors.New("every engine is busy")
 
 // MaxFrames is the number of frames one Request may hold.
 const MaxFrames = 64
 
-// Engine detects objects in pictures.
+// Engine detects objects in frames.
 type Engine interface {
-	// Detect looks for the terms in every frame. Errors: *UnavailableError when no
-	// engine answered, *InferenceError when it refused or failed on this input, and
-	// an error that wraps ctx.Err() when ctx ended first.
+	// Detect looks for the terms in every frame. Errors: *UnavailableError when no engine
+	// answered, *InferenceError when it refused or failed on this input, and an error that
+	// wraps ctx.Err() when ctx ended first.
 	Detect(ctx context.Context, req Request) (Response, error)
-	// Ready returns nil when Detect can be expected to work now, else an
-	// *UnavailableError. It does not wait for an engine that is starting.
+	// Ready returns nil when Detect is expected to work now, else an *UnavailableError. It
+	// does not wait for an engine that is starting.
 	Ready(ctx context.Context) error
 	// Info describes the model. Errors as for Detect.
 	Info(ctx context.Context) (Info, error)
 }
 
-// Request is what to look at and what to look for.
+// Request is the frames to examine and the terms to look for.
 type Request struct {
-	// Frames are JPEG files, 1 to MaxFrames; 512 pixels on the longer side is what
-	// the embedded model makes use of.
+	// Frames are JPEG files, 1 to MaxFrames. The embedded model uses 512 pixels on the
+	// longer side.
 	Frames [][]byte
-	// Terms are class names of the model, at least one, unique. A term that the
-	// model was not taught comes back as not Known.
+	// Terms are class names of the model, at least one, unique. A term that the model does
+	// not know comes back as not Known.
 	Terms []string
-	// WantPose asks for the joints of people.
+	// WantPose requests the keypoints of people.
 	WantPose bool
-	// WantColors asks for the color names inside every box; an engine whose Info
-	// lists no Colors cannot give them and fails.
+	// WantColors requests the colors inside every box. An engine whose Info lists no Colors
+	// fails.
 	WantColors bool
-	// WantShades asks for the brightness of the frames; an engine whose Info has no Shades
-	// cannot tell it and fails.
+	// WantShades requests the brightness of the frames. An engine whose Info has no Shades
+	// fails.
 	WantShades bool
 }
 
-// Response is what was seen.
+// Response holds the detections of a request.
 type Response struct {
-	// Frames holds the detections of each frame of the request, in its order. Scores
-	// are raw: domain/answer.Calibration makes probabilities of them.
+	// Frames holds the detections of each frame of the request, in its order. Scores are
+	// raw: the calibration of domain/answer turns them into probabilities.
 	Frames [][]evidence.Detection
-	// Shades holds evidence.Frame.Shades of each frame, when they were asked for.
+	// Shades holds evidence.Frame.Shades of each frame, when requested.
 	Shades [][]byte
 	// Known says for each of the request's terms whether the model can assess it.
 	Known []bool
@@ -58,31 +58,31 @@ type Response struct {
 
 // Info describes the model behind an engine.
 type Info struct {
-	// Name and Version are those of the protocol.
+	// Name and Version are those of the protocol's model metadata.
 	Name, Version string
-	// Weights names what the model was trained as, for the evidence of an answer and
-	// to choose its calibration; Name when the server does not say.
+	// Weights names the trained weights. It appears in receipts and selects the
+	// calibration. It is Name when the server does not report it.
 	Weights string
 	// Digest is the SHA-256 of the weights in lower-case hexadecimal, 64 digits; "" when
-	// the server does not say.
+	// the server does not report it.
 	Digest string
 	// Worker names the serving program and its version, "vqa-worker/1.0.0"; "" when the
-	// server does not say.
+	// server does not report it.
 	Worker string
-	// Vocabulary lists every term that the model knows; nil when it does not say.
+	// Vocabulary lists every term that the model knows; nil when it does not report them.
 	Vocabulary []string
-	// Colors names the columns of evidence.Detection.Colors (evidence.Evidence.Colors); nil when
-	// it has none.
+	// Colors names the columns of evidence.Detection.Colors (evidence.Evidence.Colors); nil
+	// when the model has none.
 	Colors []string
-	// Shades: it tells evidence.Frame.Shades.
+	// Shades is true when the engine can report evidence.Frame.Shades.
 	Shades bool
-	// Concurrency is the number of frames that the engine works on at once, at least
-	// 1: with fewer frames in flight it idles.
+	// Concurrency is the number of frames that the engine processes at once, at least 1.
+	// With fewer frames in flight it is not fully used.
 	Concurrency int
 }
 
-// UnavailableError says that no engine answered: none is reachable, it is starting,
-// overloaded, or did not answer in time. The same request may succeed later.
+// UnavailableError says that no engine answered: none is reachable, or it is starting,
+// overloaded or too slow. The same request may succeed later.
 type UnavailableError struct{ Err error }
 
 // Error implements error.
@@ -91,8 +91,8 @@ func (e *UnavailableError) Error() string { return "inference unavailable: " + e
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// InferenceError says that an engine answered, but that it failed on this input or
-// that its answer cannot be true. The same request is expected to fail again.
+// InferenceError says that an engine failed on this input, or that its response is invalid.
+// The same request is expected to fail again.
 type InferenceError struct{ Err error }
 
 // Error implements error.

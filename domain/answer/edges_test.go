@@ -92,9 +92,9 @@ func TestFineEdgesOfTheWholeVideo(t *testing.T) {
 	require.Equal(t, [][2]float64{{0, 2.5}}, clips(r), "one missed sample is no edge")
 }
 
-// TestAShortSightIsWidenedAroundItself checks that a clip shorter than one interval is
+// TestAShortRunIsWidened checks that a clip shorter than one interval is
 // widened to it (docs/contract.md#answer-clips).
-func TestAShortSightIsWidenedAroundItself(t *testing.T) {
+func TestAShortRunIsWidened(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{}, frame{}, frame{.8}, frame{}, frame{})
 	ev = finely(ev, 0, fineFrame{.875, frame{.8}}, fineFrame{.75, nil}, fineFrame{1.125, nil})

@@ -80,9 +80,9 @@ func TestSecond(t *testing.T) {
 	}
 }
 
-// TestSecondAfterARefusal: after a refusal and an unsure opinion, the answer is a low
+// TestOpinionAfterARefusal: after a refusal and an unsure opinion, the answer is a low
 // confidence, because the video was examined.
-func TestSecondAfterARefusal(t *testing.T) {
+func TestOpinionAfterARefusal(t *testing.T) {
 	t.Parallel()
 	q, first := unsure("Is a person juggling?")
 	require.NotNil(t, first.UnsupportedAction)
@@ -110,8 +110,8 @@ func TestNotDoubtful(t *testing.T) {
 	require.Equal(t, r, answer.WithOpinion(q, r, sure, 8), "a sure result needs no opinion")
 }
 
-// TestSecondKeepsTheRules checks on random opinions that the result obeys the contract.
-func TestSecondKeepsTheRules(t *testing.T) {
+// TestOpinionsKeepTheRules checks on random opinions that the result obeys the contract.
+func TestOpinionsKeepTheRules(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		q, first := unsure(rapid.SampledFrom(append([]string{"Is a person juggling?", "Is the door open?", "Is there a dog behind a cat?"}, prompts...)).Draw(r, "prompt"))

@@ -19,21 +19,21 @@ const cpuTime = 8 * time.Hour
 
 // FFmpeg starts ffmpeg; handlers/intake/ffmpeg implements it.
 type FFmpeg interface {
-	// Decode starts it on source, a path or an http or https URL. The options input come
-	// before the source and output behind it. Reading yields what ffmpeg writes to pipe:1.
-	// side becomes its descriptor 3, of which the caller closes its own copy. Close waits
-	// for the end and says how it ended: an error with a method Complaint when ffmpeg
-	// refused the source, any other when it could not do its work. The process is killed
-	// when ctx ends, or when it has used so much CPU time.
+	// Decode starts ffmpeg on source, a path or an http or https URL. The input options
+	// come before the source, the output options after it. Reading yields what ffmpeg
+	// writes to pipe:1. side becomes its descriptor 3; the caller closes its own copy.
+	// Close waits for the end and returns how it ended: an error with a method Complaint
+	// when ffmpeg refused the source, another error when ffmpeg could not run. The process
+	// is killed when ctx ends, or when it has used the CPU time.
 	Decode(ctx context.Context, source string, input, output []string, side *os.File, cpu time.Duration) (io.ReadCloser, error)
 }
 
-// mode is which pictures are wanted.
+// mode selects the frames to decode.
 type mode int
 
 const (
 	sampled mode = iota // one at each instant of the grid
-	sought              // the same, decoding from the key picture before the first part on
+	sought              // the same, decoding from the keyframe before the first interval
 	first               // the first one only
 )
 
@@ -44,7 +44,7 @@ func inputArguments(opts Options, mode mode) []string {
 		args = append(args, "-skip_frame", "noref")
 	}
 	if mode == sought {
-		// All pictures from there on, with the times of the video: the one that is on view at
+		// All frames from there on, with the times of the video: the frame that is shown at
 		// the first instant may have come long before it.
 		args = append(args, "-noaccurate_seek", "-copyts", "-start_at_zero", "-ss", decimal(opts.Within[0].From))
 	}
@@ -62,15 +62,16 @@ func outputArguments(opts Options, mode mode) []string {
 	return append(args, "-fps_mode", "passthrough", "-c:v", "mjpeg", "-threads", "1", "-qmin", "1", "-q:v", "1", "-f", "mpjpeg", "pipe:1")
 }
 
-// decodeThreads: the cores belong to inference, which takes several times as long as
-// decoding; a second decoding thread costs a fifth more work than it shares.
+// decodeThreads is a quarter of the cores, from 1 to 4. Inference takes several times as long
+// as
+// decoding and needs the others. A second decoding thread adds a fifth to the CPU time.
 func decodeThreads() int {
 	return min(4, max(1, runtime.GOMAXPROCS(0)/4))
 }
 
-// filters: the grid (rounding up gives each instant the last picture before it), the
-// time on descriptor 3, then the size. A JPEG is always read as full range BT.601,
-// whatever the video is coded in.
+// filters selects the grid, writes the time to descriptor 3, and scales. Rounding up gives
+// each instant the last frame before it. The colors become full range BT.601, because a
+// JPEG is always read as that.
 func filters(opts Options, mode mode) string {
 	scale := fmt.Sprintf("min(1,%d/max(iw*sar,ih))", opts.LongSide)
 	chain := []string{
@@ -85,14 +86,14 @@ func filters(opts Options, mode mode) string {
 	return strings.Join(chain, ",")
 }
 
-// grid picks the instants that are wanted; decoding ends behind the last.
+// grid selects the wanted instants. Decoding ends after the last.
 func grid(opts Options) []string {
 	rate := "fps=fps=" + strconv.FormatFloat(opts.FPS, 'f', -1, 64) + ":round=up"
 	n := len(opts.Within)
 	if n == 0 {
 		return []string{rate}
 	}
-	// Instants are steps of the grid: a quarter of one tells them apart.
+	// A quarter of a step is enough to tell instants of the grid apart.
 	step := 1 / opts.FPS
 	parts := make([]string, n)
 	for i, s := range opts.Within {
@@ -111,7 +112,7 @@ type process struct {
 	timesEnd *os.File
 }
 
-// start runs ffmpeg; it is killed when ctx ends. The caller must call wait.
+// start runs ffmpeg. It is killed when ctx ends. The caller must call wait.
 func start(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode mode) (*process, error) {
 	read, write, err := os.Pipe()
 	if err != nil {
@@ -129,8 +130,8 @@ func start(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode
 	}, nil
 }
 
-// frames reads frame after frame. It returns nil at the end of the output, errBreak
-// when yield wants no more.
+// frames reads one frame after the other. It returns nil at the end of the output, and
+// errBreak when yield returns false.
 func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error {
 	for {
 		jpeg, err := readPart(p.pictures)
@@ -140,7 +141,7 @@ func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error 
 		if err != nil {
 			return err
 		}
-		// The filter wrote the time before the encoder saw the picture.
+		// The filter wrote the time before the encoder received the frame.
 		when, err := readTime(p.times)
 		if err != nil {
 			return err
@@ -151,7 +152,7 @@ func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error 
 	}
 }
 
-// wait reaps the process and lets go of its pipes.
+// wait waits for the process and closes its pipes.
 func (p *process) wait() error {
 	defer func() { _ = p.timesEnd.Close() }()
 	return p.output.Close()

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// MaxSpans is how many parts of a video one Sample may be of: ffmpeg takes no expression of
-// more than a hundred.
+// MaxIntervals is the largest number of intervals of one Sample. ffmpeg refuses expressions
+// of more than a hundred terms.
 const MaxIntervals = 64
 
 // Defaults of Options.
@@ -25,48 +25,47 @@ const (
 type Options struct {
 	// FPS is the number of samples per second of video, 0.01 to 60.
 	FPS float64
-	// LongSide is the most pixels on the longer side, 16 to 4096.
+	// LongSide is the largest number of pixels on the longer side, 16 to 4096.
 	LongSide int
-	// Within limits the samples to parts of the video, in order and disjoint, at most
-	// MaxSpans; none means all of it. Decoding begins at the key picture before the first
-	// part; what lies between two is decoded, but not made into pictures.
+	// Within limits the samples to intervals of the video, in order and disjoint, at most
+	// MaxIntervals; none means the whole video. Decoding begins at the keyframe before the
+	// first interval. The time between two intervals is decoded but not encoded.
 	Within []Interval
-	// Coarse trades up to 0.1 s of exactness for cheaper decoding, see the package.
+	// Coarse allows samples up to 0.1 s too old, which makes decoding cheaper; see the
+	// package documentation.
 	Coarse bool
-	// Stall is how long ffmpeg may take from one sample to the next.
+	// Stall is the longest time from one sample to the next.
 	Stall time.Duration
 }
 
-// Span is a part of a video, both ends included, in seconds from its start:
-// 0 <= From <= To <= End.
+// Interval is a part of a video, both ends included, in seconds from its start: 0 <= From
+// <= To <= End.
 type Interval struct{ From, To float64 }
 
-// Frame is one sampled picture.
+// Frame is one sampled frame.
 type Frame struct {
-	// At is the instant that the picture was on view, in seconds from the start of
-	// the video.
+	// At is the instant of the sample, in seconds from the start of the video.
 	At float64
-	// JPEG is the encoded picture.
+	// JPEG is the encoded frame.
 	JPEG []byte
 }
 
-// UnreadableError says that the source holds no picture that can be decoded.
+// UnreadableError says that the source has no frame that can be decoded.
 type UnreadableError struct {
-	// Reason is what ffmpeg said, cut short, without the name of the source.
+	// Reason is the message of ffmpeg, shortened, without the name of the source.
 	Reason string
 }
 
 // Error implements error.
 func (e *UnreadableError) Error() string { return "video unreadable: " + e.Reason }
 
-// errStalled is the cause when ffmpeg stopped making progress.
+// errStalled is the cause when ffmpeg made no progress in time.
 var errStalled = errors.New("ffmpeg made no progress in time")
 
-// Sample yields the frames of a video in order. The source is a path, or an http or
-// https URL. An error is the last thing that is yielded: *UnreadableError for a source
-// without a decodable picture or one that breaks off (after the frames before the
-// break), an error that wraps the cause when ctx ended, any other when ffmpeg could
-// not do its work.
+// Sample yields the frames of a video in order. The source is a path, or an http or https
+// URL. An error is the last item: *UnreadableError for a source without a decodable frame
+// or one that breaks off (after the frames before the break), an error that wraps the cause
+// when ctx ended, another error when ffmpeg could not run.
 func Sample(ctx context.Context, ffmpeg FFmpeg, source string, opts Options) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		opts, err := opts.checked()
@@ -90,8 +89,8 @@ func Sample(ctx context.Context, ffmpeg FFmpeg, source string, opts Options) ite
 	}
 }
 
-// parts decodes from the key picture before the first part on. Containers without an index
-// may miss it: then from the start.
+// parts decodes from the keyframe before the first interval. In containers without an index
+// ffmpeg may miss it; then it decodes from the start.
 func parts(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, yield func(Frame) bool) error {
 	step := 1 / opts.FPS
 	begins := math.Ceil(opts.Within[0].From/step-.25) * step
@@ -118,31 +117,32 @@ func (o Options) checked() (Options, error) {
 	}
 	switch {
 	case !(o.FPS >= 0.01 && o.FPS <= 60):
-		return o, fmt.Errorf("frames: FPS %v is not in 0.01..60", o.FPS)
+		return o, fmt.Errorf("frames: FPS is %v, must be within 0.01..60", o.FPS)
 	case o.LongSide < 16 || o.LongSide > 4096:
-		return o, fmt.Errorf("frames: LongSide %d is not in 16..4096", o.LongSide)
+		return o, fmt.Errorf("frames: LongSide is %d, must be within 16..4096", o.LongSide)
 	case o.Stall < 0:
-		return o, errors.New("frames: a negative time")
+		return o, errors.New("frames: Stall must not be negative")
 	case len(o.Within) > MaxIntervals:
-		return o, fmt.Errorf("frames: %d parts of a video, at most %d", len(o.Within), MaxIntervals)
+		return o, fmt.Errorf("frames: %d intervals, at most %d are allowed", len(o.Within), MaxIntervals)
 	}
 	at := 0.0
 	for _, s := range o.Within {
 		if !(s.From >= at && s.To >= s.From && s.To <= End) {
-			return o, fmt.Errorf("frames: the part %v to %v is not in order", s.From, s.To)
+			return o, fmt.Errorf("frames: the interval %v to %v is not in order", s.From, s.To)
 		}
 		at = s.To
 	}
 	return o, nil
 }
 
-// End is beyond every video, in seconds: a Span up to there is the rest of one.
+// End is later than the end of every video, in seconds. An Interval up to End is the rest
+// of a video.
 const End = 1e7
 
-// errBreak says that the consumer wants no more.
+// errBreak ends the iteration when the consumer stops.
 var errBreak = errors.New("iteration ended")
 
-// run starts ffmpeg and hands its frames to yield until either ends.
+// run starts ffmpeg and passes its frames to yield until either ends.
 func run(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode mode, yield func(Frame) bool) error {
 	bounded, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -153,7 +153,7 @@ func run(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode m
 	watchdog := time.AfterFunc(opts.Stall, func() { cancel(errStalled) })
 	defer watchdog.Stop()
 	err = p.frames(opts, mode, func(f Frame) bool {
-		// The consumer's time is not ffmpeg's.
+		// The time of the consumer does not count.
 		watchdog.Stop()
 		defer watchdog.Reset(opts.Stall)
 		return yield(f)
@@ -172,12 +172,13 @@ func run(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode m
 	case exit != nil:
 		return failure(source, exit)
 	case err != nil:
-		return fmt.Errorf("frames: output of ffmpeg: %w", err)
+		return fmt.Errorf("frames: read the output of ffmpeg: %w", err)
 	}
 	return nil
 }
 
-// failure tells a video that cannot be read from a source that cannot be reached.
+// failure distinguishes a video that cannot be decoded from a source that cannot be
+// reached.
 func failure(source string, exit error) error {
 	refusal, refused := errors.AsType[interface {
 		error
@@ -188,7 +189,7 @@ func failure(source string, exit error) error {
 	}
 	said := refusal.Complaint()
 	if isURL(source) && unreachable(said) {
-		return fmt.Errorf("frames: source out of reach: %s", said)
+		return fmt.Errorf("frames: cannot reach the source: %s", said)
 	}
 	return &UnreadableError{Reason: said}
 }

@@ -19,8 +19,8 @@ import (
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
-// ramp is a picture source whose brightness is 4 times the number of the frame, 10
-// frames a second.
+// ramp is a video source with 10 frames per second. The brightness of a frame is 4 times
+// its number.
 const ramp = "color=black:s=64x48:r=10,format=gray,geq=lum='4*N'"
 
 // render makes a clip with ffmpeg and returns its path.
@@ -39,7 +39,7 @@ func lavfi(source string, args ...string) []string {
 type sample struct {
 	at   float64
 	size image.Point
-	// gray of the center, 0..255
+	// brightness of the center, 0..255
 	gray int
 }
 
@@ -78,7 +78,7 @@ func TestSamplesShowTheInstantTheyName(t *testing.T) {
 	}
 }
 
-// TestPartsOfAVideo: an instant shows the same bytes, whatever else is asked for.
+// TestPartsOfAVideo: the frame at an instant has the same bytes with any intervals.
 func TestPartsOfAVideo(t *testing.T) {
 	t.Parallel()
 	clips := map[string]string{
@@ -133,7 +133,7 @@ func TestAsManyPartsAsThereMayBe(t *testing.T) {
 	require.Len(t, list, 3*frames.MaxIntervals)
 }
 
-// TestLateInstantsAreExact: ffmpeg prints six digits of a time.
+// TestLateInstantsAreExact: ffmpeg prints only six digits of a time.
 func TestLateInstantsAreExact(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "long.mp4", lavfi("color=s=32x32:r=1/10:d=12000", "-c:v", "libx264", "-g", "10")...)
@@ -152,7 +152,8 @@ func TestPartsBehindTheEnd(t *testing.T) {
 
 func TestVariableFrameRate(t *testing.T) {
 	t.Parallel()
-	// Only the pictures of 0, 0.1 and 2.0 s are kept: the second one stays on view.
+	// Only the frames of 0, 0.1 and 2.0 s are kept: the second one stays visible until 2.0
+	// s.
 	clip := render(t, "vfr.mp4", lavfi(ramp+",trim=end_frame=30,select='eq(n,0)+eq(n,1)+eq(n,20)'", "-fps_mode", "vfr", "-c:v", "libx264", "-qp", "1", "-color_range", "pc")...)
 	list, err := collect(t, clip, frames.Options{})
 	require.NoError(t, err)
@@ -217,7 +218,8 @@ func TestSizes(t *testing.T) {
 
 func TestColorsSurvive(t *testing.T) {
 	t.Parallel()
-	// The same red in three codings; read as another one it is off by 15 or more.
+	// This is the same red in three codings. Read with the wrong one it is off by 15 or
+	// more.
 	for name, args := range map[string][]string{
 		"BT.601":             {"-vf", "scale=out_color_matrix=bt601,format=yuv444p", "-colorspace", "bt470bg"},
 		"BT.709":             {"-vf", "scale=out_color_matrix=bt709,format=yuv444p", "-colorspace", "bt709"},
@@ -256,7 +258,8 @@ func TestRotationIsApplied(t *testing.T) {
 	clip := render(t, "turned.mp4", lavfi("testsrc=s=640x360", "-frames:v", "3", "-c:v", "libx264")...)
 	content, err := os.ReadFile(clip)
 	require.NoError(t, err)
-	// The display matrix of the first track, a quarter turn (ISO/IEC 14496-12, track header of version 0).
+	// This is the display matrix of the first track, a quarter turn (ISO/IEC 14496-12,
+	// track header of version 0).
 	at := bytes.Index(content, []byte("tkhd"))
 	require.Positive(t, at)
 	for i, v := range []uint32{0, 1 << 16, 0, 0xFFFF0000, 0, 0, 180 << 16, 0, 1 << 30} {

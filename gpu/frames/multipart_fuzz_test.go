@@ -39,7 +39,7 @@ func TestReadPart(t *testing.T) {
 	}
 }
 
-// FuzzReadPart: no stream makes the parser panic or return what is no JPEG.
+// FuzzReadPart: the parser never panics, and returns only JPEGs.
 func FuzzReadPart(f *testing.F) {
 	f.Add([]byte("--ffmpeg\r\nContent-length: 2\r\n\r\n\xff\xd8\r\n"), []byte("frame:0 pts:0 pts_time:0.5\nat=1\n"))
 	f.Fuzz(func(t *testing.T, pictures, times []byte) {

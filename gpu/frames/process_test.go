@@ -48,7 +48,7 @@ func children(t *testing.T, clip string) []string {
 
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
-	// Long enough that ffmpeg is still at work when the iteration ends.
+	// The clip is long enough that ffmpeg still runs when the iteration ends.
 	clip := render(t, "long.mp4", lavfi("testsrc=s=640x360", "-t", "20", "-c:v", "libx264", "-preset", "ultrafast")...)
 	opts := frames.Options{FPS: 25}
 

@@ -22,20 +22,20 @@ const (
 	DefaultMaxResponseBytes = 16 << 20
 )
 
-// errTimeout is the cause when the client itself gave up waiting.
+// errTimeout is the cause when the client stopped waiting.
 var errTimeout = fmt.Errorf("the engine did not answer in time: %w", context.DeadlineExceeded)
 
-// Endpoint returns the base URL of a server at the moment of a call: an embedded
-// server gets another port whenever it is restarted.
+// Endpoint returns the base URL of a server at the time of a call. An embedded server gets
+// another port at each restart.
 type Endpoint func() (string, error)
 
 // Options of a Client; the zero value of each field takes its default.
 type Options struct {
 	// Model is the model's name on the server.
 	Model string
-	// Timeout bounds one call, whatever the caller's context allows.
+	// Timeout bounds one call, also when the caller's context allows more.
 	Timeout time.Duration
-	// MaxResponseBytes bounds the body of an answer.
+	// MaxResponseBytes bounds the body of a response.
 	MaxResponseBytes int64
 }
 
@@ -61,15 +61,15 @@ type Client struct {
 
 var _ gpu.Engine = (*Client)(nil)
 
-// Fixed returns the endpoint of a server that stays where it is. The URL is http or
-// https with a host; it may hold a user and password, and a path before /v2.
+// Fixed returns the endpoint of a server with a fixed URL. The URL is http or https with a
+// host. It may have a user and password, and a path before /v2.
 func Fixed(rawURL string) (Endpoint, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
 		return nil, errors.New("inference URL: malformed")
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("inference URL %s: want http(s)://host[:port][/path]", u.Redacted())
+		return nil, fmt.Errorf("inference URL %s: must be http(s)://host[:port][/path]", u.Redacted())
 	}
 	base := strings.TrimRight(u.String(), "/")
 	return func() (string, error) { return base, nil }, nil
@@ -90,7 +90,7 @@ func New(endpoint Endpoint, opts Options) *Client {
 	}}
 }
 
-// Close lets go of idle connections. The client can still be used.
+// Close closes idle connections. The client can still be used.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Detect implements gpu.Engine.
@@ -105,8 +105,8 @@ func (c *Client) Detect(ctx context.Context, req gpu.Request) (gpu.Response, err
 	header := http.Header{
 		"Content-Type":     {"application/octet-stream"},
 		headerLengthHeader: {fmt.Sprint(headerLength)},
-		// Never sent; it lets net/http repeat the request when an idle connection
-		// turns out to be closed, since inference changes nothing.
+		// This header is never sent. It lets net/http repeat the request when an idle
+		// connection turns out to be closed, because inference has no side effects.
 		"Idempotency-Key": nil,
 	}
 	answer, err := c.call(ctx, http.MethodPost, c.path("/infer"), header, body)
@@ -115,12 +115,12 @@ func (c *Client) Detect(ctx context.Context, req gpu.Request) (gpu.Response, err
 	}
 	resp, err := decodeResponse(answer.header.Get(headerLengthHeader), answer.body, req)
 	if err != nil {
-		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("the engine's answer: %w", err)}
+		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("invalid response of the engine: %w", err)}
 	}
 	return resp, nil
 }
 
-// Ready implements gpu.Engine: the server and its model both say so.
+// Ready implements gpu.Engine: the server and its model must both be ready.
 func (c *Client) Ready(ctx context.Context) error {
 	for _, path := range []string{"/v2/health/ready", c.path("/ready")} {
 		if _, err := c.call(ctx, http.MethodGet, path, nil, nil); err != nil {
@@ -144,8 +144,8 @@ func (c *Client) Info(ctx context.Context) (gpu.Info, error) {
 		return gpu.Info{}, &gpu.InferenceError{Err: fmt.Errorf("model metadata: %w", err)}
 	}
 	if meta.Parameters == nil {
-		// Triton keeps a model's parameters in its configuration. A server without
-		// that extension simply has none.
+		// Triton keeps a model's parameters in its configuration. A server without that
+		// extension has none.
 		if config, err := c.call(ctx, http.MethodGet, c.path("/config"), nil, nil); err == nil {
 			meta.Parameters = decodeConfig(config.body)
 		} else if ctx.Err() != nil {
@@ -164,8 +164,8 @@ type reply struct {
 	body   []byte
 }
 
-// call sends one request and returns the answer with status 200; all else is an error
-// of gpu's kinds.
+// call sends one request and returns the response with status 200. Every error is of gpu's
+// kinds.
 func (c *Client) call(ctx context.Context, method, path string, header http.Header, body []byte) (reply, error) {
 	base, err := c.endpoint()
 	if err != nil {
@@ -188,16 +188,16 @@ func (c *Client) call(ctx context.Context, method, path string, header http.Head
 	content, err := io.ReadAll(io.LimitReader(res.Body, c.opts.MaxResponseBytes+1))
 	switch {
 	case err != nil:
-		return reply{}, unavailable(ctx, limited, fmt.Errorf("reading the answer: %w", err))
+		return reply{}, unavailable(ctx, limited, fmt.Errorf("read the response: %w", err))
 	case res.StatusCode != http.StatusOK:
 		return reply{}, refusal(res.StatusCode, content)
 	case int64(len(content)) > c.opts.MaxResponseBytes:
-		return reply{}, &gpu.InferenceError{Err: fmt.Errorf("the engine's answer is over %d bytes", c.opts.MaxResponseBytes)}
+		return reply{}, &gpu.InferenceError{Err: fmt.Errorf("the response of the engine is over %d bytes", c.opts.MaxResponseBytes)}
 	}
 	return reply{header: res.Header, body: content}, nil
 }
 
-// unavailable tells a caller that went away from an engine that did.
+// unavailable distinguishes a caller that left from an engine that does not answer.
 func unavailable(caller, limited context.Context, err error) error {
 	if caller.Err() != nil {
 		return fmt.Errorf("inference: %w", context.Cause(caller))
@@ -208,7 +208,7 @@ func unavailable(caller, limited context.Context, err error) error {
 	return &gpu.UnavailableError{Err: err}
 }
 
-// refusal turns a status other than 200 into an error, with what the server said.
+// refusal turns a status other than 200 into an error with the message of the server.
 func refusal(status int, body []byte) error {
 	err := fmt.Errorf("status %d: %s", status, serverMessage(body))
 	switch status {
@@ -224,8 +224,8 @@ func refusal(status int, body []byte) error {
 	return &gpu.InferenceError{Err: err}
 }
 
-// serverMessage finds the protocol's {"error": text}, else quotes the body; cut short,
-// since it goes to logs.
+// serverMessage returns the text of the protocol's {"error": text}, else the body. It is
+// shortened, because it goes to logs.
 func serverMessage(body []byte) string {
 	const most = 300
 	var message struct {

@@ -94,7 +94,7 @@ func TestDetectReadsJSONTensors(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, resp, approximately))
 }
 
-// TestDetectRefusesWhatCannotBeTrue alters one output of a true answer at a time.
+// TestDetectRefusesWhatCannotBeTrue changes one output of a valid response at a time.
 func TestDetectRefusesWhatCannotBeTrue(t *testing.T) {
 	t.Parallel()
 	nan := float32(0)
@@ -248,7 +248,7 @@ func TestCutConnectionIsUnavailable(t *testing.T) {
 func TestSlowServer(t *testing.T) {
 	t.Parallel()
 	hang := func(_ http.ResponseWriter, r *http.Request) {
-		// The server notices that its client is gone only once the body is read.
+		// The server notices that its client left only after it has read the body.
 		_, _ = io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}
@@ -296,7 +296,7 @@ func TestReady(t *testing.T) {
 	requireUnavailable(t, status(200, 503).Ready(t.Context()))
 }
 
-// digest is a SHA-256 as a server would tell it.
+// digest is a SHA-256 as a server reports it.
 var digest = strings.Repeat("0a", 32)
 
 func TestInfo(t *testing.T) {

@@ -29,8 +29,8 @@ type GRPCClient struct {
 
 var _ gpu.Engine = (*GRPCClient)(nil)
 
-// NewGRPC returns a client of the server at grpc://host:port, or grpcs://host:port for
-// TLS. It connects with the first call. Error: the URL is of another form.
+// NewGRPC returns a client of the server at grpc://host:port, or grpcs://host:port for TLS.
+// It connects with the first call. It returns an error for any other URL.
 func NewGRPC(rawURL string, opts Options) (*GRPCClient, error) {
 	u, err := url.Parse(rawURL)
 	if err != nil {
@@ -38,20 +38,20 @@ func NewGRPC(rawURL string, opts Options) (*GRPCClient, error) {
 	}
 	if (u.Scheme != "grpc" && u.Scheme != "grpcs") || u.Hostname() == "" || u.Port() == "" || u.User != nil ||
 		strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("inference URL %s: want grpc(s)://host:port", u.Redacted())
+		return nil, fmt.Errorf("inference URL %s: must be grpc(s)://host:port", u.Redacted())
 	}
 	transport := insecure.NewCredentials()
 	if u.Scheme == "grpcs" {
 		transport = credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12})
 	}
 	c := &GRPCClient{opts: opts.withDefaults()}
-	// A server that came back should be noticed within seconds.
+	// A server that is back should be noticed within seconds.
 	reconnect := backoff.Config{BaseDelay: 200 * time.Millisecond, Multiplier: 2, Jitter: 0.2, MaxDelay: 5 * time.Second}
 	c.conn, err = grpc.NewClient("dns:///"+u.Host,
 		grpc.WithTransportCredentials(transport),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: 5 * time.Second}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(int(c.opts.MaxResponseBytes))),
-		// Retries are the pool's.
+		// The pool retries.
 		grpc.WithDisableRetry(),
 		grpc.WithDisableServiceConfig(),
 	)
@@ -62,7 +62,7 @@ func NewGRPC(rawURL string, opts Options) (*GRPCClient, error) {
 	return c, nil
 }
 
-// Close ends the connection; calls in flight fail.
+// Close ends the connection. Calls in flight fail.
 func (c *GRPCClient) Close() { _ = c.conn.Close() }
 
 // Detect implements gpu.Engine.
@@ -80,16 +80,16 @@ func (c *GRPCClient) Detect(ctx context.Context, req gpu.Request) (gpu.Response,
 	}
 	outputs, err := decodeInfer(reply)
 	if err != nil {
-		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("the engine's answer: %w", err)}
+		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("invalid response of the engine: %w", err)}
 	}
 	resp, err := outputs.response(req)
 	if err != nil {
-		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("the engine's answer: %w", err)}
+		return gpu.Response{}, &gpu.InferenceError{Err: fmt.Errorf("invalid response of the engine: %w", err)}
 	}
 	return resp, nil
 }
 
-// Ready implements gpu.Engine: the server and its model both say so.
+// Ready implements gpu.Engine: the server and its model must both be ready.
 func (c *GRPCClient) Ready(ctx context.Context) error {
 	server, err := invoke(ctx, c, c.stub.ServerReady, &wire.ServerReadyRequest{})
 	if err != nil {
@@ -100,12 +100,12 @@ func (c *GRPCClient) Ready(ctx context.Context) error {
 		return asUnavailable(err)
 	}
 	if !server.GetReady() || !model.GetReady() {
-		return &gpu.UnavailableError{Err: fmt.Errorf("the server says ready: %t, its model: %t", server.GetReady(), model.GetReady())}
+		return &gpu.UnavailableError{Err: fmt.Errorf("not ready: server %t, model %t", server.GetReady(), model.GetReady())}
 	}
 	return nil
 }
 
-// asUnavailable makes a refused health check what it is to those who wait for one.
+// asUnavailable turns a refused health check into an *UnavailableError.
 func asUnavailable(err error) error {
 	if _, refused := errors.AsType[*gpu.InferenceError](err); refused {
 		return &gpu.UnavailableError{Err: err}
@@ -113,8 +113,8 @@ func asUnavailable(err error) error {
 	return err
 }
 
-// Info implements gpu.Engine. Over gRPC the parameters of a model are found in Triton's
-// model configuration only: the protocol's metadata have no field for them.
+// Info implements gpu.Engine. Over gRPC, the parameters of a model are only in Triton's
+// model configuration: the protocol's metadata have no field for them.
 func (c *GRPCClient) Info(ctx context.Context) (gpu.Info, error) {
 	reply, err := invoke(ctx, c, c.stub.ModelMetadata, &wire.ModelMetadataRequest{Name: c.opts.Model})
 	if err != nil {
@@ -137,7 +137,7 @@ func (c *GRPCClient) Info(ctx context.Context) (gpu.Info, error) {
 	return meta.info(c.opts.Model), nil
 }
 
-// invoke makes one call within the client's deadline; every error is of gpu's kinds.
+// invoke makes one call within the client's deadline. Every error is of gpu's kinds.
 func invoke[In, Out any](ctx context.Context, c *GRPCClient, method func(context.Context, In, ...grpc.CallOption) (Out, error), in In) (Out, error) {
 	limited, cancel := context.WithTimeoutCause(ctx, c.opts.Timeout, errTimeout)
 	defer cancel()
@@ -155,15 +155,15 @@ func invoke[In, Out any](ctx context.Context, c *GRPCClient, method func(context
 	return out, statusError(err)
 }
 
-// statusError sorts a status of gRPC as refusal sorts one of HTTP.
+// statusError maps a gRPC status as refusal maps an HTTP status.
 func statusError(err error) error {
 	s := status.Convert(err)
 	text := s.Message()
 	said := fmt.Errorf("%s: %s", s.Code(), serverMessage([]byte(text)))
 	switch s.Code() {
 	case codes.ResourceExhausted:
-		// The library reports with the same code that a message is over a limit,
-		// which no other moment changes.
+		// The library uses the same code for a message over a size limit. Such a request
+		// never succeeds.
 		if strings.Contains(text, "larger than max") {
 			return &gpu.InferenceError{Err: said}
 		}

@@ -21,8 +21,7 @@ import (
 	"vqa/gpu/oip/wire"
 )
 
-// grpcServer is a server whose calls do what a test says; those left nil are not known
-// to it.
+// grpcServer is a server with the calls that a test sets. Calls left nil are unimplemented.
 type grpcServer struct {
 	wire.UnimplementedGRPCInferenceServiceServer
 	infer    func(context.Context, *wire.ModelInferRequest) (*wire.ModelInferResponse, error)
@@ -55,7 +54,7 @@ func (s *grpcServer) ModelConfig(ctx context.Context, in *wire.ModelConfigReques
 	return &wire.ModelConfigResponse{Config: &wire.ModelConfig{Parameters: s.config}}, nil
 }
 
-// serveGRPC starts a server, and a client of it.
+// serveGRPC starts a server and a client of it.
 func serveGRPC(t *testing.T, opts oip.Options, s *grpcServer) *oip.GRPCClient {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -248,7 +247,7 @@ func TestGRPCInfo(t *testing.T) {
 	require.Empty(t, cmp.Diff(gpu.Info{Name: "detect", Version: "2", Weights: "m-512", Digest: digest, Worker: "triton/2", Vocabulary: []string{"dog", "cat"}, Concurrency: 4}, got))
 }
 
-// TestPoolOfBothProtocols has one server of each; that of HTTP is not there.
+// TestPoolOfBothProtocols has one server of each protocol. The HTTP server is down.
 func TestPoolOfBothProtocols(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -33,12 +33,12 @@ func encodeInfer(model string, req gpu.Request) (*wire.ModelInferRequest, error)
 func decodeInfer(reply *wire.ModelInferResponse) (tensors, error) {
 	raw := reply.GetRawOutputContents()
 	if len(raw) > 0 && len(raw) != len(reply.GetOutputs()) {
-		return nil, fmt.Errorf("%d raw contents of %d outputs", len(raw), len(reply.GetOutputs()))
+		return nil, fmt.Errorf("%d raw contents for %d outputs", len(raw), len(reply.GetOutputs()))
 	}
 	outputs := tensors{}
 	for i, o := range reply.GetOutputs() {
 		if _, twice := outputs[o.GetName()]; twice {
-			return nil, fmt.Errorf("output %s is given twice", o.GetName())
+			return nil, fmt.Errorf("output %s occurs twice", o.GetName())
 		}
 		var content []byte
 		if len(raw) > 0 {
@@ -79,11 +79,11 @@ func decodeOutput(o *wire.ModelInferResponse_InferOutputTensor, raw []byte, isRa
 	case "UINT8":
 		return t, t.readNumbers(o.GetContents().GetUintContents(), count)
 	default:
-		// An output that was not asked for, of a type that is not used here.
+		// This output was not requested, and its type is not used here.
 		return t, nil
 	}
 	if length != count {
-		return tensor{}, fmt.Errorf("%d values in contents, shape %v", length, t.shape)
+		return tensor{}, fmt.Errorf("%d values in contents, but the shape is %v", length, t.shape)
 	}
 	return t, nil
 }

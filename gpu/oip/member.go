@@ -20,25 +20,25 @@ const (
 	in
 )
 
-// member is a server and what the pool knows of it; Pool.mu guards all but Server.
+// member is a server with its state in the pool. Pool.mu guards all fields but Server.
 type member struct {
 	Server
 	state state
-	// info is what it served when it was last asked.
+	// info is the model that it reported last.
 	info gpu.Info
 	// outstanding calls, at most limit.
 	outstanding, limit int
-	// failures in a row; retryAt is when an ejected one is asked again.
+	// failures in a row; retryAt is the time of the next probe.
 	failures int
 	retryAt  time.Time
-	// refusedUntil is when a refusal for want of room is forgotten.
+	// refusedUntil is the time until which a refusal for lack of room counts.
 	refusedUntil time.Time
-	// err is why it is out, nil before it was ever asked.
+	// err is the reason why it is out; nil before the first probe.
 	err error
 }
 
-// busier says whether a has less room than b: one that refused work has less than one
-// that did not, else the share of its limit that is in use decides.
+// busier reports whether a has less room than b. A server that refused work has less room
+// than one that did not. Otherwise the share of its limit in use decides.
 func busier(a, b *member, now time.Time) bool {
 	if aRefused, bRefused := a.refusedUntil.After(now), b.refusedUntil.After(now); aRefused != bRefused {
 		return aRefused
@@ -46,9 +46,9 @@ func busier(a, b *member, now time.Time) bool {
 	return a.outstanding*b.limit > b.outstanding*a.limit
 }
 
-// acquire reserves room on the server that has most, apart from those already tried. It
-// waits for room, or for a probe when no server is in use. Errors: *UnavailableError,
-// with gpu.ErrSaturated when it is for want of room, and the end of ctx.
+// acquire reserves room on the server with the most room, except those already tried. It
+// waits for room, or for a probe when no server is in use. Errors: *UnavailableError, with
+// gpu.ErrSaturated for lack of room, and the end of ctx.
 func (p *Pool) acquire(ctx context.Context, tried []*member) (*member, error) {
 	limit := time.NewTimer(p.opts.Wait)
 	defer limit.Stop()
@@ -83,7 +83,7 @@ func (p *Pool) acquire(ctx context.Context, tried []*member) (*member, error) {
 	}
 }
 
-// wait returns nil once changed is closed.
+// wait returns nil when changed is closed.
 func wait(ctx context.Context, changed <-chan struct{}, limit <-chan time.Time, full bool) error {
 	select {
 	case <-changed:
@@ -98,7 +98,7 @@ func wait(ctx context.Context, changed <-chan struct{}, limit <-chan time.Time, 
 	}
 }
 
-// choose returns the member with most room, or how many are full and how many may come
+// choose returns the member with the most room, or how many are full and how many may come
 // in. The caller holds the lock.
 func (p *Pool) choose(tried []*member) (best *member, full, awaited int) {
 	now := time.Now()
@@ -119,7 +119,8 @@ func (p *Pool) choose(tried []*member) (best *member, full, awaited int) {
 	return best, full, awaited
 }
 
-// away says why no server that was not tried can be used. The caller holds the lock.
+// away is the error when no server that was not tried can be used. The caller holds the
+// lock.
 func (p *Pool) away(tried []*member) error {
 	var all []error
 	for _, m := range p.members {
@@ -128,13 +129,13 @@ func (p *Pool) away(tried []*member) error {
 		}
 	}
 	if all == nil {
-		all = append(all, errors.New("no other server is left"))
+		all = append(all, errors.New("no other server to try"))
 	}
 	return &gpu.UnavailableError{Err: errors.Join(all...)}
 }
 
-// probeDue starts the probes whose time has come. When no server is in use, a guess
-// beats a refusal: with now, all are asked at once. The caller holds the lock.
+// probeDue starts the probes that are due. With now, it probes all servers at once: no
+// server is in use, and a probe may find one. The caller holds the lock.
 func (p *Pool) probeDue(now bool) {
 	using := slices.ContainsFunc(p.members, func(m *member) bool { return m.state == in })
 	for _, m := range p.members {
@@ -144,7 +145,7 @@ func (p *Pool) probeDue(now bool) {
 	}
 }
 
-// probe asks a member that is out whether it may be used. The caller holds the lock.
+// probe checks whether a member that is out may be used. The caller holds the lock.
 func (p *Pool) probe(m *member) {
 	if m.state != out || p.closed {
 		return
@@ -159,7 +160,7 @@ func (p *Pool) probe(m *member) {
 			info, err = m.Engine.Info(ctx)
 		}
 		if err == nil {
-			err = p.recognise(m, info)
+			err = p.recognize(m, info)
 		}
 		if err != nil {
 			p.eject(m, err)
@@ -167,25 +168,26 @@ func (p *Pool) probe(m *member) {
 	})
 }
 
-// recognise takes a member in when it serves what those in use serve; when none is, it
-// sets what is served. So weights can be replaced one server after another: the new ones
-// wait until the last old one is gone. Error: *UnavailableError with ErrOtherModel.
-func (p *Pool) recognise(m *member, info gpu.Info) error {
+// recognize takes in a member when it serves the same model as the members in use. When
+// none is in use, its model becomes that of the pool. So weights can be replaced one server
+// after another: servers with new weights wait until the last one with old weights is gone.
+// Error: *UnavailableError with ErrOtherModel.
+func (p *Pool) recognize(m *member, info gpu.Info) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, other := range p.members {
 		if other != m && other.state == in && !sameModel(other.info, info) {
-			return &gpu.UnavailableError{Err: fmt.Errorf("%w: %s, not %s as %s", ErrOtherModel, info.Weights, other.info.Weights, other.Name)}
+			return &gpu.UnavailableError{Err: fmt.Errorf("%w: it serves %s, but %s serves %s", ErrOtherModel, info.Weights, other.Name, other.info.Weights)}
 		}
 	}
 	if m.state == probing {
 		if m.err != nil {
-			p.opts.Log.Info("inference server is back", "server", m.Name)
+			p.opts.Log.Info("inference server in use again", "server", m.Name)
 		}
 		m.state, m.err = in, nil
 	}
 	m.info = info
-	// One batch is worked on while the next one travels.
+	// One batch is processed while the next one is sent.
 	m.limit = max(4, 2*info.Concurrency)
 	p.announce()
 	return nil
@@ -195,7 +197,7 @@ func sameModel(a, b gpu.Info) bool {
 	return a.Weights == b.Weights && a.Digest == b.Digest && slices.Equal(a.Vocabulary, b.Vocabulary) && slices.Equal(a.Colors, b.Colors) && a.Shades == b.Shades
 }
 
-// release gives room back and learns from how the call ended.
+// release gives room back and records how the call ended.
 func (p *Pool) release(ctx context.Context, m *member, err error) {
 	_, unavailable := errors.AsType[*gpu.UnavailableError](err)
 	p.mu.Lock()
@@ -203,7 +205,7 @@ func (p *Pool) release(ctx context.Context, m *member, err error) {
 	case errors.Is(err, gpu.ErrSaturated):
 		m.refusedUntil = time.Now().Add(refusalFor)
 	case err == nil:
-		// A probe does not count: a server may be ready, and fail at its work.
+		// A successful probe does not count as work: a server may be ready and still fail.
 		m.refusedUntil, m.failures = time.Time{}, 0
 	}
 	p.mu.Unlock()
@@ -228,7 +230,7 @@ func (p *Pool) eject(m *member, err error) {
 	if m.state == out {
 		return // another call on it failed as well
 	}
-	level := slog.LevelDebug // that it is still out is no news
+	level := slog.LevelDebug // that it is still out was logged before
 	if m.state == in || m.err == nil {
 		level = slog.LevelWarn
 	}
@@ -240,19 +242,19 @@ func (p *Pool) eject(m *member, err error) {
 	m.failures++
 	m.retryAt = time.Now().Add(pause)
 	if p.lifetime.Err() == nil {
-		p.opts.Log.Log(p.lifetime, level, "inference server is out", "server", m.Name, "error", err, "retry_in", pause)
+		p.opts.Log.Log(p.lifetime, level, "inference server out of use", "server", m.Name, "error", err, "retry_in", pause)
 	}
 	p.announce()
 }
 
-// announce wakes those who wait. The caller holds the lock.
+// announce wakes the waiting calls. The caller holds the lock.
 func (p *Pool) announce() {
 	close(p.changed)
 	p.changed = make(chan struct{})
 }
 
-// saturated says whether every server in use refuses work for want of room, or the
-// queue for room is full.
+// saturated reports whether every server in use refuses work for lack of room, or the queue
+// for room is full.
 func (p *Pool) saturated() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

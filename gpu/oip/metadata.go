@@ -10,10 +10,11 @@ import (
 	"vqa/gpu"
 )
 
-// maxConcurrency bounds what a server may ask its clients to have in flight.
+// maxConcurrency bounds the concurrency that a server may report.
 const maxConcurrency = 1024
 
-// maxWorkerName bounds the name of the serving program, bytes: it goes into every receipt.
+// maxWorkerName bounds the name of the serving program, in bytes. It goes into every
+// receipt.
 const maxWorkerName = 100
 
 var sha256Hex = regexp.MustCompile(`^[0-9a-f]{64}$`)

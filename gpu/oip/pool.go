@@ -15,54 +15,54 @@ import (
 
 // Defaults and bounds of a Pool.
 const (
-	// DefaultWait is how long a call waits for a server that has room.
+	// DefaultWait is how long a call waits for a server with room.
 	DefaultWait = 30 * time.Second
 	// maxWaiting bounds the calls that wait for room, over all servers.
 	maxWaiting = 256
 	// maxAttempts bounds the servers that one call is tried on.
 	maxAttempts = 3
-	// probeTimeout bounds the questions that a server must answer to be used.
+	// probeTimeout bounds the requests of a probe.
 	probeTimeout = 5 * time.Second
-	// minEjection and maxEjection bound how long a server that failed is left alone.
+	// minEjection and maxEjection bound the pause of a server that failed.
 	minEjection, maxEjection = time.Second, 30 * time.Second
-	// refusalFor is how long a server counts as saturated once it said so, unless it
-	// takes work sooner.
+	// refusalFor is how long a server counts as saturated after a refusal, unless it takes
+	// work sooner.
 	refusalFor = 5 * time.Second
 )
 
-// ErrOtherModel is the cause when a server does not serve what the others serve: the
-// same question must not get another answer by chance.
+// ErrOtherModel is the cause when a server serves another model than the others. The answer
+// to a question must not depend on the server.
 var ErrOtherModel = errors.New("serves other weights, terms or colors than the other servers")
 
-// PoolOptions are the Options of every client, and the pool's own.
+// PoolOptions are the Options of every client, and those of the pool.
 type PoolOptions struct {
 	Options
-	// Wait bounds the wait for a server that has room; DefaultWait when 0.
+	// Wait bounds the wait for a server with room; DefaultWait when 0.
 	Wait time.Duration
-	// Log is told when a server leaves the pool and comes back; slog.Default when nil.
+	// Log records when a server leaves the pool and comes back; slog.Default when nil.
 	Log *slog.Logger
 }
 
 // Server is one member of a Pool.
 type Server struct {
-	// Name is what the log calls it; without secrets.
+	// Name identifies the server in the log; it has no secrets.
 	Name   string
 	Engine gpu.Engine
-	// Close is called by Pool.Close; nil for nothing.
+	// Close is called by Pool.Close; may be nil.
 	Close func()
 }
 
-// Pool is a gpu.Engine made of servers of the same model. Package documentation,
+// Pool is a gpu.Engine made of servers of the same model. The package documentation,
 // "Several servers", says how it chooses among them.
 type Pool struct {
 	opts     PoolOptions
 	members  []*member
-	lifetime context.Context // of probes, which no caller owns
+	lifetime context.Context // of probes, which belong to no caller
 	stop     context.CancelFunc
 	probes   sync.WaitGroup
 
 	mu sync.Mutex
-	// turn moves on with every choice, so that equals take turns.
+	// turn changes with every choice, so that equal servers take turns.
 	turn    int
 	waiting int
 	closed  bool
@@ -73,7 +73,7 @@ type Pool struct {
 var _ gpu.Engine = (*Pool)(nil)
 
 // Open returns a pool of the servers at the URLs: http(s)://host[:port][/path] or
-// grpc(s)://host:port, each once. Nothing is sent before the first call.
+// grpc(s)://host:port, each once. It sends nothing before the first call.
 func Open(urls []string, opts PoolOptions) (*Pool, error) {
 	var servers []Server
 	closeAll := func() {
@@ -86,7 +86,7 @@ func Open(urls []string, opts PoolOptions) (*Pool, error) {
 		raw = strings.TrimSpace(raw)
 		if seen[raw] {
 			closeAll()
-			return nil, errors.New("inference URL: the same server twice")
+			return nil, errors.New("inference URL: a server is listed twice")
 		}
 		seen[raw] = true
 		s, err := open(raw, opts.Options)
@@ -97,7 +97,7 @@ func Open(urls []string, opts PoolOptions) (*Pool, error) {
 		servers = append(servers, s)
 	}
 	if len(servers) == 0 {
-		return nil, errors.New("inference URL: none is given")
+		return nil, errors.New("inference URL: at least one is required")
 	}
 	return NewPool(servers, opts), nil
 }
@@ -138,8 +138,8 @@ func NewPool(servers []Server, opts PoolOptions) *Pool {
 	return p
 }
 
-// Close ends the probes, waits for them, and closes the servers' clients. Calls must
-// have ended before.
+// Close ends the probes, waits for them, and closes the servers' clients. Calls must have
+// ended before.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	p.closed = true
@@ -153,8 +153,8 @@ func (p *Pool) Close() {
 	}
 }
 
-// Check asks every server what it serves. Error: two of them differ (ErrOtherModel), or
-// ctx ended. One that cannot be reached is logged, and checked when it comes.
+// Check asks every server for its model. Error: two of them differ (ErrOtherModel), or ctx
+// ended. A server that cannot be reached is logged, and checked when it comes in.
 func (p *Pool) Check(ctx context.Context) error {
 	p.mu.Lock()
 	for _, m := range p.members {
@@ -192,13 +192,13 @@ func (p *Pool) Detect(ctx context.Context, req gpu.Request) (resp gpu.Response, 
 	return resp, err
 }
 
-// Info implements gpu.Engine. Concurrency is that of all servers that are in use.
+// Info implements gpu.Engine. Concurrency is the sum over all servers in use.
 func (p *Pool) Info(ctx context.Context) (info gpu.Info, err error) {
 	err = p.try(ctx, func(m *member) error {
 		if info, err = m.Engine.Info(ctx); err != nil {
 			return err
 		}
-		return p.recognise(m, info)
+		return p.recognize(m, info)
 	})
 	if err != nil {
 		return gpu.Info{}, err
@@ -233,7 +233,7 @@ func (p *Pool) try(ctx context.Context, call func(*member) error) error {
 			return err
 		}
 		tried = append(tried, m)
-		// That a server is busy says more than that another one is down.
+		// A busy server says more than one that is down.
 		if away == nil || !errors.Is(away, gpu.ErrSaturated) {
 			away = err
 		}
@@ -241,8 +241,8 @@ func (p *Pool) try(ctx context.Context, call func(*member) error) error {
 	return away
 }
 
-// Ready implements gpu.Engine: nil when a server says at this moment that it is ready,
-// and not all that are in use refuse work. The error wraps gpu.ErrSaturated when they do.
+// Ready implements gpu.Engine: nil when a server reports at this moment that it is ready,
+// and not all servers in use refuse work. The error wraps gpu.ErrSaturated when they do.
 func (p *Pool) Ready(ctx context.Context) error {
 	p.mu.Lock()
 	var asked []*member
@@ -265,8 +265,8 @@ func (p *Pool) Ready(ctx context.Context) error {
 	return err
 }
 
-// anyReady asks all at once, so that one that hangs hides no other; it returns with the
-// first that is ready.
+// anyReady asks all servers at once, so that one that hangs does not hide another. It
+// returns with the first that is ready.
 func (p *Pool) anyReady(ctx context.Context, asked []*member) bool {
 	first, cancel := context.WithCancel(ctx)
 	var asking sync.WaitGroup

@@ -16,7 +16,7 @@ import (
 	"vqa/gpu/oip"
 )
 
-// turn is what happens to a server at some moment.
+// turn is a change of a server at some moment.
 type turn struct {
 	after  time.Duration
 	server int
@@ -34,9 +34,9 @@ var turns = map[string]func(*backend){
 	"proper": func(b *backend) { b.info.Weights = "w1" },
 }
 
-// TestPoolSurvivesAnything lets servers do as they please while callers ask. No server
-// gets more than its limit, every call ends in time and in an error that may be repeated,
-// and once all are well again, all are used again.
+// TestPoolSurvivesAnything changes servers at random while callers ask. No server gets more
+// calls than its limit. Every call ends in time, and an error may be repeated. When all
+// servers work again, all are used again.
 func TestPoolSurvivesAnything(t *testing.T) {
 	t.Parallel()
 	names := []string{"down", "up", "busy", "fails", "slow", "quick", "other", "proper"}
@@ -51,7 +51,7 @@ func TestPoolSurvivesAnything(t *testing.T) {
 			}
 		}), 0, 20).Draw(rt, "script")
 		var broken []string
-		// rapid's own value must not leave its goroutine.
+		// The value of rapid must not leave its goroutine.
 		synctest.Test(t, func(t *testing.T) { broken = play(t, servers, callers, script) })
 		if len(broken) > 0 {
 			rt.Fatalf("%v", broken)
@@ -59,7 +59,7 @@ func TestPoolSurvivesAnything(t *testing.T) {
 	})
 }
 
-// play runs a script and returns which guarantees did not hold.
+// play runs a script and returns the guarantees that did not hold.
 func play(t *testing.T, servers, callers int, script []turn) (broken []string) {
 	t.Helper()
 	var all []*backend
@@ -105,7 +105,7 @@ func play(t *testing.T, servers, callers int, script []turn) (broken []string) {
 		}
 		b.set(func(b *backend) { up(b); b.delay = 0; b.info.Weights = "w1" })
 	}
-	// Those in use may be of other weights no more, which the next Info finds out.
+	// The servers in use may have other weights now, which the next Info finds.
 	for range servers {
 		_, _ = p.Info(t.Context())
 	}

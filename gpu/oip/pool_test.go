@@ -30,14 +30,14 @@ type backend struct {
 	probes atomic.Int32
 	calls  atomic.Int32
 	now    atomic.Int32 // calls in progress
-	most   atomic.Int32 // and the most of them ever
+	most   atomic.Int32 // the largest number of calls in progress so far
 }
 
 func newBackend() *backend {
 	return &backend{info: gpu.Info{Name: "detect", Weights: "w1", Vocabulary: []string{"dog"}, Concurrency: 2}}
 }
 
-// set changes what the server does from now on.
+// set changes the behavior of the server.
 func (b *backend) set(change func(*backend)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -150,7 +150,8 @@ func TestPoolRetriesElsewhereAndEjects(t *testing.T) {
 		}
 		require.Equal(t, []int32{1, 10}, counts(all), "one failure is enough to be left alone")
 
-		// It is asked again, less and less often, and never gets a call before it is ready.
+		// It is probed again, less and less often, and never gets a call before it is
+		// ready.
 		time.Sleep(time.Hour)
 		before := all[0].probes.Load()
 		for range 60 {
@@ -169,8 +170,8 @@ func TestPoolRetriesElsewhereAndEjects(t *testing.T) {
 		}
 		require.EqualValues(t, 6, all[0].calls.Load(), "back, with its half of the calls")
 	})
-	require.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="inference server is out" server=s0`), "said once")
-	require.Equal(t, 1, strings.Count(log.String(), `msg="inference server is back" server=s0`))
+	require.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="inference server out of use" server=s0`), "said once")
+	require.Equal(t, 1, strings.Count(log.String(), `msg="inference server in use again" server=s0`))
 }
 
 // TestPoolLeavesAServerAloneThatIsReadyAndFails: readiness alone must not bring it back
@@ -247,7 +248,8 @@ func TestPoolWaitsForRoom(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		// Two servers of 4 calls each: 8 at 0 s, 8 at 2 s, and 4 would begin at 4 s.
+		// Two servers take 4 calls each: 8 start at 0 s and 8 at 2 s. The last 4 would
+		// start at 4 s.
 		require.EqualValues(t, 16, done.Load())
 		require.EqualValues(t, 4, refused.Load())
 		require.EqualValues(t, 4, all[0].most.Load())
@@ -306,7 +308,7 @@ func TestPoolRefusesMixedWeights(t *testing.T) {
 	for name, change := range other {
 		t.Run(name, func(t *testing.T) {
 			inPool(t, 3, oip.PoolOptions{}, func(t *testing.T, p *oip.Pool, all []*backend) {
-				all[1].set(down) // who is not there cannot be judged
+				all[1].set(down) // a server that is down cannot be compared
 				require.NoError(t, p.Check(t.Context()))
 				all[2].set(change)
 				_, err := p.Info(t.Context())
@@ -320,7 +322,7 @@ func TestPoolRefusesMixedWeights(t *testing.T) {
 	}
 }
 
-// TestPoolReplacesWeights renews one server after another: answers never mix, and at the
+// TestPoolReplacesWeights replaces one server after another. Answers never mix, and at the
 // end the new weights serve.
 func TestPoolReplacesWeights(t *testing.T) {
 	inPool(t, 2, oip.PoolOptions{}, func(t *testing.T, p *oip.Pool, all []*backend) {

@@ -11,8 +11,8 @@ import (
 
 const headerLengthHeader = "Inference-Header-Content-Length"
 
-// maxBytesElement is what the 4 length bytes in front of an element can say, bounded
-// further to what one frame may reasonably be.
+// maxBytesElement bounds one element to the size of a reasonable frame. It fits into the 4
+// length bytes before an element.
 const maxBytesElement = 32 << 20
 
 type tensorParameters struct {
@@ -35,13 +35,13 @@ type requestHeader struct {
 	Parameters *tensorParameters `json:"parameters,omitempty"`
 }
 
-// checkRequest refuses what no model can be asked.
+// checkRequest refuses requests that no model accepts.
 func checkRequest(req gpu.Request) error {
 	if n := len(req.Frames); n < 1 || n > gpu.MaxFrames {
-		return fmt.Errorf("%d frames: want 1 to %d", n, gpu.MaxFrames)
+		return fmt.Errorf("%d frames, must be 1 to %d", n, gpu.MaxFrames)
 	}
 	if len(req.Terms) == 0 {
-		return errors.New("no terms")
+		return errors.New("at least one term is required")
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func outputNames(req gpu.Request) []string {
 	return names
 }
 
-// bytesTensor is a BYTES tensor and its size once encoded.
+// bytesTensor is a BYTES tensor with its encoded size.
 type bytesTensor struct {
 	elements [][]byte
 	size     int
@@ -113,7 +113,7 @@ func bytesSize(name string, elements [][]byte) (bytesTensor, error) {
 	t := bytesTensor{elements: elements}
 	for i, element := range elements {
 		if len(element) == 0 || len(element) > maxBytesElement {
-			return t, fmt.Errorf("%s[%d]: %d bytes: want 1 to %d", name, i, len(element), maxBytesElement)
+			return t, fmt.Errorf("%s[%d] has %d bytes, must be 1 to %d", name, i, len(element), maxBytesElement)
 		}
 		t.size += 4 + len(element)
 	}

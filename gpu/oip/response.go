@@ -14,16 +14,14 @@ import (
 )
 
 const (
-	joints    = 17
 	maxColors = 64
 	// maxRows bounds the detections of one response.
 	maxRows = 1 << 16
-	// tolerance is how far beyond 0..1 rounding may carry a number; it is clamped.
+	// tolerance is how far beyond 0..1 rounding may move a number; it is clamped.
 	tolerance = 1e-3
 )
 
-// tensors are the outputs of a response, by name: each a []float32, []int32, []bool or
-// []byte // whose length agrees with its shape.
+// tensors are the outputs of a response, by name. The length of each agrees with its shape.
 type tensors map[string]tensor
 
 type tensor struct {
@@ -35,7 +33,7 @@ type tensor struct {
 	bytes    []byte
 }
 
-// decodeResponse reads and checks the answer to req.
+// decodeResponse reads and checks the response to req.
 func decodeResponse(headerLength string, body []byte, req gpu.Request) (gpu.Response, error) {
 	outputs, err := readTensors(headerLength, body)
 	if err != nil {
@@ -44,7 +42,7 @@ func decodeResponse(headerLength string, body []byte, req gpu.Request) (gpu.Resp
 	return outputs.response(req)
 }
 
-// response checks the outputs of a model as the answer to req, however they came.
+// response checks the outputs of a model as the response to req, for both protocols.
 func (t tensors) response(req gpu.Request) (gpu.Response, error) {
 	rows, err := t.rows(req)
 	if err != nil {
@@ -62,7 +60,7 @@ func (t tensors) response(req gpu.Request) (gpu.Response, error) {
 	return resp, err
 }
 
-// shades are those of each frame, nil when they were not asked for.
+// shades returns the shades of each frame; nil when they were not requested.
 func (t tensors) shades(req gpu.Request) ([][]byte, error) {
 	if !req.WantShades {
 		return nil, nil
@@ -93,7 +91,7 @@ func readTensors(headerLength string, body []byte) (tensors, error) {
 	raw, outputs := body[length:], tensors{}
 	for _, h := range header.Outputs {
 		if _, twice := outputs[h.Name]; twice {
-			return nil, fmt.Errorf("output %s is given twice", h.Name)
+			return nil, fmt.Errorf("output %s occurs twice", h.Name)
 		}
 		t, used, err := readTensor(h, raw)
 		if err != nil {
@@ -102,13 +100,13 @@ func readTensors(headerLength string, body []byte) (tensors, error) {
 		outputs[h.Name], raw = t, raw[used:]
 	}
 	if len(raw) > 0 {
-		return nil, fmt.Errorf("%d bytes after the last output", len(raw))
+		return nil, fmt.Errorf("%d unexpected bytes after the last output", len(raw))
 	}
 	return outputs, nil
 }
 
-// readTensor reads one output from the front of raw, or from its JSON data, and says
-// how many bytes of raw it took.
+// readTensor reads one output from the front of raw, or from its JSON data, and returns how
+// many bytes of raw it took.
 func readTensor(h tensorHeader, raw []byte) (tensor, int, error) {
 	count, err := elements(h.Shape)
 	if err != nil {
@@ -120,21 +118,21 @@ func readTensor(h tensorHeader, raw []byte) (tensor, int, error) {
 	}
 	size := *h.Parameters.BinaryDataSize
 	if size < 0 || size > len(raw) {
-		return t, 0, fmt.Errorf("binary_data_size %d: %d bytes are left", size, len(raw))
+		return t, 0, fmt.Errorf("binary_data_size is %d, but %d bytes are left", size, len(raw))
 	}
 	return t, size, t.readRaw(raw[:size], count)
 }
 
 // elements multiplies a shape, without overflow.
 func elements(shape []int) (int, error) {
-	const most = maxRows * max(joints*3, maxColors)
+	const most = maxRows * max(evidence.NumKeypoints*3, maxColors)
 	if len(shape) == 0 {
-		return 0, errors.New("no shape")
+		return 0, errors.New("the shape is missing")
 	}
 	count := 1
 	for _, n := range shape {
 		if n < 0 || n > most {
-			return 0, fmt.Errorf("shape %v", shape)
+			return 0, fmt.Errorf("invalid shape %v", shape)
 		}
 		if count *= n; count > most {
 			return 0, fmt.Errorf("shape %v is too large", shape)
@@ -158,14 +156,14 @@ func (t *tensor) readJSON(data json.RawMessage, count int) (err error) {
 		}
 		return t.readNumbers(numbers, count)
 	default:
-		// An output that was not asked for, of a type that is not used here.
+		// This output was not requested, and its type is not used here.
 		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("data: %w", err)
 	}
 	if length := len(t.floats) + len(t.ints) + len(t.bools); length != count {
-		return fmt.Errorf("%d values in data, shape %v", length, t.shape)
+		return fmt.Errorf("%d values in data, but the shape is %v", length, t.shape)
 	}
 	return nil
 }
@@ -173,12 +171,12 @@ func (t *tensor) readJSON(data json.RawMessage, count int) (err error) {
 // readNumbers reads UINT8, which is wider in JSON and in typed contents.
 func (t *tensor) readNumbers(numbers []uint32, count int) error {
 	if len(numbers) != count {
-		return fmt.Errorf("%d values, shape %v", len(numbers), t.shape)
+		return fmt.Errorf("%d values, but the shape is %v", len(numbers), t.shape)
 	}
 	t.bytes = make([]byte, count)
 	for i, n := range numbers {
 		if n > math.MaxUint8 {
-			return fmt.Errorf("%d is no UINT8", n)
+			return fmt.Errorf("%d is not a UINT8", n)
 		}
 		t.bytes[i] = byte(n)
 	}
@@ -191,7 +189,7 @@ func (t *tensor) readRaw(raw []byte, count int) error {
 		return nil
 	}
 	if len(raw) != count*width {
-		return fmt.Errorf("%d bytes of %s, shape %v", len(raw), t.datatype, t.shape)
+		return fmt.Errorf("%d bytes of %s, but the shape is %v", len(raw), t.datatype, t.shape)
 	}
 	switch t.datatype {
 	case "FP32":
@@ -215,12 +213,12 @@ func (t *tensor) readRaw(raw []byte, count int) error {
 	return nil
 }
 
-// rows checks that every output is there with the type and shape that the model
-// promises, and returns the number of detections.
+// rows checks that every output is present with its type and shape, and returns the number
+// of detections.
 func (t tensors) rows(req gpu.Request) (int, error) {
 	scores := t["SCORES"]
 	if len(scores.shape) != 1 || scores.shape[0] > maxRows {
-		return 0, fmt.Errorf("output SCORES: shape %v, want [0..%d]", scores.shape, maxRows)
+		return 0, fmt.Errorf("output SCORES has shape %v, must be [0..%d]", scores.shape, maxRows)
 	}
 	rows := scores.shape[0]
 	want := map[string]struct {
@@ -232,7 +230,7 @@ func (t tensors) rows(req gpu.Request) (int, error) {
 		"TERM_INDEX":  {"INT32", []int{rows}},
 		"FRAME_INDEX": {"INT32", []int{rows}},
 		"KNOWN_TERMS": {"BOOL", []int{len(req.Terms)}},
-		"KEYPOINTS":   {"FP32", []int{rows, joints, 3}},
+		"KEYPOINTS":   {"FP32", []int{rows, evidence.NumKeypoints, 3}},
 		"SHADES":      {"UINT8", []int{len(req.Frames), evidence.Cells, evidence.Cells}},
 	}
 	for _, name := range outputNames(req) {
@@ -241,13 +239,13 @@ func (t tensors) rows(req gpu.Request) (int, error) {
 			wanted.datatype, wanted.shape = "FP32", []int{rows, colors(got)}
 		}
 		if got.datatype != wanted.datatype || !slices.Equal(got.shape, wanted.shape) {
-			return 0, fmt.Errorf("output %s: %s %v, want %s %v", name, got.datatype, got.shape, wanted.datatype, wanted.shape)
+			return 0, fmt.Errorf("output %s is %s %v, must be %s %v", name, got.datatype, got.shape, wanted.datatype, wanted.shape)
 		}
 	}
 	return rows, nil
 }
 
-// colors is the number of columns of COLORS, which the model is free to choose.
+// colors is the number of columns of COLORS, which the model may choose.
 func colors(t tensor) int {
 	if len(t.shape) == 2 && t.shape[1] >= 1 && t.shape[1] <= maxColors {
 		return t.shape[1]
@@ -255,11 +253,11 @@ func colors(t tensor) int {
 	return maxColors
 }
 
-// detection reads one row and says which frame it is in.
+// detection reads one row and returns the index of its frame.
 func (t tensors) detection(row int, req gpu.Request, known []bool) (int, evidence.Detection, error) {
 	frame, term := int(t["FRAME_INDEX"].ints[row]), int(t["TERM_INDEX"].ints[row])
 	if frame < 0 || frame >= len(req.Frames) {
-		return 0, evidence.Detection{}, fmt.Errorf("FRAME_INDEX %d of %d", frame, len(req.Frames))
+		return 0, evidence.Detection{}, fmt.Errorf("FRAME_INDEX is %d, but there are %d frames", frame, len(req.Frames))
 	}
 	if term < 0 || term >= len(req.Terms) || !known[term] {
 		return 0, evidence.Detection{}, fmt.Errorf("TERM_INDEX %d is not one of the known terms", term)
@@ -274,11 +272,11 @@ func (t tensors) detection(row int, req gpu.Request, known []bool) (int, evidenc
 	}
 	box := evidence.Box{X1: corners[0], Y1: corners[1], X2: corners[2], Y2: corners[3]}
 	if box.X1 > box.X2 || box.Y1 > box.Y2 {
-		return 0, evidence.Detection{}, fmt.Errorf("BOXES: %v is turned over", corners)
+		return 0, evidence.Detection{}, fmt.Errorf("BOXES: the corners of %v are swapped", corners)
 	}
 	d := evidence.Detection{Term: term, Box: box, Score: score}
 	if req.WantPose {
-		if d.Keypoints, err = keypoints(t["KEYPOINTS"].floats[row*joints*3 : (row+1)*joints*3]); err != nil {
+		if d.Keypoints, err = keypoints(t["KEYPOINTS"].floats[row*evidence.NumKeypoints*3 : (row+1)*evidence.NumKeypoints*3]); err != nil {
 			return 0, evidence.Detection{}, fmt.Errorf("KEYPOINTS: %w", err)
 		}
 	}
@@ -291,10 +289,10 @@ func (t tensors) detection(row int, req gpu.Request, known []bool) (int, evidenc
 	return frame, d, nil
 }
 
-// keypoints reads 17 joints of x, y, score; nil when all scores are 0, which is how a
-// model says that it estimated no pose here.
+// keypoints reads 17 joints of x, y, score. It returns nil when all scores are 0, which
+// means that no pose was estimated.
 func keypoints(values []float32) ([]evidence.Keypoint, error) {
-	list, seen := make([]evidence.Keypoint, joints), false
+	list, seen := make([]evidence.Keypoint, evidence.NumKeypoints), false
 	for i := range list {
 		numbers, err := units(values[3*i : 3*i+3])
 		if err != nil {
@@ -320,7 +318,7 @@ func units(values []float32) ([]float64, error) {
 	return list, nil
 }
 
-// shares are units, as narrow as they came.
+// shares are numbers of 0..1 in their original precision.
 func shares(values []float32) ([]float32, error) {
 	list := make([]float32, len(values))
 	for i, v := range values {
@@ -333,10 +331,10 @@ func shares(values []float32) ([]float32, error) {
 	return list, nil
 }
 
-// unit returns a number of 0..1; NaN and what lies outside are errors.
+// unit returns a number of 0..1. NaN and other numbers are errors.
 func unit(v float32) (float64, error) {
 	if !(v >= -tolerance && v <= 1+tolerance) {
-		return 0, fmt.Errorf("%v is not in 0..1", v)
+		return 0, fmt.Errorf("%v is not within 0..1", v)
 	}
 	return min(1, max(0, float64(v))), nil
 }

@@ -8,8 +8,8 @@ import (
 	"vqa/gpu"
 )
 
-// FuzzDecodeResponse: whatever a server sends, decoding does not panic, and what it
-// accepts keeps the promises of gpu.Engine.
+// FuzzDecodeResponse: decoding never panics, and an accepted response keeps the guarantees
+// of gpu.Engine.
 func FuzzDecodeResponse(f *testing.F) {
 	f.Add("", []byte(`{"outputs":[{"name":"SCORES","datatype":"FP32","shape":[0],"data":[]}]}`))
 	f.Add("64", []byte(`{"outputs":[{"name":"SCORES","datatype":"FP32","shape":[1],"parameters":{"binary_data_size":4}}]}aaaa`))

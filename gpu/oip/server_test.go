@@ -16,7 +16,7 @@ import (
 	"vqa/gpu/oip"
 )
 
-// output is one tensor of a test server's answer.
+// output is one tensor of a test server's response.
 type output struct {
 	Name       string         `json:"name"`
 	Datatype   string         `json:"datatype"`
@@ -46,7 +46,7 @@ func bools(name string, shape []int, values ...byte) output {
 	return output{Name: name, Datatype: "BOOL", Shape: shape, raw: values}
 }
 
-// encode frames outputs as raw tensors behind a JSON header.
+// encode encodes outputs as raw tensors after a JSON header.
 func encode(outputs []output) (headerLength int, body []byte) {
 	for i, o := range outputs {
 		if o.Data == nil {
@@ -64,7 +64,7 @@ func encode(outputs []output) (headerLength int, body []byte) {
 	return len(head), body
 }
 
-// good is a true answer to a request of two frames and two terms.
+// good is a valid response to a request of two frames and two terms.
 func good() []output {
 	return []output{
 		floats("BOXES", []int{2, 4}, 0.1, 0.2, 0.3, 0.4, 0, 0, 1.0005, 1),
@@ -104,7 +104,7 @@ func answering(outputs []output) http.HandlerFunc {
 	}
 }
 
-// received is what a server understood of a request.
+// received is a request as a server decodes it.
 type received struct {
 	Inputs []struct {
 		Name, Datatype string

@@ -15,10 +15,10 @@ import (
 	"vqa/gpu/oip/wire"
 )
 
-// gray is the brightness of one frame in all its parts.
+// gray is the brightness of one evenly gray frame.
 func gray(shade byte) []byte { return bytes.Repeat([]byte{shade}, evidence.Cells*evidence.Cells) }
 
-// shades is that of the two frames of a request.
+// shades is the brightness of the two frames of a request.
 func shades(one, other byte) output {
 	return output{Name: "SHADES", Datatype: "UINT8", Shape: []int{2, evidence.Cells, evidence.Cells}, raw: slices.Concat(gray(one), gray(other))}
 }
@@ -82,7 +82,7 @@ func TestDetectRefusesShadesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestInfoTellsShades: a server has them when its metadata list them.
+// TestInfoTellsShades: a server has shades when its metadata list them.
 func TestInfoTellsShades(t *testing.T) {
 	t.Parallel()
 	over := func(list string) gpu.Engine {

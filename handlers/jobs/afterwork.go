@@ -13,7 +13,7 @@ import (
 	"vqa/handlers/command"
 )
 
-// drawArgs is one attempt at drawing what a completed analysis promises.
+// drawArgs is one attempt at drawing the artifacts of a completed analysis.
 type drawArgs struct {
 	command.Afterwork
 }
@@ -37,23 +37,23 @@ func (a narrateArgs) attempt() (id string, number int, cause command.Cause) {
 	return a.AnalysisID, a.Attempt, a.Cause
 }
 
-// Draw enqueues an attempt at drawing; a second call adds nothing.
+// Draw enqueues an attempt at drawing. A second call adds nothing.
 func (c *Client) Draw(ctx context.Context, w command.Afterwork) error {
 	_, err := c.river.Insert(ctx, drawArgs{w}, attempt(queueDrawings))
 	return err
 }
 
-// Narrate enqueues an attempt at a narrative; a second call adds nothing.
+// Narrate enqueues an attempt at a narrative. A second call adds nothing.
 func (c *Client) Narrate(ctx context.Context, w command.Afterwork) error {
 	_, err := c.river.Insert(ctx, narrateArgs{w}, attempt(queueNarratives))
 	return err
 }
 
-// undrawnFor is how long no node must have drawn before what was promised is given up: River
-// notes the nodes that work a queue every 10 minutes.
+// undrawnFor is the time without any drawing node after which promised artifacts are given
+// up. River records the nodes that work a queue every 10 minutes.
 const undrawnFor = time.Hour
 
-// drawn reports whether some node draws, or did so in the last hour.
+// drawnRecently reports whether some node draws, or did so within undrawnFor.
 func (c *Client) drawnRecently(ctx context.Context, now time.Time) (bool, error) {
 	if c.draws {
 		return true, nil
@@ -63,7 +63,7 @@ func (c *Client) drawnRecently(ctx context.Context, now time.Time) (bool, error)
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("asking who draws: %w", err)
+		return false, fmt.Errorf("read which nodes draw: %w", err)
 	}
 	return now.Sub(queue.UpdatedAt) < undrawnFor, nil
 }
@@ -89,7 +89,7 @@ func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error 
 	for _, a := range open {
 		if a.Drawing {
 			k := drawings[a.ID]
-			// Since this was promised whoever did so has gone, or draws no more.
+			// The nodes that draw have stopped since these artifacts were promised.
 			if !drawn && s.Now().Sub(*a.CompletedAt) >= undrawnFor {
 				k.live, k.lost = nil, maxLost
 			}
@@ -106,8 +106,8 @@ func (s *Sweeper) afterwork(ctx context.Context, alive func(string) bool) error 
 	return err
 }
 
-// takeUp enqueues the next attempt at a piece of afterwork that nobody is about to do, or
-// gives it up.
+// takeUp enqueues the next attempt at a drawing or a narrative that has no job, or gives it
+// up.
 func (s *Sweeper) takeUp(
 	ctx context.Context, a analysis.State, k jobHistory, enqueue func(context.Context, command.Afterwork) error, giveUp func(command.Afterwork) error,
 ) error {
@@ -125,6 +125,6 @@ func (s *Sweeper) takeUp(
 		}
 		return nil
 	}
-	s.Log.Warn("taking up lost afterwork", "analysis_id", a.ID, "attempt", w.Attempt)
+	s.Log.Warn("taking up a lost drawing or narrative", "analysis_id", a.ID, "attempt", w.Attempt)
 	return enqueue(ctx, w)
 }

@@ -19,7 +19,7 @@ import (
 	"vqa/handlers/language"
 )
 
-// Sources tells where the bytes of a stored video can be read: a path or a URL.
+// Sources returns the path or URL of a stored video.
 type Sources interface {
 	Source(ctx context.Context, objectKey string) (string, error)
 }
@@ -31,25 +31,25 @@ type Analyzer struct {
 	Surveys  Surveys
 	Engine   gpu.Engine
 	FFmpeg   frames.FFmpeg
-	// Calibrations are the measured ones, beside that of the embedded model.
+	// Calibrations are the measured calibrations, beside that of the embedded model.
 	Calibrations answer.Calibrations
-	// Open tells what else is asked about a video; nil tells nothing.
+	// Open lists the open questions about a video; may be nil.
 	Open OpenQuestions
-	// Renderer draws what was found; with nil nothing is promised, and what others promised
-	// is left to them.
+	// Renderer draws artifacts. Without one, this node promises no artifacts and leaves
+	// promised ones to other nodes.
 	Renderer Renderer
-	// Narrator writes narratives in better prose than rules do; nil leaves it at that.
+	// Narrator rewrites narratives in better prose; nil keeps those of the rules.
 	Narrator Narrator
-	// VisionModel is asked where the detector finds no answer; nil asks nobody.
+	// VisionModel is asked when the detector finds no answer; may be nil.
 	VisionModel *language.VisionModel
-	// Patience is how long an attempt waits for an engine that went away; DefaultPatience
-	// when 0.
+	// Patience is how long an attempt waits for an engine that does not answer;
+	// DefaultPatience when 0.
 	Patience time.Duration
-	// SaveEvery is how often what was seen of a video is kept while it is looked at;
-	// DefaultSaveEvery when 0.
+	// SaveEvery is the time between two saves of a survey during a scan; DefaultSaveEvery
+	// when 0.
 	SaveEvery time.Duration
-	// Waited is told how long an analysis was queued when its first attempt begins; nil
-	// tells nobody.
+	// Waited is called at the first attempt of an analysis with the time that it was
+	// queued; may be nil.
 	Waited func(time.Duration)
 	Node   string
 	Log    *slog.Logger
@@ -57,12 +57,12 @@ type Analyzer struct {
 	turns turns
 }
 
-// analyzeTimeout bounds an analysis however slow the machine is.
+// analyzeTimeout bounds an analysis, however slow the machine is.
 const analyzeTimeout = 6 * time.Hour
 
-// Run makes one attempt: it claims the analysis, looks at the video, and records the
-// answer or the failure. A nil return means that the attempt is over, whichever way;
-// an error, that the next attempt must take it up.
+// Run makes one attempt: it claims the analysis, examines the video, and records the answer
+// or the failure. A nil return means that the attempt is over. An error means that the next
+// attempt must take up the work.
 func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 	ctx, cancel := context.WithTimeout(ctx, analyzeTimeout)
 	defer cancel()
@@ -71,7 +71,7 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("claiming %s: %w", run.AnalysisID, err)
+		return fmt.Errorf("claim %s: %w", run.AnalysisID, err)
 	}
 	if z.Waited != nil && run.Attempt == 1 && a.StartedAt != nil {
 		z.Waited(a.StartedAt.Sub(a.CreatedAt))
@@ -88,18 +88,18 @@ func (z *Analyzer) Run(ctx context.Context, run command.Run) error {
 		log.Info("analysis completed", "frames", seen.frameCount(), "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	case command.IsStale(err):
-		log.Info("analysis ended without this attempt")
+		log.Info("the analysis has ended, so this attempt stops")
 		return nil
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !final(err):
-		return fmt.Errorf("analyzing %s: %w", run.AnalysisID, err)
+		return fmt.Errorf("analyze %s: %w", run.AnalysisID, err)
 	}
 	log.Warn("analysis failed", "error", err)
 	return z.fail(ctx, run, err)
 }
 
-// conclude answers a question from the evidence and completes the analysis.
+// conclude answers the question from the evidence and completes the analysis.
 func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.Run, a analysis.State, v video.State, seen examined) error {
 	first := answer.Decide(a.Query, seen.Evidence, seen.rules)
 	first.Receipt = receipt(a, v, seen)
@@ -114,7 +114,7 @@ func (z *Analyzer) conclude(ctx context.Context, log *slog.Logger, run command.R
 	return z.Commands.CompleteAnalysis(ctx, run, result, seen.decodedMicros, seen.frameCount(), planned)
 }
 
-// receipt says what the answer to a question rests on.
+// receipt records what the answer rests on.
 func receipt(a analysis.State, v video.State, seen examined) *answer.Receipt {
 	r := answer.NewReceipt(a.Model, a.Query)
 	r.Examined(answer.Engine{
@@ -126,8 +126,8 @@ func receipt(a analysis.State, v video.State, seen examined) *answer.Receipt {
 	return r
 }
 
-// final reports whether an error lies in the video or the engine. Any other, such as a
-// database that was away for a moment, may be gone at the next attempt.
+// final reports whether the video or the engine caused an error. Any other error, such as a
+// database that did not answer, may be gone at the next attempt.
 func final(err error) bool {
 	var input *inputError
 	var refused *gpu.InferenceError
@@ -137,8 +137,7 @@ func final(err error) bool {
 	return errors.As(err, &tooLong) || errors.As(err, &undrawn) || errors.As(err, &input) || errors.As(err, &refused) || errors.As(err, &away)
 }
 
-// look gathers the evidence for a question, and tells of its progress. What it returns must
-// be closed.
+// examine gathers the evidence for a question and reports the progress. Close the result.
 func (z *Analyzer) examine(ctx context.Context, run command.Run, a analysis.State, v video.State) (examined, error) {
 	limit := z.Commands.Limits.MaxVideoDuration
 	if d := v.DurationMicros(); d != nil && *d > limit.Microseconds() {
@@ -164,14 +163,14 @@ func (z *Analyzer) examine(ctx context.Context, run command.Run, a analysis.Stat
 	return seen, nil
 }
 
-// passOf is the look at a video that a question needs.
+// examinationOf is the examination that a question needs.
 func (z *Analyzer) examinationOf(ctx context.Context, a analysis.State, v video.State) (*examination, error) {
 	if v.File == nil || v.File.ObjectKey == "" {
 		return nil, &inputError{"The video has no stored file."}
 	}
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
 	if err != nil {
-		return nil, fmt.Errorf("locating the video: %w", err)
+		return nil, fmt.Errorf("locate the video: %w", err)
 	}
 	p := &examination{
 		engine: z.Engine, ffmpeg: z.FFmpeg, source: source, query: a.Query, durationS: v.DurationS(),
@@ -184,7 +183,7 @@ func (z *Analyzer) examinationOf(ctx context.Context, a analysis.State, v video.
 	return p, nil
 }
 
-// fail ends the analysis with what the caller may know of the error.
+// fail ends the analysis with the part of the error that the caller may see.
 func (z *Analyzer) fail(ctx context.Context, run command.Run, why error) error {
 	if tooLong, is := errors.AsType[*tooLongError](why); is {
 		return ignoreStale(z.Commands.FailTooLong(ctx, run, tooLong.decodedMicros))
@@ -211,12 +210,12 @@ func ignoreStale(err error) error {
 	return err
 }
 
-// inputError is a failure that lies in the video, with a sentence for the caller.
+// inputError is a failure that the video causes, with a sentence for the caller.
 type inputError struct{ message string }
 
 func (e *inputError) Error() string { return e.message }
 
-// tooLongError says that the video is longer than the plan allows.
+// tooLongError says that the video is longer than the plan of the account allows.
 type tooLongError struct {
 	// decodedMicros is the length that is known so far, in microseconds.
 	decodedMicros int64
@@ -226,17 +225,18 @@ func (e *tooLongError) Error() string {
 	return fmt.Sprintf("the video is longer than the plan allows: %d us so far", e.decodedMicros)
 }
 
-// The shares of the stages in the percentage of the whole.
+// These are the percentages at which the stages begin.
 const (
 	startPercent  = 2
 	renderPercent = 97
 )
 
-// reportEvery is the least time between two reports of a stage: progress is for
-// people, and every report is an event that is kept for ever.
+// reportEvery is the least time between two reports of a stage. Progress is for people, and
+// every report is an event that is kept forever.
 const reportEvery = time.Second
 
-// reporter records the progress of one attempt, and so learns that it was canceled.
+// reporter records the progress of one attempt. It learns in this way that the analysis was
+// canceled.
 type reporter struct {
 	commands  *command.Service
 	run       command.Run
@@ -249,7 +249,7 @@ func (r *reporter) stage(ctx context.Context, stage analysis.Status, percent int
 	return r.commands.ReportProgress(ctx, r.run, stage, percent)
 }
 
-// frame reports that the video was looked at up to a time in seconds.
+// frame reports that the video was examined up to a time in seconds.
 func (r *reporter) frame(ctx context.Context, atS float64) error {
 	if time.Since(r.last) < reportEvery {
 		return nil

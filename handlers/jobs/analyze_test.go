@@ -64,7 +64,7 @@ func TestEngineComesBack(t *testing.T) {
 	w.requireBilled(t, shortS)
 }
 
-// lostFor is a store that cannot be reached the first time it is asked.
+// lostFor is a store that cannot be reached at its first call.
 type lostFor struct {
 	jobs.Sources
 	asked int
@@ -85,7 +85,7 @@ func TestPassingFailureIsLeftToTheNextAttempt(t *testing.T) {
 	z := w.analyzer(&gpufixture.Engine{Detections: seen})
 	z.Sources = &lostFor{Sources: z.Sources}
 	require.ErrorContains(t, z.Run(t.Context(), run), "no route to the store")
-	require.Equal(t, analysis.Preparing, w.analysis(t, run).Status, "nothing is said against the video")
+	require.Equal(t, analysis.Preparing, w.analysis(t, run).Status, "the video has not failed")
 	run.Attempt = 2
 	require.NoError(t, z.Run(t.Context(), run))
 	require.Equal(t, analysis.CompletedStatus, w.analysis(t, run).Status)
@@ -121,8 +121,8 @@ func TestUndecodableVideo(t *testing.T) {
 	w.requireBilled(t, 0)
 }
 
-// TestCancelStopsTheWork cancels while the engine works: the attempt ends by itself
-// long before the end of the video.
+// TestCancelStopsTheWork cancels while the engine works. The attempt ends by itself long
+// before the end of the video.
 func TestCancelStopsTheWork(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -140,7 +140,7 @@ func TestCancelStopsTheWork(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, await(t, ended))
 	require.Equal(t, analysis.CanceledStatus, w.analysis(t, run).Status)
-	require.Less(t, len(engine.Calls()), longS*framesPerS/framesPerBatch, "the rest of the video was not looked at")
+	require.Less(t, len(engine.Calls()), longS*framesPerS/framesPerBatch, "the rest of the video was not examined")
 	w.requireBilled(t, 0)
 }
 
@@ -177,8 +177,8 @@ func TestStaleAttemptDoesNothing(t *testing.T) {
 	w.requireBilled(t, shortS)
 }
 
-// TestTakenOver lets a second attempt claim the work while the first one is at it: the
-// first ends without a trace, and the bill is paid once.
+// TestTakenOver lets a second attempt claim the work during the first one. The first ends
+// without a trace, and the analysis is billed once.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -200,12 +200,12 @@ func TestTakenOver(t *testing.T) {
 	close(resume)
 	require.NoError(t, await(t, ended))
 	require.Equal(t, done, w.history(t, run))
-	require.Equal(t, answer.No, w.analysis(t, run).Result.Answer, "the second attempt saw nothing")
+	require.Equal(t, answer.No, w.analysis(t, run).Result.Answer, "the second attempt had nothing to do")
 	w.requireBilled(t, shortS)
 }
 
-// TestProgressNeverFalls cuts a first attempt off, as the end of the program does, and
-// lets a second one do all of it again.
+// TestProgressNeverFalls cuts off a first attempt, as the end of the program does. A second
+// one starts again.
 func TestProgressNeverFalls(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,7 +218,7 @@ func TestProgressNeverFalls(t *testing.T) {
 		return nil
 	}}
 	require.ErrorIs(t, w.analyzer(first).Run(ctx, run), context.Canceled)
-	require.False(t, w.analysis(t, run).Status.Terminal(), "what was cut off is not failed")
+	require.False(t, w.analysis(t, run).Status.Terminal(), "an attempt that was cut off has not failed")
 	reached := w.analysis(t, run).Percent
 	require.Greater(t, reached, 2)
 
@@ -258,7 +258,7 @@ func TestCapacity(t *testing.T) {
 
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, c.InferenceReady(canceled), context.Canceled, "a caller that left is no outage")
+	require.ErrorIs(t, c.InferenceReady(canceled), context.Canceled, "a caller that left is not an outage")
 
 	w := newWorld(t)
 	run := w.ask(t, w.readyVideo(t, shortClip))

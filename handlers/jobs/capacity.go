@@ -12,8 +12,8 @@ import (
 	"vqa/gpu"
 )
 
-// readyFor is how long an engine that answered counts as ready without being asked
-// again: a create must not wait for a health check.
+// readyFor is how long an engine that answered counts as ready without another check. A
+// create must not wait for a health check.
 const readyFor = 2 * time.Second
 
 // readyTimeout bounds one health check.
@@ -29,17 +29,17 @@ type Capacity struct {
 	Now func() time.Time
 
 	checks  singleflight.Group
-	readyAt atomic.Int64 // Unix nanoseconds; 0 before the engine ever answered
+	readyAt atomic.Int64 // Unix nanoseconds; 0 before the engine has answered
 }
 
-// InferenceReady returns nil when the engine answers, else inference_unavailable, or
-// capacity_exhausted when it answers that it has no room.
+// InferenceReady returns nil when the engine answers. It returns capacity_exhausted when
+// the engine answers that it has no room, else inference_unavailable.
 func (c *Capacity) InferenceReady(ctx context.Context) error {
 	if at := c.readyAt.Load(); at != 0 && c.Now().Sub(time.Unix(0, at)) < readyFor {
 		return nil
 	}
-	// Callers that come together share one check: behind an engine that hangs they must
-	// not wait for each other's. It goes on when the one that began it leaves.
+	// Concurrent callers share one check. They must not wait one after the other for an
+	// engine that hangs. The check continues when its first caller leaves.
 	_, err, _ := c.checks.Do("", func() (any, error) { return nil, c.check(context.WithoutCancel(ctx)) })
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -66,7 +66,7 @@ func (c *Capacity) QueuedAnalyses(ctx context.Context) (int, error) {
 	return c.Queue.QueuedAnalyses(ctx)
 }
 
-// RoomIn tells when so many of those that wait no longer do.
+// RoomIn returns when so many of the waiting analyses will have started.
 func (c *Capacity) RoomIn(ctx context.Context, places int) (seconds int, known bool) {
 	return c.Queue.RoomIn(ctx, places)
 }

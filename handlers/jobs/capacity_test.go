@@ -16,7 +16,7 @@ import (
 	"vqa/handlers/jobs"
 )
 
-// hung is an engine that never answers whether it is ready.
+// hung is an engine whose health check never returns.
 type hung struct {
 	gpu.Engine
 	asked atomic.Int32
@@ -28,8 +28,8 @@ func (h *hung) Ready(ctx context.Context) error {
 	return errors.New("no answer")
 }
 
-// TestCallersShareOneCheck: behind an engine that hangs nobody waits for the checks of
-// those before him.
+// TestCallersShareOneCheck: with an engine that hangs, no caller waits for the checks of
+// earlier callers.
 func TestCallersShareOneCheck(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestCallersShareOneCheck(t *testing.T) {
 	})
 }
 
-// full is an engine that has no room.
+// full is an engine without room.
 type full struct{ gpu.Engine }
 
 func (full) Ready(context.Context) error { return &gpu.UnavailableError{Err: gpu.ErrSaturated} }

@@ -16,9 +16,10 @@ import (
 	"vqa/handlers/command"
 )
 
-// The queues. Analyses have one of their own, so that fetching a slow server never
-// keeps a question waiting, and so do removals, which must not wait for fetches; drawings,
-// which take the cores for minutes, go one at a time; a narrative does not wait for them.
+// These are the queues. Analyses have their own, so that a question never waits for a fetch
+// from a slow server. Removals have their own too, because they must not wait for fetches.
+// Drawings take the cores for minutes and run one at a time. Narratives do not wait for
+// them.
 const (
 	queueAnalyses   = "analyses"
 	queueVideos     = "videos"
@@ -27,19 +28,19 @@ const (
 	queueNarratives = "narratives"
 )
 
-// lastPriority is River's lowest.
+// lastPriority is the lowest priority in River.
 const lastPriority = 4
 
-// fetchPoll is how often River looks for jobs that it was not notified of.
+// fetchPoll is how often River looks for jobs without a notification.
 const fetchPoll = time.Second
 
-// fetchCooldown is the least time between two fetches. River notifies of no job that is
-// enqueued within it of another, which then waits for the poll: a question that is asked
-// right after an answer would take a second.
+// fetchCooldown is the least time between two fetches of jobs. River sends no notification
+// for a job that is enqueued within the cooldown of another. Such a job waits for the poll:
+// a question right after an answer would take a second.
 const fetchCooldown = 5 * time.Millisecond
 
-// softStop is how long running jobs may take to end when the program stops; what is
-// cut off then is taken up by the next attempt.
+// softStop is how long running jobs may take to end when the program stops. The next
+// attempt takes up work that is cut off then.
 const softStop = 2 * time.Second
 
 // analyzeArgs is one attempt at an analysis.
@@ -58,10 +59,10 @@ type fetchArgs struct {
 // Kind implements river.JobArgs.
 func (fetchArgs) Kind() string { return "fetch" }
 
-// removeArgs names a video that is gone.
+// removeArgs names a deleted video.
 type removeArgs struct {
 	VideoID string `json:"video_id"`
-	// Key is where its bytes lie, empty when it never had any.
+	// Key is the object of the video; empty when nothing was stored.
 	Key string `json:"key"`
 }
 
@@ -76,18 +77,18 @@ type Client struct {
 	backlog func(ctx context.Context, accountID string) (int, error)
 }
 
-// Options are what a client works with.
+// Options are the dependencies of a client.
 type Options struct {
 	Pool *pgxpool.Pool
-	// Node names this process; the sweep asks for it among the living.
+	// Node names this process. The sweep checks whether it is alive.
 	Node string
-	// Analyses is how many analyses run at once on this node, at least 1.
+	// Analyses is the number of analyses that run at once on this node, at least 1.
 	Analyses int
 	Analyzer *Analyzer
 	Fetcher  *Fetcher
 	Objects  Cleaner
-	// Backlog counts the unfinished fetches of an account; nil lets every fetch wait behind
-	// those before it.
+	// Backlog counts the unfinished fetches of an account. With nil, all fetches have the
+	// same priority.
 	Backlog func(ctx context.Context, accountID string) (int, error)
 	Log     *slog.Logger
 }
@@ -107,7 +108,7 @@ func New(o Options) (*Client, error) {
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
 		leave, ok := shares.enter(job.Args.AccountID)
 		if !ok {
-			return river.JobSnooze(shareSnooze) // is not an attempt
+			return river.JobSnooze(shareSnooze) // a snooze is not an attempt
 		}
 		defer leave()
 		return o.Fetcher.Run(ctx, job.Args.Fetch)
@@ -132,7 +133,8 @@ func New(o Options) (*Client, error) {
 	return &Client{river: client, draws: o.Analyzer.Renderer != nil, backlog: o.Backlog}, nil
 }
 
-// queues are those that a node works. One that draws nothing leaves drawings to others.
+// queues are the queues that a node works. A node without a Renderer leaves drawings to
+// others.
 func queues(o Options) map[string]river.QueueConfig {
 	all := map[string]river.QueueConfig{
 		queueAnalyses:   {MaxWorkers: max(o.Analyses, 1)},
@@ -146,10 +148,11 @@ func queues(o Options) map[string]river.QueueConfig {
 	return all
 }
 
-// cutOff cancels the job of an attempt that Stop cut off. River would run it again
-// after the next start, but an attempt claims its work once: the sweep enqueues the
-// next. A canceled job says that nothing went wrong; one that failed by itself is
-// discarded, and counts. The text alone is passed on, because River goes by the cause.
+// cutOff cancels the job of an attempt that Stop cut off. River would run it again after
+// the next start, but an attempt can claim its work only once. The sweep enqueues the next
+// attempt. A canceled job does not count as lost; a job that failed with an error is
+// discarded and counts. Only the text is passed on, because River inspects the wrapped
+// cause.
 func cutOff(ctx context.Context, err error) error {
 	if err == nil || ctx.Err() == nil {
 		return err
@@ -157,7 +160,7 @@ func cutOff(ctx context.Context, err error) error {
 	return river.JobCancel(errors.New(err.Error()))
 }
 
-// Start works jobs until Stop. Ending ctx cuts running jobs off.
+// Start works jobs until Stop. Jobs are cut off when ctx ends.
 func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
 
 // Stop lets running jobs end for two seconds, then cancels them and waits.
@@ -168,8 +171,8 @@ func attempt(queue string) *river.InsertOpts {
 	return &river.InsertOpts{Queue: queue, MaxAttempts: 1, UniqueOpts: river.UniqueOpts{ByArgs: true}}
 }
 
-// Analyze enqueues an attempt at an analysis; a second call adds nothing. Those of the
-// service itself wait until nobody else does.
+// Analyze enqueues an attempt at an analysis. A second call adds nothing. Analyses of the
+// service itself have the lowest priority.
 func (c *Client) Analyze(ctx context.Context, run command.Run) error {
 	options := attempt(queueAnalyses)
 	if run.AccountID == account.SystemID {
@@ -179,13 +182,13 @@ func (c *Client) Analyze(ctx context.Context, run command.Run) error {
 	return err
 }
 
-// Fetch enqueues an attempt at fetching a video; a second call adds nothing.
+// Fetch enqueues an attempt at fetching a video. A second call adds nothing.
 func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
 	options := attempt(queueVideos)
 	if c.backlog != nil {
 		unfinished, err := c.backlog(ctx, fetch.AccountID)
 		if err != nil {
-			return fmt.Errorf("counting the fetches of an account: %w", err)
+			return fmt.Errorf("count the fetches of an account: %w", err)
 		}
 		options.Priority = fetchPriority(unfinished)
 	}
@@ -193,7 +196,7 @@ func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
 	return err
 }
 
-// RemoveVideo enqueues the removal of what is stored of a video; River retries it for days.
+// RemoveVideo enqueues the removal of the objects of a video. River retries it for days.
 func (c *Client) RemoveVideo(ctx context.Context, videoID, key string) error {
 	_, err := c.river.Insert(ctx, removeArgs{VideoID: videoID, Key: key}, &river.InsertOpts{Queue: queueRemovals, UniqueOpts: river.UniqueOpts{ByArgs: true}})
 	return err

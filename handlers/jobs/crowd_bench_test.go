@@ -24,15 +24,14 @@ import (
 	"vqa/handlers/survey"
 )
 
-// square is an engine that sees in every picture of a crowded square as much as an engine
-// may tell: 60 things, most of them people, each with its joints and the colors of its
-// parts. Like a real one it is never quite sure of a place, and the same picture shows it
-// the same.
+// square is an engine that reports a crowded square in every frame: 60 objects, most of
+// them people, each with keypoints and colors. Like a real engine it places them a little
+// differently in each frame, and the same frame has the same detections.
 type square struct{ watchman }
 
 const inSquare = 60
 
-// squareFor is how long the square is looked at. Four hours of it take minutes a question.
+// squareFor is the length of the video. Four hours of it take minutes for each question.
 var squareFor = flag.Duration("square", 10*time.Minute, "length of the video of BenchmarkSquare, whole minutes")
 
 // Info implements gpu.Engine.
@@ -72,8 +71,8 @@ func (s *square) Detect(_ context.Context, req gpu.Request) (gpu.Response, error
 	return resp, nil
 }
 
-// thing is what stands at place k of the square. All numbers are as wide as those that an
-// engine tells.
+// thing is the object at place k of the square. All numbers have the precision of a real
+// engine.
 func thing(r *rand.Rand, k, term int, pose bool) evidence.Detection {
 	narrow := func(x float64) float64 { return float64(float32(x)) }
 	x, y := .02+.095*float64(k%10), .05+.15*float64(k/10)
@@ -100,9 +99,10 @@ func thing(r *rand.Rand, k, term int, pose bool) evidence.Detection {
 	return d
 }
 
-// BenchmarkSquare looks at a crowded square for each kind of question, and answers it twice:
-// the second time from what was kept, kept-MB of it. peak-MB is the most memory that the
-// process had so far, so each is asked for by itself:
+// BenchmarkSquare examines a crowded square for each kind of question, and answers it
+// twice, the second time from the stored survey. kept-MB is the size of that survey.
+// peak-MB is the largest memory of the process so far, so run each question in a process of
+// its own:
 //
 //	go test ./handlers/jobs -run '^$' -bench Square/sitting -benchtime 1x -square 4h
 func BenchmarkSquare(b *testing.B) {

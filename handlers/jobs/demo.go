@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	// demoRetry is how long the demo videos wait after the first failure; the wait
-	// doubles up to demoRetryMax.
+	// demoRetry is the wait after the first failure. It doubles up to demoRetryMax.
 	demoRetry    = 5 * time.Second
 	demoRetryMax = 5 * time.Minute
-	// demoPoll is how often an answer is looked for without being told.
+	// demoPoll is how often to check for an answer without a notification.
 	demoPoll = 2 * time.Second
-	// demoHistory is how many analyses of one video are looked through for the newest
+	// demoHistory is the number of analyses of one video that are searched for the newest
 	// of each question.
 	demoHistory = 100
 )
@@ -39,15 +38,15 @@ type Studio interface {
 	Discard(ctx context.Context, f video.File) error
 }
 
-// DemoReader reads what there is of the demo videos.
+// DemoReader reads the demo videos and their analyses.
 type DemoReader interface {
 	Video(ctx context.Context, t resources.Tenant, id string) (video.State, error)
 	Analysis(ctx context.Context, t resources.Tenant, id string) (resources.Analysis, error)
 	Analyses(ctx context.Context, t resources.Tenant, f resources.AnalysisFilter, p projections.Page) ([]resources.Analysis, bool, error)
 }
 
-// Demos makes the demo videos and has their questions answered, one at a time and after
-// everybody else's. What the log has already is not made again.
+// Demos makes the demo videos and has their questions answered, one at a time and after the
+// questions of all accounts. Videos and answers that the log has are not made again.
 type Demos struct {
 	Scenes   []demo.Scene
 	Commands *command.Service
@@ -58,15 +57,15 @@ type Demos struct {
 	Log  *slog.Logger
 }
 
-// Run works until every scene is there and every question is answered, or ctx ends. It
-// tries again after a failure, such as an engine that is away.
+// Run works until every scene is drawn and every question is answered, or ctx ends. It
+// retries after a failure, such as an engine that does not answer.
 func (d *Demos) Run(ctx context.Context) {
 	for wait := demoRetry; ; wait = min(2*wait, demoRetryMax) {
 		err := d.Pass(ctx)
 		if err == nil || ctx.Err() != nil {
 			return
 		}
-		d.Log.Warn("the demo videos are not complete", "error", err, "retry_in", wait)
+		d.Log.Warn("making the demo videos failed", "error", err, "retry_in", wait)
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
@@ -75,8 +74,8 @@ func (d *Demos) Run(ctx context.Context) {
 	}
 }
 
-// Pass makes what is missing and returns at the first failure. The videos come first:
-// they can be looked at before anything is known about them.
+// Pass makes the missing videos and answers, and returns at the first failure. The videos come first: they
+// are useful before their questions are answered.
 func (d *Demos) Pass(ctx context.Context) error {
 	for _, scene := range d.Scenes {
 		if err := d.add(ctx, scene); err != nil {
@@ -106,7 +105,7 @@ func (d *Demos) add(ctx context.Context, scene demo.Scene) error {
 	}
 	v, err := d.Commands.AddDemoVideo(ctx, scene.VideoID(), scene.Filename(), file)
 	if err != nil {
-		return fmt.Errorf("recording the demo video %s: %w", scene.Name, err)
+		return fmt.Errorf("record the demo video %s: %w", scene.Name, err)
 	}
 	if v.File == nil || v.File.ObjectKey != file.ObjectKey {
 		return d.Studio.Discard(ctx, file) // another node was first
@@ -115,7 +114,8 @@ func (d *Demos) add(ctx context.Context, scene demo.Scene) error {
 	return nil
 }
 
-// answer has a question answered by the model that is the default now, unless it was.
+// answer has a question answered by the current default model, unless that model has
+// answered it.
 func (d *Demos) answer(ctx context.Context, scene demo.Scene, prompt string) error {
 	newest, err := d.newest(ctx, scene.VideoID(), prompt)
 	if err != nil || newest.Status == analysis.CompletedStatus {
@@ -127,14 +127,14 @@ func (d *Demos) answer(ctx context.Context, scene demo.Scene, prompt string) err
 		}
 		newest, err = d.Commands.AskDemo(ctx, command.AskDemo{VideoID: scene.VideoID(), Prompt: prompt, After: newest.ID})
 		if err != nil {
-			return fmt.Errorf("asking %q about %s: %w", prompt, scene.Name, err)
+			return fmt.Errorf("ask %q about %s: %w", prompt, scene.Name, err)
 		}
 	}
 	if newest, err = d.await(ctx, newest.ID); err != nil {
 		return err
 	}
 	if newest.Status != analysis.CompletedStatus {
-		return fmt.Errorf("%s: %q about %s is %s", newest.ID, prompt, scene.Name, newest.Status)
+		return fmt.Errorf("analysis %s of %q about %s is %s", newest.ID, prompt, scene.Name, newest.Status)
 	}
 	d.Log.Info("demo question answered", "name", scene.Name, "prompt", prompt, "answer", newest.Result.Answer, "confidence", newest.Result.Confidence)
 	return nil

@@ -31,7 +31,7 @@ import (
 
 var service = resources.Tenant{AccountID: account.SystemID, Livemode: true}
 
-// studio counts what it makes.
+// studio counts the files that it makes.
 type studio struct {
 	jobs.Studio
 	made, discarded atomic.Int64
@@ -47,7 +47,7 @@ func (s *studio) Discard(ctx context.Context, f video.File) error {
 	return s.Studio.Discard(ctx, f)
 }
 
-// demos joins the demo videos with running jobs, whose engine is the test's.
+// demos joins the demo videos with running jobs and the engine of the test.
 func (w *world) demos(t *testing.T, engine gpu.Engine) (*jobs.Demos, *studio) {
 	t.Helper()
 	name := "node_" + w.caller.KeyID
@@ -139,8 +139,8 @@ func TestFailedDemoIsTriedAgain(t *testing.T) {
 	require.Len(t, w.demoAnalyses(t), len(d.Scenes[0].Prompts)+1)
 }
 
-// TestSecondNodeDiscards: of two nodes that draw the same scene with different
-// programs, the second removes what it made.
+// TestSecondNodeDiscards: when two nodes draw the same scene with different programs, the
+// second removes its file.
 func TestSecondNodeDiscards(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -159,7 +159,7 @@ func TestSecondNodeDiscards(t *testing.T) {
 	require.Equal(t, first.ObjectKey, v.File.ObjectKey)
 }
 
-// lateReader lets something happen right after the answer to whether a video exists.
+// lateReader calls a function right after the check whether a video exists.
 type lateReader struct {
 	*resources.Reader
 	then func()
@@ -171,9 +171,9 @@ func (l lateReader) Video(ctx context.Context, t resources.Tenant, id string) (v
 	return v, err
 }
 
-// TestDemosGiveWay: a question of the service neither fills the queue nor stands
-// before anybody's.
-func TestDemosGiveWay(t *testing.T) {
+// TestDemosHaveTheLowestPriority: a question of the service neither fills the queue nor
+// goes before a question of an account.
+func TestDemosHaveTheLowestPriority(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	scene := demo.Scenes()[0]

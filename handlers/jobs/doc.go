@@ -1,35 +1,37 @@
-// Package jobs does what takes time, as River jobs: analyses, fetching videos from
-// URLs, removing objects, the sweep that finds work whose worker was lost, the sealer
-// that signs checkpoints of the ledger, and the watch over the engine.
+// Package jobs runs the work that takes time, mostly as River jobs: analyses, fetches of
+// videos from URLs, drawings, narratives and removals. It also holds the background loops of
+// a node: the sweep for lost work, the removal of orphaned objects, the sealer of ledger
+// checkpoints, the check of the engine, and the demo videos.
 //
 // # Attempts
 //
-// A job is one attempt at one piece of work and River never retries it by itself.
-// The number of the attempt is part of the job, and the first thing an attempt does
-// is to claim the work by appending an event at the version it expects; so a job that
-// runs twice, or too late, is refused. Every node holds a lock that lasts as long as
-// it lives. The sweep looks for unfinished work that no waiting job and no job of a
-// living node is about to do, and enqueues the next attempt, or, after three were
-// lost, gives the work up: stuck_timeout for an analysis, url_fetch_failed for a video.
-// An attempt that a clean stop cut off is not a lost one.
+// A job is one attempt at one piece of work. River never retries it by itself. The number of
+// the attempt is part of the job. An attempt first claims its work: it appends an event at
+// the version it expects. So a job that runs twice, or too late, is refused.
 //
-// The sweep also ends what waited too long: uploads that never came, and holds of
-// credits that nobody settled or released in time.
+// Every node holds a lock for as long as it runs. The sweep looks for unfinished work without
+// a waiting job and without a job on a node that is alive. It enqueues the next attempt.
+// After three lost attempts it gives the work up: stuck_timeout for an analysis,
+// url_fetch_failed for a video. An attempt that a clean stop cut off does not count as lost.
+//
+// The sweep also ends work that has expired: uploads that did not arrive, and holds of
+// credits that were neither settled nor released in time.
 //
 // # Fetches
 //
-// A node fetches 16 URLs at once, at most 2 of them for one account. A fetch that finds its
-// account's share in use is put back for a second, which is not an attempt. The first
-// fetches of an account go before the backlog of another: the priority of a job follows from
-// how many unfinished fetches its account has. So slow servers of one account keep nobody
-// else waiting. Removals have a queue of their own.
+// A node fetches 16 URLs at once, at most 2 of them for one account. A fetch whose account
+// has no free share is put back for a second, which is not an attempt. The priority of a
+// fetch follows from the number of unfinished fetches of its account, so the first fetches
+// of an account go before the backlog of another. In this way the slow servers of one account
+// do not keep others waiting. Removals have a queue of their own.
 //
 // # Orphaned objects
 //
-// A deletion enqueues the removal of what the log knows of the video. What a process stored
-// and never recorded because it was killed, or what came late, the log does not know: every
-// node walks the object store, at least 20 s and four times the duration of the last walk
-// apart, and removes each object that its video can never own again:
+// A deletion enqueues the removal of the objects that the log knows. The log does not know
+// objects that a process stored but did not record before it was killed, nor objects that
+// arrive late. So every node walks the object store. Between two walks it waits at least 20 s,
+// and at least four times the duration of the last walk. It removes each object that its
+// video can never own again:
 //
 //	object    stays while its video is
 //	upload    awaiting_upload
@@ -37,80 +39,67 @@
 //	survey    not deleted or failed
 //	artifact  not deleted or failed
 //
-// An unfinished file goes with its video, and when nobody has written to it for an hour.
-// Objects of videos that the log does not know are counted in the log and left alone.
+// An unfinished file is removed with its video, and when it has not been written to for an
+// hour. Objects of videos that the log does not know are counted in the logs and left alone.
 //
 // # Surveys
 //
-// What was seen in a video is kept, so that later questions look at nothing, or only at
-// what they need besides. On a node, questions about one video take turns. Every look asks
-// the engine for all that it knows; colors always, since they cost less than a hundredth
-// of the model, joints when an open question about the video needs them. A video is looked
-// at in this order:
+// The detections of a video are saved as its survey, so that later questions examine no
+// frames, or only those they need in addition. Package sampling decides which. On a node,
+// questions about one video take turns. Every scan asks the engine for all terms that it
+// knows. It always asks for colors, which take less than a hundredth of the time of the
+// model. It asks for keypoints when an open question about the video needs them.
 //
-//	look    instants                               when
-//	whole   every 0.5 s, every 2 s over 10 min     nothing was kept, or by another engine
-//	close   every 0.5 s around hints               over 10 min: where a picture shows a class
-//	                                               of the question at two thirds of a score that counts
-//	edges   every 0.125 s between two samples      where runs begin and end, the surest first, of
-//	                                               all classes (over 10 min: of the question's); at
-//	                                               most a quarter of the samples and 24
-//	lively  every 0.125 s between two samples      the question is about a jump or a fall: where
-//	                                               its things are, those that go up and down
-//	                                               most; at most as many as the samples or, in a
-//	                                               short video, 144: all of 24 s
-//	joints  the pictures with somebody             the question needs them, and no look asked
+// A scan saves the survey every minute, or less often when saving would take more than a
+// twentieth of the time. Detections are in a file during a scan, not in memory: four hours of
+// a crowd take 0.5 GB. After an attempt that was cut off, the next one examines the rest. The
+// result is the same, bit for bit.
 //
-// What a look saw so far is kept every minute, less often where that would take more than a
-// twentieth of the time. What frames show is in a file while it is worked on, not in memory:
-// four hours of a crowd are 0.5 GB of it. An attempt that follows one which was cut off, by another question
-// or after the process was started anew, looks at the rest, and sees the same, bit for bit.
-//
-// A question is told what these looks alone would have told it, whatever was asked before:
-// the same question has the same answer. The looks that follow the first begin at the key
-// picture before an instant; a part of the video that is damaged shows nothing there.
+// The evidence for a question depends on the video and the question alone, not on earlier
+// questions. Scans after the first begin at the keyframe before an instant. A part of the
+// video that is damaged shows nothing then.
 //
 // # Checkpoints
 //
-// Once a minute the sealer signs a checkpoint of every account whose ledger moved on.
-// Nodes may seal at the same time: each checkpoint names the one before and is appended
-// at the version it expects, so that one of two is refused and nothing forks.
+// Once a minute the sealer signs a checkpoint of every account with new ledger events. Nodes
+// may seal at the same time. Each checkpoint names the one before and is appended at the
+// version it expects, so one of two concurrent checkpoints is refused.
 //
 // # Outages
 //
-// Every node looks at its engine every 5 seconds. One that is away for half as long as an
-// analysis waits for it is a platform incident, which the node opens by itself, so that what
-// fails by it may be run again for free; the node closes it when the engine is back, and
-// another node when the one that opened it is gone. An analysis that waited in vain for an
-// engine which says that it is ready opens one too. An incident that an operator opened is
-// the operator's.
+// Every node checks its engine every 5 seconds. When the engine has not answered for half as
+// long as an analysis waits for it, the node opens a platform incident. Analyses that fail
+// during the incident may be run again for free. The node closes it when the engine answers
+// again. Another node closes it when the node that opened it is gone. An analysis that waits
+// too long for an engine that reports ready opens an incident too. An incident that an
+// operator opened is closed only by the operator.
 //
 // # After the answer
 //
-// What is made of an answer does not hold it up. An analysis completes with the names of
-// the objects that will be drawn, and its narrative is generating; each is a job of its own,
-// on a queue of its own, and works from the survey, or looks again when that is gone:
+// An analysis completes before its artifacts and its narrative exist: it records the names of
+// the objects that will be drawn, and its narrative is generating. A drawing and a narrative
+// are jobs of their own, in their own queues. They use the survey, or scan the video again
+// when there is none:
 //
 //	job       makes                     ends with            given up
 //	draw      the artifacts, or none    analysis.drawn       after three lost attempts: none
 //	narrate   the narrative             analysis.narrated    after three lost attempts, and when
-//	                                                         there is nothing to look at:
+//	                                                         the video cannot be examined:
 //	                                                         analysis.narration_failed
 //
-// Nothing is claimed here: attempts at one drawing make the same objects, the first to end
-// says what there is, what nobody was told of is removed, and what is seen is not kept. So
-// nothing stays of a video that is deleted meanwhile. A drawing that fails costs the artifacts, a model that
-// writes badly costs the prose, and neither the answer. A node that draws nothing leaves
-// the drawings that were promised to those that do; when none was there for an hour, it
-// gives them up.
+// These jobs claim nothing. All attempts at one drawing make the same objects. The first to
+// end records them; objects that no result names are removed. They save no survey,
+// because the video may be deleted meanwhile. When a drawing fails, the artifacts are
+// missing. When the language model fails, the narrative is written by rules. The answer
+// stays. A node that draws nothing leaves promised drawings to nodes that draw. When no such
+// node has run for an hour, it gives them up.
 //
 // # Second opinions
 //
-// Where the detector finds no answer to a question of closed form, a model that looks at
-// pictures may be asked, with up to 8 frames: those that may show it, evenly spread. Its
-// word is bounded by domain/answer. A model that is away costs the second opinion alone;
-// only a question that the detector cannot answer at all fails without it, as inference
-// that was away, and is not billed.
+// When the detector finds no answer to a question of a closed form, a vision model may be
+// asked. It is shown up to 8 frames. Package answer bounds the weight of its opinion. When
+// the vision model fails, the first result stays. Only a question that the detector cannot
+// answer at all fails without it; it is not billed.
 //
 // # Demo videos
 //

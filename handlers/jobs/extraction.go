@@ -11,28 +11,29 @@ import (
 )
 
 const (
-	// extractionEvery is the time between two trials while frames can be extracted, and
-	// extractionRetry while they cannot. A trial takes 0.1 s of a core.
+	// extractionEvery is the time between two trials while frames can be extracted,
+	// extractionRetry that after a failure. A trial takes 0.1 s of a core.
 	extractionEvery = time.Minute
 	extractionRetry = 5 * time.Second
-	// extractionTimeout bounds a trial on a machine under load.
+	// extractionTimeout bounds a trial on a busy machine.
 	extractionTimeout = 30 * time.Second
 )
 
-// Extraction watches whether this node can extract frames from a video. ffmpeg may be removed
-// or replaced while the service runs; every analysis fails then.
+// Extraction checks regularly whether this node can extract frames from a video. ffmpeg may
+// be removed or replaced while the service runs; then every analysis fails.
 type Extraction struct {
 	// Try extracts one frame as an analysis does.
 	Try func(ctx context.Context) error
 	Log *slog.Logger
 
-	// failure is why the last trial failed, nil inside when it did not; nil before the first.
+	// failure points to the error of the last trial, which is nil after a success. It is
+	// nil before the first trial ends.
 	failure atomic.Pointer[error]
 }
 
-var errUntried = errors.New("the first trial of frame extraction has not ended")
+var errUntried = errors.New("the first check of frame extraction has not ended")
 
-// Run tries at once and again until ctx ends.
+// Run tries at once and then regularly until ctx ends.
 func (e *Extraction) Run(ctx context.Context) {
 	next := time.NewTimer(0)
 	defer next.Stop()
@@ -61,14 +62,15 @@ func (e *Extraction) try(ctx context.Context) error {
 	failedBefore := last != nil && *last != nil
 	switch {
 	case err != nil && !failedBefore:
-		e.Log.Error("frames cannot be extracted: every analysis fails", "error", err)
+		e.Log.Error("frames cannot be extracted, so every analysis fails: check the ffmpeg installation", "error", err)
 	case err == nil && failedBefore:
 		e.Log.Info("frames can be extracted again")
 	}
 	return err
 }
 
-// Ready returns nil when the last trial succeeded, else inference_unavailable. It never waits.
+// Ready returns nil when the last trial succeeded, else inference_unavailable. It never
+// waits.
 func (e *Extraction) Ready(context.Context) error {
 	err := errUntried
 	if last := e.failure.Load(); last != nil {

@@ -14,8 +14,7 @@ import (
 	"vqa/handlers/jobs"
 )
 
-// TestExtractionIsWatched: readiness follows what the last trial found, and asking for it
-// starts none.
+// TestExtractionIsWatched: readiness follows the last trial, and reading it starts none.
 func TestExtractionIsWatched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -45,7 +44,7 @@ func TestExtractionIsWatched(t *testing.T) {
 		}
 		require.Equal(t, 1, trials)
 
-		broken = errors.New("Option not found") //nolint:revive // ffmpeg writes it so
+		broken = errors.New("Option not found") //nolint:revive // the spelling of ffmpeg
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		unready(broken)

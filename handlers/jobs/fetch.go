@@ -11,25 +11,25 @@ import (
 	"vqa/handlers/command"
 )
 
-// fetchTimeout bounds one attempt at a fetch, however slow the server.
+// fetchTimeout bounds one attempt at a fetch, however slow the server is.
 const fetchTimeout = 30 * time.Minute
 
 // Intake brings a video in from a URL.
 type Intake interface {
-	// FromURL fetches, stores and probes for one attempt. Its faults are those of the
-	// contract for a failed video.
+	// FromURL fetches, stores and probes a video for one attempt. Its faults are those that
+	// a failed video may have.
 	FromURL(ctx context.Context, accountID, videoID string, attempt int, url string) (video.File, error)
 }
 
-// Remover deletes a stored object; an absent one is no error.
+// Remover deletes a stored object. A missing object is not an error.
 type Remover interface {
 	Delete(ctx context.Context, key string) error
 }
 
-// Cleaner removes what belongs to a video that is gone.
+// Cleaner removes the objects of a deleted video.
 type Cleaner interface {
-	// DeleteVideo removes all that is stored of a video, its bytes under key; of nothing it is
-	// no error.
+	// DeleteVideo removes all objects of a video; key is that of its bytes. Missing objects
+	// are not an error.
 	DeleteVideo(ctx context.Context, videoID, key string) error
 }
 
@@ -41,27 +41,27 @@ type Fetcher struct {
 	Log      *slog.Logger
 }
 
-// Run makes one attempt. A failure that another try may mend is left to the next
-// attempt: the sweep counts them.
+// Run makes one attempt. When another try may succeed, the failure is left to the next
+// attempt. The sweep counts the attempts.
 func (f *Fetcher) Run(ctx context.Context, fetch command.Fetch) error {
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
 	file, err := f.Intake.FromURL(ctx, fetch.AccountID, fetch.VideoID, fetch.Attempt, fetch.URL)
 	switch {
 	case fault.Has(err, fault.CapacityExhausted):
-		// No frame was decoded in time. That says nothing about the video.
-		return fmt.Errorf("fetching %s: %w", fetch.VideoID, err)
+		// No frame was decoded in time. That does not mean that the video is broken.
+		return fmt.Errorf("fetch %s: %w", fetch.VideoID, err)
 	case fault.Of(err) != nil:
 		f.Log.Info("video failed", "video_id", fetch.VideoID, "error", err)
 		return f.Commands.FailVideo(ctx, fetch, err)
 	case err != nil:
-		return fmt.Errorf("fetching %s: %w", fetch.VideoID, err)
+		return fmt.Errorf("fetch %s: %w", fetch.VideoID, err)
 	}
 	waste, err := f.Commands.FinishFetch(ctx, fetch, file)
 	if err != nil || !waste {
 		return err
 	}
-	// The video was removed while its bytes came in, is longer than the plan allows, or
+	// The video was removed while its bytes arrived, is longer than the plan allows, or
 	// another attempt was first.
 	return f.Objects.Delete(ctx, file.ObjectKey)
 }

@@ -24,7 +24,7 @@ import (
 	"vqa/handlers/objects"
 )
 
-// origin is a world that may fetch from one TLS server on loopback.
+// newOrigin is a world that may fetch from one TLS server on loopback.
 func newOrigin(t *testing.T, serve http.HandlerFunc) (w *world, url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(serve)
@@ -48,7 +48,7 @@ func (w *world) fetcher() *jobs.Fetcher {
 	return &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log}
 }
 
-// stored lists the files of all videos, unfinished ones too.
+// stored lists the files of all videos, including unfinished ones.
 func (w *world) stored(t *testing.T) []string {
 	t.Helper()
 	path, ok := w.objects.LocalPath(objects.VideoKey("x"))
@@ -85,7 +85,7 @@ func TestFetch(t *testing.T) {
 	}
 	requireStored()
 
-	// Later attempts, as of a node that was taken for dead, must not touch the bytes.
+	// Later attempts, as those of a node that counts as dead, must not change the bytes.
 	for attempt, later := range [][]byte{data[:len(data)/2], bytes.Repeat([]byte("junk"), 1000), append(slices.Clone(data), 0)} {
 		served.Store(&later)
 		f.Attempt = attempt + 2
@@ -168,7 +168,8 @@ func TestRemovedWhileFetched(t *testing.T) {
 	require.Empty(t, w.stored(t), "nothing is kept")
 }
 
-// TestFetchCutOffByTheEnd leaves the video to the next attempt.
+// TestFetchCutOffByTheEnd: a fetch that the end of the program cuts off is left to the next
+// attempt.
 func TestFetchCutOffByTheEnd(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
@@ -192,8 +193,8 @@ func (slowIntake) FromURL(context.Context, string, string, int, string) (video.F
 	return video.File{}, fault.New(fault.CapacityExhausted, "No frame could be decoded in time.").WithRetryAfter(10)
 }
 
-// TestFetchOfAVideoThatIsNotDecodedInTime is left to another attempt: nothing is said
-// against the video, and it is not ready.
+// TestFetchOfAVideoThatIsNotDecodedInTime is left to another attempt: the video has not
+// failed, and it is not ready.
 func TestFetchOfAVideoThatIsNotDecodedInTime(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -16,7 +16,7 @@ import (
 	gpufixture "vqa/gpu/fixture"
 )
 
-// fickle is an engine that forgets a term after some calls.
+// fickle is an engine that no longer knows a term after some calls.
 type fickle struct {
 	gpu.Engine
 	left atomic.Int32
@@ -31,7 +31,7 @@ func (f *fickle) Detect(ctx context.Context, req gpu.Request) (gpu.Response, err
 	return resp, err
 }
 
-// TestAnEngineThatForgetsATerm: what it does not see from then on is not absent.
+// TestAnEngineThatForgetsATerm: after that, a missing detection does not mean absence.
 func TestAnEngineThatForgetsATerm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -50,11 +50,11 @@ func TestAnEngineThatForgetsATerm(t *testing.T) {
 		require.NoError(t, w.analyzer(engine).Run(t.Context(), run))
 		a = w.analysis(t, run)
 		require.Equal(t, analysis.CompletedStatus, a.Status, name)
-		require.Equal(t, answer.Yes, a.Result.Answer, "nothing that was in doubt was kept")
+		require.Equal(t, answer.Yes, a.Result.Answer, "no doubtful frame was saved")
 	}
 }
 
-// comesAndGoes is the sign in the first two pictures of every batch.
+// comesAndGoes is a sign in the first two frames of every batch.
 func comesAndGoes(frame int, term string) []evidence.Detection {
 	if frame > 1 {
 		return nil

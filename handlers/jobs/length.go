@@ -7,22 +7,21 @@ import (
 	"vqa/handlers/survey"
 )
 
-// decodedMicros is the length of a video in microseconds, >= 1, as the pass over the whole
-// of it tells.
+// decodedMicros is the length of a video in microseconds, >= 1, as the scan of the whole
+// video shows it.
 //
-// A picture at the last instant means that the video ends after it, and at most a step
-// later. The length that is known already is more exact. It stands unless the samples
-// contradict it: when a picture was on view after it, or when pictures are missing for more
-// than a whole step before it. Then the video is taken to end half a second after the last
-// picture. On the base grid that is exact in whole seconds; on the coarse grid it is never
-// too much.
+// A frame at the last instant means that the video ends after it, at most a step later. The
+// known length is more exact. It is used unless the samples contradict it: when a frame was
+// shown after it, or when frames are missing for more than a whole step before it. Then the
+// video is taken to end half a second after the last frame. On the base grid that is exact
+// for lengths in whole seconds. On the coarse grid it is never too long.
 //
-// It depends on the survey and the known length alone. So every question about a video is
-// billed the same, also one that is answered from what was kept.
+// The length depends only on the survey and the known length. So every question about a
+// video is billed the same, even when it is answered from the stored survey.
 func (p *examination) decodedMicros(s survey.Survey) int64 {
 	pictures := sampling.OnGrid(s.Evidence.Frames, s.StepS)
 	if len(pictures) == 0 {
-		pictures = s.Evidence.Frames // a single picture may lie beside the grid
+		pictures = s.Evidence.Frames // a single frame may lie beside the grid
 	}
 	last := 0.0
 	if n := len(pictures); n > 0 {
@@ -34,7 +33,7 @@ func (p *examination) decodedMicros(s survey.Survey) int64 {
 	return micros(last + sampling.BaseStepS)
 }
 
-// checkLimit stops the look at a video that shows a picture behind the limit of the plan.
+// checkLimit ends the scan of a video with a frame beyond the limit of the plan.
 func (p *examination) checkLimit(atS float64) error {
 	if p.limitS == 0 || atS <= p.limitS {
 		return nil

@@ -22,9 +22,9 @@ func (w *world) readyFile(t *testing.T, data []byte) video.State {
 	return w.readyVideo(t, func() ([]byte, error) { return data, nil })
 }
 
-// TestBillsOfForgedFiles asks twice about each file that lies about its length: what the
-// video says, what is held, what is billed and what the ledger books is what is decoded.
-// The second question is answered from what was kept.
+// TestBillsOfForgedFiles asks two questions about each file that has a wrong length in its
+// header. The length of the video, the hold, the bill and the ledger all follow the decoded
+// length. The second question is answered from the stored survey.
 func TestBillsOfForgedFiles(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -60,8 +60,8 @@ func TestBillsOfForgedFiles(t *testing.T) {
 	}
 }
 
-// TestMovieHeaderOfOneSecond is how an outsider had a minute of video analyzed for one
-// second: by writing 1000 as the duration of the movie.
+// TestMovieHeaderOfOneSecond is an attack that had a minute of video analyzed for the price
+// of a second: the file declared a duration of 1000.
 func TestMovieHeaderOfOneSecond(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -94,8 +94,8 @@ func TestForgedFilesAreTooLong(t *testing.T) {
 	}
 }
 
-// regrow replaces the stored bytes of a video by a longer clip: the length that was
-// computed is wrong from now on, as by a file that misleads the probe.
+// regrow replaces the stored bytes of a video by a longer clip. The computed length is
+// wrong afterwards, as with a file that misleads the probe.
 func (w *world) regrow(t *testing.T, v video.State, seconds float64) {
 	t.Helper()
 	clip, err := forged.Render(t.Context(), forged.Test(seconds))
@@ -103,8 +103,8 @@ func (w *world) regrow(t *testing.T, v video.State, seconds float64) {
 	w.put(t, v.File.ObjectKey, clip)
 }
 
-// TestLookStopsAtThePlanLimit: more is decoded than was computed, up to the limit of 60 s.
-func TestLookStopsAtThePlanLimit(t *testing.T) {
+// TestScanStopsAtThePlanLimit: more is decoded than was computed, up to the limit of 60 s.
+func TestScanStopsAtThePlanLimit(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	v := w.readyVideo(t, shortClip)
@@ -126,15 +126,15 @@ func TestLookStopsAtThePlanLimit(t *testing.T) {
 	looked := len(engine.Calls())
 	require.NoError(t, z.Run(t.Context(), second))
 	require.Equal(t, fault.VideoTooLong, w.analysis(t, second).Error.Code)
-	require.Len(t, engine.Calls(), looked, "what is known of the video is enough")
+	require.Len(t, engine.Calls(), looked, "the known length of the video is enough")
 	w.requireBilled(t, 0)
 	require.Greater(t, *w.video(t, v.ID).DurationS(), 60.0)
 	_, err := w.CreateAnalysis(t.Context(), w.caller, command.CreateAnalysis{VideoID: v.ID, Prompt: new("Is there a stop sign?")})
 	require.True(t, fault.Has(err, fault.VideoTooLong), "%v", err)
 }
 
-// TestMoreIsDecodedThanComputed: the bill is what was decoded, for the first question and
-// for one that is answered from what was kept, and the video has that length.
+// TestMoreIsDecodedThanComputed: the decoded length is billed, for the first question and
+// for one that is answered from the stored survey. The video gets that length.
 func TestMoreIsDecodedThanComputed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -148,7 +148,7 @@ func TestMoreIsDecodedThanComputed(t *testing.T) {
 		require.EqualValues(t, shortS, a.HeldSeconds)
 		require.EqualValues(t, 21, a.Usage.BilledSeconds)
 		require.EqualValues(t, shortS*1_000_000, *a.Result.Receipt.Duration.ComputedMicros)
-		require.EqualValues(t, 20_500_000, a.Result.Receipt.Duration.DecodedMicros, "the last picture was on view at 20 s")
+		require.EqualValues(t, 20_500_000, a.Result.Receipt.Duration.DecodedMicros, "the last frame was shown at 20 s")
 		require.InDelta(t, 20.5, *a.Result.VideoDurationS, 1e-9)
 	}
 	w.requireBilled(t, 42)
@@ -160,7 +160,7 @@ func TestMoreIsDecodedThanComputed(t *testing.T) {
 	require.EqualValues(t, 21, w.analysis(t, third).Usage.BilledSeconds)
 }
 
-// TestLessIsDecodedThanComputed: what is not there is not billed.
+// TestLessIsDecodedThanComputed: only the decoded length is billed.
 func TestLessIsDecodedThanComputed(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -173,8 +173,8 @@ func TestLessIsDecodedThanComputed(t *testing.T) {
 	require.InDelta(t, 4, *w.video(t, v.ID).DurationS(), 1e-9)
 }
 
-// TestMoreIsDecodedThanIsPaidFor: no more is billed than was held and is available, and
-// then nothing is left for the next question.
+// TestMoreIsDecodedThanIsPaidFor: the bill is at most the hold plus what is available.
+// Nothing is left for the next question then.
 func TestMoreIsDecodedThanIsPaidFor(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

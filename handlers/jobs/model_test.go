@@ -11,9 +11,9 @@ import (
 	gpufixture "vqa/gpu/fixture"
 )
 
-// TestWordsAndCalibrationFollowTheEngine: what a model knows, and what its scores are
-// worth, is told by the engine that answers.
-func TestWordsAndCalibrationFollowTheEngine(t *testing.T) {
+// TestVocabularyAndCalibrationFollowTheEngine: the engine that answers determines the known
+// classes and the calibration.
+func TestVocabularyAndCalibrationFollowTheEngine(t *testing.T) {
 	t.Parallel()
 	someone := func(_ int, term string) []evidence.Detection {
 		if term != "woman" && term != "person" {

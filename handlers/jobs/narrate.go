@@ -10,17 +10,18 @@ import (
 	"vqa/handlers/command"
 )
 
-// Narrator writes a narrative anew, in better prose.
+// Narrator rewrites a narrative in better prose.
 type Narrator interface {
-	// Narrate returns as many entries, at the same times. An error costs the prose alone.
+	// Narrate returns the same number of entries, at the same times. After an error the
+	// entries stay as they are.
 	Narrate(ctx context.Context, entries []narrative.Entry) ([]narrative.Entry, error)
 }
 
-// narrateTimeout bounds a narrative with the look at the video that it may need.
+// narrateTimeout bounds a narrative, with the scan of the video that it may need.
 const narrateTimeout = analyzeTimeout
 
 // Narrate makes one attempt at the narrative of a completed analysis. A nil return means
-// that the attempt is over, whichever way; an error, that the next attempt must take it up.
+// that the attempt is over. An error means that the next attempt must take up the work.
 func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 	ctx, cancel := context.WithTimeout(ctx, narrateTimeout)
 	defer cancel()
@@ -37,7 +38,7 @@ func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case final(err):
-		log.Warn("no narrative", "error", err)
+		log.Warn("writing the narrative failed", "error", err)
 		err = z.Commands.FailNarrative(ctx, w)
 	}
 	if command.IsStale(err) {
@@ -46,7 +47,7 @@ func (z *Analyzer) Narrate(ctx context.Context, w command.Afterwork) error {
 	return err
 }
 
-// narrative tells what happens in a video, from what was kept of it or after another look.
+// narrative describes what happens in a video, from its survey or after another scan.
 func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.State) ([]analysis.NarrativeEntry, error) {
 	if !v.Exists() {
 		return nil, &inputError{"The video was deleted."}
@@ -58,7 +59,7 @@ func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.Stat
 	p.everything, p.unsaved = true, true
 	seen, err := z.survey(ctx, v, p, noProgress)
 	if err != nil {
-		return nil, fmt.Errorf("narrating %s: %w", a.ID, err)
+		return nil, fmt.Errorf("narrate %s: %w", a.ID, err)
 	}
 	defer seen.close()
 	entries := narrative.Write(seen.Evidence, seen.rules)
@@ -69,7 +70,7 @@ func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.Stat
 		if better, err := z.Narrator.Narrate(ctx, entries); err == nil {
 			entries = better
 		} else if ctx.Err() == nil {
-			z.Log.WarnContext(ctx, "the narrative is told by rules", "analysis_id", a.ID, "error", err)
+			z.Log.WarnContext(ctx, "the language model failed, so the narrative is written by rules", "analysis_id", a.ID, "error", err)
 		}
 	}
 	told := make([]analysis.NarrativeEntry, len(entries))

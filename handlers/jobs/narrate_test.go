@@ -18,7 +18,7 @@ import (
 	"vqa/handlers/survey"
 )
 
-// told answers a question by z whose narrative was asked for, about a new video.
+// told answers a question with a narrative about a new video.
 func (w *world) told(t *testing.T, z *jobs.Analyzer) command.Run {
 	t.Helper()
 	v, prompt := w.readyVideo(t, shortClip), "Is there a stop sign?"
@@ -40,7 +40,7 @@ func TestNarrativeIsWritten(t *testing.T) {
 	require.NoError(t, z.Narrate(t.Context(), work(run)))
 	want := &analysis.Narrative{Status: analysis.NarrativeReady, Entries: []analysis.NarrativeEntry{{AtS: 0, Text: "A stop sign is in view."}}}
 	require.Equal(t, want, w.analysis(t, run).Narration)
-	require.Len(t, engine.Calls(), looked, "what was seen is told")
+	require.Len(t, engine.Calls(), looked, "the narrative describes the detections")
 	history := w.history(t, run)
 	require.NoError(t, z.Narrate(t.Context(), work(run)), "a second time")
 	require.Equal(t, history, w.history(t, run))
@@ -49,11 +49,11 @@ func TestNarrativeIsWritten(t *testing.T) {
 	run = w.told(t, z)
 	require.NoError(t, w.objects.Delete(t.Context(), survey.Key(run.VideoID)))
 	require.NoError(t, z.Narrate(t.Context(), work(run)))
-	require.Equal(t, want, w.analysis(t, run).Narration, "after another look")
+	require.Equal(t, want, w.analysis(t, run).Narration, "after another scan")
 	w.requireGone(t, survey.Key(run.VideoID)) // the video might have been deleted meanwhile
 }
 
-// prose is a narrator that says what a test wants.
+// prose is a narrator for tests.
 type prose func([]narrative.Entry) ([]narrative.Entry, error)
 
 func (p prose) Narrate(_ context.Context, entries []narrative.Entry) ([]narrative.Entry, error) {
@@ -110,7 +110,8 @@ func TestLostNarrativeIsTakenUp(t *testing.T) {
 	require.Equal(t, &analysis.Narrative{Status: analysis.NarrativeFailed}, w.analysis(t, run).Narration, "three were lost")
 }
 
-// TestAfterworkIsEnqueued: what an answer promises is started by its event alone.
+// TestAfterworkIsEnqueued: the event of an answer alone starts the drawing and the
+// narrative.
 func TestAfterworkIsEnqueued(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -30,8 +30,8 @@ func redSign(frame int, term string) []evidence.Detection {
 	return found
 }
 
-// TestEngineIsAskedForWhatTheQuestionNeeds: poses cost time, and are there when an answer
-// depends on them; colors cost none.
+// TestEngineIsAskedForWhatTheQuestionNeeds: poses take time and are requested only when an
+// answer depends on them. Colors take almost none.
 func TestEngineIsAskedForWhatTheQuestionNeeds(t *testing.T) {
 	t.Parallel()
 	cases := []struct {

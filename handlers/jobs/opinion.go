@@ -16,20 +16,21 @@ import (
 )
 
 const (
-	// opinionPictures are shown at most, opinionSide pixels on the longer side: a model
-	// takes seconds for each.
+	// opinionFrames is the largest number of frames that a vision model is shown,
+	// opinionSide their longer side in pixels. A model takes seconds for each frame.
 	opinionFrames = 8
 	opinionSide   = 768
-	// nearS is how far around an instant its picture may lie, less than half the time
-	// between two samples of opinionFPS.
+	// nearS is the largest distance of a frame from its instant, in seconds. It is less
+	// than half the time between two samples of opinionFPS.
 	nearS      = .3
 	opinionFPS = 2
 )
 
-// second is the result after the vision model was asked, where there is one and the detector
-// found no answer. a vision model that is away costs the second opinion; only a question that
-// the detector cannot answer at all fails without it, so that it is not billed. The service
-// asks itself nothing that costs another's time.
+// secondOpinion is the result after a vision model was asked, if the detector found no
+// answer and there is a model. When the vision model fails, the first result stays. Only a
+// question that the detector cannot answer at all fails without it, so that it is not
+// billed. Questions of the service itself never use a vision model, because others would
+// wait for it.
 func (z *Analyzer) secondOpinion(ctx context.Context, log *slog.Logger, a analysis.State, v video.State, seen examined, first answer.Result) (answer.Result, error) {
 	if !answer.Doubtful(a.Query, first) || a.Origin == analysis.OriginSystem {
 		return first, nil
@@ -44,15 +45,16 @@ func (z *Analyzer) secondOpinion(ctx context.Context, log *slog.Logger, a analys
 		return first, &gpu.UnavailableError{Err: err}
 	}
 	if z.VisionModel != nil {
-		log.Warn("no second opinion", "error", err)
+		log.Warn("asking the vision model failed", "error", err)
 	}
 	return first, nil
 }
 
-// errNoVisionModel says that this node has nobody to ask.
-var errNoVisionModel = errors.New("there is no model for second opinions")
+// errNoVisionModel is the error of a node without a vision model.
+var errNoVisionModel = errors.New("no vision model is configured")
 
-// askVisionModel shows the vision model some frames and believes it as far as the rules allow.
+// askVisionModel shows the vision model some frames and applies its opinion within the
+// rules.
 func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video.State, seen examined, first answer.Result) (answer.Result, error) {
 	if z.VisionModel == nil {
 		return first, errNoVisionModel
@@ -60,7 +62,7 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 	at, stepS := sampling.ForOpinion(a.Query, seen.Evidence, seen.rules.Vocabulary, opinionFrames)
 	source, err := z.Sources.Source(ctx, v.File.ObjectKey)
 	if err != nil {
-		return first, fmt.Errorf("locating the video: %w", err)
+		return first, fmt.Errorf("locate the video: %w", err)
 	}
 	pictures, err := z.framesAt(ctx, source, at)
 	if err != nil {
@@ -83,15 +85,15 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 	return result, nil
 }
 
-// picturesAt takes one picture at each instant; each is sought by itself, because what lies
-// between may be hours. An instant without a picture is left out.
+// framesAt decodes one frame at each instant. Each is sought separately, because hours may
+// lie between them. An instant without a frame is left out.
 func (z *Analyzer) framesAt(ctx context.Context, source string, at []float64) ([]language.Frame, error) {
 	var pictures []language.Frame
 	for _, atS := range at {
 		near := frames.Interval{From: max(0, atS-nearS), To: atS + nearS}
 		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Interval{near}}) {
 			if err != nil {
-				return nil, fmt.Errorf("taking a picture at %.2f s: %w", atS, err)
+				return nil, fmt.Errorf("decode the frame at %.2f s: %w", atS, err)
 			}
 			pictures = append(pictures, language.Frame{AtS: frame.At, JPEG: frame.JPEG})
 			break

@@ -26,7 +26,7 @@ import (
 	"vqa/handlers/language"
 )
 
-// looker is a server whose model looks at pictures, and says what it is told.
+// looker is a server with a vision model that gives a fixed answer.
 type looker struct {
 	says string
 
@@ -59,7 +59,7 @@ func (l *looker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"choices": []any{map[string]any{"message": map[string]any{"role": "assistant", "content": l.says}}}})
 }
 
-// shown are the times of the pictures of the only question, each of which is a picture.
+// shown are the times of the frames of the only question, each with its picture.
 func (l *looker) shown(t *testing.T) []string {
 	t.Helper()
 	l.mu.Lock()
@@ -83,7 +83,7 @@ func (l *looker) shown(t *testing.T) []string {
 	return times
 }
 
-// withVisionModel is a world whose second opinions are this model's.
+// withVisionModel is a world that uses a vision model.
 func withVisionModel(t *testing.T, l *looker) (*world, *language.VisionModel) {
 	t.Helper()
 	w := newWorld(t)
@@ -130,7 +130,7 @@ func TestSecondOpinion(t *testing.T) {
 			a := w.analysis(t, run)
 			require.Equal(t, analysis.CompletedStatus, a.Status)
 			require.Equal(t, tt.want, a.Result.Answer)
-			require.Nil(t, a.Result.UnsupportedAction, "it was looked at, and is billed")
+			require.Nil(t, a.Result.UnsupportedAction, "it was examined, and is billed")
 			if tt.reason != "" {
 				require.Equal(t, tt.reason, *a.Result.IndeterminateReason)
 			}
@@ -154,8 +154,8 @@ func TestSecondOpinion(t *testing.T) {
 	}
 }
 
-// TestVisionModelIsNeeded: a question that only the vision model can answer fails without it, and is
-// not billed.
+// TestVisionModelIsNeeded: a question that only the vision model can answer fails without
+// it and is not billed.
 func TestVisionModelIsNeeded(t *testing.T) {
 	t.Parallel()
 	for name, use := range map[string]bool{"away": true, "not configured any more": false} {
@@ -176,15 +176,15 @@ func TestVisionModelIsNeeded(t *testing.T) {
 	}
 }
 
-// TestPicturesShowTheSubject: of a long video, the parts are shown in which the detector
-// saw what is asked about.
+// TestPicturesShowTheSubject: of a long video, the model is shown the parts with detections
+// of the subject.
 func TestPicturesShowTheSubject(t *testing.T) {
 	t.Parallel()
 	l := &looker{says: `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`}
 	w, vision := withVisionModel(t, l)
 	first := func(frame int, term string) []evidence.Detection {
 		if frame > 0 {
-			return nil // it shows in the first frame of each batch alone
+			return nil // only the first frame of each batch shows it
 		}
 		return seen(frame, term)
 	}

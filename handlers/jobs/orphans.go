@@ -11,43 +11,45 @@ import (
 )
 
 const (
-	// orphansEvery is the least time between two walks over the object store, and
-	// orphansRest the time between them as a multiple of what the last one took: a large
-	// store must not be walked all the time.
+	// orphansEvery is the least time between two walks over the object store. orphansRest
+	// is that time as a multiple of the duration of the last walk, because a large store
+	// must not be walked all the time.
 	orphansEvery = 20 * time.Second
 	orphansRest  = 4
 	// orphansTimeout bounds one walk.
 	orphansTimeout = 10 * time.Minute
-	// unfinishedAge is when a file that nobody has written to is what a killed process
-	// left. Senders and servers that fall silent are cut off within a minute.
+	// unfinishedAge is the time without a write after which a file counts as left by a
+	// killed process. Senders and servers that stop sending are cut off within a minute.
 	unfinishedAge = time.Hour
 )
 
 // Orphans removes objects that no video of the log owns: those of deleted and failed
-// videos, and what was stored and never recorded because a process died. The removal that
-// follows a deletion is a job of its own and comes sooner; this finds what it could not know.
+// videos, and those that a process stored but did not record before it died. A deletion
+// enqueues its own removal, which runs sooner. Orphans finds the objects that this removal
+// could not know.
 type Orphans struct {
 	Objects interface {
 		Walk(ctx context.Context, visit func(page []objects.Object) error) error
 		Remove(ctx context.Context, o objects.Object) error
 	}
 	Videos interface {
-		// VideosOf returns those of some videos that the log knows, deleted ones included.
+		// VideosOf returns those of some videos that the log knows, including deleted ones.
 		VideosOf(ctx context.Context, ids []string) (map[string]video.State, error)
 	}
 	Now func() time.Time
 	Log *slog.Logger
 
-	// strangers is how many objects of unknown videos the last walk told of.
+	// unknownObjects is the number of objects of unknown videos that the last walk
+	// reported.
 	unknownObjects int
 }
 
-// Run walks at once and then again and again until ctx ends.
+// Run walks at once, and again after each pause, until ctx ends.
 func (o *Orphans) Run(ctx context.Context) {
 	for {
 		began := time.Now()
 		if _, err := o.Sweep(ctx); err != nil && ctx.Err() == nil {
-			o.Log.Error("looking for orphaned objects failed", "error", err)
+			o.Log.Error("removing orphaned objects failed", "error", err)
 		}
 		rest := time.NewTimer(max(orphansEvery, orphansRest*time.Since(began)))
 		select {
@@ -59,17 +61,17 @@ func (o *Orphans) Run(ctx context.Context) {
 	}
 }
 
-// Sweep makes one walk and returns how many objects it removed.
+// Sweep makes one walk and returns the number of objects it removed.
 //
-// An object is listed before its video is read, and only what can never be owned again is
-// removed: a deleted or failed video stays so, and a ready one never changes its object. So
-// nothing that is on its way into the store is lost, whatever happens in between. Objects of
-// videos that the log does not know are left alone: another installation may share the
-// bucket, or an older database may have been restored beside it.
+// It lists an object before it reads its video, and removes only objects that can never be
+// owned again. A deleted or failed video stays so, and a ready one never changes its
+// object. So an object on its way into the store is never lost. Objects of videos that the
+// log does not know are left alone: another installation may share the bucket, or an older
+// database may have been restored beside it.
 func (o *Orphans) Sweep(ctx context.Context) (removed int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, orphansTimeout)
 	defer cancel()
-	strangers := 0
+	unknown := 0
 	err = o.Objects.Walk(ctx, func(page []objects.Object) error {
 		ids := make([]string, len(page))
 		for i, object := range page {
@@ -82,7 +84,7 @@ func (o *Orphans) Sweep(ctx context.Context) (removed int, err error) {
 		for _, object := range page {
 			v, known := videos[object.VideoID]
 			if !known {
-				strangers++
+				unknown++
 			}
 			if !o.abandoned(object) && (!known || owned(object, v)) {
 				continue
@@ -96,11 +98,11 @@ func (o *Orphans) Sweep(ctx context.Context) (removed int, err error) {
 		return nil
 	})
 	if err != nil {
-		return removed, fmt.Errorf("walking the object store: %w", err)
+		return removed, fmt.Errorf("walk the object store: %w", err)
 	}
-	if strangers != o.unknownObjects {
-		o.Log.Warn("the object store holds objects of videos that the log does not know; they are left alone", "count", strangers)
-		o.unknownObjects = strangers
+	if unknown != o.unknownObjects {
+		o.Log.Warn("the object store holds objects of unknown videos, which are not removed", "count", unknown)
+		o.unknownObjects = unknown
 	}
 	return removed, nil
 }
@@ -109,7 +111,7 @@ func (o *Orphans) abandoned(object objects.Object) bool {
 	return object.Unfinished && o.Now().Sub(object.ModTime) > unfinishedAge
 }
 
-// owned reports whether an object may still be a video's.
+// owned reports whether a video may still own an object.
 func owned(object objects.Object, v video.State) bool {
 	switch {
 	case v.Status == video.Removed, v.Status == video.FailedStatus:

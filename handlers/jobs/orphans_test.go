@@ -28,8 +28,8 @@ func (w *world) create(t *testing.T, c command.CreateVideo) string {
 	return v.ID
 }
 
-// TestOrphansGo has objects of every kind for a video in every state.
-func TestOrphansGo(t *testing.T) {
+// TestOrphansAreRemoved has objects of every kind for a video in every state.
+func TestOrphansAreRemoved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	url := "https://example.com/a.mp4"
@@ -59,15 +59,16 @@ func TestOrphansGo(t *testing.T) {
 		gone = append(gone, objects.ArtifactKey(deleted.ID, fmt.Sprintf("an_%d.1.png", i)))
 	}
 	for _, key := range append(append([]string{}, kept...), gone...) {
-		// Past the store, which takes no upload of a video that is ready.
+		// This writes to the folder of the store, because the store takes no upload for a
+		// ready video.
 		path, ok := w.objects.LocalPath(key)
 		require.True(t, ok)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		require.NoError(t, os.WriteFile(path, []byte("bytes"), 0o600))
 	}
 	kept = append(kept, ready.File.ObjectKey)
-	// What killed processes leave: of a deleted video it goes at once, of another one when
-	// nobody can be writing it.
+	// Unfinished files are left by killed processes. Those of a deleted video are removed
+	// at once, others when their writers must have ended.
 	unfinished := func(key string, age time.Duration) string {
 		path, ok := w.objects.LocalPath(key)
 		require.True(t, ok)
@@ -103,7 +104,7 @@ func TestOrphansGo(t *testing.T) {
 	require.Zero(t, removed)
 }
 
-// filesOf are the stored files of a video, marks of closed uploads aside.
+// filesOf are the stored files of a video, without the marks of closed uploads.
 func (w *world) filesOf(t *testing.T, videoID string) []string {
 	t.Helper()
 	root, ok := w.objects.LocalPath("x")
@@ -145,13 +146,13 @@ func TestDeletionRacesCompletion(t *testing.T) {
 			}
 		})
 		both.Go(func() {
-			time.Sleep(time.Duration(i) * 40 * time.Millisecond) // sweeps over the steps of complete
+			time.Sleep(time.Duration(i) * 40 * time.Millisecond) // the delay moves over the steps of complete
 			if err := w.DeleteVideo(t.Context(), w.caller, id); err != nil {
 				t.Errorf("delete: %v", err)
 			}
 		})
 		both.Wait()
-		// What the event of the deletion leads to.
+		// The event of the deletion starts the removal.
 		events, err := w.store.LoadAll(t.Context(), streamOf(id))
 		require.NoError(t, err)
 		e, ok := events[len(events)-1].Event.(video.Deleted)

@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// outageLookEvery is the longest time between two looks at the engine.
+	// outageCheckEvery is the longest time between two checks of the engine.
 	outageCheckEvery = 5 * time.Second
-	// outageTitle is what the incident says.
+	// outageTitle is the title of the incident.
 	outageTitle = "The inference engine does not answer."
-	// maxOutages bounds the open incidents that are looked at; there is one a node.
+	// maxOutages bounds the open incidents that are read. Each node opens at most one.
 	maxOutages = 100
 )
 
@@ -29,36 +29,38 @@ type OpenIncidents interface {
 	Incidents(ctx context.Context, open bool, limit int) ([]incident.State, error)
 }
 
-// Outages opens an incident while this node's engine is away, so that what fails by it may
-// be run again for free, and closes it when the engine is back.
+// Outages opens an incident while this node's engine does not answer, and closes it when
+// the engine answers again. An analysis that fails during an incident may be run again for
+// free.
 type Outages struct {
-	// Ready returns nil when the engine answers; capacity_exhausted is an answer too.
+	// Ready returns nil when the engine answers. The fault capacity_exhausted is an answer
+	// too.
 	Ready    func(ctx context.Context) error
 	Commands *command.Service
 	Read     OpenIncidents
 	Nodes    Nodes
-	// Patience is that of the Analyzer. An engine that is away for half of it is an incident:
-	// a worker that is started again is back sooner, and no work fails before.
+	// Patience is that of the Analyzer. An engine that does not answer for half of it is an
+	// incident. A worker that is restarted is back sooner, and no analysis fails sooner.
 	Patience time.Duration
-	// Node is this process.
+	// Node is the name of this node.
 	Node string
 	Now  func() time.Time
 	Log  *slog.Logger
 
-	// downSince is when the engine was first found away; zero while it answers.
+	// downSince is the time of the first failed check; zero while the engine answers.
 	downSince time.Time
 }
 
-// after is how long the engine must be away before that is an incident.
+// after is how long the engine must not answer before there is an incident.
 func (o *Outages) after() time.Duration { return cmp.Or(o.Patience, DefaultPatience) / 2 }
 
-// Run looks every 5 seconds, or as often as it must to be in time, until ctx ends.
+// Run checks every 5 seconds, or more often when the patience is short, until ctx ends.
 func (o *Outages) Run(ctx context.Context) {
 	ticker := time.NewTicker(min(outageCheckEvery, max(o.after()/4, 100*time.Millisecond)))
 	defer ticker.Stop()
 	for {
 		if err := o.Check(ctx); err != nil && ctx.Err() == nil {
-			o.Log.Error("looking for an outage failed", "error", err)
+			o.Log.Error("checking for an outage failed", "error", err)
 		}
 		select {
 		case <-ticker.C:
@@ -68,8 +70,8 @@ func (o *Outages) Run(ctx context.Context) {
 	}
 }
 
-// Look looks once: it opens an incident when the engine was away for too long, and closes
-// those whose node has its engine back or is gone.
+// Check makes one check. It opens an incident when the engine has not answered for too
+// long. It closes those of nodes whose engine answers again or that are gone.
 func (o *Outages) Check(ctx context.Context) error {
 	away := o.Ready(ctx)
 	if ctx.Err() != nil {
@@ -79,7 +81,7 @@ func (o *Outages) Check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if away == nil || fault.Has(away, fault.CapacityExhausted) { // one that is full is there
+	if away == nil || fault.Has(away, fault.CapacityExhausted) { // an engine without room answers
 		o.downSince = time.Time{}
 		return o.end(ctx, open)
 	}
@@ -93,17 +95,17 @@ func (o *Outages) Check(ctx context.Context) error {
 	}
 	reported, err := o.Commands.ReportOutage(ctx, outageTitle, o.Node)
 	if err != nil {
-		return fmt.Errorf("opening an incident: %w", err)
+		return fmt.Errorf("open an incident: %w", err)
 	}
-	o.Log.Warn("the engine is away: an incident is open", "incident_id", reported.ID, "error", away)
+	o.Log.Warn("the engine does not answer: an incident is open", "incident_id", reported.ID, "error", away)
 	return nil
 }
 
-// open are the open incidents that nodes noticed by themselves.
+// open are the open incidents that nodes opened by themselves.
 func (o *Outages) open(ctx context.Context) ([]incident.State, error) {
 	all, err := o.Read.Incidents(ctx, true, maxOutages)
 	if err != nil {
-		return nil, fmt.Errorf("reading the open incidents: %w", err)
+		return nil, fmt.Errorf("read the open incidents: %w", err)
 	}
 	return slices.DeleteFunc(all, func(i incident.State) bool { return i.Node == "" }), nil
 }
@@ -115,7 +117,7 @@ func (o *Outages) end(ctx context.Context, open []incident.State) error {
 	}
 	alive, err := o.Nodes.Alive(ctx)
 	if err != nil {
-		return fmt.Errorf("asking who lives: %w", err)
+		return fmt.Errorf("read which nodes are alive: %w", err)
 	}
 	var failed error
 	for _, i := range open {
@@ -123,10 +125,10 @@ func (o *Outages) end(ctx context.Context, open []incident.State) error {
 			continue
 		}
 		if _, err := o.Commands.EndOutage(ctx, i.ID); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("closing incident %s: %w", i.ID, err))
+			failed = errors.Join(failed, fmt.Errorf("close incident %s: %w", i.ID, err))
 			continue
 		}
-		o.Log.Info("the engine is back: the incident is closed", "incident_id", i.ID)
+		o.Log.Info("the engine answers again: the incident is closed", "incident_id", i.ID)
 	}
 	return failed
 }

@@ -16,14 +16,14 @@ import (
 	"vqa/handlers/jobs"
 )
 
-// living are the nodes that live.
+// living are the nodes that are alive.
 type living map[string]bool
 
 func (l living) Alive(context.Context) (func(string) bool, error) {
 	return func(node string) bool { return l[node] }, nil
 }
 
-// switched is an engine that can be away.
+// switched is an engine that can be made not to answer.
 type switched struct{ away error }
 
 func (s *switched) ready(context.Context) error { return s.away }
@@ -71,7 +71,7 @@ func TestAnOutageIsAnIncident(t *testing.T) {
 	require.Equal(t, analysis.Queued, again.Status)
 }
 
-// silent is an engine that says it is ready and answers nothing.
+// silent is an engine that reports ready and answers no request.
 type silent struct{ gpu.Engine }
 
 func (silent) Detect(context.Context, gpu.Request) (gpu.Response, error) {
@@ -118,7 +118,7 @@ func TestAShortAbsenceIsNoOutage(t *testing.T) {
 		require.NoError(t, o.Check(t.Context()))
 		w.skip(2 * time.Minute)
 	}
-	require.Empty(t, w.incidents(t, false), "an engine that is full is there")
+	require.Empty(t, w.incidents(t, false), "an engine without room answers")
 }
 
 func TestOutagesOfOtherNodes(t *testing.T) {
@@ -138,5 +138,5 @@ func TestOutagesOfOtherNodes(t *testing.T) {
 		open = append(open, i.ID)
 	}
 	require.ElementsMatch(t, []string{reported["node_2"], byHand.ID}, open,
-		"a living node and an operator close their own")
+		"the incidents of a node that is alive and of an operator stay open")
 }

@@ -12,8 +12,8 @@ import (
 	"vqa/handlers/survey"
 )
 
-// TestReceipt: a look, what was kept of it, and a second look lead to the same result, bit
-// for bit, with a receipt that tells every frame.
+// TestReceipt: a first scan, the stored survey, and a second scan lead to the same result,
+// bit for bit. The receipt lists every frame.
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

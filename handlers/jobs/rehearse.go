@@ -10,10 +10,10 @@ import (
 	"vqa/domain/video"
 )
 
-// Rehearse runs an analysis of a video that is not in the log: it looks at the video, answers
-// the prompt and, with a Renderer, draws the artifacts, by the same code as Run and Draw.
-// Nothing is recorded or billed. The caller removes the objects of the video. `vqa doctor` uses
-// it to tell whether analyses work on this machine.
+// Rehearse runs an analysis of a video that is not in the log. It examines the video,
+// answers the prompt and, with a Renderer, draws the artifacts, with the same code as Run
+// and Draw. Nothing is recorded or billed. The caller removes the objects of the video.
+// `vqa doctor` uses it to check that analyses work on this machine.
 func (z *Analyzer) Rehearse(ctx context.Context, v video.State, prompt string) (answer.Result, error) {
 	a := analysis.State{ID: "rehearsal", VideoID: v.ID, Prompt: &prompt, Query: query.Compile(prompt)}
 	p, err := z.examinationOf(ctx, a, v)

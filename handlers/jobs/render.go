@@ -14,19 +14,19 @@ import (
 	"vqa/handlers/command"
 )
 
-// Renderer draws what an analysis found and keeps it.
+// Renderer draws the artifacts of an analysis and stores them.
 type Renderer interface {
-	// Plan says what Make will keep; nil when there is nothing to show.
+	// Plan returns the artifacts that Make will store; nil when there is nothing to show.
 	Plan(name artifact.Name, in artifact.Input) *analysis.Artifacts
-	// Make draws what was planned, and returns what it kept: all of it, or nothing.
+	// Make draws the planned artifacts and returns those it stored: all of them, or nil.
 	Make(ctx context.Context, planned analysis.Artifacts, in artifact.Input) (*analysis.Artifacts, error)
-	// Remove deletes what Make kept; what is gone already is no error.
+	// Remove deletes what Make stored. A missing object is not an error.
 	Remove(ctx context.Context, a analysis.Artifacts) error
 }
 
-// plan says what will be drawn of an answer.
+// plan returns the artifacts that will be drawn of an answer.
 func (z *Analyzer) plan(a analysis.State, v video.State, seen examined, result answer.Result) *analysis.Artifacts {
-	// Nobody reads what the service asks itself.
+	// Questions of the service itself have no reader.
 	if z.Renderer == nil || a.Origin == analysis.OriginSystem {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (z *Analyzer) plan(a analysis.State, v video.State, seen examined, result a
 	return z.Renderer.Plan(name, drawingInput(a, v, seen, result))
 }
 
-// picture is what is drawn of an answer, but for where the video is.
+// drawingInput is the input of a drawing, without the source of the video.
 func drawingInput(a analysis.State, v video.State, seen examined, result answer.Result) artifact.Input {
 	in := artifact.Input{
 		Question: question(a), Result: result, Evidence: seen.Evidence,
@@ -46,15 +46,16 @@ func drawingInput(a analysis.State, v video.State, seen examined, result answer.
 	return in
 }
 
-// drawTimeout bounds a drawing with the look at the video that it may need.
+// drawTimeout bounds a drawing, with the scan of the video that it may need.
 const drawTimeout = analyzeTimeout
 
-// Draw makes one attempt at drawing what a completed analysis promises. A drawing that
-// fails costs the artifacts, and nothing else. A nil return means that the attempt is
-// over, whichever way; an error, that the next attempt must take it up. It needs a Renderer.
+// Draw makes one attempt at drawing the artifacts that a completed analysis promises. When
+// it fails, only the artifacts are missing. A nil return means that the attempt is over. An
+// error means that the next attempt must take up the work. It needs a Renderer.
 //
-// Attempts draw the same into the same objects, so that one that was thought lost does no
-// harm: the first to end says what there is, and what nobody was told of is removed.
+// All attempts draw the same into the same objects, so an attempt that was believed lost
+// does no harm. The first to end records the artifacts. Objects that no result names
+// are removed.
 func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
 	ctx, cancel := context.WithTimeout(ctx, drawTimeout)
 	defer cancel()
@@ -70,25 +71,25 @@ func (z *Analyzer) Draw(ctx context.Context, w command.Afterwork) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && !final(err):
-		return fmt.Errorf("drawing %s: %w", w.AnalysisID, err)
+		return fmt.Errorf("draw %s: %w", w.AnalysisID, err)
 	case err != nil:
-		log.Warn("no artifacts", "error", err)
+		log.Warn("drawing the artifacts failed", "error", err)
 	}
 	kept, err := z.recordDrawing(ctx, w, made)
 	switch {
 	case err != nil:
 		return err
 	case kept:
-		log.Info("artifacts made", "took", time.Since(started).Round(time.Millisecond))
+		log.Info("artifacts drawn", "took", time.Since(started).Round(time.Millisecond))
 		return nil
 	}
 	return z.Renderer.Remove(ctx, planned)
 }
 
-// recordDrawing ends a drawing, unless another attempt has, and reports whether what was
-// drawn is wanted.
+// recordDrawing ends a drawing, unless another attempt has ended it, and reports whether
+// the objects must stay.
 func (z *Analyzer) recordDrawing(ctx context.Context, w command.Afterwork, made *analysis.Artifacts) (kept bool, err error) {
-	// Who deletes the video after this look removes what was drawn too.
+	// A deletion of the video after this read removes the objects too.
 	_, v, err := z.Commands.AnalysisWithVideo(ctx, w.AnalysisID)
 	if err != nil {
 		return false, err
@@ -104,13 +105,13 @@ func (z *Analyzer) recordDrawing(ctx context.Context, w command.Afterwork, made 
 	return a.Artifacts != nil && v.Exists(), err
 }
 
-// drawError says that there will be no drawing.
+// drawError says that the drawing cannot be made.
 type drawError struct{ err error }
 
 func (e *drawError) Error() string { return e.err.Error() }
 func (e *drawError) Unwrap() error { return e.err }
 
-// draw draws an answer from what was kept of the video, or after another look.
+// draw draws an answer from the survey of the video, or after another scan.
 func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*analysis.Artifacts, error) {
 	if !v.Exists() {
 		return nil, &drawError{errors.New("the video was deleted")}
@@ -137,11 +138,11 @@ func (z *Analyzer) draw(ctx context.Context, a analysis.State, v video.State) (*
 	return made, nil
 }
 
-// quietly tells nobody of the progress: the analysis has completed.
+// noProgress reports no progress: the analysis has completed.
 func noProgress(context.Context, float64) error { return nil }
 
-// question is what was asked, for people: the prompt or, when a query came instead, what
-// that was made of.
+// question is the question in words: the prompt or, for a compiled query, the prompt it was
+// compiled from.
 func question(a analysis.State) string {
 	if a.Prompt != nil {
 		return *a.Prompt
@@ -156,7 +157,8 @@ func question(a analysis.State) string {
 	return text
 }
 
-// classesOf are the classes of the model that a question is about, in its order.
+// classesOf are the classes of the model that a question is about, in the order of its
+// terms.
 func classesOf(q query.Query, vocabulary query.Vocabulary) []string {
 	var classes []string
 	for _, term := range q.SearchTerms {

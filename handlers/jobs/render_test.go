@@ -22,7 +22,7 @@ import (
 	"vqa/handlers/survey"
 )
 
-// drawing is an analyzer whose answers are drawn.
+// drawing is an analyzer that draws artifacts.
 func (w *world) drawing(engine *gpufixture.Engine) *jobs.Analyzer {
 	z := w.analyzer(engine)
 	z.Renderer = &artifact.Studio{Objects: w.objects, FFmpeg: w.ffmpeg}
@@ -50,7 +50,7 @@ func (w *world) requireKept(t *testing.T, keys ...string) {
 	}
 }
 
-// promised answers a question that will be drawn by z, about a new video.
+// promised answers a question about a new video with an analyzer that promises artifacts.
 func (w *world) promised(t *testing.T, z *jobs.Analyzer) (command.Run, analysis.Artifacts) {
 	t.Helper()
 	run := w.ask(t, w.readyVideo(t, shortClip))
@@ -63,7 +63,7 @@ func (w *world) promised(t *testing.T, z *jobs.Analyzer) (command.Run, analysis.
 	return run, *a.Artifacts
 }
 
-// TestAnswerIsDrawn goes on to the end of the artifacts: they go with their video.
+// TestAnswerIsDrawn also deletes the video: its artifacts are deleted with it.
 func TestAnswerIsDrawn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -74,7 +74,7 @@ func TestAnswerIsDrawn(t *testing.T) {
 	a := w.analysis(t, run)
 	require.Equal(t, &planned, a.Artifacts)
 	require.False(t, a.Drawing)
-	require.Empty(t, cmp.Diff(before.Result, a.Result), "the answer is what it was")
+	require.Empty(t, cmp.Diff(before.Result, a.Result), "the answer is unchanged")
 	w.requireKept(t, planned.VideoKey, planned.SheetKey)
 	history := w.history(t, run)
 	require.NoError(t, z.Draw(t.Context(), work(run)), "a second time")
@@ -101,7 +101,7 @@ func TestAnswerIsDrawn(t *testing.T) {
 	w.requireKept(t, kept.VideoKey)
 }
 
-// renderer does what a test wants before it draws.
+// renderer calls a function of the test before it draws.
 type renderer struct {
 	*artifact.Studio
 	make func(ctx context.Context) error
@@ -114,7 +114,7 @@ func (r *renderer) Make(ctx context.Context, planned analysis.Artifacts, in arti
 	return r.Studio.Make(ctx, planned, in)
 }
 
-// meanwhile is an analyzer that lets something happen while it draws.
+// meanwhile is an analyzer that calls a function while it draws.
 func (w *world) meanwhile(happens func(ctx context.Context) error) *jobs.Analyzer {
 	z := w.analyzer(&gpufixture.Engine{Detections: seen})
 	z.Renderer = &renderer{Studio: &artifact.Studio{Objects: w.objects, FFmpeg: w.ffmpeg}, make: happens}
@@ -136,8 +136,9 @@ func TestAnswerNeedsNoDrawing(t *testing.T) {
 	w.requireBilled(t, shortS)
 }
 
-// TestDrawingLooksAgain when what was seen is gone, and draws the same answer.
-func TestDrawingLooksAgain(t *testing.T) {
+// TestDrawingScansAgain: without a survey, the video is scanned again and the same answer
+// is drawn.
+func TestDrawingScansAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	engine := &gpufixture.Engine{Detections: seen}
@@ -170,8 +171,8 @@ func TestVideoDeletedWhileItIsDrawn(t *testing.T) {
 	require.False(t, w.analysis(t, run).Drawing)
 }
 
-// TestTwoDraw lets a second attempt end while the first, which was thought lost, is at it.
-func TestTwoDraw(t *testing.T) {
+// TestTwoAttemptsDraw lets a second attempt end during the first, which was believed lost.
+func TestTwoAttemptsDraw(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]error{"the first succeeds too": nil, "the first fails": errors.New("out of paint")} {
 		t.Run(name, func(t *testing.T) {
@@ -249,8 +250,9 @@ func TestDrawingIsLeftToANodeThatDraws(t *testing.T) {
 	require.Equal(t, "available", state)
 }
 
-// TestNobodyDraws: what was promised ends when no node that draws was there for an hour.
-func TestNobodyDraws(t *testing.T) {
+// TestArtifactsAreGivenUpWithoutADrawingNode: promised artifacts are given up when no node
+// has drawn for an hour.
+func TestArtifactsAreGivenUpWithoutADrawingNode(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	run, planned := w.promised(t, w.drawing(&gpufixture.Engine{Detections: seen}))
@@ -269,10 +271,10 @@ func TestNobodyDraws(t *testing.T) {
 		require.NoError(t, sweeper.Sweep(t.Context()))
 		return w.analysis(t, run)
 	}
-	require.True(t, sweep().Drawing, "who promised it was there a moment ago")
+	require.True(t, sweep().Drawing, "the node that promised it ran a moment ago")
 	w.skip(2 * hour)
 	noted(hour - time.Minute)
-	require.True(t, sweep().Drawing, "a node that draws was there since")
+	require.True(t, sweep().Drawing, "a node that draws has run since")
 	noted(hour)
 	a := sweep()
 	require.False(t, a.Drawing)
@@ -284,14 +286,14 @@ func TestNobodyDraws(t *testing.T) {
 	sweep()
 	require.Equal(t, history, w.history(t, run), "once")
 
-	// A node that draws finds the job that was left, and nothing to do.
+	// A node that draws finds the job and has nothing to do.
 	require.NoError(t, w.drawing(&gpufixture.Engine{Detections: seen}).Draw(t.Context(), work(run)))
 	require.Equal(t, history, w.history(t, run))
 	w.requireGone(t, planned.VideoKey, planned.SheetKey)
 }
 
-// TestANodeThatDrawsGivesNothingUp, however long it was away.
-func TestANodeThatDrawsGivesNothingUp(t *testing.T) {
+// TestADrawingNodeGivesNothingUp, even after a long stop.
+func TestADrawingNodeGivesNothingUp(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	run, _ := w.promised(t, w.drawing(&gpufixture.Engine{Detections: seen}))

@@ -15,8 +15,8 @@ import (
 	"vqa/handlers/survey"
 )
 
-// fatal keeps surveys, and ends what is under way when it has kept a certain one, as the end
-// of the process would.
+// fatal saves surveys. After a certain one it ends the attempt, as the end of the process
+// would.
 type fatal struct {
 	Surveys
 	when func(survey.Survey) bool
@@ -32,7 +32,7 @@ func (f fatal) Save(ctx context.Context, videoID string, s survey.Survey) error 
 	return err
 }
 
-// dies looks at the video for a question and is cut off.
+// dies examines the video for a question and is cut off.
 func (w *watchedVideo) dies(t *testing.T, prompt string, when func(survey.Survey) bool) {
 	t.Helper()
 	ctx, kill := context.WithCancel(t.Context())
@@ -55,9 +55,9 @@ func (w *watchedVideo) kept(t *testing.T) survey.Survey {
 	return s
 }
 
-// TestALookGoesOnWhereItWasCutOff: what was kept part way is not looked at again, and what
-// is seen in the end is, bit for bit, what one look would have seen.
-func TestALookGoesOnWhereItWasCutOff(t *testing.T) {
+// TestAScanContinuesWhereItWasCutOff: saved frames are not examined again. The resulting
+// survey equals that of a single scan, bit for bit.
+func TestAScanContinuesWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	cuts := map[string]func(survey.Survey) bool{
 		"in the first pass": func(survey.Survey) bool { return true },

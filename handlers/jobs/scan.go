@@ -16,59 +16,60 @@ import (
 )
 
 const (
-	// batchFrames are sent to the engine together.
+	// batchFrames is the number of frames sent to the engine together.
 	batchFrames = 4
-	// DefaultPatience is how long an attempt waits for an engine that went away.
+	// DefaultPatience is how long an attempt waits for an engine that does not answer.
 	DefaultPatience = 2 * time.Minute
-	// DefaultSaveEvery is how often what was seen is kept in the midst of a look.
+	// DefaultSaveEvery is the time between two saves of a survey during a scan.
 	DefaultSaveEvery = time.Minute
 )
 
-// pass is what a question needs to see of a video.
+// examination is what one question needs of a video.
 type examination struct {
 	engine gpu.Engine
 	ffmpeg frames.FFmpeg
 	source string
 	query  query.Query
-	// plan is its sampling plan, once the vocabulary of the model is known.
+	// plan is the sampling plan. It is set when the vocabulary of the model is known.
 	plan sampling.Plan
-	// everything asks for all that the model knows of the video instead, as far as the pass
-	// over the whole of it tells.
+	// everything asks for all terms of the model instead, at the instants of the scan.
 	everything bool
-	// fleeting says that the video may be deleted while it is looked at: nothing that is
-	// seen is kept, or it would stay when its video went.
+	// unsaved is true when the video may be deleted during the examination. The survey is
+	// not saved then: it would stay when its video is deleted.
 	unsaved bool
-	// pose says that the question needs joints: they cost time.
+	// pose is true when the question needs keypoints. They take time.
 	pose bool
 	// aspect is the width of a frame over its height; 0 when unknown.
 	aspect    float64
 	durationS *float64
-	// limitS is the longest video that the plan allows, in seconds; 0 is no limit.
+	// limitS is the longest video that the plan of the account allows, in seconds; 0 means no
+	// limit.
 	limitS float64
-	// patience is how long it waits for an engine that went away.
+	// patience is how long to wait for an engine that does not answer.
 	patience time.Duration
 }
 
-// look is one look at a video.
+// scan is one decoding run over a range of the video with one step.
 type scan struct {
 	terms                []string
 	pose, colors, shades bool
-	// faint is the score below which colors are not kept: most of what a model reports is
-	// noise, and most of the memory of it would be its colors.
+	// colorsFrom is the score below which colors are dropped. Most detections are noise,
+	// and their colors would take most of the memory.
 	colorsFrom float64
 	// stepS is the time between two instants, in seconds.
 	stepS float64
-	// at are the instants, in order, all on the grid of stepS; nil for the whole video.
+	// at are the instants to examine, in order and on the grid of stepS; nil for the whole
+	// video.
 	at []float64
-	// fromS is the instant on the grid from which on the whole video is meant, in seconds.
+	// fromS is the first instant of a scan of the whole video, in seconds and on the grid.
 	fromS float64
 }
 
-// takeFunc takes up what was seen in some pictures, and for which terms the model can
-// assess them. It is called in the order of the video, and its error ends the look.
+// framesFunc receives some frames with their detections, and the terms that the model can
+// assess. It is called in the order of the video. An error ends the scan.
 type framesFunc func(ctx context.Context, seen []evidence.Frame, known []bool) error
 
-// batch is a run of frames on its way through the engine.
+// batch is a group of frames on its way through the engine.
 type batch struct {
 	at   []float64
 	jpeg [][]byte
@@ -76,9 +77,9 @@ type batch struct {
 	done chan struct{}
 }
 
-// look decodes, detects and gathers at the same time: while the engine works on some
-// batches the next frames are decoded, so its cores never wait. The batches in
-// flight bound the memory; only detections are kept.
+// scan decodes, detects and gathers at the same time. While the engine works on some
+// batches, the next frames are decoded, so its cores never wait. The number of batches in
+// flight bounds the memory: only detections are kept.
 func (p *examination) scan(ctx context.Context, l scan, info gpu.Info, take framesFunc) error {
 	g, ctx := errgroup.WithContext(ctx)
 	inFlight := max(info.Concurrency, 1) + 1
@@ -112,14 +113,14 @@ func (p *examination) scan(ctx context.Context, l scan, info gpu.Info, take fram
 	return nil
 }
 
-// decode cuts the sampled frames into batches.
+// decode groups the sampled frames into batches.
 func (p *examination) decode(ctx context.Context, l scan, emit func(*batch) error) error {
 	b := &batch{done: make(chan struct{})}
-	full := 1 // the engine begins with the first picture
+	full := 1 // the engine can start with the first frame
 	for _, opts := range l.decodes() {
 		for frame, err := range frames.Sample(ctx, p.ffmpeg, p.source, opts) {
 			if l.at != nil && unreadable(err) {
-				break // a part that is damaged shows nothing: the pass over the whole was made
+				break // a damaged part shows nothing; the scan of the whole video has succeeded
 			}
 			if err != nil {
 				return err
@@ -142,8 +143,8 @@ func (p *examination) decode(ctx context.Context, l scan, emit func(*batch) erro
 	return nil
 }
 
-// detect asks the engine, and asks again while it is away: an embedded worker that
-// crashed is back within seconds.
+// detect asks the engine, and asks again while the engine does not answer. An embedded
+// worker that crashed is back within seconds.
 func (p *examination) detect(ctx context.Context, l scan, b *batch) error {
 	deadline := time.Now().Add(p.patience)
 	wait := 100 * time.Millisecond
@@ -166,7 +167,7 @@ func (p *examination) detect(ctx context.Context, l scan, b *batch) error {
 	}
 }
 
-// info waits for the engine as detect does.
+// info asks the engine for its description and waits for it as detect does.
 func (p *examination) info(ctx context.Context) (gpu.Info, error) {
 	deadline := time.Now().Add(p.patience)
 	for {
@@ -183,7 +184,7 @@ func (p *examination) info(ctx context.Context) (gpu.Info, error) {
 	}
 }
 
-// gather takes the batches in the order of the video.
+// gather passes on the batches in the order of the video.
 func gather(ctx context.Context, l scan, order <-chan *batch, take framesFunc) error {
 	for b := range order {
 		select {
@@ -208,7 +209,7 @@ func gather(ctx context.Context, l scan, order <-chan *batch, take framesFunc) e
 	return nil
 }
 
-// kept are detections as they are kept, in no more memory than they need.
+// keep returns a copy of the detections that has no spare capacity.
 func (l scan) keep(all []evidence.Detection) []evidence.Detection {
 	if len(all) == 0 {
 		return nil
@@ -233,17 +234,18 @@ func describe(err error) error {
 	if unreadable(err) {
 		return errors.Join(&inputError{"The video could not be decoded."}, err)
 	}
-	return fmt.Errorf("looking at the video: %w", err)
+	return fmt.Errorf("examine the video: %w", err)
 }
 
-// seekS is how far apart two instants must be for ffmpeg to be started anew: a start and the
-// decoding from the key picture on cost about as much as decoding that long.
+// seekS is the distance between two instants from which ffmpeg is started again, in
+// seconds. Starting it and decoding from the keyframe costs about as much as decoding that
+// long.
 const seekS = 5
 
-// coarse looks may show a picture that is a little older, see package frames.
+// coarse scans may return a frame that is a little older, see package frames.
 func (l scan) coarse() bool { return l.stepS > sampling.BaseStepS }
 
-// samples are the runs of ffmpeg that yield the instants of a look.
+// decodes are the ffmpeg runs that yield the instants of a scan.
 func (l scan) decodes() []frames.Options {
 	if l.at == nil {
 		all := frames.Options{FPS: 1 / l.stepS, Coarse: l.coarse()}

@@ -22,11 +22,12 @@ import (
 	"vqa/handlers/survey"
 )
 
-// crowd is an engine that sees in every picture as much as the embedded model saw in the
-// most crowded one of some real clips: 85 things, 27 of them sure enough to keep the colors.
+// crowd is an engine that reports in every frame as much as the embedded model did in the
+// most crowded frame of some real clips: 85 objects, 27 of them with a score at which
+// colors are kept.
 type crowd struct{ watchman }
 
-// bodyColors are the columns of the embedded model: 11 colors, of a box and its quarters.
+// bodyColors are the columns of the embedded model: 11 colors, for a box and its quarters.
 const bodyColors = 55
 
 // Detect implements gpu.Engine.
@@ -53,10 +54,10 @@ func (c *crowd) Info(ctx context.Context) (gpu.Info, error) {
 	return info, err
 }
 
-// BenchmarkLongVideo looks at an hour of video, with an engine that takes no time: what is
-// left is decoding, and the memory that the evidence takes. The question is about something
-// that shows throughout (dense), or never (coarse). second-s is what it takes to gather the
-// evidence for it once more, peak-MB the most memory that the process had so far.
+// BenchmarkLongVideo examines an hour of video with an engine that takes no time. It
+// measures the decoding and the memory of the evidence. The question is about an object
+// that is visible throughout (dense), or never (coarse). second-s is the time to read the
+// evidence again, peak-MB the largest memory of the process so far.
 func BenchmarkLongVideo(b *testing.B) {
 	const seconds = 3600
 	path := filepath.Join(b.TempDir(), "long.mp4")
@@ -82,7 +83,7 @@ func BenchmarkLongVideo(b *testing.B) {
 				b.ReportMetric(float64(len(s.Frames)), "frames")
 				b.ReportMetric(float64(len(s.Fine)), "fine")
 				s.close()
-				began := time.Now() // the first evidence is not held any more
+				began := time.Now() // the first evidence is released
 				s, err = z.survey(b.Context(), video.State{ID: "vid_1"}, p, func(context.Context, float64) error { return nil })
 				require.NoError(b, err)
 				s.close()
@@ -93,7 +94,7 @@ func BenchmarkLongVideo(b *testing.B) {
 	}
 }
 
-// peakMB is the most memory that this process had so far.
+// peakMB is the largest memory of this process so far.
 func peakMB(b *testing.B) float64 {
 	b.Helper()
 	status, err := os.ReadFile("/proc/self/status")

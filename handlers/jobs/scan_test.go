@@ -31,11 +31,11 @@ import (
 	"vqa/handlers/survey"
 )
 
-// watchman is an engine that sees a person and a stop sign in bright pictures, and nothing
+// watchman is an engine that reports a person and a stop sign in bright frames, and nothing
 // in dark ones.
 type watchman struct {
 	mu sync.Mutex
-	// looked and posed count pictures, those with joints apart.
+	// looked counts the frames, posed those with a pose.
 	looked, posed int
 }
 
@@ -82,17 +82,17 @@ func (w *watchman) Detect(_ context.Context, req gpu.Request) (gpu.Response, err
 	return resp, nil
 }
 
-// watch is a video that is bright for some time, and what looks at it.
+// watchedVideo is a video that is bright for some time, with its analyzer and engine.
 type watchedVideo struct {
 	*Analyzer
 	engine    *watchman
 	source    string
 	durationS float64
-	// progress is what was reported, in seconds.
+	// progress are the reported times, in seconds.
 	progress []float64
 }
 
-// newWatch renders a video of 8 pictures a second.
+// newWatch renders a video with 8 frames per second.
 func newWatch(t *testing.T, durationS, from, to float64) *watchedVideo {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "clip.mp4")
@@ -117,8 +117,8 @@ func newObjects(t testing.TB) *objects.Store {
 	return store
 }
 
-// ask returns what is seen for a question and how many pictures were looked at for it, and
-// how many of them for joints.
+// ask returns the evidence for a question, the number of frames that were examined for it,
+// and how many of them with a pose.
 func (w *watchedVideo) ask(t *testing.T, prompt string) (s examined, looked, posed int) {
 	t.Helper()
 	q := query.Compile(prompt)
@@ -142,7 +142,7 @@ func (w *watchedVideo) see(t *testing.T, p *examination) (s examined, looked, po
 	return s, w.engine.looked - looked, w.engine.posed - posed
 }
 
-// inMemory is evidence that holds what its frames show.
+// inMemory loads all frames of some evidence.
 func inMemory(ev evidence.Evidence) evidence.Evidence {
 	hold := func(kept []evidence.Frame) (held []evidence.Frame) {
 		for _, f := range kept {
@@ -162,8 +162,8 @@ func clipOf(t *testing.T, s examined, prompt string) (startS, endS float64) {
 	return r.Clips[0].StartS, r.Clips[0].EndS
 }
 
-// TestEdgesAreLookedAtClosely: 12 samples, and 3 pictures at each of two edges.
-func TestEdgesAreLookedAtClosely(t *testing.T) {
+// TestEdgesAreScannedFinely: 12 samples, and 3 frames at each of two edges.
+func TestEdgesAreScannedFinely(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t, 6, 1.75, 4.375)
 	first, looked, posed := w.ask(t, "Is there a stop sign?")
@@ -177,28 +177,29 @@ func TestEdgesAreLookedAtClosely(t *testing.T) {
 	require.Zero(t, looked)
 	require.Empty(t, cmp.Diff(first.Evidence, again.Evidence), "the same question has the same evidence")
 	other, looked, _ := w.ask(t, "Is there a person?")
-	require.Zero(t, looked, "the edges of all that was seen are known")
+	require.Zero(t, looked, "the edges of all detections are known")
 	start, end = clipOf(t, other, "Is there a person?")
 	require.InDelta(t, 1.75, start, .0635)
 	require.InDelta(t, 4.375, end, .0635)
 }
 
-// TestJointsAreLookedForWhereSomebodyIs: a later question looks at pictures of people again.
-func TestJointsAreLookedForWhereSomebodyIs(t *testing.T) {
+// TestKeypointsAreAddedWherePeopleAre: a later question examines the frames with people
+// again.
+func TestKeypointsAreAddedWherePeopleAre(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t, 6, 1.75, 4.375)
 	_, _, _ = w.ask(t, "Is there a person?")
 	later, looked, posed := w.ask(t, "Is a person sitting?")
-	require.Equal(t, 5+4, posed, "5 samples are bright, and 2 fine pictures at each edge")
+	require.Equal(t, 5+4, posed, "5 samples are bright, and 2 fine frames at each edge")
 	require.Equal(t, posed, looked)
 	_, looked, _ = w.ask(t, "Is a person standing?")
 	require.Zero(t, looked)
 
 	fresh := newWatch(t, 6, 1.75, 4.375)
 	first, looked, posed := fresh.ask(t, "Is a person sitting?")
-	require.Equal(t, 12+6, looked, "one pass serves both")
+	require.Equal(t, 12+6, looked, "one scan serves both")
 	require.Equal(t, looked, posed)
-	require.Empty(t, cmp.Diff(first.Evidence, later.Evidence), "whatever was asked before")
+	require.Empty(t, cmp.Diff(first.Evidence, later.Evidence), "independent of earlier questions")
 }
 
 // asked is a list of open questions about one video.
@@ -213,8 +214,8 @@ func (a asked) OpenAnalyses(context.Context) ([]analysis.State, error) {
 	return open, nil
 }
 
-// TestOnePassServesABatch: the first question asks for what the others need.
-func TestOnePassServesABatch(t *testing.T) {
+// TestOneScanServesABatch: the scan for the first question includes what the others need.
+func TestOneScanServesABatch(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t, 6, 1.75, 4.375)
 	w.Open = asked{"Is there a stop sign?", "Is a person sitting?"}
@@ -225,9 +226,9 @@ func TestOnePassServesABatch(t *testing.T) {
 	require.Zero(t, looked)
 }
 
-// TestWhatIsOverWithinMomentsIsLookedForClosely: where somebody is, 5 samples with 3 pictures
+// TestJumpsAndFallsAreScannedDensely: a person is visible in 5 samples, with 3 fine frames
 // between two of them.
-func TestWhatIsOverWithinMomentsIsLookedForClosely(t *testing.T) {
+func TestJumpsAndFallsAreScannedDensely(t *testing.T) {
 	t.Parallel()
 	const prompt = "Does someone fall?"
 	w := newWatch(t, 6, 1.75, 4.375)
@@ -239,17 +240,17 @@ func TestWhatIsOverWithinMomentsIsLookedForClosely(t *testing.T) {
 	require.Zero(t, looked)
 	again, looked, _ := w.ask(t, "Is there a person?")
 	require.Zero(t, looked)
-	require.Empty(t, cmp.Diff(before.Evidence, again.Evidence), "another question is not told what was seen for this one")
+	require.Empty(t, cmp.Diff(before.Evidence, again.Evidence), "the evidence for another question stays as it was")
 
 	fresh := newWatch(t, 6, 1.75, 4.375)
 	first, looked, _ := fresh.ask(t, prompt)
 	require.Equal(t, 12+6+12, looked)
-	require.Empty(t, cmp.Diff(first.Evidence, later.Evidence), "whatever was asked before")
+	require.Empty(t, cmp.Diff(first.Evidence, later.Evidence), "independent of earlier questions")
 }
 
-// TestLongVideosAreLookedAtCoarselyFirst: a picture every 2 s, and closely around the one
-// that shows what is asked for.
-func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
+// TestLongVideosAreScannedCoarselyFirst: a frame every 2 s, and close-ups around the one
+// that shows the subject.
+func TestLongVideosAreScannedCoarselyFirst(t *testing.T) {
 	t.Parallel()
 	w := newWatch(t, 610, 300.25, 303.625)
 	first, looked, _ := w.ask(t, "Is there a stop sign?")
@@ -267,7 +268,7 @@ func TestLongVideosAreLookedAtCoarselyFirst(t *testing.T) {
 	require.Empty(t, cmp.Diff(first.Evidence, again.Evidence))
 
 	_, looked, posed := w.ask(t, "Is a person sitting?")
-	require.Equal(t, 7+2, posed, "the pictures with somebody")
+	require.Equal(t, 7+2, posed, "the frames with a person")
 	require.Equal(t, posed, looked)
 	all, looked, _ := w.see(t, &examination{everything: true})
 	require.Zero(t, looked)
@@ -286,14 +287,14 @@ func TestColorsOfNoiseAreNotKept(t *testing.T) {
 func TestSamples(t *testing.T) {
 	t.Parallel()
 	runs := scan{stepS: sampling.BaseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.decodes()
-	require.Len(t, runs, 2, "6 s are decoded again from a key picture")
+	require.Len(t, runs, 2, "after 6 s, decoding starts again from a keyframe")
 	require.Len(t, runs[0].Within, 2)
 	require.InDelta(t, 7, runs[0].Within[1].To, 0)
 	var many []float64
 	for i := range 10 * frames.MaxIntervals {
 		many = append(many, float64(i))
 	}
-	require.Len(t, scan{stepS: sampling.FineStepS, at: many}.decodes(), 10, "a command holds so many parts")
+	require.Len(t, scan{stepS: sampling.FineStepS, at: many}.decodes(), 10, "a command takes this many intervals")
 	require.True(t, scan{stepS: sampling.CoarseStepS}.decodes()[0].Coarse)
 	require.False(t, scan{stepS: sampling.BaseStepS}.decodes()[0].Coarse)
 }

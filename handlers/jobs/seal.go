@@ -12,8 +12,8 @@ import (
 	"vqa/handlers/command"
 )
 
-// sealEvery is the time between two passes of the sealer: how much of a ledger may lie
-// behind its newest checkpoint.
+// sealEvery is the time between two passes of the sealer. It bounds how far a ledger is
+// ahead of its newest checkpoint.
 const sealEvery = time.Minute
 
 // sealTimeout bounds one pass.
@@ -22,10 +22,9 @@ const sealTimeout = time.Minute
 // sealPage is how many accounts one append seals.
 const sealPage = 100
 
-// Moved lists accounts whose ledger moved on since their last checkpoint.
+// UnsealedAccounts lists accounts with ledger events after their last checkpoint.
 type UnsealedAccounts interface {
-	// Unsealed returns up to limit of them in a fixed order, beginning behind the account
-	// after.
+	// Unsealed returns up to limit of them in a fixed order, beginning after an account.
 	Unsealed(ctx context.Context, after string, limit int) ([]string, error)
 }
 
@@ -55,23 +54,23 @@ func (s *Sealer) Run(ctx context.Context) {
 	}
 }
 
-// PublicKey is what its checkpoints are checked with.
+// PublicKey verifies the checkpoints of this sealer.
 func (s *Sealer) PublicKey() ed25519.PublicKey { return s.Key.Public().(ed25519.PublicKey) }
 
-// Seal makes one pass and returns how many checkpoints it signed. What another node
-// seals at the same moment is left to it.
+// Seal makes one pass and returns the number of checkpoints it signed. Accounts that
+// another node seals at the same moment are skipped.
 func (s *Sealer) Seal(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, sealTimeout)
 	defer cancel()
 	if err := s.Commands.AddLedgerKey(ctx, s.PublicKey()); err != nil {
-		return 0, fmt.Errorf("publishing the key: %w", err)
+		return 0, fmt.Errorf("publish the key: %w", err)
 	}
 	total, after := 0, ""
 	var failed error
 	for {
 		page, err := s.Ledger.Unsealed(ctx, after, sealPage)
 		if err != nil {
-			return total, errors.Join(failed, fmt.Errorf("looking for accounts: %w", err))
+			return total, errors.Join(failed, fmt.Errorf("list the unsealed accounts: %w", err))
 		}
 		if len(page) == 0 {
 			return total, failed

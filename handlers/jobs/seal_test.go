@@ -22,8 +22,8 @@ func (w *world) sealer(seed string) *jobs.Sealer {
 	}
 }
 
-// checkpoints are those of the caller's account, oldest first, each checked against the
-// keys of the log.
+// checkpoints are those of the caller's account, oldest first, each verified with the keys
+// of the log.
 func (w *world) checkpoints(t *testing.T) []credit.Checkpoint {
 	t.Helper()
 	keys, err := w.LedgerKeys(t.Context())
@@ -53,7 +53,8 @@ func TestSealerSealsWhatMoved(t *testing.T) {
 	}
 	pass(1)
 	pass(0)
-	// More accounts than one append seals; those without a credit have no ledger.
+	// There are more accounts than one append seals. Accounts without credit have no
+	// ledger.
 	for range 101 {
 		_, err := w.IssueKey(t.Context(), command.NewKey{Mode: account.Live, Tier: account.Paid, GrantSeconds: 1, Operator: "test"})
 		require.NoError(t, err)
@@ -77,9 +78,9 @@ func TestSealerSealsWhatMoved(t *testing.T) {
 	require.Equal(t, head.Version, all[1].Version)
 }
 
-// TestSealersMeet lets nodes seal at once, with keys that are all new: between them every
-// account is sealed once.
-func TestSealersMeet(t *testing.T) {
+// TestConcurrentSealers lets nodes with new keys seal at once: together they seal every
+// account once.
+func TestConcurrentSealers(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sealers := []*jobs.Sealer{w.sealer("a"), w.sealer("b"), w.sealer("c")}

@@ -6,19 +6,19 @@ import (
 )
 
 const (
-	// fetchesPerNode is how many fetches run at once on a node. They mostly wait for
-	// other servers.
+	// fetchesPerNode is the number of fetches that run at once on a node. They mostly wait
+	// for other servers.
 	fetchesPerNode = 16
-	// fetchesPerAccount is how many of them may be one account's, so that no account
-	// keeps the others waiting with slow servers.
+	// fetchesPerAccount is the largest number of them for one account, so that the slow
+	// servers of one account do not keep others waiting.
 	fetchesPerAccount = 2
-	// shareSnooze is when a fetch comes again that found its account's share in use.
+	// shareSnooze is the delay of a fetch whose account has no free share.
 	shareSnooze = time.Second
 )
 
-// fetchPriority is River's priority of a fetch, 1 being the first, for an account with so
-// many unfinished fetches, this one included: the first ones of an account go before the
-// backlog of another.
+// fetchPriority is River's priority of a fetch, 1 being the highest. It depends on the
+// number of unfinished fetches of the account, including this one: the first fetches of an
+// account go before the backlog of another.
 func fetchPriority(unfinished int) int {
 	switch {
 	case unfinished <= fetchesPerAccount:
@@ -32,13 +32,13 @@ func fetchPriority(unfinished int) int {
 	}
 }
 
-// fetchShares counts the fetches that run on this node by account.
+// fetchShares counts the fetches that run on this node, by account.
 type fetchShares struct {
 	mu      sync.Mutex
 	running map[string]int
 }
 
-// enter takes a place of an account, or reports false when its share is in use.
+// enter takes a share of an account; ok is false when all are in use.
 func (s *fetchShares) enter(accountID string) (leave func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

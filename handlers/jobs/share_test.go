@@ -20,8 +20,8 @@ func streamOf(videoID string) eventstore.StreamID {
 }
 
 // TestSlowFetchesOfOneAccountKeepNobodyWaiting registers many URLs whose server never
-// answers, and then one of another account. The order in which they arrive at the server
-// counts, not the time.
+// answers, and then one of another account. It compares the order of the requests at the
+// server, not their times.
 func TestSlowFetchesOfOneAccountKeepNobodyWaiting(t *testing.T) {
 	t.Parallel()
 	arrived, release := make(chan string, 100), make(chan struct{})
@@ -70,12 +70,12 @@ func TestSlowFetchesOfOneAccountKeepNobodyWaiting(t *testing.T) {
 			require.FailNow(t, "the other account waits behind the slow servers", "%d slow ones arrived", slow)
 		}
 	}
-	require.LessOrEqual(t, slow, 2, "an account has its share and no more")
+	require.LessOrEqual(t, slow, 2, "an account has only its share")
 	require.Eventually(t, func() bool {
 		_, err := w.objects.Stat(t.Context(), gone)
 		return err != nil
 	}, patience, 20*time.Millisecond, "removals do not wait for fetches")
-	require.Equal(t, 41, len(w.attempts(t, "fetch")), "what was put back is still the first attempt")
+	require.Equal(t, 41, len(w.attempts(t, "fetch")), "a snoozed fetch is still the first attempt")
 }
 
 func TestFirstFetchesGoBeforeABacklog(t *testing.T) {

@@ -17,10 +17,10 @@ import (
 	"vqa/handlers/survey"
 )
 
-// Surveys keep what was seen in a video for later questions about it.
+// Surveys stores the surveys of videos for later questions.
 type Surveys interface {
-	// Load returns false when there is none that can be read; the error then says why, and
-	// may be nil.
+	// Load returns false when there is no survey that can be read. The error then gives the
+	// reason, and may be nil.
 	Load(ctx context.Context, videoID string) (survey.Survey, bool, error)
 	Save(ctx context.Context, videoID string, s survey.Survey) error
 }
@@ -30,29 +30,29 @@ type OpenQuestions interface {
 	OpenAnalyses(ctx context.Context) ([]analysis.State, error)
 }
 
-// sighting is the evidence for a question.
+// examined is the evidence for a question, with the engine and the survey it comes from.
 type examined struct {
 	evidence.Evidence
-	// decodedMicros is the length that was decoded, in microseconds: what is billed.
+	// decodedMicros is the length that was decoded, in microseconds. It is billed.
 	decodedMicros int64
-	// info describes the engine that looked.
+	// info describes the engine.
 	info gpu.Info
-	// rules are what is known of its model.
+	// rules is the calibration of the engine's model.
 	rules answer.Calibration
-	// kept is what the evidence is read from.
+	// survey holds the frames of the evidence.
 	survey survey.Survey
 }
 
-// close gives back what the evidence is read from.
+// close releases the survey. The evidence cannot be read afterwards.
 func (s examined) close() { _ = s.survey.Close() }
 
-// pictures is how many frames were looked at for the question.
+// frameCount is the number of frames that were examined for the question.
 func (s examined) frameCount() int { return len(s.Frames) + len(s.Fine) }
 
-// survey answers a pass from what was kept of its video, and looks at what is missing, for
-// all terms of the model, and keeps that too. Questions about one video that come together
-// take turns, so that one look serves all of them: progress is called while one waits too,
-// and its error ends the waiting. The sighting must be closed.
+// survey returns the evidence for an examination. It examines what the stored survey lacks,
+// for all terms of the model, and saves the result. Questions about one video take turns,
+// so that one scan serves all of them. progress is also called while a question waits; an
+// error of it ends the wait. Close the result.
 func (z *Analyzer) survey(ctx context.Context, v video.State, p *examination, progress func(context.Context, float64) error) (examined, error) {
 	info, err := p.info(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func (z *Analyzer) survey(ctx context.Context, v video.State, p *examination, pr
 	return seen, nil
 }
 
-// surveyed is a survey as the sampling plan sees it.
+// surveyed is a survey in the form that the sampling plan takes.
 func surveyed(s survey.Survey) sampling.Survey {
 	return sampling.Survey{StepS: s.StepS, DecodedS: s.DecodedS, Evidence: s.Evidence, For: s.For}
 }
@@ -100,17 +100,18 @@ type surveyor struct {
 	survey survey.Survey
 	// done is the share of the work that was reported.
 	done float64
-	// due is when what was seen so far is kept again.
+	// due is the time of the next save.
 	due time.Time
 }
 
-// load takes up what was kept, or begins a survey for all that the model knows and that
-// was ever asked of it: questions of several kinds must not push each other's out.
+// load loads the stored survey. Otherwise it begins a new one, for all terms that the model
+// knows and all that were ever asked of it, so that questions about different terms do not
+// replace each other's surveys.
 func (s *surveyor) load(ctx context.Context) {
 	engine := answer.Engine{Name: s.info.Name, Weights: s.info.Weights, Digest: s.info.Digest, Worker: s.info.Worker}
 	kept, found, err := s.Surveys.Load(ctx, s.videoID)
 	if err != nil {
-		s.Log.WarnContext(ctx, "what was seen before cannot be read", "video_id", s.videoID, "error", err)
+		s.Log.WarnContext(ctx, "the stored survey cannot be read, so the video is scanned again", "video_id", s.videoID, "error", err)
 	}
 	if found && kept.Covers(engine, s.examination.plan.Classes) {
 		s.survey = kept
@@ -126,11 +127,11 @@ func (s *surveyor) load(ctx context.Context) {
 	}}
 }
 
-// complete looks at what the question needs and the survey has not.
+// complete examines the instants that the question needs and the survey lacks.
 func (s *surveyor) complete(ctx context.Context) error {
 	p, pose := s.examination, s.examination.pose
 	if !s.survey.Whole {
-		// A pass that was cut off goes on at its step.
+		// A scan that was cut off continues with its step.
 		step := cmp.Or(s.survey.StepS, sampling.ScanStep(p.durationS))
 		pose = pose || step == sampling.BaseStepS && s.othersNeedPose(ctx)
 		if err := s.scanWhole(ctx, scan{stepS: step, pose: pose && step == sampling.BaseStepS}); err != nil {
@@ -153,12 +154,12 @@ func (s *surveyor) complete(ctx context.Context) error {
 	return s.addKeypoints(ctx)
 }
 
-// joints looks for those that were not asked for before, where somebody may be.
+// addKeypoints examines the frames with people again that were examined without a pose.
 func (s *surveyor) addKeypoints(ctx context.Context) error {
 	plan := s.examination.plan
 	ev := plan.Evidence(surveyed(s.survey), s.rules)
 	people := s.survey.Missing(plan.Subjects(surveyed(s.survey), ev.Frames, s.rules), true)
-	// The same instant must show the same picture again, so each is decoded as before.
+	// The same instant must yield the same frame, so each is decoded as before.
 	on, off := sampling.Split(people, s.survey.StepS)
 	if err := s.scanAt(ctx, on, scan{stepS: s.survey.StepS, pose: true}); err != nil {
 		return err
@@ -170,7 +171,7 @@ func (s *surveyor) addKeypoints(ctx context.Context) error {
 	return s.scanAt(ctx, s.survey.Missing(people, true), scan{stepS: sampling.FineStepS, pose: true})
 }
 
-// whole makes the pass over all of the video, or what is left of it.
+// scanWhole scans the whole video, or the rest of it.
 func (s *surveyor) scanWhole(ctx context.Context, l scan) error {
 	s.survey.StepS = l.stepS
 	if n := len(s.survey.Examined); n > 0 {
@@ -192,7 +193,7 @@ func (s *surveyor) scanWhole(ctx context.Context, l scan) error {
 	return nil
 }
 
-// part looks at some instants, if there are any.
+// scanAt scans some instants, if there are any.
 func (s *surveyor) scanAt(ctx context.Context, at []float64, l scan) error {
 	if l.at = at; len(at) == 0 {
 		return nil
@@ -204,13 +205,13 @@ func (s *surveyor) scanAt(ctx context.Context, at []float64, l scan) error {
 	return nil
 }
 
-// look looks for all that the model knows, and keeps what was seen every so often, so that
-// another attempt goes on where this one is cut off.
+// scan scans for all terms of the model. It saves the survey regularly, so that the next
+// attempt can continue where this one is cut off.
 func (s *surveyor) scan(ctx context.Context, l scan) error {
 	l.terms, l.colors = s.survey.Evidence.Terms, len(s.info.Colors) > 0
 	l.shades = s.info.Shades
 	l.colorsFrom = sampling.HintScore(s.rules)
-	// Most of the progress that is left is the look's own: what comes after is not known yet.
+	// This scan gets most of the remaining progress: what follows it is not known yet.
 	from, most := s.done, .8*(1-s.done)
 	pictures := 0
 	fresh := survey.Scan{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
@@ -242,14 +243,14 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 		return err
 	}
 	if n := len(l.at) - pictures; n > 0 {
-		s.Log.WarnContext(ctx, "some instants have no picture", "video_id", s.videoID, "missing", n, "of", len(l.at))
+		s.Log.WarnContext(ctx, "some instants have no frame", "video_id", s.videoID, "missing", n, "of", len(l.at))
 	}
 	fresh.At = l.at
 	return s.survey.Add(fresh)
 }
 
-// share is how much of a look is done with so many pictures, the last of them at a time in
-// seconds, 0..1.
+// share is the share of a scan that is done after some frames, the last of them at atS,
+// 0..1.
 func (p *examination) share(l scan, pictures int, atS float64) float64 {
 	switch {
 	case l.at != nil:
@@ -267,12 +268,12 @@ func (s *surveyor) report(ctx context.Context) error {
 	return s.progress(ctx, s.done**s.examination.durationS)
 }
 
-// knows takes in which terms the model can assess. An engine that knew others a moment ago
-// is another one: what it does not see is not absent.
+// checkKnown records which terms the model can assess. An engine that reports other terms
+// than before is another engine: a missing detection of it does not mean absence.
 func (s *surveyor) checkKnown(known []bool) error {
 	before := &s.survey.Evidence.Known
 	if *before != nil && !slices.Equal(*before, known) {
-		return &gpu.InferenceError{Err: errors.New("the engine knows other terms than before")}
+		return &gpu.InferenceError{Err: errors.New("the engine reports other known terms than before")}
 	}
 	*before = known
 	return nil
@@ -280,37 +281,37 @@ func (s *surveyor) checkKnown(known []bool) error {
 
 func (z *Analyzer) saveEvery() time.Duration { return cmp.Or(z.SaveEvery, DefaultSaveEvery) }
 
-// savePause is the least pause after a save, by how long it took: so saving costs at most
-// a twentieth of the time.
+// savePause is the least pause after a save, as a multiple of its duration. So saving takes
+// at most a twentieth of the time.
 const savePause = 20
 
-// save keeps the survey. That it could not be kept is not the question's fault.
+// save saves the survey. A failed save does not fail the analysis.
 func (s *surveyor) save(ctx context.Context) {
 	if s.examination.unsaved {
 		return
 	}
 	began := time.Now()
 	if err := s.Surveys.Save(ctx, s.videoID, s.survey); err != nil && ctx.Err() == nil {
-		s.Log.WarnContext(ctx, "what was seen could not be kept", "video_id", s.videoID, "error", err)
+		s.Log.WarnContext(ctx, "saving the survey failed", "video_id", s.videoID, "error", err)
 	}
 	s.due = time.Now().Add(max(s.saveEvery(), savePause*time.Since(began)))
 }
 
-// othersNeedPose reports whether another open question about the video needs joints: then
-// the first pass asks for them, and one pass serves all prompts of a batch.
+// othersNeedPose reports whether another open question about the video needs keypoints.
+// Then the first scan asks for them, and one scan serves all prompts of a batch.
 func (s *surveyor) othersNeedPose(ctx context.Context) bool {
 	if s.Open == nil {
 		return false
 	}
 	open, err := s.Open.OpenAnalyses(ctx)
 	if err != nil {
-		s.Log.WarnContext(ctx, "what else is asked is not known", "video_id", s.videoID, "error", err)
+		s.Log.WarnContext(ctx, "listing the open questions failed", "video_id", s.videoID, "error", err)
 	}
 	return slices.ContainsFunc(open, func(a analysis.State) bool { return a.VideoID == s.videoID && query.NeedsPose(a.Query) })
 }
 
-// everyTerm are the terms of a survey: all that the model says it knows, and those of the
-// questions besides.
+// everyTerm are the terms of a survey: all that the model reports, and those of the
+// questions.
 func everyTerm(info gpu.Info, asked []string) []string {
 	all := slices.Clone(info.Vocabulary)
 	for _, term := range asked {

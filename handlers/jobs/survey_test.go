@@ -37,9 +37,9 @@ func (w *world) askAbout(t *testing.T, videoID, prompt string) command.Run {
 	return command.Run{AccountID: w.caller.AccountID, AnalysisID: p.Analysis.ID, VideoID: videoID, Attempt: 1, Cause: command.Cause{RequestID: "req_1", CausationID: "position:1"}}
 }
 
-// TestASecondQuestionLooksAtNothing: what was seen answers it, as a look would, and it
-// costs what a look would.
-func TestASecondQuestionLooksAtNothing(t *testing.T) {
+// TestASecondQuestionUsesTheSurvey: it is answered from the survey as a scan would answer
+// it, and costs the same.
+func TestASecondQuestionUsesTheSurvey(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}}
@@ -56,7 +56,7 @@ func TestASecondQuestionLooksAtNothing(t *testing.T) {
 	for _, run := range []command.Run{second, again, absent} {
 		require.NoError(t, z.Run(t.Context(), run))
 	}
-	require.Equal(t, looked, engine.frames.Load(), "nothing was looked at again")
+	require.Equal(t, looked, engine.frames.Load(), "no frame was examined again")
 	require.Equal(t, 1, *w.analysis(t, second).Result.DetectedCount)
 	require.Equal(t, w.analysis(t, first).Result, w.analysis(t, again).Result)
 	require.Equal(t, answer.No, w.analysis(t, absent).Result.Answer)
@@ -64,8 +64,8 @@ func TestASecondQuestionLooksAtNothing(t *testing.T) {
 	w.requireBilled(t, 4*shortS)
 }
 
-// TestQuestionsTogetherShareALook: the questions of a batch take turns at their video.
-func TestQuestionsTogetherShareALook(t *testing.T) {
+// TestConcurrentQuestionsShareOneScan: the questions of a batch take turns at their video.
+func TestConcurrentQuestionsShareOneScan(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}}
@@ -84,8 +84,8 @@ func TestQuestionsTogetherShareALook(t *testing.T) {
 	require.Equal(t, int64(shortS*framesPerS), engine.frames.Load())
 }
 
-// TestAFailedLookIsNotKept: whoever waited looks for itself.
-func TestAFailedLookIsNotKept(t *testing.T) {
+// TestAFailedScanIsNotSaved: each waiting question then scans the video itself.
+func TestAFailedScanIsNotSaved(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	v := w.readyVideo(t, shortClip)
@@ -97,8 +97,8 @@ func TestAFailedLookIsNotKept(t *testing.T) {
 	require.Equal(t, analysis.CompletedStatus, w.analysis(t, second).Status)
 }
 
-// TestADamagedSurveyIsMadeAnew: what was kept is a convenience, never a condition.
-func TestADamagedSurveyIsMadeAnew(t *testing.T) {
+// TestADamagedSurveyIsReplaced: a survey that cannot be read does not fail the analysis.
+func TestADamagedSurveyIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	engine := &counting{Engine: &gpufixture.Engine{Detections: seen, Vocabulary: query.COCO().Names()}}

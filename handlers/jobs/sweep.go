@@ -20,7 +20,7 @@ import (
 	"vqa/projections/ledger"
 )
 
-// maxLost is how many attempts at one piece of work may be lost before it is given up.
+// maxLost is the number of lost attempts after which a piece of work is given up.
 const maxLost = 3
 
 // sweepEvery is the time between two sweeps.
@@ -29,13 +29,13 @@ const sweepEvery = 5 * time.Second
 // sweepTimeout bounds one sweep.
 const sweepTimeout = time.Minute
 
-// grace is how long work may be without a job before it counts as lost: the feed
-// needs a moment to enqueue the first.
+// grace is how long work may be without a job before it counts as lost. The feed needs a
+// moment to enqueue the first job.
 const grace = 10 * time.Second
 
-// Nodes knows which processes live.
+// Nodes knows which nodes are alive.
 type Nodes interface {
-	// Alive returns a function that says whether a node lives.
+	// Alive returns a function that reports whether a node is alive.
 	Alive(ctx context.Context) (func(node string) bool, error)
 }
 
@@ -47,12 +47,12 @@ type Open interface {
 	ExpiredUploads(ctx context.Context, now time.Time) ([]video.State, error)
 }
 
-// Holds lists the open holds whose time is over.
+// Holds lists the open holds that have expired.
 type Holds interface {
 	ExpiredHolds(ctx context.Context, now time.Time) ([]ledger.ExpiredHold, error)
 }
 
-// Sweeper takes up lost work and ends what waited too long.
+// Sweeper takes up lost work and ends work that has expired.
 type Sweeper struct {
 	Client   *Client
 	Commands *command.Service
@@ -79,14 +79,14 @@ func (s *Sweeper) Run(ctx context.Context) {
 	}
 }
 
-// Sweep makes one pass. Every node may sweep: the next attempt of a piece of work is
-// one job, whoever enqueues it.
+// Sweep makes one pass. Every node may sweep: the next attempt of a piece of work is one
+// job, independent of the node that enqueues it.
 func (s *Sweeper) Sweep(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	alive, err := s.Nodes.Alive(ctx)
 	if err != nil {
-		return fmt.Errorf("asking which nodes live: %w", err)
+		return fmt.Errorf("read which nodes are alive: %w", err)
 	}
 	return errors.Join(s.analyses(ctx, alive), s.afterwork(ctx, alive), s.fetches(ctx, alive), s.uploads(ctx), s.holds(ctx))
 }
@@ -106,7 +106,7 @@ func (s *Sweeper) analyses(ctx context.Context, alive func(string) bool) error {
 		if known.working(a.Attempt) || s.Now().Sub(a.CreatedAt) < grace && known.last == 0 {
 			continue
 		}
-		// An attempt that never got to its claim has its number all the same.
+		// An attempt that never reached its claim still has its number.
 		run.Attempt = max(run.Attempt, known.last+1)
 		if known.lost >= maxLost {
 			err = errors.Join(err, s.giveUp(ctx, run))
@@ -162,7 +162,7 @@ func (s *Sweeper) fetches(ctx context.Context, alive func(string) bool) error {
 	return err
 }
 
-// uploads fails videos whose upload never came.
+// uploads fails videos whose upload did not arrive in time.
 func (s *Sweeper) uploads(ctx context.Context) error {
 	expired, err := s.Open.ExpiredUploads(ctx, s.Now())
 	for _, v := range expired {
@@ -176,7 +176,7 @@ func (s *Sweeper) uploads(ctx context.Context) error {
 	return err
 }
 
-// holds gives back what nobody settled or released in time.
+// holds releases the holds that were neither settled nor released in time.
 func (s *Sweeper) holds(ctx context.Context) error {
 	expired, err := s.Holds.ExpiredHolds(ctx, s.Now())
 	for _, h := range expired {
@@ -186,8 +186,8 @@ func (s *Sweeper) holds(ctx context.Context) error {
 	return err
 }
 
-// cause is what led to a piece of work: what its last job says, or, when the job never
-// was or is long gone, the log.
+// cause is the cause of a piece of work. It comes from its last job, or from the log when
+// that job does not exist.
 func (s *Sweeper) cause(ctx context.Context, k jobHistory, stream eventstore.StreamID) (command.Cause, error) {
 	if k.cause != (command.Cause{}) {
 		return k.cause, nil
@@ -195,22 +195,22 @@ func (s *Sweeper) cause(ctx context.Context, k jobHistory, stream eventstore.Str
 	return s.Commands.CauseOf(ctx, stream)
 }
 
-// known is what River knows of one piece of work.
+// jobHistory is what River knows of one piece of work.
 type jobHistory struct {
-	// last is the highest attempt that was ever enqueued, 0 for none.
+	// last is the highest attempt that was enqueued, 0 for none.
 	last int
-	// lost counts the attempts whose process died or that failed by themselves. One that
-	// a clean stop cut off is not among them: a service that is deployed often must not
+	// lost counts the attempts whose process died or that failed with an error. An attempt
+	// that a clean stop cut off does not count: a service that is deployed often must not
 	// give up long work.
 	lost int
-	// cause is what led to the work, for the events of the next attempt.
+	// cause is the cause of the work, for the events of the next attempt.
 	cause command.Cause
-	// live are the attempts that wait or run on a living node.
+	// live are the attempts that wait, or run on a node that is alive.
 	live map[int]bool
 }
 
-// working reports whether an attempt is under way that can still make a difference:
-// the one that claimed the work, or a later one.
+// working reports whether an attempt is under way that can still end the work: the one that
+// claimed it, or a later one.
 func (k jobHistory) working(claimed int) bool {
 	for a := range k.live {
 		if a >= claimed {
@@ -220,11 +220,11 @@ func (k jobHistory) working(claimed int) bool {
 	return false
 }
 
-// jobsPage is how many jobs are read at a time.
+// jobsPage is the number of jobs in one page of the list.
 const jobsPage = 1000
 
-// unfinished are the states of jobs that may explain unfinished work. A completed job
-// never does: it claimed the work and ended it, or was refused.
+// unfinished are the states of jobs that may explain unfinished work. A completed job does
+// not: it claimed the work and ended it, or was refused.
 var unfinished = []rivertype.JobState{
 	rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled, rivertype.JobStateRetryable,
 	rivertype.JobStateRunning, rivertype.JobStateDiscarded, rivertype.JobStateCancelled,
@@ -244,8 +244,8 @@ func (a fetchArgs) attempt() (id string, number int, cause command.Cause) {
 	return a.VideoID, a.Attempt, a.Cause
 }
 
-// jobsOf reads the jobs of one kind by the id of their work. The sweep asks for them
-// before it asks for open work, so that what ends in between is not taken for lost.
+// jobsOf reads the jobs of one kind by the id of their work. The sweep reads them before
+// the open work, so that work which ends in between does not count as lost.
 func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bool) (map[string]jobHistory, error) {
 	var args A
 	all := map[string]jobHistory{}
@@ -253,12 +253,12 @@ func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bo
 	for {
 		page, err := c.river.JobList(ctx, params)
 		if err != nil {
-			return nil, fmt.Errorf("listing %s jobs: %w", args.Kind(), err)
+			return nil, fmt.Errorf("list %s jobs: %w", args.Kind(), err)
 		}
 		for _, job := range page.Jobs {
 			var a A
 			if err := json.Unmarshal(job.EncodedArgs, &a); err != nil {
-				return nil, fmt.Errorf("reading job %d: %w", job.ID, err)
+				return nil, fmt.Errorf("read job %d: %w", job.ID, err)
 			}
 			id, attempt, cause := a.attempt()
 			k := all[id]
@@ -281,7 +281,7 @@ func jobsOf[A attemptArgs](ctx context.Context, c *Client, alive func(string) bo
 	}
 }
 
-// isLive is true for a job that waits, or runs on a node that lives.
+// isLive reports whether a job waits, or runs on a node that is alive.
 func isLive(job *rivertype.JobRow, alive func(string) bool) bool {
 	switch job.State {
 	case rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateScheduled:

@@ -25,7 +25,8 @@ const (
 	deadNode  = "node-dead"
 )
 
-// sweeper of a living node whose jobs are only enqueued unless its client is started.
+// sweeper is the sweeper of a node that is alive. Its jobs are only enqueued unless its
+// client is started.
 func (w *world) sweeper(t *testing.T) (*jobs.Sweeper, *jobs.Client) {
 	t.Helper()
 	return w.sweeperWith(t, &gpufixture.Engine{Detections: seen})
@@ -71,7 +72,8 @@ func (w *world) attempts(t *testing.T, kind string) []int {
 	return numbers
 }
 
-// leave makes the waiting jobs look as a process leaves them that died at work.
+// leave changes the waiting jobs to the state in which a process leaves them that died
+// during the work.
 func (w *world) leave(t *testing.T, node string) {
 	t.Helper()
 	tag, err := w.pool.Exec(t.Context(), "update river_job set state = 'running', attempt = 1, attempted_at = now(), attempted_by = array[$1] where state = 'available'", node)
@@ -104,7 +106,7 @@ func TestLostAnalysisIsTakenUpOnce(t *testing.T) {
 	}
 	w.leave(t, aliveNode)
 	require.NoError(t, sweeper.Sweep(t.Context()))
-	require.Equal(t, []int{1}, w.attempts(t, "analyze"), "a living node is at it")
+	require.Equal(t, []int{1}, w.attempts(t, "analyze"), "a node that is alive works on it")
 }
 
 func TestThreeAttemptsThenStuck(t *testing.T) {
@@ -131,7 +133,7 @@ func TestThreeAttemptsThenStuck(t *testing.T) {
 	var causes int
 	require.NoError(t, w.pool.QueryRow(t.Context(),
 		"select count(distinct args->>'cause') from river_job where kind = 'analyze' and args->'cause'->>'request_id' = $1", run.Cause.RequestID).Scan(&causes))
-	require.Equal(t, 1, causes, "every attempt carries what led to the first")
+	require.Equal(t, 1, causes, "every attempt carries the cause of the first")
 	a := w.analysis(t, run)
 	require.Equal(t, analysis.FailedStatus, a.Status)
 	require.Equal(t, fault.StuckTimeout, a.Error.Code)
@@ -194,8 +196,8 @@ func TestExpiredUpload(t *testing.T) {
 	require.Equal(t, fault.UploadIncomplete, v.Error.Code)
 }
 
-// TestClientWorks lets River run the jobs: a question that was enqueued twice is
-// answered once, and an object is removed.
+// TestClientWorks lets River run the jobs: a question that was enqueued twice is answered
+// once, and an object is removed.
 func TestClientWorks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -231,8 +233,8 @@ func TestClientWorks(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestStopLeavesTheWorkToTheNextAttempt ends the client in the midst of an analysis:
-// the next sweep, of whatever node, takes it up without waiting.
+// TestStopLeavesTheWorkToTheNextAttempt stops the client during an analysis. The next
+// sweep, of any node, takes it up at once.
 func TestStopLeavesTheWorkToTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -253,7 +255,7 @@ func TestStopLeavesTheWorkToTheNextAttempt(t *testing.T) {
 	require.EqualValues(t, shortS, balance.HeldSeconds, "the credits stay reserved")
 }
 
-// TestExpiredHoldsAreGivenBack leaves an analysis alone for longer than its hold lives.
+// TestExpiredHoldsAreGivenBack leaves an analysis alone for longer than its hold lasts.
 func TestExpiredHoldsAreGivenBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -262,7 +264,7 @@ func TestExpiredHoldsAreGivenBack(t *testing.T) {
 	require.NoError(t, err)
 	sweeper, client := w.sweeper(t)
 	require.NoError(t, client.Analyze(t.Context(), run))
-	w.leave(t, aliveNode) // at work, and never done
+	w.leave(t, aliveNode) // running, and never done
 	w.skip(23 * time.Hour)
 	require.NoError(t, sweeper.Sweep(t.Context()))
 	require.False(t, w.analysis(t, run).Status.Terminal())
@@ -275,8 +277,8 @@ func TestExpiredHoldsAreGivenBack(t *testing.T) {
 	}
 }
 
-// TestForgottenWorkKeepsItsCause: the job of an analysis never came to be, and the next
-// attempt still says which request it serves.
+// TestForgottenWorkKeepsItsCause: the first job of an analysis was never enqueued. The next
+// attempt still records the request it serves.
 func TestForgottenWorkKeepsItsCause(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// turns let one at a time work on something.
+// turns lets one caller at a time work under a name.
 type turns struct {
 	mu sync.Mutex
-	// places hold what is worked on, with how many do or want to.
+	// byName are the names in use, with the number of callers that work or wait.
 	byName map[string]*turn
 }
 
@@ -18,11 +18,11 @@ type turn struct {
 	waiting int
 }
 
-// turnEvery is how often one who waits for a turn is asked whether it still wants it.
+// turnEvery is the time between two calls of waiting.
 const turnEvery = time.Second
 
-// take waits for the turn at a name and returns the function that gives it back. waiting is
-// called every second, and its error ends the wait.
+// take waits for the turn at a name and returns the function that ends it. waiting is
+// called every second; an error of it ends the wait.
 func (t *turns) take(ctx context.Context, name string, waiting func() error) (leave func(), err error) {
 	p := t.join(name)
 	tick := time.NewTicker(turnEvery)

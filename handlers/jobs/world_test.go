@@ -45,10 +45,10 @@ import (
 	"vqa/projections/resources"
 )
 
-// patience bounds everything that a test waits for.
+// patience bounds every wait of a test.
 const patience = time.Minute
 
-// world is all that jobs work with, real but for the engine and its own clock.
+// world is everything that jobs use. Only the engine and the clock are not real.
 type world struct {
 	*command.Service
 	pool      *pgxpool.Pool
@@ -65,7 +65,7 @@ type world struct {
 	ahead time.Duration
 }
 
-// grant is what the caller's account starts with, in seconds.
+// grant is the initial balance of the caller's account, in seconds.
 const grant = 1000
 
 func newWorld(t *testing.T) *world {
@@ -128,7 +128,7 @@ func (w *world) skip(d time.Duration) {
 	w.ahead += d
 }
 
-// The clips: pictures of a stop sign, two a second.
+// The clips show a stop sign in two frames per second.
 var (
 	shortClip = sync.OnceValues(func() ([]byte, error) { return renderClip(shortS) })
 	longClip  = sync.OnceValues(func() ([]byte, error) { return renderClip(longS) })
@@ -137,7 +137,7 @@ var (
 const (
 	shortS = 3
 	longS  = 20
-	// framesPerS is how often the analyzer looks, framesPerBatch how many it sends.
+	// framesPerS is the number of samples per second, framesPerBatch the size of a batch.
 	framesPerS     = 2
 	framesPerBatch = 4
 )
@@ -159,7 +159,7 @@ func renderClip(seconds int) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// store puts bytes where an upload would.
+// put stores bytes where an upload would.
 func (w *world) put(t *testing.T, key string, data []byte) {
 	t.Helper()
 	out, err := w.objects.Writer(t.Context(), key, "video/mp4", video.MaxBytes)
@@ -210,7 +210,8 @@ func (w *world) video(t *testing.T, videoID string) video.State {
 	return v
 }
 
-// requireBilled holds the balance against what was billed; nothing may stay held.
+// requireBilled checks that the balance was charged with the billed seconds and that
+// nothing is held.
 func (w *world) requireBilled(t *testing.T, seconds int64) {
 	t.Helper()
 	b, err := w.ledger.Balance(t.Context(), w.caller.AccountID)

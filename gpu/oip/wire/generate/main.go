@@ -27,7 +27,7 @@ func main() {
 	}
 }
 
-// generate writes what both generators make of a file beside it.
+// generate writes the output of both generators beside a file.
 func generate(ctx context.Context, file string) error {
 	compiler := protocompile.Compiler{
 		Resolver: &protocompile.SourceResolver{},
@@ -54,8 +54,8 @@ func generate(ctx context.Context, file string) error {
 	return nil
 }
 
-// run hands the request to one generator and writes its files, named as generated files
-// are in this repository.
+// run sends the request to one generator and writes its files, named as generated files are
+// in this repository.
 func run(ctx context.Context, tool string, request []byte) error {
 	cmd := exec.CommandContext(ctx, "go", "tool", tool)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(request), os.Stderr
@@ -65,14 +65,14 @@ func run(ctx context.Context, tool string, request []byte) error {
 	}
 	var response pluginpb.CodeGeneratorResponse
 	if err := proto.Unmarshal(out, &response); err != nil {
-		return fmt.Errorf("decode the answer: %w", err)
+		return fmt.Errorf("decode the response: %w", err)
 	}
 	if response.Error != nil {
 		return errors.New(response.GetError())
 	}
 	for _, f := range response.GetFile() {
 		name := strings.TrimSuffix(f.GetName(), ".pb.go") + ".gen.go"
-		if err := os.WriteFile(name, []byte(f.GetContent()), 0o644); err != nil { //nolint:gosec // source code, which anybody may read
+		if err := os.WriteFile(name, []byte(f.GetContent()), 0o644); err != nil { //nolint:gosec // source code, which everybody may read
 			return err
 		}
 	}
