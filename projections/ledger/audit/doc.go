@@ -3,7 +3,7 @@
 //
 // # Kinds of mismatches
 //
-//	kind        what was found
+//	kind        finding
 //	altered     The hash of an event does not follow from its content and the previous
 //	            hash. Or the head of the stream has another hash, or the event cannot be
 //	            read.

@@ -19,13 +19,13 @@ import (
 	"vqa/projections/ledger/internal/history"
 )
 
-// The log of the benchmark: one grant an account, then holds that are settled.
+// The log of the benchmark: one grant per account, then holds and debits.
 const (
 	benchAccounts = 20
 	benchPairs    = 2500
 )
 
-// BenchmarkExport reports entries/s and the peak of the heap for each format.
+// BenchmarkExport reports entries per second and the peak heap for each format.
 func BenchmarkExport(b *testing.B) {
 	w := history.New(b)
 	for a := range benchAccounts {
@@ -50,7 +50,7 @@ func BenchmarkExport(b *testing.B) {
 	}
 }
 
-// fill appends an account's history in large batches.
+// fill appends the history of an account in large batches.
 func fill(b *testing.B, w *history.World, id string) {
 	b.Helper()
 	stream, at := fold.Credit.Stream(id), history.Start

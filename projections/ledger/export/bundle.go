@@ -23,11 +23,11 @@ import (
 //go:embed verify.py
 var verifier []byte
 
-// bundleFormat names the form of a bundle; it changes with it.
+// bundleFormat is the name and version of the bundle format.
 const bundleFormat = "vqa-ledger-bundle-1"
 
-// Target takes the files of a bundle, one after the other: a writer is no longer used
-// once the next file is created. A *zip.Writer is one.
+// Target receives the files of a bundle, one after the other. Once the next file is
+// created, the writer of the one before is not used again. A *zip.Writer is a Target.
 type Target interface {
 	Create(name string) (io.Writer, error)
 }
@@ -36,17 +36,17 @@ type Target interface {
 type Manifest struct {
 	Format    string `json:"format"`
 	AccountID string `json:"account_id"`
-	// Entries and Checkpoints count the lines of their files.
+	// Entries and Checkpoints are the numbers of lines in their files.
 	Entries     int64 `json:"entries"`
 	Checkpoints int64 `json:"checkpoints"`
-	// Sealed is the version up to which a checkpoint vouches, 0 when there is none.
+	// Sealed is the last version that a checkpoint covers, or 0.
 	Sealed int64 `json:"sealed_version"`
 	// Files are the SHA-256 of all other files, in hexadecimal.
 	Files map[string]string `json:"files"`
 }
 
-// storedLine is an event of the log with all that its hash is made of. Data and meta are
-// strings, because their very bytes count.
+// storedLine is an event of the log with all fields of its hash. Data and meta are strings,
+// because the hash covers their bytes.
 type storedLine struct {
 	Position  int64            `json:"position"`
 	Stream    string           `json:"stream"`
@@ -59,17 +59,17 @@ type storedLine struct {
 	Postings  []credit.Posting `json:"postings,omitzero"`
 }
 
-// bundle is one being written.
+// bundle is a bundle that is being written.
 type bundle struct {
 	into     Target
 	manifest Manifest
-	// out is the file that is open; it is buffered, and its digest is made on the way.
+	// out is the open file. It is buffered and feeds the digest.
 	out  *bufio.Writer
 	hash hash.Hash
 }
 
-// WriteBundle writes everything that proves an account's ledger, with the program that
-// checks it. The same log gives the same bytes. progress is told after each event.
+// WriteBundle writes everything that proves an account's ledger, and the program that
+// checks it. The same log gives the same bytes. progress is called after each event.
 func WriteBundle(ctx context.Context, into Target, from *book.Snapshot, c *codec.Codec, accountID string, progress func()) (Manifest, error) {
 	b := &bundle{into: into, manifest: Manifest{Format: bundleFormat, AccountID: accountID, Files: map[string]string{}}}
 	for _, part := range []struct {
@@ -88,7 +88,7 @@ func WriteBundle(ctx context.Context, into Target, from *book.Snapshot, c *codec
 			return b.manifest, fmt.Errorf("%s: %w", part.name, err)
 		}
 	}
-	// What lists the others is not in the list.
+	// The manifest lists all files except itself.
 	out, err := into.Create("manifest.json")
 	if err != nil {
 		return b.manifest, fmt.Errorf("manifest.json: %w", err)
@@ -96,7 +96,7 @@ func WriteBundle(ctx context.Context, into Target, from *book.Snapshot, c *codec
 	return b.manifest, writeJSON(out, b.manifest)
 }
 
-// file writes a file and puts it on the list.
+// file writes a file and adds it to the manifest.
 func (b *bundle) file(name string, write func() error) error {
 	out, err := b.into.Create(name)
 	if err != nil {
@@ -121,7 +121,7 @@ func writeJSON(out io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// stream writes the events of a stream, each a line, after add has seen it.
+// stream writes the events of a stream, one per line. It calls add with each event first.
 func (b *bundle) stream(ctx context.Context, from *book.Snapshot, c *codec.Codec, stream eventstore.StreamID,
 	add func(eventstore.Event, *storedLine) error,
 ) error {
@@ -153,7 +153,7 @@ func (b *bundle) entries(ctx context.Context, from *book.Snapshot, c *codec.Code
 	return b.stream(ctx, from, c, fold.Credit.Stream(b.manifest.AccountID), func(e eventstore.Event, line *storedLine) error {
 		decided, ok := e.(credit.Event)
 		if !ok {
-			return fmt.Errorf("%s is no entry of a ledger", e.EventType())
+			return fmt.Errorf("%s is not a ledger event", e.EventType())
 		}
 		b.manifest.Entries++
 		line.Postings = append([]credit.Posting{}, credit.Postings(decided)...)
@@ -166,7 +166,7 @@ func (b *bundle) checkpoints(ctx context.Context, from *book.Snapshot, c *codec.
 	return b.stream(ctx, from, c, fold.Checkpoint.Stream(b.manifest.AccountID), func(e eventstore.Event, _ *storedLine) error {
 		sealed, ok := e.(credit.Sealed)
 		if !ok {
-			return fmt.Errorf("%s is no checkpoint", e.EventType())
+			return fmt.Errorf("%s is not a checkpoint", e.EventType())
 		}
 		b.manifest.Checkpoints++
 		b.manifest.Sealed = sealed.Checkpoint.Version
@@ -175,7 +175,7 @@ func (b *bundle) checkpoints(ctx context.Context, from *book.Snapshot, c *codec.
 	})
 }
 
-// publicKey is a key as /.well-known/vqa-ledger-keys.json publishes it.
+// publicKey is a key in the form of /.well-known/vqa-ledger-keys.json.
 type publicKey struct {
 	KeyID     string    `json:"key_id"`
 	Algorithm string    `json:"algorithm"`
@@ -195,7 +195,7 @@ func (b *bundle) keys(ctx context.Context, from *book.Snapshot, c *codec.Codec) 
 		}
 		added, ok := event.(credit.LedgerKeyAdded)
 		if !ok {
-			return fmt.Errorf("event at position %d: %s is no key", e.Position, e.Type)
+			return fmt.Errorf("event at position %d: %s is not a ledger key", e.Position, e.Type)
 		}
 		keys = append(keys, publicKey{KeyID: added.KeyID, Algorithm: "ed25519", PublicKey: added.PublicKey, AddedAt: added.At})
 	}
@@ -208,7 +208,7 @@ func (b *bundle) statement(ctx context.Context, from *book.Snapshot, page bool) 
 		return err
 	}
 	if page {
-		return StatementHTML(b.out, s, nil) // the price is a setting, and a bundle is the ledger alone
+		return StatementHTML(b.out, s, nil) // the price is a setting and not part of the ledger
 	}
 	return writeJSON(b.out, s)
 }

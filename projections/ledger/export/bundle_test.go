@@ -28,7 +28,7 @@ import (
 	"vqa/projections/ledger/internal/history"
 )
 
-// memory is a bundle by file.
+// memory is a bundle in memory, by file name.
 type memory map[string]*bytes.Buffer
 
 func (m memory) Create(name string) (io.Writer, error) {
@@ -44,7 +44,7 @@ func bundleOf(t *testing.T, w *history.World, accountID string) (memory, export.
 	return m, manifest
 }
 
-// verdict is what the bundle's own program says of it.
+// verdict runs the bundle's own program and returns its output.
 func (m memory) verdict(t *testing.T, args ...string) (string, int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -59,14 +59,15 @@ func (m memory) verdict(t *testing.T, args ...string) (string, int) {
 	return string(out), cmd.ProcessState.ExitCode()
 }
 
-// with is the bundle with another content of one file.
+// with returns the bundle with another content of one file.
 func (m memory) with(name string, content []byte) memory {
 	out := maps.Clone(m)
 	out[name] = bytes.NewBuffer(content)
 	return out
 }
 
-// listed is the bundle with a manifest that fits its files, as a careful forger makes it.
+// listed returns the bundle with a manifest that matches its files, as a careful forger
+// makes it.
 func (m memory) listed(t *testing.T) memory {
 	t.Helper()
 	var manifest export.Manifest
@@ -118,10 +119,10 @@ func TestBundle(t *testing.T) {
 		require.Contains(t, out, "is not among the published keys")
 	})
 	t.Run("one byte", func(t *testing.T) { testOneByte(t, genuine) })
-	t.Run("forged with care", func(t *testing.T) { testForged(t, genuine) })
+	t.Run("careful forgeries", func(t *testing.T) { testForged(t, genuine) })
 }
 
-// testOneByte alters a byte in each file and wants that file named.
+// testOneByte changes one byte in each file. The program must name that file.
 func testOneByte(t *testing.T, genuine memory) {
 	t.Parallel()
 	for _, name := range slices.Sorted(maps.Keys(genuine)) {
@@ -137,7 +138,7 @@ func testOneByte(t *testing.T, genuine memory) {
 			require.NotZero(t, code, out)
 			named := name
 			if name == "manifest.json" {
-				named = "manifest.json lists" // it no longer fits another file
+				named = "manifest.json lists" // it no longer matches another file
 			}
 			require.Contains(t, out, named)
 			require.Contains(t, out, "NOT VALID")
@@ -145,14 +146,14 @@ func testOneByte(t *testing.T, genuine memory) {
 	}
 }
 
-// testForged alters what a bundle says and makes the list of files fit again.
+// testForged changes the contents of a bundle and updates the manifest.
 func testForged(t *testing.T, genuine memory) {
 	t.Parallel()
 	text := func(name string) string { return genuine[name].String() }
 	for _, tt := range []struct {
 		name string
 		file string
-		// forge returns the file's new content.
+		// forge returns the new content of the file.
 		forge func(t *testing.T) string
 		want  []string
 	}{
@@ -164,12 +165,12 @@ func testForged(t *testing.T, genuine memory) {
 			[]string{"entries.jsonl line 1: version 1 was altered", "the postings do not follow"},
 		},
 		{
-			"an amount, with the chain made anew", "entries.jsonl",
+			"an amount, with a new chain", "entries.jsonl",
 			func(t *testing.T) string {
 				return chainedAnew(t, strings.ReplaceAll(strings.Replace(text("entries.jsonl"), `\"seconds\":6000`, `\"seconds\":7000`, 1),
 					`"seconds":6000`, `"seconds":7000`))
 			},
-			[]string{"checkpoints.jsonl line 1: checkpoint 1 vouches for other chain", "vouches for other posted seconds"},
+			[]string{"checkpoints.jsonl line 1: checkpoint 1 has another chain", "has other posted seconds"},
 		},
 		{
 			"an entry left out", "entries.jsonl",
@@ -181,7 +182,7 @@ func testForged(t *testing.T, genuine memory) {
 			func(*testing.T) string {
 				return without(text("entries.jsonl"), strings.Count(text("entries.jsonl"), "\n"))
 			},
-			[]string{"which is not among the entries", "manifest.json: it counts other entries", "statement.json"},
+			[]string{"which is not among the entries", "manifest.json: the numbers of entries", "statement.json"},
 		},
 		{
 			"two entries swapped", "entries.jsonl",
@@ -200,16 +201,16 @@ func testForged(t *testing.T, genuine memory) {
 			[]string{"entries.jsonl line 1: the postings do not sum to zero"},
 		},
 		{
-			"a checkpoint, with the chain made anew", "checkpoints.jsonl",
+			"a checkpoint, with a new chain", "checkpoints.jsonl",
 			func(t *testing.T) string {
 				return chainedAnew(t, strings.Replace(text("checkpoints.jsonl"), `\"posted_seconds\":`, `\"posted_seconds\":1`, 1))
 			},
-			[]string{"checkpoint 1 has a wrong signature", "checkpoint 2 of", "does not follow the one before"},
+			[]string{"checkpoint 1 has a wrong signature", "checkpoint 2 of", "does not follow the previous one"},
 		},
 		{
 			"a checkpoint left out", "checkpoints.jsonl",
 			func(t *testing.T) string { return chainedAnew(t, without(text("checkpoints.jsonl"), 1)) },
-			[]string{"does not follow the one before"},
+			[]string{"does not follow the previous one"},
 		},
 		{
 			"another key", "keys.json",
@@ -236,18 +237,18 @@ func testForged(t *testing.T, genuine memory) {
 				require.Contains(t, out, want)
 			}
 			require.NotContains(t, out, "is not the file that manifest.json lists")
-			require.NotContains(t, out, "cannot be read: Attr", "the program is in order")
+			require.NotContains(t, out, "cannot be read: Attr", "the program has no bug")
 		})
 	}
 }
 
-// without leaves out a line, counted from 1.
+// without removes a line. Lines are counted from 1.
 func without(text string, line int) string {
 	lines := strings.SplitAfter(text, "\n")
 	return strings.Join(slices.Delete(lines, line-1, line), "")
 }
 
-// chainedAnew gives each line the version and the hash that its place demands.
+// chainedAnew gives each line the version and the hash of its place.
 func chainedAnew(t *testing.T, text string) string {
 	t.Helper()
 	var out strings.Builder
@@ -279,8 +280,8 @@ func chainedAnew(t *testing.T, text string) string {
 	return out.String()
 }
 
-// TestOldShapes: a bundle holds what was stored, also what an older program stored, down
-// to the blanks.
+// TestOldShapes checks that a bundle contains the stored bytes, even those of an older
+// program, with the same spaces.
 func TestOldShapes(t *testing.T) {
 	t.Parallel()
 	w := history.New(t)
@@ -307,7 +308,7 @@ func TestOldShapes(t *testing.T) {
 	require.Contains(t, out, "acct_1: 90 seconds posted, 0 held, 90 available")
 }
 
-// TestEmptyBundle: an account without an entry has a bundle too.
+// TestEmptyBundle checks the bundle of an account without an entry.
 func TestEmptyBundle(t *testing.T) {
 	t.Parallel()
 	w := history.New(t)
@@ -318,7 +319,8 @@ func TestEmptyBundle(t *testing.T) {
 	require.Contains(t, out, "no checkpoint is signed")
 }
 
-// TestStatementPage: what people wrote cannot become markup, and nothing is fetched.
+// TestStatementPage checks that text from people cannot become markup, and that the page
+// loads nothing.
 func TestStatementPage(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 2, 10, 0, 0, 0, time.UTC)

@@ -25,7 +25,8 @@ func TestDollars(t *testing.T) {
 	}
 }
 
-// TestStatementShowsDollars beside seconds, where a price is given.
+// TestStatementShowsDollars checks that a statement with a price shows dollars beside
+// seconds.
 func TestStatementShowsDollars(t *testing.T) {
 	t.Parallel()
 	s := book.Statement{AccountID: "acct_1", Opening: book.Account{}, Transactions: []book.Line{{Kind: "purchase", SecondsDelta: 500, BalanceAfter: 500}}}

@@ -13,10 +13,10 @@ import (
 	"vqa/projections/ledger/book"
 )
 
-// Format is the name of a form.
+// Format is the name of an export format.
 type Format string
 
-// The forms of Write.
+// The formats of Write.
 const (
 	HLedger   Format = "hledger"
 	Beancount Format = "beancount"
@@ -25,36 +25,37 @@ const (
 	Parquet   Format = "parquet"
 )
 
-// commodity is what the journals count in.
+// commodity is the unit of the journals.
 const commodity = "SECS"
 
 // form writes one format.
 type form interface {
-	// open begins an account that was before when the period began at from; nothing came
-	// before it when from is zero.
+	// open starts an account that had the balance before when the period started at from.
+	// When from is zero, the account starts empty.
 	open(accountID string, before credit.State, from time.Time) error
-	// entry writes an entry of the account that is open.
+	// entry writes an entry of the open account.
 	entry(book.Entry) error
-	// close ends an account that was after at last, the booked time of its last entry.
+	// close ends an account with the balance after, at last, the booked time of its last
+	// entry.
 	close(accountID string, after credit.State, last time.Time) error
-	// end finishes the whole.
+	// end finishes the file.
 	end() error
 }
 
-// newForm is how each format begins.
+// newForm creates the writer of each format.
 var newForm = map[Format]func(io.Writer) form{
 	HLedger: newHLedger, Beancount: newBeancount, CSV: newCSV, JSONL: newJSONL, Parquet: newParquet,
 }
 
-// Formats are the names of all formats.
+// Formats returns the names of all formats.
 func Formats() []Format { return []Format{HLedger, Beancount, CSV, JSONL, Parquet} }
 
-// ParseFormat finds a format by its name. Error: there is none.
+// ParseFormat returns the format with a name. Error: the name is unknown.
 func ParseFormat(name string) (Format, error) {
 	if f := Format(name); slices.Contains(Formats(), f) {
 		return f, nil
 	}
-	return "", fmt.Errorf("there is no format %q; there are %s", name, strings.Join(names(), ", "))
+	return "", fmt.Errorf("unknown format %q; known formats: %s", name, strings.Join(names(), ", "))
 }
 
 func names() []string {
@@ -65,15 +66,15 @@ func names() []string {
 	return out
 }
 
-// Summary is what an export wrote.
+// Summary counts the output of an export.
 type Summary struct {
 	Accounts int64 `json:"accounts"`
 	Entries  int64 `json:"entries"`
 }
 
-// Write exports the entries of a period, which come account by account as
-// book.Snapshot.Entries gives them. Journals begin with what was there before the period.
-// progress is told after each entry read, written or not.
+// Write exports the entries of a period. They must come account by account, as from
+// book.Snapshot.Entries. Journals start with the balances before the period. progress is
+// called after each entry, even one outside the period.
 func Write(out io.Writer, f Format, entries iter.Seq2[book.Entry, error], p book.Period, progress func()) (Summary, error) {
 	buffered := bufio.NewWriterSize(out, 1<<16)
 	w := writing{form: newForm[f](buffered), period: p}
@@ -95,12 +96,12 @@ func Write(out io.Writer, f Format, entries iter.Seq2[book.Entry, error], p book
 	return w.sum, buffered.Flush()
 }
 
-// writing cuts the entries into accounts and periods.
+// writing splits the entries by account and period.
 type writing struct {
 	form   form
 	period book.Period
 	sum    Summary
-	// account is the one whose entries come now, after its state.
+	// account is the current account, and after its state.
 	account string
 	after   credit.State
 	last    time.Time
@@ -138,7 +139,7 @@ func (w *writing) openAccount() error {
 	return w.form.open(w.account, w.after, w.period.From)
 }
 
-// closeAccount ends the account, if there is one with something to tell.
+// closeAccount ends the current account, if it has any output.
 func (w *writing) closeAccount() error {
 	if w.account == "" || !w.opened && w.after.AccountID == "" {
 		return nil
@@ -149,7 +150,7 @@ func (w *writing) closeAccount() error {
 	return w.form.close(w.account, w.after, w.last)
 }
 
-// opening is what an account and the platform's accounts against it hold already.
+// opening returns the balances of an account and of the platform's accounts against it.
 func opening(accountID string, s credit.State) []credit.Posting {
 	all := append(book.Counterparts(s.Totals),
 		credit.Posting{Account: credit.Available(accountID), Seconds: s.AvailableSeconds()},
@@ -157,7 +158,7 @@ func opening(accountID string, s credit.State) []credit.Posting {
 	return slices.DeleteFunc(all, func(p credit.Posting) bool { return p.Seconds == 0 })
 }
 
-// platform sums up the postings to the platform's accounts.
+// platform adds up the postings to the platform's accounts.
 type platform map[credit.LedgerAccount]int64
 
 func (p platform) add(postings []credit.Posting) {
@@ -170,7 +171,7 @@ func (p platform) add(postings []credit.Posting) {
 
 func isPlatform(a credit.LedgerAccount) bool { return strings.HasPrefix(string(a), "platform:") }
 
-// platformAccounts are the platform's accounts in their order.
+// platformAccounts returns the platform's accounts, in their order.
 func platformAccounts() []credit.LedgerAccount {
 	var out []credit.LedgerAccount
 	for _, p := range book.Counterparts(credit.Totals{}) {
@@ -179,12 +180,12 @@ func platformAccounts() []credit.LedgerAccount {
 	return out
 }
 
-// plain makes a person's words one line without the characters in not.
+// plain turns text from a person into one line without the characters in not.
 func plain(text, not string) string {
 	unfit := func(r rune) bool {
 		return r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' || strings.ContainsRune(not, r)
 	}
-	// Nearly all text is ids, in which nothing is to be done.
+	// Almost all texts are ids, which need no change.
 	if strings.IndexFunc(text, unfit) >= 0 {
 		text = strings.Join(strings.FieldsFunc(text, unfit), " ")
 	}

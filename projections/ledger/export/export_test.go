@@ -24,11 +24,12 @@ import (
 	"vqa/projections/ledger/internal/history"
 )
 
-// programTimeout bounds a program that reads an export.
+// programTimeout is the longest time for a program that reads an export.
 const programTimeout = time.Minute
 
-// find returns the path of a program that setup installs. Where this user cannot install
-// it the test is skipped; elsewhere it fails. Both say what installs it.
+// find returns the path of a program that setup installs. Without the program the test
+// fails, or is skipped where this user cannot install it. The message says how to install
+// it.
 func find(t *testing.T, install, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -43,22 +44,23 @@ func find(t *testing.T, install, name string) string {
 	return ""
 }
 
-// program runs a program on what was exported.
+// program runs a program on an export.
 func program(t *testing.T, install, name string, args ...string) string {
 	t.Helper()
 	path := find(t, install, name)
 	ctx, cancel := context.WithTimeout(t.Context(), programTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, args...)
-	// hledger reads UTF-8 only where the locale says so, Beancount would write a cache.
+	// hledger reads UTF-8 only with such a locale. Without the second variable Beancount
+	// writes a cache.
 	cmd.Env = append(os.Environ(), "LC_ALL=C.UTF-8", "BEANCOUNT_DISABLE_LOAD_CACHE=1")
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s %s:\n%s", name, strings.Join(args, " "), out)
 	return string(out)
 }
 
-// TestExports proves each format on the same log of three accounts, whole and for a period
-// that begins and ends in the midst of their lives.
+// TestExports proves each format on a log of three accounts, for the whole log and for a
+// period within their histories.
 func TestExports(t *testing.T) {
 	t.Parallel()
 	w := history.New(t)
@@ -79,7 +81,7 @@ func open(t *testing.T, w *history.World) *book.Snapshot {
 	return s
 }
 
-// written is an export of all accounts.
+// written returns an export of all accounts.
 func written(t *testing.T, w *history.World, f export.Format, p book.Period) string {
 	t.Helper()
 	s := open(t, w)
@@ -92,7 +94,8 @@ func written(t *testing.T, w *history.World, f export.Format, p book.Period) str
 	return out.String()
 }
 
-// balances are all balances of the ledger at the end of a period, as the books have them.
+// balances returns all balances of the ledger at the end of a period, according to package
+// book.
 func balances(t *testing.T, w *history.World, at *time.Time) map[credit.LedgerAccount]int64 {
 	t.Helper()
 	b, err := open(t, w).Fold(t.Context(), at, nil)
@@ -114,7 +117,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// seconds reads an amount that another program wrote: whole, with or without commodity.
+// seconds reads an amount that another program wrote, with or without its unit.
 func seconds(t *testing.T, text string) int64 {
 	t.Helper()
 	text, _, _ = strings.Cut(strings.TrimSpace(text), " ")
@@ -149,8 +152,8 @@ func testJournals(t *testing.T, w *history.World, part book.Period) {
 	}
 }
 
-// hledgerBalances has the real program check a journal, with every assertion in it, and
-// report all balances.
+// hledgerBalances checks a journal with all its assertions in hledger, and returns all
+// balances.
 func hledgerBalances(t *testing.T, journal string) map[credit.LedgerAccount]int64 {
 	t.Helper()
 	path := file(t, "x.journal", journal)
@@ -165,8 +168,8 @@ func hledgerBalances(t *testing.T, journal string) map[credit.LedgerAccount]int6
 	return got
 }
 
-// beanBalances has the real program check a file, with every assertion in it, and report
-// all balances.
+// beanBalances checks a file with all its assertions in Beancount, and returns all
+// balances.
 func beanBalances(t *testing.T, want map[credit.LedgerAccount]int64, journal string) map[credit.LedgerAccount]int64 {
 	t.Helper()
 	path := file(t, "x.beancount", journal)
@@ -182,10 +185,10 @@ func beanBalances(t *testing.T, want map[credit.LedgerAccount]int64, journal str
 	for account := range want {
 		name := beanName(account)
 		require.Contains(t, journal, " open "+name+" SECS\n")
-		got[account] = byName[name] // an account without a posting is not in the report
+		got[account] = byName[name] // the report leaves out accounts without a posting
 		delete(byName, name)
 	}
-	require.Empty(t, byName, "accounts that the ledger does not have")
+	require.Empty(t, byName, "the ledger has all accounts of the report")
 	return got
 }
 
@@ -209,7 +212,7 @@ func beanName(a credit.LedgerAccount) string {
 		map[string]string{"available": "Available", "held": "Held"}[side]
 }
 
-// testAssertionsBite shows that the programs would have seen a wrong amount.
+// testAssertionsBite checks that the programs find a wrong amount.
 func testAssertionsBite(t *testing.T, w *history.World) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -228,7 +231,7 @@ func testAssertionsBite(t *testing.T, w *history.World) {
 	}
 }
 
-// testCSV loads the table into Postgres with COPY and sums in SQL.
+// testCSV loads the table into Postgres with COPY and adds it up in SQL.
 func testCSV(t *testing.T, w *history.World) {
 	t.Parallel()
 	text := written(t, w, export.CSV, book.Period{})
@@ -289,7 +292,7 @@ func testJSONL(t *testing.T, w *history.World, accounts int, part book.Period) {
 		require.NoError(t, json.Unmarshal([]byte(line), &e))
 		require.Zero(t, part.Side(e.At))
 		if last := versions[e.AccountID]; last > 0 {
-			require.Equal(t, last+1, e.Version, "a period has no hole")
+			require.Equal(t, last+1, e.Version, "a period has no gap")
 		}
 		versions[e.AccountID] = e.Version
 		var kind, chain, at string
@@ -318,5 +321,5 @@ func TestParseFormat(t *testing.T) {
 		require.Equal(t, f, got)
 	}
 	_, err := export.ParseFormat("xlsx")
-	require.EqualError(t, err, `there is no format "xlsx"; there are hledger, beancount, csv, jsonl, parquet`)
+	require.EqualError(t, err, `unknown format "xlsx"; known formats: hledger, beancount, csv, jsonl, parquet`)
 }

@@ -11,7 +11,8 @@ import (
 	"vqa/projections/ledger/book"
 )
 
-// lines writes text and keeps the first error, so that a journal reads as what it is.
+// lines writes text and keeps the first error, so that the code of a journal is easy to
+// read.
 type lines struct {
 	out io.Writer
 	err error
@@ -23,10 +24,10 @@ func (l *lines) printf(format string, args ...any) {
 	}
 }
 
-// tag is a fact about an entry beside its postings.
+// tag is a name and a value that an entry has beside its postings.
 type tag struct{ name, value string }
 
-// tags are the facts that are not empty.
+// tags returns the tags that are not empty.
 func tags(e book.Entry) []tag {
 	all := []tag{
 		{"id", e.ID}, {"version", strconv.FormatInt(e.Version, 10)}, {"position", strconv.FormatInt(e.Position, 10)},
@@ -42,8 +43,8 @@ func tags(e book.Entry) []tag {
 	return out
 }
 
-// hledger writes a journal of hledger 1.25 or newer. After each posting to a customer's
-// account stands an assertion of its balance, and at the end those of the platform's.
+// hledger writes a journal of hledger 1.25 or newer. Each posting to a customer's account
+// has an assertion of its balance. The end has assertions for the platform's accounts.
 type hledger struct {
 	lines
 	totals platform
@@ -85,7 +86,7 @@ func (h *hledger) entry(e book.Entry) error {
 	return h.err
 }
 
-// postings writes the sides of a transaction after which the customer's balance is after.
+// postings writes the sides of a transaction. after is the customer's balance after it.
 func (h *hledger) postings(sides []credit.Posting, after credit.State) {
 	h.totals.add(sides)
 	for _, p := range sides {
@@ -117,19 +118,19 @@ func (h *hledger) end() error {
 	return h.err
 }
 
-// beancount writes a file of Beancount 2 or newer. Its balances are asserted on the day
-// after the last transaction, because Beancount asserts at the beginning of a day.
+// beancount writes a file of Beancount 2 or newer. It asserts balances on the day after the
+// last transaction, because Beancount asserts at the start of a day.
 type beancount struct {
 	lines
 	totals platform
 	last   time.Time
 }
 
-// firstDay is when accounts are opened: before anything happened.
+// firstDay is the day on which accounts are opened. It is before every entry.
 const firstDay = "1970-01-01"
 
-// beanPlatform are the accounts of the platform in the five roots of Beancount, seen from
-// the customers.
+// beanPlatform maps the accounts of the platform to the five roots of Beancount, from the
+// customers' point of view.
 var beanPlatform = map[credit.LedgerAccount]string{
 	credit.PlatformGrants: "Income:Platform:Grants", credit.PlatformCardGrants: "Income:Platform:Card-Grants",
 	credit.PlatformSales: "Income:Platform:Sales", credit.PlatformAdjustments: "Equity:Platform:Adjustments",
@@ -146,7 +147,7 @@ func newBeancount(out io.Writer) form {
 	return b
 }
 
-// name makes acct_01J…:available to Assets:Customers:ACCT-01J…:Available.
+// name converts acct_01J…:available to Assets:Customers:ACCT-01J…:Available.
 func (b *beancount) name(a credit.LedgerAccount) string {
 	if isPlatform(a) {
 		return beanPlatform[a]
@@ -161,7 +162,7 @@ func (b *beancount) name(a credit.LedgerAccount) string {
 	return "Assets:Customers:" + id + ":" + strings.ToUpper(side[:1]) + side[1:]
 }
 
-// quote writes a string as Beancount reads it.
+// quote writes a string in the syntax of Beancount.
 func (b *beancount) quote(text string) string {
 	return `"` + beanEscapes.Replace(plain(text, "")) + `"`
 }

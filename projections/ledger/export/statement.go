@@ -29,8 +29,8 @@ var page = template.Must(template.New("statement").Funcs(template.FuncMap{
 	"when":  func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") },
 }).Parse(statementPage))
 
-// StatementHTML writes a statement as a page to print. With a price in US cents a second it
-// shows dollars beside seconds; nil shows none.
+// StatementHTML writes a statement as a printable page. With a price in US cents a second
+// it shows dollars beside seconds.
 func StatementHTML(out io.Writer, s book.Statement, centsPerSecond *decimal.Decimal) error {
 	dollars := func(seconds int64) string {
 		if centsPerSecond == nil {
@@ -46,8 +46,8 @@ func StatementHTML(out io.Writer, s book.Statement, centsPerSecond *decimal.Deci
 	}{s, PeriodName(s), centsPerSecond, dollars})
 }
 
-// PeriodName says what a statement covers: "November 2026", "2026-11-01 to …" or "all
-// entries".
+// PeriodName returns the period of a statement as text: "November 2026", "2026-11-01 to …"
+// or "all entries".
 func PeriodName(s book.Statement) string {
 	switch {
 	case s.From == nil && s.To == nil:
@@ -66,7 +66,7 @@ func PeriodName(s book.Statement) string {
 	return name + s.To.UTC().Format(time.DateTime)
 }
 
-// grouped writes a whole number with separators.
+// grouped writes an integer with thousands separators.
 func grouped(n int64) string {
 	digits, sign := strconv.FormatInt(n, 10), ""
 	if n < 0 {

@@ -21,11 +21,11 @@ type Row struct {
 	Version   int64     `parquet:"version"`
 	At        time.Time `parquet:"at,timestamp(microsecond)"`
 	Kind      string    `parquet:"kind,dict"`
-	// EntryID is the transaction's, or the hold's where there is no transaction.
+	// EntryID is the id of the transaction, or of the hold when there is no transaction.
 	EntryID       string `parquet:"entry_id"`
 	LedgerAccount string `parquet:"ledger_account,dict"`
 	Seconds       int64  `parquet:"seconds"`
-	// AvailableAfter and HeldAfter are the customer's, after the whole entry.
+	// AvailableAfter and HeldAfter are the customer's balances after the whole entry.
 	AvailableAfter int64  `parquet:"available_after_seconds"`
 	HeldAfter      int64  `parquet:"held_after_seconds"`
 	SourceType     string `parquet:"source_type,dict"`
@@ -45,7 +45,7 @@ var columns = []string{
 	"reason", "actor", "request_id", "chain",
 }
 
-// rowsOf are the rows of an entry.
+// rowsOf returns the rows of an entry.
 func rowsOf(e book.Entry) []Row {
 	out := make([]Row, 0, len(e.Postings))
 	for _, p := range e.Postings {
@@ -60,7 +60,7 @@ func rowsOf(e book.Entry) []Row {
 	return out
 }
 
-// entriesOnly is what forms share that tell of entries and nothing else.
+// entriesOnly is embedded in forms that write entries only.
 type entriesOnly struct{}
 
 func (entriesOnly) open(string, credit.State, time.Time) error  { return nil }
@@ -73,7 +73,7 @@ type csvForm struct {
 
 func newCSV(out io.Writer) form {
 	w := csv.NewWriter(out)
-	_ = w.Write(columns) // its error is kept and comes with the next
+	_ = w.Write(columns) // the csv.Writer returns its error at the next call
 	return csvForm{out: w}
 }
 
@@ -121,7 +121,7 @@ type Line struct {
 	HeldAfter      int64 `json:"held_after_seconds"`
 }
 
-// rowGroup is how many rows Parquet keeps in memory before it writes them.
+// rowGroup is the number of rows that Parquet keeps in memory before it writes them.
 const rowGroup = 50_000
 
 type parquetForm struct {

@@ -3,12 +3,12 @@
 
     python3 verify.py [FOLDER] [--keys FILE]
 
-FOLDER is the unpacked bundle; without it, the folder of this program. FILE is the
-platform's published list of keys (/.well-known/vqa-ledger-keys.json), which you should
-fetch yourself: then a bundle that was forged together with its keys is found as well.
+FOLDER is the unpacked bundle. The default is the folder of this program. FILE is the
+platform's published list of keys (/.well-known/vqa-ledger-keys.json). Fetch it yourself:
+with it, this program also finds a bundle that was forged together with its keys.
 
-Exit status: 0 everything holds, 1 something does not (each mismatch is named), 2 the
-bundle cannot be read.
+Exit status: 0 the bundle is valid, 1 there are mismatches (each is named), 2 the bundle
+cannot be read.
 """
 import argparse
 import base64
@@ -63,7 +63,7 @@ BASE = decompress((4 * pow(5, P - 2, P) % P).to_bytes(32, "little"))
 
 
 def signed_by(key, message, signature):
-    """Reports whether the holder of a public key signed a message."""
+    """Reports whether the owner of a public key signed a message."""
     a = decompress(key) if len(key) == 32 else None
     if a is None or len(signature) != 64:
         return False
@@ -71,7 +71,7 @@ def signed_by(key, message, signature):
     if s >= L:
         return False
     k = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
-    # s*B - k*A must be R: both products are made in one pass over the bits.
+    # s*B - k*A must equal R. One pass over the bits computes both products.
     minus_a = (P - a[0], a[1], 1, P - a[3])
     table = (NEUTRAL, BASE, minus_a, add(BASE, minus_a))
     point = NEUTRAL
@@ -106,13 +106,13 @@ def netstrings(*fields):
 
 
 def link(before, row):
-    """The chain after one more event: SHA-256 of the chain before and of the event."""
+    """Returns the chain after one more event: the SHA-256 of the previous chain and the event."""
     return hashlib.sha256(before + netstrings(
         "vqa-event-1", row["stream"], row["version"], row["type"], row["account_id"], row["data"], row["meta"])).digest()
 
 
 class Ledger:
-    """The balance of the account, made from its entries alone."""
+    """The balance of the account, computed from its entries alone."""
 
     def __init__(self, account):
         self.account = account
@@ -130,7 +130,7 @@ class Ledger:
         self.totals[total] += sign * seconds
 
     def entry(self, row, complain):
-        """Folds an entry; returns the postings that follow from it."""
+        """Folds an entry and returns its postings."""
         event, kind = json.loads(row["data"]), row["type"].split("@")[0]
         available, held = self.account + ":available", self.account + ":held"
         if event["account_id"] != self.account:
@@ -142,7 +142,7 @@ class Ledger:
         elif kind == "credit.held":
             sides = [(available, -event["seconds"]), (held, event["seconds"])]
             if event["source_id"] in self.holds:
-                complain("a second hold for %s" % event["source_id"])
+                complain("is a second hold for %s" % event["source_id"])
             self.holds[event["source_id"]] = event["seconds"]
             self.held += event["seconds"]
         elif kind in ("credit.settled", "credit.released"):
@@ -156,9 +156,9 @@ class Ledger:
                          (available, reserved - event["seconds"])]
                 self.post(event["kind"], -event["seconds"])
         else:
-            raise ValueError("an entry of type %s is not known" % row["type"])
+            raise ValueError("the entry type %s is unknown" % row["type"])
         if event.get("balance_after", self.posted) != self.posted:
-            complain("tells a balance of %s seconds, the entries give %d" % (event["balance_after"], self.posted))
+            complain("has a balance of %s seconds, but the entries sum to %d" % (event["balance_after"], self.posted))
         if self.available() < 0:
             complain("leaves %d seconds available" % self.available())
         if kind in ("credit.granted", "credit.settled", "credit.refunded"):
@@ -175,7 +175,7 @@ def signed_bytes(c):
 
 # --- the bundle -------------------------------------------------------------
 
-# What a file that is not what it should be leads to.
+# The errors of a malformed file.
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError)
 
 
@@ -196,21 +196,21 @@ class Check:
             return json.load(f)
 
     def rows(self, name):
-        """Reads the lines of a file; what is no row is a mismatch and left out."""
+        """Reads the lines of a file. A line that is not a row is a mismatch and is skipped."""
         with open(self.path(name), "rb") as f:
             for number, text in enumerate(f, 1):
                 try:
                     row = json.loads(text.decode())
                     chain = bytes.fromhex(row["chain"])
                     if len(chain) != 32:
-                        raise ValueError("its chain is not 32 bytes long")
+                        raise ValueError("the chain is not 32 bytes long")
                     yield number, row, chain
                 except UNREADABLE as e:
                     self.mismatch(name, "line %d cannot be read: %s" % (number, e))
 
     def chained(self, name, stream, visit):
-        """Shows each row of a stream to visit and checks its hash chain. After a break it
-        goes on with the chain that is written there, so that each altered row is named once."""
+        """Calls visit with each row of a stream and checks its hash chain. After a mismatch it
+        continues with the chain in the row, so that each altered row is named once."""
         before, version = ZERO, 0
         for number, row, chain in self.rows(name):
             where = "%s line %d" % (name, number)
@@ -223,7 +223,7 @@ class Check:
                     self.mismatch(where, "version %s was altered: its hash does not follow from its content" % row["version"])
                 visit(where, row, chain)
             except UNREADABLE as e:
-                self.mismatch(where, "cannot be understood: %s: %s" % (type(e).__name__, e))
+                self.mismatch(where, "cannot be read: %s: %s" % (type(e).__name__, e))
             before = chain
 
     def files(self):
@@ -261,7 +261,7 @@ class Check:
         return keys
 
     def checkpoints(self, account, keys):
-        """Returns the checkpoints by the version that they vouch for."""
+        """Returns the checkpoints by the version that they cover."""
         found, previous, number = {}, "", 0
 
         def visit(where, row, _):
@@ -276,7 +276,7 @@ class Check:
             elif not signed_by(keys[c["key_id"]], message, signature):
                 self.mismatch(where, "checkpoint %d has a wrong signature" % number)
             if c["account_id"] != account or c["number"] != number or c["previous"] != previous:
-                self.mismatch(where, "checkpoint %s of %s does not follow the one before" % (c["number"], c["account_id"]))
+                self.mismatch(where, "checkpoint %s of %s does not follow the previous one" % (c["number"], c["account_id"]))
             previous, number = hashlib.sha256(message).hexdigest(), c["number"]
             found[c["version"]] = (where, c)
 
@@ -296,16 +296,16 @@ class Check:
                 self.mismatch(where, "the postings do not follow from the entry")
             sealed_at, c = checkpoints.pop(row["version"], (None, None))
             if c:
-                told = (c["chain"], c["posted_seconds"], c["held_seconds"], c["available_seconds"], c["totals"])
+                stated = (c["chain"], c["posted_seconds"], c["held_seconds"], c["available_seconds"], c["totals"])
                 made = (chain, ledger.posted, ledger.held, ledger.available(), ledger.totals)
-                for what, a, b in zip(("chain", "posted seconds", "held seconds", "available seconds", "totals"), told, made):
+                for what, a, b in zip(("chain", "posted seconds", "held seconds", "available seconds", "totals"), stated, made):
                     if a != b:
-                        self.mismatch(sealed_at, "checkpoint %d vouches for other %s at version %d: %s, the entries give %s"
-                                      % (c["number"], what, row["version"], a, b))
+                        self.mismatch(sealed_at, "checkpoint %d has %s %s at version %d: %s, but the entries give %s"
+                                      % (c["number"], "another" if what == "chain" else "other", what, row["version"], a, b))
 
         self.chained("entries.jsonl", "credit/" + account, visit)
         for version, (where, c) in sorted(checkpoints.items()):
-            self.mismatch(where, "checkpoint %d vouches for version %d, which is not among the entries" % (c["number"], version))
+            self.mismatch(where, "checkpoint %d covers version %d, which is not among the entries" % (c["number"], version))
         return ledger, count, last, chain
 
     def statement(self, ledger, last, chain):
@@ -315,7 +315,7 @@ class Check:
                 ledger.posted, ledger.held, ledger.available(), ledger.totals):
             self.mismatch("statement.json", "the closing balance is not that of the entries")
         if (s["version"], s["chain"]) != (last, chain) or s["account_id"] != ledger.account:
-            self.mismatch("statement.json", "it does not end with the last entry")
+            self.mismatch("statement.json", "the statement does not end with the last entry")
         if [(t["version"], t["id"], t["balance_after_seconds"]) for t in s["transactions"]] != ledger.lines:
             self.mismatch("statement.json", "the transactions are not those of the entries")
         if sum(t["seconds_delta"] for t in s["transactions"]) != ledger.posted:
@@ -335,7 +335,7 @@ def main():
         sealed, count = max(checkpoints, default=0), len(checkpoints)
         ledger, entries, last, chain = check.entries(account, checkpoints)
         if entries != manifest["entries"] or count != manifest["checkpoints"]:
-            check.mismatch("manifest.json", "it counts other entries or checkpoints than there are")
+            check.mismatch("manifest.json", "the numbers of entries or checkpoints differ from the files")
         check.statement(ledger, last, chain)
     except (OSError,) + UNREADABLE as e:
         print("MISMATCH  the bundle cannot be read: %s: %s" % (type(e).__name__, e))
@@ -349,7 +349,7 @@ def main():
         print("VERDICT   NOT VALID: %d mismatches" % check.mismatches)
         return 1
     if not count:
-        print("VERDICT   VALID, but no checkpoint is signed: nobody vouches for it yet")
+        print("VERDICT   VALID, but no checkpoint is signed: no signature covers the ledger yet")
         return 0
     print("VERDICT   VALID: every entry, balance and signature holds")
     return 0

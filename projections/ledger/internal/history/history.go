@@ -28,16 +28,16 @@ type World struct {
 	Pool  *pgxpool.Pool
 	Codec *codec.Codec
 	Store *postgres.Store
-	// Key signs checkpoints; it is the same in every world.
+	// Key signs checkpoints. It is the same in every world.
 	Key ed25519.PrivateKey
-	// names counts what was named, so that ids are the same in every run.
+	// names counts the ids, so that they are the same in every run.
 	names int
 }
 
-// Start is when histories begin.
+// Start is the time at which histories start.
 var Start = time.Date(2026, 10, 30, 9, 0, 0, 0, time.UTC)
 
-// New makes an empty log.
+// New creates an empty log.
 func New(t testing.TB) *World {
 	t.Helper()
 	w := &World{URL: storetest.Database(t, migrations.Up, migrations.Version()), Codec: codec.Events()}
@@ -55,13 +55,13 @@ func New(t testing.TB) *World {
 	return w
 }
 
-// ID makes the next id with a prefix.
+// ID returns the next id with a prefix.
 func (w *World) ID(prefix string) string {
 	w.names++
 	return fmt.Sprintf("%s_01K9%022d", prefix, w.names)
 }
 
-// meta is that of an operator's order.
+// meta returns metadata like that of an operator's command.
 func (w *World) meta(accountID string) eventstore.Meta {
 	request := w.ID("req")
 	return eventstore.Meta{
@@ -69,8 +69,7 @@ func (w *World) meta(accountID string) eventstore.Meta {
 	}
 }
 
-// Do decides a command and appends the events that it returns; the error is the domain's
-// refusal.
+// Do decides a command and appends its events. The error is the refusal of the domain.
 func (w *World) Do(t testing.TB, accountID string, at time.Time, c credit.Command) ([]credit.Event, error) {
 	t.Helper()
 	stream := fold.Credit.Stream(accountID)
@@ -87,7 +86,7 @@ func (w *World) Do(t testing.TB, accountID string, at time.Time, c credit.Comman
 	return events, nil
 }
 
-// Must is Do for commands that are not refused.
+// Must is Do for commands that must succeed.
 func (w *World) Must(t testing.TB, accountID string, at time.Time, commands ...credit.Command) {
 	t.Helper()
 	for _, c := range commands {
@@ -96,7 +95,7 @@ func (w *World) Must(t testing.TB, accountID string, at time.Time, commands ...c
 	}
 }
 
-// Seal signs a checkpoint of an account, and makes the key known.
+// Seal signs a checkpoint of an account and publishes the key.
 func (w *World) Seal(t testing.TB, accountID string, at time.Time) {
 	t.Helper()
 	keys, entries, seals := fold.LedgerKeys.Stream(credit.LedgerKeysID), fold.Credit.Stream(accountID), fold.Checkpoint.Stream(accountID)
@@ -136,11 +135,11 @@ func appendTo[S any, E eventstore.Event](
 	require.NoError(t, err)
 }
 
-// Live lets some accounts live through random commands over about a month, the same for
-// the same seed, with a checkpoint now and then, and returns their ids.
+// Live runs random commands on some accounts over about a month, with checkpoints in
+// between, and returns the ids of the accounts. The same seed gives the same history.
 func (w *World) Live(t testing.TB, seed uint64, accounts, commands int) []string {
 	t.Helper()
-	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // a test needs the same again
+	random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // the history must be reproducible
 	ids := make([]string, accounts)
 	open := map[string][]string{}
 	posted := map[string][]credit.Original{}
@@ -152,7 +151,7 @@ func (w *World) Live(t testing.TB, seed uint64, accounts, commands int) []string
 	for range commands {
 		at = at.Add(time.Duration(random.IntN(8*3600)) * time.Second)
 		id := ids[random.IntN(len(ids))]
-		events, _ := w.Do(t, id, at, w.command(random, id, at, open, posted)) // a refusal is as good
+		events, _ := w.Do(t, id, at, w.command(random, id, at, open, posted)) // a refusal is fine
 		for _, e := range events {
 			if txn, ok := credit.TransactionOf(e); ok {
 				posted[id] = append(posted[id], txn)
@@ -165,8 +164,8 @@ func (w *World) Live(t testing.TB, seed uint64, accounts, commands int) []string
 	return ids
 }
 
-// command is one that may be refused. It keeps the book of open holds and of what can be
-// refunded.
+// command returns a random command, which may be refused. It updates the open holds and the
+// refundable transactions.
 func (w *World) command(random *rand.Rand, id string, at time.Time, open map[string][]string, posted map[string][]credit.Original) credit.Command {
 	seconds := int64(1 + random.IntN(400))
 	switch n := random.IntN(10); {
