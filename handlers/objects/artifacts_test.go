@@ -19,7 +19,7 @@ func TestArtifactsGoWithTheirVideo(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.Commit())
 	}
-	for range 2 { // of none it is no error
+	for range 2 { // the second time there is nothing to delete
 		require.NoError(t, s.DeleteArtifacts(t.Context(), "vid_1"))
 	}
 	for i, key := range keys {

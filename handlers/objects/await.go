@@ -10,26 +10,26 @@ import (
 	"vqa/domain/fault"
 )
 
-// await returns when the object of an awaited URL is there, or nothing makes it any more.
+// await returns when the object of an awaited URL exists or can no longer appear.
 func (s *Store) await(ctx context.Context, key string) error {
-	there, err := s.bucket.Exists(ctx, key)
+	exists, err := s.bucket.Exists(ctx, key)
 	if err != nil {
 		return fmt.Errorf("objects: look for %s: %w", key, err)
 	}
-	if there || s.opt.Await == nil {
+	if exists || s.opt.Await == nil {
 		return nil
 	}
 	return s.opt.Await(ctx, key)
 }
 
-// sendOnLife is the life of the URL that a reader is sent on to: a player that goes on
-// reading keeps to it.
-const sendOnLife = SignedURLLife
+// redirectLife is the life of the URL that a reader is redirected to. A player reads the rest
+// of the video from it.
+const redirectLife = SignedURLLife
 
-// sendOn answers an awaited URL of a bucket that is not a folder: a GET goes on to the
-// bucket, with its Range. A URL that the bucket signed for GET is not good for HEAD, which
-// is answered here.
-func (s *Store) sendOn(w http.ResponseWriter, r *http.Request, g grant) error {
+// redirect serves an awaited URL of a bucket that is not a folder. It redirects a GET to the
+// bucket, which also gets its Range. It answers a HEAD itself, because the bucket accepts a
+// URL that is signed for GET only with GET.
+func (s *Store) redirect(w http.ResponseWriter, r *http.Request, g grant) error {
 	if !g.awaited {
 		return fault.New(fault.ResourceNotFound, "")
 	}
@@ -50,7 +50,7 @@ func (s *Store) sendOn(w http.ResponseWriter, r *http.Request, g grant) error {
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	signed, err := s.DownloadURL(r.Context(), g.key, g.filename, g.contentType, min(sendOnLife, g.expiresAt.Sub(s.opt.Now())+time.Second))
+	signed, err := s.DownloadURL(r.Context(), g.key, g.filename, g.contentType, min(redirectLife, g.expiresAt.Sub(s.opt.Now())+time.Second))
 	if err != nil {
 		return err
 	}

@@ -12,8 +12,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// testAwaited reads an object that is made while its reader waits, one that never comes,
-// and one that is there.
+// testAwaited reads an object that is made while its reader waits, an object that is never
+// made, and one that exists.
 func testAwaited(t *testing.T, s *Store) {
 	key := ArtifactKey(videoID, "an_1.1.mp4")
 	make10 := func() {
@@ -32,7 +32,7 @@ func testAwaited(t *testing.T, s *Store) {
 		require.Equal(t, key, awaited)
 		return nil
 	}
-	require.Equal(t, http.StatusNotFound, do(t, http.MethodGet, signed.URL, nil, nil).status, "nothing makes it any more")
+	require.Equal(t, http.StatusNotFound, do(t, http.MethodGet, signed.URL, nil, nil).status, "the object is never made")
 
 	s.opt.Await = func(context.Context, string) error { return fault.New(fault.CapacityExhausted, "").WithRetryAfter(5) }
 	require.Equal(t, http.StatusServiceUnavailable, do(t, http.MethodGet, signed.URL, nil, nil).status)
@@ -51,7 +51,7 @@ func testAwaited(t *testing.T, s *Store) {
 	require.Equal(t, "10", head.header.Get("Content-Length"))
 	require.Equal(t, mp4, head.header.Get("Content-Type"))
 	require.Empty(t, head.body)
-	require.Equal(t, 2, waits, "what is there is not waited for")
+	require.Equal(t, 2, waits, "a reader of an existing object does not wait")
 
 	u, err := url.Parse(signed.URL)
 	require.NoError(t, err)

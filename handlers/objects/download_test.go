@@ -72,7 +72,7 @@ func TestDownload(t *testing.T) {
 	})
 }
 
-// A browser asks first, without the signature's method, whether it may PUT.
+// TestPreflight: a browser sends OPTIONS before its PUT, although the URL is signed for PUT.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -24,7 +24,7 @@ const (
 	videoID = "video_01HZZZZZZZZZZZZZZZZZZZZZZZ"
 )
 
-// site is a folder store behind a real server, with a clock that a test turns.
+// site is a folder store behind a real server, with a clock that the test sets.
 type site struct {
 	*Store
 	server *httptest.Server
@@ -35,7 +35,7 @@ type site struct {
 func newSite(t testing.TB) *site {
 	t.Helper()
 	s := &site{dir: t.TempDir()}
-	// The address is known only once the server listens, and the store needs it.
+	// The store needs the address, which is known when the server listens.
 	s.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.ServeHTTP(w, r)
 	}))
@@ -71,7 +71,7 @@ func (s *site) uploadURL(t *testing.T, maxBytes int64) Signed {
 	return signed
 }
 
-// reply is what a test looks at in a response.
+// reply holds the parts of a response that tests check.
 type reply struct {
 	status int
 	code   string // of the error envelope
@@ -109,7 +109,7 @@ func put(t *testing.T, u Signed, body io.Reader) reply {
 	return do(t, u.Method, u.URL, u.Headers, body)
 }
 
-// files lists every file under the folder of the store, finished or not.
+// files lists every file in the folder of the store, unfinished files too.
 func (s *site) files(t *testing.T) []string {
 	t.Helper()
 	names := []string{}

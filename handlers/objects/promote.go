@@ -18,15 +18,15 @@ import (
 	"vqa/domain/fault"
 )
 
-// Promote makes to a durable copy of from, replacing what was there; from stays.
-// etag is the one that was probed: when from was replaced since, the answer is
-// resource_conflict and nothing changes. An absent from is resource_not_found.
+// Promote makes the object to a durable copy of from. It replaces an earlier object, and from
+// stays. etag is that of the probed bytes: when from was replaced since, Promote returns
+// resource_conflict and changes nothing. It returns resource_not_found when from is missing.
 func (s *Store) Promote(ctx context.Context, from, to, etag string) error {
 	if err := errors.Join(checkKey(from), checkKey(to)); err != nil {
 		return err
 	}
-	s.names.Lock()
-	defer s.names.Unlock()
+	s.commits.Lock()
+	defer s.commits.Unlock()
 	info, err := s.Stat(ctx, from)
 	if err != nil {
 		return err
@@ -51,11 +51,11 @@ func (s *Store) Promote(ctx context.Context, from, to, etag string) error {
 }
 
 func replaced() error {
-	return fault.New(fault.ResourceConflict, "The upload was replaced while it was being completed; complete it again.")
+	return fault.New(fault.ResourceConflict, "The upload was replaced while it was being completed. Complete it again.")
 }
 
-// link gives the file of from a second name. It reports false, without an error,
-// when the file system has no hard links.
+// link gives the file of from a second name. It returns false without an error when the file
+// system has no hard links.
 func (s *Store) link(from, to string) (bool, error) {
 	src, _ := s.LocalPath(from)
 	dst, _ := s.LocalPath(to)
@@ -72,10 +72,10 @@ func (s *Store) link(from, to string) (bool, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return false, fault.New(fault.ResourceNotFound, "").WithCause(err)
 		}
-		return false, nil // no hard links here: the caller copies, and a real fault shows there
+		return false, nil // no hard links here: the caller copies, and meets any other problem
 	}
-	// A rename between two names of one file does nothing and leaves both, so the
-	// temporary name is removed in any case.
+	// A rename between two names of one file does nothing and leaves both names, so the
+	// temporary name is always removed.
 	defer func() { _ = os.Remove(temp) }()
 	if err := os.Rename(temp, dst); err != nil {
 		return false, fmt.Errorf("objects: promote %s: %w", from, err)
@@ -91,25 +91,25 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// Freeze closes an upload for good: its bytes are removed and every later PUT to it
-// is refused, also one that is on its way. It may be repeated.
+// Freeze closes an upload permanently. It removes the bytes; every later PUT is refused, and so
+// is one that is running. Freeze may be repeated.
 func (s *Store) Freeze(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
-	s.names.Lock()
-	defer s.names.Unlock()
+	s.commits.Lock()
+	defer s.commits.Unlock()
 	if err := s.bucket.WriteAll(ctx, key+closedSuffix, nil, &blob.WriterOptions{ContentType: "text/plain"}); err != nil {
 		return fmt.Errorf("objects: freeze %s: %w", key, err)
 	}
 	return s.Delete(ctx, key)
 }
 
-// checkOpen answers resource_conflict for a frozen upload.
+// checkOpen returns resource_conflict for a frozen upload.
 func (s *Store) checkOpen(ctx context.Context, key string) error {
 	closed, err := s.bucket.Exists(ctx, key+closedSuffix)
 	if err != nil {
-		return fmt.Errorf("objects: look for the end of %s: %w", key, err)
+		return fmt.Errorf("objects: check whether %s is closed: %w", key, err)
 	}
 	if closed {
 		return fault.New(fault.ResourceConflict, "The upload of this video is closed.")
@@ -117,7 +117,7 @@ func (s *Store) checkOpen(ctx context.Context, key string) error {
 	return nil
 }
 
-// DeleteArtifacts removes what was drawn of a video; of none it is no error.
+// DeleteArtifacts removes the artifacts of a video, if it has any.
 func (s *Store) DeleteArtifacts(ctx context.Context, videoID string) error {
 	prefix := ArtifactKey(videoID, "")
 	if err := checkKey(strings.TrimSuffix(prefix, "/")); err != nil {
@@ -137,15 +137,15 @@ func (s *Store) DeleteArtifacts(ctx context.Context, videoID string) error {
 	}
 }
 
-// Sweep removes uploads that nobody completed, the marks of frozen ones and the
-// unfinished files of a killed process, when they are older than age, and returns
-// how many. age must exceed the upload window (24 hours) by the life of a signed
-// URL, else a URL that is still valid could revive a frozen upload.
+// Sweep removes objects that are older than age, and returns their number: uploads that were
+// not completed, the marks of frozen uploads, and unfinished files of a killed process. age
+// must be at least the upload window (24 hours) plus the life of a signed URL. Otherwise a
+// valid URL could reopen a frozen upload.
 func (s *Store) Sweep(ctx context.Context, age time.Duration) (int, error) {
 	before := s.opt.Now().Add(-age)
 	opts := &blob.ListOptions{Prefix: uploadPrefix}
 	if s.dir != "" {
-		opts.Prefix = "" // unfinished files lie beside every key
+		opts.Prefix = "" // unfinished files are in every folder
 	}
 	removed := 0
 	for it := s.bucket.List(opts); ; {

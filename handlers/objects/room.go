@@ -11,19 +11,18 @@ import (
 	"vqa/domain/fault"
 )
 
-// roomEvery is after how many written bytes a Writer looks at the free space again, and
-// whether its upload is still open; lookEvery is after how much time it does.
+// A Writer checks the free space and its upload again after checkEveryBytes written bytes, or
+// after checkEvery.
 const (
-	roomEvery = 16 << 20
-	lookEvery = 10 * time.Second
+	checkEveryBytes = 16 << 20
+	checkEvery      = 10 * time.Second
 )
 
-// roomRetryAfterS tells a refused caller when to try again, in seconds: somebody must make
-// room first.
+// roomRetryAfterS tells a refused caller when to try again, in seconds. Room appears only when
+// videos are deleted.
 const roomRetryAfterS = 60
 
-// Free returns the bytes that may still be written to the disk of a folder. known is false
-// for another bucket, which has no such limit.
+// Free returns the free bytes on the disk of a folder. known is false for any other bucket.
 func (s *Store) Free() (bytes int64, known bool, err error) {
 	if s.opt.Free == nil {
 		return 0, false, nil
@@ -35,9 +34,9 @@ func (s *Store) Free() (bytes int64, known bool, err error) {
 	return bytes, true, nil
 }
 
-// Room refuses what would leave less than Options.MinFree on the disk when need more bytes
-// are stored. Error: capacity_exhausted with a Retry-After. Free space that cannot be read
-// refuses nothing: a disk that is really full shows when it is written.
+// Room returns capacity_exhausted with a Retry-After when storing need more bytes would leave
+// less than Options.MinFree on the disk. It allows the write when the free space cannot be
+// read; a full disk then fails the write itself.
 func (s *Store) Room(need int64) error {
 	free, known, err := s.Free()
 	if err != nil || !known || free-need >= s.opt.MinFree {
@@ -46,15 +45,15 @@ func (s *Store) Room(need int64) error {
 	return noRoom(fmt.Errorf("objects: %d bytes are free, %d are needed, and %d must stay free", free, need, s.opt.MinFree))
 }
 
-// noRoom says nothing about the sizes: they are for the log.
+// noRoom names no sizes to the caller. They are in the cause, for the log.
 func noRoom(cause error) error {
 	return fault.New(fault.CapacityExhausted, "The service has no room for more videos at the moment. Try again later.").
 		WithRetryAfter(roomRetryAfterS).WithCause(cause)
 }
 
-// uploadsPerKey is how many PUTs to one URL may run at once on this node: one, and one of a
-// client that comes again before its broken connection was noticed. Each takes as much room
-// as the URL allows, and the quota of an account counts that once.
+// uploadsPerKey is the number of PUTs to one URL that may run at once on this node. The second
+// one is for a client that retries before its broken connection was noticed. Each may take the
+// size that the URL allows, but the quota of the account counts it once.
 const uploadsPerKey = 2
 
 // uploadRetryAfterS tells the sender of a further PUT when to try again, in seconds.
@@ -66,13 +65,14 @@ type uploads struct {
 	running map[string]int
 }
 
-// enterUpload counts a PUT until leave. Error: capacity_exhausted with a Retry-After.
+// enterUpload counts a PUT until leave is called. It returns capacity_exhausted with a
+// Retry-After when too many run.
 func (s *Store) enterUpload(key string) (leave func(), err error) {
 	u := &s.uploads
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.running[key] >= uploadsPerKey {
-		return nil, fault.Newf(fault.CapacityExhausted, "%d uploads to this URL are under way. Wait for one to end.", uploadsPerKey).
+		return nil, fault.Newf(fault.CapacityExhausted, "%d uploads to this URL are already running. Wait until one ends.", uploadsPerKey).
 			WithRetryAfter(uploadRetryAfterS)
 	}
 	if u.running == nil {
@@ -88,7 +88,7 @@ func (s *Store) enterUpload(key string) (leave func(), err error) {
 	}, nil
 }
 
-// diskFree reads the free space of the file system that a folder is on.
+// diskFree returns the free space of the file system with a folder.
 func diskFree(dir string) func() (int64, error) {
 	return func() (int64, error) {
 		var st syscall.Statfs_t
@@ -99,13 +99,13 @@ func diskFree(dir string) func() (int64, error) {
 	}
 }
 
-// fromCallers is true for keys whose bytes a caller sends or names. Only they are refused
-// before the disk is full: the rest of it is for the work on what is already there.
+// fromCallers reports whether a caller sends the bytes of a key, or names their URL. Only these
+// are refused before the disk is full; the rest of the disk is for work on stored videos.
 func fromCallers(key string) bool {
 	return strings.HasPrefix(key, uploadPrefix) || strings.HasPrefix(key, videoPrefix)
 }
 
-// diskError gives a full disk the code of one.
+// diskError returns capacity_exhausted for a full disk.
 func diskError(verb, key string, err error) error {
 	err = fmt.Errorf("objects: %s %s: %w", verb, key, err)
 	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {

@@ -19,7 +19,7 @@ import (
 	"vqa/domain/video"
 )
 
-// disk is a free space that a test sets.
+// disk is a disk with a free space that the test sets.
 type disk struct{ free atomic.Int64 }
 
 func (d *disk) read() (int64, error) { return d.free.Load(), nil }
@@ -34,8 +34,8 @@ func newSiteOn(t *testing.T, free int64) (*site, *disk) {
 	return s, d
 }
 
-// TestUploadIsRefusedBeforeTheDiskIsFull announces more than there is room for: the answer
-// comes before a byte of the body is sent.
+// TestUploadIsRefusedBeforeTheDiskIsFull announces more bytes than there is room for. The
+// response comes before a byte of the body is sent.
 func TestUploadIsRefusedBeforeTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	s, d := newSiteOn(t, keepFree+1<<20)
@@ -48,14 +48,14 @@ func TestUploadIsRefusedBeforeTheDiskIsFull(t *testing.T) {
 	_ = resp.Body.Close()
 	require.Equal(t, 503, resp.StatusCode)
 	require.Contains(t, string(raw), `"capacity_exhausted"`)
-	require.Equal(t, 200, put(t, s.uploadURL(t, video.MaxBytes), strings.NewReader(strings.Repeat("x", 100))).status, "what fits is taken")
+	require.Equal(t, 200, put(t, s.uploadURL(t, video.MaxBytes), strings.NewReader(strings.Repeat("x", 100))).status, "an upload that fits is stored")
 
 	d.free.Store(keepFree - 1)
 	require.Equal(t, "capacity_exhausted", put(t, s.uploadURL(t, 10), chunked("1")).code)
 	require.Equal(t, []string{UploadKey(videoID)}, s.files(t))
 	require.Equal(t, strings.Repeat("x", 100), readAll(t, s.Store, UploadKey(videoID)), "the earlier upload stays")
 
-	// What the service itself stores has the rest of the disk.
+	// Surveys and artifacts may use the rest of the disk.
 	w, err := s.Writer(t.Context(), "surveys/"+videoID, mp4, 10)
 	require.NoError(t, err)
 	_, err = w.Write([]byte("seen"))
@@ -63,7 +63,7 @@ func TestUploadIsRefusedBeforeTheDiskIsFull(t *testing.T) {
 	require.NoError(t, w.Commit())
 }
 
-// TestUploadEndsWhenTheDiskFills takes the room away while bytes arrive.
+// TestUploadEndsWhenTheDiskFills fills the disk while bytes arrive.
 func TestUploadEndsWhenTheDiskFills(t *testing.T) {
 	t.Parallel()
 	s, d := newSiteOn(t, 10*keepFree)
@@ -75,7 +75,7 @@ func TestUploadEndsWhenTheDiskFills(t *testing.T) {
 				d.free.Store(keepFree - 1)
 			}
 			if _, err := half.Write(block); err != nil {
-				return // the service has answered
+				return // the service has responded
 			}
 		}
 		_ = half.Close()
@@ -83,10 +83,10 @@ func TestUploadEndsWhenTheDiskFills(t *testing.T) {
 	got := put(t, s.uploadURL(t, video.MaxBytes), body)
 	require.Equal(t, "capacity_exhausted", got.code, got.body)
 	require.Equal(t, 503, got.status)
-	require.Empty(t, s.files(t), "nothing is left of it")
+	require.Empty(t, s.files(t), "no bytes remain")
 }
 
-// TestRealDiskFills uploads more than a small file system holds.
+// TestRealDiskFills uploads more bytes than a small file system has.
 func TestRealDiskFills(t *testing.T) {
 	t.Parallel()
 	const size = 48 << 20
@@ -115,7 +115,7 @@ func TestRealDiskFills(t *testing.T) {
 		require.Empty(t, s.files(t), name)
 		after, _, err := s.Free()
 		require.NoError(t, err)
-		require.InDelta(t, size, after, 1<<20, "the bytes are dropped")
+		require.InDelta(t, size, after, 1<<20, "the bytes are removed")
 		require.Equal(t, 200, put(t, s.uploadURL(t, 10), strings.NewReader("small")).status, name)
 		require.NoError(t, s.Delete(t.Context(), UploadKey(videoID)))
 	}
@@ -139,8 +139,8 @@ func TestRoomNamesNoSizes(t *testing.T) {
 	require.NotContains(t, f.Message, "12345")
 }
 
-// TestParallelUploadsToOneURLAreBounded holds two uploads open: each could take the whole
-// limit of the URL.
+// TestParallelUploadsToOneURLAreBounded keeps two uploads open. Each could take the full size
+// that the URL allows.
 func TestParallelUploadsToOneURLAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -16,19 +16,18 @@ import (
 	"vqa/handlers/wire"
 )
 
-// uploadPace cuts off an upload that stalls for a minute, or that stays below 16 KiB per
-// second (0.13 Mbit/s): at that rate 2 GiB take a day and a half.
+// uploadPace ends an upload that stalls for a minute, or stays below 16 KiB per second
+// (0.13 Mbit/s). At that rate, 2 GiB take a day and a half.
 var uploadPace = wire.Pace{Patience: 60 * time.Second, Rate: 16 << 10}
 
 const methods = "GET, HEAD, PUT, OPTIONS"
 
-// ServeHTTP answers the signed URLs under Path: PUT stores, GET and HEAD play, OPTIONS is
-// the preflight of a browser. Those of a bucket that is not a folder are awaited ones only;
-// a GET of one is sent on to the bucket when the object is there. Failures are faults
-// handed to Options.WriteError: insufficient_scope (signature), token_expired,
-// resource_not_found, resource_conflict (frozen), unsupported_media_type,
-// payload_too_large, video_too_large, upload_incomplete and capacity_exhausted (the disk is
-// nearly full).
+// ServeHTTP serves the signed URLs under Path: PUT stores, GET and HEAD play, OPTIONS answers
+// the preflight of a browser. When the bucket is not a folder, only awaited URLs come here. A
+// GET of one is redirected to the bucket as soon as the object exists. Failures go to
+// Options.WriteError: insufficient_scope (signature), token_expired, resource_not_found,
+// resource_conflict (frozen), unsupported_media_type, payload_too_large, video_too_large,
+// upload_incomplete and capacity_exhausted (the disk is nearly full).
 func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	setCORS(w.Header())
 	w.Header().Set("X-Content-Type-Options", "nosniff")
@@ -43,7 +42,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		serve = s.upload
 	default:
 		w.Header().Set("Allow", methods)
-		s.opt.WriteError(w, r, fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed here.", r.Method))
+		s.opt.WriteError(w, r, fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this URL.", r.Method))
 		return
 	}
 	g, err := s.verify(r)
@@ -51,7 +50,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		err = s.await(r.Context(), g.key)
 	}
 	if err == nil && s.dir == "" {
-		serve = s.sendOn
+		serve = s.redirect
 	}
 	if err == nil {
 		err = serve(w, r, g)
@@ -61,8 +60,7 @@ func (s *Store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// setCORS opens the objects to every origin: the URL itself is the credential and
-// no cookie takes part.
+// setCORS allows every origin, because the URL is the credential and cookies are not used.
 func setCORS(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
 	h.Set("Access-Control-Allow-Methods", methods)
@@ -93,9 +91,9 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 		return err
 	}
 	defer out.Abort()
-	body := &sender{Reader: s.uploadPace.Body(w, r.Body)}
+	body := &clientBody{Reader: s.uploadPace.Body(w, r.Body)}
 	if _, err := io.Copy(out, body); err != nil {
-		return body.blame(w, err)
+		return body.fault(w, err)
 	}
 	if out.SizeBytes() == 0 {
 		return incomplete("The upload has no bytes.")
@@ -108,14 +106,14 @@ func (s *Store) upload(w http.ResponseWriter, r *http.Request, g grant) error {
 	return nil
 }
 
-// checkUploadHeader judges what can be judged before a byte is read.
+// checkUploadHeader checks the headers before a byte of the body is read.
 func checkUploadHeader(r *http.Request, g grant) error {
 	got, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || !strings.EqualFold(got, g.contentType) {
-		return fault.Newf(fault.UnsupportedMediaType, "The upload must be sent with Content-Type %s.", g.contentType)
+		return fault.Newf(fault.UnsupportedMediaType, "Send the upload with Content-Type %s.", g.contentType)
 	}
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return fault.New(fault.UnsupportedMediaType, "The upload must be sent without a Content-Encoding.")
+		return fault.New(fault.UnsupportedMediaType, "Send the upload without a Content-Encoding.")
 	}
 	switch {
 	case r.ContentLength > g.maxBytes:
@@ -128,14 +126,14 @@ func checkUploadHeader(r *http.Request, g grant) error {
 
 func incomplete(message string) *fault.Fault { return fault.New(fault.UploadIncomplete, message) }
 
-// sender keeps the error of a client apart from one of the disk.
-type sender struct {
+// clientBody records the error of the client, so that it is not taken for an error of the disk.
+type clientBody struct {
 	io.Reader
 	err error
 }
 
 // Read implements io.Reader.
-func (b *sender) Read(p []byte) (int, error) {
+func (b *clientBody) Read(p []byte) (int, error) {
 	n, err := b.Reader.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		b.err = err
@@ -143,16 +141,16 @@ func (b *sender) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// blame makes upload_incomplete of an error that is the client's, and closes the
-// connection: the rest of the body may still come.
-func (b *sender) blame(w http.ResponseWriter, err error) error {
+// fault returns upload_incomplete for an error of the client, and err otherwise. It closes the
+// connection, because the rest of the body may still arrive.
+func (b *clientBody) fault(w http.ResponseWriter, err error) error {
 	if b.err == nil {
 		return err
 	}
 	w.Header().Set("Connection", "close")
-	message := "The upload broke off before its last byte."
+	message := "The upload ended before its last byte. Send it again."
 	if errors.Is(b.err, wire.ErrSlow) {
-		message = "The upload stalled, or was slower than 16 KiB per second."
+		message = "The upload stalled or was slower than 16 KiB per second. Send it again."
 	}
 	return incomplete(message).WithCause(b.err)
 }

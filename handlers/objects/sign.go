@@ -20,10 +20,10 @@ import (
 	"vqa/domain/fault"
 )
 
-// Path is the prefix of the request paths that ServeHTTP answers.
+// Path is the prefix of the request paths for ServeHTTP.
 const Path = "/objects/"
 
-// Signed is a URL that needs no further credential until it expires.
+// Signed is a URL that is its own credential until it expires.
 type Signed struct {
 	Method    string
 	URL       string
@@ -37,12 +37,12 @@ const (
 	argType      = "type"
 	argMaxBytes  = "max_bytes"
 	argFilename  = "filename"
-	argAwaited   = "awaited" // any value: the object may not be there yet
+	argAwaited   = "awaited" // any value: the object may be missing yet
 	argSignature = "signature"
 )
 
-// UploadURL returns the instructions of a PUT of at most maxBytes to key, valid for
-// ttl (api-v1.md: `upload`, 1 hour).
+// UploadURL returns a signed PUT of at most maxBytes to key, valid for ttl
+// (docs/contract.md#create-video).
 func (s *Store) UploadURL(ctx context.Context, key, contentType string, maxBytes int64, ttl time.Duration) (Signed, error) {
 	if err := checkKey(key); err != nil {
 		return Signed{}, err
@@ -58,8 +58,8 @@ func (s *Store) UploadURL(ctx context.Context, key, contentType string, maxBytes
 	return s.sign(out, key, ttl, args), nil
 }
 
-// DownloadURL returns a URL that plays the object, valid for ttl (api-v1.md:
-// `media`, 1 hour). filename, which may be empty, is what a browser saves it as.
+// DownloadURL returns a URL that plays the object, valid for ttl (docs/contract.md#signed-urls).
+// A browser saves it under filename, which may be empty.
 func (s *Store) DownloadURL(ctx context.Context, key, filename, contentType string, ttl time.Duration) (Signed, error) {
 	if err := checkKey(key); err != nil {
 		return Signed{}, err
@@ -75,8 +75,8 @@ func (s *Store) DownloadURL(ctx context.Context, key, filename, contentType stri
 	return s.sign(out, key, ttl, args), nil
 }
 
-// AwaitedURL is as DownloadURL for an object that is still being made: it is always one of
-// this service's own, and waits for the object (Options.Await).
+// AwaitedURL returns a URL like that of DownloadURL for an object that may not exist yet. It is
+// always a URL of this service, which waits for the object (Options.Await).
 func (s *Store) AwaitedURL(key, filename, contentType string, ttl time.Duration) (Signed, error) {
 	if err := checkKey(key); err != nil {
 		return Signed{}, err
@@ -105,28 +105,28 @@ func (s *Store) sign(out Signed, key string, ttl time.Duration, args url.Values)
 	return out
 }
 
-// mac covers the method, the key and every argument in the one canonical order and
-// spelling of url.Values.Encode, so that no argument can be added or repeated.
+// mac covers the method, the key and every argument, in the canonical order and spelling of
+// url.Values.Encode. No argument can be added or repeated without changing it.
 func (s *Store) mac(method, key string, args url.Values) []byte {
 	h := hmac.New(sha256.New, s.opt.SigningKey)
-	// Neither a method nor a key can hold a line feed, and Encode escapes it.
+	// Line feeds separate the parts: a method and a key have none, and Encode escapes them.
 	_, _ = fmt.Fprintf(h, "vqa object url 1\n%s\n%s\n%s", method, key, args.Encode())
 	return h.Sum(nil)
 }
 
-// grant is what a verified URL allows.
+// grant holds the permissions of a verified URL.
 type grant struct {
 	key         string
 	contentType string
 	maxBytes    int64
 	filename    string
 	expiresAt   time.Time
-	// awaited: the object may not be there yet.
+	// awaited says that the object may be missing yet.
 	awaited bool
 }
 
-// verify judges the signature before it looks at anything that the signature
-// covers. A HEAD is allowed by the URL of a GET.
+// verify checks the signature before it uses anything that the signature covers. The URL of a
+// GET allows HEAD too.
 func (s *Store) verify(r *http.Request) (grant, error) {
 	refused := fault.New(fault.InsufficientScope, "The signature of this URL does not allow this request.")
 	key, ok := strings.CutPrefix(r.URL.Path, Path)
@@ -150,7 +150,7 @@ func (s *Store) verify(r *http.Request) (grant, error) {
 	g := grant{key: key, contentType: args.Get(argType), filename: args.Get(argFilename), expiresAt: time.Unix(expires, 0)}
 	g.awaited = args.Has(argAwaited)
 	if !s.opt.Now().Before(g.expiresAt) {
-		return grant{}, fault.New(fault.TokenExpired, "This signed URL has expired; read the resource again for a fresh one.")
+		return grant{}, fault.New(fault.TokenExpired, "This signed URL has expired. Read the resource again for a fresh one.")
 	}
 	if method == http.MethodPut {
 		if g.maxBytes, err = strconv.ParseInt(args.Get(argMaxBytes), 10, 64); err != nil {
@@ -160,7 +160,7 @@ func (s *Store) verify(r *http.Request) (grant, error) {
 	return g, nil
 }
 
-// disposition lets a browser play the object in place and save it under a name.
+// disposition makes a browser play the object in place and save it under a name.
 func disposition(filename string) string {
 	name := safeFilename(filename)
 	if name == "" {
@@ -169,11 +169,11 @@ func disposition(filename string) string {
 	return mime.FormatMediaType("inline", map[string]string{"filename": name})
 }
 
-// maxFilename bounds the name in a URL and a header (api-v1.md: filename, 255).
+// maxFilename bounds the name in a URL and a header (docs/contract.md#create-video).
 const maxFilename = 255
 
-// safeFilename drops folders, control and invisible characters, and what a header
-// or a shell would read as syntax.
+// safeFilename removes folders, control characters, invisible characters, and the characters
+// that are syntax in a header or a shell.
 func safeFilename(name string) string {
 	name = path.Base(strings.ReplaceAll(name, `\`, "/"))
 	name = strings.Map(func(r rune) rune {

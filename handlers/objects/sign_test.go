@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever is changed in a signed URL, it no longer opens anything.
+// TestSignatureCoversEverything: a signed URL with any change is refused.
 func TestSignatureCoversEverything(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -58,7 +58,8 @@ func TestSignatureCoversEverything(t *testing.T) {
 	require.Equal(t, "bytes", readAll(t, s.Store, UploadKey(videoID)))
 }
 
-// Contract: signed URLs live one hour, to the second.
+// TestSignedURLExpires: a signed URL lives one hour, to the second
+// (docs/contract.md#signed-urls).
 func TestSignedURLExpires(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -86,7 +87,8 @@ func TestKeysStayInTheFolder(t *testing.T) {
 	}
 }
 
-// No file name can leave its header parameter or name a folder.
+// TestDispositionHoldsAnyFilename: a file name stays inside its header parameter and never
+// names a folder.
 func TestDispositionHoldsAnyFilename(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -26,7 +26,7 @@ import (
 	"vqa/handlers/wire"
 )
 
-// SignedURLLife is the life of every signed URL (api-v1.md, "Conventions").
+// SignedURLLife is the life of every signed URL (docs/contract.md#signed-urls).
 const SignedURLLife = time.Hour
 
 const (
@@ -36,36 +36,37 @@ const (
 	// artifactPrefix is followed by the id of the video and a slash.
 	artifactPrefix = "artifacts/"
 	closedSuffix   = ".closed"
-	tempSuffix     = ".tmp" // what fileblob ends the name of an unfinished file with
+	tempSuffix     = ".tmp" // the extension that fileblob gives to unfinished files
 )
 
-// minSigningKey is the least length of the HMAC key, the size of its hash.
+// minSigningKey is the minimum length of the HMAC key in bytes, the size of its hash.
 const minSigningKey = 32
 
 // Options configure a Store.
 type Options struct {
-	// URL is the bucket as a Go CDK URL (file:///path, s3://bucket?region=…). Empty
-	// means the folder Dir.
+	// URL is the bucket as a Go CDK URL (file:///path, s3://bucket?region=…). When it is empty,
+	// the folder Dir is used.
 	URL string
 	// Dir is the folder of the objects when URL is empty.
 	Dir string
-	// PublicURL is the address under which clients reach this service, without a
-	// trailing slash; URLs of a file:// bucket, and awaited ones, begin with it.
+	// PublicURL is the address under which clients reach this service, without a trailing
+	// slash. URLs of a file:// bucket and awaited URLs start with it.
 	PublicURL string
-	// SigningKey signs URLs of a file:// bucket, and awaited ones: at least 32 bytes, the
-	// same in every process that shares the bucket.
+	// SigningKey signs URLs of a file:// bucket and awaited URLs. It has at least 32 bytes and
+	// is the same in every process that shares the bucket.
 	SigningKey []byte
-	// Await waits until the object of an awaited URL is there, or will never be, and is
-	// asked only while it is absent. Its error is the response. nil waits for nothing.
+	// Await returns when the object of an awaited URL exists or can no longer appear. It is
+	// called only while the object is missing. Its error is the response. With nil, readers do
+	// not wait.
 	Await func(ctx context.Context, key string) error
-	// MinFree is how many bytes must stay free on the disk of a folder; what callers bring
-	// is refused below it. 0 refuses nothing.
+	// MinFree is the number of bytes that must stay free on the disk of a folder. Below it,
+	// uploads and fetched videos are refused. 0 means no limit.
 	MinFree int64
-	// Free reads the free bytes of the disk; the default asks the file system of a folder.
+	// Free returns the free bytes of the disk. By default the file system of a folder is asked.
 	Free func() (int64, error)
-	// Now is the clock of expiry.
+	// Now is the clock for the expiry of URLs.
 	Now func() time.Time
-	// WriteError answers a failed request to ServeHTTP with the error envelope.
+	// WriteError writes the error envelope for a failed request to ServeHTTP.
 	WriteError func(w http.ResponseWriter, r *http.Request, err error)
 	// Log may be nil.
 	Log *slog.Logger
@@ -77,16 +78,16 @@ type Store struct {
 	// dir is the absolute folder of a file:// bucket, else empty.
 	dir string
 	opt Options
-	// names orders the moments at which an upload takes its name against Freeze and
-	// Promote, so that a PUT that began before Freeze cannot commit after it.
-	names sync.Mutex
-	// uploads bounds the PUTs to one URL.
+	// commits orders the commit of an upload with Freeze and Promote, so that a PUT that
+	// started before Freeze cannot commit after it.
+	commits sync.Mutex
+	// uploads limits the PUTs to one URL.
 	uploads uploads
-	// uploadPace is the variable of that name; a test shortens it.
+	// uploadPace is the variable of that name. A test shortens it.
 	uploadPace wire.Pace
-	// lookEvery is the constant of that name; a test shortens it.
-	lookEvery time.Duration
-	// hardLink is os.Link; a test takes it away.
+	// checkEvery is the constant of that name. A test shortens it.
+	checkEvery time.Duration
+	// hardLink is os.Link. A test makes it fail.
 	hardLink func(oldname, newname string) error
 }
 
@@ -94,27 +95,27 @@ type Store struct {
 type Info struct {
 	SizeBytes int64
 	ModTime   time.Time
-	// ETag changes whenever the bytes of the key are replaced.
+	// ETag changes when the bytes of the key are replaced.
 	ETag string
 }
 
-// UploadKey is where the bytes of a video arrive.
+// UploadKey returns the key for the upload of a video.
 func UploadKey(videoID string) string { return uploadPrefix + videoID }
 
-// VideoKey is where the bytes of a ready video stay.
+// VideoKey returns the key for the bytes of a ready video.
 func VideoKey(videoID string) string { return videoPrefix + videoID }
 
-// KeptKey is where the bytes of an upload stay that has this ETag. Other bytes have another
-// key, so that whoever completes an upload in parallel cannot exchange what was examined.
+// KeptKey returns the key for the bytes of an upload with this ETag. Other bytes have another
+// key, so a parallel upload cannot replace the bytes that were probed.
 func KeptKey(videoID, etag string) string {
 	sum := sha256.Sum256([]byte(etag))
 	return VideoKey(videoID) + "." + hex.EncodeToString(sum[:8])
 }
 
-// SurveyKey is where what was seen in a video lies.
+// SurveyKey returns the key for the survey of a video.
 func SurveyKey(videoID string) string { return surveyPrefix + videoID }
 
-// ArtifactKey is where a file lies that was drawn of a video.
+// ArtifactKey returns the key for an artifact of a video.
 func ArtifactKey(videoID, name string) string { return artifactPrefix + videoID + "/" + name }
 
 // Open opens the bucket and, for a folder, makes it.
@@ -139,12 +140,12 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if dir == "" {
 		bucket, err := blob.OpenBucket(ctx, opt.URL)
 		if err != nil {
-			// The driver repeats the URL, which may carry credentials.
+			// The error of the driver repeats the URL, which may have credentials.
 			scheme, _, _ := strings.Cut(opt.URL, ":")
 			return nil, errors.New("objects: open the bucket: " + strings.ReplaceAll(err.Error(), opt.URL, scheme+"://…"))
 		}
 		opt.Free = nil
-		return &Store{bucket: bucket, opt: opt, lookEvery: lookEvery}, nil
+		return &Store{bucket: bucket, opt: opt, checkEvery: checkEvery}, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("objects: make the folder: %w", err)
@@ -155,15 +156,15 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	bucket, err := fileblob.OpenBucket(dir, &fileblob.Options{
 		NoTempDir:   true, // a rename must not cross file systems
 		DirFileMode: 0o700,
-		Metadata:    fileblob.MetadataDontWrite, // the content type travels in the signed URL
+		Metadata:    fileblob.MetadataDontWrite, // the signed URL has the content type
 	})
 	if err != nil {
 		return nil, fmt.Errorf("objects: open %s: %w", dir, err)
 	}
-	return &Store{bucket: bucket, dir: dir, opt: opt, uploadPace: uploadPace, lookEvery: lookEvery, hardLink: os.Link}, nil
+	return &Store{bucket: bucket, dir: dir, opt: opt, uploadPace: uploadPace, checkEvery: checkEvery, hardLink: os.Link}, nil
 }
 
-// localDir returns the absolute folder of a file:// bucket, or "" for another one.
+// localDir returns the absolute folder of a file:// bucket, or "" for any other bucket.
 func localDir(opt Options) (string, error) {
 	dir := opt.Dir
 	if opt.URL != "" {
@@ -179,7 +180,7 @@ func localDir(opt Options) (string, error) {
 		}
 	}
 	if dir == "" {
-		return "", errors.New("objects: neither a bucket URL nor a folder is given")
+		return "", errors.New("objects: set a bucket URL or a folder")
 	}
 	return filepath.Abs(dir)
 }
@@ -187,7 +188,7 @@ func localDir(opt Options) (string, error) {
 // Close releases the bucket. It does not wait for requests in ServeHTTP.
 func (s *Store) Close() error { return s.bucket.Close() }
 
-// Stat describes the object, or answers resource_not_found.
+// Stat describes the object. It returns resource_not_found for a missing object.
 func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	if err := checkKey(key); err != nil {
 		return Info{}, err
@@ -200,14 +201,14 @@ func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	var file os.FileInfo
 	if a.As(&file) {
 		if st, ok := file.Sys().(*syscall.Stat_t); ok {
-			// Two uploads may end in one tick of the file system's clock with the same size.
+			// Two uploads of one size may end in the same tick of the file system's clock.
 			info.ETag = fmt.Sprintf("%s-%x", info.ETag, st.Ino)
 		}
 	}
 	return info, nil
 }
 
-// Reader reads the object from its start, or answers resource_not_found.
+// Reader reads the object from its start. It returns resource_not_found for a missing object.
 func (s *Store) Reader(ctx context.Context, key string) (io.ReadSeekCloser, error) {
 	if err := checkKey(key); err != nil {
 		return nil, err
@@ -219,7 +220,7 @@ func (s *Store) Reader(ctx context.Context, key string) (io.ReadSeekCloser, erro
 	return r, nil
 }
 
-// Delete removes the object. An absent one is no error.
+// Delete removes the object. A missing object is not an error.
 func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -230,8 +231,8 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// LocalPath returns the file that holds the object, whether or not it exists, and
-// false when the bucket is not a folder.
+// LocalPath returns the path of the object's file, which may be missing. It returns false when
+// the bucket is not a folder.
 func (s *Store) LocalPath(key string) (string, bool) {
 	if s.dir == "" || checkKey(key) != nil {
 		return "", false
@@ -239,8 +240,8 @@ func (s *Store) LocalPath(key string) (string, bool) {
 	return filepath.Join(s.dir, filepath.FromSlash(key)), true
 }
 
-// Source returns what ffmpeg opens to read the object: its file, or a
-// signed URL for a bucket that is not a folder.
+// Source returns the source of the object for ffmpeg: its file, or a signed URL when the bucket
+// is not a folder.
 func (s *Store) Source(ctx context.Context, key string) (string, error) {
 	if path, ok := s.LocalPath(key); ok {
 		return path, nil
@@ -249,14 +250,14 @@ func (s *Store) Source(ctx context.Context, key string) (string, error) {
 	return signed.URL, err
 }
 
-// keyPattern leaves out every character that fileblob would escape, so that a key
-// and its file have the same name, and every path that could leave the folder.
+// keyPattern excludes the characters that fileblob escapes, so a key and its file have the same
+// name. It also excludes every path that leads out of the folder.
 var keyPattern = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*(/[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*)*$`)
 
 func checkKey(key string) error {
 	if len(key) > 200 || !keyPattern.MatchString(key) ||
 		strings.HasSuffix(key, tempSuffix) || strings.HasSuffix(key, ".attrs") {
-		return fault.New(fault.ResourceNotFound, "").WithCause(fmt.Errorf("objects: %.200q is not a key", key))
+		return fault.New(fault.ResourceNotFound, "").WithCause(fmt.Errorf("objects: %.200q is not a valid key", key))
 	}
 	return nil
 }

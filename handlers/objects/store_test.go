@@ -21,7 +21,7 @@ import (
 	"vqa/domain/video"
 )
 
-// newS3 is a store on a server that speaks the S3 protocol.
+// newS3 returns a store on a server with the S3 protocol.
 func newS3(t *testing.T) *Store {
 	t.Helper()
 	backend := s3mem.New()
@@ -42,8 +42,8 @@ func newS3(t *testing.T) *Store {
 	return s
 }
 
-// Both drivers keep the same promises; not parallel, because the S3 client reads
-// its credentials from the environment.
+// TestDrivers: both drivers give the same guarantees. It is not parallel, because the S3 client
+// reads its credentials from the environment.
 func TestDrivers(t *testing.T) {
 	for name, open := range map[string]func(*testing.T) *Store{
 		"file": func(t *testing.T) *Store { return newSite(t).Store },
@@ -73,14 +73,14 @@ func testDriver(t *testing.T, s *Store) {
 	require.Equal(t, int64(5), old.SizeBytes)
 	require.Equal(t, 200, put(t, signed, strings.NewReader("second")).status)
 
-	require.True(t, fault.Has(s.Promote(ctx, up, final, old.ETag), fault.ResourceConflict), "a stale ETag promotes nothing")
+	require.True(t, fault.Has(s.Promote(ctx, up, final, old.ETag), fault.ResourceConflict), "Promote refuses an old ETag")
 	info, err := s.Stat(ctx, up)
 	require.NoError(t, err)
-	for range 2 { // a second try after a crash
+	for range 2 { // a second attempt after a crash
 		require.NoError(t, s.Promote(ctx, up, final, info.ETag))
 	}
 	require.Equal(t, 200, put(t, signed, strings.NewReader("third")).status, "the URL is still valid")
-	require.Equal(t, "second", readAll(t, s, final), "and cannot touch the ready video")
+	require.Equal(t, "second", readAll(t, s, final), "but it cannot change the ready video")
 	for range 2 {
 		require.NoError(t, s.Freeze(ctx, up))
 	}
@@ -128,7 +128,7 @@ func testWriter(t *testing.T, s *Store) {
 	w, err := write(10, "12345", "67890")
 	require.NoError(t, err)
 	_, err = s.Stat(ctx, key)
-	require.True(t, fault.Has(err, fault.ResourceNotFound), "nothing to be seen before Commit")
+	require.True(t, fault.Has(err, fault.ResourceNotFound), "the object appears with Commit")
 	require.NoError(t, w.Commit())
 	require.Error(t, w.Commit())
 	w.Abort()
@@ -139,7 +139,7 @@ func testWriter(t *testing.T, s *Store) {
 	w.Abort()
 	w, err = write(video.MaxBytes)
 	require.NoError(t, err)
-	w.n = video.MaxBytes // as if 2 GiB had been written
+	w.n = video.MaxBytes // simulates 2 GiB of written bytes
 	_, err = w.Write([]byte{0})
 	require.True(t, fault.Has(err, fault.VideoTooLarge), "%v", err)
 	w.Abort()
@@ -149,7 +149,8 @@ func testWriter(t *testing.T, s *Store) {
 	require.Equal(t, "1234567890", readAll(t, s, key), "an aborted write changes nothing")
 }
 
-// The presigned PUT of S3 must bind the type, or a page could be uploaded as one.
+// TestS3UploadURLBindsContentType: a presigned PUT of S3 must bind the content type. Otherwise
+// a client could upload an HTML page.
 func TestS3UploadURLBindsContentType(t *testing.T) {
 	s := newS3(t)
 	signed, err := s.UploadURL(t.Context(), UploadKey(videoID), mp4, 10, 90*time.Second)
@@ -180,7 +181,7 @@ func TestSweep(t *testing.T) {
 		require.NoError(t, w.Commit())
 	}
 	require.NoError(t, s.Freeze(ctx, "uploads/frozen"))
-	// What a killed process leaves of an upload.
+	// A killed process leaves the temporary file of an upload.
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "videos/x.1a2b.tmp"), []byte("half"), 0o600))
 	for _, name := range []string{"uploads/old", "uploads/frozen.closed", "videos/old", "videos/x.1a2b.tmp"} {
 		s.age(t, name, 26*time.Hour)
@@ -191,7 +192,7 @@ func TestSweep(t *testing.T) {
 	require.Equal(t, []string{"uploads/new", "videos/old"}, s.files(t))
 }
 
-// Where the file system has no hard links, Promote copies.
+// TestPromoteWithoutLinks: Promote copies when the file system has no hard links.
 func TestPromoteWithoutLinks(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -223,6 +224,6 @@ func TestOpenRefuses(t *testing.T) {
 		spoil(&opt)
 		_, err := Open(context.Background(), opt)
 		require.Error(t, err, name)
-		require.NotContains(t, err.Error(), "word", "credentials of a URL stay out of errors")
+		require.NotContains(t, err.Error(), "word", "errors must not contain the credentials of a URL")
 	}
 }

@@ -66,8 +66,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// A body over the limit of the contract is named video_too_large, whatever the URL
-// allows; the announcement alone is enough.
+// TestUploadOverTwoGiB: a body over the limit for videos is refused with video_too_large, even
+// when the URL allows less. The Content-Length alone is enough.
 func TestUploadOverTwoGiB(t *testing.T) {
 	t.Parallel()
 	for _, maxBytes := range []int64{video.MaxBytes, 1000} {
@@ -123,7 +123,7 @@ func TestUploadCutLeavesNothing(t *testing.T) {
 	waitFor(t, "no file", func() bool { return len(s.files(t)) == 0 })
 }
 
-// A sender that falls silent is told so, and leaves nothing.
+// TestUploadStallLeavesNothing: a stalled upload is refused and leaves nothing.
 func TestUploadStallLeavesNothing(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -141,8 +141,8 @@ func TestUploadStallLeavesNothing(t *testing.T) {
 	waitFor(t, "no file", func() bool { return len(s.files(t)) == 0 })
 }
 
-// An upload that began before Freeze and ends after it is refused, and the bytes of
-// the ready video stay as they were promoted.
+// TestUploadUnderwayIsRefusedAfterFreeze: an upload that starts before Freeze and ends after
+// it is refused. The bytes of the ready video do not change.
 func TestUploadUnderwayIsRefusedAfterFreeze(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -174,7 +174,7 @@ func TestUploadUnderwayIsRefusedAfterFreeze(t *testing.T) {
 	require.Equal(t, []string{UploadKey(videoID) + ".closed", VideoKey(videoID)}, s.files(t))
 }
 
-// Uploads to one key at the same time: one of them wins whole.
+// TestConcurrentUploadsNeverMix: of parallel uploads to one key, one is stored completely.
 func TestConcurrentUploadsNeverMix(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -219,12 +219,12 @@ func BenchmarkUpload(b *testing.B) {
 	}
 }
 
-// TestUploadUnderwayEndsAfterFreeze: whoever deletes a video while its bytes come cannot go on
-// filling the disk, where no quota counts them.
+// TestUploadUnderwayEndsAfterFreeze: an upload ends when its video is deleted. Otherwise its
+// sender could fill the disk with bytes that no quota counts.
 func TestUploadUnderwayEndsAfterFreeze(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	s.lookEvery = 0
+	s.checkEvery = 0
 	u := s.uploadURL(t, 1<<30)
 	conn := dial(t, s)
 	startPut(t, conn, u, 1<<30)
@@ -236,7 +236,7 @@ func TestUploadUnderwayEndsAfterFreeze(t *testing.T) {
 	_, err = io.WriteString(conn, "more")
 	require.NoError(t, err)
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	require.NoError(t, err, "an answer before the last byte")
+	require.NoError(t, err, "the response comes before the last byte")
 	raw, err := io.ReadAll(resp.Body)
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())

@@ -15,16 +15,16 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// walkPage bounds the objects that Walk hands over at a time.
+// walkPage is the largest number of objects in a page of Walk.
 const walkPage = 500
 
-// emptyFolderAge is when a folder without files is removed.
+// emptyFolderAge is the age at which a folder without files is removed.
 const emptyFolderAge = time.Hour
 
-// Kind is what an object holds.
+// Kind is the kind of an object.
 type Kind string
 
-// The kinds, each below a prefix of its own.
+// The kinds. Each has its own prefix.
 const (
 	Upload   Kind = "upload"
 	Video    Kind = "video"
@@ -32,26 +32,26 @@ const (
 	Artifact Kind = "artifact"
 )
 
-// prefixes are where the objects of videos lie.
+// prefixes are the prefixes of all objects of videos.
 var prefixes = []struct {
 	kind Kind
 	path string
 }{{Upload, uploadPrefix}, {Video, videoPrefix}, {Survey, surveyPrefix}, {Artifact, artifactPrefix}}
 
-// Object is a stored object as Walk finds it.
+// Object is a stored object as Walk reports it.
 type Object struct {
 	Key     string
 	Kind    Kind
 	VideoID string
-	// ModTime is when its bytes were last written.
+	// ModTime is the time of the last write.
 	ModTime time.Time
 	// Unfinished is true for a file that a Writer has not committed.
 	Unfinished bool
 }
 
-// Walk hands every object of a video to visit, in pages of at most 500, in no order. Marks
-// of frozen uploads are left out. What is written or removed meanwhile may or may not be
-// seen. A page is whole in memory, and nothing else is.
+// Walk calls visit with all objects of videos, in pages of at most 500 and in any order. It
+// leaves out the marks of frozen uploads. Objects that are written or removed meanwhile may be
+// missing. Only one page is in memory at a time.
 func (s *Store) Walk(ctx context.Context, visit func(page []Object) error) error {
 	for _, p := range prefixes {
 		collect := collector{kind: p.kind, visit: visit}
@@ -68,7 +68,7 @@ func (s *Store) Walk(ctx context.Context, visit func(page []Object) error) error
 	return nil
 }
 
-// collector gathers a page.
+// collector collects a page.
 type collector struct {
 	kind  Kind
 	visit func([]Object) error
@@ -100,8 +100,8 @@ func (c *collector) flush() error {
 	return c.visit(page)
 }
 
-// walkFolder reads a folder in portions: its names may not fit into memory at once, and a
-// listing in order would read all of them for each page.
+// walkFolder reads a folder in portions, because its names may not fit into memory at once. A
+// sorted listing would read all of them for each page.
 func (s *Store) walkFolder(ctx context.Context, path string, c *collector) error {
 	dir, err := os.Open(filepath.Join(s.dir, filepath.FromSlash(path)))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -135,8 +135,8 @@ func (s *Store) walkEntry(ctx context.Context, path string, e fs.DirEntry, c *co
 		if err := s.walkFolder(ctx, path+e.Name()+"/", c); err != nil {
 			return err
 		}
-		// A young folder may be somebody's who is about to write there. One that is not
-		// empty stays anyhow.
+		// A Writer may be about to write into a young folder. Remove fails for a folder that
+		// is not empty.
 		if info, err := e.Info(); err == nil && s.opt.Now().Sub(info.ModTime()) > emptyFolderAge {
 			_ = os.Remove(filepath.Join(s.dir, filepath.FromSlash(path+e.Name())))
 		}
@@ -167,7 +167,7 @@ func (s *Store) walkBucket(ctx context.Context, path string, c *collector) error
 	}
 }
 
-// Remove removes an object that Walk found. An absent one is no error.
+// Remove removes an object that Walk reported. A missing object is not an error.
 func (s *Store) Remove(ctx context.Context, o Object) error {
 	if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 		return fmt.Errorf("objects: remove %s: %w", o.Key, err)
@@ -175,9 +175,9 @@ func (s *Store) Remove(ctx context.Context, o Object) error {
 	return nil
 }
 
-// DeleteVideo removes what is known to belong to a video that was deleted: its bytes, what
-// was seen in it and drawn of it. Its upload is closed, so that a URL which is still valid
-// brings nothing back. key is where its bytes lie, empty when it never had any.
+// DeleteVideo removes the objects of a deleted video: its bytes, its survey and its artifacts.
+// It closes the upload, so that a valid URL cannot store new bytes. key is the key of the
+// video's bytes, or empty when it has none.
 func (s *Store) DeleteVideo(ctx context.Context, videoID, key string) error {
 	errs := []error{s.Freeze(ctx, UploadKey(videoID)), s.Delete(ctx, SurveyKey(videoID)), s.DeleteArtifacts(ctx, videoID)}
 	if key != "" {
