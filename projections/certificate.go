@@ -107,26 +107,26 @@ func (w *work) store(ctx context.Context, in executor, c *Certificate, events in
 	return err
 }
 
-// Made says in which shape and when a read model was last built.
-type Made struct {
+// build says in which shape and when a read model was last built.
+type build struct {
 	Shape string
 	At    time.Time
 }
 
 // shapes returns in which shape and when each read model was last built.
-func (r *Rebuilder) shapes(ctx context.Context) (map[string]Made, error) {
+func (r *Rebuilder) shapes(ctx context.Context) (map[string]build, error) {
 	rows, err := r.Owner.Query(ctx, "select name, shape, rebuilt_at from public.read_models")
 	if err != nil {
 		return nil, err
 	}
-	made := map[string]Made{}
+	builds := map[string]build{}
 	var name string
-	var m Made
+	var m build
 	_, err = pgx.ForEachRow(rows, []any{&name, &m.Shape, &m.At}, func() error {
-		made[name] = m
+		builds[name] = m
 		return nil
 	})
-	return made, err
+	return builds, err
 }
 
 // executor is a connection or a transaction.

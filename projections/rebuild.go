@@ -47,12 +47,12 @@ const (
 // Progress receives the progress of a stage: done of total events or tables.
 type Progress func(stage Stage, done, total int64)
 
-// ErrBusy means that another rebuild is running on the same database.
-var ErrBusy = errors.New("another rebuild is running")
+// errBusy means that another rebuild is running on the same database.
+var errBusy = errors.New("another rebuild is running")
 
 // Rebuild rebuilds the named read models, or all. It swaps them in when they equal the live
 // ones. With accept it swaps them in any case. Differing rows are not an error: the
-// certificate lists them and says whether the tables were swapped. Errors: ErrBusy, an
+// certificate lists them and says whether the tables were swapped. Errors: errBusy, an
 // unknown name, or a failure of the database. After an error the live tables are unchanged,
 // and the next Rebuild resumes.
 func (r *Rebuilder) Rebuild(ctx context.Context, accept bool, names ...string) (Certificate, error) {
@@ -209,7 +209,7 @@ func (r *Rebuilder) withLock(ctx context.Context, wait time.Duration, do func(*p
 		return err
 	})
 	if timedOut(err) {
-		return Certificate{}, ErrBusy
+		return Certificate{}, errBusy
 	}
 	if err != nil {
 		return Certificate{}, err

@@ -95,7 +95,7 @@ func DecideClientToken(t ClientToken, c MintClientToken, now time.Time) ([]Clien
 	if violations := c.violations(); len(violations) > 0 {
 		return nil, fault.Invalid(violations...)
 	}
-	if scope := Exceeding(c.KeyScopes, c.Scopes); scope != "" {
+	if scope := exceeding(c.KeyScopes, c.Scopes); scope != "" {
 		return nil, fault.Newf(fault.InsufficientScope, "You cannot create a client token with scope %s: your API key lacks it.", scope).WithParam("scopes")
 	}
 	return []ClientTokenMinted{{

@@ -143,7 +143,7 @@ func TestScopes(t *testing.T) {
 	}
 	require.Equal(t, "keys:write", account.Exceeding([]string{"videos:write"}, []string{"videos:read", "keys:write"}))
 	require.Empty(t, account.Exceeding(nil, account.Scopes()))
-	for _, scope := range account.ClientTokenScopes() {
+	for _, scope := range account.TokenScopes {
 		require.True(t, slices.Contains(account.Scopes(), scope), scope)
 	}
 }

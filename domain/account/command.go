@@ -56,7 +56,7 @@ type RotateKey struct {
 	KeyID            string
 	NewKeyID         string
 	SecretHash, Hint string
-	// RevokeOld revokes the old key at once. Otherwise it works for RotationOverlap.
+	// RevokeOld revokes the old key at once. Otherwise it works for rotationOverlap.
 	RevokeOld bool
 }
 

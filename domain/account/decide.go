@@ -138,7 +138,7 @@ func decideRotateKey(s State, c RotateKey, now time.Time) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	end := now.Add(RotationOverlap)
+	end := now.Add(rotationOverlap)
 	if last := old.End(); last != nil && last.Before(end) {
 		end = *last
 	}
@@ -149,12 +149,12 @@ func decideRotateKey(s State, c RotateKey, now time.Time) ([]Event, error) {
 	return events, nil
 }
 
-// exceedingKey is Exceeding for keys, where nil means every scope on both sides.
+// exceedingKey is exceeding for keys, where nil means every scope on both sides.
 func exceedingKey(by Key, wanted []string) string {
 	if wanted == nil {
 		wanted = scopes
 	}
-	return Exceeding(by.Scopes, wanted)
+	return exceeding(by.Scopes, wanted)
 }
 
 // callingKey returns the key that authenticated a request. Without an id the caller is the

@@ -25,7 +25,7 @@
 // A key cannot create a key with more rights than it has. The new key has the same mode,
 // tier and fixed end, and at most the same scopes. A test key ends TestKeyLife after its
 // issue. The key of an upgraded account ends UpgradedKeyIdle after its last use (Key.End).
-// A rotated key works for RotationOverlap, but never beyond its own end. An account has at
+// A rotated key works for rotationOverlap, but never beyond its own end. An account has at
 // most 100 active keys.
 //
 // # Plan and access of an account
@@ -60,7 +60,7 @@
 //	minted       | Mint    | unchanged | refused with resource_conflict
 //
 // A token ends with its key, or at most MaxClientTokenLife after it was minted. No event
-// records the end. Its scopes are a subset of those of its key (Exceeding).
+// records the end. Its scopes are a subset of those of its key (exceeding).
 //
 // Events contain only the SHA-256 of a secret.
 //

@@ -14,9 +14,9 @@ const (
 	// UpgradedKeyIdle is how long the key of an upgraded account can stay unused before it
 	// expires.
 	UpgradedKeyIdle = 30 * 24 * time.Hour
-	// RotationOverlap is how long the old key of a rotation works beside the new one
+	// rotationOverlap is how long the old key of a rotation works beside the new one
 	// (docs/contract.md#api-keys).
-	RotationOverlap = 24 * time.Hour
+	rotationOverlap = 24 * time.Hour
 	// UseEvery is the minimum time between two recorded uses of a key.
 	UseEvery = time.Hour
 )
@@ -89,8 +89,8 @@ func (k Key) UseDue(now time.Time) bool {
 	return k.LastUsedAt == nil || now.Sub(*k.LastUsedAt) >= UseEvery
 }
 
-// EvolveKey folds an event into the one key that it names.
-func EvolveKey(k Key, event Event) Key {
+// evolveKey folds an event into the one key that it names.
+func evolveKey(k Key, event Event) Key {
 	switch e := event.(type) {
 	case KeyIssued:
 		return Key{

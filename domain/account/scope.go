@@ -17,9 +17,6 @@ var tokenScopes = []string{"videos:write", "analyses:read", "analyses:write", "s
 // Scopes lists the scopes of API keys.
 func Scopes() []string { return slices.Clone(scopes) }
 
-// ClientTokenScopes lists the scopes of client tokens.
-func ClientTokenScopes() []string { return slices.Clone(tokenScopes) }
-
 // Allows reports whether the granted scopes include the wanted one. nil grants every scope.
 // An empty wanted scope is always granted. A write or create scope includes reading.
 func Allows(granted []string, wanted string) bool {
@@ -30,8 +27,8 @@ func Allows(granted []string, wanted string) bool {
 	return isRead && (slices.Contains(granted, resource+":write") || slices.Contains(granted, resource+":create"))
 }
 
-// Exceeding returns the first wanted scope that the granted scopes do not include, or "".
-func Exceeding(granted, wanted []string) string {
+// exceeding returns the first wanted scope that the granted scopes do not include, or "".
+func exceeding(granted, wanted []string) string {
 	for _, scope := range wanted {
 		if !Allows(granted, scope) {
 			return scope

@@ -55,15 +55,15 @@ func Evolve(s State, event Event) State {
 	case Unrestricted:
 		return s.restricted(nil)
 	case KeyIssued:
-		k := EvolveKey(Key{}, e)
+		k := evolveKey(Key{}, e)
 		k.RestrictedAt = s.RestrictedAt
 		s.Keys = withKey(s.Keys, k)
 	case KeyRevoked:
-		s.Keys = withKey(s.Keys, EvolveKey(s.Keys[e.KeyID], e))
+		s.Keys = withKey(s.Keys, evolveKey(s.Keys[e.KeyID], e))
 	case KeyReplaced:
-		s.Keys = withKey(s.Keys, EvolveKey(s.Keys[e.KeyID], e))
+		s.Keys = withKey(s.Keys, evolveKey(s.Keys[e.KeyID], e))
 	case KeyUsed:
-		s.Keys = withKey(s.Keys, EvolveKey(s.Keys[e.KeyID], e))
+		s.Keys = withKey(s.Keys, evolveKey(s.Keys[e.KeyID], e))
 	default:
 		panic(fmt.Sprintf("account: unknown event %T", event))
 	}

@@ -23,11 +23,6 @@ const (
 	CanceledStatus  Status = "canceled"
 )
 
-// Statuses returns all statuses, in the order of a life.
-func Statuses() []Status {
-	return []Status{Queued, Preparing, Analyzing, Rendering, CompletedStatus, FailedStatus, CanceledStatus}
-}
-
 // Terminal reports whether the status never changes again.
 func (s Status) Terminal() bool {
 	return s == CompletedStatus || s == FailedStatus || s == CanceledStatus

@@ -31,7 +31,7 @@ type Task struct {
 	Surveyed bool
 }
 
-// Starts plays the queue and returns in how many seconds the work on each task begins. It is
+// starts plays the queue and returns in how many seconds the work on each task begins. It is
 // 0 for a running task and infinite when the speed is not known. The last element is the
 // start of one more task, added at the end. Tasks are in the order in which they start,
 // running ones first.
@@ -39,7 +39,7 @@ type Task struct {
 // Scans of several videos share all engines evenly, but one scan uses the engine of its own
 // node only. Of the tasks with one subject, the first scans the video and the others wait
 // for it.
-func (f Fleet) Starts(tasks []Task) []float64 {
+func (f Fleet) starts(tasks []Task) []float64 {
 	p := play{Fleet: f, all: prepare(tasks), starts: make([]float64, len(tasks)+1)}
 	slots := max(f.Nodes, 1) * max(f.Slots, 1)
 	for i := range p.starts {

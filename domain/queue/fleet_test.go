@@ -45,7 +45,7 @@ func TestStarts(t *testing.T) {
 		"no living node":                  {Fleet{0, 0, 2}, []Task{waits("a"), waits("b")}, []float64{0, 5, 10}},
 		"more running tasks than slots":   {one, []Task{runs("a", 0), runs("b", 0), waits("c")}, []float64{0, 0, 10, 15}},
 	} {
-		got := tt.fleet.Starts(tt.tasks)
+		got := tt.fleet.starts(tt.tasks)
 		if diff := cmp.Diff(tt.want, got, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
@@ -98,7 +98,7 @@ func TestLawsOfStarts(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f, tasks := crowd(t)
-		starts := f.Starts(tasks)
+		starts := f.starts(tasks)
 		require.Len(t, starts, len(tasks)+1)
 		const rounding = 1e-6
 		for i, at := range starts {

@@ -16,10 +16,10 @@ type Forecast struct {
 	queued []float64
 }
 
-// Forecast plays the tasks, in the order of Starts, from the time at on.
+// Forecast plays the tasks, in the order in which they start, running ones first, from the time at on.
 func (f Fleet) Forecast(tasks []Task, at time.Time) Forecast {
 	made := Forecast{at: at, starts: make(map[string]float64, len(tasks))}
-	starts := f.Starts(tasks)
+	starts := f.starts(tasks)
 	for i, t := range tasks {
 		made.starts[t.ID] = starts[i]
 		if !t.Running {

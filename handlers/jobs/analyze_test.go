@@ -224,7 +224,7 @@ func TestProgressNeverFalls(t *testing.T) {
 
 	run.Attempt = 2
 	require.NoError(t, w.analyzer(&gpufixture.Engine{Detections: seen, Latency: 300 * time.Millisecond}).Run(t.Context(), run))
-	stages := analysis.Statuses()
+	stages := []analysis.Status{analysis.Queued, analysis.Preparing, analysis.Analyzing, analysis.Rendering, analysis.CompletedStatus}
 	order := map[analysis.Status]int{}
 	for i, s := range stages {
 		order[s] = i

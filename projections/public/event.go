@@ -27,11 +27,6 @@ const (
 	StreamEnded       Type = "stream.ended"
 )
 
-// Types returns all types.
-func Types() []Type {
-	return []Type{VideoReady, VideoFailed, AnalysisCompleted, AnalysisFailed, AnalysisCanceled, StreamEnded}
-}
-
 // Beginning is an id that comes before the first event of every feed.
 const Beginning = string(id.Event) + "_00000000000000000000000000"
 

@@ -1,0 +1,8 @@
+package account
+
+// Internals for the tests of this package.
+var (
+	EvolveKey   = evolveKey
+	Exceeding   = exceeding
+	TokenScopes = tokenScopes
+)
