@@ -27,28 +27,28 @@ import (
 	"vqa/projections/resources"
 )
 
-// databaseName is the database within the embedded server.
+// databaseName is the name of the database in the embedded server.
 const databaseName = "vqa"
 
 // closeTimeout bounds the shutdown of each part.
 const closeTimeout = 20 * time.Second
 
-// adapters are the parts of the command service that only a server has; the tools
-// do without them.
+// adapters are the parts of the command service that only the server needs. The tools leave them
+// empty.
 type adapters struct {
 	uploads    command.Uploads
 	capacity   command.Capacity
 	identities command.Identities
 	compiler   command.Compiler
-	// assessable is nil for what the detector answers.
+	// assessable decides which queries are answered; nil means those of the detector.
 	assessable func(query.Query) bool
-	// vocabulary is nil for what the catalog says.
+	// vocabulary returns the classes of the model; nil means those of the catalog.
 	vocabulary func(context.Context) ([]string, bool)
-	// recorded is told what the commands append; nil tells nobody.
+	// recorded is called with the events of each append, unless it is nil.
 	recorded func([]eventstore.Recorded)
 }
 
-// app is what every subcommand that touches the log works with. It may run beside a
+// app holds the parts that every subcommand with access to the log needs. It can run beside a
 // server on the same database.
 type app struct {
 	config    config
@@ -66,20 +66,20 @@ type app struct {
 	work   sync.WaitGroup
 }
 
-// clock is the one source of time: UTC in microseconds, as Postgres keeps it.
+// clock is the only source of time: UTC in microseconds, the resolution of Postgres.
 func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
-// allProjections are the inline read models.
+// allProjections returns the read models that are updated in the transaction of an append.
 func allProjections() []projections.Projection {
 	return append(resources.Projections(), ledger.Projections()...)
 }
 
-// catalog is what models there are. Both the embedded worker and a server named by
-// VQA_INFERENCE_URL serve the same detector contract.
+// catalog lists the models of the API. The embedded worker and the servers of VQA_INFERENCE_URL
+// implement the same detector.
 func catalog(c config) model.Catalog {
 	vocabulary := query.COCO().Names()
 	if c.VLMURL != "" {
-		vocabulary = nil // a model that looks at pictures takes any term
+		vocabulary = nil // a vision model accepts any term
 	}
 	return model.Catalog{{
 		ID: "sight-1", Status: model.Stable, Default: true, Aliases: []string{"sight-preview"},
@@ -90,7 +90,7 @@ func catalog(c config) model.Catalog {
 	}}
 }
 
-// openApp opens the database, brings its schema up to date and starts the pipeline.
+// openApp opens the database, migrates its schema and starts the command pipeline.
 func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ *app, err error) {
 	a := &app{config: c, log: log}
 	defer func() {
@@ -128,21 +128,20 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 			UpgradesPerAddress: c.UpgradePerIP, UpgradesPerDay: c.UpgradeGlobal, SignupGrantSeconds: c.SignupGrantSeconds,
 		},
 	})
-	// The pipeline ends with Close, not with the caller's context: what was accepted
-	// is finished.
+	// Close ends the pipeline, not the caller's context, so that accepted commands are completed.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
 	a.work.Go(func() { pipeline.Run(running) })
 	a.work.Go(func() {
 		if err := a.store.Run(running); err != nil {
-			log.Error("waking subscribers ended", "error", err)
+			log.Error("subscribers are not notified of new events any more", "error", err)
 		}
 	})
 	return a, nil
 }
 
-// openDatabase connects to the configured Postgres, or to the embedded one, which it
-// starts when nobody has.
+// openDatabase connects to the configured Postgres, or to the embedded one, which it starts unless
+// it already runs.
 func (a *app) openDatabase(ctx context.Context) error {
 	a.ownerURL = a.config.DatabaseURL
 	if a.ownerURL == "" {
@@ -154,7 +153,7 @@ func (a *app) openDatabase(ctx context.Context) error {
 		}
 		a.server = server
 		if err := server.EnsureDatabase(ctx, databaseName); err != nil {
-			return fmt.Errorf("making the database: %w", err)
+			return fmt.Errorf("creating the database: %w", err)
 		}
 		a.ownerURL = server.URL(databaseName)
 	}
@@ -169,7 +168,7 @@ func (a *app) openDatabase(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the pipeline and lets go of the database.
+// Close ends the pipeline and closes the database.
 func (a *app) Close() error {
 	if a.stop != nil {
 		a.stop()

@@ -19,7 +19,7 @@ import (
 // Exit statuses of the tools, beside 0 and 1.
 const (
 	exitUsage  exitError = 2
-	exitFailed exitError = 3 // the analysis failed
+	exitFailed exitError = 3 // the server ended the analysis with an error
 )
 
 // askOptions are the flags of `vqa ask`.
@@ -37,15 +37,17 @@ func askCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ask FILE|URL|VIDEO PROMPT",
 		Short: "Ask a question about a video and read the answer",
-		Long: `Uploads a video (or names a public https URL, or a video by its id), asks a question about it and
-prints the answer. The question is checked first, and a file that was uploaded before is not uploaded
-again.
+		Long: `Uploads a video, asks a question about it and prints the answer. Instead of a file you can give a
+public https URL or the id of a video. The question is checked before the upload, and a file is
+uploaded only once.
 
-A running server is found by --url, the data folder, VQA_PUBLIC_URL or VQA_ADDR; when none answers, one
-is started for this command. The key is --key or VQA_API_KEY, else one that is made once and kept in the data folder.
-Ctrl-C cancels the analysis; nothing is billed then.
+The server is the one at --url, or else a running server of the data folder, of VQA_PUBLIC_URL or of
+VQA_ADDR. When none answers, the command starts a server for itself. The key is --key or
+VQA_API_KEY, or else a key that the command creates once and stores in the data folder.
+Ctrl-C cancels the analysis. A canceled analysis is not billed.
 
-Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis failed.`,
+Exit status: 0 for any answer, also "indeterminate"; 1 for an error; 2 for wrong usage; 3 when the
+analysis failed.`,
 		Example: `  vqa ask clip.mp4 "Is there a dog?"
   vqa ask video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A "When does the dog appear?"
   vqa ask https://example.com/street.mp4 "How many cars are there?" --json`,
@@ -60,14 +62,14 @@ Exit status: 0 an answer, whichever; 1 an error; 2 wrong usage; 3 the analysis f
 	flags := cmd.Flags()
 	flags.StringVar(&o.server, "url", "", "base URL of the server")
 	flags.StringVar(&o.key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
-	flags.StringVar(&o.model, "model", "", "model; the default model when empty")
-	flags.DurationVar(&o.wait, "wait", 10*time.Minute, "how long to wait for the answer before canceling")
-	flags.BoolVar(&o.narrative, "narrative", false, "also tell what happens in the video")
+	flags.StringVar(&o.model, "model", "", "model; when empty, the default model")
+	flags.DurationVar(&o.wait, "wait", 10*time.Minute, "cancel the analysis after this time")
+	flags.BoolVar(&o.narrative, "narrative", false, "also print a narrative of the video")
 	flags.BoolVar(&o.json, "json", false, "print the analysis as JSON")
 	return strict(cmd, "FILE|URL|VIDEO", "PROMPT")
 }
 
-// operator is who gives orders on this machine, for the log.
+// operator is the name of the user who runs the command, for the log.
 func operator() string {
 	if u, err := user.Current(); err == nil {
 		return u.Username
@@ -86,7 +88,7 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 		return err
 	}
 	defer func() {
-		// The answer was given; a server that stops badly must still be told of.
+		// The answer has been printed. An error of the server's shutdown is still reported.
 		err = errors.Join(err, s.Close())
 	}()
 	bounded, cancel := context.WithTimeout(ctx, o.wait)
@@ -119,8 +121,7 @@ func runAsk(ctx context.Context, c config, o askOptions, source, prompt string, 
 	return nil
 }
 
-// outcomeOfCancel says what became of an analysis that nobody waits for any more; it
-// is empty when none had been created.
+// outcomeOfCancel says whether the analysis was canceled. It is empty when no analysis was created.
 func outcomeOfCancel(a client.Analysis, err error) string {
 	var notCanceled *client.CancelError
 	switch {
@@ -129,11 +130,11 @@ func outcomeOfCancel(a client.Analysis, err error) string {
 	case errors.As(err, &notCanceled):
 		return fmt.Sprintf("; %s could not be canceled: %v", a.ID, notCanceled.Err)
 	}
-	return fmt.Sprintf("; %s was canceled, nothing is billed", a.ID)
+	return fmt.Sprintf("; %s was canceled and is not billed", a.ID)
 }
 
-// ask brings the video to the server, asks, and follows the analysis to its end.
-// When ctx ends before that, the analysis is canceled.
+// ask uploads the video, creates an analysis and follows it to its end. When ctx ends first, it
+// cancels the analysis.
 func ask(ctx context.Context, s *session, o askOptions, src client.Source, prompt string, stderr io.Writer) (client.Analysis, error) {
 	bar := terminal.NewProgress(stderr, "uploading", terminal.BytesUnit)
 	defer func() { bar.Finish() }()
@@ -143,7 +144,7 @@ func ask(ctx context.Context, s *session, o askOptions, src client.Source, promp
 	s.Busy = func(why *client.Error, after time.Duration) {
 		bar.Stage("waiting")
 		if !bar.Live() {
-			fmt.Fprintf(stderr, "%v; again in %s\n", why, after.Round(time.Second))
+			fmt.Fprintf(stderr, "%v; trying again in %s\n", why, after.Round(time.Second))
 		}
 	}
 	v, u, found, err := s.known(ctx, src)

@@ -9,9 +9,9 @@ import (
 	"vqa/domain/query"
 )
 
-// refusal checks a question before a video is uploaded for it. It returns the answer that the
-// question would get about any video, or nil when the video is needed. Who wants JSON or a
-// narrative gets an analysis in any case.
+// refusal checks a question before the upload. It returns the refusal that the question would get
+// about any video, or nil when the server has to analyze the video. With --json or --narrative it
+// returns nil, because these need an analysis.
 func (s *session) refusal(ctx context.Context, o askOptions, prompt string) (*client.Analysis, error) {
 	q, ok, err := s.Parse(ctx, prompt)
 	if err != nil || !ok || o.json || o.narrative || query.Assessable(q) || s.TakesAnyTerm(ctx, o.model) {

@@ -15,10 +15,10 @@ import (
 	"vqa/handlers/command"
 )
 
-// ownGrantSeconds is the grant of the account that this program opens for itself.
+// ownGrantSeconds are the credit-seconds of the account that this program creates for itself.
 const ownGrantSeconds = 6000
 
-// storedKey is the live key that the tools of a data folder share.
+// storedKey is the live key in the data folder, which all tools of the folder use.
 type storedKey struct {
 	AccountID string `json:"account_id"`
 	KeyID     string `json:"key_id"`
@@ -27,8 +27,8 @@ type storedKey struct {
 
 func storedKeyPath(c config) string { return filepath.Join(c.DataDir, "cli-key.json") }
 
-// useStoredKey takes the key of the data folder, and makes one when there is none or
-// when the server refuses it. A server that was named (remote) may be anybody's.
+// useStoredKey uses the key in the data folder. It creates one when there is none, or when the
+// server refuses it. remote is true when the user named the server, which may use other data.
 func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 	path := storedKeyPath(s.config)
 	stored, err := readKey(path)
@@ -41,30 +41,30 @@ func (s *session) useStoredKey(ctx context.Context, remote bool) error {
 		}
 	}
 	if !s.sharesData() {
-		return fmt.Errorf("the server at %s keeps its data elsewhere than %s: give --key or VQA_API_KEY, or set VQA_DATA_DIR to its folder",
+		return fmt.Errorf("the server at %s does not use the data folder %s: give --key or VQA_API_KEY, or set VQA_DATA_DIR to the folder of the server",
 			s.Base, s.config.DataDir)
 	}
 	made, err := s.makeKey(ctx)
 	if err != nil {
-		return fmt.Errorf("making a key: %w", err)
+		return fmt.Errorf("creating a key: %w", err)
 	}
 	if err := s.try(ctx, made); client.Unauthorized(err) {
-		hint := "set VQA_DATA_DIR to its folder"
+		hint := "give --key or VQA_API_KEY, or set VQA_DATA_DIR to the folder of the server"
 		if remote {
-			hint = "it is a server of its own"
+			hint = "give --key or VQA_API_KEY of that server"
 		}
-		return fmt.Errorf("the server at %s does not know the accounts of %s (%s): give --key or VQA_API_KEY", s.Base, s.config.DataDir, hint)
+		return fmt.Errorf("the server at %s has no account of the data folder %s: %s", s.Base, s.config.DataDir, hint)
 	} else if err != nil {
 		return err
 	}
 	if err := writeKey(path, made); err != nil {
-		return fmt.Errorf("keeping the key: %w", err)
+		return fmt.Errorf("storing the key: %w", err)
 	}
-	fmt.Fprintf(s.notices, "made a live key with %s credit-seconds, kept in %s\n", terminal.Thousands(ownGrantSeconds), path)
+	fmt.Fprintf(s.notices, "created a live key with %s credit-seconds, stored in %s\n", terminal.Thousands(ownGrantSeconds), path)
 	return nil
 }
 
-// try shows a key to the server.
+// try checks whether the server accepts a key, and uses it from now on.
 func (s *session) try(ctx context.Context, k storedKey) error {
 	s.Key, s.accountID = k.APIKey, k.AccountID
 	return s.CheckKey(ctx)
@@ -81,7 +81,7 @@ func (s *session) makeKey(ctx context.Context) (storedKey, error) {
 	return storedKey{AccountID: made.AccountID, KeyID: made.KeyID, APIKey: made.Secret}, err
 }
 
-// readKey returns nil when no usable key is kept.
+// readKey returns nil when the file has no usable key.
 func readKey(path string) (*storedKey, error) {
 	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -92,14 +92,14 @@ func readKey(path string) (*storedKey, error) {
 	}
 	var k storedKey
 	if json.Unmarshal(raw, &k) != nil || k.APIKey == "" {
-		return nil, nil //nolint:nilerr // an unreadable key is replaced like a refused one
+		return nil, nil //nolint:nilerr // a file that cannot be parsed is replaced
 	}
 	return &k, nil
 }
 
-// writeKey replaces the key whole or not at all, readable by its owner only.
+// writeKey replaces the file atomically. Only its owner can read it.
 func writeKey(path string, k storedKey) error {
-	raw, err := json.Marshal(k) //nolint:gosec // keeping the key is what the file is for
+	raw, err := json.Marshal(k) //nolint:gosec // the file exists to store the key
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func writeKey(path string, k storedKey) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone once renamed
+	defer os.Remove(temp.Name()) //nolint:errcheck // fails after the rename, which is the usual case
 	_, err = temp.Write(append(raw, '\n'))
 	if err := errors.Join(err, temp.Close()); err != nil {
 		return err

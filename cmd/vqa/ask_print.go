@@ -8,28 +8,28 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// The edges of confidence in words (api-v1.md, result rule 9).
+// The limits of the words for confidence (docs/contract.md#result-9).
 const (
 	reliableFrom = 0.7
 	marginalFrom = 0.4
 )
 
-// mostClips is how many clips are listed; the timeline shows all.
+// mostClips is the largest number of clips in the list. The timeline shows all.
 const mostClips = 24
 
 // reasons explain an indeterminate answer.
 var reasons = map[string]string{
-	"low_confidence":          "something was seen, but not surely enough",
-	"nothing_detected":        "nothing was found, and the model cannot tell whether it is there",
-	"unsupported_query_form":  "questions of this form are not answered; ask for example \"Is there a dog?\"",
-	"duration_mismatch":       "the length of the video is not known exactly",
-	"unsupported_action_term": "this action is not assessed; ask for example \"Is a person walking?\"",
+	"low_confidence":          "The model found something, but its confidence is too low for an answer.",
+	"nothing_detected":        "The model found nothing, and it cannot rule out that it is there.",
+	"unsupported_query_form":  "Questions of this form are not supported. Ask for example \"Is there a dog?\".",
+	"duration_mismatch":       "The exact length of the video is unknown.",
+	"unsupported_action_term": "This action is not supported. Ask for example \"Is a person walking?\".",
 }
 
-// unknownSubject explains an analysis that ended before it began, because the model knows none
-// of the subjects.
-const unknownSubject = `The model does not know what was asked about, so the video was not analyzed. ` +
-	`Ask about what GET /v1/models lists, for example "Is there a dog?".`
+// unknownSubject explains an analysis that ended without examining the video, because no subject of
+// the query is a class of the model.
+const unknownSubject = `The model cannot detect the subject of the question, so the video was not analyzed. ` +
+	`Ask about a class that GET /v1/models lists, for example "Is there a dog?".`
 
 // printAnswer draws a completed analysis for a person.
 func printAnswer(out terminal.Screen, a client.Analysis) {
@@ -49,11 +49,11 @@ func printAnswer(out terminal.Screen, a client.Analysis) {
 	printArtifacts(out, a)
 	fmt.Fprintf(out, "\n  %s\n", out.Paint(terminal.Dim, footing(a)))
 	if !a.Livemode {
-		fmt.Fprintf(out, "  %s\n", out.Paint(terminal.BoldYellow, "test mode: a canned answer, no evidence about the video"))
+		fmt.Fprintf(out, "  %s\n", out.Paint(terminal.BoldYellow, "test mode: this is a fixed answer; the video was not examined"))
 	}
 }
 
-// answerWord is the answer in one word: of a question for a number, the number.
+// answerWord is the answer in one word, or the number when the question asks for one.
 func answerWord(out terminal.Screen, a client.Analysis) string {
 	r := a.Result
 	if a.Query.PromptIntent == "count" && r.DetectedCount != nil && r.Answer != "indeterminate" {
@@ -69,11 +69,12 @@ func answerWord(out terminal.Screen, a client.Analysis) string {
 	}
 }
 
-// explain says how sure an answer is and what was counted, or why there is none.
+// explain returns the lines below the answer: the confidence and the count, or the reason for an
+// indeterminate answer.
 func explain(a client.Analysis) []string {
 	r := a.Result
 	if r.Answer == "indeterminate" {
-		why := "no reason was given"
+		why := "The server gave no reason."
 		if r.IndeterminateReason != nil {
 			if why = reasons[*r.IndeterminateReason]; why == "" {
 				why = *r.IndeterminateReason
@@ -98,8 +99,8 @@ func explain(a client.Analysis) []string {
 	return lines
 }
 
-// wrapped breaks a text at blanks into lines of at most width characters. A longer word, such
-// as a URL, has a line of its own.
+// wrapped breaks a text at spaces into lines of at most width characters. A longer word, for example
+// a URL, gets its own line.
 func wrapped(text string, width int) []string {
 	var lines []string
 	for len(text) > 0 {
@@ -128,8 +129,8 @@ func confidenceWord(p float64) string {
 	}
 }
 
-// printClips draws the clips over the length of the video and lists them; of a count, which
-// has none, the parts in which the number was visible.
+// printClips draws a timeline of the clips and lists them. A count has no clips; then it shows the
+// intervals in which the number was visible.
 func printClips(out terminal.Screen, r *client.Result) {
 	clips := r.Clips
 	if len(clips) == 0 {
@@ -158,7 +159,7 @@ func printClips(out terminal.Screen, r *client.Result) {
 	}
 }
 
-// printNarrative tells what happens in the video, or that it could not be told.
+// printNarrative writes the narrative, or why there is none.
 func printNarrative(out terminal.Screen, a client.Analysis) {
 	if a.Narrative == nil {
 		return
@@ -172,11 +173,11 @@ func printNarrative(out terminal.Screen, a client.Analysis) {
 	case "generating":
 		fmt.Fprintf(out, "  the narrative is still being written: vqa show %s\n", a.ID)
 	default:
-		fmt.Fprintln(out, "  there is no narrative")
+		fmt.Fprintln(out, "  the narrative could not be written")
 	}
 }
 
-// printArtifacts says where the pictures of the answer are.
+// printArtifacts writes the URLs of the annotated video and of the contact sheet.
 func printArtifacts(out terminal.Screen, a client.Analysis) {
 	if a.Artifacts == nil {
 		return
@@ -187,10 +188,10 @@ func printArtifacts(out terminal.Screen, a client.Analysis) {
 	}
 }
 
-// footing says what it cost, and which ids to go on with.
+// footing states the charge, and the ids for further commands.
 func footing(a client.Analysis) string {
 	if a.ID == "" {
-		return "nothing was uploaded, nothing is billed"
+		return "nothing was uploaded or billed"
 	}
 	parts := []string{"not billed"}
 	if a.Usage != nil {

@@ -95,10 +95,11 @@ func TestPrintAnswer(t *testing.T) {
 			a.Result.IndeterminateReason = &reason
 		}, `
   INDETERMINATE  Is there a dog?
-  The model does not know what was asked
-  about, so the video was not analyzed.
-  Ask about what GET /v1/models lists,
-  for example "Is there a dog?".
+  The model cannot detect the subject of
+  the question, so the video was not
+  analyzed. Ask about a class that GET
+  /v1/models lists, for example "Is
+  there a dog?".
 
   not billed · sight-1 · an_1
 `},
@@ -109,8 +110,8 @@ func TestPrintAnswer(t *testing.T) {
 			a.Result.IndeterminateReason = &reason
 		}, `
   INDETERMINATE  Is there a dog?
-  nothing was found, and the model
-  cannot tell whether it is there
+  The model found nothing, and it cannot
+  rule out that it is there.
 
   not billed · sight-1 · an_1
 `},
@@ -120,11 +121,11 @@ func TestPrintAnswer(t *testing.T) {
 			a.Result.IndeterminateReason = &reason
 		}, `
   INDETERMINATE  Is there a dog?
-  nothing was found, and the model
-  cannot tell whether it is there
+  The model found nothing, and it cannot
+  rule out that it is there.
 
   not billed · sight-1 · an_1
-  test mode: a canned answer, no evidence about the video
+  test mode: this is a fixed answer; the video was not examined
 `},
 	}
 	for name, tt := range tests {

@@ -14,22 +14,22 @@ import (
 	"vqa/handlers/command"
 )
 
-// startPatience bounds how long the engine of an own server may load.
+// startPatience bounds the time in which the engine of a server that this command started may load.
 const startPatience = time.Minute
 
-// session is a server that answers, and a key that it accepts.
+// session is a server that answers, with a key that it accepts.
 type session struct {
 	*client.Client
 	config config
 	// own is the server that was started for this command, or nil.
 	own *server
-	// accountID is known when the key is the one kept in the data folder.
+	// accountID is known when the key is the one in the data folder.
 	accountID string
 	notices   io.Writer
 }
 
-// connect finds a running server, or starts one for as long as the session lasts,
-// and gets a key. at and key are empty to look for them.
+// connect finds a running server and a key. When no server answers, it starts one that ends with the
+// session. Empty arguments mean that connect searches for a server or a key.
 func connect(ctx context.Context, c config, at, key string, notices io.Writer) (s *session, err error) {
 	s = &session{config: c, notices: notices}
 	defer func() {
@@ -51,9 +51,8 @@ func connect(ctx context.Context, c config, at, key string, notices io.Writer) (
 	return s, s.useStoredKey(ctx, at != "")
 }
 
-// awaitReady waits until a server that was just started can take work: its engine
-// loads while the video is uploaded. It gives up quietly, because asking then tells
-// what is wrong.
+// awaitReady waits until a server that this command started can take work. Its engine loads while
+// the video is uploaded. A timeout is not an error here: the next request reports the problem.
 func (s *session) awaitReady(ctx context.Context) {
 	if s.own == nil {
 		return
@@ -63,7 +62,7 @@ func (s *session) awaitReady(ctx context.Context) {
 	s.AwaitReady(ctx)
 }
 
-// Close ends what connect started.
+// Close ends the server that connect started.
 func (s *session) Close() error {
 	if s.own == nil {
 		return nil
@@ -97,7 +96,7 @@ func (s *session) find(ctx context.Context, at string) (*client.Client, error) {
 		quiet.LogLevel = "error"
 	}
 	single := s.config
-	// One command is no time to draw, and what it would draw could not be read afterwards.
+	// The server ends with the command, so artifacts and demo videos could not be read afterwards.
 	single.Demo, single.Artifacts = false, false
 	own, err := startServer(ctx, single, newLogger(s.notices, quiet))
 	if err != nil {
@@ -107,8 +106,8 @@ func (s *session) find(ctx context.Context, at string) (*client.Client, error) {
 	return client.New(own.baseURL()), nil
 }
 
-// commands runs do with the service's commands: those of the own server, else of the
-// database beside the running one.
+// commands calls do with the command service of the server that this command started, or else with
+// one that works on the same database as the running server.
 func (s *session) commands(ctx context.Context, do func(*command.Service) error) error {
 	if s.own != nil {
 		return do(s.own.commands)
@@ -120,8 +119,8 @@ func (s *session) commands(ctx context.Context, do func(*command.Service) error)
 	return errors.Join(do(a.commands), a.Close())
 }
 
-// sharesData reports whether the running server may keep its data where this program
-// looks for it. Making a key elsewhere would help nobody.
+// sharesData reports whether the running server may use the same database as this program. A key in
+// another database would be useless.
 func (s *session) sharesData() bool {
 	if s.own != nil || s.config.DatabaseURL != "" {
 		return true

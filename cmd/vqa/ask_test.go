@@ -108,7 +108,7 @@ func TestAskAlone(t *testing.T) {
 	require.Contains(t, text, "╵0:00")
 	require.Contains(t, text, "billed 6 s · balance 5,994 s")
 	require.Contains(t, notices.String(), "starting one for this command")
-	require.Contains(t, notices.String(), "made a live key")
+	require.Contains(t, notices.String(), "created a live key")
 	info, err := os.Stat(storedKeyPath(c))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -133,7 +133,7 @@ func TestAskBesideAServer(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, out, "\n  1  How many balls are there?\n", "the number comes first")
 	require.Contains(t, out, "count       1 at the same time")
-	require.Contains(t, notices, "made a live key")
+	require.Contains(t, notices, "created a live key")
 	require.NotContains(t, notices, "starting one")
 
 	t.Run("what was uploaded is not uploaded again", func(t *testing.T) {
@@ -173,7 +173,7 @@ func TestAskBesideAServer(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, out, "INDETERMINATE  What is happening?")
 		require.Contains(t, out, c.PublicURL+"/docs/questions#open_ended")
-		require.Contains(t, out, "nothing was uploaded, nothing is billed")
+		require.Contains(t, out, "nothing was uploaded or billed")
 		require.Len(t, s.videosOf(t, c), before)
 	})
 	t.Run("a server at another address is found through the data folder", func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestAskBesideAServer(t *testing.T) {
 	t.Run("json, with the key that was kept", func(t *testing.T) {
 		out, notices, err := ask(t.Context(), clip, "What is happening?", true)
 		require.NoError(t, err)
-		require.NotContains(t, notices, "made a live key")
+		require.NotContains(t, notices, "created a live key")
 		var a struct {
 			Object string         `json:"object"`
 			Query  map[string]any `json:"query"`
@@ -209,7 +209,7 @@ func TestAskBesideAServer(t *testing.T) {
 		require.NoError(t, s.commands.RevokeKey(t.Context(), old.AccountID, old.KeyID, "test", ""))
 		_, notices, err := ask(t.Context(), clip, "What is happening?", false)
 		require.NoError(t, err)
-		require.Contains(t, notices, "made a live key")
+		require.Contains(t, notices, "created a live key")
 		replaced, err := readKey(storedKeyPath(c))
 		require.NoError(t, err)
 		require.NotEqual(t, old.APIKey, replaced.APIKey)
@@ -221,7 +221,7 @@ func TestAskBesideAServer(t *testing.T) {
 		require.NoError(t, os.WriteFile(fresh, append(fixture.Bytes(), "\x00\x00\x00\x08free"...), 0o600))
 		notices := buffer{until: regexp.MustCompile("queued|preparing|analyzing"), on: cancel} // a worker may have it already
 		err := runAsk(ctx, c, askOptions{wait: askWait}, fresh, fixture.Prompt, io.Discard, &notices)
-		require.ErrorContains(t, err, "was canceled, nothing is billed")
+		require.ErrorContains(t, err, "was canceled and is not billed")
 		k, err := readKey(storedKeyPath(c))
 		require.NoError(t, err)
 		balance, err := s.ledger.Balance(t.Context(), k.AccountID)
@@ -372,7 +372,7 @@ func TestAskTellsOfAFailedAnalysis(t *testing.T) {
 	o := askOptions{server: server.URL, key: "svc_live_x", wait: time.Minute}
 	require.ErrorIs(t, runAsk(t.Context(), config{DataDir: t.TempDir()}, o, clip, fixture.Prompt, &out, &notices), exitFailed)
 	require.Empty(t, out.String())
-	require.Contains(t, notices.String(), "\nqueued, place 2, begins in about 25s\nanalyzing 25%\n")
+	require.Contains(t, notices.String(), "\nqueued, place 2, starts in about 25s\nanalyzing 25%\n")
 	require.Contains(t, notices.String(), "vqa: the analysis failed: inference_error: The model failed.\n")
 	o.json = true
 	require.ErrorIs(t, runAsk(t.Context(), config{DataDir: t.TempDir()}, o, clip, fixture.Prompt, &out, &notices), exitFailed)

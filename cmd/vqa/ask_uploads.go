@@ -16,13 +16,12 @@ import (
 	"vqa/domain/account"
 )
 
-// maxUploads is how many uploads are remembered, the newest.
+// maxUploads is the number of uploads that are remembered. The oldest are dropped.
 const maxUploads = 1000
 
-// upload is a file that was uploaded. The next question about the same bytes is asked about
-// the same video.
+// upload is a file that was uploaded. The next question about the same bytes uses the same video.
 type upload struct {
-	// Key is the hash of the API key, whose account has the video.
+	// Key is the hash of the API key. The video belongs to its account.
 	Key string `json:"key"`
 	// Server is the base URL.
 	Server string `json:"server"`
@@ -31,14 +30,14 @@ type upload struct {
 	VideoID string `json:"video_id"`
 }
 
-// uploads remembers, in the data folder beside the key, what was uploaded. It only saves
-// work: a file that cannot be read or written costs another upload.
+// uploads is the list of uploads in the data folder. When it cannot be read or written, the only
+// consequence is another upload.
 type uploads struct{ path string }
 
 func uploadsOf(c config) uploads { return uploads{filepath.Join(c.DataDir, "cli-uploads.json")} }
 
-// find returns the ready video that has the content of u, or false. One that was deleted
-// since, or is not ready, is not found.
+// find returns the video with the content of u. found is false when there is none, or when the video
+// was deleted or is not ready.
 func (all uploads) find(ctx context.Context, c *client.Client, u upload) (client.Video, bool) {
 	list := all.read()
 	i := slices.IndexFunc(list, u.same)
@@ -49,12 +48,12 @@ func (all uploads) find(ctx context.Context, c *client.Client, u upload) (client
 	return v, err == nil && v.Status == "ready"
 }
 
-// same reports whether two uploads are of the same bytes, to the same account.
+// same reports whether two uploads have the same bytes and the same account.
 func (u upload) same(other upload) bool {
 	return u.Key == other.Key && u.Server == other.Server && u.Content == other.Content
 }
 
-// remember puts u in the first place.
+// remember puts u at the start of the list.
 func (all uploads) remember(u upload) {
 	list := slices.DeleteFunc(all.read(), u.same)
 	list = append([]upload{u}, list[:min(len(list), maxUploads-1)]...)
@@ -66,7 +65,7 @@ func (all uploads) remember(u upload) {
 	if err != nil {
 		return
 	}
-	defer os.Remove(temp.Name()) //nolint:errcheck // it is gone once renamed
+	defer os.Remove(temp.Name()) //nolint:errcheck // fails after the rename, which is the usual case
 	_, err = temp.Write(raw)
 	if errors.Join(err, temp.Close()) == nil {
 		_ = os.Rename(temp.Name(), all.path)
@@ -82,7 +81,7 @@ func (all uploads) read() []upload {
 	return list
 }
 
-// contentOf is the SHA-256 of a file, which is read from its beginning again afterwards.
+// contentOf returns the SHA-256 of a file and moves back to its start.
 func contentOf(f io.ReadSeeker) (string, error) {
 	hash := sha256.New()
 	if _, err := io.Copy(hash, f); err != nil {
@@ -92,7 +91,7 @@ func contentOf(f io.ReadSeeker) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// known returns the video when the server has it: by its id, or because the same bytes were
+// known returns the video if the server already has it: by its id, or because the same bytes were
 // uploaded before. u describes the file; it is empty for a URL or an id.
 func (s *session) known(ctx context.Context, src client.Source) (v client.Video, u upload, found bool, err error) {
 	switch {

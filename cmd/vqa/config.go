@@ -57,7 +57,7 @@ type config struct {
 	VLMAPIKey  string        `env:"VQA_VLM_API_KEY" secret:"true" help:"API key for that server."`
 
 	Artifacts bool `group:"Artifacts and demos" env:"VQA_ARTIFACTS" envDefault:"true" help:"Whether each answer gets an annotated video and a contact sheet. They take about 0.2 s of one CPU core per second of 720p video."`
-	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"Whether the first start draws three demo videos, which are then listed at /v1/demo-videos."`
+	Demo      bool `env:"VQA_DEMO" envDefault:"true" help:"Whether three demo videos with answered questions are listed at /v1/demo-videos."`
 
 	EgressAllow  []string `group:"Outbound requests" env:"VQA_EGRESS_ALLOW" format:"host:port, comma-separated" help:"Targets, matched exactly, that the server may fetch from although they are not on the public internet."`
 	EgressCAFile string   `env:"VQA_EGRESS_CA_FILE" format:"path of a PEM file" help:"Certificate authorities that are trusted for these targets."`
@@ -103,7 +103,7 @@ type config struct {
 	LogLevel       string   `env:"VQA_LOG_LEVEL" envDefault:"info" format:"debug, info, warn or error" help:"Least severe messages that are logged."`
 }
 
-// loadConfig reads the environment and checks what it says.
+// loadConfig reads the configuration from the environment and checks it.
 func loadConfig() (config, error) {
 	c, err := env.ParseAs[config]()
 	if err != nil {
@@ -180,7 +180,7 @@ func (c config) check() error {
 	return err
 }
 
-// proxies are the networks whose forwarding headers are believed.
+// proxies returns the networks whose X-Forwarded-For headers are believed.
 func (c config) proxies() ([]netip.Prefix, error) {
 	var all []netip.Prefix
 	for _, s := range c.TrustedProxies {

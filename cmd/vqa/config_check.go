@@ -15,15 +15,15 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// otherVariables are read, but are not settings: the key of `vqa ask`, and what the clients'
-// own tests are told.
+// otherVariables are read but are not settings: the key of `vqa ask`, and the variables of the
+// clients' tests.
 var otherVariables = []string{"VQA_API_KEY", "VQA_BASE_URL", "VQA_CLIP"}
 
-// testVariables is the prefix of what only tests read.
+// testVariables is the prefix of the variables that only tests read.
 const testVariables = "VQA_TEST_"
 
-// unknownVariables describes each VQA_ variable of an environment (NAME=value) that nothing
-// reads, with the nearest name that something does.
+// unknownVariables returns a warning for each VQA_ variable of an environment (NAME=value) that is
+// not a setting, with the setting whose name is most similar.
 func unknownVariables(environment []string) []string {
 	known := slices.Clone(otherVariables)
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[config]()) {
@@ -40,13 +40,13 @@ func unknownVariables(environment []string) []string {
 		if distance(name, nearest) <= len(name)/3 {
 			hint = "did you mean " + nearest + "?"
 		}
-		found = append(found, fmt.Sprintf("the variable %s is set, but there is no such setting: %s", terminal.Printable(name), hint))
+		found = append(found, fmt.Sprintf("the variable %s is not a setting: %s", terminal.Printable(name), hint))
 	}
 	slices.Sort(found)
 	return found
 }
 
-// distance is how many letters must be added, removed or replaced to make b of a
+// distance is the number of letters to add, remove or replace in order to turn a into b
 // (Levenshtein).
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
@@ -68,8 +68,8 @@ func distance(a, b string) int {
 	return row[len(b)]
 }
 
-// valueError says of each variable that could not be read what it is and what it may be.
-// lookup reads the environment.
+// valueError turns the errors of the parser into errors that name the variable, its value and the
+// allowed values. lookup reads the environment.
 func valueError(err error, lookup func(string) string) error {
 	var all env.AggregateError
 	if !errors.As(err, &all) {
@@ -92,13 +92,13 @@ func valueError(err error, lookup func(string) string) error {
 	return errors.Join(told...)
 }
 
-// wrongValue names a variable, its value and what is allowed.
+// wrongValue names a variable, its value and the rule that it breaks.
 func wrongValue(name string, value any, rule string) error {
 	return fmt.Errorf("configuration: %s is %q, but it %s", name, fmt.Sprint(value), rule)
 }
 
-// checkURLs refuses inference servers and object stores of a kind that this program does not
-// speak to. A password in a URL is not repeated.
+// checkURLs refuses inference servers and object stores with an unsupported scheme. Its errors hide
+// the password of a URL.
 func (c config) checkURLs() error {
 	for _, server := range c.InferenceURL {
 		if shown, ok := hasScheme(server, "http", "https", "grpc", "grpcs"); !ok {
@@ -111,8 +111,8 @@ func (c config) checkURLs() error {
 	return nil
 }
 
-// hasScheme reports whether text is a URL of one of the schemes. shown is the text without
-// a password.
+// hasScheme reports whether text is a URL with one of the schemes. shown is the URL without its
+// password.
 func hasScheme(text string, schemes ...string) (shown string, ok bool) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -121,7 +121,7 @@ func hasScheme(text string, schemes ...string) (shown string, ok bool) {
 	return u.Redacted(), slices.Contains(schemes, u.Scheme)
 }
 
-// allowed describes the values of a type of setting for people.
+// allowed describes the values that a type of setting accepts.
 func allowed(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():

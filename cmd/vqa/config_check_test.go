@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestUnknownVariablesAreTold(t *testing.T) {
+func TestUnknownVariables(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
-		"the variable VQA_ADRR is set, but there is no such setting: did you mean VQA_ADDR?",
-		"the variable VQA_NOTHING_LIKE_THIS_AT_ALL is set, but there is no such setting: vqa config lists all settings",
-		"the variable VQA_RATE_READ is set, but there is no such setting: did you mean VQA_RATE_READS?",
+		"the variable VQA_ADRR is not a setting: did you mean VQA_ADDR?",
+		"the variable VQA_NOTHING_LIKE_THIS_AT_ALL is not a setting: vqa config lists all settings",
+		"the variable VQA_RATE_READ is not a setting: did you mean VQA_RATE_READS?",
 	}, unknownVariables([]string{
 		"VQA_ADDR=x", "VQA_RATE_READ=5", "VQA_ADRR=127.0.0.1:9", "PATH=/bin", "VQA_API_KEY=k", "VQA_TEST_DATABASE_URL=x", "VQA_NOTHING_LIKE_THIS_AT_ALL=1",
 	}))
@@ -24,8 +24,8 @@ func TestUnknownVariablesAreTold(t *testing.T) {
 	}
 }
 
-// TestUnknownVariablesAreToldAtTheStart: every command says so, on standard error.
-func TestUnknownVariablesAreToldAtTheStart(t *testing.T) {
+// TestUnknownVariablesAreReported checks that every command warns on standard error.
+func TestUnknownVariablesAreReported(t *testing.T) {
 	b := newToolbench(t)
 	t.Setenv("VQA_RATE_READ", "5")
 	out, complaint, err := b.run("config", "--json")

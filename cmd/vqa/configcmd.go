@@ -13,13 +13,13 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// setting is one value of the configuration and where it came from.
+// setting is one value of the configuration, with its source.
 type setting struct {
 	Name    string `json:"name"`
 	Env     string `json:"env"`
 	Value   string `json:"value"`
 	Default string `json:"default"`
-	// Source is environment, default, or derived when it follows from other settings.
+	// Source is environment, default, or derived when the value is computed from other settings.
 	Source string `json:"source"`
 	Help   string `json:"help"`
 }
@@ -28,7 +28,7 @@ func configCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Show every setting, its value and where it came from",
+		Short: "Show every setting with its value and the source of the value",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -41,7 +41,7 @@ func configCommand() *cobra.Command {
 	return strict(cmd)
 }
 
-// settings lists the configuration in the order of its declaration, secrets masked.
+// settings lists the configuration in the order of its declaration, with masked secrets.
 func settings(c config, lookup func(string) (string, bool)) []setting {
 	v := reflect.ValueOf(c)
 	out := make([]setting, 0, v.NumField())
@@ -65,8 +65,7 @@ func settings(c config, lookup func(string) (string, bool)) []setting {
 
 func plain(value string) string { return value }
 
-// settingText is a value as text; show decides what may be seen of it, or of each
-// element of a list.
+// settingText formats a value. show masks it, or each element of a list.
 func settingText(v reflect.Value, show func(string) string) string {
 	if v.Kind() != reflect.Slice {
 		return show(fmt.Sprint(v.Interface()))

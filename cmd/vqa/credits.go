@@ -18,25 +18,25 @@ import (
 	"vqa/projections/ledger"
 )
 
-// shownTransactions is how many transactions `vqa credits show` prints.
+// shownTransactions is the number of transactions that `vqa credits show` prints.
 const shownTransactions = 20
 
 func creditsCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "credits", Short: "Show and change the credit-seconds of an account"}
 	cmd.AddCommand(
 		creditsShowCommand(),
-		creditsChangeCommand("grant", "Give an account credit-seconds", credit.CardGrant),
-		creditsChangeCommand("purchase", "Record credit-seconds that were bought", credit.Purchase),
-		creditsChangeCommand("adjust", "Correct a balance, up or down (-- before a negative number)", credit.Adjustment),
+		creditsChangeCommand("grant", "Grant credit-seconds to an account", credit.CardGrant),
+		creditsChangeCommand("purchase", "Record a purchase of credit-seconds", credit.Purchase),
+		creditsChangeCommand("adjust", "Correct a balance up or down (write -- before a negative number)", credit.Adjustment),
 		creditsRefundCommand(),
 	)
 	return cmd
 }
 
-// shownCredits is a balance and its latest transactions, or the one that an order made.
+// shownCredits is a balance with its latest transactions, or with the transaction of one change.
 type shownCredits struct {
-	// RequestID and TransactionID name an order in the log and in the ledger; Repeated is
-	// true when an earlier order had made it.
+	// RequestID and TransactionID identify a change in the log and in the ledger. Repeated is true
+	// when an earlier call with the same idempotency key made the change.
 	RequestID        string               `json:"request_id,omitempty"`
 	TransactionID    string               `json:"transaction_id,omitempty"`
 	Repeated         bool                 `json:"repeated,omitempty"`
@@ -60,7 +60,7 @@ func creditsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show [ACCOUNT]",
 		Short: "Show the balance and the latest transactions",
-		Long:  "Shows the balance and the latest transactions of an account, by default that of the command line's key.",
+		Long:  "Shows the balance and the latest transactions of an account. Without ACCOUNT it is the account of the\nkey in the data folder.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			accountID, err := ownAccount(cmd, optional(args))
 			if err != nil {
@@ -87,25 +87,25 @@ func creditsShowCommand() *cobra.Command {
 	return strict(cmd, "[ACCOUNT]")
 }
 
-// orderFlags are what every change of a balance is given with.
-type orderFlags struct {
+// changeFlags are the flags that all changes of a balance have in common.
+type changeFlags struct {
 	reason, idempotencyKey string
 	asJSON                 bool
 }
 
-// placeOrder carries out an operator's order.
-type placeOrder func(context.Context, *command.Service) (command.Posted, error)
+// postChange makes the change of an operator.
+type postChange func(context.Context, *command.Service) (command.Posted, error)
 
-// orderCommand makes the command of an order. read makes the order from the arguments;
-// its error is a misuse.
-func orderCommand(use, short string, flags *orderFlags, read func(args []string) (placeOrder, error)) *cobra.Command {
+// changeCommand makes the subcommand of a change. read builds the change from the arguments; its
+// error means wrong usage.
+func changeCommand(use, short string, flags *changeFlags, read func(args []string) (postChange, error)) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use + " --reason TEXT --idempotency-key KEY",
 		Short: short,
-		Long:  short + ".\n\nA repeated order with the same --idempotency-key changes nothing, for 24 hours.",
+		Long:  short + ".\n\nWithin 24 hours, a repeated call with the same --idempotency-key changes nothing.",
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		place, err := read(args)
+		post, err := read(args)
 		if err == nil {
 			err = flags.check()
 		}
@@ -114,7 +114,7 @@ func orderCommand(use, short string, flags *orderFlags, read func(args []string)
 			return exitUsage
 		}
 		return withApp(cmd, func(ctx context.Context, a *app) error {
-			posted, err := place(ctx, a.commands)
+			posted, err := post(ctx, a.commands)
 			if err != nil {
 				return err
 			}
@@ -123,25 +123,25 @@ func orderCommand(use, short string, flags *orderFlags, read func(args []string)
 			return printCredits(cmd.OutOrStdout(), shown, flags.asJSON)
 		})
 	}
-	cmd.Flags().StringVar(&flags.reason, "reason", "", "why, for the ledger")
-	cmd.Flags().StringVar(&flags.idempotencyKey, "idempotency-key", "", "makes a repeated order harmless")
+	cmd.Flags().StringVar(&flags.reason, "reason", "", "reason of the change, stored in the ledger")
+	cmd.Flags().StringVar(&flags.idempotencyKey, "idempotency-key", "", "any text that identifies this change, so that a repetition has no effect")
 	cmd.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-func (f *orderFlags) check() error {
+func (f *changeFlags) check() error {
 	switch {
 	case f.reason == "":
-		return errors.New("--reason is required: the ledger keeps it")
+		return errors.New("--reason is required: the ledger stores it")
 	case f.idempotencyKey == "":
-		return errors.New("--idempotency-key is required: a repeated order must be harmless")
+		return errors.New("--idempotency-key is required: without it, a repeated call would change the balance twice")
 	}
 	return nil
 }
 
-// order is the part that all orders share; what tells this one from another goes into
-// its hash.
-func (f *orderFlags) order(accountID string, what ...any) command.CreditChange {
+// order returns the part of a change that all kinds have in common. Its hash covers everything that
+// distinguishes this change from another one.
+func (f *changeFlags) order(accountID string, what ...any) command.CreditChange {
 	hash := sha256.New()
 	for _, part := range append([]any{"operator", accountID, f.reason}, what...) {
 		fmt.Fprintf(hash, "%v\x00", part)
@@ -152,17 +152,17 @@ func (f *orderFlags) order(accountID string, what ...any) command.CreditChange {
 	}
 }
 
-// creditsChangeCommand adds to a balance, or corrects it.
+// creditsChangeCommand makes the subcommand of a grant, a purchase or an adjustment.
 func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
-	var flags orderFlags
+	var flags changeFlags
 	ordered := string(kind)
-	cmd := orderCommand(name+" ACCOUNT SECONDS", short, &flags, func(args []string) (placeOrder, error) {
+	cmd := changeCommand(name+" ACCOUNT SECONDS", short, &flags, func(args []string) (postChange, error) {
 		seconds, err := wholeSeconds(args[1])
 		switch {
 		case err != nil:
 			return nil, err
 		case seconds == 0 || seconds < 0 && kind != credit.Adjustment:
-			return nil, errors.New("SECONDS must be greater than 0; only adjust takes away")
+			return nil, errors.New("SECONDS must be greater than 0; use adjust to reduce a balance")
 		case kind == credit.CardGrant && ordered != string(credit.CardGrant) && ordered != string(credit.SignupGrant):
 			return nil, errors.New("--kind must be card_grant or signup_grant")
 		}
@@ -178,9 +178,9 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 }
 
 func creditsRefundCommand() *cobra.Command {
-	var flags orderFlags
-	cmd := orderCommand("refund ACCOUNT TRANSACTION [SECONDS]", "Undo a transaction, or what is left of it", &flags,
-		func(args []string) (placeOrder, error) {
+	var flags changeFlags
+	cmd := changeCommand("refund ACCOUNT TRANSACTION [SECONDS]", "Undo a transaction, or the part that was not refunded yet", &flags,
+		func(args []string) (postChange, error) {
 			var seconds int64
 			if len(args) == 3 {
 				var err error
@@ -198,9 +198,9 @@ func creditsRefundCommand() *cobra.Command {
 				return s.RefundCredits(ctx, order)
 			}, nil
 		})
-	cmd.Long = "Gives the seconds of a debit back, or takes those of a grant or a purchase away.\n\n" +
-		"Without SECONDS, all that earlier refunds left. " +
-		"A repeated order with the same\n--idempotency-key changes nothing, for 24 hours."
+	cmd.Long = "Returns the seconds of a debit to the account, or takes back the seconds of a grant or a purchase.\n\n" +
+		"Without SECONDS it refunds everything that earlier refunds left. Within 24 hours, a repeated call\n" +
+		"with the same --idempotency-key changes nothing."
 	return strict(cmd, "ACCOUNT", "TRANSACTION", "[SECONDS]")
 }
 
@@ -221,9 +221,9 @@ func printCredits(out io.Writer, c shownCredits, asJSON bool) error {
 	fmt.Fprintf(s, "  (balance %s, held %s, used %s)\n", terminal.Thousands(c.BalanceSeconds), terminal.Thousands(c.HeldSeconds), terminal.Thousands(c.UsedSeconds))
 	switch {
 	case c.Repeated:
-		fmt.Fprintf(s, "  %s was made by an earlier order: nothing changed\n", c.TransactionID)
+		fmt.Fprintf(s, "  nothing changed: an earlier call with this idempotency key made %s\n", c.TransactionID)
 	case c.TransactionID != "":
-		fmt.Fprintf(s, "  %s by %s\n", c.TransactionID, c.RequestID)
+		fmt.Fprintf(s, "  %s, request %s\n", c.TransactionID, c.RequestID)
 	}
 	if len(c.Transactions) == 0 {
 		return nil

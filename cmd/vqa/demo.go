@@ -8,7 +8,7 @@ import (
 	"vqa/handlers/jobs"
 )
 
-// demos are the demo videos as the HTTP edge shows them.
+// demos returns the demo videos for the HTTP API; there are none when VQA_DEMO is false.
 func (s *server) demos() httpapi.Demos {
 	if !s.config.Demo {
 		return httpapi.Demos{}

@@ -1,5 +1,6 @@
-// Command vqa is the service and its tools in one program: it reads the
-// configuration, builds the parts and joins them. A file per subcommand.
+// Command vqa is the service and its tools in one program. It reads the configuration, opens the
+// parts and connects them. Each subcommand has a file of its own; the packages in internal do their
+// work.
 //
-// It may import everything and decides nothing: rules live in domain.
+// It may import every package. It contains no business rules: those are in domain.
 package main

@@ -15,10 +15,10 @@ func doctorCommand() *cobra.Command {
 	var asJSON, media bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check everything that the service needs, and say how to mend it",
-		Long: `Checks what the service needs by using it: the database is started (and made, as the first start would),
-a clip is made, stored and analyzed, and language models are asked once. Nothing is written to the database.
-Exit status 1 when something is broken.`,
+		Short: "Check everything that the service needs, and say how to repair it",
+		Long: `Checks the parts of the service by using them: it starts the database, which it creates before the
+first start; it draws, stores and analyzes a clip; and it sends one request to each language model.
+It writes nothing to the database. The exit status is 1 when a part is broken.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -36,11 +36,11 @@ Exit status 1 when something is broken.`,
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&media, "media", false, "check only ffmpeg, Node, the engine and one analysis: needs no database")
+	cmd.Flags().BoolVar(&media, "media", false, "check only ffmpeg, Node, the engine and one analysis, without a database")
 	return strict(cmd)
 }
 
-// installation returns what the checks examine.
+// installation returns the settings and the parts that the checks examine.
 func (c config) installation() doctor.Installation {
 	return doctor.Installation{
 		Addr: c.Addr, PublicURL: c.PublicURL, DataDir: c.DataDir, BlobURL: c.BlobURL, MinFreeSpace: int64(c.MinFreeSpace),
@@ -60,7 +60,7 @@ func (c config) engine(ctx context.Context) (doctor.Engine, error) {
 	err := s.openEngine(ctx, c, slog.New(slog.DiscardHandler))
 	return doctor.Engine{Engine: s.engine, Calibrations: s.calibrations, Close: func() {
 		for _, closeEngine := range s.closers {
-			_ = closeEngine() // the findings stand
+			_ = closeEngine() // the findings are complete
 		}
 	}}, err
 }

@@ -16,14 +16,14 @@ import (
 	"vqa/gpu/worker"
 )
 
-// checkWait bounds the look at what the configured servers serve, at start: one that is
-// slow to load is looked at when it comes.
+// checkWait bounds the check of the configured servers at start. A server that loads more slowly is
+// checked when it answers.
 const checkWait = 10 * time.Second
 
-// maxCalibrationBytes bounds the file of calibrations.
+// maxCalibrationBytes bounds the calibration file.
 const maxCalibrationBytes = 1 << 20
 
-// readCalibrations reads the operator's calibrations; there are none without a file.
+// readCalibrations reads the calibration file. Without a path there are no calibrations.
 func readCalibrations(path string) (answer.Calibrations, error) {
 	if path == "" {
 		return nil, nil
@@ -52,7 +52,7 @@ func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) (er
 	if len(c.InferenceURL) > 0 {
 		return s.openServers(ctx, c, log)
 	}
-	// The worker ends with Close, after the jobs that use it.
+	// Close ends the worker after the jobs that use it, so ctx must not end it.
 	w, err := worker.Start(context.WithoutCancel(ctx), worker.Options{Dir: c.WorkerDir, Threads: c.InferenceThreads, Timeout: c.InferenceTimeout, Log: log})
 	if err != nil {
 		return fmt.Errorf("starting the embedded worker: %w", err)
@@ -62,8 +62,8 @@ func (s *server) openEngine(ctx context.Context, c config, log *slog.Logger) (er
 	return nil
 }
 
-// openServers makes an engine of servers. That two serve different models is an error of
-// whoever runs them, so nothing starts; that one is away is not.
+// openServers makes an engine of servers. Two servers with different models are an error of
+// configuration, so the service does not start. A server that does not answer is not an error.
 func (s *server) openServers(ctx context.Context, c config, log *slog.Logger) error {
 	pool, err := oip.Open(c.InferenceURL, oip.PoolOptions{Options: oip.Options{Timeout: c.InferenceTimeout}, Log: log})
 	if err != nil {
@@ -75,23 +75,23 @@ func (s *server) openServers(ctx context.Context, c config, log *slog.Logger) er
 		pool.Close()
 		return fmt.Errorf("VQA_INFERENCE_URL: %w", err)
 	}
-	s.engine, s.vocabulary = pool, (&modelWords{engine: pool, now: clock}).known
+	s.engine, s.vocabulary = pool, (&vocabulary{engine: pool, now: clock}).known
 	s.closers = append(s.closers, func() error { pool.Close(); return nil })
 	return nil
 }
 
 const (
-	// wordsFor is how long what a server said that its model knows is not asked again.
-	wordsFor = time.Minute
-	// wordsRetry is when a server that did not say is asked again.
-	wordsRetry = 5 * time.Second
-	// wordsWait bounds the question: a read is not kept waiting for a server.
-	wordsWait = 200 * time.Millisecond
+	// vocabularyFor is how long a vocabulary is used before the engine is asked again.
+	vocabularyFor = time.Minute
+	// vocabularyRetry is the pause before an engine that did not answer is asked again.
+	vocabularyRetry = 5 * time.Second
+	// vocabularyWait bounds the request, because readers of the API wait for it.
+	vocabularyWait = 200 * time.Millisecond
 )
 
-// modelWords remembers what the model of an engine knows, through times when the engine
-// is away.
-type modelWords struct {
+// vocabulary caches the classes of an engine's model, and keeps them while the engine does not
+// answer.
+type vocabulary struct {
 	engine gpu.Engine
 	now    func() time.Time
 
@@ -101,17 +101,17 @@ type modelWords struct {
 	ok    bool
 }
 
-// known returns the terms of the model, none when it is open; ok is false until the
-// engine has said.
-func (m *modelWords) known(ctx context.Context) (terms []string, ok bool) {
+// known returns the classes of the model, or none when the model accepts any term. ok is false until
+// the engine has answered once.
+func (m *vocabulary) known(ctx context.Context) (terms []string, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if now := m.now(); !now.Before(m.again) {
-		m.again = now.Add(wordsRetry)
-		ctx, cancel := context.WithTimeout(ctx, wordsWait)
+		m.again = now.Add(vocabularyRetry)
+		ctx, cancel := context.WithTimeout(ctx, vocabularyWait)
 		defer cancel()
 		if info, err := m.engine.Info(ctx); err == nil {
-			m.again, m.terms, m.ok = now.Add(wordsFor), info.Vocabulary, true
+			m.again, m.terms, m.ok = now.Add(vocabularyFor), info.Vocabulary, true
 		}
 	}
 	return m.terms, m.ok

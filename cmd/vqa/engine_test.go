@@ -104,11 +104,11 @@ func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	engine := &saying{err: &gpu.UnavailableError{Err: errors.New("starting")}}
-	words := &modelWords{engine: engine, now: func() time.Time { return now }}
+	words := &vocabulary{engine: engine, now: func() time.Time { return now }}
 	_, ok := words.known(t.Context())
 	require.False(t, ok, "nobody has said")
 
-	now = now.Add(wordsRetry)
+	now = now.Add(vocabularyRetry)
 	engine.err, engine.info.Vocabulary = nil, []string{"dog"}
 	terms, ok := words.known(t.Context())
 	require.True(t, ok)
@@ -117,13 +117,13 @@ func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
 	_, _ = words.known(t.Context())
 	require.Equal(t, before, engine.asked, "asked once a minute")
 
-	now = now.Add(wordsFor)
+	now = now.Add(vocabularyFor)
 	engine.err = &gpu.UnavailableError{Err: errors.New("away")}
 	terms, ok = words.known(t.Context())
 	require.True(t, ok)
 	require.Equal(t, []string{"dog"}, terms)
 
-	now = now.Add(wordsRetry)
+	now = now.Add(vocabularyRetry)
 	engine.err, engine.info.Vocabulary = nil, nil
 	terms, ok = words.known(t.Context())
 	require.True(t, ok)

@@ -16,19 +16,22 @@ func evalCommand() *cobra.Command {
 	var minRight, minOverlap, maxECE, minRightNo float64
 	cmd := &cobra.Command{
 		Use:   "eval CLIPS_DIR",
-		Short: "Ask the questions of a folder of clips with truth.json and score the answers",
-		Long: `Uploads each clip of CLIPS_DIR once and asks every question of its truth.json through the public API.
+		Short: "Ask the questions of a folder of clips and score the answers",
+		Long: `Uploads each clip of CLIPS_DIR once and asks every question of CLIPS_DIR/truth.json through the public
+API.
 
-truth.json is a list of {file, form, question, answer, count, clips}: answer is yes or no, count an integer or
-null, clips a list of [start, end] in seconds or null. An answer is right when it is equal and, where the truth
-has a count, detected_count is equal too. Overlap is intersection over union of the clips in time.
+truth.json is a list of {file, form, question, answer, count, clips}: answer is yes or no, count an
+integer or null, clips a list of [start, end] in seconds or null. An answer is right when it equals the
+true answer and, if the truth has a count, detected_count equals the true count. Overlap is the
+intersection over union of the clips in time.
 
-The row "answered no" has the answers that were no, and how many of them are right.
+The row "answered no" counts the answers that are no, and how many of them are right.
 
-The calibration error is the expected one over ten bins of confidence. An indeterminate result is not right, and
-does not enter the calibration error: it claims nothing.
+The calibration error is the expected calibration error over ten bins of confidence. An indeterminate
+result counts as not right. It is left out of the calibration error, because it has no confidence.
 
-With --min-right, --min-right-no, --min-overlap or --max-ece the exit status is 1 when all questions together miss a bound.`,
+With --min-right, --min-right-no, --min-overlap or --max-ece, the exit status is 1 when all questions
+together miss a limit.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -71,15 +74,15 @@ With --min-right, --min-right-no, --min-overlap or --max-ece the exit status is 
 	cmd.Flags().StringVar(&server, "url", "", "base URL of the server")
 	cmd.Flags().StringVar(&key, "key", "", "API key (VQA_API_KEY keeps it out of the process list)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram into this PNG file")
+	cmd.Flags().StringVar(&diagram, "reliability", "", "write the reliability diagram to this PNG file")
 	cmd.Flags().Float64Var(&minRight, "min-right", 0, "fail below this share of right answers, 0 to 1")
-	cmd.Flags().Float64Var(&minRightNo, "min-right-no", 0, "fail below this share of right answers among those that are no, 0 to 1")
+	cmd.Flags().Float64Var(&minRightNo, "min-right-no", 0, "fail below this share of right answers among the answers no, 0 to 1")
 	cmd.Flags().Float64Var(&minOverlap, "min-overlap", 0, "fail below this mean overlap of clips, 0 to 1")
 	cmd.Flags().Float64Var(&maxECE, "max-ece", 0, "fail above this expected calibration error, 0 to 1")
 	return strict(cmd, "CLIPS_DIR")
 }
 
-// evaluation returns what an evaluation of the clips of a folder works with.
+// evaluation returns the options for an evaluation of the clips in dir.
 func (s *session) evaluation(dir string, notices io.Writer) evaluate.Options {
 	return evaluate.Options{
 		Client: s.Client, Dir: dir, Unfinished: s.config.MaxConcurrentAnalyses, Ready: s.awaitReady, Notices: notices,

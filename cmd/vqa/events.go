@@ -20,9 +20,9 @@ import (
 func eventsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "Read the log of events, and steer its subscribers",
-		Long: `Reads the log of events, and steers its subscribers. Everything works beside a running
-service and without one.`,
+		Short: "Read the event log and control its subscribers",
+		Long: `Reads the event log and controls its subscribers. All subcommands work with and without a running
+service.`,
 	}
 	cmd.AddCommand(
 		eventsListCommand(), eventsTailCommand(), eventsShowCommand(), eventsStatsCommand(),
@@ -32,12 +32,12 @@ service and without one.`,
 }
 
 // filterHelp describes the flags of eventFilter.
-const filterHelp = `--stream and --type take exact names or patterns with * (quote them): --type 'credit.*',
---stream 'video/*'. An id stands for its streams: --stream acct_…. A type without @ fits
-all its versions. Flags of one kind may be repeated, and one of them must fit; different
-kinds must all fit. Times are RFC 3339, a day, or how long ago, such as 90m.`
+const filterHelp = `--stream and --type take exact names or quoted patterns with *, for example --type 'credit.*' or
+--stream 'video/*'. An id selects all its streams: --stream acct_…. A type without @ selects all its
+versions. You can repeat a flag: an event must match one of its values, and every kind of flag. Times
+are RFC 3339, a day, or a time before now such as 90m.`
 
-// eventFilter are the flags that select events.
+// eventFilter holds the flags that select events.
 type eventFilter struct {
 	streams, types        []string
 	account, since, until string
@@ -48,18 +48,18 @@ func (f *eventFilter) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringArrayVar(&f.streams, "stream", nil, "stream, pattern or id")
 	flags.StringArrayVar(&f.types, "type", nil, "type of event, or pattern")
-	flags.StringVar(&f.account, "account", "", "account that the event belongs to")
+	flags.StringVar(&f.account, "account", "", "account of the event")
 	flags.StringVar(&f.since, "since", "", "recorded at or after this time")
 	flags.StringVar(&f.until, "until", "", "recorded at or before this time")
 	flags.Int64Var(&f.after, "after", 0, "position greater than this")
 	flags.Int64Var(&f.before, "before", 0, "position less than this")
 }
 
-// check refuses what cannot be read, before the database is opened.
+// check refuses invalid flags before the database is opened.
 func (f *eventFilter) check() error {
 	_, err := f.times()
 	if err == nil && (f.after < 0 || f.before < 0) {
-		err = errors.New("a position is greater than 0")
+		err = errors.New("--after and --before must not be negative")
 	}
 	return err
 }
@@ -76,7 +76,7 @@ func (f *eventFilter) times() (postgres.Filter, error) {
 	return out, err
 }
 
-// filter is the selection, with ids resolved to their streams.
+// filter returns the selection. It replaces ids by their streams.
 func (f *eventFilter) filter(ctx context.Context, r *history.Reader) (postgres.Filter, error) {
 	out, err := f.times()
 	if err != nil {
@@ -93,7 +93,7 @@ func (f *eventFilter) filter(ctx context.Context, r *history.Reader) (postgres.F
 			return out, err
 		}
 		if len(subject.Streams) == 0 {
-			return out, fmt.Errorf("%s is no stream", s)
+			return out, fmt.Errorf("there is no stream of %s", s)
 		}
 		for _, stream := range subject.Streams {
 			out.Streams = append(out.Streams, stream.String())
@@ -102,7 +102,7 @@ func (f *eventFilter) filter(ctx context.Context, r *history.Reader) (postgres.F
 	return out, nil
 }
 
-// history returns a reader of the log's past.
+// history returns a reader of past states.
 func (a *app) history() *history.Reader { return history.NewReader(a.pool, a.store, a.codec) }
 
 func eventsListCommand() *cobra.Command {
@@ -112,8 +112,8 @@ func eventsListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List events of the log",
-		Long: `Lists events in the order of their positions: the last ones that fit, or with --after or
---since the first ones from there. With --json each is a line of its own.
+		Long: `Lists events in the order of their positions: the last events that match, or with --after or --since
+the first events from there. With --json each event is one line.
 
 ` + filterHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -138,12 +138,12 @@ func eventsListCommand() *cobra.Command {
 		},
 	}
 	f.register(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 50, "how many at most")
+	cmd.Flags().IntVar(&limit, "limit", 50, "largest number of events")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
 	return strict(cmd)
 }
 
-// maxListed bounds what one list holds in memory.
+// maxListed bounds the events of one list, which are held in memory.
 const maxListed = 100_000
 
 // printEvents prints a line for each event.
@@ -165,12 +165,11 @@ func printEvents(out io.Writer, events []postgres.Stored, asJSON bool) error {
 	return nil
 }
 
-// eventLine is an event for people. What it says in short is cut at the edge of a
-// terminal.
+// eventLine formats an event as one line. On a terminal, the summary is cut at the right edge.
 func eventLine(s terminal.Screen, e postgres.Stored) string {
 	place := fmt.Sprintf("%s#%d", e.Stream, e.Version)
 	plain := fmt.Sprintf("%8d  %s  %-24s  %-43s", e.Position, stamp(e.RecordedAt), e.Type, place)
-	said := []rune(gist(e.Data))
+	said := []rune(summary(e.Data))
 	if room := s.Columns - len(plain) - 2; s.Live && len(said) > room {
 		said = said[:max(0, room)]
 	}
@@ -179,17 +178,17 @@ func eventLine(s terminal.Screen, e postgres.Stored) string {
 	return strings.TrimRight(line, " ")
 }
 
-// shownEvent is one event with its place in its stream.
+// shownEvent is one event with its neighbors in its stream.
 type shownEvent struct {
 	postgres.Stored
-	// ChainHolds says whether the stored chain follows from the event and the one before.
+	// ChainHolds is true when the stored hash matches the event and the hash before it.
 	ChainHolds bool `json:"chain_holds"`
-	// Previous and Next are its neighbours in the stream.
-	Previous *neighbour `json:"previous"`
-	Next     *neighbour `json:"next"`
+	// Previous and Next are the neighbors in the stream.
+	Previous *neighbor `json:"previous"`
+	Next     *neighbor `json:"next"`
 }
 
-type neighbour struct {
+type neighbor struct {
 	Position int64  `json:"position"`
 	Version  int64  `json:"version"`
 	Type     string `json:"type"`
@@ -199,11 +198,11 @@ func eventsShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show POSITION",
-		Short: "Show one event with its metadata, its hash chain and its neighbours",
+		Short: "Show one event with its metadata, its hash chain and its neighbors",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || position < 1 {
-				return misuse(cmd, fmt.Errorf("%q is no position", args[0]))
+				return misuse(cmd, fmt.Errorf("POSITION must be a whole number above 0, not %q", args[0]))
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				e, err := a.event(ctx, position)
@@ -221,7 +220,7 @@ func eventsShowCommand() *cobra.Command {
 	return strict(cmd, "POSITION")
 }
 
-// event reads an event with its neighbours and checks its place in the chain.
+// event reads an event with its neighbors and checks its hash.
 func (a *app) event(ctx context.Context, position int64) (shownEvent, error) {
 	found, err := a.store.Scan(ctx, postgres.Filter{After: position - 1, Before: position + 1}, 1, false)
 	if err != nil {
@@ -237,7 +236,7 @@ func (a *app) event(ctx context.Context, position int64) (shownEvent, error) {
 	}
 	var before *postgres.Stored
 	for _, n := range around {
-		near := &neighbour{n.Position, n.Version, n.Type}
+		near := &neighbor{n.Position, n.Version, n.Type}
 		switch n.Version {
 		case e.Version - 1:
 			e.Previous, before = near, &n
@@ -260,7 +259,7 @@ func printShownEvent(s terminal.Screen, e shownEvent) error {
 	}
 	verdict := s.Paint(terminal.Green, "holds")
 	if !e.ChainHolds {
-		verdict = s.Paint(terminal.BoldRed, "BROKEN: the event is not what was recorded, or what came before it is not")
+		verdict = s.Paint(terminal.BoldRed, "BROKEN: this event or an event before it was altered")
 	}
 	fmt.Fprintf(s, "\nchain %s  %s\n", s.Paint(terminal.Dim, e.Chain), verdict)
 	m := e.ParsedMeta()
@@ -274,5 +273,5 @@ func printShownEvent(s terminal.Screen, e shownEvent) error {
 	return printDocument(s, e.Data)
 }
 
-// subscriptions returns a view of the log's subscribers, for orders; it delivers nothing.
+// subscriptions returns a feed for managing the subscribers. It delivers no events.
 func (a *app) subscriptions() *feed.Feed { return feed.New(a.pool, a.codec, a.log) }

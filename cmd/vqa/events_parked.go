@@ -14,15 +14,15 @@ import (
 	"vqa/eventstore/feed"
 )
 
-const parkedHelp = `An event that a subscriber could not handle, after five attempts, is parked with its error,
-and the subscriber goes on without it. Later events of its own stream went on as well, so
-when a parked event is handled after all it comes after them: LATER says how many.`
+const parkedHelp = `When a subscriber fails to handle an event five times, the event is parked with its error, and the
+subscriber continues with the next event. Later events of the same stream may therefore be handled
+before a parked event; LATER counts them.`
 
 func parkedCommand() *cobra.Command {
 	list := parkedListCommand()
 	cmd := &cobra.Command{
 		Use:   "parked",
-		Short: "Show, retry or give up events that a subscriber could not handle",
+		Short: "Show, retry or drop events that a subscriber failed to handle",
 		Long:  parkedHelp,
 		RunE:  list.RunE,
 	}
@@ -61,7 +61,7 @@ func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
 	}
 	s := terminal.NewScreen(out)
 	if len(parked) == 0 {
-		fmt.Fprintln(s, "Nothing is parked.")
+		fmt.Fprintln(s, "There are no parked events.")
 		return nil
 	}
 	t := terminal.Table{{"SUBSCRIBER", "POSITION", "TYPE", "STREAM", "ATTEMPTS", "SINCE", "LATER", "ERROR"}}
@@ -75,7 +75,7 @@ func printParked(out io.Writer, parked []feed.Parked, asJSON bool) error {
 	return nil
 }
 
-// firstLine is the beginning of a text.
+// firstLine is the first line of a text, cut at limit characters.
 func firstLine(text string, limit int) string {
 	line, rest, _ := strings.Cut(text, "\n")
 	line = terminal.Printable(line)
@@ -98,7 +98,7 @@ func parkedShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show SUBSCRIBER POSITION",
-		Short: "Show a parked event with its whole error",
+		Short: "Show a parked event with its complete error",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := onePosition(args)
 			if err != nil {
@@ -117,7 +117,7 @@ func parkedShowCommand() *cobra.Command {
 					return terminal.PrintJSON(cmd.OutOrStdout(), shown)
 				}
 				s := terminal.NewScreen(cmd.OutOrStdout())
-				fmt.Fprintf(s, "parked for %s after %s, %s UTC; %s of its stream went on\n%s\n\n",
+				fmt.Fprintf(s, "parked for %s after %s, %s UTC; %s of its stream already handled\n%s\n\n",
 					s.Paint(terminal.Bold, shown.Subscriber), counted(int64(shown.Attempts), "attempt"), stamp(shown.At),
 					counted(shown.LaterInStream, "later event"), s.Paint(terminal.BoldRed, printableLines(shown.Error)))
 				return printShownEvent(s, shown.Event)
@@ -128,7 +128,7 @@ func parkedShowCommand() *cobra.Command {
 	return strict(cmd, "SUBSCRIBER", "POSITION")
 }
 
-// printableLines keeps the lines of a text.
+// printableLines escapes a text and keeps its lines.
 func printableLines(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, line := range lines {
@@ -141,24 +141,24 @@ func printableLines(text string) string {
 func onePosition(args []string) (int64, error) {
 	n, err := strconv.ParseInt(args[1], 10, 64)
 	if err != nil || n < 1 {
-		return 0, fmt.Errorf("%q is no position", args[1])
+		return 0, fmt.Errorf("POSITION must be a whole number above 0, not %q", args[1])
 	}
 	return n, nil
 }
 
-// positionOrAll reads the second argument, or 0 for all of them.
+// positionOrAll reads the second argument. With all it returns 0.
 func positionOrAll(args []string, all bool) (int64, error) {
 	switch {
 	case all && len(args) == 1:
 		return 0, nil
 	case all || len(args) == 1:
-		return 0, errors.New("say either a POSITION or --all")
+		return 0, errors.New("give either a POSITION or --all")
 	}
 	return onePosition(args)
 }
 
-// parked returns the parked events of a subscriber at one position or at all (0); at
-// least one.
+// parked returns the parked events of a subscriber at one position, or all of them when position is
+// 0. It is an error when there are none.
 func (a *app) parked(ctx context.Context, group string, position int64) ([]feed.Parked, error) {
 	f := a.subscriptions()
 	if err := f.MustKnow(ctx, group, subscriberNames()...); err != nil {
@@ -166,9 +166,9 @@ func (a *app) parked(ctx context.Context, group string, position int64) ([]feed.
 	}
 	parked, err := f.ParkedEvents(ctx, group, position)
 	if err == nil && len(parked) == 0 {
-		err = fmt.Errorf("nothing is parked for %s", group)
+		err = fmt.Errorf("%s has no parked events", group)
 		if position > 0 {
-			err = fmt.Errorf("position %d is not parked for %s", position, group)
+			err = fmt.Errorf("%s has no parked event at position %d", group, position)
 		}
 	}
 	return parked, err
@@ -179,10 +179,10 @@ func parkedRetryCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "retry SUBSCRIBER POSITION | retry SUBSCRIBER --all",
-		Short: "Deliver parked events again; those that succeed are no longer parked",
-		Long: `Delivers one parked event, or all of a subscriber in order, again. Those that succeed are no
-longer parked; those that fail stay, with the newer error, and the exit status is 1.
-The running service delivers them, as it does a replay (vqa events replay --help).`,
+		Short: "Deliver parked events again",
+		Long: `Delivers one parked event again, or all parked events of a subscriber in order. An event that succeeds
+leaves the list. An event that fails stays parked with its new error, and the exit status is 1. The
+running service delivers the events, in the same way as a replay (vqa events replay --help).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := positionOrAll(args, all)
 			if err != nil {
@@ -202,7 +202,7 @@ The running service delivers them, as it does a replay (vqa events replay --help
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "every parked event of the subscriber")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only count what would be delivered")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only count the events")
 	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	return strict(cmd, "SUBSCRIBER", "[POSITION]")
@@ -212,7 +212,7 @@ func parkedDropCommand() *cobra.Command {
 	var all, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "drop SUBSCRIBER POSITION | drop SUBSCRIBER --all",
-		Short: "Give up parked events; they stay in the log",
+		Short: "Remove parked events from the list; they stay in the log",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := positionOrAll(args, all)
 			if err != nil {
@@ -229,7 +229,7 @@ func parkedDropCommand() *cobra.Command {
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), map[string]any{"subscriber": args[0], "dropped": n})
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s gives up %s.\n", args[0], counted(n, "parked event"))
+				fmt.Fprintf(cmd.OutOrStdout(), "Dropped %s of %s.\n", counted(n, "parked event"), args[0])
 				return nil
 			})
 		},

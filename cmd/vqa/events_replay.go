@@ -21,17 +21,17 @@ func replayCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay SUBSCRIBER --from POSITION --to POSITION",
 		Short: "Deliver a part of the log to a subscriber again",
-		Long: `Delivers the events from one position to another, both included, to a subscriber again, in
-order and without moving its position. What it has yet to come to is left out: that will be
-delivered anyway. Handlers are idempotent: a job that an event called for is not enqueued
-twice while River still knows it (a finished one for a day), and work that is done is
-refused when it is claimed again.
+		Long: `Delivers the events from one position to another, both included, to a subscriber again. The events
+keep their order, and the subscriber keeps its position. Events after that position are left out,
+because they will be delivered anyway.
 
-The running service delivers it, between the batches of new events: only there is the
-handler with all that it works with, and only under the subscriber's lock can a replay not
-run beside a live delivery. Without a running service the order waits for one. The command
-shows the progress; Ctrl-C ends the command, not the replay (--cancel does).
-An event that fails is parked (vqa events parked), and the replay goes on.`,
+Handlers are idempotent. A job for an event is not enqueued twice while River still has it, which is
+one day for a finished job. After that, the claim of work that is already done is refused.
+
+The running service delivers the events between the batches of new events, so a replay never runs
+beside a live delivery. Without a running service the replay waits for one. The command shows the
+progress. Ctrl-C ends the command, not the replay; --cancel ends the replay. An event that fails is
+parked (vqa events parked), and the replay continues.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := o.check(); err != nil {
 				return misuse(cmd, err)
@@ -51,14 +51,14 @@ An event that fails is parked (vqa events parked), and the replay goes on.`,
 	flags := cmd.Flags()
 	flags.Int64Var(&o.from, "from", 0, "first position")
 	flags.Int64Var(&o.to, "to", 0, "last position")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "only count what would be delivered")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "only count the events")
 	flags.BoolVar(&o.cancel, "cancel", false, "end the open replays of the subscriber")
 	flags.BoolVar(&o.detach, "detach", false, "do not wait for the end")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	return strict(cmd, "SUBSCRIBER")
 }
 
-// replayOptions are the flags of what delivers again.
+// replayOptions holds the flags of the subcommands that deliver events again.
 type replayOptions struct {
 	from, to                     int64
 	dryRun, cancel, detach, json bool
@@ -67,14 +67,14 @@ type replayOptions struct {
 func (o replayOptions) check() error {
 	switch {
 	case o.cancel && (o.from != 0 || o.to != 0 || o.dryRun):
-		return errors.New("--cancel stands alone")
+		return errors.New("--cancel cannot be combined with --from, --to or --dry-run")
 	case !o.cancel && (o.from < 1 || o.to < o.from):
-		return errors.New("--from and --to are required: the first and the last position, from 1")
+		return errors.New("--from and --to are required: the first and the last position, starting at 1")
 	}
 	return nil
 }
 
-// redeliver orders a replay and shows it to its end, unless nobody is there to deliver.
+// redeliver requests a replay. When a service runs, it shows the progress until the end.
 func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.ReplayRequest, o replayOptions) error {
 	out := cmd.OutOrStdout()
 	if o.dryRun {
@@ -104,7 +104,7 @@ func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.Repl
 	return replayVerdict(r)
 }
 
-// replayPoll is how often the progress of a replay is looked at.
+// replayPoll is the interval at which the progress of a replay is read.
 const replayPoll = 100 * time.Millisecond
 
 // awaitReplay shows a replay until it is finished or ctx ends.
@@ -122,7 +122,7 @@ func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Repl
 		next, err := a.subscriptions().ReplayProgress(ctx, r.ID)
 		switch {
 		case ctx.Err() != nil:
-			return r, nil // the command was asked to end, the replay was not
+			return r, nil // Ctrl-C ends the command, not the replay
 		case err != nil:
 			return r, err
 		}
@@ -132,7 +132,7 @@ func (a *app) awaitReplay(ctx context.Context, progressTo io.Writer, r feed.Repl
 	return r, nil
 }
 
-// replayVerdict is the exit status: 1 when something failed.
+// replayVerdict returns exit status 1 when an event failed.
 func replayVerdict(r feed.Replay) error {
 	if r.Failed > 0 {
 		return exitError(1)
@@ -146,13 +146,13 @@ func replayOutcome(r feed.Replay, running int) string {
 	case r.Canceled:
 		return fmt.Sprintf("%s was canceled after %d of %s.", what, r.Delivered, counted(r.Events, "event"))
 	case r.FinishedAt != nil && r.Failed > 0:
-		return fmt.Sprintf("%s delivered %s; %d failed and stayed parked.", what, counted(r.Delivered, "event"), r.Failed)
+		return fmt.Sprintf("%s delivered %s; %d failed and are parked.", what, counted(r.Delivered, "event"), r.Failed)
 	case r.FinishedAt != nil:
 		return fmt.Sprintf("%s delivered %s.", what, counted(r.Delivered, "event"))
 	case running == 0:
-		return fmt.Sprintf("%s waits for a service with %s; none is running.", what, counted(r.Events, "event"))
+		return fmt.Sprintf("%s has %s and waits: no service is running.", what, counted(r.Events, "event"))
 	}
-	return fmt.Sprintf("%s delivered %d of %s so far; it goes on (vqa events subscribers).", what, r.Delivered, counted(r.Events, "event"))
+	return fmt.Sprintf("%s delivered %d of %s so far and continues (vqa events subscribers).", what, r.Delivered, counted(r.Events, "event"))
 }
 
 func printPreview(out io.Writer, counts map[string]int64, asJSON bool) error {

@@ -17,8 +17,8 @@ func eventsStatsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "stats",
 		Short: "Count the events of the log by type, day and account",
-		Long: `Counts the events that fit, and the bytes of their payloads and metadata, in one pass over
-the log: by type, by day (UTC, the last 31 with events), and for the ten busiest accounts.
+		Long: `Counts the events that match, and the bytes of their payloads and metadata, in one pass over the log:
+by type, by day (UTC, the last 31 days with events), and for the ten accounts with the most events.
 
 ` + filterHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,7 +80,7 @@ func printStats(s terminal.Screen, c postgres.Stats) {
 	}
 }
 
-// perSecond is a rate with a fraction where that says something.
+// perSecond formats a rate, with a fraction when it is small.
 func perSecond(rate float64) string {
 	if rate < 100 {
 		return fmt.Sprintf("%.2g events/s", rate)

@@ -15,14 +15,14 @@ import (
 	"vqa/handlers/react"
 )
 
-// subscriberNames are the subscribers of this program.
+// subscriberNames returns the subscribers of this program.
 func subscriberNames() []string { return []string{react.Group} }
 
-// shownSubscribers is what vqa events subscribers prints.
+// shownSubscribers is the output of vqa events subscribers.
 type shownSubscribers struct {
-	// Head is the position up to which the log is settled.
+	// Head is the position up to which no event can be added any more.
 	Head int64 `json:"head"`
-	// Processes counts the running services, each of which serves every subscriber.
+	// Processes counts the running servers. Each of them serves every subscriber.
 	Processes   int               `json:"processes"`
 	Subscribers []feed.Subscriber `json:"subscribers"`
 }
@@ -31,11 +31,13 @@ func subscribersCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "subscribers",
-		Short: "Show how far each subscriber of the log is",
-		Long: `Shows each subscriber's position, how many events it is behind and how old the oldest of
-them is, how many events are parked, and whether a process is delivering to it at this
-moment (it holds the subscriber's lock). Between two polls nobody does; whether anybody
-will is told by the number of running processes.`,
+		Short: "Show the position of each subscriber of the log",
+		Long: `Shows for each subscriber its position, the number of undelivered events and the age of the oldest of
+them, the number of parked events, and its state:
+
+  delivering  a server delivers events to it now
+  waiting     a server runs and delivers the next events
+  stopped     no server is running`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				all, err := a.shownSubscribers(ctx)
@@ -78,7 +80,7 @@ func printSubscribers(s terminal.Screen, all shownSubscribers) {
 		case x.Delivering:
 			state = "delivering"
 		case all.Processes == 0:
-			state = "nobody"
+			state = "stopped"
 		}
 		if x.Replay != nil {
 			replay = fmt.Sprintf("%d of %d", x.Replay.Delivered, x.Replay.Events)
@@ -91,7 +93,7 @@ func printSubscribers(s terminal.Screen, all shownSubscribers) {
 	t.Print(s)
 }
 
-// counted is a number of things.
+// counted writes a number with its noun.
 func counted(n int64, thing string) string {
 	if n == 1 {
 		return "1 " + thing
@@ -99,7 +101,7 @@ func counted(n int64, thing string) string {
 	return terminal.Thousands(n) + " " + thing + "s"
 }
 
-// lag is a time in seconds for people.
+// lag formats a delay in seconds.
 func lag(s float64) string {
 	if s == 0 {
 		return "-"
@@ -107,7 +109,7 @@ func lag(s float64) string {
 	return rough(time.Duration(s * float64(time.Second)))
 }
 
-// rough is a duration in a few digits.
+// rough formats a duration with a few digits.
 func rough(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -134,9 +136,9 @@ func resetCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reset SUBSCRIBER --to POSITION|start|end",
 		Short: "Set the position of a subscriber",
-		Long: `Makes a subscriber go on with the event after POSITION: start delivers the whole log again,
-end skips everything that is recorded. Waits for the batch that is being delivered. Events
-that are skipped are never delivered, unless by vqa events replay.`,
+		Long: `Sets the position of a subscriber, which then continues with the event after POSITION. start delivers
+the whole log again; end skips all recorded events. The command waits for the batch that is being
+delivered. Skipped events are never delivered, except by vqa events replay.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			position, err := parsePosition(to)
 			if err != nil {
@@ -150,28 +152,28 @@ that are skipped are never delivered, unless by vqa events replay.`,
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), m)
 				}
-				done, what := "goes", "nothing changes"
+				done, effect := "moved", "nothing changes"
 				if dryRun {
-					done = "would go"
+					done = "would move"
 				}
 				switch {
 				case m.Again > 0:
-					what = "to deliver again: " + counted(m.Again, "event")
+					effect = "to deliver again: " + counted(m.Again, "event")
 				case m.Skipped > 0:
-					what = "skipped: " + counted(m.Skipped, "event")
+					effect = "skipped: " + counted(m.Skipped, "event")
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s %s from %d to %d; %s.\n", m.Subscriber, done, m.From, m.To, what)
+				fmt.Fprintf(cmd.OutOrStdout(), "%s %s from %d to %d; %s.\n", m.Subscriber, done, m.From, m.To, effect)
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&to, "to", "", "position that counts as done, start or end")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only say what would happen")
+	cmd.Flags().StringVar(&to, "to", "", "last position that counts as delivered, or start or end")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show the effect")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "SUBSCRIBER")
 }
 
-// endOfLog is the position that "end" stands for until the log is asked.
+// endOfLog stands for "end" until the position is read from the log.
 const endOfLog = -1
 
 func parsePosition(text string) (int64, error) {

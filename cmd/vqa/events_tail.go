@@ -13,8 +13,8 @@ import (
 	"vqa/eventstore/postgres"
 )
 
-// tailPage is how many events are read at a time, tailPoll how often the log is looked
-// at when no wake-up comes, and tailTries how often in a row it may fail to answer.
+// tailPage is the number of events in one read. tailPoll is the interval of reads without a
+// notification. tailTries is the number of failed reads in a row after which the command ends.
 const (
 	tailPage  = 500
 	tailPoll  = 2 * time.Second
@@ -29,10 +29,10 @@ func eventsTailCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tail",
 		Short: "Follow the log until Ctrl-C",
-		Long: `Prints the last events that fit and then each new one as it is committed, in the order of
-the log and without a gap, until Ctrl-C. --from POSITION begins there instead: after an
-interruption, the position after the last one seen. When the database is lost for a while it
-goes on where it was. With --json each is a line of its own.
+		Long: `Prints the last events that match, and then each new event when it is committed, in the order of the log
+and without gaps, until Ctrl-C. With --from it starts at a position instead; after an interruption,
+give the position after the last printed event. When the database is down for a while, the command
+continues where it stopped. With --json each event is one line.
 
 ` + filterHelp,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,7 +56,7 @@ goes on where it was. With --json each is a line of its own.
 					err = t.follow(ctx)
 				}
 				if ctx.Err() != nil {
-					return nil //nolint:nilerr // Ctrl-C is how it ends
+					return nil //nolint:nilerr // Ctrl-C is the normal end
 				}
 				return err
 			})
@@ -64,8 +64,8 @@ goes on where it was. With --json each is a line of its own.
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.Int64Var(&from, "from", 0, "begin with this position")
-	flags.IntVar(&last, "last", 10, "how many of the last events to print first")
+	flags.Int64Var(&from, "from", 0, "start at this position")
+	flags.IntVar(&last, "last", 10, "number of past events to print first")
 	flags.BoolVar(&asJSON, "json", false, "print a line of JSON for each event")
 	cmd.MarkFlagsMutuallyExclusive("from", "last")
 	return strict(cmd)
@@ -77,11 +77,11 @@ type tail struct {
 	filter postgres.Filter
 	out    io.Writer
 	json   bool
-	// done is the position up to which everything that fits was printed.
+	// done is the position up to which all events that match were printed.
 	done int64
 }
 
-// begin prints the last events.
+// begin prints the last events before the live ones.
 func (t *tail) begin(ctx context.Context, last int) error {
 	settled, err := t.store.Settled(ctx)
 	if err != nil {
@@ -102,7 +102,7 @@ func (t *tail) begin(ctx context.Context, last int) error {
 	return printEvents(t.out, events, t.json)
 }
 
-// follow prints what is committed until ctx ends, or the bound of the filter is passed.
+// follow prints new events until ctx ends, or until the filter's last position is passed.
 func (t *tail) follow(ctx context.Context) error {
 	listener := feed.New(t.pool, t.codec, t.log)
 	wake, stop := listener.Watch()
@@ -112,7 +112,7 @@ func (t *tail) follow(ctx context.Context) error {
 	defer running.Wait()
 	defer end()
 	running.Go(func() {
-		// It reports a lost connection itself, and polling goes on without it.
+		// The listener logs a lost connection, and polling continues without it.
 		_ = listener.Run(listening)
 	})
 	poll := time.NewTicker(tailPoll)
@@ -125,7 +125,7 @@ func (t *tail) follow(ctx context.Context) error {
 		case ctx.Err() != nil || failures == tailTries:
 			return err
 		default:
-			t.log.Warn("the log could not be read; trying again", "error", err)
+			t.log.Warn("could not read the log; trying again", "error", err)
 		}
 		if t.filter.Before > 0 && t.done >= t.filter.Before-1 {
 			return nil
@@ -139,7 +139,7 @@ func (t *tail) follow(ctx context.Context) error {
 	}
 }
 
-// catchUp prints what fits up to where the log is settled.
+// catchUp prints the events that match, up to the settled end of the log.
 func (t *tail) catchUp(ctx context.Context) error {
 	settled, err := t.store.Settled(ctx)
 	if err != nil {

@@ -216,8 +216,7 @@ func TestShowAndWhy(t *testing.T) {
 	}
 }
 
-// subscribe takes the part of the service: it delivers the log to handle until the test
-// ends.
+// subscribe delivers the log to handle until the test ends, as the service does.
 func (b toolbench) subscribe(handle feed.Handler) {
 	b.Helper()
 	pool, err := postgres.Connect(b.Context(), b.config.DatabaseURL)
@@ -233,7 +232,7 @@ func (b toolbench) subscribe(handle feed.Handler) {
 	})
 }
 
-// subscriber waits until the one subscriber is as it should be.
+// subscriber waits until ok is true for the only subscriber.
 func (b toolbench) subscriber(ok func(feed.Subscriber) bool) {
 	b.Helper()
 	require.Eventually(b, func() bool {
@@ -245,11 +244,11 @@ func (b toolbench) subscriber(ok func(feed.Subscriber) bool) {
 
 func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	b := newToolbench(t)
-	require.Regexp(t, `no service is running\n\n.*\n  jobs +0 +\d+ .* nobody +-\n`, b.text("events", "subscribers"))
-	require.Equal(t, "Nothing is parked.\n", b.text("events", "parked"))
+	require.Regexp(t, `no service is running\n\n.*\n  jobs +0 +\d+ .* stopped +-\n`, b.text("events", "subscribers"))
+	require.Equal(t, "There are no parked events.\n", b.text("events", "parked"))
 	all := b.events("list", "--json")
 	last := all[len(all)-1].Position
-	require.Regexp(t, `^jobs would go from 0 to \d+; skipped: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "end", "--dry-run"))
+	require.Regexp(t, `^jobs would move from 0 to \d+; skipped: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "end", "--dry-run"))
 
 	cured := make(chan struct{})
 	seen := make(chan int64, 100)
@@ -279,13 +278,13 @@ func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	require.Contains(t, b.text("events", "parked", "retry", "jobs", at, "--dry-run"), "account.opened       1")
 	close(cured)
 	// No process has joined as a service, so the command does not wait for the delivery.
-	require.Contains(t, b.text("events", "parked", "retry", "jobs", "--all"), "waits for a service with 1 event; none is running.")
+	require.Contains(t, b.text("events", "parked", "retry", "jobs", "--all"), "has 1 event and waits: no service is running.")
 	require.Equal(t, parked[0].Position, <-seen)
 	b.subscriber(func(s feed.Subscriber) bool { return s.Parked == 0 && s.Replay == nil })
 	_, _, err := b.run("events", "parked", "retry", "jobs", at)
-	require.ErrorContains(t, err, "is not parked for jobs")
+	require.ErrorContains(t, err, "jobs has no parked event at position "+at)
 	_, _, err = b.run("events", "parked", "drop", "jobs", "--all")
-	require.ErrorContains(t, err, "nothing is parked for jobs")
+	require.ErrorContains(t, err, "jobs has no parked events")
 
 	var preview struct{ Events int64 }
 	from, to := strconv.FormatInt(all[1].Position, 10), strconv.FormatInt(last, 10)
@@ -298,7 +297,7 @@ func TestSubscribersReplaysAndParkedEvents(t *testing.T) {
 	b.subscriber(func(s feed.Subscriber) bool { return s.Replay == nil })
 	require.Equal(t, "jobs has no open replay.\n", b.text("events", "replay", "jobs", "--cancel"))
 
-	require.Regexp(t, `^jobs goes from \d+ to 0; to deliver again: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "start"))
+	require.Regexp(t, `^jobs moved from \d+ to 0; to deliver again: \d+ events\.\n$`, b.text("events", "reset", "jobs", "--to", "start"))
 	for _, e := range all {
 		require.Equal(t, e.Position, <-seen)
 	}

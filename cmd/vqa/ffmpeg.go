@@ -14,14 +14,16 @@ import (
 	"vqa/handlers/jobs"
 )
 
-// fetchedFFmpeg is where setup puts the static build, in the folder of the clone.
+// fetchedFFmpeg is the path of the static build that make setup downloads, in the folder of the
+// clone.
 const fetchedFFmpeg = ".cache/tools/bin/ffmpeg"
 
-// pictureAtS is when the ball of the fixture is in the middle of the room, in seconds.
+// pictureAtS is the time, in seconds, at which the ball of the fixture is in the middle of the room.
 const pictureAtS = 2.5
 
-// openFFmpeg finds the program in VQA_FFMPEG and nowhere else, or, without that setting, where
-// setup put it, then in PATH. Setup fetches only where PATH has none that works.
+// openFFmpeg uses the program of VQA_FFMPEG and no other. Without this setting it uses the build that
+// make setup downloaded, or else ffmpeg from PATH. Setup downloads a build only when PATH has no
+// usable ffmpeg.
 func (c config) openFFmpeg(ctx context.Context) (*ffmpeg.Runner, error) {
 	if c.FFmpeg != "" {
 		runner, err := ffmpeg.New(ctx, c.FFmpeg)
@@ -38,8 +40,8 @@ func (c config) openFFmpeg(ctx context.Context) (*ffmpeg.Runner, error) {
 	return ffmpeg.New(ctx, places...)
 }
 
-// extractPicture extracts the frame of the fixture in which the ball is in the middle of the
-// room, with the arguments of an analysis.
+// extractPicture extracts one frame of the fixture, with the arguments of an analysis. The ball is in
+// the middle of the room.
 func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err error) {
 	folder, err := scratch.New()
 	if err != nil {
@@ -56,7 +58,7 @@ func extractPicture(ctx context.Context, runner *ffmpeg.Runner) (_ []byte, err e
 	return nil, errors.New("no frame of the fixture was extracted")
 }
 
-// watchExtraction prepares what /readyz says about frames.
+// watchExtraction returns the check of ffmpeg for /readyz.
 func (s *server) watchExtraction() *jobs.Extraction {
 	return &jobs.Extraction{Log: s.log, Try: func(ctx context.Context) error {
 		_, err := extractPicture(ctx, s.ffmpeg)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// objectSweepAge is when an upload that nobody completed is removed: the upload
-// window, the life of a signed URL and an hour to spare.
+// objectSweepAge is the age at which an upload that was never completed is removed: the upload
+// window, the life of a signed URL, and one more hour.
 const objectSweepAge = 26 * time.Hour
 
-// housekeepingEvery is how often such uploads and expired receipts are looked for.
+// housekeepingEvery is the interval of the housekeeping.
 const housekeepingEvery = time.Hour
 
-// sweepRows is how many rows one statement removes.
+// sweepRows is the number of rows that one statement deletes.
 const sweepRows = 1000
 
-// keepHouse removes what nobody can ask for any more: abandoned uploads, receipts past
-// their replay window, and what the nodes told each other about requests long past.
+// keepHouse deletes data that is out of use: uploads that were never completed, expired receipts of
+// idempotent requests, expired locks, and rate windows without requests.
 func (s *server) keepHouse(ctx context.Context) {
 	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
 	for {
 		if n, err := s.objects.Sweep(ctx, objectSweepAge); err != nil && ctx.Err() == nil {
-			s.log.Error("removing abandoned uploads failed", "error", err)
+			s.log.Error("could not remove abandoned uploads", "error", err)
 		} else if n > 0 {
 			s.log.Info("removed abandoned uploads", "count", n)
 		}
@@ -37,12 +37,12 @@ func (s *server) keepHouse(ctx context.Context) {
 	}
 }
 
-// sweep removes rows in portions until none are left.
+// sweep deletes rows in portions until none are left.
 func (s *server) sweep(ctx context.Context, what string, remove func(ctx context.Context, now time.Time, limit int) (int64, error)) {
 	for n := int64(sweepRows); n == sweepRows && ctx.Err() == nil; {
 		var err error
 		if n, err = remove(ctx, clock(), sweepRows); err != nil && ctx.Err() == nil {
-			s.log.Error("removing "+what+" failed", "error", err)
+			s.log.Error("could not remove "+what, "error", err)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"vqa/domain/incident"
 )
 
-// shownIncidents is how many incidents `vqa incidents list` prints at most.
+// shownIncidents is the largest number of incidents that `vqa incidents list` prints.
 const shownIncidents = 100
 
 func incidentsCommand() *cobra.Command {
@@ -21,7 +21,7 @@ func incidentsCommand() *cobra.Command {
 		Use:   "incidents",
 		Short: "Open, close and list platform incidents",
 		Long: "Open, close and list platform incidents.\n\n" +
-			"An analysis that fails with inference_error or stuck_timeout while one is open may be\nrun again for free, once.",
+			"An analysis that fails with inference_error or stuck_timeout during an open incident can be run\nagain once, free of charge.",
 	}
 	cmd.AddCommand(incidentsOpenCommand(), incidentsCloseCommand(), incidentsListCommand())
 	return cmd
@@ -41,7 +41,7 @@ func showIncident(s incident.State) shownIncident {
 }
 
 func incidentsOpenCommand() *cobra.Command {
-	return incidentCommand("open TITLE", "Open an incident and say what is wrong", func(ctx context.Context, a *app, title string) (incident.State, error) {
+	return incidentCommand("open TITLE", "Open an incident with a title that describes the problem", func(ctx context.Context, a *app, title string) (incident.State, error) {
 		return a.commands.OpenIncident(ctx, title, operator())
 	})
 }
@@ -98,7 +98,7 @@ func incidentsListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&open, "open", false, "only those that are open")
+	cmd.Flags().BoolVar(&open, "open", false, "only open incidents")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
 }

@@ -9,19 +9,19 @@ import (
 	"path/filepath"
 )
 
-// The keys in the data folder. Each has one purpose.
+// The files of the secret keys in the data folder. Each key has one purpose.
 const (
-	// secretKeyFile signs object URLs and hides addresses, so it must stay the same.
+	// secretKeyFile signs object URLs and hashes client addresses, so it must not change.
 	secretKeyFile = "secret.key"
-	// ledgerKeyFile is the seed of the private key that signs checkpoints of the ledger. A
-	// lost one is replaced: its public half stays in the log.
+	// ledgerKeyFile is the seed of the private key that signs checkpoints of the ledger. It can be
+	// replaced when it is lost: the log contains the public keys.
 	ledgerKeyFile = "ledger.key"
 )
 
-// keyBytes is the size of each key.
+// keyBytes is the size of each key in bytes.
 const keyBytes = 32
 
-// ledgerKey is the private key of this installation's checkpoints.
+// ledgerKey returns the private key that signs this installation's checkpoints.
 func ledgerKey(c config) (ed25519.PrivateKey, error) {
 	seed, err := keyFile(c.DataDir, ledgerKeyFile)
 	if err != nil {
@@ -30,8 +30,7 @@ func ledgerKey(c config) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// keyFile reads a key of the data folder; the first start makes it, readable by its owner
-// only.
+// keyFile reads a key from the data folder. The first start creates it; only its owner can read it.
 func keyFile(dir, name string) ([]byte, error) {
 	path := filepath.Join(dir, name)
 	key, err := os.ReadFile(path)
@@ -39,7 +38,7 @@ func keyFile(dir, name string) ([]byte, error) {
 		return key, nil
 	}
 	if err == nil {
-		return nil, fmt.Errorf("%s holds %d bytes, not %d", path, len(key), keyBytes)
+		return nil, fmt.Errorf("%s has %d bytes instead of %d", path, len(key), keyBytes)
 	}
 	if !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -58,7 +57,7 @@ func keyFile(dir, name string) ([]byte, error) {
 	if err := errors.Join(err, temp.Sync(), temp.Close()); err != nil {
 		return nil, err
 	}
-	// A link fails when another process was first; then its key counts.
+	// The link fails when another process has created the file. Then its key is used.
 	if err := os.Link(temp.Name(), path); err != nil {
 		if errors.Is(err, os.ErrExist) {
 			return keyFile(dir, name)

@@ -41,5 +41,5 @@ func TestKeyFileIsMadeOnce(t *testing.T) {
 	require.NotEqual(t, keys[0], other)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "short.key"), []byte("short"), 0o600))
 	_, err = keyFile(dir, "short.key")
-	require.ErrorContains(t, err, "5 bytes, not 32")
+	require.ErrorContains(t, err, "5 bytes instead of 32")
 }

@@ -22,15 +22,15 @@ import (
 )
 
 func keysCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "keys", Short: "Hand out, list and revoke API keys; restrict accounts"}
+	cmd := &cobra.Command{Use: "keys", Short: "Create, list and revoke API keys; restrict accounts"}
 	cmd.AddCommand(keysCreateCommand(), keysListCommand(), keysRevokeCommand(), keysImportCommand(), keysRestrictCommand(), keysUnrestrictCommand())
 	return cmd
 }
 
-// newRequestID names an operator's order in the log, as the API names each request.
+// newRequestID returns an id for an operator's change, as each request of the API has one.
 func newRequestID() string { return id.NewSource(clock, rand.Reader).New(id.Request) }
 
-// withApp runs do on the service's data, beside a running server or without one.
+// withApp opens the service's data, with or without a running server, and calls do.
 func withApp(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
 	c, err := loadConfig()
 	if err != nil {
@@ -43,7 +43,7 @@ func withApp(cmd *cobra.Command, do func(ctx context.Context, a *app) error) err
 	return errors.Join(do(cmd.Context(), a), a.Close())
 }
 
-// issuedKey is what `vqa keys create` prints; the secret is never readable again.
+// issuedKey is the output of `vqa keys create`. The secret cannot be read again.
 type issuedKey struct {
 	AccountID      string       `json:"account_id"`
 	KeyID          string       `json:"key_id"`
@@ -52,7 +52,7 @@ type issuedKey struct {
 	GrantSeconds   int64        `json:"grant_seconds"`
 	ExpiresAt      *time.Time   `json:"expires_at,omitempty"`
 	FixtureVideoID string       `json:"fixture_video_id,omitempty"`
-	// RequestID names the order in the log.
+	// RequestID identifies the change in the log.
 	RequestID string `json:"request_id"`
 }
 
@@ -65,7 +65,7 @@ func keysCreateCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "create --mode live|test",
-		Short: "Hand out an API key, in a new account unless one is named",
+		Short: "Create an API key, in a new account unless --account is given",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			order.Mode, order.Tier, order.Operator = account.Mode(mode), account.Tier(tier), operator()
 			order.RequestID = newRequestID()
@@ -92,16 +92,16 @@ func keysCreateCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&mode, "mode", "", "live or test")
-	flags.StringVar(&order.AccountID, "account", "", "account; a new one when empty")
+	flags.StringVar(&order.AccountID, "account", "", "account of the key; when empty, a new account")
 	flags.StringVar(&order.Name, "name", "", "name of the key")
-	flags.Int64Var(&order.GrantSeconds, "grant-seconds", 0, "credit-seconds to grant with it")
+	flags.Int64Var(&order.GrantSeconds, "grant-seconds", 0, "credit-seconds to grant to the account")
 	flags.StringVar(&tier, "tier", string(account.Paid), "tier of a new account: paid or free_grant")
-	flags.DurationVar(&expiresIn, "expires-in", 0, "life of the key, such as 720h; 0 for no end")
+	flags.DurationVar(&expiresIn, "expires-in", 0, "lifetime of the key, for example 720h; 0 means that it does not expire")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
 }
 
-// checkOrder refuses what no key can be.
+// checkOrder refuses flags that no key can have.
 func checkOrder(o command.NewKey, expiresIn time.Duration) error {
 	switch {
 	case o.Mode != account.Live && o.Mode != account.Test:
@@ -111,7 +111,7 @@ func checkOrder(o command.NewKey, expiresIn time.Duration) error {
 	case o.GrantSeconds < 0:
 		return errors.New("--grant-seconds must not be negative")
 	case o.Mode == account.Test && o.GrantSeconds > 0:
-		return errors.New("--grant-seconds is for live keys: a test key burns no credits")
+		return errors.New("--grant-seconds is for live keys only: a test key uses no credits")
 	case expiresIn < 0:
 		return errors.New("--expires-in must not be negative")
 	}
@@ -136,7 +136,7 @@ func printIssuedKey(out io.Writer, k issuedKey, asJSON bool) error {
 	for _, r := range rows {
 		fmt.Fprintf(s, "  %-8s %s\n", r[0], r[1])
 	}
-	fmt.Fprintf(s, "  %-8s %s\n\n  The API key is shown this once.\n", "api key", s.Paint(terminal.Bold, k.APIKey))
+	fmt.Fprintf(s, "  %-8s %s\n\n  Store the API key now: it is not shown again.\n", "api key", s.Paint(terminal.Bold, k.APIKey))
 	return nil
 }
 
@@ -148,7 +148,7 @@ type listedKey struct {
 	Mode      account.Mode `json:"mode"`
 	Hint      string       `json:"hint"`
 	Status    string       `json:"status"`
-	// Legacy is true for a key with the old prefix.
+	// Legacy is true for a key with the prefix pk_.
 	Legacy     bool       `json:"legacy"`
 	CreatedAt  time.Time  `json:"created_at"`
 	ExpiresAt  *time.Time `json:"expires_at"`
@@ -162,7 +162,7 @@ func keysListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [--account ACCOUNT]",
 		Short: "List the API keys of an account",
-		Long:  "Lists the API keys of an account, by default that of the command line's key.",
+		Long:  "Lists the API keys of an account. Without --account it is the account of the key in the data folder.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			accountID, err := ownAccount(cmd, accountID)
 			if err != nil {
@@ -181,12 +181,12 @@ func keysListCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&accountID, "account", "", "account; that of the command line's key when empty")
+	cmd.Flags().StringVar(&accountID, "account", "", "account; when empty, the account of the key in the data folder")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
 }
 
-// account folds an account from its history. Errors: resource_not_found.
+// account folds an account from its events. Errors: resource_not_found.
 func (a *app) account(ctx context.Context, id string) (account.State, error) {
 	history, err := a.store.LoadAll(ctx, eventstore.StreamID{Category: "account", ID: id})
 	if err != nil {
@@ -196,7 +196,7 @@ func (a *app) account(ctx context.Context, id string) (account.State, error) {
 	for _, r := range history {
 		e, ok := r.Event.(account.Event)
 		if !ok {
-			return s, fmt.Errorf("the history of %s holds a %T", id, r.Event)
+			return s, fmt.Errorf("the stream of account %s contains a %T", id, r.Event)
 		}
 		s = account.Evolve(s, e)
 	}
@@ -206,7 +206,7 @@ func (a *app) account(ctx context.Context, id string) (account.State, error) {
 	return s, nil
 }
 
-// listKeys lists the newest key first.
+// listKeys returns the keys of an account, the newest first.
 func listKeys(s account.State, legacy account.LegacyWindow, now time.Time) []listedKey {
 	all := slices.SortedFunc(maps.Values(s.Keys), func(a, b account.Key) int {
 		return cmp.Or(b.IssuedAt.Compare(a.IssuedAt), cmp.Compare(b.ID, a.ID))
@@ -245,7 +245,7 @@ func printKeys(out io.Writer, keys []listedKey, asJSON bool) error {
 func keysRevokeCommand() *cobra.Command {
 	return strict(&cobra.Command{
 		Use:   "revoke ACCOUNT KEY",
-		Short: "End an API key at once",
+		Short: "Revoke an API key immediately",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				request := newRequestID()

@@ -17,8 +17,8 @@ import (
 	"vqa/handlers/command"
 )
 
-// legacyKeys is how long keys with the old prefix are good. Error: VQA_GA_ANNOUNCED_AT is
-// no date.
+// legacyKeys returns the time until which keys with the prefix pk_ are accepted
+// (docs/contract.md#legacy-keys). It fails when VQA_GA_ANNOUNCED_AT is not a date.
 func (c config) legacyKeys() (account.LegacyWindow, error) {
 	if c.GAAnnouncedAt == "" {
 		return account.LegacyWindow{}, nil
@@ -31,11 +31,11 @@ func (c config) legacyKeys() (account.LegacyWindow, error) {
 	return account.LegacyWindow{}, wrongValue("VQA_GA_ANNOUNCED_AT", c.GAAnnouncedAt, "must be a date such as 2026-11-21")
 }
 
-// importedKey is what `vqa keys import` prints.
+// importedKey is the output of `vqa keys import`.
 type importedKey struct {
 	AccountID string `json:"account_id"`
 	KeyID     string `json:"key_id"`
-	// RequestID names the order in the log.
+	// RequestID identifies the change in the log.
 	RequestID string `json:"request_id"`
 }
 
@@ -45,8 +45,9 @@ func keysImportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import --account ACCOUNT --name NAME",
 		Short: "Accept a legacy key (pk_…), read from standard input",
-		Long: "Accepts a live key of the old form, which begins with pk_. It is read from standard input, so that it is in\n" +
-			"no history of a shell; only its hash is kept. Such keys end 12 months after VQA_GA_ANNOUNCED_AT.",
+		Long: "Accepts a live key of the old form, with the prefix pk_. The key is read from standard input, so that it\n" +
+			"does not appear in the shell's history. Only its hash is stored. Such keys expire 12 months after\n" +
+			"VQA_GA_ANNOUNCED_AT.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if accountID == "" || name == "" {
 				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: --account and --name are required")
@@ -63,7 +64,7 @@ func keysImportCommand() *cobra.Command {
 					return err
 				}
 				if found {
-					return fault.Newf(fault.ResourceConflict, "The key is known already: %s of %s.", known.ID, known.AccountID)
+					return fault.Newf(fault.ResourceConflict, "This key already exists: %s of account %s.", known.ID, known.AccountID)
 				}
 				keyID, err := a.commands.ImportKey(ctx, order)
 				if err != nil {
@@ -72,21 +73,21 @@ func keysImportCommand() *cobra.Command {
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), importedKey{AccountID: accountID, KeyID: keyID, RequestID: order.RequestID})
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "%s is accepted for %s (%s).\n", keyID, accountID, order.RequestID)
+				fmt.Fprintf(cmd.OutOrStdout(), "Account %s now accepts the key %s (%s).\n", accountID, keyID, order.RequestID)
 				return nil
 			})
 		},
 	}
-	cmd.Flags().StringVar(&accountID, "account", "", "account")
+	cmd.Flags().StringVar(&accountID, "account", "", "account of the key")
 	cmd.Flags().StringVar(&name, "name", "", "name of the key")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
 }
 
-// maxSecret is the longest line that is taken for a secret, in bytes.
+// maxSecret bounds the line with a secret, in bytes.
 const maxSecret = 4 << 10
 
-// readSecret reads one line, without its end.
+// readSecret reads one line without its line feed.
 func readSecret(in io.Reader) (string, error) {
 	line, err := bufio.NewReader(io.LimitReader(in, maxSecret)).ReadString('\n')
 	if err != nil && !errors.Is(err, io.EOF) {

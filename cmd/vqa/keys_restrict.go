@@ -9,16 +9,16 @@ import (
 	"vqa/handlers/command"
 )
 
-// restriction shuts an account out, or lets it in again.
+// restriction restricts an account, or ends its restriction.
 type restriction func(s *command.Service, ctx context.Context, accountID, reason, operator, requestID string) error
 
 func keysRestrictCommand() *cobra.Command {
-	return restrictionCommand("restrict", "Shut an account out: every key, token and session of it is refused", "restricted",
+	return restrictionCommand("restrict", "Refuse all requests with keys, tokens and sessions of an account", "restricted",
 		(*command.Service).RestrictAccount)
 }
 
 func keysUnrestrictCommand() *cobra.Command {
-	return restrictionCommand("unrestrict", "Let a restricted account in again", "admitted", (*command.Service).UnrestrictAccount)
+	return restrictionCommand("unrestrict", "Accept requests of a restricted account again", "no longer restricted", (*command.Service).UnrestrictAccount)
 }
 
 func restrictionCommand(name, short, outcome string, order restriction) *cobra.Command {
@@ -28,7 +28,7 @@ func restrictionCommand(name, short, outcome string, order restriction) *cobra.C
 		Short: short,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if reason == "" {
-				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: --reason is required: the log keeps it")
+				fmt.Fprintln(cmd.ErrOrStderr(), "vqa: --reason is required: the log stores it")
 				return exitUsage
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
@@ -41,6 +41,6 @@ func restrictionCommand(name, short, outcome string, order restriction) *cobra.C
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the log")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason, stored in the log")
 	return strict(cmd, "ACCOUNT")
 }

@@ -11,7 +11,8 @@ import (
 	"vqa/handlers/language"
 )
 
-// models are the models of language that are configured; nil ones are not.
+// models are the language models of the configuration. A field is nil when its model is not
+// configured.
 type models struct {
 	compiler *language.Compiler
 	narrator *language.Narrator
@@ -19,8 +20,8 @@ type models struct {
 	clients  []*chat.Client
 }
 
-// openModels makes clients of the configured models, which it does not connect to: one that
-// is away is done without.
+// openModels makes clients of the configured models. It does not connect to them, because the
+// service also works without them.
 func openModels(c config, log *slog.Logger) (*models, error) {
 	m := &models{}
 	text, err := c.languageModel()
@@ -50,13 +51,13 @@ func openModels(c config, log *slog.Logger) (*models, error) {
 	return m, err
 }
 
-// assessable reports which queries are answered: those of the detector, and with a model
-// that looks at pictures all that have a closed form.
+// assessable reports whether a query is answered. The detector answers the supported forms; a vision
+// model also answers every other query with a closed answer.
 func (m *models) assessable(q query.Query) bool {
 	return query.Assessable(q) || m.vision != nil && language.VisionAssessable(q)
 }
 
-// commandCompiler is the compiler as the commands take it, nil for none.
+// commandCompiler returns the compiler, or a nil interface when there is none.
 func (m *models) commandCompiler() command.Compiler {
 	if m.compiler == nil {
 		return nil
@@ -64,7 +65,7 @@ func (m *models) commandCompiler() command.Compiler {
 	return m.compiler
 }
 
-// jobsNarrator is the narrator as the jobs take it, nil for none.
+// jobsNarrator returns the narrator, or a nil interface when there is none.
 func (m *models) jobsNarrator() jobs.Narrator {
 	if m.narrator == nil {
 		return nil
@@ -72,7 +73,7 @@ func (m *models) jobsNarrator() jobs.Narrator {
 	return m.narrator
 }
 
-// Close lets go of connections.
+// Close closes the connections to the models.
 func (m *models) Close() error {
 	for _, c := range m.clients {
 		c.Close()
@@ -80,13 +81,13 @@ func (m *models) Close() error {
 	return nil
 }
 
-// languageModel is a client of the model that compiles prompts and writes narratives, nil
+// languageModel returns a client of the model that compiles prompts and writes narratives, or nil
 // when there is none.
 func (c config) languageModel() (*chat.Client, error) {
 	return chatClient("VQA_LLM", c.LLMURL, c.LLMModel, c.LLMAPIKey)
 }
 
-// visionModel is a client of the model that gives second opinions, nil when there is none.
+// visionModel returns a client of the model that gives second opinions, or nil when there is none.
 func (c config) visionModel() (*chat.Client, error) {
 	return chatClient("VQA_VLM", c.VLMURL, c.VLMModel, c.VLMAPIKey)
 }
@@ -94,7 +95,7 @@ func (c config) visionModel() (*chat.Client, error) {
 func chatClient(prefix, url, model, key string) (*chat.Client, error) {
 	if url == "" {
 		if model != "" || key != "" {
-			return nil, fmt.Errorf("configuration: %s_MODEL and %s_API_KEY are of no use without %s_URL", prefix, prefix, prefix)
+			return nil, fmt.Errorf("configuration: %s_MODEL and %s_API_KEY have no effect without %s_URL: set it, or unset them", prefix, prefix, prefix)
 		}
 		return nil, nil
 	}
@@ -105,7 +106,7 @@ func chatClient(prefix, url, model, key string) (*chat.Client, error) {
 	return client, nil
 }
 
-// checkLanguage refuses half a configuration of a model.
+// checkLanguage refuses an incomplete configuration of a model.
 func (c config) checkLanguage() error {
 	for _, open := range []func() (*chat.Client, error){c.languageModel, c.visionModel} {
 		if _, err := open(); err != nil {

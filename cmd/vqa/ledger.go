@@ -2,7 +2,7 @@ package main
 
 import "github.com/spf13/cobra"
 
-// ledgerCommands make the subcommands of `vqa ledger`, in the order of its help.
+// ledgerCommands returns the subcommands of `vqa ledger` in the order of its help.
 var ledgerCommands = []func() *cobra.Command{
 	ledgerBalanceCommand, ledgerJournalCommand, ledgerHoldsCommand, ledgerStatementCommand,
 	ledgerExportCommand, ledgerBundleCommand, ledgerWhatIfCommand,
@@ -10,7 +10,7 @@ var ledgerCommands = []func() *cobra.Command{
 }
 
 func ledgerCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "ledger", Short: "Prove and show the ledger of credit-seconds"}
+	cmd := &cobra.Command{Use: "ledger", Short: "Show, export and verify the ledger of credit-seconds"}
 	for _, subcommand := range ledgerCommands {
 		cmd.AddCommand(subcommand())
 	}

@@ -13,11 +13,10 @@ import (
 	"vqa/projections/ledger/book"
 )
 
-// progressEvery is after how many entries a bar is told.
+// progressEvery is the number of entries between two updates of a progress.
 const progressEvery = 1000
 
-// withBook runs do on one snapshot of the ledger, beside a running server or without
-// one.
+// withBook calls do with one snapshot of the ledger, with or without a running server.
 func withBook(cmd *cobra.Command, do func(ctx context.Context, a *app, s *book.Snapshot) error) error {
 	return withApp(cmd, func(ctx context.Context, a *app) error {
 		s, err := book.Open(ctx, a.pool, a.codec)
@@ -29,7 +28,7 @@ func withBook(cmd *cobra.Command, do func(ctx context.Context, a *app, s *book.S
 	})
 }
 
-// optional is the argument that need not be given.
+// optional returns the first argument, or "" when it was not given.
 func optional(args []string) string {
 	if len(args) == 0 {
 		return ""
@@ -37,23 +36,23 @@ func optional(args []string) string {
 	return args[0]
 }
 
-// timeHelp says how times are given.
-const timeHelp = `Times are RFC 3339 ("2026-11-20T12:00:00Z") or dates ("2026-11-20") in UTC; a date is its beginning
-for --from, its end for --to and --at.`
+// timeHelp describes the flags with times.
+const timeHelp = `Times are RFC 3339 ("2026-11-20T12:00:00Z") or dates in UTC ("2026-11-20"). A date means its first moment
+for --from, and its end for --to and --at.`
 
-// beginning reads a time; a date is its first moment.
+// beginning reads a time; a date means its first moment.
 func beginning(flag, text string) (time.Time, error) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil {
 		return at, nil
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("--%s: %q is neither a date such as 2026-11-20 nor a time such as 2026-11-20T12:00:00Z", flag, text)
+		return time.Time{}, fmt.Errorf("--%s must be a date such as 2026-11-20 or a time such as 2026-11-20T12:00:00Z, not %q", flag, text)
 	}
 	return at.UTC(), nil
 }
 
-// end reads a time; a date is the first moment of the next one.
+// end reads a time; a date means the first moment of the next day.
 func end(flag, text string) (time.Time, error) {
 	if at, err := time.Parse(time.DateOnly, text); err == nil {
 		return at.AddDate(0, 0, 1), nil
@@ -65,8 +64,8 @@ func end(flag, text string) (time.Time, error) {
 type periodFlags struct{ from, to string }
 
 func (f *periodFlags) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.from, "from", "", "entries at this time and later")
-	cmd.Flags().StringVar(&f.to, "to", "", "entries before this time; a date is included")
+	cmd.Flags().StringVar(&f.from, "from", "", "first time of the entries")
+	cmd.Flags().StringVar(&f.to, "to", "", "end of the entries: a time is excluded, a date is included")
 }
 
 func (f *periodFlags) period() (book.Period, error) {
@@ -86,8 +85,8 @@ func (f *periodFlags) period() (book.Period, error) {
 	return p, err
 }
 
-// entryProgress shows how many entries were read of those of an account, or of all when
-// accountID is empty.
+// entryProgress shows how many entries of an account were read, or of all accounts when accountID is
+// empty.
 func entryProgress(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, what, accountID string) (step, finish func(), err error) {
 	total, err := s.Count(ctx, accountID)
 	if err != nil {
@@ -107,12 +106,12 @@ func ledgerBalanceCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "balance [ACCOUNT…]",
 		Short: "Show the balance of every ledger account, now or at any time",
-		Long: `Shows what each customer may use and has reserved, and the other side of it: the accounts of the
-platform. The sum of all is 0, because every entry is in double entry. With accounts named, those of
-the platform show what they exchanged with these alone.
+		Long: `Shows the available and the held credit-seconds of each customer, and the accounts of the platform on
+the other side. The sum of all balances is 0, because the ledger is kept in double entry. With ACCOUNT,
+the platform accounts show only the postings of these customers.
 
-Without --at the balances are those of the read model, and --prove folds the log and compares: exit
-status 1 when they differ. With --at they are folded from the log up to that time.
+Without --at, the balances come from the read model. --prove also folds the log and compares; the exit
+status is 1 when they differ. With --at, the balances are folded from the log up to that time.
 
 ` + timeHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -120,7 +119,7 @@ status 1 when they differ. With --at they are folded from the log up to that tim
 			if at != "" {
 				t, err := end("at", at)
 				if err == nil && prove {
-					err = errors.New("--prove compares the balances of now; balances --at a time are folded from the log anyway")
+					err = errors.New("--prove cannot be combined with --at: balances at a past time are folded from the log anyway")
 				}
 				if err != nil {
 					return misuse(cmd, err)
@@ -148,13 +147,14 @@ status 1 when they differ. With --at they are folded from the log up to that tim
 			})
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "balances after every entry up to this time, folded from the log")
-	cmd.Flags().BoolVar(&prove, "prove", false, "fold the log as well and compare")
+	cmd.Flags().StringVar(&at, "at", "", "balances at this time, folded from the log")
+	cmd.Flags().BoolVar(&prove, "prove", false, "also fold the log and compare")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "[ACCOUNT…]")
 }
 
-// foldedBalances reads the balances and, where that is asked for, folds them.
+// foldedBalances reads the balances from the read model, or folds them from the log when at is set.
+// With prove it does both and compares.
 func foldedBalances(ctx context.Context, cmd *cobra.Command, s *book.Snapshot, at *time.Time, prove bool, accounts []string) (finance.Balances, error) {
 	var shown finance.Balances
 	var err error

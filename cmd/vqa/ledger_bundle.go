@@ -17,18 +17,18 @@ func ledgerBundleCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "bundle [ACCOUNT] -o FOLDER|FILE.zip",
-		Short: "Write all that it takes to check an account's ledger elsewhere",
-		Long: `Writes the account's statement, its entries with the bytes that their hashes are made of, the signed
-checkpoints, the public keys, and a program that checks them all:
+		Short: "Write a folder with which an auditor can verify an account's ledger offline",
+		Long: `Writes the account's statement, its entries with the exact bytes that were hashed, the signed
+checkpoints, the public keys, and a program that verifies them all:
 
   python3 FOLDER/verify.py
 
-It needs nothing but Python 3.8. The same ledger gives the same bytes. A checkpoint vouches for what
-is in the ledger up to it; ` + "`vqa ledger checkpoint`" + ` signs one now.
-The account is by default that of the command line's key.`,
+The program needs only Python 3.8. The same ledger always gives the same bytes. A checkpoint signs all
+entries before it; ` + "`vqa ledger checkpoint`" + ` signs one now. Without ACCOUNT, the bundle is for the account
+of the key in the data folder.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
-				return misuse(cmd, errors.New("-o is required: a folder, or a file that ends in .zip"))
+				return misuse(cmd, errors.New("-o is required: a new folder, or a file that ends in .zip"))
 			}
 			accountID, err := ownAccount(cmd, optional(args))
 			if err != nil {
@@ -62,7 +62,7 @@ The account is by default that of the command line's key.`,
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&path, "output", "o", "", "folder that does not exist yet, or a file that ends in .zip")
+	cmd.Flags().StringVarP(&path, "output", "o", "", "new folder, or a file that ends in .zip")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the table of contents as JSON")
 	return strict(cmd, "[ACCOUNT]")
 }

@@ -11,7 +11,7 @@ import (
 	"vqa/handlers/jobs"
 )
 
-// newSealer signs with the key of the data folder.
+// newSealer returns a sealer that signs checkpoints with the key in the data folder.
 func (a *app) newSealer() (*jobs.Sealer, error) {
 	key, err := ledgerKey(a.config)
 	if err != nil {
@@ -24,9 +24,9 @@ func ledgerCheckpointCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "checkpoint",
-		Short: "Sign a checkpoint of every account whose ledger moved on",
-		Long: "Signs a checkpoint of every account whose ledger moved on since its last one, with the key\n" +
-			"in " + ledgerKeyFile + " of the data folder. The service does so by itself every minute.",
+		Short: "Sign a checkpoint of every account with new entries",
+		Long: "Signs a checkpoint of every account that has entries after its last checkpoint, with the key in\n" +
+			ledgerKeyFile + " of the data folder. A running service does this every minute.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				sealer, err := a.newSealer()

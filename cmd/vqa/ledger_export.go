@@ -21,16 +21,16 @@ func ledgerExportCommand() *cobra.Command {
 		Use:   "export --format hledger|beancount|csv|jsonl|parquet",
 		Short: "Export the ledger for other programs",
 		Long: `Exports the entries, account by account, to a file or to standard output. Amounts are whole
-credit-seconds, and the signs are those of the customers' books.
+credit-seconds. A positive amount on a customer's account increases the customer's credits.
 
   hledger    a journal with an assertion of the customer's balance at each posting
   beancount  accounts, transactions and balance assertions
-  csv        one posting a row
-  jsonl      one entry a line, with its postings, version, position and hash chain
-  parquet    one posting a row, the columns of csv
+  csv        one posting per row
+  jsonl      one entry per line, with its postings, version, position and hash chain
+  parquet    one posting per row, with the columns of csv
 
-The journals of a period begin with the balances before it; the others hold the entries of the
-period alone.
+For a period, the hledger and beancount journals start with the balances before it. The other formats
+contain only the entries of the period.
 
 ` + timeHelp,
 		Example: `  vqa ledger export --format hledger -o ledger.journal && hledger -f ledger.journal check --strict
@@ -52,8 +52,8 @@ period alone.
 		},
 	}
 	cmd.Flags().StringVar(&format, "format", "", "hledger, beancount, csv, jsonl or parquet")
-	cmd.Flags().StringVar(&accountID, "account", "", "the entries of this account alone")
-	cmd.Flags().StringVarP(&path, "output", "o", "", "file; standard output when empty")
+	cmd.Flags().StringVar(&accountID, "account", "", "only the entries of this account")
+	cmd.Flags().StringVarP(&path, "output", "o", "", "file; when empty, standard output")
 	period.register(cmd)
 	return strict(cmd)
 }

@@ -17,8 +17,8 @@ func ledgerJournalCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal [ACCOUNT]",
 		Short: "List the entries of the ledger with their postings, the oldest first",
-		Long: `Lists the entries of the ledger with both sides of each, what they were for, who made them and by
-which request. With --json each entry is one line.
+		Long: `Lists the entries of the ledger with their postings, their source, their actor and their request. With
+--json each entry is one line.
 
 ` + timeHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -38,7 +38,7 @@ which request. With --json each entry is one line.
 		},
 	}
 	period.register(cmd)
-	cmd.Flags().IntVar(&limit, "limit", 0, "at most so many entries; 0 for all")
+	cmd.Flags().IntVar(&limit, "limit", 0, "largest number of entries; 0 means all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print each entry as a line of JSON")
 	return strict(cmd, "[ACCOUNT]")
 }

@@ -19,9 +19,9 @@ func ledgerStatementCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "statement [ACCOUNT]",
 		Short: "Show the statement of an account for a month",
-		Long: `Shows the opening balance, each transaction with the balance after it, the totals by kind, the
-closing balance and the holds that were open at the end. Months are those of UTC. The account is by
-default that of the command line's key.`,
+		Long: `Shows the opening balance, each transaction with the balance after it, the totals by kind, the closing
+balance, and the holds that were open at the end. A month is in UTC. Without ACCOUNT, the statement is
+for the account of the key in the data folder.`,
 		Example: `  vqa ledger statement acct_01JZ… --month 2026-11
   vqa ledger statement acct_01JZ… --month 2026-11 --html november.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,8 +61,8 @@ default that of the command line's key.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&month, "month", "", "month such as 2026-11; the present one when empty")
-	cmd.Flags().StringVar(&page, "html", "", "write a page to print to this file")
+	cmd.Flags().StringVar(&month, "month", "", "month, for example 2026-11; when empty, the current month")
+	cmd.Flags().StringVar(&page, "html", "", "write a printable page to this file")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "[ACCOUNT]")
 }

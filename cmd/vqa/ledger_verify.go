@@ -13,39 +13,39 @@ import (
 	"vqa/projections/ledger/audit"
 )
 
-const ledgerVerifyHelp = `Replays the ledger of each ACCOUNT, or of all, and names every place at which the log, its hash
-chains, the read models or the signed checkpoints contradict each other. Runs beside a working
-service. Exit status 1 when there is a mismatch.
+const ledgerVerifyHelp = `Replays the ledger of each ACCOUNT, or of all accounts, and reports every contradiction between the log,
+its hash chains, the read models and the signed checkpoints. It can run beside the service. The exit
+status is 1 when there is a mismatch.
 
 Kinds of mismatches:
-  altered     an event's hash does not follow from its content and the event before it
-  missing     a version is absent, or the last events are cut off
-  reordered   an event stands at another version than the one it was recorded at
-  balance     a law of the ledger is broken, or a read model says something else
-  hold        a hold ended twice or not as it began, or the read model has another one
-  checkpoint  a checkpoint is not signed by a known key, does not follow from the one before it, or
-              says something else than the log
+  altered     the hash of an event does not match its content and the hash before it
+  missing     a version is absent, or the last events were cut off
+  reordered   an event has another version than the one at which it was recorded
+  balance     an entry breaks a law of the ledger, or a read model has another balance
+  hold        a hold ended twice or with another amount, or the read model has another hold
+  checkpoint  a checkpoint is not signed by a known key, does not follow from the checkpoint before it,
+              or contradicts the log
 
-What only follows from a damaged event is not listed: mend it and verify again.
+Mismatches that only follow from a damaged event are not listed. Repair the event and verify again.
 
 --json prints one object:
-  sound            true when nothing was found
+  sound            true when there is no mismatch
   accounts, entries, checkpoints
                    how many ledgers, credit events and checkpoints were verified
-  streams, events  how many streams and events, those of --all-streams included
-  ledger_accounts  seconds by account of the double entry, customers taken together
-  sum_seconds      the sum of those, 0 in a sound ledger
+  streams, events  how many streams and events were read, with those of --all-streams
+  ledger_accounts  seconds by ledger account, all customers together
+  sum_seconds      the sum of these, 0 in a sound ledger
   counts           mismatches by kind
-  mismatches       at most 10,000, each with account_id, kind, stream, version, position (of the
-                   event; of the last one before it when it is missing) and detail
-  left_out         how many more there are`
+  mismatches       at most 10,000, each with account_id, kind, stream, version, position and detail; a
+                   missing event has the position of the last event before it
+  left_out         number of mismatches that are not listed`
 
 func ledgerVerifyCommand() *cobra.Command {
 	var scope audit.Scope
 	var asJSON bool
 	cmd := strict(&cobra.Command{
 		Use:   "verify [ACCOUNT…]",
-		Short: "Replay the ledger and name every mismatch",
+		Short: "Replay the ledger and report every mismatch",
 		Long:  ledgerVerifyHelp,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			scope.Accounts = args
@@ -61,7 +61,7 @@ func ledgerVerifyCommand() *cobra.Command {
 			})
 		},
 	}, "[ACCOUNT…]")
-	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "verify the hash chain of every stream of the log as well")
+	cmd.Flags().BoolVar(&scope.AllStreams, "all-streams", false, "also verify the hash chain of every stream of the log")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -71,7 +71,7 @@ func (a *app) auditor() *audit.Auditor {
 	return &audit.Auditor{Pool: a.pool, Codec: a.codec, Models: ledger.Projections()}
 }
 
-// printAudit prints what an audit found; the exit status says whether it was nothing.
+// printAudit prints the report of an audit. Its error is the exit status 1 when there is a mismatch.
 func printAudit(out io.Writer, r audit.Report, asJSON bool) error {
 	if asJSON {
 		err := terminal.PrintJSON(out, struct {

@@ -18,10 +18,10 @@ func ledgerWhatIfCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "whatif [ACCOUNT] --pricing FILE",
 		Short: "Show what the same work would have cost under other prices",
-		Long: `Folds the history of every account under other prices and compares what was billed with what would
-have been. Nothing is written: it reads in a read-only transaction.
+		Long: `Folds the history of every account under other prices and compares the bills. It reads in a read-only
+transaction and writes nothing.
 
-FILE is JSON. Each field may be left out, and then is as it is now; decimals may be strings:
+FILE is JSON. A field that is left out keeps its current value. Decimals can be strings:
 
   {
     "price_per_second_cents": "0.45",
@@ -30,18 +30,18 @@ FILE is JSON. Each field may be left out, and then is as it is now; decimals may
     "stream":   {"factor": "1.5", "minimum_seconds": 0, "rounding_seconds": 60}
   }
 
-  price_per_second_cents  price of a credit-second; now it is VQA_PRICE_PER_SECOND_CENTS
-  batch_discount_pct      in place of the discount on whatever was discounted, 0 to 100
+  price_per_second_cents  price of a credit-second; currently VQA_PRICE_PER_SECOND_CENTS
+  batch_discount_pct      discount for all discounted work, 0 to 100
   factor                  multiplies the seconds, 0 to 1000
-  minimum_seconds         what is billed at least, unless the work was free
-  rounding_seconds        seconds are rounded up to a multiple of it
+  minimum_seconds         smallest bill, unless the work was free
+  rounding_seconds        seconds are rounded up to a multiple of this
 
-The seconds of some work are: its length, less the discount, times the factor, rounded up, at least
-the minimum, rounded up to the step. The length of discounted work follows from what was billed; of a
-bill that was cut because the credits ended, only the part that was billed is known. A refund gives
-back the same share. Grants and purchases stay what they were, in seconds.
+The billed seconds are computed in this order: length, less the discount, times the factor, rounded up,
+at least the minimum, rounded up to the step. The length of discounted work is computed from its bill.
+When a bill was cut because the credits ended, only the billed part is known. A refund returns the same
+share. Grants and purchases keep their seconds.
 
-An account that "runs out" would have had less than nothing available: from then on its work would
+An account "runs out" when its available credits would have become negative. From then on its work would
 have been refused, or its bill cut.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
@@ -78,7 +78,7 @@ have been refused, or its bill cut.`,
 			})
 		},
 	}
-	cmd.Flags().StringVar(&path, "pricing", "", "file with the other prices")
+	cmd.Flags().StringVar(&path, "pricing", "", "JSON file with the other prices")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "[ACCOUNT]")
 }

@@ -14,18 +14,18 @@ import (
 	"vqa/handlers/wire"
 )
 
-// The bounds of the HTTP server. Bodies and responses have a pace instead of a deadline:
-// a video may take long to play.
+// The time limits of the HTTP server. Bodies and responses have a minimum rate instead of a
+// deadline, because a long video takes long to play.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	drainTimeout      = 10 * time.Second
-	// followTimeout is how long callers who wait for an analysis are still served: they
-	// would wait for work that the shutdown cuts off.
+	// followTimeout is the time limit for callers who wait for an analysis during a shutdown. The
+	// shutdown interrupts the work that they wait for.
 	followTimeout = 2 * time.Second
 )
 
-// openHTTP makes the server of the connections that its listener lets in.
+// openHTTP makes the HTTP server, with a listener that limits connections per address.
 func (s *server) openHTTP(ctx context.Context, c config, handler httpapi.Handler) error {
 	proxies, err := c.proxies()
 	if err != nil {
@@ -44,11 +44,11 @@ func (s *server) openHTTP(ctx context.Context, c config, handler httpapi.Handler
 	return nil
 }
 
-// drain lets running requests end, and cuts off those that do not.
+// drain waits for running requests, and interrupts those that take too long.
 func (s *server) drain() error {
 	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
 	defer cancel()
-	stopping := fault.New(fault.CapacityExhausted, "This node is stopping; send the request again.").WithRetryAfter(1)
+	stopping := fault.New(fault.CapacityExhausted, "This server is shutting down. Send the request again.").WithRetryAfter(1)
 	impatient := time.AfterFunc(followTimeout, func() { s.endRequests(stopping) })
 	defer impatient.Stop()
 	defer s.endRequests(stopping)
@@ -58,7 +58,7 @@ func (s *server) drain() error {
 	return nil
 }
 
-// baseURL is where this very server answers.
+// baseURL returns the URL of this server's own listener.
 func (s *server) baseURL() string {
 	addr, err := netip.ParseAddrPort(s.listener.Addr().String())
 	if err == nil && addr.Addr().IsUnspecified() {

@@ -13,7 +13,7 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// exitError ends the program with a status other than 1; the message was printed.
+// exitError ends the program with this exit status. Its message has already been printed.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }

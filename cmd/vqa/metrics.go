@@ -16,8 +16,8 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// meter counts what this process does. Every label has a closed set of values: the
-// operations of the contract, the codes of the registry, HTTP statuses and outcomes.
+// meter holds the Prometheus metrics of this process. Every label has a closed set of values:
+// operations of the API, error codes, HTTP statuses and outcomes.
 type meter struct {
 	registry  *prometheus.Registry
 	requests  *prometheus.CounterVec
@@ -29,8 +29,8 @@ type meter struct {
 	engine    *prometheus.HistogramVec
 }
 
-// Bounds of the histograms, in seconds. A request may wait 120 s by "Prefer: wait", a
-// queued analysis for an hour, an engine for VQA_INFERENCE_TIMEOUT.
+// Buckets of the histograms, in seconds. A request waits up to 120 s with "Prefer: wait", a queued
+// analysis up to an hour, and an engine up to VQA_INFERENCE_TIMEOUT.
 var (
 	requestBuckets = []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120}
 	waitBuckets    = []float64{.01, .05, .1, .5, 1, 5, 15, 60, 300, 900, 3600}
@@ -45,18 +45,18 @@ func newMeter() *meter {
 	m := &meter{
 		registry: prometheus.NewRegistry(),
 		requests: prometheus.NewCounterVec(counter("vqa_http_requests_total",
-			"Requests by operation of the contract (none for other paths) and status."), []string{"operation", "status"}),
+			"Requests by operation of the API (none for other paths) and status."), []string{"operation", "status"}),
 		refusals: prometheus.NewCounterVec(counter("vqa_http_errors_total",
-			"Requests that were answered with an error, by its code."), []string{"code"}),
+			"Error responses by error code."), []string{"code"}),
 		latency: prometheus.NewHistogramVec(histogram("vqa_http_request_seconds",
-			"Time from a request to the end of its response, event streams left out.", requestBuckets), []string{"operation"}),
+			"Time from a request to the end of its response, without event streams.", requestBuckets), []string{"operation"}),
 		analyses: prometheus.NewCounterVec(counter("vqa_analyses_total",
 			"Analyses that ended, by outcome: yes, no, indeterminate, failed or canceled."), []string{"outcome"}),
-		billed: prometheus.NewCounter(counter("vqa_billed_seconds_total", "Credit-seconds that were billed for analyses.")),
+		billed: prometheus.NewCounter(counter("vqa_billed_seconds_total", "Credit-seconds billed for analyses.")),
 		queueWait: prometheus.NewHistogram(histogram("vqa_analysis_queue_wait_seconds",
 			"Time from the creation of an analysis to its first attempt.", waitBuckets)),
 		engine: prometheus.NewHistogramVec(histogram("vqa_engine_request_seconds",
-			"Time that the inference engine took for one request, by outcome: ok or failed.", engineBuckets), []string{"outcome"}),
+			"Time of one request to the inference engine, by outcome: ok or failed.", engineBuckets), []string{"outcome"}),
 	}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		m.requests, m.refusals, m.latency, m.analyses, m.billed, m.queueWait, m.engine)
@@ -78,7 +78,8 @@ func (m *meter) answered(a edge.Answered) {
 	}
 }
 
-// recorded counts events that this process appended: over all processes, each event once.
+// recorded counts the events that this process appended. The sum over all processes counts each event
+// once.
 func (m *meter) recorded(events []eventstore.Recorded) {
 	for _, r := range events {
 		var usage *analysis.Usage
@@ -100,10 +101,10 @@ func (m *meter) recorded(events []eventstore.Recorded) {
 	}
 }
 
-// waited notes how long an analysis was queued.
+// waited records the time that an analysis was queued.
 func (m *meter) waited(d time.Duration) { m.queueWait.Observe(max(0, d.Seconds())) }
 
-// observedStore tells of what was appended.
+// observedStore calls recorded with the events of each append.
 type observedStore struct {
 	eventstore.Store
 	recorded func([]eventstore.Recorded)
@@ -118,7 +119,7 @@ func (s observedStore) Append(ctx context.Context, batch eventstore.Batch) ([]ev
 	return events, err
 }
 
-// timedEngine notes how long each request to an engine took.
+// timedEngine measures the time of each request to an engine.
 type timedEngine struct {
 	gpu.Engine
 	took *prometheus.HistogramVec
@@ -136,14 +137,14 @@ func (e timedEngine) Detect(ctx context.Context, req gpu.Request) (gpu.Response,
 	return response, err
 }
 
-// metrics serves the figures of this process and of its database pool.
+// metrics serves the metrics of this process and of its database pool.
 func (s *server) metrics() http.Handler {
 	gauge := func(name, help string, value func() float64) {
 		s.meter.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, value))
 	}
 	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
-	gauge("vqa_db_connections_in_use", "Connections at work.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
-	gauge("vqa_storage_free_bytes", "Bytes that may still be written to the disk of the object store; -1 when it has no such limit, or it is unknown.",
+	gauge("vqa_db_connections_in_use", "Connections to Postgres that are in use.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
+	gauge("vqa_storage_free_bytes", "Free bytes on the disk of the object store; -1 when unknown.",
 		func() float64 {
 			free, known, err := s.objects.Free()
 			if err != nil || !known {
@@ -153,7 +154,7 @@ func (s *server) metrics() http.Handler {
 		})
 	gauge("vqa_storage_min_free_bytes", "Free bytes below which uploads and fetches are refused (VQA_MIN_FREE_SPACE).",
 		func() float64 { return float64(s.config.MinFreeSpace) })
-	gauge("vqa_analyses_queued", "Live analyses that wait for a worker; -1 when unknown.", func() float64 {
+	gauge("vqa_analyses_queued", "Queued live analyses; -1 when unknown.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 		defer cancel()
 		n, err := s.resources.QueuedAnalyses(ctx)

@@ -10,9 +10,9 @@ import (
 func migrateCommand() *cobra.Command {
 	return strict(&cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the database schema up to date (serve does it by itself)",
+		Short: "Migrate the database schema (serve does this at start)",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			// Opening the data is what migrates it.
+			// withApp migrates the schema.
 			if err := withApp(cmd, func(context.Context, *app) error { return nil }); err != nil {
 				return err
 			}

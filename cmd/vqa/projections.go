@@ -17,7 +17,7 @@ import (
 )
 
 func projectionsCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "projections", Short: "List, prove and rebuild the read models"}
+	cmd := &cobra.Command{Use: "projections", Short: "List, verify and rebuild the read models"}
 	cmd.AddCommand(projectionsListCommand(), projectionsVerifyCommand(), projectionsRebuildCommand())
 	return cmd
 }
@@ -44,9 +44,9 @@ func projectionsListCommand() *cobra.Command {
 func projectionsVerifyCommand() *cobra.Command {
 	return provingCommand(&cobra.Command{
 		Use:   "verify NAME|--all",
-		Short: "Prove that read models are what the log gives",
-		Long: "Folds the log into shadow tables while the service runs and compares every row with the\n" +
-			"live one. Changes nothing. Exit status 1 when a row differs.",
+		Short: "Prove that read models match the log",
+		Long: "Folds the log into shadow tables while the service runs, and compares every row with the live\n" +
+			"tables. It changes nothing. The exit status is 1 when a row differs.",
 	}, (*projections.Rebuilder).Verify)
 }
 
@@ -54,23 +54,23 @@ func projectionsRebuildCommand() *cobra.Command {
 	var accept bool
 	cmd := provingCommand(&cobra.Command{
 		Use:   "rebuild NAME|--all",
-		Short: "Make read models anew from the log",
-		Long: "Folds the log into shadow tables while the service runs, compares every row with the live\n" +
-			"one, and swaps the tables in. When a row differs nothing is swapped and the exit status is\n" +
-			"1, unless --accept is given. An interrupted rebuild is gone on with by the next one.",
+		Short: "Rebuild read models from the log",
+		Long: "Folds the log into shadow tables while the service runs, compares every row with the live tables,\n" +
+			"and swaps the tables. When a row differs, it swaps nothing and the exit status is 1, unless\n" +
+			"--accept is given. The next rebuild continues an interrupted one.",
 	}, func(r *projections.Rebuilder, ctx context.Context, names ...string) (projections.Certificate, error) {
 		return r.Rebuild(ctx, accept, names...)
 	})
-	cmd.Flags().BoolVar(&accept, "accept", false, "swap although rows differ")
+	cmd.Flags().BoolVar(&accept, "accept", false, "swap the tables even if rows differ")
 	return cmd
 }
 
-// provingCommand completes a command that ends with a certificate.
+// provingCommand completes a subcommand that ends with a certificate.
 func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx context.Context, names ...string) (projections.Certificate, error)) *cobra.Command {
 	var all, asJSON bool
 	cmd.RunE = func(cmd *cobra.Command, names []string) error {
 		if all == (len(names) > 0) {
-			fmt.Fprintln(cmd.ErrOrStderr(), "vqa: say either the NAME of a read model or --all")
+			fmt.Fprintln(cmd.ErrOrStderr(), "vqa: give either the NAME of a read model or --all")
 			return exitUsage
 		}
 		return withRebuilder(cmd, func(ctx context.Context, r *projections.Rebuilder) error {
@@ -100,20 +100,20 @@ func provingCommand(cmd *cobra.Command, prove func(r *projections.Rebuilder, ctx
 	return strict(cmd, "[NAME]")
 }
 
-// withRebuilder opens the data and does something with its read models.
+// withRebuilder opens the data and calls do with a rebuilder of its read models.
 func withRebuilder(cmd *cobra.Command, do func(context.Context, *projections.Rebuilder) error) error {
 	return withApp(cmd, func(ctx context.Context, a *app) error {
 		return a.rebuilding(ctx, func(r *projections.Rebuilder) error { return do(ctx, r) })
 	})
 }
 
-// rebuilding does something with the read models as their owner.
+// rebuilding calls do with a rebuilder that works as the owner of the tables.
 func (a *app) rebuilding(ctx context.Context, do func(*projections.Rebuilder) error) error {
 	config, err := pgxpool.ParseConfig(a.ownerURL)
 	if err != nil {
 		return err
 	}
-	// Whatever the URL says of the service's own pool.
+	// The URL may set the size of the service's pool. A rebuild needs its own size.
 	config.MaxConns = int32(runtime.GOMAXPROCS(0) + 4) //nolint:gosec // a number of processors
 	owner, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -125,16 +125,16 @@ func (a *app) rebuilding(ctx context.Context, do func(*projections.Rebuilder) er
 	})
 }
 
-// refresh makes the read models anew whose shape is not the program's.
+// refresh rebuilds the read models whose tables do not fit this version of the program.
 func (a *app) refresh(ctx context.Context) error {
 	return a.rebuilding(ctx, func(r *projections.Rebuilder) error {
 		begun := time.Now()
 		stale, err := r.Refresh(ctx)
 		if err != nil {
-			return fmt.Errorf("making the read models anew: %w", err)
+			return fmt.Errorf("rebuilding the read models: %w", err)
 		}
 		if len(stale) > 0 {
-			a.log.InfoContext(ctx, "read models were made anew", "tables", stale, "took", time.Since(begun))
+			a.log.InfoContext(ctx, "rebuilt read models", "tables", stale, "took", time.Since(begun))
 		}
 		return nil
 	})
@@ -144,14 +144,14 @@ func printProjections(out io.Writer, list []projections.Listed, asJSON bool) err
 	if asJSON {
 		return terminal.PrintJSON(out, map[string]any{"projections": list})
 	}
-	t := terminal.Table{{"TABLE", "STREAMS", "ROWS", "SHAPE", "MADE", "LAST CERTIFICATE"}}
+	t := terminal.Table{{"TABLE", "STREAMS", "ROWS", "SHAPE", "BUILT", "LAST CERTIFICATE"}}
 	for _, l := range list {
 		shape, last := "current", "none"
 		if !l.Current {
 			shape = "stale"
 		}
 		if c := l.Certificate; c != nil {
-			// It may tell of other tables too.
+			// The certificate may cover more tables. Only the first one is this table.
 			c.Equal = c.Tables[0].Equal()
 			c.Accepted = c.Swapped && !c.Equal
 			last = fmt.Sprintf("%s, position %s: %s", c.At.Format(time.DateTime), terminal.Thousands(c.Position), certified(*c))

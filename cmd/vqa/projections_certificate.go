@@ -10,7 +10,7 @@ import (
 	"vqa/projections"
 )
 
-// certified says in words what a certificate says.
+// certified puts the result of a certificate into words.
 func certified(c projections.Certificate) string {
 	switch {
 	case c.Equal && c.Swapped:
@@ -24,7 +24,7 @@ func certified(c projections.Certificate) string {
 	}
 }
 
-// printCertificate writes a certificate, and what differs.
+// printCertificate writes a certificate and examples of rows that differ.
 func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) error {
 	if asJSON {
 		return terminal.PrintJSON(out, c)
@@ -49,14 +49,14 @@ func printCertificate(out io.Writer, c projections.Certificate, asJSON bool) err
 	printDifferences(s, c)
 	fmt.Fprintf(s, "\n  %s events in %.1f s, %s a second", terminal.Thousands(c.Events), c.DurationSeconds, terminal.Thousands(int64(c.EventsPerSecond)))
 	if c.Swapped {
-		fmt.Fprintf(s, "; the swap held writers back for %.1f ms", c.HeldSeconds*1000)
+		fmt.Fprintf(s, "; the swap delayed writers for %.1f ms", c.HeldSeconds*1000)
 	}
 	fmt.Fprintln(s)
 	return nil
 }
 
-// printDifferences writes some of the rows that differ, each value as it is and, in
-// parentheses, as the log has it.
+// printDifferences writes examples of rows that differ: each live value, and in parentheses the value
+// from the log.
 func printDifferences(s terminal.Screen, c projections.Certificate) {
 	for _, p := range c.Tables {
 		for _, d := range p.Examples {
@@ -82,10 +82,10 @@ func printDifferences(s terminal.Screen, c projections.Certificate) {
 	}
 }
 
-// briefBytes is how much of a value is shown.
+// briefBytes is the number of bytes of a value that are shown.
 const briefBytes = 60
 
-// brief shortens a value.
+// brief cuts a long value.
 func brief(v []byte) []byte {
 	if len(v) <= briefBytes {
 		return v

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runningFile is where the server of a data folder says at which address it answers.
+// runningFile contains the address of the server that uses a data folder.
 const runningFile = "server.json"
 
-// running is what it says.
+// running is the content of runningFile.
 type running struct {
-	// URL is the base URL of its listener, for programs of this machine.
+	// URL is the base URL of the server's listener, for programs on this machine.
 	URL string `json:"url"`
 	PID int    `json:"pid"`
 }
@@ -24,16 +24,16 @@ type running struct {
 // maxRunningBytes bounds the file.
 const maxRunningBytes = 4 << 10
 
-// announce says in the data folder where this server answers, until the function that it
-// returns is called or the process ends. A lock on the file shows that its server lives, so
-// what a killed one left says nothing. Of several servers on one folder the first says it.
+// announce writes the address of this server to the data folder, until end is called or the process
+// ends. The server holds a lock on the file while it runs, so the file of a killed server is ignored.
+// When several servers use one folder, the first one announces itself.
 func announce(dir, url string) (end func() error, err error) {
 	path := filepath.Join(dir, runningFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("announcing the server: %w", err)
 	}
-	// An open file description holds the lock: another one of this process tests it too.
+	// The lock belongs to the open file description, so it also works within one process.
 	lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
 	switch err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock); {
 	case errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES):
@@ -54,8 +54,8 @@ func announce(dir, url string) (end func() error, err error) {
 	return func() error { return errors.Join(os.Remove(path), f.Close()) }, nil
 }
 
-// announced is the base URL of the server that runs on a data folder, or "". It changes
-// nothing: testing the lock does not take it.
+// announced returns the base URL of the server that uses a data folder, or "". It tests the lock
+// without taking it.
 func announced(dir string) string {
 	f, err := os.Open(filepath.Join(dir, runningFile))
 	if err != nil {

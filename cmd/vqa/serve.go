@@ -12,7 +12,7 @@ import (
 func serveCommand() *cobra.Command {
 	return strict(&cobra.Command{
 		Use:   "serve",
-		Short: "Run the service: API, jobs, embedded Postgres and worker",
+		Short: "Run the service: API, jobs, embedded Postgres and inference worker",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()
 			if err != nil {
@@ -43,7 +43,7 @@ func serve(ctx context.Context, c config, out io.Writer) error {
 	return err
 }
 
-// newLogger writes lines for people and machines alike.
+// newLogger returns a logger that writes key=value lines.
 func newLogger(out io.Writer, c config) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
@@ -52,12 +52,12 @@ func newLogger(out io.Writer, c config) *slog.Logger {
 	return slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: level}))
 }
 
-// jobLog keeps River's own announcements out of the log unless something is wrong.
+// jobLog returns a logger for River that drops everything below a warning.
 func jobLog(log *slog.Logger) *slog.Logger {
 	return slog.New(quietHandler{log.Handler()})
 }
 
-// quietHandler passes on warnings and errors only.
+// quietHandler passes on only warnings and errors.
 type quietHandler struct{ slog.Handler }
 
 // WithAttrs implements slog.Handler.

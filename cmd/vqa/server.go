@@ -51,11 +51,12 @@ type server struct {
 	engine gpu.Engine
 	meter  *meter
 	models *models
-	// artifacts lets readers wait for pending artifacts.
+	// artifacts makes readers wait for an artifact that is still rendered.
 	artifacts artifact.Waiter
-	// calibrations are the operator's, by the weights of an engine.
+	// calibrations are those of VQA_CALIBRATION_FILE, by the weights of a model.
 	calibrations answer.Calibrations
-	// vocabulary is told by the servers of VQA_INFERENCE_URL; nil for the embedded worker.
+	// vocabulary returns the classes that the servers of VQA_INFERENCE_URL report; it is nil for the
+	// embedded worker.
 	vocabulary func(context.Context) ([]string, bool)
 	capacity   *jobs.Capacity
 	windows    *node.Windows
@@ -73,17 +74,17 @@ type server struct {
 	http       *http.Server
 	listener   net.Listener
 
-	// endAnnouncement takes the address of this server out of the data folder, or is nil.
+	// endAnnouncement removes the address of this server from the data folder, or is nil.
 	endAnnouncement func() error
-	// endRequests cuts off the requests that are still served.
+	// endRequests interrupts the requests that still run.
 	endRequests context.CancelCauseFunc
 	stopWork    context.CancelFunc
 	running     sync.WaitGroup
-	// failed receives the first error that ends the service.
+	// failed receives the first error of a part. It ends the service.
 	failed chan error
 }
 
-// startServer builds and starts everything. baseURL answers when it returns.
+// startServer opens and starts all parts. The server answers at baseURL when it returns.
 func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, err error) {
 	s = &server{failed: make(chan error, 1), meter: newMeter()}
 	defer func() {
@@ -99,7 +100,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	}
 	key, err := keyFile(c.DataDir, secretKeyFile)
 	if err != nil {
-		return s, fmt.Errorf("the installation's secret: %w", err)
+		return s, fmt.Errorf("reading the secret key of the installation: %w", err)
 	}
 	if err := s.openMedia(ctx, c, key, log); err != nil {
 		return s, err
@@ -136,7 +137,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	return s, s.run(ctx)
 }
 
-// openMedia opens the object store and the tools that bring videos in.
+// openMedia opens the object store, ffmpeg and the client that fetches videos.
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
 		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
@@ -148,7 +149,7 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 	s.closers = append(s.closers, s.objects.Close)
 	client, err := egress.New(egress.Options{Allow: c.EgressAllow, CAFile: c.EgressCAFile})
 	if err != nil {
-		return fmt.Errorf("the outbound client: %w", err)
+		return fmt.Errorf("opening the client for fetches: %w", err)
 	}
 	if s.ffmpeg, err = c.openFFmpeg(ctx); err != nil {
 		return fmt.Errorf("%w: %s", err, doctor.FixFFmpeg)
@@ -158,11 +159,11 @@ func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.
 	return nil
 }
 
-// probeSlots is how many files a node examines at once: one for each core, at least 2 and
-// at most 4, because each may use hundreds of megabytes.
+// probeSlots is the number of files that a node probes at once: one for each core, at least 2, and at
+// most 4, because each probe can use hundreds of megabytes.
 func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 
-// openJobs joins the log with the work that it calls for.
+// openJobs opens the jobs and the feed that starts them.
 func (s *server) openJobs(ctx context.Context) (err error) {
 	name := id.NewSource(clock, rand.Reader).New("node")
 	if s.presence, err = node.Join(ctx, s.pool, name, s.log); err != nil {
@@ -204,7 +205,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	return nil
 }
 
-// studio draws what analyses find, unless the operator wants none of it.
+// studio returns the renderer of artifacts, or nil when VQA_ARTIFACTS is false.
 func (s *server) studio() jobs.Renderer {
 	if !s.config.Artifacts {
 		return nil
@@ -212,7 +213,7 @@ func (s *server) studio() jobs.Renderer {
 	return &artifact.Studio{Objects: s.objects, FFmpeg: s.ffmpeg}
 }
 
-// handler is the HTTP edge.
+// handler returns the handler of the HTTP API.
 func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	proxies, err := c.proxies()
 	if err != nil {
@@ -263,7 +264,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	})
 }
 
-// checkRoom reports a disk that is nearly full.
+// checkRoom returns an error when the disk of the object store is nearly full.
 func (s *server) checkRoom(context.Context) error {
 	if _, _, err := s.objects.Free(); err != nil {
 		return err
@@ -271,16 +272,16 @@ func (s *server) checkRoom(context.Context) error {
 	return s.objects.Room(0)
 }
 
-// derivedKey makes a key for one purpose of the installation's secret, so that no secret
-// serves two.
+// derivedKey derives a key for one purpose from the secret key of the installation, so that no key
+// has two purposes.
 func derivedKey(key []byte, purpose string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
 }
 
-// renderer opens what renders the contract at /docs. The service does without it, unless a
-// folder was named.
+// renderer opens the program that renders the API reference at /docs. It is required only when
+// VQA_REFERENCE_DIR is set.
 func (s *server) renderer(c config) (fs.FS, error) {
 	files, err := reference.Open(c.ReferenceDir)
 	switch {
@@ -289,12 +290,12 @@ func (s *server) renderer(c config) (fs.FS, error) {
 	case c.ReferenceDir != "":
 		return nil, fmt.Errorf("VQA_REFERENCE_DIR: %w", err)
 	default:
-		s.log.Warn("/docs is a plain page", "reason", err.Error())
+		s.log.Warn("the API reference at /docs is not rendered", "reason", err.Error())
 		return nil, nil
 	}
 }
 
-// run starts everything that works by itself.
+// run starts the parts that work in the background, and the HTTP server.
 func (s *server) run(ctx context.Context) error {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopWork = stop
@@ -328,7 +329,7 @@ func (s *server) run(ctx context.Context) error {
 	return nil
 }
 
-// work runs a part of the service until it ends; an error ends the service.
+// work runs a part of the service in the background. Its error ends the service.
 func (s *server) work(name string, part func() error) {
 	s.running.Go(func() {
 		if err := part(); err != nil {
@@ -346,9 +347,8 @@ func (s *server) stopJobs() error {
 	return s.jobs.Stop(ctx)
 }
 
-// Close takes no more requests, lets running ones end, and stops every part in the
-// reverse order of its start. Analyses that are cut off are taken up by the next
-// start.
+// Close refuses new requests, waits for running ones, and stops the parts in the reverse order of
+// their start. The next start continues interrupted analyses.
 func (s *server) Close() error {
 	var errs []error
 	if s.endAnnouncement != nil {
@@ -361,7 +361,7 @@ func (s *server) Close() error {
 		errs = append(errs, s.listener.Close())
 	}
 	if s.stopWork != nil {
-		// Jobs end first: they still report through the log.
+		// Jobs end first, because they append their last events to the log.
 		last := len(s.closers) - 1
 		errs = append(errs, s.closers[last]())
 		s.closers = s.closers[:last]

@@ -27,8 +27,8 @@ func TestCheckSessions(t *testing.T) {
 	}{
 		"off":                {"", "", ""},
 		"on":                 {"https://id.example", "https://id.example/keys", ""},
-		"an issuer alone":    {"https://id.example", "", "both or none"},
-		"keys alone":         {"", "https://id.example/keys", "both or none"},
+		"an issuer alone":    {"https://id.example", "", "or neither"},
+		"keys alone":         {"", "https://id.example/keys", "or neither"},
 		"keys in clear text": {"https://id.example", "http://id.example/keys", "VQA_SESSION_JWKS_URL"},
 		"keys of no host":    {"https://id.example", "https:keys", "VQA_SESSION_JWKS_URL"},
 		"an issuer's name":   {"id.example", "https://id.example/keys", "VQA_SESSION_ISSUER"},

@@ -16,7 +16,7 @@ import (
 	"vqa/projections/history"
 )
 
-// showOptions are the flags of vqa show.
+// showOptions holds the flags of vqa show.
 type showOptions struct {
 	at, diff string
 	version  int64
@@ -28,17 +28,20 @@ func showCommand() *cobra.Command {
 	var o showOptions
 	cmd := &cobra.Command{
 		Use:   "show ID [--at TIME | --version N | --diff A..B]",
-		Short: "Show what something is, or was at any time, folded from its events",
-		Long: `Folds the events of a stream and prints the state, with its version, its time and the
-hash chain up to it. Nothing but the log is read: no snapshot, no read model.
+		Short: "Show the state of a resource, now or at any time, folded from its events",
+		Long: `Folds the events of a stream and prints the state, with its version, its time and the hash chain up to
+it. It reads only the log, no snapshot and no read model.
 
-ID is a video_, an_ or acct_ id, a key_ (its part of the account), a txn_ (the account's
-credit as that transaction left it), or the name of a stream such as credit/acct_…. An
-account shows its streams account, credit and checkpoint.
+ID is one of:
+  video_…, an_…   the resource
+  acct_…          the streams account, credit and checkpoint of the account
+  key_…           the key, a part of its account
+  txn_…           the credits of the account after this transaction
+  credit/acct_…   any stream by its name
 
-TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:00",
-2026-11-20), or how long ago (90m, 36h). --diff 3..7 shows field by field what versions
-4 to 7 changed; 0 is the state before the first event, and ..7 or 3.. leave an end open.`,
+TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:00", 2026-11-20), or a
+time before now (90m, 36h). --diff 3..7 shows the fields that versions 4 to 7 changed. Version 0 is the
+state before the first event; ..7 and 3.. leave an end open.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			moment, diff, err := o.parse(clock())
 			if err != nil {
@@ -65,16 +68,16 @@ TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.at, "at", "", "the state as it was at this time")
-	flags.Int64Var(&o.version, "version", 0, "the state after this version of the stream")
-	flags.StringVar(&o.diff, "diff", "", "what changed between two versions, A..B")
-	flags.BoolVar(&o.events, "events", false, "list the events that were folded")
+	flags.StringVar(&o.at, "at", "", "show the state at this time")
+	flags.Int64Var(&o.version, "version", 0, "show the state after this version of the stream")
+	flags.StringVar(&o.diff, "diff", "", "show the changes between two versions, A..B")
+	flags.BoolVar(&o.events, "events", false, "list the folded events")
 	flags.BoolVar(&o.json, "json", false, "print JSON")
 	cmd.MarkFlagsMutuallyExclusive("at", "version", "diff")
 	return strict(cmd, "ID")
 }
 
-// versions are the ends of a --diff; to is -1 for the newest.
+// versions are the ends of a --diff; to is -1 for the newest version.
 type versions struct{ from, to int64 }
 
 func (o showOptions) parse(now time.Time) (history.Moment, *versions, error) {
@@ -115,12 +118,12 @@ func parseVersions(text string) (versions, error) {
 	return v, nil
 }
 
-// momentForms are the times that a person may write, in UTC unless they say otherwise.
+// momentForms are the accepted forms of a time, in UTC unless it has a zone.
 var momentForms = []string{
 	time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly,
 }
 
-// parseMoment reads a time, or how long ago it was.
+// parseMoment reads a time, or a duration before now.
 func parseMoment(text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
@@ -130,25 +133,25 @@ func parseMoment(text string, now time.Time) (time.Time, error) {
 			return at.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time: write 2026-11-20T12:00:00Z, 2026-11-20, or how long ago it was, such as 90m", text)
+	return time.Time{}, fmt.Errorf("%q is not a time: write 2026-11-20T12:00:00Z, 2026-11-20, or a time before now such as 90m", text)
 }
 
-// shownStream is a state with the events that led to it.
+// shownStream is a state with its events.
 type shownStream struct {
 	history.State
 	Events []postgres.Stored `json:"events,omitempty"`
 }
 
-// shown is what vqa show prints.
+// shown is the output of vqa show.
 type shown struct {
 	ID      string        `json:"id"`
 	Streams []shownStream `json:"streams"`
 }
 
-// maxShownEvents bounds the list of --events; the last ones are shown.
+// maxShownEvents bounds the list of --events to the last events.
 const maxShownEvents = 1000
 
-// show folds the streams of a subject.
+// show folds the streams of an id.
 func (a *app) show(ctx context.Context, r *history.Reader, subject history.Subject, m history.Moment, events bool) (shown, error) {
 	out := shown{ID: subject.ID, Streams: []shownStream{}}
 	streams := subject.Streams
@@ -189,7 +192,7 @@ func (a *app) show(ctx context.Context, r *history.Reader, subject history.Subje
 	return out, nil
 }
 
-// shownDiff is what vqa show --diff prints.
+// shownDiff is the output of vqa show --diff.
 type shownDiff struct {
 	Stream  string           `json:"stream"`
 	From    int64            `json:"from_version"`
@@ -224,7 +227,7 @@ func showDiff(ctx context.Context, cmd *cobra.Command, r *history.Reader, subjec
 	return nil
 }
 
-// stateBefore is the state at a version, of which 0 has none.
+// stateBefore returns the state at a version. The state at version 0 is empty.
 func stateBefore(ctx context.Context, r *history.Reader, stream eventstore.StreamID, version int64) (history.State, error) {
 	if version == 0 {
 		return history.State{Stream: stream.String()}, nil

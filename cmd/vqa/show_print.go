@@ -11,12 +11,12 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// stampForm is a time to the millisecond, in UTC.
+// stampForm is the form of a time in UTC, to the millisecond.
 const stampForm = "2006-01-02 15:04:05.000"
 
 func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
 
-// printShown prints each state under its stream's name.
+// printShown prints each state below the name of its stream.
 func printShown(s terminal.Screen, all shown) error {
 	for i, one := range all.Streams {
 		if i > 0 {
@@ -45,10 +45,10 @@ func printShown(s terminal.Screen, all shown) error {
 	return nil
 }
 
-// jsonField is the name and the value of a line of indented JSON.
+// jsonField matches a line of indented JSON: the name and the value of a field.
 var jsonField = regexp.MustCompile(`^(\s*)("(?:[^"\\]|\\.)*")(: )(.*?)(,?)$`)
 
-// printDocument prints a value as JSON, its values brighter than its names.
+// printDocument prints a value as JSON, with dimmed field names.
 func printDocument(s terminal.Screen, value any) error {
 	var text bytes.Buffer
 	if err := terminal.PrintJSON(&text, value); err != nil {
@@ -92,14 +92,14 @@ func printDiff(s terminal.Screen, d shownDiff) {
 	}
 }
 
-// toldFields are those of a payload that tell its story in a line, in this order.
-var toldFields = []string{
+// summaryFields are the fields of a payload that its summary shows, in this order.
+var summaryFields = []string{
 	"name", "mode", "tier", "source", "filename", "stage", "percent", "attempt", "kind", "seconds", "held_seconds",
 	"balance_after", "source_id", "reason", "object_key", "number", "key_id",
 }
 
-// gist is what a payload says, in short.
-func gist(data json.RawMessage) string {
+// summary formats the most important fields of a payload as one line.
+func summary(data json.RawMessage) string {
 	var fields map[string]any
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.UseNumber()
@@ -107,7 +107,7 @@ func gist(data json.RawMessage) string {
 		return ""
 	}
 	var told []string
-	for _, name := range toldFields {
+	for _, name := range summaryFields {
 		switch v := fields[name].(type) {
 		case string:
 			if v != "" {
@@ -123,9 +123,9 @@ func gist(data json.RawMessage) string {
 	if result, ok := fields["result"].(map[string]any); ok && result["answer"] != nil {
 		told = append(told, fmt.Sprint("answer ", result["answer"]))
 	}
-	for _, promised := range []string{"drawing", "narrating"} {
-		if fields[promised] == true {
-			told = append(told, promised)
+	for _, pending := range []string{"drawing", "narrating"} {
+		if fields[pending] == true {
+			told = append(told, pending)
 		}
 	}
 	if artifacts, ok := fields["artifacts"].(map[string]any); ok && fields["drawing"] == nil {

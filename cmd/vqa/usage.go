@@ -10,9 +10,9 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// strict gives a command the names of its arguments, and makes wrong arguments and flags
-// end with the exit status for usage. A name in brackets may be left out, and one that
-// ends in "…]" may be repeated; both stand at the end.
+// strict gives a command the names of its arguments. Wrong arguments and flags end with the exit
+// status for wrong usage. A name in brackets is optional, and a name that ends in "…]" can be
+// repeated; both come last.
 func strict(cmd *cobra.Command, names ...string) *cobra.Command {
 	misused := func(cmd *cobra.Command, err error) error {
 		fmt.Fprintf(terminal.Escape(cmd.ErrOrStderr()), "vqa: %v\nusage: %s\n(more: %s --help)\n", err, cmd.UseLine(), cmd.CommandPath())
@@ -28,7 +28,7 @@ func strict(cmd *cobra.Command, names ...string) *cobra.Command {
 	return cmd
 }
 
-// checkArguments names the arguments that are missing, or the first that is too much.
+// checkArguments returns an error that names the missing arguments, or the first surplus argument.
 func checkArguments(names, given []string) error {
 	var missing []string
 	for _, name := range names[min(len(given), len(names)):] {
@@ -44,15 +44,15 @@ func checkArguments(names, given []string) error {
 	case len(given) <= len(names):
 		return nil
 	case len(names) == 0:
-		return fmt.Errorf("%q is one argument too many: there are none", given[0])
+		return fmt.Errorf("%q is one argument too many: this command takes none", given[0])
 	case strings.HasSuffix(names[len(names)-1], "…]"):
 		return nil
 	}
 	return fmt.Errorf("%q is one argument too many after %s", given[len(names)], strings.Join(names, " "))
 }
 
-// ownAccount is the account that a command is about: the one that was given, else that of
-// the key which `vqa ask` keeps in the data folder. It says so when it chose.
+// ownAccount returns the given account, or else the account of the key that `vqa ask` stores in the
+// data folder. It prints the account when it was not given.
 func ownAccount(cmd *cobra.Command, given string) (string, error) {
 	if given != "" {
 		return given, nil
@@ -66,14 +66,14 @@ func ownAccount(cmd *cobra.Command, given string) (string, error) {
 		return "", err
 	}
 	if k == nil || k.AccountID == "" {
-		return "", misuse(cmd, errors.New("ACCOUNT is missing, and "+c.DataDir+
-			" has no key of the command line yet, whose account would be taken (vqa ledger balance lists all accounts)"))
+		return "", misuse(cmd, errors.New("ACCOUNT is missing, and the data folder "+c.DataDir+
+			" has no key with an account (vqa ledger balance lists all accounts)"))
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "account %s, that of the command line's key\n", k.AccountID)
+	fmt.Fprintf(cmd.ErrOrStderr(), "account %s, from the key in the data folder\n", k.AccountID)
 	return k.AccountID, nil
 }
 
-// misuse says what is wrong with the arguments.
+// misuse prints an error in the arguments and returns the exit status for wrong usage.
 func misuse(cmd *cobra.Command, err error) error {
 	fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
 	return exitUsage

@@ -42,11 +42,11 @@ func TestUsageNamesTheArgument(t *testing.T) {
 	require.Contains(t, complain("vqa ask", "clip.mp4"), "vqa: PROMPT is missing\n")
 	require.Contains(t, complain("vqa ask"), "vqa: FILE|URL|VIDEO and PROMPT are missing\n")
 	require.Contains(t, complain("vqa credits grant", "a", "5", "6"), `"6" is one argument too many after ACCOUNT SECONDS`)
-	require.Contains(t, complain("vqa config", "x"), `"x" is one argument too many: there are none`)
+	require.Contains(t, complain("vqa config", "x"), `"x" is one argument too many: this command takes none`)
 }
 
 // TestOwnAccountIsTheDefault: a caller who gives no account id gets the one of the command
-// line's own key, and is told which.
+// line's own key.
 func TestOwnAccountIsTheDefault(t *testing.T) {
 	b := newToolbench(t)
 	commands := [][]string{{"keys", "list"}, {"credits", "show"}, {"ledger", "statement"}, {"ledger", "bundle", "-o", t.TempDir() + "/b"}}

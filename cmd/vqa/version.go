@@ -10,10 +10,10 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// contractVersion is the version of the API contract (api-v1.md, "Versioning").
+// contractVersion is the version of the API (docs/contract.md#versioning).
 const contractVersion = "1.0.0-alpha"
 
-// versionInfo says what program this is.
+// versionInfo is the output of `vqa version`.
 type versionInfo struct {
 	Version string `json:"version"`
 	// Commit is empty in a build without version control.

@@ -14,19 +14,17 @@ func whyCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "why ID",
-		Short: "Show what led to something: requests, events, ledger entries, jobs",
-		Long: `Draws a tree for each request that something goes back to: the request, the events that it
-led to with their ledger entries (seconds moved, balance after), the jobs that an event
-called for with their state and errors, and what those jobs reported. On the left stand the
-time in UTC and the time since the step before.
+		Short: "Show the cause of a resource: requests, events, ledger entries, jobs",
+		Long: `Draws a tree for each request that changed a resource: the request, its events with their ledger
+entries (moved seconds, balance after), the jobs that an event started with their state and errors, and
+the events of these jobs. The left columns show the time in UTC and the time since the previous step.
 
-ID is a video_, an_, acct_, key_ or txn_ id, a request (req_…), the position of an event, or
-the name of a stream such as credit/acct_…. The last requests are shown, --limit of them.
+ID is a video_, an_, acct_, key_ or txn_ id, a request (req_…), the position of an event, or the name of
+a stream such as credit/acct_…. --limit is the number of requests; the last ones are shown.
 
-No index serves this. From an id, its streams and those that its events name are searched.
-A request's id alone names no stream: the log is searched for it from its end, 20,000
-positions at a time, until a page holds it; in a long log an old request takes seconds.
-River keeps finished jobs for a day; older chains are shown without them.`,
+There is no index for this. For an id, the command searches its streams and the streams that its events
+name. For a request id, it searches the log from its end, 20,000 positions at a time; in a long log, an
+old request takes seconds. River keeps finished jobs for one day; older trees do not show them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
 				return misuse(cmd, fmt.Errorf("--limit must be at least 1"))
@@ -44,7 +42,7 @@ River keeps finished jobs for a day; older chains are shown without them.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&limit, "limit", 5, "how many requests at most")
+	cmd.Flags().IntVar(&limit, "limit", 5, "largest number of requests")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd, "ID")
 }

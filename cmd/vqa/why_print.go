@@ -10,10 +10,10 @@ import (
 	"vqa/projections/history"
 )
 
-// gutterForm is the time of a step on the left of its tree.
+// gutterForm is the form of the time to the left of a tree.
 const gutterForm = "15:04:05.000"
 
-// printWhy draws the chains one after the other.
+// printWhy draws one tree per request.
 func printWhy(s terminal.Screen, x history.Explanation) {
 	if x.Earlier > 0 {
 		fmt.Fprintln(s, s.Paint(terminal.Dim, fmt.Sprintf("… at least %s (--limit shows more)", counted(int64(x.Earlier), "earlier request"))))
@@ -35,16 +35,16 @@ func printWhy(s terminal.Screen, x history.Explanation) {
 	}
 }
 
-// branches draws the steps of one chain.
+// branches draws the steps of one tree.
 type branches struct {
 	terminal.Screen
-	// asked is what was asked about; actor is who made the request.
+	// asked is the id that the user gave; actor made the request.
 	asked, actor string
-	// named are the streams whose ids stand in the tree already.
+	// named has the streams whose ids are already in the tree.
 	named map[string]bool
 }
 
-// leastRun is how many like steps in a row are drawn as one.
+// leastRun is the number of similar steps in a row that are drawn as one.
 const leastRun = 3
 
 func (b branches) draw(steps []*history.Step, indent string) {
@@ -65,7 +65,7 @@ func (b branches) draw(steps []*history.Step, indent string) {
 		text := b.step(step)
 		if last > first {
 			text = fmt.Sprintf("%s %s %s", b.Paint(terminal.Bold, step.Event.Type), b.Paint(terminal.Dim, fmt.Sprintf("×%d", last-first+1)),
-				b.Paint(terminal.Dim, gist(step.Event.Data)+" → "+gist(steps[last].Event.Data)))
+				b.Paint(terminal.Dim, summary(step.Event.Data)+" → "+summary(steps[last].Event.Data)))
 		}
 		b.line(steps[last], first == last, indent+branch, text)
 		if step.Job != nil {
@@ -77,8 +77,7 @@ func (b branches) draw(steps []*history.Step, indent string) {
 	}
 }
 
-// line prints one step behind its time. The time since the step before is left out for
-// a run of steps.
+// line prints one step with its time. A run of steps has no time since the previous step.
 func (b branches) line(s *history.Step, single bool, tree, text string) {
 	after := ""
 	if single {
@@ -87,7 +86,7 @@ func (b branches) line(s *history.Step, single bool, tree, text string) {
 	fmt.Fprintf(b, "%s %s  %s%s\n", b.Paint(terminal.Dim, s.At.UTC().Format(gutterForm)), b.Paint(terminal.Dim, fmt.Sprintf("%9s", after)), tree, text)
 }
 
-// alike are events of one type in a row that led to nothing.
+// alike reports whether two steps are events of one type and stream without consequences.
 func alike(a, b *history.Step) bool {
 	return a.Event != nil && b.Event != nil && a.Event.Type == b.Event.Type && a.Event.Stream == b.Event.Stream &&
 		a.Event.Entry == nil && len(a.Steps) == 0 && len(b.Steps) == 0
@@ -106,7 +105,7 @@ func (b branches) step(s *history.Step) string {
 	}
 	if e.Entry != nil {
 		text += "  " + b.entry(*e.Entry)
-	} else if said := gist(e.Data); said != "" {
+	} else if said := summary(e.Data); said != "" {
 		text += "  " + said
 	}
 	if m := e.ParsedMeta(); m.Actor != b.actor && m.Actor != "" {
@@ -138,7 +137,7 @@ func (b branches) job(j history.Job) string {
 	return text
 }
 
-// entry tells what was moved, in seconds.
+// entry formats the postings of a ledger entry, in seconds.
 func (b branches) entry(e history.Entry) string {
 	var moved []string
 	for _, p := range e.Postings {
@@ -157,7 +156,7 @@ func (b branches) entry(e history.Entry) string {
 	return text
 }
 
-// ledgerName is a ledger account without whose it is.
+// ledgerName is the name of a ledger account without its owner.
 func ledgerName(a credit.LedgerAccount) string {
 	_, name, _ := strings.Cut(string(a), ":")
 	return name

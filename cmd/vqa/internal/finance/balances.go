@@ -12,12 +12,12 @@ import (
 // Proof compares the read model with the log.
 type Proof struct {
 	Equal bool `json:"equal"`
-	// Entries were folded.
+	// Entries is the number of folded entries.
 	Entries     int64             `json:"entries"`
 	Differences []book.Difference `json:"differences"`
 }
 
-// Balances is what `vqa ledger balance` prints.
+// Balances is the output of `vqa ledger balance`.
 type Balances struct {
 	book.Balances
 	Proof *Proof `json:"proof,omitempty"`
@@ -57,7 +57,7 @@ func PrintBalances(out terminal.Screen, b Balances, asJSON bool) error {
 	return nil
 }
 
-// inWords is one side of a difference.
+// inWords describes one side of a difference.
 func inWords(a *book.Account) string {
 	if a == nil {
 		return "has none"
@@ -68,7 +68,7 @@ func inWords(a *book.Account) string {
 // PrintHolds writes the open holds.
 func PrintHolds(out terminal.Screen, holds []book.HeldBy, now time.Time) {
 	if len(holds) == 0 {
-		fmt.Fprintln(out, "  No hold is open.")
+		fmt.Fprintln(out, "  There are no open holds.")
 		return
 	}
 	t := terminal.Table{{"HOLD", "ACCOUNT", "SECONDS", "SOURCE", "AGE", "EXPIRES"}}

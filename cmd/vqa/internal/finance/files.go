@@ -11,7 +11,7 @@ import (
 	"vqa/projections/ledger/export"
 )
 
-// WriteZip makes an archive that is whole or does not exist.
+// WriteZip writes a zip archive. After an error, the file does not exist.
 func WriteZip(path string, write func(export.Target) error) error {
 	return WriteFile(path, func(out io.Writer) error {
 		archive := zip.NewWriter(out)
@@ -19,7 +19,7 @@ func WriteZip(path string, write func(export.Target) error) error {
 	})
 }
 
-// folder takes files into a directory, one after the other.
+// folder writes files to a directory, one after the other.
 type folder struct {
 	dir  string
 	last *os.File
@@ -42,11 +42,11 @@ func (f *folder) close() error {
 	return f.last.Close()
 }
 
-// WriteFolder makes a folder that is whole or does not exist. One with something in it
-// stays as it is.
+// WriteFolder writes a new folder. After an error, it does not exist. It refuses a folder that is not
+// empty.
 func WriteFolder(path string, write func(export.Target) error) (err error) {
 	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
-		return fmt.Errorf("%s is not empty: name a new folder", path)
+		return fmt.Errorf("the folder %s is not empty: give the name of a new folder", path)
 	}
 	path = filepath.Clean(path)
 	dir, err := os.MkdirTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
@@ -65,8 +65,8 @@ func WriteFolder(path string, write func(export.Target) error) (err error) {
 	return os.Rename(dir, path)
 }
 
-// WriteFile makes a file that is whole or does not exist. It is for its owner alone, as
-// the ledger is.
+// WriteFile writes a file atomically: after an error, the old file or no file exists. Only its owner
+// can read it, because the ledger is confidential.
 func WriteFile(path string, write func(io.Writer) error) (err error) {
 	temp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

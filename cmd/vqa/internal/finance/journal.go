@@ -13,8 +13,8 @@ import (
 	"vqa/projections/ledger/book"
 )
 
-// PrintJournal writes the entries of an account, or of all accounts when accountID is empty.
-// limit 0 is no limit.
+// PrintJournal writes the entries of an account, or of all accounts when accountID is empty. A limit
+// of 0 means all entries.
 func PrintJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountID string, p book.Period, limit int, asJSON bool) error {
 	entries := s.InOrder(ctx)
 	if accountID != "" {
@@ -48,7 +48,7 @@ func PrintJournal(ctx context.Context, out io.Writer, s *book.Snapshot, accountI
 	return nil
 }
 
-// printEntry writes an entry as a journal of double entry has it.
+// printEntry writes an entry with its postings.
 func printEntry(out terminal.Screen, e book.Entry, first bool) error {
 	var b strings.Builder
 	if !first {

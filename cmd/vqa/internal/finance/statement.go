@@ -11,7 +11,7 @@ import (
 	"vqa/projections/ledger/export"
 )
 
-// PricedStatement is a statement with the price of today, which is a setting and not in the
+// PricedStatement is a statement with the current price, which is a setting and not part of the
 // ledger.
 type PricedStatement struct {
 	book.Statement
@@ -41,7 +41,7 @@ func PrintStatement(out terminal.Screen, s PricedStatement) {
 	change := s.Closing.PostedSeconds - s.Opening.PostedSeconds
 	t = append(t, []string{"closing balance", "", terminal.Signed(change), s.dollars(change), terminal.Thousands(s.Closing.PostedSeconds), ""})
 	t.Print(out)
-	fmt.Fprintf(out, "\n  worth %s, of which held %s s (%s), available %s s (%s)\n", s.dollars(s.Closing.PostedSeconds),
+	fmt.Fprintf(out, "\n  worth %s, of this held %s s (%s), available %s s (%s)\n", s.dollars(s.Closing.PostedSeconds),
 		terminal.Thousands(s.Closing.HeldSeconds), s.dollars(s.Closing.HeldSeconds), terminal.Thousands(s.Closing.AvailableSeconds), s.dollars(s.Closing.AvailableSeconds))
 	if len(s.Totals) > 0 {
 		fmt.Fprintln(out)

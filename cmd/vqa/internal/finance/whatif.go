@@ -13,7 +13,7 @@ import (
 	"vqa/projections/ledger/book"
 )
 
-// maxPricingBytes is far more than a pricing needs.
+// maxPricingBytes bounds the file with prices.
 const maxPricingBytes = 64 << 10
 
 // ReadPricing reads a file that is not larger than a pricing can be.
@@ -27,7 +27,7 @@ func ReadPricing(path string) ([]byte, error) {
 		return nil, err
 	}
 	if len(text) > maxPricingBytes {
-		return nil, fmt.Errorf("%s is larger than %d bytes: that is no pricing", path, maxPricingBytes)
+		return nil, fmt.Errorf("%s is larger than %d bytes, so it cannot be a pricing file", path, maxPricingBytes)
 	}
 	return text, nil
 }
