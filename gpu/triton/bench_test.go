@@ -14,10 +14,10 @@ import (
 	"vqa/gpu/oip"
 )
 
-// BenchmarkServed compares the frames a second that a client gets out of serve.py with
-// those of the model alone on the same device; the target is a share of 0.9 on a GPU.
-// VQA_TRITON_WEIGHTS names the weights, a folder; without, random ones tell only what a
-// request costs beside the model. One iteration is 256 frames.
+// BenchmarkServed compares the frames per second that a client gets from serve.py with
+// those of the model alone on the same device. The target is a share of 0.9 on a GPU.
+// VQA_TRITON_WEIGHTS is a folder with weights. Without it the weights are random, and the
+// result shows only the cost of a request beside the model. One iteration is 256 frames.
 func BenchmarkServed(b *testing.B) {
 	const frames, inFlight = 256, 4
 	source := os.Getenv("VQA_TRITON_WEIGHTS")
@@ -40,7 +40,7 @@ func BenchmarkServed(b *testing.B) {
 			for range 32 {
 				req.Frames = append(req.Frames, picture(b, 512, 288))
 			}
-			_, err = pool.Detect(b.Context(), req) // warm
+			_, err = pool.Detect(b.Context(), req) // warm up
 			require.NoError(b, err)
 			began := time.Now()
 			for b.Loop() {

@@ -1,5 +1,5 @@
 """Tests of the detector and of the Triton model around it, on random weights in the
-folder named by TINY (testdata/tiny.py)."""
+folder TINY (testdata/tiny.py)."""
 
 import io
 import json
@@ -78,7 +78,7 @@ class DetectorTest(unittest.TestCase):
     def test_only_unknown_terms(self):
         out = self.detector.detect([jpeg(64, 64)], ["y" * 60])
         self.assertEqual((len(out["SCORES"]), out["BOXES"].shape), (0, (0, 4)))
-        self.assertEqual(out["SHADES"].shape, (1, 32, 32), "of every frame all the same")
+        self.assertEqual(out["SHADES"].shape, (1, 32, 32), "shades are sent for every frame")
 
     def test_brightness_of_parts(self):
         picture = Image.new("RGB", (64, 96))
@@ -89,7 +89,7 @@ class DetectorTest(unittest.TestCase):
         self.assertEqual((shades.dtype, shades.shape), (np.uint8, (2, 32, 32)))
         self.assertEqual((shades[1, :, :14].max(), shades[1, :, 18:].min()), (0, 31))
 
-    def test_refuses_what_cannot_be(self):
+    def test_refuses_invalid_requests(self):
         for name, frames, terms in [
             ("no frames", [], ["dog"]),
             ("too many frames", [jpeg(8, 8)] * 65, ["dog"]),
@@ -112,7 +112,7 @@ class DetectorTest(unittest.TestCase):
         self.assertNotIn(d._digest(other._model)[:12], self.detector.weights)
 
     def test_boxes_of_a_wide_picture(self):
-        # The upper half of a square is all that a picture of 2:1 fills.
+        # A picture of 2:1 fills the upper half of the square.
         boxes = np.array([[0.5, 0.25, 1, 0.5], [0.5, 0.75, 0.2, 0.2]], dtype=np.float32)
         np.testing.assert_allclose(d._corners(boxes, 200, 100), [[0, 0, 1, 1], [0.4, 1, 0.6, 1]], atol=1e-6)
 
@@ -121,7 +121,7 @@ class DetectorTest(unittest.TestCase):
         kept = d._distinct(corners, np.array([0, 0, 0, 1, 0]))
         self.assertEqual(kept, [0, 2, 3], "another place, or another term, is another object")
 
-    def test_what_else_is_asked_for_does_not_matter(self):
+    def test_other_terms_do_not_matter(self):
         def of(term, terms):
             out = self.detector.detect([jpeg(64, 64)], terms)
             mine = out["TERM_INDEX"] == terms.index(term)
@@ -130,10 +130,10 @@ class DetectorTest(unittest.TestCase):
         alone = of("woman", ["woman"])
         self.assertGreater(len(alone), 1)
         among = of("woman", ["person", "woman", "man", "dog"])
-        # Other shapes are added up in another order.
+        # Sums over other shapes are rounded differently.
         np.testing.assert_allclose(among, alone, atol=1e-5)
 
-    def test_weak_sights_are_not_reported(self):
+    def test_weak_detections_are_not_reported(self):
         frames, terms = [jpeg(64, 64)], ["dog", "cat"]
         every = self.detector.detect(frames, terms)["SCORES"]
         least = float(np.median(every))
@@ -143,7 +143,7 @@ class DetectorTest(unittest.TestCase):
 
 
 class Tensor:
-    """What Triton hands to a model and takes from it."""
+    """A tensor as Triton passes it to a model and back."""
 
     def __init__(self, name, values):
         self.name, self.values = name, values
@@ -190,10 +190,10 @@ class TritonTest(unittest.TestCase):
             self.start(**true, worker="triton/25.06")
         tensors, error = self.ask(jpeg(64, 64), "SCORES", "KEYPOINTS")
         self.assertIsNone(error)
-        self.assertEqual(sorted(t.name for t in tensors), ["KEYPOINTS", "SCORES"], "only what was asked for")
+        self.assertEqual(sorted(t.name for t in tensors), ["KEYPOINTS", "SCORES"], "only the requested outputs")
         tensors, (text, code) = self.ask(b"hello", "SCORES")
         self.assertEqual((tensors, code), ([], 3))
-        self.assertIn("frame 0 is no JPEG picture", text)
+        self.assertIn("frame 0 is not a JPEG picture", text)
         tensors, (_, code) = self.ask(jpeg(64, 64), "SCORES", cancelled=True)
         self.assertEqual((tensors, code), ([], 5))
 

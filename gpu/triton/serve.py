@@ -1,8 +1,8 @@
 """Serves the model `detect` without Triton, on KServe's model server: for one GPU box.
 
-HTTP and gRPC of the Open Inference Protocol v2. What the weights are is told over HTTP
-only (GET /v2/models/detect/config, as Triton tells it), so name this server by its
-http:// address.
+It serves HTTP and gRPC of the Open Inference Protocol v2. The names of the weights are
+available over HTTP only (GET /v2/models/detect/config, as in Triton), so use the http://
+address of this server.
 """
 
 import argparse
@@ -29,13 +29,13 @@ from detector import Detector, InvalidRequest  # noqa: E402  after its folder is
 DATATYPES = {"float32": "FP32", "int32": "INT32", "bool": "BOOL", "uint8": "UINT8"}
 SHAPES = {"BOXES": [-1, 4], "KEYPOINTS": [-1, 17, 3], "SHADES": [-1, 32, 32]}
 MAX_REQUEST_BYTES = 256 << 20
-# Batches of frames that wait for the device; a request beyond is refused, so that its
-# client goes elsewhere.
+# Largest number of batches that wait for the device. Further requests are refused, so that
+# their clients try another server.
 MAX_WAITING = 16
 
 
 class Plane(DataPlane):
-    """Reads binary inputs over HTTP as bytes; KServe's own reads them as UTF-8 text."""
+    """Reads binary inputs over HTTP as bytes. The one of KServe reads them as UTF-8 text."""
 
     def decode_inference_request(self, body, headers, model_name):
         if not isinstance(body, bytes):
@@ -51,7 +51,7 @@ class Plane(DataPlane):
                     continue
                 size = int(tensor["parameters"]["binary_data_size"])
                 if not 0 <= size <= len(body) - length:
-                    raise ValueError(f"binary_data_size {size}: {len(body) - length} bytes are left")
+                    raise ValueError(f"binary_data_size is {size}, but {len(body) - length} bytes are left")
                 binary.append(described)
                 contents.append(body[length : length + size])
                 length += size
@@ -60,7 +60,7 @@ class Plane(DataPlane):
             raise InvalidInput(f"malformed request: {error!r}") from error
         return InferRequest(
             model_name,
-            binary + typed,  # the contents are those of the first inputs
+            binary + typed,  # the contents belong to the first inputs
             header.get("id"),
             raw_inputs=contents,
             parameters=header.get("parameters"),
@@ -77,7 +77,7 @@ class Detect(kserve.Model):
         self.ready = True
 
     def parameters(self):
-        # Two batches: one is worked on while the next one is decoded.
+        # Two batches: one is processed while the next one is decoded.
         return {
             "model": self._detector.weights,
             "digest": self._detector.digest,
@@ -95,14 +95,14 @@ class Detect(kserve.Model):
     async def predict(self, payload, headers=None, response_headers=None):
         frames, terms = _values(payload, "FRAMES"), _terms(payload)
         if self._waiting and self._waiting + len(frames) > MAX_WAITING * self._detector.batch:
-            full = "the server has all the work it takes"
+            full = "the server is busy"
             raise ResourceExhausted(full) if payload.from_grpc else HTTPException(429, full)
         wanted = {output.name for output in payload.request_outputs or []}
         self._waiting += len(frames)
         try:
             begun = self._detector.begin(frames, terms)
             tensors = await asyncio.get_running_loop().run_in_executor(
-                self._device, self._detector.look, begun, "KEYPOINTS" in wanted
+                self._device, self._detector.finish, begun, "KEYPOINTS" in wanted
             )
         except InvalidRequest as error:
             raise InvalidInput(str(error)) from error
@@ -124,7 +124,7 @@ def _values(payload, name):
         raise InvalidInput(f"the input {name} of BYTES is missing")
     try:
         values = np.ravel(tensor.as_numpy())
-    except Exception as error:  # lengths that do not fit the bytes, or a shape that does not
+    except Exception as error:  # lengths or a shape that do not fit the bytes
         raise InvalidInput(f"{name}: {error!r}") from error
     return [value.encode() if isinstance(value, str) else bytes(value) for value in values]
 
@@ -145,10 +145,10 @@ def _output(name, tensor):
 def main():
     parser = argparse.ArgumentParser(parents=[kserve.model_server.parser], description=__doc__)
     parser.add_argument("--source", required=True, help="folder of the weights, or their name on the model hub")
-    parser.add_argument("--revision", help="commit on the hub; pin it")
-    parser.add_argument("--device", help="cuda, cuda:1, cpu; the first GPU when there is one")
-    parser.add_argument("--threshold", type=float, default=0.1, help="least raw score that is reported")
-    parser.add_argument("--batch", type=int, default=16, help="frames that the device works on at once")
+    parser.add_argument("--revision", help="commit on the hub; give one, so that the weights stay the same")
+    parser.add_argument("--device", help="cuda, cuda:1 or cpu; default: the first GPU, else cpu")
+    parser.add_argument("--threshold", type=float, default=0.1, help="least reported raw score")
+    parser.add_argument("--batch", type=int, default=16, help="frames that the device processes at once")
     args = parser.parse_args()
     detector = Detector(args.source, args.revision, args.device, args.threshold, args.batch, os.cpu_count() or 4)
     model = Detect(detector)

@@ -24,7 +24,7 @@ import (
 	"vqa/gpu/oip"
 )
 
-// loadTime bounds how long Python may take to load torch and the rest.
+// loadTime bounds the time in which Python loads torch and the other packages.
 const loadTime = 2 * time.Minute
 
 // python is the interpreter with the packages of requirements.txt.
@@ -44,7 +44,7 @@ func python(t testing.TB) string {
 	return path
 }
 
-// command is a Python program of this folder, with no network to fetch weights from.
+// command is a Python program of this folder. It has no network to fetch weights from.
 func command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, python(t), args...)
@@ -80,8 +80,8 @@ func freePort(t testing.TB) string {
 	return port
 }
 
-// serve starts serve.py on random weights, on the processor, and returns its address over
-// HTTP and gRPC. Every score is reported.
+// serve starts serve.py on random weights, on the CPU, and returns its addresses for HTTP
+// and gRPC. It reports every score.
 func serve(t *testing.T) (httpURL, grpcURL string) {
 	t.Helper()
 	return serveWeights(t, tiny(t), "--device", "cpu", "--threshold", "0")
@@ -132,7 +132,7 @@ func awaitReady(t testing.TB, engine gpu.Engine) {
 	}
 }
 
-// TestServe asks the server, over both protocols, with the clients of the program.
+// TestServe asks the server over both protocols with the clients of package oip.
 func TestServe(t *testing.T) {
 	t.Parallel()
 	httpURL, grpcURL := serve(t)
@@ -170,7 +170,7 @@ func TestServe(t *testing.T) {
 		_, err = engine.Detect(t.Context(), gpu.Request{Frames: [][]byte{[]byte("no picture")}, Terms: []string{"dog"}})
 		_, refused := errors.AsType[*gpu.InferenceError](err)
 		require.True(t, refused, "%s: %v", name, err)
-		require.ErrorContains(t, err, "frame 0 is no JPEG picture")
+		require.ErrorContains(t, err, "frame 0 is not a JPEG picture")
 	}
 	require.Empty(t, cmp.Diff(answers["HTTP"], answers["gRPC"]))
 
@@ -183,8 +183,8 @@ func TestServe(t *testing.T) {
 	require.Nil(t, info.Vocabulary, "it is open")
 }
 
-// TestServeRefusesWhatItCannotTake sends more than waits for the device at once: what is
-// refused is told apart from failure, so that a pool goes elsewhere.
+// TestServeRefusesWhatItCannotTake sends more requests at once than may wait for the
+// device. The refusals differ from failures, so that a pool tries another server.
 func TestServeRefusesWhatItCannotTake(t *testing.T) {
 	t.Parallel()
 	httpURL, grpcURL := serve(t)

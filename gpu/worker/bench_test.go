@@ -13,9 +13,9 @@ import (
 	"vqa/gpu"
 )
 
-// BenchmarkDetect keeps all threads busy with requests of 8 frames, 512x288 pixels, for
-// all that the model knows, colors too. It is measured against the bare model in as many
-// threads, before and after: other work of the machine touches both.
+// BenchmarkDetect keeps all threads busy with requests of 8 frames of 512x288 pixels, for
+// all terms of the model, with colors. It is compared with the bare model in the same
+// number of threads, before and after, because other work of the machine slows down both.
 func BenchmarkDetect(b *testing.B) {
 	picture, err := os.ReadFile(filepath.Join("testdata", "stop-sign.jpg"))
 	if err != nil {
@@ -57,7 +57,7 @@ func BenchmarkDetect(b *testing.B) {
 	b.ReportMetric(alone/rate, "full/bare")
 }
 
-// bare is how many frames a second the model alone does, in some threads.
+// bare is the number of frames per second of the model alone, in some threads.
 func bare(b *testing.B, w *Worker, threads int) float64 {
 	b.Helper()
 	cmd := exec.CommandContext(b.Context(), w.opts.NodePath, filepath.Join("testdata", "bare.js"), strconv.Itoa(threads), "20")

@@ -17,14 +17,14 @@ import (
 	"time"
 )
 
-// stopGrace is how long a child may take to end after SIGTERM; it gives its own
+// stopGrace is how long a child may take to end after SIGTERM. The child gives its own
 // requests 5 s.
 const stopGrace = 6 * time.Second
 
 // maxLineBytes bounds a line that the child prints.
 const maxLineBytes = 16 << 10
 
-// runChild runs one child to its end, publishing its URL while it serves.
+// runChild runs one child to its end and publishes its URL while it serves.
 func (w *Worker) runChild(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -34,10 +34,11 @@ func (w *Worker) runChild(ctx context.Context) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = stopGrace
-	// Kept open, never written to: its end tells the child that this process is gone.
+	// The pipe is kept open and never written to. Its end tells the child that this process
+	// has ended.
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
-		return fmt.Errorf("start: %w", err)
+		return fmt.Errorf("start the child: %w", err)
 	}
 	defer func() { _ = stdin.Close() }()
 	announced := make(chan announcement, 1)
@@ -45,7 +46,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 	stderr := &lines{take: func(line []byte) { w.opts.Log.Warn("inference worker", slog.String("said", string(line))) }}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("start: %w", err)
+		return fmt.Errorf("start the child: %w", err)
 	}
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -53,7 +54,7 @@ func (w *Worker) runChild(ctx context.Context) error {
 		case a := <-announced:
 			url := fmt.Sprintf("http://127.0.0.1:%d", a.Port)
 			w.publish(url, cmd.Process, false)
-			w.opts.Log.Info("inference worker serves", "port", a.Port, "threads", a.Threads)
+			w.opts.Log.Info("inference worker is serving", "port", a.Port, "threads", a.Threads)
 			w.listen(ctx, url)
 		case <-time.After(startTimeout):
 			_ = cmd.Process.Kill()
@@ -65,13 +66,13 @@ func (w *Worker) runChild(ctx context.Context) error {
 	watch.Wait()
 	w.publish("", nil, false)
 	if err == nil {
-		err = errors.New("exit status 0")
+		err = errors.New("the child exited with status 0")
 	}
 	return err
 }
 
-// listen asks the child whether it is alive until ctx ends, and has one that was silent
-// for three heartbeats killed: while nothing is asked of it, nobody else would notice.
+// listen checks until ctx ends whether the child is alive, and kills one that missed three
+// heartbeats. Without it, a hung child would not be noticed while it has no requests.
 func (w *Worker) listen(ctx context.Context, url string) {
 	tick := time.NewTicker(w.opts.Heartbeat)
 	defer tick.Stop()
@@ -91,7 +92,7 @@ func (w *Worker) listen(ctx context.Context, url string) {
 	w.hung(url)
 }
 
-// announcement is the line with which a child says that it serves.
+// announcement is the line with which a child reports that it serves.
 type announcement struct {
 	Port    int `json:"port"`
 	Threads int `json:"threads"`
@@ -104,12 +105,12 @@ func announce(line []byte, announced chan<- announcement) {
 	}
 	select {
 	case announced <- a:
-	default: // said twice
+	default: // announced before
 	}
 }
 
-// lines hands over what is written to it line by line, in bounded memory: what is
-// beyond maxLineBytes of a line is dropped.
+// lines passes on the lines written to it, in bounded memory: the rest of a line after
+// maxLineBytes is dropped.
 type lines struct {
 	take    func(line []byte)
 	pending []byte

@@ -1,9 +1,9 @@
-// Package worker runs the embedded CPU engine: a Node child process (src/) that
-// serves the Open Inference Protocol on a free loopback port.
+// Package worker runs the embedded CPU engine: a Node child process (src/) that serves the
+// Open Inference Protocol on a free loopback port.
 //
-// It may import gpu, gpu/oip, the standard library, and nothing else of the project.
+// It may import gpu, gpu/oip and the standard library, and nothing else of the project.
 //
-// States of the child, and what a caller of Engine sees:
+// States of the child, and their effect on callers of Engine:
 //
 //	starting   spawned, models loading    Ready fails, Detect and Info wait
 //	serving    announced its port         all work
@@ -11,19 +11,21 @@
 //	closed     Close was called           all fail
 //
 // Guarantees:
-//   - The child dies with this process: its standard input closes, and the kernel
-//     signals it, even when this process is killed.
-//   - A child that ends is started again, after 100 ms that double up to 10 s while
-//     starts keep failing. Requests it was working on fail with *gpu.UnavailableError.
-//   - A child that lets a request run into its deadline, or is silent for three
-//     heartbeats, is taken for hung, killed and replaced.
-//   - The child is given no environment but PATH, so no secret of the service.
+//   - The child ends with this process: its standard input closes, and the kernel signals
+//     it, even when this process is killed.
+//   - A child that ends is started again, after 100 ms. The pause doubles up to 10 s while
+//     starts keep failing. Requests in progress fail with *gpu.UnavailableError.
+//   - A child that exceeds the deadline of a request, or misses three heartbeats, counts as
+//     hung. It is killed and replaced.
+//   - The child gets only PATH of the environment, so no secret of the service.
 //
-// A frame is looked at once, whole. Four overlapping tiles besides it, in eight frames of
-// real clips with small or half hidden things, moved the best scores by -.1 to +.1, cut
-// boxes in two at their borders and mended no wrong count, for five times the work.
+// A frame is examined once, as a whole. Four overlapping tiles in addition were measured on
+// eight frames of real clips with small or half hidden objects. They changed the best
+// scores by -.1 to +.1, cut boxes in two at their borders and corrected no count, for five
+// times the work.
 //
-// The sources are read from the repository's gpu/worker folder, with its node_modules
-// (`npm ci --ignore-scripts`), rather than embedded: 130 MB of models and runtime
-// would have to be unpacked at every upgrade, and the program is run from its checkout.
+// The sources are read from the repository's gpu/worker folder with its node_modules (`npm
+// ci --ignore-scripts`). They are not embedded into the program: 130 MB of models and
+// runtime would have to be unpacked at every upgrade, and the program runs from its
+// checkout.
 package worker

@@ -20,11 +20,12 @@ const (
 	startTimeout = 60 * time.Second
 	startWait    = 30 * time.Second
 	heartbeat    = 5 * time.Second
-	// missedHeartbeats are what makes a child a hung one.
+	// missedHeartbeats is the number of missed heartbeats after which a child counts as
+	// hung.
 	missedHeartbeats = 3
 	minBackoff       = 100 * time.Millisecond
 	maxBackoff       = 10 * time.Second
-	// settled is how long a child must have served to be taken for healthy.
+	// settled is the serving time after which a child counts as healthy.
 	settled = 30 * time.Second
 )
 
@@ -32,17 +33,17 @@ const (
 type Options struct {
 	// Dir is the folder with src/main.js and node_modules; by default Find's.
 	Dir string
-	// Threads is the number of frames worked on at once; by default the processors
-	// that this program may use.
+	// Threads is the number of frames processed at once; by default the processors that
+	// this program may use.
 	Threads int
 	// NodePath is the node program; by default the one on the PATH.
 	NodePath string
 	// Timeout bounds one request; by default oip.DefaultTimeout.
 	Timeout time.Duration
-	// Heartbeat is how often the child is asked whether it is alive, and how long it may take
-	// to say so; by default 5 s.
+	// Heartbeat is the time between two checks whether the child is alive, and the limit of
+	// each; by default 5 s.
 	Heartbeat time.Duration
-	// Log takes what the child says and what becomes of it; by default slog.Default.
+	// Log records the output and the states of the child; by default slog.Default.
 	Log *slog.Logger
 }
 
@@ -63,8 +64,8 @@ type Worker struct {
 	child *os.Process
 }
 
-// Find returns the worker's folder: gpu/worker under the working directory or one of
-// its parents, else beside or above the program.
+// Find returns the worker's folder: gpu/worker under the working directory or one of its
+// parents, else beside or above the program.
 func Find() (string, error) {
 	var roots []string
 	if wd, err := os.Getwd(); err == nil {
@@ -84,10 +85,10 @@ func Find() (string, error) {
 			return dir, nil
 		}
 	}
-	return "", errors.New("inference worker: no gpu/worker with its packages near the working directory or the program: run `make setup`")
+	return "", errors.New("inference worker: cannot find gpu/worker with its packages near the working directory or the program: run `make setup`")
 }
 
-// check says whether a folder can be run.
+// check reports whether the worker can run from a folder.
 func check(dir string) error {
 	for _, part := range []string{filepath.Join("src", "main.js"), filepath.Join("node_modules", "@vladmandic", "human", "package.json")} {
 		if _, err := os.Stat(filepath.Join(dir, part)); err != nil {
@@ -97,16 +98,16 @@ func check(dir string) error {
 	return nil
 }
 
-// Start spawns the child and returns at once; the child serves a second or two
-// later. It runs until Close is called or ctx ends. Errors: no node, or no folder
-// with installed packages.
+// Start spawns the child and returns at once. The child serves a second or two later, until
+// Close is called or ctx ends. It returns an error without Node, or without a folder with
+// installed packages.
 func Start(ctx context.Context, opts Options) (*Worker, error) {
 	var err error
 	if opts.NodePath == "" {
 		opts.NodePath = "node"
 	}
 	if opts.NodePath, err = exec.LookPath(opts.NodePath); err != nil {
-		return nil, fmt.Errorf("inference worker: Node 20.6 or later is needed: %w", err)
+		return nil, fmt.Errorf("inference worker: install Node 20.6 or later: %w", err)
 	}
 	if opts.Dir == "" {
 		if opts.Dir, err = Find(); err != nil {
@@ -131,21 +132,21 @@ func Start(ctx context.Context, opts Options) (*Worker, error) {
 	return w, nil
 }
 
-// Close ends the child, waits for it, and returns. It may be called again.
+// Close ends the child and waits for it. It may be called again.
 func (w *Worker) Close() {
 	w.stop()
 	<-w.done
 	w.client.Close()
 }
 
-// Engine asks the child that is serving at the moment.
+// Engine returns an engine that asks the current child.
 func (w *Worker) Engine() gpu.Engine { return engine{w} }
 
 // supervise keeps one child running until ctx ends.
 func (w *Worker) supervise(ctx context.Context) {
 	defer close(w.done)
-	// The kernel ties a child's life to the thread that made it, so that thread must
-	// not end before.
+	// The kernel ties the life of a child to the thread that made it, so that thread must
+	// not end earlier.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer w.publish("", nil, true)
@@ -168,7 +169,7 @@ func (w *Worker) supervise(ctx context.Context) {
 	}
 }
 
-// publish makes a change of state known to those who wait for one.
+// publish wakes the callers that wait for a change of state.
 func (w *Worker) publish(url string, child *os.Process, closed bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -189,7 +190,7 @@ func (w *Worker) endpoint() (string, error) {
 	return w.url, nil
 }
 
-// await returns once a child serves, or when none will within startWait.
+// await returns when a child serves, or with an error after startWait.
 func (w *Worker) await(ctx context.Context) error {
 	limit := time.NewTimer(startWait)
 	defer limit.Stop()
@@ -205,22 +206,22 @@ func (w *Worker) await(ctx context.Context) error {
 		case <-ctx.Done():
 			return fmt.Errorf("inference: %w", context.Cause(ctx))
 		case <-limit.C:
-			return &gpu.UnavailableError{Err: errors.New("the inference worker does not start")}
+			return &gpu.UnavailableError{Err: errors.New("the inference worker did not start in time")}
 		}
 	}
 }
 
-// hung kills the child that is serving at a URL, if it still is.
+// hung kills the child at a URL, if it still serves there.
 func (w *Worker) hung(url string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if url != "" && w.url == url {
-		w.opts.Log.Warn("inference worker hangs: killed")
-		_ = w.child.Kill() // it does not listen to SIGTERM
+		w.opts.Log.Warn("inference worker hangs and was killed")
+		_ = w.child.Kill() // it does not react to SIGTERM
 	}
 }
 
-// engine waits for a starting child, and has a hung one killed.
+// engine waits for a starting child and kills a hung one.
 type engine struct{ w *Worker }
 
 // Detect implements gpu.Engine.

@@ -22,8 +22,8 @@ import (
 	"vqa/gpu"
 )
 
-// weightsDigest is what sha256sum says of the four model files, one behind the other, as
-// the pinned package has them.
+// weightsDigest is the output of sha256sum for the four model files of the pinned package,
+// one after the other.
 const weightsDigest = "368152dc432b753010140b46211131d6f18b7eea5c55efc4791d8cf6dfedf3ac"
 
 // sign is a picture of a stop sign.
@@ -103,7 +103,7 @@ func TestDetectsThroughTheChild(t *testing.T) {
 	require.True(t, ok, "%v", err)
 }
 
-// recovers asks until a child answers: the first calls may still meet the dead one.
+// recovers asks until a child answers: the first calls may still reach the dead one.
 func recovers(t *testing.T, w *Worker) {
 	t.Helper()
 	req := gpu.Request{Frames: repeated(sign(t), 1), Terms: []string{"stop sign"}}
@@ -121,7 +121,7 @@ func TestKilledChildIsReplaced(t *testing.T) {
 	ctx := httptrace.WithClientTrace(t.Context(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { close(sent) }})
 	failed := make(chan error, 1)
 	go func() {
-		// Many frames for one thread: they cannot be done before the kill.
+		// There are too many frames for one thread to finish before the kill.
 		_, err := w.Engine().Detect(ctx, gpu.Request{Frames: repeated(sign(t), gpu.MaxFrames), Terms: []string{"dog"}})
 		failed <- err
 	}()
@@ -135,8 +135,8 @@ func TestKilledChildIsReplaced(t *testing.T) {
 
 func TestHungChildIsReplaced(t *testing.T) {
 	t.Parallel()
-	// Long enough for a picture beside everything else that a machine tests: a child that is
-	// only slow would be taken for a hung one, again and again.
+	// The timeout is long enough for a frame on a machine that runs other tests. A child
+	// that is only slow would count as hung again and again.
 	w := start(t, Options{Threads: 1, Timeout: 15 * time.Second})
 	child := serving(t, w)
 	require.NoError(t, child.Signal(syscall.SIGSTOP))
@@ -147,7 +147,7 @@ func TestHungChildIsReplaced(t *testing.T) {
 	require.NotEqual(t, child.Pid, serving(t, w).Pid)
 }
 
-// TestSilentChildIsReplaced: nothing is asked of it.
+// TestSilentChildIsReplaced sends no requests to the child.
 func TestSilentChildIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := start(t, Options{Threads: 1, Heartbeat: time.Second})
@@ -218,7 +218,7 @@ func TestChildThatCannotStartIsTriedAgain(t *testing.T) {
 	w.Close()
 }
 
-// until closes reached when it was written the wanted text count times.
+// until closes reached when the wanted text has been written count times.
 type until struct {
 	want    string
 	count   int

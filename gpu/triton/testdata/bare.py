@@ -1,5 +1,5 @@
-"""Prints frames a second of the model alone: pictures and terms are prepared, nothing is
-decoded, sent or read back. It is what a server can reach at best."""
+"""Prints the frames per second of the model alone. Pictures and terms are prepared; nothing is
+decoded, sent or read back. A server cannot be faster."""
 
 import argparse
 import sys
@@ -39,7 +39,7 @@ def loop(batches, queries):
 with torch.inference_mode():
     queries = detector._embed(("dog", "stop sign"))[2]
 batches = max(1, args.frames // args.batch)
-loop(1, queries)  # warm
+loop(1, queries)  # warm up
 began = time.perf_counter()
 loop(batches, queries)
 print(batches * args.batch / (time.perf_counter() - began))

@@ -1,5 +1,5 @@
-"""Writes an OWLv2 of random weights and a few thousand parameters into a folder: it sees
-nothing sensible, but does so by the code of the real one."""
+"""Writes an OWLv2 with a few thousand random parameters into a folder. Its detections have no
+meaning, but it runs the code of the real one."""
 
 import json
 import sys

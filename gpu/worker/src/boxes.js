@@ -1,5 +1,5 @@
 /**
- * Boxes of a frame: cleaning what the detector says.
+ * Boxes of a frame: removes boxes that show the same object again.
  *
  * @typedef {object} Detection
  * @property {number} cls class index

@@ -1,24 +1,24 @@
 /**
- * Color names of what is inside a box.
+ * Names of the colors inside a box.
  */
 import { area } from './boxes.js';
 import { COLORS, COLUMNS, QUARTERS } from './vocabulary.js';
 
-/** Share of the box, around its center, that is looked at: corners are background. */
+/** Share of the box, around its center, that is sampled: corners are background. */
 const CORE = 0.7;
-/** Pixels looked at along one side at most. */
+/** Largest number of sampled pixels along one side. */
 const SAMPLES = 48;
-/** The same of a quarter of a body, which is narrower than its box: arms are bent. */
+/** The same for a quarter of a body, which is narrower than its box: arms are bent. */
 const QUARTER = { width: 0.5, height: 0.9, columns: 24, rows: 16 };
-/** How much wider and higher than the box what lies around it is looked at. */
+/** Size of the sampled surroundings of a box, as a multiple of its width and height. */
 const AROUND = 1.3;
-/** The part of the core of a box that is taken to show what lies around it, too. */
+/** Part of the core of a box that counts as background. */
 const BACKGROUND = 0.3;
-/** The part of what is looked at around a box that may be the box itself: else nothing lies around it. */
+/** Largest share of the box in its sampled surroundings: above it, the box has no surroundings. */
 const MOST = 0.95;
 /**
- * The hue from which red is orange, in degrees: red cars, clothes and signs lie within 20
- * degrees under 0 and 5 over it, a safety vest that people call orange around 11.
+ * Hue from which red is orange, in degrees. Red cars, clothes and signs are from 20 degrees
+ * below 0 to 5 above; a safety vest that people call orange is around 11.
  */
 const ORANGE = 8;
 
@@ -27,9 +27,9 @@ const index = Object.fromEntries(COLORS.map((name, at) => [name, at]));
 /**
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalized to the frame
- * @param {boolean} body whether what is in the box is a person, whose clothes have colors of their own
- * @returns {Float32Array} share of each of COLUMNS among the pixels; those of the box sum
- *   to 1, and those of each quarter of a body; of anything else the quarters are 0
+ * @param {boolean} body whether the box shows a person, whose clothes have separate colors
+ * @returns {Float32Array} share of each of COLUMNS among the pixels. The shares of the
+ *   box sum to 1, and so do those of each quarter of a body. Without a body the quarters are 0.
  */
 export function colorShares(image, box, body = false) {
   const shares = new Float32Array(COLUMNS.length);
@@ -46,7 +46,7 @@ export function colorShares(image, box, body = false) {
 }
 
 /**
- * Takes out of the colors of a box what lies around it: a white car on grass is not green.
+ * Subtracts the colors around a box from those of the box: a white car on grass is not green.
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalized to the frame
  * @param {Float32Array} shares of the core of the box, by COLORS, changed in place
@@ -56,7 +56,7 @@ function withoutBackground(image, box, shares) {
   const around = new Float32Array(COLORS.length);
   const [x, y, dx, dy] = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2, ((box[2] - box[0]) * AROUND) / 2, ((box[3] - box[1]) * AROUND) / 2];
   const wider = [Math.max(0, x - dx), Math.max(0, y - dy), Math.min(1, x + dx), Math.min(1, y + dy)];
-  if (area(box) / area(wider) > MOST) return; // it fills the frame
+  if (area(box) / area(wider) > MOST) return; // the box fills the frame
   count(image, wider, grid, around, box);
   let rest = 0;
   shares.forEach((share, at) => {
@@ -69,18 +69,18 @@ function withoutBackground(image, box, shares) {
 /**
  * @param {import('./image.js').Image} image
  * @param {number[]} box normalized to the frame
- * @param {{width: number, height: number, columns: number, rows: number}} grid the share of the
- *   box that is looked at, and at how many pixels at most
- * @param {Float32Array} shares what is found, by COLORS
- * @param {number[]} [except] a box in this one that is not looked at
+ * @param {{width: number, height: number, columns: number, rows: number}} grid the sampled share
+ *   of the box, and the largest number of pixels
+ * @param {Float32Array} shares the result, by COLORS
+ * @param {number[]} [except] a box inside this one that is skipped
  */
 function count(image, box, grid, shares, except = [0, 0, 0, 0]) {
-  const span = (low, high, size, core) => {
+  const range = (low, high, size, core) => {
     const margin = ((high - low) * (1 - core)) / 2;
     return [(low + margin) * size, (high - margin) * size];
   };
-  const [left, right] = span(box[0], box[2], image.width, grid.width);
-  const [top, bottom] = span(box[1], box[3], image.height, grid.height);
+  const [left, right] = range(box[0], box[2], image.width, grid.width);
+  const [top, bottom] = range(box[1], box[3], image.height, grid.height);
   const columns = Math.max(1, Math.min(grid.columns, Math.floor(right - left)));
   const rows = Math.max(1, Math.min(grid.rows, Math.floor(bottom - top)));
   const [x1, y1, x2, y2] = except.map((edge, i) => edge * (i % 2 ? image.height : image.width));
@@ -100,7 +100,7 @@ function count(image, box, grid, shares, except = [0, 0, 0, 0]) {
 }
 
 /**
- * Names a color by hue, saturation and value, the borders set by eye.
+ * Names a color by hue, saturation and value. The limits were set by eye.
  * @param {number} red 0..255
  * @param {number} green 0..255
  * @param {number} blue 0..255

@@ -1,13 +1,13 @@
 /**
- * The model `detect` as the protocol shows it: its tensors, its metadata, and the
- * way from a request to frames for the pool and back.
+ * The model `detect` of the protocol: its tensors and its metadata. Turns a request into
+ * frames for the pool, and their results into a response.
  *
  * Inputs: FRAMES (BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB), TERMS (BYTES [K],
- * class names), WANT_POSE (BOOL [1], optional). Outputs, a row per detection, ordered
- * by frame and then by falling score: BOXES [M,4] (x1, y1, x2, y2 in 0..1), SCORES
- * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; on demand KEYPOINTS
+ * class names), WANT_POSE (BOOL [1], optional). Outputs, a row for each detection, by
+ * frame and then by descending score: BOXES [M,4] (x1, y1, x2, y2 in 0..1), SCORES
+ * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; when requested KEYPOINTS
  * [M,17,3] (x, y, score; zeros where no pose was estimated), COLORS [M,55] (shares of
- * COLUMNS) and, of every frame, SHADES [N,32,32] (the brightness of its parts, 0 to 31).
+ * COLUMNS) and SHADES [N,32,32] (the brightness of the parts of each frame, 0 to 31).
  */
 import { readFileSync } from 'node:fs';
 import { byteValues, bytesElements, ProtocolError } from './protocol.js';
@@ -17,10 +17,10 @@ import { COLUMNS, JOINTS, VOCABULARY, classOf } from './vocabulary.js';
 export const MODEL = 'detect';
 export const VERSION = '1';
 
-/** This program, as its package has it. */
+/** Name and version of this program, from its package file. */
 export const program = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
 
-/** Frames of one request at most. */
+/** Largest number of frames of one request. */
 export const MAX_FRAMES = 64;
 const MAX_TERMS = 256;
 const MAX_SIDE = 4096;
@@ -37,10 +37,10 @@ const OUTPUTS = [
 ];
 
 /**
- * Metadata of the model. `parameters` holds what the protocol has no field for:
+ * Metadata of the model. `parameters` holds the values without a field in the protocol:
  * `vocabulary` and `colors` are comma-separated lists in index order, `model` names
  * the weights and `digest` is their SHA-256, `worker` names this program,
- * `max_concurrency` is the number of frames worked on at once.
+ * `max_concurrency` is the number of frames processed at once.
  * @param {number} threads
  * @param {string} digest
  */
@@ -68,7 +68,7 @@ export function metadata(threads, digest) {
 
 /**
  * @param {ReturnType<import('./protocol.js').parseRequest>} request
- * @param {(works: import('./thread.js').Work[]) => Promise<import('./thread.js').Look[]>} run
+ * @param {(works: import('./thread.js').Work[]) => Promise<import('./thread.js').FrameResult[]>} run
  * @returns {Promise<import('./protocol.js').Output[]>}
  * @throws {ProtocolError}
  */
@@ -80,12 +80,12 @@ export async function detect(request, run) {
   const pose = poseInput !== undefined && byteValues(poseInput, 'BOOL')[0] !== 0;
   const classes = terms.map(classOf);
   const asked = new Set(classes.filter((cls) => cls >= 0));
-  // Nothing that the model could find is asked for: do not look.
+  // When the request has no class of the model, no inference is needed.
   const shades = wants('SHADES');
-  const looks = asked.size === 0 && !shades ? [] : await run(
+  const results = asked.size === 0 && !shades ? [] : await run(
     frames.map((frame) => ({ frame, classes: asked, pose: pose && wants('KEYPOINTS'), color: wants('COLORS'), shades })),
   );
-  return toOutputs(looks, classes).filter(({ name }) => wants(name, pose));
+  return toOutputs(results, classes).filter(({ name }) => wants(name, pose));
 }
 
 /**
@@ -117,13 +117,13 @@ function input(request, name) {
 function readTerms(tensor) {
   const terms = bytesElements(tensor).map((term) => term.toString('utf8'));
   if (terms.length === 0 || terms.length > MAX_TERMS) throw new ProtocolError(400, `input TERMS: 1 to ${MAX_TERMS} terms`);
-  if (new Set(terms).size !== terms.length) throw new ProtocolError(400, 'input TERMS: a term is given twice');
+  if (new Set(terms).size !== terms.length) throw new ProtocolError(400, 'input TERMS: a term occurs twice');
   return terms;
 }
 
 /**
  * @param {import('./protocol.js').Tensor} tensor
- * @returns {import('./thread.js').Frame[]} in memory of their own, so that a thread is sent its frame and not the body
+ * @returns {import('./thread.js').Frame[]} copies, so that a thread is sent its frame and not the whole body
  */
 function readFrames(tensor) {
   const count = tensor.shape[0] ?? 0;
@@ -141,12 +141,12 @@ function readFrames(tensor) {
 }
 
 /**
- * @param {import('./thread.js').Look[]} looks at each frame
+ * @param {import('./thread.js').FrameResult[]} results of each frame
  * @param {number[]} classes class index of each term, -1 when unknown
  * @returns {import('./protocol.js').Output[]} in the order of OUTPUTS
  */
-function toOutputs(looks, classes) {
-  const rows = looks.flatMap(({ detections }, frame) => detections.map((detection) => ({ frame, ...detection })));
+function toOutputs(results, classes) {
+  const rows = results.flatMap(({ detections }, frame) => detections.map((detection) => ({ frame, ...detection })));
   const none = { joints: new Float32Array(JOINTS * 3), colors: new Float32Array(COLUMNS.length) };
   const values = {
     BOXES: rows.flatMap(({ box }) => box),
@@ -156,9 +156,9 @@ function toOutputs(looks, classes) {
     KEYPOINTS: rows.flatMap(({ joints }) => Array.from(joints ?? none.joints)),
     COLORS: rows.flatMap(({ colors }) => Array.from(colors ?? none.colors)),
     KNOWN_TERMS: classes.map((cls) => (cls >= 0 ? 1 : 0)),
-    SHADES: looks.flatMap(({ shades }) => Array.from(shades ?? [])),
+    SHADES: results.flatMap(({ shades }) => Array.from(shades ?? [])),
   };
-  const lengths = { KNOWN_TERMS: classes.length, SHADES: looks.length };
+  const lengths = { KNOWN_TERMS: classes.length, SHADES: results.length };
   return OUTPUTS.map(({ name, datatype, shape }) => ({
     name,
     datatype,

@@ -1,10 +1,10 @@
 /**
  * Object detection: CenterNet on MobileNetV3, 80 COCO classes.
  *
- * The network is convolutional and was made for 512x512 pixels. It is run on little more of
- * them than the frame fills, which for 16:9 is 37% less work than the square. What the model
- * has behind its network to pick the best rows looks at each of the 1.3 million cells several
- * times: peaks() gives the same rows in a tenth of the time.
+ * The network is convolutional and was made for 512x512 pixels. It runs only on the part of
+ * them that the frame fills, which for 16:9 is 37% less work than the square. The published
+ * model selects its rows in several passes over 1.3 million cells. peaks() returns the same
+ * rows in a tenth of the time.
  */
 import { suppress } from './boxes.js';
 import { letterbox } from './image.js';
@@ -12,25 +12,25 @@ import { DETECTOR } from './models.js';
 import { peaks } from './peaks.js';
 import { execute, loadModel } from './tensorflow.js';
 
-/** Longest side of what the network is given, pixels. */
+/** Longest side of the input of the network, in pixels. */
 export const LONGEST = 512;
 /** The network halves its input five times. */
 const STRIDE = 32;
-/** Below this score rows are noise; keeping them would only cost bytes. */
+/** Below this score rows are noise. */
 const MIN_SCORE = 0.05;
-/** Rows of a frame at most, best scores first. */
+/** Largest number of rows of a frame, best scores first. */
 const MAX_ROWS = 100;
 
 const INPUT = 'tower_0/images';
-/** What comes out: the score of each class in each cell, and how far its box reaches. */
+/** The outputs: the score of each class in each cell, and how far its box reaches. */
 const OUTPUTS = ['tower_0/keypoints', 'tower_0/wh'];
-/** Where the network enlarges what it has: the node that says to what size, and the pixels that a cell has then. */
+/** Where the network enlarges its cells: the node with the new size, and the pixels of a cell after it. */
 const ENLARGED = [
   ['tower_0/CenternetHead/c5_upsample/up_sampling2d/mul', 16],
   ['tower_0/CenternetHead/c4_upsample/up_sampling2d_1/mul', 8],
   ['tower_0/CenternetHead/c3_upsample/up_sampling2d_2/mul', 4],
 ];
-/** Pixels that a cell of the outputs has. */
+/** Pixels of a cell of the outputs. */
 const CELL = 4;
 
 /**
@@ -65,7 +65,7 @@ export class Detector {
 
   /**
    * @param {import('./image.js').Image} image
-   * @param {Set<number>} classes the class indices that are asked for
+   * @param {Set<number>} classes the requested class indices
    * @returns {import('./boxes.js').Detection[]} best score first, one box per object
    */
   detect(image, classes) {
@@ -86,7 +86,7 @@ export class Detector {
  * @param {import('./peaks.js').Peak} peak
  * @param {import('./peaks.js').Cells} cells
  * @param {import('./image.js').Placement} placement
- * @returns {[number, number, number, number] | null} null for what lies on the border
+ * @returns {[number, number, number, number] | null} null for a box outside of the frame
  */
 function boxOf({ cell }, { reach, columns }, placement) {
   const x = (cell % columns) * CELL, y = Math.floor(cell / columns) * CELL;

@@ -1,17 +1,17 @@
 /**
- * Pixels: what lies between a decoded frame and a model's input.
+ * Pixels: turns a decoded frame into the input of a model.
  *
  * @typedef {object} Image
  * @property {number} width pixels
  * @property {number} height pixels
- * @property {Uint8Array} data RGB, 3 bytes a pixel, row by row
+ * @property {Uint8Array} data RGB, 3 bytes per pixel, row by row
  */
 
-/** Gray of what lies outside a frame in a crop. */
+/** Gray of the part of a crop outside of the frame. */
 const OUTSIDE = 114;
 
 /**
- * Where a frame lies on the paper that a model is given.
+ * Place of a frame on the paper, which is the input of a model.
  * @typedef {object} Placement
  * @property {number} x left edge, pixels
  * @property {number} y top edge, pixels
@@ -21,13 +21,13 @@ const OUTSIDE = 114;
  */
 
 /**
- * Centres the frame on black, as the detector was trained, keeping its aspect ratio, on paper
- * with a strip of black along the longer sides: with none, the detector tells less well what is
- * there (docs/performance.md). A frame that is longer than the model allows is shrunk first; a
- * smaller one is not enlarged, since enlarging costs accuracy.
+ * Centers the frame on black, as the detector was trained, and keeps its aspect ratio. The paper
+ * has a strip of black along the longer sides: without it the detector is less accurate
+ * (docs/performance.md). A frame longer than the model allows is shrunk first. A smaller one is
+ * not enlarged, because enlarging costs accuracy.
  * @param {Image} image
  * @param {number} longest side allowed, pixels: a multiple of step
- * @param {number} step both sides of the paper are multiples of it, and the strips are so wide in all
+ * @param {number} step both sides of the paper are multiples of it, and it is the total width of the strips
  * @param {Float32Array} out longest*longest*3; its beginning is overwritten
  * @returns {Placement}
  */
@@ -93,7 +93,7 @@ function averageInto(data, to, image, left, top, right, bottom) {
 }
 
 /**
- * A square cut out of a frame, scaled bilinearly; what lies outside the frame is gray.
+ * Cuts a square out of a frame and scales it bilinearly. The part outside of the frame is gray.
  * @param {Image} image
  * @param {{x: number, y: number, side: number}} square in pixels of the frame; may reach beyond it
  * @param {number} side of the result, pixels

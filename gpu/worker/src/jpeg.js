@@ -1,10 +1,10 @@
 /**
- * JPEG decoding by libjpeg-turbo compiled to WebAssembly: 2 ms for a 512x288 frame,
- * a quarter of what a decoder in plain JavaScript takes.
+ * JPEG decoding by libjpeg-turbo compiled to WebAssembly. It takes 2 ms for a 512x288 frame,
+ * a quarter of the time of a decoder in plain JavaScript.
  */
 import turbo from '@cornerstonejs/codec-libjpeg-turbo-8bit/decodewasmjs';
 
-/** Longest side that is decoded, pixels: bounds the memory that one frame can claim. */
+/** Longest side that is decoded, in pixels. It bounds the memory of one frame. */
 export const MAX_SIDE = 4096;
 
 export class JpegDecoder {
@@ -13,7 +13,7 @@ export class JpegDecoder {
   /**
    * @param {Uint8Array} bytes one JPEG file
    * @returns {Promise<import('./image.js').Image>} valid until the next call
-   * @throws {Error} when the bytes are no decodable JPEG of at most MAX_SIDE
+   * @throws {Error} when the bytes are not a JPEG that can be decoded, of at most MAX_SIDE
    */
   async decode(bytes) {
     if (bytes.length < 4 || bytes[0] !== 0xff || bytes[1] !== 0xd8) throw new Error('not a JPEG image');
@@ -25,8 +25,8 @@ export class JpegDecoder {
       checkSize(decoder.getFrameInfo());
       decoder.decode();
     } catch (err) {
-      // A C++ exception arrives as a bare number and leaves its buffers behind:
-      // drop the instance, its memory goes with it.
+      // A C++ exception arrives as a bare number and leaves its buffers allocated. Dropping
+      // the instance frees its memory.
       this.#decoder = null;
       throw err instanceof Error ? err : new Error('damaged JPEG image');
     }
@@ -38,7 +38,7 @@ export class JpegDecoder {
 /** @param {{width: number, height: number}} info */
 function checkSize({ width, height }) {
   if (!(width > 0 && height > 0 && width <= MAX_SIDE && height <= MAX_SIDE)) {
-    throw new Error(`image of ${width}x${height} pixels: sides must be 1 to ${MAX_SIDE}`);
+    throw new Error(`the image has ${width}x${height} pixels: sides must be 1 to ${MAX_SIDE}`);
   }
 }
 
@@ -49,7 +49,7 @@ function checkSize({ width, height }) {
  */
 function toRgb(data, channels) {
   if (channels === 3) return data;
-  if (channels !== 1) throw new Error(`JPEG image with ${channels} components`);
+  if (channels !== 1) throw new Error(`the JPEG image has ${channels} components: must be 1 or 3`);
   const rgb = new Uint8Array(data.length * 3);
   for (let from = 0, to = 0; from < data.length; from++, to += 3) {
     rgb[to] = rgb[to + 1] = rgb[to + 2] = data[from];

@@ -2,9 +2,9 @@
  * Entry point. Listens on a free port of the loopback interface and, once every
  * thread is warm, prints one line of JSON: {"port": number, "threads": number}.
  *
- * Ends when its standard input closes (the parent is gone), on SIGTERM and SIGINT
- * after the requests under way, and with status 1 when a thread dies: whoever
- * started it starts it again.
+ * Ends when its standard input closes, because the parent has ended; on SIGTERM and SIGINT
+ * after the requests in progress; and with status 1 when a thread dies. Then the parent
+ * starts it again.
  *
  * Flags: --threads N (VQA_WORKER_THREADS; default: the cores of the machine),
  * --queue N (VQA_WORKER_QUEUE; frames that may wait, default 256).
@@ -15,14 +15,14 @@ import { digest } from './models.js';
 import { Pool } from './pool.js';
 import { createServer } from './server.js';
 
-/** How long requests under way may take after SIGTERM, milliseconds. */
+/** Time for requests in progress after SIGTERM, in milliseconds. */
 const GRACE_MS = 5000;
 
 const { values: flags } = parseArgs({ options: { threads: { type: 'string' }, queue: { type: 'string' } } });
 const threads = count('threads', flags.threads ?? process.env.VQA_WORKER_THREADS, os.availableParallelism());
 const capacity = count('queue', flags.queue ?? process.env.VQA_WORKER_QUEUE, 256);
 
-// Watched from the start: a parent that dies while the models load must not leave a child.
+// Watched from the start: if the parent ends while the models load, the child must end too.
 process.stdin.on('end', () => process.exit(0)).on('error', () => process.exit(0)).resume();
 
 const [pool, weights] = await Promise.all([Pool.start({ threads, capacity }), digest()]);

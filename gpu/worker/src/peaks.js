@@ -1,10 +1,10 @@
 /**
- * What the detector's network says of the cells of a frame, and where it is sure of something.
+ * The output of the network by cells, and the cells with the best scores.
  *
  * @typedef {object} Cells
- * @property {Float32Array} scores of each class in each cell, 0..1: CLASSES a cell, row by row
+ * @property {Float32Array} scores of each class in each cell, 0..1: CLASSES for each cell, row by row
  * @property {Float32Array} reach how far the box of a cell reaches left, up, right and down, in pixels
- * @property {number} columns cells of a row
+ * @property {number} columns cells in a row
  *
  * @typedef {object} Peak
  * @property {number} cls class index
@@ -16,10 +16,10 @@ import { VOCABULARY } from './vocabulary.js';
 const CLASSES = VOCABULARY.length;
 
 /**
- * The cells that are the best for a class among their eight neighbors.
+ * Returns the cells with the best score of a class among their eight neighbors.
  * @param {Cells} cells
  * @param {number} least lowest score of a peak
- * @param {number} most peaks at most
+ * @param {number} most largest number of peaks
  * @returns {Peak[]} best score first; equal scores in the order of their cells
  */
 export function peaks({ scores, columns }, least, most) {

@@ -1,7 +1,7 @@
 /**
- * The threads and the bounded queue in front of them. One frame is one task; a
- * thread gets its next frame the moment it hands back the last one, so frames of one
- * request spread over all threads and no thread waits while there is work.
+ * The threads, with a bounded queue. One frame is one task. A thread gets its next frame
+ * as soon as it returns the last one. So the frames of a request are spread over all threads,
+ * and no thread is idle while there is work.
  */
 import { EventEmitter } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -11,12 +11,12 @@ import { ProtocolError } from './protocol.js';
  * @typedef {object} Task
  * @property {number} index of the frame in its request
  * @property {import('./thread.js').Work} work
- * @property {Promise<import('./thread.js').Look>} promise
- * @property {(look: import('./thread.js').Look) => void} resolve
+ * @property {Promise<import('./thread.js').FrameResult>} promise
+ * @property {(result: import('./thread.js').FrameResult) => void} resolve
  * @property {(err: Error) => void} reject
  */
 
-/** Emits 'crash' with an error when a thread dies: the process should then end. */
+/** Emits 'crash' with an error when a thread dies. The process should end then. */
 export class Pool extends EventEmitter {
   /** @type {Worker[]} */
   #threads = [];
@@ -29,7 +29,7 @@ export class Pool extends EventEmitter {
   #capacity;
   #closed = false;
 
-  /** @param {number} capacity frames that may wait, beyond those being worked on */
+  /** @param {number} capacity frames that may wait, in addition to those in progress */
   constructor(capacity) {
     super();
     this.#capacity = capacity;
@@ -50,14 +50,14 @@ export class Pool extends EventEmitter {
     return this.#threads.length;
   }
 
-  /** True when no further frame can wait. */
+  /** True when the queue has no room. */
   get full() {
     return this.#queue.length >= this.#capacity;
   }
 
   /** @param {URL} script */
   #spawn(script) {
-    // stdout carries the line that announces the port and nothing else.
+    // Only the line that announces the port may go to stdout.
     const thread = new Worker(script, { stdout: true });
     this.#threads.push(thread);
     return new Promise((resolve, reject) => {
@@ -78,11 +78,11 @@ export class Pool extends EventEmitter {
   }
 
   /**
-   * Runs the works and keeps their order. When one fails, or the signal fires, those
-   * still waiting are dropped.
+   * Runs the works and keeps their order. When one fails, or the signal fires, the
+   * waiting ones are dropped.
    * @param {import('./thread.js').Work[]} works
    * @param {AbortSignal} signal
-   * @returns {Promise<import('./thread.js').Look[]>}
+   * @returns {Promise<import('./thread.js').FrameResult[]>}
    * @throws {ProtocolError} 503 when they do not fit into the queue
    */
   async run(works, signal) {
@@ -106,7 +106,7 @@ export class Pool extends EventEmitter {
   }
 
   /**
-   * Takes tasks that no thread has begun out of the queue.
+   * Removes tasks from the queue that no thread has started.
    * @param {Task[]} tasks
    */
   #drop(tasks) {
@@ -128,16 +128,16 @@ export class Pool extends EventEmitter {
 
   /**
    * @param {Worker} thread
-   * @param {{look?: import('./thread.js').Look, error?: string}} message
+   * @param {{result?: import('./thread.js').FrameResult, error?: string}} message
    */
-  #settle(thread, { look, error }) {
+  #settle(thread, { result, error }) {
     const task = this.#running.get(thread);
     this.#running.delete(thread);
-    if (error === undefined) task.resolve(look);
+    if (error === undefined) task.resolve(result);
     else task.reject(new ProtocolError(400, `frame ${task.index}: ${error}`));
   }
 
-  /** Ends the threads; frames under way fail. */
+  /** Ends the threads. Frames in progress fail. */
   async close() {
     this.#closed = true;
     const gone = new ProtocolError(503, 'the worker is shutting down');

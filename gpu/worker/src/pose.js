@@ -9,9 +9,9 @@ import { JOINTS } from './vocabulary.js';
 const SIDE = 192;
 /** The square is larger than the body by this factor, so that raised arms fit. */
 const MARGIN = 1.25;
-/** Under this score a box is rarely a person, and its pose would be invented. */
+/** Below this score a box is rarely a person, and its pose would be a guess. */
 export const MIN_PERSON_SCORE = 0.3;
-/** Poses estimated in one frame at most, best boxes first: each costs about 30 ms. */
+/** Largest number of poses in one frame, best boxes first: each takes about 30 ms. */
 export const MAX_POSES = 8;
 
 export class PoseEstimator {

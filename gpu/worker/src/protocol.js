@@ -1,20 +1,20 @@
 /**
- * Open Inference Protocol v2 over HTTP with the binary tensor data extension: bytes
- * to tensors and back. Knows nothing of models.
+ * Open Inference Protocol v2 over HTTP with the binary tensor data extension: turns bytes
+ * into tensors and back. It does not depend on the model.
  *
- * A body is a JSON header followed by the raw tensors that the header announces with
- * `binary_data_size`, in its order; `Inference-Header-Content-Length` tells where the
- * header ends. BYTES elements are prefixed by their length, 4 bytes little endian.
+ * A body is a JSON header followed by the raw tensors that the header lists with
+ * `binary_data_size`, in its order. `Inference-Header-Content-Length` is the length of the
+ * header. Each BYTES element has its length before it, 4 bytes little endian.
  *
  * @typedef {object} Tensor
  * @property {string} name
  * @property {string} datatype
  * @property {number[]} shape
- * @property {Buffer | null} raw when it came as bytes
- * @property {unknown[] | null} data when it came as JSON
+ * @property {Buffer | null} raw when it was sent as bytes
+ * @property {unknown[] | null} data when it was sent as JSON
  */
 
-/** A request that the client got wrong, or that the server refuses: becomes the answer's status. */
+/** An invalid request, or one that the server refuses. Its status becomes that of the response. */
 export class ProtocolError extends Error {
   /**
    * @param {number} status HTTP status
@@ -44,11 +44,11 @@ export function parseRequest(body, headerLength) {
   let offset = length;
   for (const input of header.inputs) {
     const tensor = readTensor(input, body, offset);
-    if (inputs.has(tensor.name)) throw new ProtocolError(400, `input ${tensor.name} is given twice`);
+    if (inputs.has(tensor.name)) throw new ProtocolError(400, `input ${tensor.name} occurs twice`);
     inputs.set(tensor.name, tensor);
     offset += tensor.raw ? tensor.raw.length : 0;
   }
-  if (offset !== body.length) throw new ProtocolError(400, 'the body is longer than its inputs');
+  if (offset !== body.length) throw new ProtocolError(400, 'the body has bytes after the last input');
   return { id: header.id, inputs, ...readOutputs(header) };
 }
 
@@ -58,7 +58,7 @@ function parseJson(bytes) {
     const header = JSON.parse(bytes.toString('utf8'));
     if (header !== null && typeof header === 'object') return header;
   } catch {
-    // Falls through to the one message that both cases share.
+    // Falls through to the error below, which both cases share.
   }
   throw new ProtocolError(400, 'the header is not a JSON object');
 }
@@ -75,11 +75,11 @@ function readTensor(input, body, offset) {
     throw new ProtocolError(400, 'an input needs a name and a datatype');
   }
   if (!Array.isArray(shape) || !shape.every((n) => Number.isInteger(n) && n >= 0)) {
-    throw new ProtocolError(400, `input ${name}: bad shape`);
+    throw new ProtocolError(400, `input ${name}: invalid shape`);
   }
   const size = parameters?.binary_data_size;
   if (size === undefined) {
-    if (!Array.isArray(data)) throw new ProtocolError(400, `input ${name}: no data`);
+    if (!Array.isArray(data)) throw new ProtocolError(400, `input ${name}: data: required`);
     return { name, datatype, shape, raw: null, data: data.flat(Infinity) };
   }
   if (!Number.isInteger(size) || size < 0 || offset + size > body.length) {
@@ -111,7 +111,7 @@ export function bytesElements(tensor) {
   const count = elements(tensor);
   const list = tensor.raw ? splitBytes(tensor) : tensor.data.map((value) => Buffer.from(String(value), 'utf8'));
   if (list.length !== count) {
-    throw new ProtocolError(400, `input ${tensor.name}: ${list.length} elements, its shape says ${count}`);
+    throw new ProtocolError(400, `input ${tensor.name}: ${list.length} elements, but its shape has ${count}`);
   }
   return list;
 }
@@ -137,7 +137,7 @@ export function byteValues(tensor, datatype) {
   expect(tensor, datatype);
   const values = tensor.raw ?? Uint8Array.from(tensor.data, Number);
   if (values.length !== elements(tensor)) {
-    throw new ProtocolError(400, `input ${tensor.name}: ${values.length} bytes, its shape says ${elements(tensor)}`);
+    throw new ProtocolError(400, `input ${tensor.name}: ${values.length} bytes, but its shape has ${elements(tensor)}`);
   }
   return values;
 }
@@ -148,7 +148,7 @@ export function byteValues(tensor, datatype) {
  */
 function expect(tensor, datatype) {
   if (tensor.datatype !== datatype) {
-    throw new ProtocolError(400, `input ${tensor.name}: ${tensor.datatype} instead of ${datatype}`);
+    throw new ProtocolError(400, `input ${tensor.name}: datatype is ${tensor.datatype}, must be ${datatype}`);
   }
 }
 

@@ -1,11 +1,11 @@
 /**
- * HTTP side of the worker: routes of the Open Inference Protocol v2 for one model.
+ * The HTTP server of the worker: routes of the Open Inference Protocol v2 for one model.
  */
 import http from 'node:http';
 import { MODEL, VERSION, detect, metadata, program } from './detect.js';
 import { ProtocolError, encodeResponse, parseRequest } from './protocol.js';
 
-/** Bytes of one request body at most; larger ones are answered 413. */
+/** Largest request body in bytes. A larger one is answered with 413. */
 export const MAX_BODY_BYTES = 64 << 20;
 const MAX_CONNECTIONS = 64;
 
@@ -28,7 +28,7 @@ export function createServer(pool, digest) {
       const route = routes.get(`${req.method} ${pathname}`);
       if (route) sendJson(res, 200, route());
       else if (req.method === 'POST' && pathname === `/v2/models/${MODEL}/infer`) await infer(req, res, pool);
-      else throw new ProtocolError(404, `no ${req.method} ${pathname}`);
+      else throw new ProtocolError(404, `unknown route ${req.method} ${pathname}`);
     } catch (err) {
       sendError(req, res, err);
     }
@@ -93,7 +93,7 @@ function sendError(req, res, err) {
   if (res.destroyed || res.headersSent) return;
   const status = err instanceof ProtocolError ? err.status : 500;
   if (status === 503) res.setHeader('Retry-After', '1');
-  // What is left of the body is not read: the connection cannot be used again.
+  // The rest of the body is not read, so the connection cannot be used again.
   if (!req.complete) res.setHeader('Connection', 'close');
   sendJson(res, status, { error: err.message });
 }

@@ -1,6 +1,6 @@
 /**
- * The tensor runtime: TensorFlow.js on its WebAssembly backend, one thread an
- * instance (its own multi-threaded build crashes in Node).
+ * The tensor runtime: TensorFlow.js on its WebAssembly backend, with one thread for each
+ * instance. The multi-threaded build of the backend crashes in Node.
  */
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import { readModel } from './models.js';
 
 const runtimeDir = path.dirname(createRequire(import.meta.url).resolve('@tensorflow/tfjs-backend-wasm'));
 
-/** Makes the backend ready; call once in a thread, before anything else here. */
+/** Starts the backend. Call it once in a thread, before the other functions of this file. */
 export async function startRuntime() {
   tf.enableProdMode();
   wasm.setThreadsCount(1);
@@ -21,8 +21,8 @@ export async function startRuntime() {
 }
 
 /**
- * The backend takes means number by number, over what it turns round first. Those over
- * a whole picture, a tenth of all the time, are pooled instead.
+ * The backend transposes its input for a mean and adds number by number. Means over a whole
+ * picture took a tenth of all the time. They are computed as an average pool instead.
  */
 const MEAN = 'PooledMean';
 converter.registerOp(MEAN, ({ inputs: [x, axes], attrs: { keep_dims: keep } }) => {
@@ -32,7 +32,7 @@ converter.registerOp(MEAN, ({ inputs: [x, axes], attrs: { keep_dims: keep } }) =
 });
 
 /**
- * @param {string} name as models.js has it
+ * @param {string} name of a model in models.js
  * @returns {Promise<import('@tensorflow/tfjs-converter').GraphModel>} that takes pictures of any size
  */
 export async function loadModel(name) {
@@ -57,17 +57,17 @@ export async function loadModel(name) {
 /**
  * Runs a model and reads some of its nodes.
  * @param {import('@tensorflow/tfjs-converter').GraphModel} model
- * @param {Record<string, {values: Float32Array | Int32Array, shape: number[]}>} feeds what the nodes
- *   of these names hold; a constant of the model may be one of them
+ * @param {Record<string, {values: Float32Array | Int32Array, shape: number[]}>} feeds the values of
+ *   the nodes with these names, which may also be constants of the model
  * @param {string[]} nodes names of the outputs
  * @returns {Float32Array[]} their values
  */
 export function execute(model, feeds, nodes) {
   /** @type {Float32Array[]} */
   let values;
-  tf.tidy(() => { // it would search what it returns for tensors, number by number
+  tf.tidy(() => { // tidy would search a returned value for tensors, number by number
     const tensors = Object.entries(feeds).map(([name, { values, shape }]) => [name, tf.tensor(values, shape)]);
-    const outputs = model.execute(Object.fromEntries(tensors), nodes); // of one node not a list
+    const outputs = model.execute(Object.fromEntries(tensors), nodes); // for a single node the result is not an array
     values = [outputs].flat().map((output) => /** @type {Float32Array} */ (output.dataSync()));
   });
   return values;

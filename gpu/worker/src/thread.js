@@ -1,6 +1,6 @@
 /**
- * One inference thread: decodes a frame and runs the models on it. It is sent one
- * Work at a time and answers each with `{look}` or `{error}`; `{ready}` comes first.
+ * One inference thread: decodes a frame and runs the models on it. It gets one Work at a
+ * time and answers each with `{result}` or `{error}`. It sends `{ready}` first.
  *
  * @typedef {object} Frame
  * @property {Uint8Array} bytes JPEG, or RGB when width and height are given
@@ -9,15 +9,15 @@
  *
  * @typedef {object} Work
  * @property {Frame} frame
- * @property {Set<number>} classes class indices that are asked for
+ * @property {Set<number>} classes requested class indices
  * @property {boolean} pose estimate the pose of people
  * @property {boolean} color name the colors of every box
- * @property {boolean} shades tell the brightness of the frame
+ * @property {boolean} shades compute the brightness of the frame
  *
- * @typedef {import('./boxes.js').Detection & {joints?: Float32Array, colors?: Float32Array}} Seen
+ * @typedef {import('./boxes.js').Detection & {joints?: Float32Array, colors?: Float32Array}} DetailedDetection
  *
- * @typedef {object} Look
- * @property {Seen[]} detections
+ * @typedef {object} FrameResult
+ * @property {DetailedDetection[]} detections
  * @property {Uint8Array} [shades]
  */
 import { parentPort } from 'node:worker_threads';
@@ -32,12 +32,12 @@ import { PERSON } from './vocabulary.js';
 await startRuntime();
 const jpeg = new JpegDecoder();
 const detector = await Detector.load();
-/** @type {Promise<PoseEstimator> | undefined} loaded at first need: most questions need none */
+/** @type {Promise<PoseEstimator> | undefined} loaded when first needed: most questions need no poses */
 let estimator;
 
 parentPort.on('message', async (work) => {
   try {
-    parentPort.postMessage({ look: await look(work) });
+    parentPort.postMessage({ result: await run(work) });
   } catch (err) {
     parentPort.postMessage({ error: err.message });
   }
@@ -46,27 +46,27 @@ parentPort.postMessage({ ready: true });
 
 /**
  * @param {Work} work
- * @returns {Promise<Look>}
+ * @returns {Promise<FrameResult>}
  */
-async function look({ frame, classes, pose, color, shades }) {
+async function run({ frame, classes, pose, color, shades }) {
   const { bytes, width, height } = frame;
   const image = width && height ? { width, height, data: bytes } : await jpeg.decode(bytes);
-  /** @type {Seen[]} */
+  /** @type {DetailedDetection[]} */
   const detections = detector.detect(image, classes);
-  if (color) for (const seen of detections) seen.colors = colorShares(image, seen.box, seen.cls === PERSON);
+  if (color) for (const found of detections) found.colors = colorShares(image, found.box, found.cls === PERSON);
   if (pose) await addPoses(image, detections);
   return { detections, shades: shades ? shadesOf(image) : undefined };
 }
 
 /**
  * @param {import('./image.js').Image} image
- * @param {Seen[]} detections
+ * @param {DetailedDetection[]} detections
  */
 async function addPoses(image, detections) {
   const people = detections.filter(({ cls, score }) => cls === PERSON && score >= MIN_PERSON_SCORE);
   if (people.length === 0) return;
-  // The decoder's pixels are valid until its next call, which cannot come before
-  // this frame is answered: the pool sends a thread one frame at a time.
+  // The decoder's pixels are valid until its next call. That cannot come before this frame
+  // is answered, because the pool sends a thread one frame at a time.
   estimator ??= PoseEstimator.load();
   const poses = await estimator;
   for (const person of people.slice(0, MAX_POSES)) person.joints = poses.estimate(image, person.box);

@@ -1,5 +1,5 @@
 /**
- * The model's classes in COCO order: a detection's class index points here.
+ * The model's classes in COCO order, by class index.
  * @type {readonly string[]}
  */
 export const VOCABULARY = Object.freeze([
@@ -25,12 +25,12 @@ export const COLORS = Object.freeze([
   'black', 'white', 'red', 'green', 'yellow', 'blue', 'brown', 'orange', 'pink', 'purple', 'gray',
 ]);
 
-/** Parts of the box of a person, from the top, of which colors are told. */
+/** Number of parts of the box of a person, from the top, with colors of their own. */
 export const QUARTERS = 4;
 
 /**
- * The columns of the COLORS output: the colors of the box and, of a person, those of
- * each quarter ("red/2" is red in the second one from the top).
+ * The columns of the COLORS output: the colors of the box and, for a person, those of each
+ * quarter ("red/2" is red in the second one from the top).
  * @type {readonly string[]}
  */
 export const COLUMNS = Object.freeze([
@@ -44,7 +44,7 @@ const indexOf = new Map(VOCABULARY.map((name, index) => [name, index]));
 
 /**
  * @param {string} term
- * @returns {number} class index, or -1 when the model was never taught the term
+ * @returns {number} class index, or -1 when the model does not know the term
  */
 export function classOf(term) {
   return indexOf.get(term) ?? -1;

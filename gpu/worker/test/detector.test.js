@@ -12,7 +12,7 @@ await startRuntime();
 const model = await loadModel(DETECTOR);
 const picture = await new JpegDecoder().decode(await readFile(new URL('../testdata/stop-sign.jpg', import.meta.url)));
 
-test('the rows are those that the model picks itself', () => {
+test('the rows equal those that the published model selects', () => {
   const values = new Float32Array(LONGEST * LONGEST * 3);
   letterbox(picture, LONGEST, LONGEST, values);
   const input = { values, shape: [1, LONGEST, LONGEST, 3] };
@@ -28,7 +28,7 @@ test('the rows are those that the model picks itself', () => {
   });
 });
 
-test('a frame of any shape is looked at, and its boxes are its own', async () => {
+test('a frame of any shape has boxes in its own coordinates', async () => {
   const detector = await Detector.load();
   const side = Math.min(picture.width, picture.height);
   const left = Math.floor((picture.width - side) / 2);

@@ -6,7 +6,7 @@ import { Pool } from '../src/pool.js';
 const script = new URL('../testdata/gate-thread.js', import.meta.url);
 const never = new AbortController().signal;
 
-/** A pool whose threads answer as the work says, see testdata/gate-thread.js. */
+/** A pool with the threads of testdata/gate-thread.js, which answer as the work says. */
 async function start(t, threads, capacity) {
   const pool = await Pool.start({ threads, capacity, script });
   t.after(() => pool.close());
@@ -64,7 +64,7 @@ test('a dead thread fails its request and is reported', async (t) => {
   assert.match((await crash)[0].message, /ended with code 7/);
 });
 
-test('closing fails what waits', async (t) => {
+test('closing fails the waiting frames', async (t) => {
   const pool = await start(t, 1, 10);
   const { lock } = gate();
   const running = pool.run([{ value: 1, lock }], never);

@@ -33,7 +33,7 @@ test('a raw BYTES tensor and a JSON one read the same', () => {
   assert.equal(request.outputs, null);
 });
 
-test('raw tensors lie one after the other, in the order of the header', () => {
+test('raw tensors follow each other in the order of the header', () => {
   const { body, length } = message({
     inputs: [
       { name: 'A', datatype: 'BOOL', shape: [1], parameters: { binary_data_size: 1 } },

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const main = fileURLToPath(new URL('../src/main.js', import.meta.url));
 const picture = await readFile(new URL('../testdata/stop-sign.jpg', import.meta.url));
-/** Where the picture shows the sign: x1, y1, x2, y2. */
+/** Place of the sign in the picture: x1, y1, x2, y2. */
 const SIGN = [0.383, 0.208, 0.617, 0.625];
 
 /** Starts the worker as its parent program does. */
@@ -54,7 +54,7 @@ let worker;
 before(async () => { worker = await startWorker(); });
 after(() => worker.child.stdin.end());
 
-test('the sign is found where it is, in every frame, and nothing that is not there', async () => {
+test('the sign is found at its place in every frame, and nothing else', async () => {
   const response = await infer(worker, [picture, picture, picture], ['elephant', 'stop sign', 'unicorn']);
   assert.equal(response.status, 200);
   const { BOXES, SCORES, TERM_INDEX, FRAME_INDEX, KNOWN_TERMS } = byName(response);
@@ -74,7 +74,7 @@ test('the same input gives the same bytes', async () => {
   for (const again of await Promise.all([ask(), ask(), ask()])) assert.deepEqual(again, first);
 });
 
-test('colors and poses come on demand, a row per detection', async () => {
+test('colors and poses are sent when requested, a row for each detection', async () => {
   const { SCORES, COLORS, KEYPOINTS } = byName(
     await infer(worker, [picture], ['stop sign'], { outputs: ['SCORES', 'COLORS', 'KEYPOINTS'], pose: true }));
   assert.deepEqual(COLORS.shape, [SCORES.shape[0], 55]);
@@ -83,7 +83,7 @@ test('colors and poses come on demand, a row per detection', async () => {
   assert.ok(KEYPOINTS.data.every((value) => value === 0), 'a sign has no pose');
 });
 
-test('the brightness of every frame comes on demand', async () => {
+test('the brightness of every frame is sent when requested', async () => {
   const { SHADES } = byName(await infer(worker, [picture, picture], ['unicorn'], { outputs: ['SHADES'] }));
   assert.deepEqual(SHADES.shape, [2, 32, 32]);
   assert.ok(SHADES.data.every((shade) => Number.isInteger(shade) && shade >= 0 && shade < 32));
@@ -91,14 +91,14 @@ test('the brightness of every frame comes on demand', async () => {
   assert.deepEqual(SHADES.data.slice(0, 1024), SHADES.data.slice(1024));
 });
 
-test('terms that the model does not know cost no inference', async () => {
+test('unknown terms need no inference', async () => {
   const { SCORES, KNOWN_TERMS } = byName(await infer(worker, [picture], ['unicorn']));
   assert.deepEqual([SCORES.data, KNOWN_TERMS.data], [[], [false]]);
 });
 
-test('bad requests are answered 400 and the worker lives on', async (t) => {
+test('bad requests are answered with 400 and the worker keeps running', async (t) => {
   const cases = {
-    'a frame that is no JPEG': [[picture, Buffer.from('hello')], ['dog'], /frame 1: not a JPEG/],
+    'a frame that is not a JPEG': [[picture, Buffer.from('hello')], ['dog'], /frame 1: not a JPEG/],
     'a damaged JPEG': [[picture.subarray(0, 700)], ['dog'], /frame 0: damaged/],
     'no frames': [[], ['dog'], /FRAMES/],
     'no terms': [[picture], [], /TERMS/],
@@ -137,10 +137,11 @@ test('the worker ends when its parent does', async () => {
   assert.deepEqual(await once(child, 'exit'), [0, null]);
 });
 
-test('SIGTERM lets the request under way finish', async () => {
+test('SIGTERM lets the request in progress finish', async () => {
   const own = await startWorker();
   const asked = infer(own, Array(2).fill(picture), ['stop sign']);
-  // The connection counts as under way once the server has it: a second one proves that it accepts.
+  // The connection counts as in progress when the server has accepted it. A second request
+  // proves that it accepts.
   await fetch(`${own.url}/v2/health/ready`);
   own.child.kill('SIGTERM');
   assert.equal((await asked).status, 200);

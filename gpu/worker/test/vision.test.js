@@ -40,7 +40,7 @@ test('letterbox centers on black and enlarges nothing', () => {
   assert.deepEqual(at(0, 8), [9, 9, 9], 'the paper ends');
 });
 
-test('letterbox takes little more paper than a picture fills', () => {
+test('letterbox makes the paper little larger than the picture', () => {
   const out = new Float32Array(512 * 512 * 3);
   assert.deepEqual(letterbox(plain(1280, 720, [0, 0, 0]), 512, 32, out).paper, { width: 512, height: 320 });
   assert.deepEqual(letterbox(plain(360, 640, [0, 0, 0]), 512, 32, out).paper, { width: 320, height: 512 });
@@ -71,7 +71,7 @@ test('cropSquare reads gray outside the frame', () => {
   assert.equal(out[3 * 3], 9);
 });
 
-test('a peak is higher than its neighbors, of its own class alone', () => {
+test('a peak is higher than its neighbors of the same class', () => {
   const columns = 3, classes = VOCABULARY.length;
   const scores = new Float32Array(columns * 2 * classes);
   const set = (cell, cls, score) => { scores[cell * classes + cls] = score; };
@@ -111,7 +111,7 @@ test('color shares of a box sum to one', () => {
   assert.ok(Math.abs(shares[COLORS.indexOf('red')] - 0.5) < 1e-4);
 });
 
-test('what lies around a thing is none of its colors', () => {
+test('the colors around an object are not counted', () => {
   const image = plain(60, 60, [30, 160, 60]); // green
   for (let y = 20; y < 40; y++) image.data.fill(250, (y * 60 + 20) * 3, (y * 60 + 35) * 3); // white, with green beside it
   const shares = colorShares(image, [20 / 60, 20 / 60, 40 / 60, 40 / 60]);
@@ -122,7 +122,7 @@ test('what lies around a thing is none of its colors', () => {
   assert.equal(alike[COLORS.indexOf('green')], 1);
 });
 
-test('colors of a body are told by its quarters', () => {
+test('a body has colors for each quarter', () => {
   const image = plain(40, 40, [200, 20, 30]);
   image.data.fill(0, 0, 20 * 40 * 3); // black above
   const of = (shares, name) => Math.round(shares[COLUMNS.indexOf(name)] * 1e3) / 1e3;
@@ -134,7 +134,7 @@ test('colors of a body are told by its quarters', () => {
   assert.deepEqual([of(thing, 'red'), of(thing, 'red/4')], [0.5, 0]);
 });
 
-test('every class is found by its name and nothing else is', () => {
+test('only the names of classes are found', () => {
   assert.equal(VOCABULARY.length, 80);
   VOCABULARY.forEach((name, index) => assert.equal(classOf(name), index));
   assert.equal(classOf('unicorn'), -1);

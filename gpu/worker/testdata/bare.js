@@ -1,6 +1,6 @@
-// The bare network: N threads that do nothing but run it, on the paper of one 16:9 picture, ready.
-// Prints the frames that they do in a second. Arguments: threads, frames of each thread, and
-// "whole" for the model as it is published: with what picks its rows, on a square.
+// The bare network: N threads that only run it, on one prepared 16:9 picture. Prints the
+// frames per second. Arguments: threads, frames of each thread, and "whole" for the
+// published model: with the selection of its rows, on a square.
 import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { DETECTOR } from '../src/models.js';
 

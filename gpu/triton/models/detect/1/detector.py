@@ -1,7 +1,8 @@
-"""The model `detect` (gpu/oip/doc.go) by OWLv2, an open-vocabulary detector.
+"""The model `detect` (gpu/oip/doc.go) made from OWLv2, an open-vocabulary
+detector.
 
-It knows neither Triton nor any other server: JPEG files and terms go in, the output
-tensors come out. Every term is known, as long as its words fit into the text encoder.
+It does not depend on Triton or another server: JPEG files and terms go in, the output
+tensors come out. Every term that fits into the text encoder is known.
 """
 
 import hashlib
@@ -15,39 +16,39 @@ from PIL import Image
 from transformers import AutoTokenizer, Owlv2ForObjectDetection
 from transformers.image_utils import OPENAI_CLIP_MEAN, OPENAI_CLIP_STD
 
-# Bounds of one request, those of gpu.MaxFrames and oip's decoder.
+# Bounds of one request. They agree with gpu.MaxFrames and the decoder of oip.
 MAX_FRAMES = 64
 MAX_TERMS = 1000
 MAX_PIXELS = 64_000_000
-# Detections of one frame, and of one term in it, best first; 64 frames of them fit into
-# an answer.
+# Largest number of detections of one frame, and of one term in it, best first. Those of 64
+# frames fit into a response.
 MAX_DETECTIONS = 1000
 MAX_OF_A_TERM = 100
-# Two boxes of one term that overlap more are one object.
+# Two boxes of one term that overlap more than this are one object.
 SAME_OBJECT_IOU = 0.6
-# Less of a picture than this is no object, but the edge of one in the padding.
+# A smaller part of a picture is not an object, but the edge of one in the padding.
 MIN_AREA = 1e-6
-# Brightness is told of so many rows and columns of equal parts, in steps of so much.
+# Number of rows and columns for the brightness, and the step of the brightness.
 CELLS = 32
 SHADE = 8
-# What stands around a term: the sentence that the model was trained with.
+# The sentence around a term with which the model was trained.
 PROMPT = "a photo of a {}"
-# Sets of terms whose embeddings are kept; one video asks for the same terms throughout.
+# Number of term sets whose embeddings are kept. All requests for a video have the same terms.
 KEPT_TERM_SETS = 64
 
 
 class InvalidRequest(ValueError):
-    """The request can never be answered, here or on another server."""
+    """The request is invalid for every server."""
 
 
 class Detector:
-    """OWLv2 on one device. One caller at a time, but for begin()."""
+    """OWLv2 on one device. Only begin() may be called concurrently."""
 
     def __init__(self, source, revision=None, device=None, threshold=0.1, batch=16, threads=4):
         """Loads weights from a local folder or a model hub.
 
-        threshold is the least raw score that is reported, 0..1; batch the number of
-        frames that the device works on at once; threads decode JPEG files meanwhile.
+        threshold is the least reported raw score, 0..1. batch is the number of frames that
+        the device processes at once. threads is the number of threads that decode JPEG files.
         """
         self.device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
         self.threshold = float(threshold)
@@ -67,7 +68,7 @@ class Detector:
         self._warm()
 
     def _warm(self):
-        """Looks once at nothing: the first batch of a GPU takes seconds, which no client should wait for."""
+        """Runs one empty batch. The first batch of a GPU takes seconds, for which no client should wait."""
         file = io.BytesIO()
         Image.new("RGB", (64, 64)).save(file, "JPEG")
         self.detect([file.getvalue()] * (min(self.batch, MAX_FRAMES) if self.device.type == "cuda" else 1), ["nothing"])
@@ -76,24 +77,24 @@ class Detector:
         self._decoders.shutdown()
 
     def detect(self, frames, terms, want_pose=False):
-        """Looks for the terms in JPEG files (bytes each); returns the output tensors by name.
+        """Detects the terms in JPEG files (bytes each); returns the output tensors by name.
 
-        Raises InvalidRequest for no or too many frames or terms, and for what is no picture.
+        Raises InvalidRequest for no or too many frames or terms, and for a frame that is not a JPEG.
         """
-        return self.look(self.begin(frames, terms), want_pose)
+        return self.finish(self.begin(frames, terms), want_pose)
 
     def begin(self, frames, terms):
-        """Begins to decode, ahead of the device; returns what look() goes on with. It may be
-        called while another request is looked at. Raises InvalidRequest as detect() does."""
+        """Begins to decode, before the device is free; returns the argument of finish(). It may be
+        called while another request is processed. Raises InvalidRequest as detect() does."""
         if not 1 <= len(frames) <= MAX_FRAMES:
-            raise InvalidRequest(f"{len(frames)} frames: want 1 to {MAX_FRAMES}")
+            raise InvalidRequest(f"{len(frames)} frames, must be 1 to {MAX_FRAMES}")
         if not 1 <= len(terms) <= MAX_TERMS:
-            raise InvalidRequest(f"{len(terms)} terms: want 1 to {MAX_TERMS}")
+            raise InvalidRequest(f"{len(terms)} terms, must be 1 to {MAX_TERMS}")
         return tuple(terms), len(frames), self._decoders.map(_decode, range(len(frames)), frames)
 
     @torch.inference_mode()
-    def look(self, begun, want_pose=False):
-        """Detections of what was begun. Raises InvalidRequest for what is no picture."""
+    def finish(self, begun, want_pose=False):
+        """Returns the output tensors of a begun request. Raises InvalidRequest for a frame that is not a JPEG."""
         terms, count, pictures = begun
         known, indices, queries = self._embed(terms)
         rows, shades = [], []
@@ -103,11 +104,11 @@ class Detector:
                 shades += [_shades(picture) for picture in chunk]
                 rows += self._batch(first, chunk, indices, queries)
         else:
-            shades = [_shades(picture) for picture in pictures]  # what is no picture is refused all the same
+            shades = [_shades(picture) for picture in pictures]  # invalid frames must still be refused
         return _tensors(rows, known, shades, want_pose)
 
     def _embed(self, terms):
-        """Which terms fit into the text encoder, their indices and embeddings."""
+        """Returns which terms fit into the text encoder, with their indices and embeddings."""
         if terms in self._kept:
             self._kept.move_to_end(terms)
             return self._kept[terms]
@@ -128,9 +129,9 @@ class Detector:
         return self._kept[terms]
 
     def _batch(self, first, pictures, indices, queries):
-        """Detections of a batch of pictures: rows of frame, term, score and box."""
+        """Returns the detections of a batch of pictures: rows of frame, term, score and box."""
         pixels = torch.cat([self._prepare(picture) for picture in pictures])
-        # The encoder is nearly all of the work; the heads are exact, since boxes need it.
+        # The encoder is nearly all of the work. The heads run in full precision, which boxes need.
         with torch.autocast(self.device.type, torch.float16, enabled=self.device.type == "cuda"):
             features, _ = self._model.image_embedder(pixels)
         features = features.float()
@@ -138,8 +139,8 @@ class Detector:
         flat = features.reshape(count, -1, features.shape[-1])
         logits, _ = self._model.class_predictor(flat, queries.expand(count, -1, -1))
         boxes = self._model.box_predictor(flat, features)
-        # A term must not hide another at the same place ("person", "woman"): what is seen of
-        # one does not depend on what else is asked for.
+        # A term must not hide another at the same place ("person", "woman"): the detections of
+        # one term do not depend on the other terms.
         best = logits.sigmoid().topk(min(4 * MAX_OF_A_TERM, logits.shape[1]), dim=1)
         chosen = best.indices.reshape(count, -1)
         boxes = boxes.gather(1, chosen.unsqueeze(-1).expand(-1, -1, 4)).cpu().numpy()
@@ -167,7 +168,7 @@ class Detector:
 
 
 def _digest(model):
-    """A digest of the weights themselves, the same wherever they were loaded from."""
+    """A digest of the weights, independent of where they were loaded from."""
     digest = hashlib.sha256()
     for name, tensor in sorted(model.state_dict().items()):
         digest.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}\n".encode())
@@ -183,18 +184,18 @@ def _decode(index, jpeg):
             return np.array(image.convert("RGB"))
     except InvalidRequest:
         raise
-    except Exception as error:  # whatever the decoder dislikes, it is the input's fault
-        raise InvalidRequest(f"frame {index} is no JPEG picture: {error}") from error
+    except Exception as error:  # any error of the decoder is an error of the input
+        raise InvalidRequest(f"frame {index} is not a JPEG picture: {error}") from error
 
 
 def _shades(picture):
-    """How bright the parts of a picture are, 0 (black) to 31 (white)."""
+    """Brightness of the parts of a picture, 0 (black) to 31 (white)."""
     gray = Image.fromarray(picture).convert("L").resize((CELLS, CELLS), Image.Resampling.BOX)
     return np.asarray(gray) // SHADE
 
 
 def _corners(boxes, width, height):
-    """Centres and sizes in the padded square to corners in the picture, 0..1."""
+    """Turns centers and sizes in the padded square into corners in the picture, 0..1."""
     side = max(width, height)
     corners = np.concatenate([boxes[:, :2] - boxes[:, 2:] / 2, boxes[:, :2] + boxes[:, 2:] / 2], axis=1)
     scale = np.array([side / width, side / height] * 2, dtype=np.float32)
@@ -202,8 +203,8 @@ def _corners(boxes, width, height):
 
 
 def _distinct(corners, terms):
-    """Indices of the detections to report, of those that are given, best first: the others
-    show an object again or lie in the padding."""
+    """Returns the indices of the detections to report, best first. The others show an object
+    again or lie in the padding."""
     area = (corners[:, 2] - corners[:, 0]) * (corners[:, 3] - corners[:, 1])
     kept = []
     of_term = {}
@@ -232,6 +233,6 @@ def _tensors(rows, known, shades, want_pose):
         "SHADES": np.array(shades, dtype=np.uint8),
     }
     if want_pose:
-        # Scores of 0 say that no pose was estimated: this model has none.
+        # Scores of 0 mean that no pose was estimated: this model has no poses.
         tensors["KEYPOINTS"] = np.zeros((len(rows), 17, 3), dtype=np.float32)
     return tensors

@@ -21,8 +21,8 @@ class TritonPythonModel:
             threshold=parameter["threshold"],
             batch=parameter["batch"],
         )
-        # Clients take these parameters for what serves them, and Triton tells them as the
-        # file has them: they must not survive a change of the weights or of the image.
+        # Clients read these parameters, and Triton reports them as the file has them. They must
+        # not stay the same when the weights or the image change.
         true = {"model": self.detector.weights, "digest": self.detector.digest}
         if image := os.environ.get("NVIDIA_TRITON_SERVER_VERSION"):
             true["worker"] = f"triton/{image}"
@@ -35,8 +35,8 @@ class TritonPythonModel:
 
     def _answer(self, request):
         if request.is_cancelled():
-            # Its client gave up while it waited.
-            return _failure("the request was cancelled", pb_utils.TritonError.CANCELLED)
+            # The client canceled it while it waited.
+            return _failure("the request was canceled", pb_utils.TritonError.CANCELLED)
         try:
             terms = [term.decode() for term in _values(request, "TERMS")]
             pose = _values(request, "WANT_POSE")
