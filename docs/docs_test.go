@@ -55,7 +55,7 @@ func TestCitationsLeadSomewhere(t *testing.T) {
 	require.NotZero(t, contract, "nothing cites the contract: the expression no longer matches")
 }
 
-// skipped reports whether a folder holds what is built, fetched or kept by git.
+// skipped reports whether a folder holds build output, downloads or data of git.
 func skipped(folder string) bool {
 	return strings.HasPrefix(folder, ".") && folder != ".ci" || folder == "node_modules" || folder == "bin"
 }
@@ -90,7 +90,7 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// TestContractListsEveryRule: other files cite the rules by number, so none may go missing.
+// TestContractListsEveryRule checks that no numbered rule is missing: other files cite them.
 func TestContractListsEveryRule(t *testing.T) {
 	t.Parallel()
 	found, err := documents{}.anchors("docs/contract.md")
