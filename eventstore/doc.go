@@ -1,25 +1,30 @@
-// Package eventstore is the contract of the log: every change of the service is an
-// event appended here, and nothing else is a source of truth.
+// Package eventstore is the interface of the log. Every change of the service is an event
+// appended to the log, and the log is the only source of truth.
 //
 // # Guarantees
 //
-//   - Append is atomic over several streams: all of a batch is recorded or nothing.
-//   - Each write names the version that it was decided on; if the stream has moved
-//     on, nothing is recorded and a *ConflictError says so.
-//   - Within a stream versions are 1, 2, 3, … without gaps. Over the whole log
-//     positions ascend; they may have gaps, which mean nothing.
-//   - Read returns events in the order of their positions and never skips one that
-//     commits late: a position is handed out only once every smaller one is either
-//     recorded or will never be.
-//   - Within one stream the order of positions is the order of versions.
-//   - Each stream is a hash chain: an event that is altered, removed or moved in the
-//     store no longer fits the chain that was recorded with it and after it.
+//   - Append is atomic over several streams: it records the whole batch or nothing.
+//   - Each write names the version that it was decided on. If the stream has another
+//     version, Append records nothing and returns a *ConflictError.
+//   - Within a stream, versions are 1, 2, 3, … without gaps. Positions ascend over the whole
+//     log and may have gaps.
+//   - Read returns events in the order of their positions and never skips an event that
+//     commits late. It stops before a position while an earlier one may still be recorded.
+//   - Within a stream, positions have the same order as versions.
+//   - Each stream is a hash chain. An event that is altered, removed or moved in the store no
+//     longer matches the chain recorded with it and after it.
 //
-// The packages below implement it: postgres (the real one), memory (the same suite,
-// for tests of other packages), fold (what each category of streams folds to), feed (Watermill subscriptions on the log), codec
-// (stored names and payloads), node (what the running processes share), embedded (a Postgres for one machine) and storetest
-// (the suite that every implementation passes).
+// # Packages
 //
-// It may import domain. Only postgres, node, feed, embedded and storetest may import pgx;
-// only feed may import Watermill. No business rules, no read models.
+//   - postgres: the log in Postgres.
+//   - memory: the log in memory, for tests.
+//   - codec: stored names and payloads of events.
+//   - fold: how each category of streams folds to a state.
+//   - feed: Watermill subscriptions to the log.
+//   - node: the state that the nodes of a service share.
+//   - embedded: a Postgres server for one machine.
+//   - storetest: the tests that every implementation passes, and test databases.
+//
+// It may import domain. Only postgres, node, feed, embedded and storetest may import pgx.
+// Only feed may import Watermill. It has no business rules and no read models.
 package eventstore

@@ -5,35 +5,35 @@ import (
 	"time"
 )
 
-// Claim asks for the right to carry out a request with an Idempotency-Key.
+// Claim asks for the lock of an Idempotency-Key, which permits carrying out its request.
 type Claim struct {
 	AccountID, Key string
 	// RequestHash is the SHA-256 of method, path and body.
 	RequestHash [32]byte
 	// RequestID names the holder.
 	RequestID string
-	// Until is when the claim is void, whatever became of its holder.
+	// Until is when the claim expires.
 	Until time.Time
 }
 
-// Claimed is what became of a claim.
+// Claimed is the result of a claim.
 type Claimed struct {
-	// Held is true when the claim stands: the holder carries the request out, or makes
-	// its response anew, and then gives the claim back. It is false when the request runs
-	// elsewhere or was answered.
+	// Held is true when the claim succeeded. The holder then carries out the request, or
+	// renders the response of a receipt without one, and releases the claim. Held is false
+	// when the request runs elsewhere or has been answered.
 	Held bool
-	// Receipt is that of an earlier request with the key, within its window, or nil.
+	// Receipt is the receipt of an earlier request with the key, within its window, or nil.
 	Receipt *Receipt
-	// RequestHash is that of the request which the key stands for: the earlier one, the
-	// one that runs, or the claimant's own.
+	// RequestHash is the hash of the request that owns the key: the earlier one, the running
+	// one, or the claimant's own.
 	RequestHash [32]byte
 }
 
-// Locks keep requests with the same key from running at the same time.
+// Locks prevents that requests with the same key run at the same time.
 type Locks interface {
 	// Acquire claims a key at now.
 	Acquire(ctx context.Context, c Claim, now time.Time) (Claimed, error)
-	// Release gives a claim back whose response was not kept (Store.SaveResponse does so
-	// itself). One that is not held is none.
+	// Release releases a claim. It is needed only without a saved response, because
+	// Store.SaveResponse releases the claim too. It does nothing when the claim is not held.
 	Release(ctx context.Context, c Claim) error
 }

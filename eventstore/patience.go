@@ -6,13 +6,14 @@ import (
 	"time"
 )
 
-// CallerPatience is how long a caller waits for a store that does not answer before it is told
-// db_unavailable. It leaves room for what else a response within 5 s needs.
+// CallerPatience is how long a caller waits for a store that does not respond before it receives
+// db_unavailable. It leaves 2 s for the rest of a response within 5 s.
 const CallerPatience = 3 * time.Second
 
-// Patience bounds how long one caller waits for a store that is silent, over all statements that
-// the caller needs. An answer, also a refusal, restores it: a store that is slow but alive may take
-// as long as the caller's own deadline allows. Work without a caller, such as a rebuild, has none.
+// Patience bounds the time that one caller waits for a store that does not respond, over all its
+// statements together. Every response, also an error, restores the full time: a slow store that
+// responds may take as long as the caller's deadline allows. Work without a caller, such as a
+// rebuild, has no Patience.
 type Patience struct {
 	limit time.Duration
 
@@ -22,35 +23,34 @@ type Patience struct {
 
 type patienceKey struct{}
 
-// WithPatience returns a context whose statements together wait at most limit, > 0, for a silent
-// store.
+// WithPatience returns a context whose statements together wait at most limit, > 0, for a store that
+// does not respond.
 func WithPatience(ctx context.Context, limit time.Duration) (context.Context, *Patience) {
 	p := &Patience{limit: limit, left: limit}
 	return context.WithValue(ctx, patienceKey{}, p), p
 }
 
-// PatienceOf returns the patience of a context, or nil.
+// PatienceOf returns the Patience of a context, or nil.
 func PatienceOf(ctx context.Context) *Patience {
 	p, _ := ctx.Value(patienceKey{}).(*Patience)
 	return p
 }
 
-// Left is how long the next statement may wait.
+// Left returns how long the next statement may wait.
 func (p *Patience) Left() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left
 }
 
-// Answered says that the store has answered.
+// Answered records that the store has responded.
 func (p *Patience) Answered() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = p.limit
 }
 
-// Waited says that the store was silent for that long. It does nothing to the patience of a context
-// without any.
+// Waited records that the store has not responded for d. It does nothing on a nil Patience.
 func (p *Patience) Waited(d time.Duration) {
 	if p == nil {
 		return
@@ -60,6 +60,5 @@ func (p *Patience) Waited(d time.Duration) {
 	p.left = max(p.left-d, 0)
 }
 
-// Over reports whether the store was silent for too long. The patience of a context without any is
-// never over.
+// Over reports whether the time is used up. It is false for a nil Patience.
 func (p *Patience) Over() bool { return p != nil && p.Left() == 0 }

@@ -119,7 +119,8 @@ type Failure struct {
 type Artifacts struct {
 	// VideoKey is the object key of the annotated video.
 	VideoKey string `json:"video_key"`
-	// SheetKey is the object key of the contact sheet. It is empty when there are no clips.
+	// SheetKey is the object key of the contact sheet. It is empty when no examined frame lies in
+	// an interval that the answer shows.
 	SheetKey string `json:"sheet_key,omitempty"`
 }
 

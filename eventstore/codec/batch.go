@@ -12,26 +12,26 @@ import (
 
 // Encoded is an event in its stored form.
 type Encoded struct {
-	// Stream and Version are its place, assigned from the write's expected version.
+	// Stream and Version are the place of the event. Encode counts Version from the write's
+	// expected version.
 	Stream  eventstore.StreamID
 	Version int64
 	Type    string
 	Data    []byte
-	// AccountID stands beside Meta, which holds the rest.
+	// AccountID is stored in a column of its own. Meta holds the rest of the metadata.
 	AccountID string
 	Meta      []byte
-	// Chain is that of the stream up to this event.
+	// Chain is the chain of the stream up to this event.
 	Chain eventstore.Chain
 }
 
-// linkVersion is the first of the canonical bytes. It changes with their form.
+// linkVersion is the first part of the canonical bytes. It names their format.
 const linkVersion = "vqa-event-1"
 
-// Link returns the chain of a stream after one more event: the SHA-256 of the chain
-// before it and the event's canonical bytes. Those are netstrings (the length in
-// bytes, a colon, the bytes) of the form's version, the stream, the event's version,
-// its stored type, its account, its data and its meta, each exactly as it is stored.
-// e.Chain plays no part.
+// Link returns the chain of a stream after one more event: the SHA-256 of the previous chain and
+// the event's canonical bytes. The canonical bytes are netstrings (the length in bytes, a colon,
+// the bytes). Their contents are the format's version, the stream, the event's version, its stored
+// type, its account, its data and its meta, each exactly as stored. Link ignores e.Chain.
 func Link(before eventstore.Chain, e Encoded) eventstore.Chain {
 	b := make([]byte, 0, len(before)+len(e.Data)+len(e.Meta)+256)
 	b = append(b, before[:]...)
@@ -45,7 +45,7 @@ func Link(before eventstore.Chain, e Encoded) eventstore.Chain {
 	return sha256.Sum256(b)
 }
 
-// netstring appends the netstring of the parts joined.
+// netstring appends the netstring of the concatenated parts.
 func netstring[T string | []byte](to []byte, parts ...T) []byte {
 	n := 0
 	for _, p := range parts {
@@ -58,11 +58,15 @@ func netstring[T string | []byte](to []byte, parts ...T) []byte {
 	return to
 }
 
-// Encode checks a batch and returns its events in the order in which they are to
-// be recorded. It is the one place that says what a well-formed batch is: at least
-// one write; each stream at most once, with a category and an id; no expected
-// version below 0; a chain with events for a stream that exists, and only then; a snapshot only with events; each receipt with account and key,
-// and at most once.
+// Encode checks a batch and returns its events in the order in which to record them. A batch is
+// well-formed when
+//
+//   - it has at least one write;
+//   - each stream has a category and an id and occurs at most once;
+//   - no expected version is below 0;
+//   - a write with events has a chain exactly when its stream exists;
+//   - a write with a snapshot has events;
+//   - each receipt has an account and a key and occurs at most once.
 func (c *Codec) Encode(batch eventstore.Batch) ([]Encoded, error) {
 	if err := check(batch); err != nil {
 		return nil, fmt.Errorf("batch: %w", err)
@@ -93,7 +97,7 @@ func (c *Codec) Encode(batch eventstore.Batch) ([]Encoded, error) {
 
 func check(batch eventstore.Batch) error {
 	if len(batch.Writes) == 0 {
-		return fmt.Errorf("no write")
+		return fmt.Errorf("it has no write")
 	}
 	streams := map[eventstore.StreamID]bool{}
 	for _, w := range batch.Writes {
@@ -101,13 +105,13 @@ func check(batch eventstore.Batch) error {
 		case w.Stream.Category == "" || w.Stream.ID == "" || strings.Contains(w.Stream.Category, "/"):
 			return fmt.Errorf("%q is not the name of a stream", w.Stream)
 		case streams[w.Stream]:
-			return fmt.Errorf("stream %s stands in it twice", w.Stream)
+			return fmt.Errorf("stream %s occurs twice", w.Stream)
 		case w.Expected < 0:
-			return fmt.Errorf("stream %s: expected version %d", w.Stream, w.Expected)
+			return fmt.Errorf("stream %s: the expected version %d is negative", w.Stream, w.Expected)
 		case len(w.Events) > 0 && (w.Expected == 0) != (w.Chain == eventstore.Chain{}):
-			return fmt.Errorf("stream %s: the chain %s does not go with version %d", w.Stream, w.Chain, w.Expected)
+			return fmt.Errorf("stream %s: the chain %s does not match version %d; only a stream that exists has one", w.Stream, w.Chain, w.Expected)
 		case len(w.Events) == 0 && w.Snapshot != nil:
-			return fmt.Errorf("stream %s: a snapshot without events", w.Stream)
+			return fmt.Errorf("stream %s: it has a snapshot but no events", w.Stream)
 		case w.Snapshot != nil && !json.Valid(w.Snapshot):
 			return fmt.Errorf("stream %s: the snapshot is not JSON", w.Stream)
 		}
@@ -117,15 +121,14 @@ func check(batch eventstore.Batch) error {
 	for _, r := range batch.Receipts {
 		id := eventstore.ReceiptError{AccountID: r.AccountID, Key: r.Key}
 		if r.AccountID == "" || r.Key == "" || receipts[id] {
-			return fmt.Errorf("a receipt of account %q without a key of its own", r.AccountID)
+			return fmt.Errorf("a receipt of account %q has no account, no key, or a duplicate key", r.AccountID)
 		}
 		receipts[id] = true
 	}
 	return nil
 }
 
-// MarshalMeta returns the stored form of meta without its account, which is stored
-// beside it.
+// MarshalMeta returns the stored form of meta without its account, which has its own column.
 func MarshalMeta(meta eventstore.Meta) ([]byte, error) {
 	meta.AccountID = ""
 	data, err := json.Marshal(meta)
@@ -135,7 +138,8 @@ func MarshalMeta(meta eventstore.Meta) ([]byte, error) {
 	return data, nil
 }
 
-// UnmarshalMeta is the inverse of MarshalMeta. It is not strict: meta may grow.
+// UnmarshalMeta is the inverse of MarshalMeta. It ignores unknown fields, because meta may gain
+// fields.
 func UnmarshalMeta(accountID string, data []byte) (eventstore.Meta, error) {
 	var meta eventstore.Meta
 	if err := json.Unmarshal(data, &meta); err != nil {

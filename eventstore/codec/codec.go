@@ -13,10 +13,10 @@ import (
 	"vqa/eventstore"
 )
 
-// Upcaster lifts a stored payload by one version.
+// Upcaster converts a stored payload to the next version.
 type Upcaster func(old json.RawMessage) (json.RawMessage, error)
 
-// Registration ties a stored name to a type. Make one with Register.
+// Registration maps a stored name to a type. Register makes one.
 type Registration struct {
 	name      string
 	goType    reflect.Type
@@ -24,9 +24,8 @@ type Registration struct {
 	decode    func([]byte) (eventstore.Event, error)
 }
 
-// Register says that events of type T, a struct, are stored under name. The
-// upcasters lift version 1 to 2, 2 to 3, …; with n of them new events are stored
-// as version n+1.
+// Register stores events of type T, a struct, under name. The upcasters convert version 1 to 2, 2
+// to 3, and so on. With n upcasters, new events are stored as version n+1.
 func Register[T eventstore.Event](name string, upcasters ...Upcaster) Registration {
 	return Registration{
 		name:      name,
@@ -42,16 +41,15 @@ func Register[T eventstore.Event](name string, upcasters ...Upcaster) Registrati
 	}
 }
 
-// Codec knows every event that the program can store. It is safe for concurrent
-// use.
+// Codec encodes and decodes every event that the program can store. It is safe for concurrent use.
 type Codec struct {
 	byName map[string]Registration
 	byType map[reflect.Type]Registration
 }
 
-// New returns a codec. Registrations are constants of the program, so a wrong one
-// panics: a name twice, a type twice, a type that is not a struct, or a name that
-// is not the one its EventType returns.
+// New returns a codec. It panics on a wrong registration, because registrations are constants of
+// the program: a duplicate name or type, a type that is not a struct, or a name that differs from
+// EventType.
 func New(registrations ...Registration) *Codec {
 	c := &Codec{byName: map[string]Registration{}, byType: map[reflect.Type]Registration{}}
 	for _, r := range registrations {
@@ -59,7 +57,7 @@ func New(registrations ...Registration) *Codec {
 			panic(fmt.Sprintf("codec: %s is registered as %s, which is not a struct", r.name, r.goType))
 		}
 		if own := reflect.Zero(r.goType).Interface().(eventstore.Event).EventType(); own != r.name {
-			panic(fmt.Sprintf("codec: %s calls itself %q but is registered as %q", r.goType, own, r.name))
+			panic(fmt.Sprintf("codec: EventType of %s returns %q, but it is registered as %q", r.goType, own, r.name))
 		}
 		if r.name == "" || strings.Contains(r.name, "@") {
 			panic(fmt.Sprintf("codec: %q cannot be a stored name", r.name))
@@ -75,12 +73,12 @@ func New(registrations ...Registration) *Codec {
 	return c
 }
 
-// UnknownTypeError says that a stored name or a type is not registered, or that a
-// payload was written by a newer program.
+// UnknownTypeError says that a stored name or a type is not registered, or that a newer program
+// wrote the payload.
 type UnknownTypeError struct{ Type string }
 
 func (e *UnknownTypeError) Error() string {
-	return fmt.Sprintf("event type %q is not known to this program", e.Type)
+	return fmt.Sprintf("this program does not know the event type %q; a newer version may have written it", e.Type)
 }
 
 // Names returns the stored name of every registered event in its newest version,
@@ -94,7 +92,7 @@ func (c *Codec) Names() []string {
 	return names
 }
 
-// Type returns the type registered under a stored name of any version, or nil.
+// Type returns the type that is registered under a stored name of any version, or nil.
 func (c *Codec) Type(stored string) reflect.Type {
 	name, _, _ := strings.Cut(stored, "@")
 	return c.byName[name].goType
@@ -117,8 +115,8 @@ func (c *Codec) Marshal(event eventstore.Event) (stored string, data []byte, err
 	return r.storedName(), data, nil
 }
 
-// Unmarshal returns the event of a stored name and payload, lifted to its newest
-// shape. Errors: *UnknownTypeError, or the payload does not fit its type.
+// Unmarshal returns the event of a stored name and payload in its newest shape. Errors:
+// *UnknownTypeError, or the payload does not match its type.
 func (c *Codec) Unmarshal(stored string, data []byte) (eventstore.Event, error) {
 	name, version, err := splitStoredName(stored)
 	if err != nil {
@@ -130,7 +128,7 @@ func (c *Codec) Unmarshal(stored string, data []byte) (eventstore.Event, error) 
 	}
 	for v := version; v <= len(r.upcasters); v++ {
 		if data, err = r.upcasters[v-1](data); err != nil {
-			return nil, fmt.Errorf("lift %s from version %d: %w", name, v, err)
+			return nil, fmt.Errorf("convert %s from version %d: %w", name, v, err)
 		}
 	}
 	event, err := r.decode(data)
@@ -159,8 +157,8 @@ func splitStoredName(stored string) (name string, version int, err error) {
 	return name, version, nil
 }
 
-// strictly refuses what encoding/json lets pass: unknown fields, a name twice, names in
-// another case and bytes after the payload. It also reads two to three times as fast.
+// strictly makes decoding fail where encoding/json does not: on unknown fields, duplicate names,
+// names in another case and bytes after the payload. It is also two to three times as fast.
 var strictly = jsonv2.RejectUnknownMembers(true)
 
 func decodeStrictly(data []byte, into any) error { return jsonv2.Unmarshal(data, into, strictly) }

@@ -8,8 +8,8 @@ import (
 	"vqa/domain/video"
 )
 
-// Events returns the codec of every event of the domain. The list is written by
-// hand: a name in it is a promise to whoever reads the log in later years.
+// Events returns the codec of every event of the domain. The list is written by hand, because a
+// stored name must stay valid as long as the log exists.
 func Events() *Codec {
 	return New(
 		Register[account.Opened]("account.opened"),

@@ -18,9 +18,9 @@ import (
 type Entry struct {
 	// Name is the stored name of the first version.
 	Name string
-	// Stored are the stored names of all versions, oldest first.
+	// Stored has the stored names of all versions, oldest first.
 	Stored []string
-	// Type is that of the newest version.
+	// Type is the Go type of the newest version.
 	Type reflect.Type
 }
 
@@ -38,29 +38,28 @@ func (c *Codec) Registry() []Entry {
 	return entries
 }
 
-// ShapeError says that an event would no longer be stored as the log holds it.
+// ShapeError says that the shape of an event has changed without a new version.
 type ShapeError struct {
 	// Stored is the name under which both shapes would be stored.
 	Stored string
-	// Differences are in words, one a field.
+	// Differences describes the changes, one for each field.
 	Differences []string
 }
 
 func (e *ShapeError) Error() string {
 	name, version, _ := splitStoredName(e.Stored)
-	return fmt.Sprintf("%s is no longer stored in the shape of its schema:\n\t%s\n"+
-		"The log holds the old shape for ever. Take the change back, or give Register of %q in codec.Events an upcaster "+
-		"from version %d to %d: the new shape is then stored as %s@%d. After that: make generate, "+
+	return fmt.Sprintf("the shape of %s differs from its schema:\n\t%s\n"+
+		"The log may hold the old shape, so it must stay readable. Undo the change, or give Register of %q in codec.Events "+
+		"an upcaster from version %d to %d: the new shape is then stored as %s@%d. After that run make generate "+
 		"and go test ./eventstore/codec -update.",
 		e.Stored, strings.Join(e.Differences, "\n\t"), name, version, version+1, name, version+1)
 }
 
-// CheckSchemas compares what the codec stores with the committed schemas, files named
-// "<stored name>.json". A schema is written once and then is the reference: the
-// codec must still write what it says, and read what it once said. It returns the
-// newest versions that have no schema yet. Errors, joined: a *ShapeError for each
-// event that changed, an older version without its schema, and a schema whose event or
-// version is not registered any more.
+// CheckSchemas compares the codec with the committed schemas, files named "<stored name>.json". A
+// schema is written once and never changes: the codec must still write the newest shape and read
+// the older ones. CheckSchemas returns the newest versions that have no schema yet. Errors, joined:
+// a *ShapeError for each event that changed, an older version without a schema, and a schema whose
+// event or version is not registered.
 func (c *Codec) CheckSchemas(committed fs.FS) (missing []string, err error) {
 	files, err := fs.Glob(committed, "*.json")
 	if err != nil {
@@ -77,7 +76,7 @@ func (c *Codec) CheckSchemas(committed fs.FS) (missing []string, err error) {
 			case errors.Is(err, fs.ErrNotExist) && newest:
 				missing = append(missing, stored)
 			case err != nil:
-				faults = append(faults, fmt.Errorf("the schema of %s, which the log may hold: %w", stored, err))
+				faults = append(faults, fmt.Errorf("read the schema of %s, which the log may hold: %w", stored, err))
 			case newest:
 				faults = append(faults, c.checkSchema(stored, reference))
 			}
@@ -85,7 +84,7 @@ func (c *Codec) CheckSchemas(committed fs.FS) (missing []string, err error) {
 	}
 	for _, file := range files {
 		if !known[file] {
-			faults = append(faults, fmt.Errorf("%s is not registered any more, but the log may hold it: put it back into codec.Events",
+			faults = append(faults, fmt.Errorf("%s has a schema but is not registered, and the log may hold it: add it to codec.Events again",
 				strings.TrimSuffix(file, ".json")))
 		}
 	}
@@ -99,7 +98,7 @@ func (c *Codec) checkSchema(stored string, reference []byte) error {
 	}
 	before, err := Fields(reference)
 	if err != nil {
-		return fmt.Errorf("the committed schema of %s: %w", stored, err)
+		return fmt.Errorf("read the committed schema of %s: %w", stored, err)
 	}
 	now, err := Fields(current)
 	if err != nil {
@@ -110,12 +109,12 @@ func (c *Codec) checkSchema(stored string, reference []byte) error {
 
 // Field is one place in the payload of an event.
 type Field struct {
-	// Path leads to it: "a.b" is a field of an object, "a[]" each member of a list, and
+	// Path names the place: "a.b" is a field of an object, "a[]" each member of a list, and
 	// "a{}" each value of a map.
 	Path string
 	// Type is the JSON type in words, such as "integer" or "list or null".
 	Type string
-	// Optional is true when it may be absent.
+	// Optional is true when the field may be absent.
 	Optional bool
 }
 
@@ -126,7 +125,7 @@ func (f Field) String() string {
 	return f.Type
 }
 
-// Fields lists the payload that a schema made by Schema describes, sorted by path.
+// Fields returns the fields of a schema that Schema made, sorted by path.
 func Fields(schema []byte) ([]Field, error) {
 	var root object
 	if err := json.Unmarshal(schema, &root); err != nil {
@@ -155,12 +154,12 @@ func collect(to *[]Field, path string, schema object) {
 
 func add(to *[]Field, path string, schema any, optional bool) {
 	s, _ := schema.(object)
-	*to = append(*to, Field{Path: path, Type: words(s), Optional: optional})
+	*to = append(*to, Field{Path: path, Type: typeText(s), Optional: optional})
 	collect(to, path, s)
 }
 
-// words names the type of a schema, with all that narrows it.
-func words(schema object) string {
+// typeText describes the type of a schema with its constraints, such as "integer (minimum 0)".
+func typeText(schema object) string {
 	var types []string
 	switch t := schema["type"].(type) {
 	case []any:
@@ -188,31 +187,31 @@ func words(schema object) string {
 	return text
 }
 
-// differences says in words how a payload changed.
+// differences describes how a payload changed, one sentence for each field.
 func differences(before, now []Field) []string {
 	old, current := byPath(before), byPath(now)
-	var said []string
+	var found []string
 	for _, path := range slices.Sorted(maps.Keys(old)) {
 		is, kept := current[path]
 		switch was := old[path]; {
 		case kept && was != is:
-			said = append(said, fmt.Sprintf("field %s was %s and is %s", path, was, is))
+			found = append(found, fmt.Sprintf("field %s was %s and is %s", path, was, is))
 		case !kept && !under(path, old, current):
-			said = append(said, fmt.Sprintf("field %s (%s) is gone", path, was))
+			found = append(found, fmt.Sprintf("field %s (%s) is gone", path, was))
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(current)) {
 		if _, known := old[path]; !known && !under(path, current, old) {
-			said = append(said, fmt.Sprintf("field %s (%s) is new", path, current[path]))
+			found = append(found, fmt.Sprintf("field %s (%s) is new", path, current[path]))
 		}
 	}
-	if len(said) == 0 {
-		said = []string{"no field changed, but the file was edited by hand: restore it"}
+	if len(found) == 0 {
+		found = []string{"no field changed, but the schema file differs: restore it"}
 	}
-	return said
+	return found
 }
 
-// under reports whether path lies within a place that is in one list only: naming that
+// under reports whether path lies within a place that is in one list only. Then reporting that
 // place is enough.
 func under(path string, in, notIn map[string]Field) bool {
 	for i, r := range path {

@@ -13,12 +13,11 @@ import (
 // object is a JSON object: a schema or a part of one.
 type object = map[string]any
 
-// Schema returns the JSON Schema (2020-12) of what Marshal writes for the newest
-// version of a registered event: which fields, of which JSON types, and which of them
-// may be absent or null. It speaks of nothing else, so that it changes only when the
-// stored shape does: a comment, a Go name, the order of the fields or a new value of an
-// enumeration leaves every byte of it as it is. Errors: *UnknownTypeError (an older
-// version too: its type is gone), or the type holds what an event cannot.
+// Schema returns the JSON Schema (2020-12) of the newest version of a registered event: its fields,
+// their JSON types, and which of them may be absent or null. It contains nothing else, so that it
+// changes only with the stored shape. A comment, a Go name, the order of fields or a new value of
+// an enumeration does not change it. Errors: *UnknownTypeError, also for an older version, whose
+// type no longer exists; or the type has a field that an event must not have.
 func (c *Codec) Schema(stored string) ([]byte, error) {
 	name, _, _ := strings.Cut(stored, "@")
 	r, ok := c.byName[name]
@@ -39,8 +38,8 @@ func (c *Codec) Schema(stored string) ([]byte, error) {
 	return append(data, '\n'), nil
 }
 
-// shapeOf returns the schema of a type. within are the structs around it. An error
-// begins with the path from the type to the fault.
+// shapeOf returns the schema of a type. within lists the structs around it. An error begins with
+// the path from the type to the wrong field.
 func shapeOf(t reflect.Type, within []reflect.Type) (object, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -51,7 +50,7 @@ func shapeOf(t reflect.Type, within []reflect.Type) (object, error) {
 	case t.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		return object{"type": "string"}, nil
 	case t.Kind() != reflect.Struct && t.Implements(reflect.TypeFor[json.Marshaler]()):
-		return nil, fmt.Errorf(": an event cannot hold a %s, which writes itself", t)
+		return nil, fmt.Errorf(": an event cannot have a %s, because it has its own MarshalJSON", t)
 	}
 	switch t.Kind() {
 	case reflect.String:
@@ -75,7 +74,7 @@ func shapeOf(t reflect.Type, within []reflect.Type) (object, error) {
 	case reflect.Struct:
 		return structShape(t, within)
 	default:
-		return nil, fmt.Errorf(": an event cannot hold a %s", t)
+		return nil, fmt.Errorf(": an event cannot have a %s", t)
 	}
 }
 
@@ -94,21 +93,21 @@ func listShape(t reflect.Type, within []reflect.Type) (object, error) {
 	return list, nil
 }
 
-// memberShape is shapeOf for the members of a list or a map, of which none is null.
+// memberShape is shapeOf for the members of a list or a map, which cannot be null.
 func memberShape(t reflect.Type, within []reflect.Type) (object, error) {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Map:
-		return nil, fmt.Errorf(": a %s may be null, which a member cannot", t)
+		return nil, fmt.Errorf(": a member cannot be a %s, because it may be null", t)
 	default:
 		return shapeOf(t, within)
 	}
 }
 
-// structShape asks the type itself what may be absent or null: its zero value, written
-// as JSON, lacks the one and shows the other.
+// structShape finds the optional fields by encoding the zero value: a field that is missing there
+// may be absent, and a field that is null there may be null.
 func structShape(t reflect.Type, within []reflect.Type) (object, error) {
 	if slices.Contains(within, t) {
-		return nil, fmt.Errorf(": %s holds itself", t)
+		return nil, fmt.Errorf(": %s contains itself", t)
 	}
 	within = append(slices.Clone(within), t)
 	zero := map[string]json.RawMessage{}
@@ -117,14 +116,14 @@ func structShape(t reflect.Type, within []reflect.Type) (object, error) {
 		err = json.Unmarshal(data, &zero)
 	}
 	if err != nil {
-		return nil, fmt.Errorf(": %s is not written as an object: %w", t, err)
+		return nil, fmt.Errorf(": %s is not encoded as an object: %w", t, err)
 	}
 	properties, required := object{}, []string{}
 	for i := range t.NumField() {
 		field := t.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		if name == "" || name == "-" || !field.IsExported() {
-			return nil, fmt.Errorf(".%s needs a stored name of its own", field.Name)
+			return nil, fmt.Errorf(".%s needs a json tag with a name", field.Name)
 		}
 		shape, err := shapeOf(field.Type, within)
 		if err != nil {
@@ -140,7 +139,7 @@ func structShape(t reflect.Type, within []reflect.Type) (object, error) {
 		delete(zero, name)
 	}
 	for name := range zero {
-		return nil, fmt.Errorf(": %s writes %q, which is no field of it", t, name)
+		return nil, fmt.Errorf(": %s writes %q, which is not one of its fields", t, name)
 	}
 	slices.Sort(required)
 	return object{"type": "object", "properties": properties, "required": required, "additionalProperties": false}, nil

@@ -221,13 +221,13 @@ func (writesMore) MarshalJSON() ([]byte, error) { return []byte(`{"a":1,"b":2}`)
 func TestSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	for want, registration := range map[string]codec.Registration{
-		"holdsAny.Any: an event cannot hold a interface": codec.Register[holdsAny]("test.bad"),
-		"holdsItself.Next: codec_test.holdsItself holds": codec.Register[holdsItself]("test.bad"),
-		"holdsNulls.List[]: a *int may be null":          codec.Register[holdsNulls]("test.bad"),
-		"holdsUntagged.Name needs a stored name":         codec.Register[holdsUntagged]("test.bad"),
-		"holdsRaw.Raw: an event cannot hold a json.Raw":  codec.Register[holdsRaw]("test.bad"),
-		"holdsChannel.C{}: an event cannot hold a chan":  codec.Register[holdsChannel]("test.bad"),
-		`writes "b", which is no field of it`:            codec.Register[writesMore]("test.bad"),
+		"holdsAny.Any: an event cannot have a interface":    codec.Register[holdsAny]("test.bad"),
+		"holdsItself.Next: codec_test.holdsItself contains": codec.Register[holdsItself]("test.bad"),
+		"holdsNulls.List[]: a member cannot be a *int":      codec.Register[holdsNulls]("test.bad"),
+		"holdsUntagged.Name needs a json tag":               codec.Register[holdsUntagged]("test.bad"),
+		"holdsRaw.Raw: an event cannot have a json.Raw":     codec.Register[holdsRaw]("test.bad"),
+		"holdsChannel.C{}: an event cannot have a chan":     codec.Register[holdsChannel]("test.bad"),
+		`writes "b", which is not one of its fields`:        codec.Register[writesMore]("test.bad"),
 	} {
 		_, err := codec.New(registration).Schema("test.bad")
 		require.ErrorContains(t, err, want)

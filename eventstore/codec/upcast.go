@@ -8,11 +8,10 @@ import (
 	"vqa/domain/credit"
 )
 
-// defaultHoldLife is how long holds are taken to have been meant to live that were stored
-// before they had an expiry.
+// defaultHoldLife is the life of a hold that was stored without an expiry.
 const defaultHoldLife = 24 * time.Hour
 
-// addHoldExpiry lifts credit.held to version 2.
+// addHoldExpiry converts credit.held to version 2, which has expires_at.
 func addHoldExpiry(old json.RawMessage) (json.RawMessage, error) {
 	return withField(old, "expires_at", func(fields map[string]json.RawMessage) (any, error) {
 		var at time.Time
@@ -23,13 +22,14 @@ func addHoldExpiry(old json.RawMessage) (json.RawMessage, error) {
 	})
 }
 
-// addReleaseReason lifts credit.released to version 2: nothing expired before.
+// addReleaseReason converts credit.released to version 2, which has a reason. The reason of an older
+// release is a command, because holds did not expire then.
 func addReleaseReason(old json.RawMessage) (json.RawMessage, error) {
 	return withField(old, "reason", func(map[string]json.RawMessage) (any, error) { return credit.ByCommand, nil })
 }
 
-// addClaimedDuration lifts video.ready to version 2: the duration was the container's claim
-// before, and is the only length known of those files.
+// addClaimedDuration converts video.ready to version 2, which has the duration that the container
+// claims. In version 1 the only duration was this claim.
 func addClaimedDuration(old json.RawMessage) (json.RawMessage, error) {
 	var fields, file map[string]json.RawMessage
 	if err := json.Unmarshal(old, &fields); err != nil {
@@ -42,20 +42,20 @@ func addClaimedDuration(old json.RawMessage) (json.RawMessage, error) {
 	if !known {
 		return old, nil
 	}
-	lifted, err := withField(fields["file"], "claimed_micros", func(map[string]json.RawMessage) (any, error) { return claimed, nil })
+	converted, err := withField(fields["file"], "claimed_micros", func(map[string]json.RawMessage) (any, error) { return claimed, nil })
 	if err != nil {
 		return nil, err
 	}
-	fields["file"] = lifted
+	fields["file"] = converted
 	return json.Marshal(fields)
 }
 
-// unchanged lifts a payload to a version that may have a field more, or a few: what was
-// stored before does not have them, and is read as it is.
+// unchanged converts a payload to a version that only adds optional fields. The older payload is
+// valid as it is.
 func unchanged(old json.RawMessage) (json.RawMessage, error) { return old, nil }
 
-// withField adds a field to a payload. Error: the payload is not an object, or has the
-// field already, which its version does not know.
+// withField adds a field to a payload. Errors: the payload is not an object, or it already has the
+// field.
 func withField(old json.RawMessage, name string, value func(map[string]json.RawMessage) (any, error)) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(old, &fields); err != nil {

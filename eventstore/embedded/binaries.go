@@ -15,18 +15,17 @@ import (
 	"time"
 )
 
-// ErrNoBinaries means that no Postgres programs are installed which can serve
-// the data folder, and that none could be fetched. The message says what to
-// install.
+// ErrNoBinaries means that no installed Postgres programs can serve the data folder and that none
+// could be downloaded. The message says what to install.
 var ErrNoBinaries = errors.New("no suitable Postgres binaries")
 
-// versionTimeout bounds one "postgres --version", a matter of milliseconds.
+// versionTimeout bounds "postgres --version", which takes milliseconds.
 const versionTimeout = 5 * time.Second
 
-// oldestMajor is the oldest release whose SQL the migrations are tested on.
+// oldestMajor is the oldest release on which the migrations are tested.
 const oldestMajor = 14
 
-// systemGlob is where Debian and Ubuntu put servers, outside PATH.
+// systemGlob matches the folders of servers on Debian and Ubuntu, which are not in PATH.
 const systemGlob = "/usr/lib/postgresql/*/bin"
 
 // binaries is a folder with initdb, pg_ctl and postgres of one major release.
@@ -37,17 +36,17 @@ type binaries struct {
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
 
-// finder looks for binaries. Its fields are the machine as the search sees it.
+// finder looks for binaries. Its fields say where, so that tests can change that.
 type finder struct {
-	explicit string // Options.BinDir: no other place is tried
+	explicit string // Options.BinDir; when set, no other folder is tried
 	glob     string // pattern of system folders; empty: none
 	lookPath func(string) (string, error)
 	cacheDir string // where fetched archives are unpacked
 	log      *slog.Logger
 }
 
-// find returns binaries that can serve the cluster: of exactly the release
-// major, or, when major is 0 (a new cluster), the first found.
+// find returns binaries for a cluster of the release major. When major is 0, for a new cluster, it
+// returns the first binaries found.
 func (f finder) find(ctx context.Context, major int) (binaries, error) {
 	if f.explicit != "" {
 		return f.findExplicit(ctx, major)
@@ -56,7 +55,7 @@ func (f finder) find(ctx context.Context, major int) (binaries, error) {
 	for _, dir := range f.candidates(ctx) {
 		b, err := inspect(ctx, dir)
 		if err != nil {
-			continue // not a server installation: the next place may be
+			continue // not a server installation; try the next folder
 		}
 		if b.major == major || (major == 0 && b.major >= oldestMajor) {
 			return b, nil
@@ -96,8 +95,8 @@ func orNone(seen []string) string {
 	return strings.Join(seen, ", ")
 }
 
-// candidates lists folders to look into, best first: what pg_config names, what
-// PATH holds, then system folders by falling release.
+// candidates lists the folders to try, best first: the one that pg_config names, the one in PATH, then
+// the system folders from the newest release to the oldest.
 func (f finder) candidates(ctx context.Context) []string {
 	var dirs []string
 	if p, err := f.lookPath("pg_config"); err == nil {
@@ -112,7 +111,7 @@ func (f finder) candidates(ctx context.Context) []string {
 			dirs = append(dirs, filepath.Dir(real))
 		}
 	}
-	system, _ := filepath.Glob(f.glob) // fails only on a malformed pattern, which is ours
+	system, _ := filepath.Glob(f.glob) // fails only on a malformed pattern
 	sort.Slice(system, func(i, j int) bool { return globMajor(system[i]) > globMajor(system[j]) })
 	return append(dirs, system...)
 }
@@ -127,7 +126,7 @@ func globMajor(dir string) int {
 
 var versionPattern = regexp.MustCompile(`\(PostgreSQL\) (\d+)`)
 
-// inspect asks the server in dir for its release.
+// inspect returns the release of the server in dir.
 func inspect(ctx context.Context, dir string) (binaries, error) {
 	for _, program := range []string{"initdb", "pg_ctl", "postgres"} {
 		if _, err := os.Stat(filepath.Join(dir, program)); err != nil {
@@ -142,7 +141,7 @@ func inspect(ctx context.Context, dir string) (binaries, error) {
 	}
 	m := versionPattern.FindSubmatch(out)
 	if m == nil {
-		return binaries{}, fmt.Errorf("ask %s for its version: it says %q", dir, out)
+		return binaries{}, fmt.Errorf("ask %s for its version: unexpected output %q", dir, out)
 	}
 	major, err := strconv.Atoi(string(m[1]))
 	if err != nil {

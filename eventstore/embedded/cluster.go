@@ -21,28 +21,27 @@ import (
 const (
 	superuser     = "vqa"
 	initTimeout   = 2 * time.Minute // initdb takes 1 s; slow disks take more
-	socketPathMax = 107             // bytes in sockaddr_un, less the closing zero
+	socketPathMax = 107             // bytes in sockaddr_un without the terminating zero
 	socketSuffix  = "/.s.PGSQL.65535.lock"
 	markEphemeral = "ephemeral"
 	confFile      = "vqa.conf"
 )
 
-// systemRoot holds clusters of root whose own folder Postgres cannot reach.
+// systemRoot has the clusters of root when the account of Postgres cannot reach the data folder.
 const systemRoot = "/var/lib/vqa"
 
-// cluster is the folder in which Postgres may write, and who it runs as.
+// cluster is the folder in which Postgres may write, and the account that Postgres runs under.
 type cluster struct {
-	dir  string // holds data, log, run; mode 0700; belongs to id
-	home string // Options.Dir: locks, password, port; belongs to the caller
+	dir  string // has data, log and run; mode 0700; owned by id
+	home string // Options.Dir: locks, password, port; owned by the caller
 	id   identity
 }
 
 func (c cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c cluster) logs() string { return filepath.Join(c.dir, "log") }
 
-// locate returns the cluster of the folder home, deciding once where it lies
-// and recording a place outside home in the file "location".
-// The caller holds the start lock.
+// locate returns the cluster of the folder home. The place is decided once. A place outside of home is
+// recorded in the file "location". The caller holds the start lock.
 func locate(ctx context.Context, home string, log *slog.Logger) (cluster, error) {
 	note := filepath.Join(home, "location")
 	dir := filepath.Join(home, "cluster")
@@ -57,7 +56,7 @@ func locate(ctx context.Context, home string, log *slog.Logger) (cluster, error)
 	}
 	if dir == filepath.Join(home, "cluster") && id.switched && !id.reaches(ctx, home) {
 		if _, err := os.Stat(dir); err == nil {
-			return cluster{}, fmt.Errorf("%s holds a cluster that user %d can no longer reach: make the folders above it passable (chmod o+x)", dir, id.uid)
+			return cluster{}, fmt.Errorf("user %[2]d can no longer reach the cluster in %[1]s: allow access to the folders above it (chmod o+x)", dir, id.uid)
 		}
 		if dir, err = outside(home); err != nil {
 			return cluster{}, err
@@ -65,7 +64,7 @@ func locate(ctx context.Context, home string, log *slog.Logger) (cluster, error)
 		if err := os.WriteFile(note, []byte(dir+"\n"), 0o600); err != nil {
 			return cluster{}, fmt.Errorf("write location: %w", err)
 		}
-		log.Warn("Postgres cannot reach the data folder as an unprivileged user: the cluster lies elsewhere", "folder", home, "cluster", dir)
+		log.Warn("the account of Postgres cannot reach the data folder, so the cluster is in another folder", "folder", home, "cluster", dir)
 	}
 	c := cluster{dir: dir, home: home, id: id}
 	for _, sub := range []string{c.dir, c.logs()} {
@@ -76,16 +75,15 @@ func locate(ctx context.Context, home string, log *slog.Logger) (cluster, error)
 	return c, nil
 }
 
-// outside returns a free folder under systemRoot for the cluster of home. A
-// folder left by an earlier home of the same path is passed over, not adopted
-// and not deleted: whoever removed that home wanted a fresh start, and may yet
-// want the data.
+// outside returns a new folder under systemRoot for the cluster of home. A folder of an earlier home
+// with the same path is neither used nor deleted: the user who removed that home wanted a fresh
+// start, but may still need the data.
 func outside(home string) (string, error) {
-	if err := os.MkdirAll(systemRoot, 0o755); err != nil { //nolint:gosec // the account of Postgres must pass through it
+	if err := os.MkdirAll(systemRoot, 0o755); err != nil { //nolint:gosec // the account of Postgres needs access
 		return "", fmt.Errorf("make %s: %w", systemRoot, err)
 	}
 	if err := os.Chmod(systemRoot, 0o755); err != nil { //nolint:gosec // the umask may have taken bits away
-		return "", fmt.Errorf("make %s passable: %w", systemRoot, err)
+		return "", fmt.Errorf("set the mode of %s: %w", systemRoot, err)
 	}
 	sum := sha256.Sum256([]byte(home))
 	base := filepath.Join(systemRoot, hex.EncodeToString(sum[:8]))
@@ -104,12 +102,12 @@ func outside(home string) (string, error) {
 	}
 }
 
-// major returns the release that made the data folder; 0 when there is none yet.
+// major returns the release that created the data folder, or 0 when there is none yet.
 func (c cluster) major() (int, error) {
 	text, err := os.ReadFile(filepath.Join(c.data(), "PG_VERSION"))
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(c.data()); err == nil {
-			return 0, fmt.Errorf("%s exists but has no PG_VERSION, so it is no Postgres data folder: move it away", c.data())
+			return 0, fmt.Errorf("%s exists but is not a Postgres data folder, because it has no PG_VERSION: move it away", c.data())
 		}
 		return 0, nil
 	}
@@ -123,7 +121,7 @@ func (c cluster) major() (int, error) {
 	return major, nil
 }
 
-// password returns the superuser's password, making one for a new cluster.
+// password returns the superuser's password. For a new cluster it generates one.
 func (c cluster) password() (string, error) {
 	path := filepath.Join(c.home, "password")
 	text, err := os.ReadFile(path)
@@ -143,8 +141,8 @@ func (c cluster) password() (string, error) {
 	return secret, nil
 }
 
-// create runs initdb. The data folder appears whole or not at all: a program
-// killed in the middle leaves only data.partial, which is made anew.
+// create runs initdb. It works in data.partial and renames it at the end. After an interruption the
+// next call deletes data.partial.
 func (c cluster) create(ctx context.Context, bin binaries, password string, ephemeral bool) error {
 	ctx, cancel := context.WithTimeout(ctx, initTimeout)
 	defer cancel()
@@ -156,7 +154,7 @@ func (c cluster) create(ctx context.Context, bin binaries, password string, ephe
 	if err := os.WriteFile(secret, []byte(password+"\n"), 0o600); err != nil {
 		return fmt.Errorf("hand over the password: %w", err)
 	}
-	defer func() { _ = os.Remove(secret) }() // the same secret lies in the file "password"
+	defer func() { _ = os.Remove(secret) }() // the file "password" has the same secret
 	if err := c.id.own(secret); err != nil {
 		return err
 	}
@@ -195,20 +193,20 @@ func appendTo(path, text string) (err error) {
 	return nil
 }
 
-// baseSettings suit one machine that Postgres shares with the program.
+// baseSettings returns settings for one machine that Postgres shares with the program.
 func baseSettings() map[string]string {
 	return map[string]string{ //nolint:gosec // G101 takes password_encryption for a password
 		"listen_addresses":          "127.0.0.1",
 		"unix_socket_permissions":   "0700",
 		"max_connections":           "200",
-		"max_locks_per_transaction": "128", // a rebuild touches every read table and its shadow
+		"max_locks_per_transaction": "128", // a rebuild locks every read table and its shadow
 		"shared_buffers":            "128MB",
 		"max_wal_size":              "2GB",
 		"synchronous_commit":        "on",
 		"password_encryption":       "scram-sha-256",
 		"timezone":                  "UTC",
 		"log_timezone":              "UTC",
-		// The log is bounded: a file per weekday, begun anew each week.
+		// The log is bounded: one file for each weekday, overwritten each week.
 		"logging_collector":        "on",
 		"log_filename":             "postgres-%a.log",
 		"log_rotation_age":         "1d",
@@ -227,13 +225,13 @@ func ephemeralSettings() map[string]string {
 
 var settingName = regexp.MustCompile(`^[a-z_][a-z0-9_.]*$`)
 
-// configure writes the settings for the next start. Later maps win.
+// configure writes the settings for the next start. Later maps override earlier ones.
 func (c cluster) configure(settings ...map[string]string) error {
 	merged := map[string]string{}
 	for _, m := range settings {
 		for name, value := range m {
 			if !settingName.MatchString(name) || strings.ContainsAny(value, "\n\r\x00") {
-				return fmt.Errorf("setting %q cannot be written", name)
+				return fmt.Errorf("the setting %q is not valid: check its name and remove line breaks from its value", name)
 			}
 			merged[name] = value
 		}
@@ -255,8 +253,8 @@ func (c cluster) configure(settings ...map[string]string) error {
 	return c.id.own(path)
 }
 
-// socketDir returns the folder for the server's Unix socket: inside the cluster
-// when the path fits into a socket address, else below the temporary folder.
+// socketDir returns the folder for the server's Unix socket. It is inside the cluster when the path
+// fits into a socket address, else below the temporary folder.
 func (c cluster) socketDir() (string, error) {
 	dir := filepath.Join(c.dir, "run")
 	if len(dir)+len(socketSuffix) <= socketPathMax {
@@ -265,7 +263,7 @@ func (c cluster) socketDir() (string, error) {
 	sum := sha256.Sum256([]byte(c.dir))
 	dir = filepath.Join(os.TempDir(), fmt.Sprintf("vqa-%d-%s", os.Geteuid(), hex.EncodeToString(sum[:6])))
 	if len(dir)+len(socketSuffix) > socketPathMax {
-		return "", fmt.Errorf("the temporary folder's path is too long for a socket: %s", dir)
+		return "", fmt.Errorf("the path of the temporary folder is too long for a socket: %s", dir)
 	}
 	if info, err := os.Lstat(dir); err == nil && !info.IsDir() {
 		return "", fmt.Errorf("%s is not a folder", dir)

@@ -1,44 +1,42 @@
-// Package embedded runs the Postgres server that the program uses when no
-// database URL is configured, and the one that tests use.
+// Package embedded runs a Postgres server. The program uses it when no database URL is configured, and
+// tests use it.
 //
-// It may import the standard library, pgx (to ask a server whether it answers)
-// and an xz decoder; nothing of this module.
+// It may import the standard library, pgx (to check that a server responds) and an xz decoder. It must
+// not import other packages of this module.
 //
 // # Life of a server
 //
 //	absent    --Start--> running    initdb, then pg_ctl start
 //	stopped   --Start--> running    pg_ctl start
 //	running   --Start--> running    adopted: one more user
-//	running   --Close--> running    other users remain
-//	running   --Close--> stopped    the last user left: fast shutdown
+//	running   --Close--> running    it has other users
+//	running   --Close--> stopped    the last user closed it: fast shutdown
 //	running   --kill -9 of a user--> running    adopted by the next Start
 //
 // # Guarantees
 //
-//   - Processes may share one folder. Start and Close run under an exclusive
-//     lock on start.lock; each user holds a shared lock on users.lock, which the
-//     kernel drops when its process dies, however it dies.
-//   - Data is never deleted, with one exception that is asked for by name:
-//     [Options].Ephemeral. A data folder of a version that no installed binary
-//     can serve is refused with [ErrNoBinaries].
-//   - The server listens on 127.0.0.1 and on a socket in a folder of mode 0700,
-//     and takes a password (SCRAM) on both. The password is random and lies in
-//     the file "password", mode 0600.
+//   - Processes may share one folder. Start and Close take an exclusive lock on start.lock. Each
+//     user holds a shared lock on users.lock. The kernel drops it when the process ends for any
+//     reason.
+//   - Data is never deleted unless [Options].Ephemeral is set. Start returns [ErrNoBinaries] when
+//     no binaries match the version of the data folder.
+//   - The server listens on 127.0.0.1 and on a socket in a folder of mode 0700. Both need a
+//     password (SCRAM). It is random and stored in the file "password", mode 0600.
 //   - Every wait ends with the caller's context or a deadline of this package.
-//   - Errors carry the last lines of the server's own log.
+//   - Errors contain the last lines of the server's log.
 //
 // # Decisions
 //
-// Postgres refuses to run as root, so root runs it under the user postgres, or
-// nobody where that is missing. When that user cannot reach the folder (a clone
-// below a folder of mode 0700) the cluster lies under /var/lib/vqa, and the file
-// "location" names the place.
+// Postgres refuses to run as root, so for root it runs under the account "postgres", or "nobody" where
+// that is missing. When this account cannot reach the data folder (for example below a folder of mode
+// 0700), the cluster is under /var/lib/vqa, and the file "location" has its path.
 //
-// The binaries are those of the machine, else they are fetched once from Maven
-// Central, from the same archives as the module fergusstrange/embedded-postgres
-// uses. That module itself is not used: it has no way to fetch without also
-// running initdb as the calling user, it has no deadline on the download, it
-// verifies against a checksum from the place it downloads from, and it deletes
-// a data folder whose version differs from its own. Here checksums are in the
-// source.
+// The binaries of the machine are used first. Otherwise they are downloaded once from Maven Central,
+// from the archives that the module fergusstrange/embedded-postgres uses. This package does not use
+// that module, for four reasons:
+//
+//   - It cannot download without running initdb as the calling user.
+//   - Its download has no deadline.
+//   - It takes the checksum from the server that it downloads from. Here checksums are in the source.
+//   - It deletes a data folder of another version.
 package embedded

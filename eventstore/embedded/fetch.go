@@ -26,8 +26,8 @@ const (
 	archiveHost    = "https://repo1.maven.org/maven2/io/zonky/test/postgres"
 	defaultMajor   = 17
 	fetchTimeout   = 5 * time.Minute
-	archiveLimit   = 64 << 20  // bytes; the archives have 15 MB
-	unpackedLimit  = 512 << 20 // bytes; they unpack to 70 MB
+	archiveLimit   = 64 << 20  // bytes; an archive has 15 MB
+	unpackedLimit  = 512 << 20 // bytes; it unpacks to 70 MB
 	lockFetch      = "fetch.lock"
 	archiveBinPath = "bin"
 )
@@ -39,8 +39,7 @@ type archive struct {
 	sha256  map[string]string // by GOARCH
 }
 
-// archives holds one entry for each release that a data folder may have been
-// made by; defaultMajor is taken for new ones.
+// archives has an entry for each supported release. New data folders use defaultMajor.
 var archives = map[int]archive{
 	15: {"15.19.0", map[string]string{
 		"amd64": "95f0b66fe72d4ca66c815773c44cb1196ea38552463e89a35f18114b3ed1565f",
@@ -60,11 +59,11 @@ var archives = map[int]archive{
 	}},
 }
 
-// archiveArch maps GOARCH to the word in the archives' names.
+// archiveArch maps GOARCH to the architecture in the archives' names.
 var archiveArch = map[string]string{"amd64": "amd64", "arm64": "arm64v8"}
 
-// defaultCacheDir is the folder for fetched binaries. Root shares it, because
-// the account that Postgres runs under must reach it.
+// defaultCacheDir returns the folder for downloaded binaries. For root it is a shared folder, because
+// the account of Postgres must reach it.
 func defaultCacheDir() string {
 	if os.Geteuid() == 0 {
 		return "/var/cache/vqa"
@@ -75,8 +74,8 @@ func defaultCacheDir() string {
 	return filepath.Join(os.TempDir(), "vqa-cache-"+strconv.Itoa(os.Geteuid()))
 }
 
-// fetch returns the binaries of a release from the cache, and downloads them
-// first when they are not there. major 0 takes the default release.
+// fetch returns the binaries of a release from the cache. It downloads them first when they are
+// missing. major 0 means the default release.
 func (f finder) fetch(ctx context.Context, major int) (binaries, error) {
 	if major == 0 {
 		major = defaultMajor
@@ -84,9 +83,9 @@ func (f finder) fetch(ctx context.Context, major int) (binaries, error) {
 	a, known := archives[major]
 	sum, built := a.sha256[runtime.GOARCH]
 	if !known || !built || runtime.GOOS != "linux" {
-		return binaries{}, fmt.Errorf("there is nothing to download for PostgreSQL %d on %s/%s", major, runtime.GOOS, runtime.GOARCH)
+		return binaries{}, fmt.Errorf("no download of PostgreSQL %d is available for %s/%s", major, runtime.GOOS, runtime.GOARCH)
 	}
-	if err := errors.Join(os.MkdirAll(f.cacheDir, 0o755), os.Chmod(f.cacheDir, 0o755)); err != nil { //nolint:gosec // programs, not secrets: the account of Postgres must reach them
+	if err := errors.Join(os.MkdirAll(f.cacheDir, 0o755), os.Chmod(f.cacheDir, 0o755)); err != nil { //nolint:gosec // programs and no secrets; the account of Postgres must reach them
 		return binaries{}, fmt.Errorf("make the cache folder: %w", err)
 	}
 	if err := checkOwner(f.cacheDir); err != nil {
@@ -106,7 +105,7 @@ func (f finder) fetch(ctx context.Context, major int) (binaries, error) {
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		url := fmt.Sprintf("%s/embedded-postgres-binaries-linux-%[2]s/%[3]s/embedded-postgres-binaries-linux-%[2]s-%[3]s.jar",
 			archiveHost, archiveArch[runtime.GOARCH], a.version)
-		f.log.Info("downloading Postgres, once", "version", a.version, "url", url, "folder", root)
+		f.log.Info("downloading Postgres; this happens once", "version", a.version, "url", url, "folder", root)
 		if err := install(ctx, url, sum, root); err != nil {
 			return binaries{}, fmt.Errorf("download PostgreSQL %s: %w", a.version, err)
 		}
@@ -114,8 +113,8 @@ func (f finder) fetch(ctx context.Context, major int) (binaries, error) {
 	return inspect(ctx, filepath.Join(root, archiveBinPath))
 }
 
-// install downloads a jar, verifies it and unpacks it into root, which appears
-// whole or not at all.
+// install downloads a jar, verifies it and unpacks it into root. It unpacks into another folder and
+// renames it at the end, so root is never incomplete.
 func install(ctx context.Context, url, sum, root string) error {
 	jar, err := download(ctx, url)
 	if err != nil {
@@ -149,7 +148,7 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("get: %w", err)
 	}
-	defer func() { _ = resp.Body.Close() }() // the body was read or is of no use
+	defer func() { _ = resp.Body.Close() }() // the body was read or is not needed
 	if resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("get %s: %s", url, resp.Status)
 	}
@@ -160,7 +159,7 @@ func download(ctx context.Context, url string) ([]byte, error) {
 	return body, nil
 }
 
-// unpackJar unpacks the .txz that lies in the jar.
+// unpackJar unpacks the .txz file of the jar.
 func unpackJar(jar []byte, dir string) error {
 	z, err := zip.NewReader(bytes.NewReader(jar), int64(len(jar)))
 	if err != nil {
@@ -181,7 +180,7 @@ func unpackJar(jar []byte, dir string) error {
 		}
 		return unpackTar(tar.NewReader(io.LimitReader(x, unpackedLimit)), dir)
 	}
-	return errors.New("the archive holds no .txz")
+	return errors.New("the archive has no .txz file")
 }
 
 // unpackTar writes folders, files and links. os.Root keeps every path inside dir.
@@ -190,7 +189,7 @@ func unpackTar(t *tar.Reader, dir string) error {
 	if err != nil {
 		return fmt.Errorf("open folder: %w", err)
 	}
-	defer func() { _ = root.Close() }() // nothing is buffered in it
+	defer func() { _ = root.Close() }() // it has no buffered data
 	for {
 		h, err := t.Next()
 		if errors.Is(err, io.EOF) {
@@ -223,7 +222,7 @@ func unpackEntry(root *os.Root, h *tar.Header, content io.Reader) error {
 		if _, err := io.Copy(f, content); err != nil {
 			return errors.Join(err, f.Close())
 		}
-		// The umask may have taken bits that the account of Postgres needs.
+		// The umask may have removed bits that the account of Postgres needs.
 		return errors.Join(f.Chmod(fs.FileMode(h.Mode)&0o755), f.Close()) //nolint:gosec // masked to permission bits
 	default:
 		return fmt.Errorf("entry of unexpected type %q", h.Typeflag)

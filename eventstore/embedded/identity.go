@@ -14,23 +14,22 @@ import (
 	"time"
 )
 
-// commandGrace is how long a command may hold its output open after its
-// context ended and it was killed.
+// commandGrace is how long the output of a command may stay open after its context has ended and it was
+// killed.
 const commandGrace = 2 * time.Second
 
 // identity is the account under which Postgres runs.
 type identity struct {
 	uid, gid int
-	// switched: commands must change to this account (the program is root).
+	// switched is true when commands must change to this account, because the program is root.
 	switched bool
 }
 
-// unprivileged are the accounts that root gives Postgres to, best first.
+// unprivileged lists the accounts that root may run Postgres under, best first.
 var unprivileged = []string{"postgres", "nobody"}
 
-// pickIdentity returns the account for the cluster in the folder data. Root
-// keeps to the owner of a folder that exists, so that a cluster which an
-// ordinary user made stays usable by that user.
+// pickIdentity returns the account for the cluster in the folder data. Root uses the owner of an
+// existing folder, so that a cluster of an ordinary user stays usable by that user.
 func pickIdentity(data string) (identity, error) {
 	if os.Geteuid() != 0 {
 		return identity{uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -62,9 +61,8 @@ func unprivilegedIdentity() (identity, error) {
 		"create one (useradd --system postgres) or run the program as an ordinary user", unprivileged)
 }
 
-// command prepares a program that runs as this account in the folder dir.
-// The environment is reduced: PG* variables of the caller would reach initdb
-// and the server.
+// command prepares a program that runs as this account in the folder dir. It does not pass on the
+// environment, because PG* variables of the caller would affect initdb and the server.
 func (id identity) command(ctx context.Context, dir, program string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = dir
@@ -78,14 +76,14 @@ func (id identity) command(ctx context.Context, dir, program string, args ...str
 	return cmd
 }
 
-// reaches reports whether the account can enter the folder. It tries instead of
-// computing from mode bits, which would miss access lists and mount options:
-// the kernel changes to the folder after it changed the account.
+// reaches reports whether the account can enter the folder. It starts a program there, because the mode
+// bits do not show access lists and mount options. The kernel enters the folder after it has changed
+// the account.
 func (id identity) reaches(ctx context.Context, dir string) bool {
 	return id.command(ctx, dir, "/bin/sh", "-c", "exit 0").Run() == nil
 }
 
-// mkdir makes a folder of mode 0700 that belongs to this account.
+// mkdir makes a folder of mode 0700 that this account owns.
 func (id identity) mkdir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("make folder: %w", err)
@@ -93,8 +91,8 @@ func (id identity) mkdir(dir string) error {
 	return id.own(dir)
 }
 
-// own gives a file or folder to this account. It does nothing for an ordinary
-// user, whose files belong to it already.
+// own makes this account the owner of a file or folder. It does nothing for an ordinary user, who owns
+// the files already.
 func (id identity) own(path string) error {
 	if !id.switched {
 		return nil
@@ -105,8 +103,7 @@ func (id identity) own(path string) error {
 	return nil
 }
 
-// checkOwner refuses a folder that belongs to somebody else: its owner could
-// have put a password or a cluster of their own there.
+// checkOwner refuses a folder of another user. That user could have put a password or a cluster there.
 func checkOwner(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

@@ -93,7 +93,7 @@ func TestRootAdoptsTheClusterOfAnOrdinaryUser(t *testing.T) {
 	require.NoError(t, os.Chown(dir, id.uid, id.gid))
 	u := startGuest(t, dir, asNobody(t, filepath.Dir(dir)))
 	s := start(t, Options{Dir: dir})
-	require.True(t, s.Adopted())
+	require.True(t, s.adopted)
 	u.leave(t)
 	closeServer(t, s)
 

@@ -10,8 +10,7 @@ import (
 	"time"
 )
 
-// lockPoll is how often a lock that another process holds is tried again.
-// flock itself can wait, but not with a context.
+// lockPoll is the pause between attempts to take a lock. flock can wait, but not with a context.
 const lockPoll = 20 * time.Millisecond
 
 // The two kinds of lock.
@@ -32,8 +31,8 @@ func openLock(dir, name string) (*lock, error) {
 	return &lock{file: f}, nil
 }
 
-// try takes the lock without waiting. how is lockShared or lockExclusive.
-// A lock that is already held is converted.
+// try takes the lock without waiting. how is lockShared or lockExclusive. It converts a lock that this
+// process already holds.
 func (l *lock) try(how int) (bool, error) {
 	err := syscall.Flock(int(l.file.Fd()), how|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {
@@ -45,7 +44,7 @@ func (l *lock) try(how int) (bool, error) {
 	return true, nil
 }
 
-// wait takes the lock, or returns the error of ctx.
+// wait waits for the lock until ctx ends.
 func (l *lock) wait(ctx context.Context, how int) error {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()

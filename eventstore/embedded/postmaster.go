@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	startTimeout = 60 * time.Second // crash recovery may replay much
+	startTimeout = 60 * time.Second // crash recovery may take long
 	stopTimeout  = 30 * time.Second
 	pingTimeout  = 3 * time.Second
 	pingPoll     = 20 * time.Millisecond
 	portAttempts = 5
-	logTail      = 4 << 10 // bytes of a log that an error carries
+	logTail      = 4 << 10 // bytes of a log in an error
 )
 
-// postmaster is what a running server says about itself in postmaster.pid.
+// postmaster is the content of postmaster.pid, which a running server writes.
 type postmaster struct {
 	pid, port int
 }
@@ -36,15 +36,15 @@ type postmaster struct {
 func (c cluster) running() (pm postmaster, ok bool, err error) {
 	lines, err := c.pidFile()
 	if err != nil || len(lines) < 4 {
-		return pm, false, err // absent, being written, or cut off by a crash
+		return pm, false, err // missing, being written, or truncated by a crash
 	}
 	pid, errPID := strconv.Atoi(strings.TrimSpace(lines[0]))
 	port, errPort := strconv.Atoi(strings.TrimSpace(lines[3]))
 	if errPID != nil || errPort != nil {
-		return pm, false, nil //nolint:nilerr // unreadable: Postgres decides at its start
+		return pm, false, nil //nolint:nilerr // Postgres checks an unreadable file when it starts
 	}
-	// A postmaster's working folder is its data folder. That of a dead process,
-	// of a zombie and of another user's process cannot be read.
+	// The working folder of a postmaster is its data folder. The working folder of a dead
+	// process, a zombie or another user's process cannot be read.
 	cwd, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrPermission) {
 		return pm, false, fmt.Errorf("look at process %d: %w", pid, err)
@@ -63,18 +63,19 @@ func (c cluster) pidFile() ([]string, error) {
 	return strings.Split(string(text), "\n"), nil
 }
 
-// unusedPID is above the largest number that Linux gives to a process (2^22).
+// unusedPID is above the largest process id of Linux (2^22).
 const unusedPID = "4194305"
 
-// clearStaleFiles prepares what a dead server left for a start: postmaster.pid, and the
-// lock of the socket, which lies in a folder that only this cluster uses. Postgres takes over after
-// a process that is gone, but not when the number was given to another process
-// of its account or is that of a zombie: both are common in containers, where
-// numbers begin anew and nobody may wait for orphans. Only the number is
-// replaced: by the rest of the file Postgres still notices backends that outlived
-// their postmaster. The caller knows that no server runs.
+// clearStaleFiles prepares the files of a dead server for a start. It deletes the sockets, whose folder
+// only this cluster uses, and replaces the process id in postmaster.pid. The caller has checked that
+// no server runs.
+//
+// Postgres refuses to start while the process id in postmaster.pid exists, even as a zombie or as
+// another process of its account. Both are common in containers, where process ids start at 1 and
+// zombies may stay. The rest of the file stays, so that Postgres still detects backends that
+// outlived their postmaster.
 func (c cluster) clearStaleFiles(socketDir string) error {
-	sockets, _ := filepath.Glob(filepath.Join(socketDir, ".s.PGSQL.*")) // fails only on a malformed pattern, which is ours
+	sockets, _ := filepath.Glob(filepath.Join(socketDir, ".s.PGSQL.*")) // fails only on a malformed pattern
 	for _, path := range sockets {
 		if err := os.Remove(path); err != nil {
 			return fmt.Errorf("remove a stale socket: %w", err)
@@ -98,8 +99,8 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(ia, ib)
 }
 
-// launch starts the server and returns its port: the one of the last start when
-// it is free, so that URLs which people noted stay good.
+// launch starts the server and returns its port. It uses the port of the last start when that is free,
+// so that a noted URL stays valid.
 func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[string]string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -113,7 +114,7 @@ func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[strin
 	note := filepath.Join(c.home, "port")
 	wanted := 0
 	if text, err := os.ReadFile(note); err == nil {
-		wanted, _ = strconv.Atoi(strings.TrimSpace(string(text))) // unreadable is 0: any port
+		wanted, _ = strconv.Atoi(strings.TrimSpace(string(text))) // 0, any port, when unreadable
 	}
 	for attempt := 1; ; attempt++ {
 		port, err := freePort(ctx, wanted)
@@ -141,7 +142,7 @@ func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[strin
 	}
 }
 
-// freePort returns wanted when nobody listens there, else a port of the kernel's choice.
+// freePort returns wanted when that port is free, else a port that the kernel chooses.
 func freePort(ctx context.Context, wanted int) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(wanted)))
@@ -158,7 +159,7 @@ func freePort(ctx context.Context, wanted int) (int, error) {
 	return port, nil
 }
 
-// pgCtl runs "pg_ctl start" or "pg_ctl stop" and waits for its effect.
+// pgCtl runs "pg_ctl start" or "pg_ctl stop" and waits until the server has started or stopped.
 func (c cluster) pgCtl(ctx context.Context, bin binaries, action string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit+commandGrace)
 	defer cancel()
@@ -166,7 +167,7 @@ func (c cluster) pgCtl(ctx context.Context, bin binaries, action string, limit t
 	args := []string{action, "--pgdata=" + c.data(), "--wait", "--silent", fmt.Sprintf("--timeout=%d", int(limit.Seconds()))}
 	if action == "start" {
 		if err := os.Remove(startLog); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("begin a log: %w", err)
+			return fmt.Errorf("remove the old start log: %w", err)
 		}
 		args = append(args, "--log="+startLog)
 	} else {
@@ -182,7 +183,7 @@ func (c cluster) pgCtl(ctx context.Context, bin binaries, action string, limit t
 	return fmt.Errorf("pg_ctl %s: %w: %s\n%s", action, err, lastLines(string(out)), c.tail())
 }
 
-// ping waits until the server answers a query.
+// ping waits until the server responds to a query.
 func (c cluster) ping(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -192,29 +193,29 @@ func (c cluster) ping(ctx context.Context, url string) error {
 			return nil
 		}
 		if refused(err) {
-			return fmt.Errorf("the database refuses us: %w", err)
+			return fmt.Errorf("the database refuses the connection: %w", err)
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the database does not answer: %w\n%s", err, c.tail())
+			return fmt.Errorf("the database does not respond: %w\n%s", err, c.tail())
 		case <-time.After(pingPoll):
 		}
-		// A server that was on its way down is gone now: start it instead.
+		// The server was shutting down and has ended. The caller starts a new one.
 		if _, ok, errRun := c.running(); errRun != nil || !ok {
 			return errors.Join(errGone, errRun)
 		}
 	}
 }
 
-// refused reports whether the server answered with an error that waiting does
-// not mend, such as a wrong password. 57P03 is "starting up" or "shutting down".
+// refused reports whether the server responded with a permanent error, such as a wrong password. 57P03
+// means that it is starting up or shutting down.
 func refused(err error) bool {
 	var pgErr *pgconn.PgError
 	return errors.As(err, &pgErr) && pgErr.Code != "57P03"
 }
 
-// errGone: the server ended while Start waited for its answer.
-var errGone = errors.New("the server went away")
+// errGone says that the server ended while Start waited for its response.
+var errGone = errors.New("the server has ended")
 
 func pingOnce(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
@@ -223,7 +224,7 @@ func pingOnce(ctx context.Context, url string) error {
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer func() { _ = conn.Close(ctx) }() // nothing depends on a clean goodbye
+	defer func() { _ = conn.Close(ctx) }() // an error here is harmless
 	return conn.Ping(ctx)
 }
 
@@ -236,10 +237,10 @@ func serverURL(port int, password, database string) string {
 	return u.String()
 }
 
-// tail returns the last lines of what the server wrote: before its log
-// collector began, and after.
+// tail returns the last lines of the server's logs: the one before its log collector started and the
+// newest one after that.
 func (c cluster) tail() string {
-	files, _ := filepath.Glob(filepath.Join(c.logs(), "*.log")) // fails only on a malformed pattern, which is ours
+	files, _ := filepath.Glob(filepath.Join(c.logs(), "*.log")) // fails only on a malformed pattern
 	newest, at := "", time.Time{}
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil && filepath.Base(f) != "start.log" && info.ModTime().After(at) {
@@ -258,7 +259,7 @@ func (c cluster) tail() string {
 func readTail(path string) string {
 	f, err := os.Open(path)
 	if err != nil {
-		return "" // no log: the error that it would explain stands alone
+		return "" // without a log the error has no details
 	}
 	defer func() { _ = f.Close() }() // reading only
 	if info, err := f.Stat(); err == nil && info.Size() > logTail {
@@ -266,11 +267,11 @@ func readTail(path string) string {
 			return ""
 		}
 	}
-	text, _ := io.ReadAll(io.LimitReader(f, logTail)) // what was read is better than nothing
+	text, _ := io.ReadAll(io.LimitReader(f, logTail)) // on an error, use the part that was read
 	return lastLines(string(text))
 }
 
-// lastLines cuts text to its last twelve lines.
+// lastLines returns the last twelve lines of text.
 func lastLines(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(lines[max(0, len(lines)-12):], "\n")

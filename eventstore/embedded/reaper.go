@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// reapAfter is how often the reaper looks for users: long enough to outlast the
-// pause between two test packages, short enough to leave nothing behind.
+// reapAfter is the interval at which the reaper checks for users. It is longer than the pause between
+// two test packages, so that they share a server.
 const reapAfter = 10 * time.Second
 
-// reaperScript is a shell script and not Go because it must outlive the test
-// binary that started it, and must run where no program of ours is installed.
+// reaperScript is a shell script, because it must outlive the test binary that starts it and must run
+// without an installed program of this project.
 //
 //go:embed reaper.sh
 var reaperScript string
@@ -27,9 +27,8 @@ func (c cluster) ephemeral() bool {
 	return err == nil
 }
 
-// startReaper starts the process that ends an ephemeral server some seconds
-// after its last user. Only one reaper lives per folder: another one exits when
-// it finds the first at work.
+// startReaper starts the process that stops an ephemeral server after its last user has ended. There is
+// one reaper for each folder. A second one exits.
 func (c cluster) startReaper(idle time.Duration) error {
 	if _, err := exec.LookPath("flock"); err != nil {
 		return fmt.Errorf("an ephemeral server needs the program flock (Debian: apt-get install util-linux): %w", err)
@@ -37,15 +36,15 @@ func (c cluster) startReaper(idle time.Duration) error {
 	if !c.ephemeral() {
 		return errors.New("the cluster is not marked as ephemeral")
 	}
-	// Not tied to a context: it has to outlive this process.
+	// It has no context, because it must outlive this process.
 	cmd := exec.Command("/bin/sh", "-c", reaperScript, "reaper", c.home, c.dir, strconv.FormatFloat(idle.Seconds(), 'f', -1, 64)) //nolint:noctx // see above
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C in the terminal is not for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // Ctrl-C in the terminal must not end it
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start the reaper: %w", err)
 	}
 	if err := cmd.Process.Release(); err != nil {
-		return fmt.Errorf("let go of the reaper: %w", err)
+		return fmt.Errorf("release the reaper process: %w", err)
 	}
 	return nil
 }

@@ -1,10 +1,10 @@
-# Ends an ephemeral server and deletes its data when nobody uses it any more.
-# Arguments: the folder of the locks, the folder of the cluster, seconds between looks.
-# Users hold a shared lock on users.lock, which the kernel drops when they die.
+# Stops an ephemeral server and deletes its data when it has no users.
+# Arguments: the folder of the locks, the folder of the cluster, seconds between checks.
+# Users hold a shared lock on users.lock, which the kernel drops when they end.
 set -u
 home=$1 cluster=$2 idle=$3
 
-serves() { # the process works in the data folder; a zombie has no folder
+serves() { # the working folder of the process is the data folder; a zombie has none
   [ "$(readlink "/proc/$pid/cwd")" = "$cluster/data" ]
 }
 
@@ -24,12 +24,12 @@ end() { # stop the server, then delete its data
 }
 
 exec 9>"$home/reaper.lock" || exit 0
-flock -w 5 9 || exit 0 # another reaper is at work
+flock -w 5 9 || exit 0 # another reaper is running
 
 while sleep "$idle"; do
   [ -e "$cluster/ephemeral" ] || exit 0
-  [ -e "$home/start.lock" ] || end # the folder was removed: nobody can come any more
-  # The order of Start and Close: first start.lock, then users.lock.
+  [ -e "$home/start.lock" ] || end # the folder was removed, so there can be no new users
+  # Same order as Start and Close: first start.lock, then users.lock.
   exec 8>"$home/start.lock" 7>"$home/users.lock" || exit 0
   if flock -n 8 && flock -n 7; then
     end

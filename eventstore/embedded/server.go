@@ -14,41 +14,40 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Options say where a server lives and how it is set up.
+// Options configure a server.
 type Options struct {
-	// Dir holds the locks, the password and, where Postgres can reach it, the
-	// data. It is made when missing. Required.
+	// Dir is the folder of the locks, the password and, if Postgres can reach it, the data. It
+	// is created when missing. Required.
 	Dir string
-	// Log receives what a person may want to know, never a secret. Default: none.
+	// Log receives messages for operators, never a secret. Default: no log.
 	Log *slog.Logger
-	// BinDir names the folder of initdb, pg_ctl and postgres (VQA_POSTGRES_BIN).
-	// Default: a search of this machine, then a download.
+	// BinDir is the folder of initdb, pg_ctl and postgres (VQA_POSTGRES_BIN). Default: search
+	// this machine, then download.
 	BinDir string
-	// Settings are added to postgresql.conf and win over the package's own. They
-	// take effect when this call starts the server, not when it adopts one.
+	// Settings are added to postgresql.conf and override those of this package. They take effect
+	// when this call starts the server, not when it adopts one.
 	Settings map[string]string
-	// Ephemeral makes a server for tests: it is not durable, and ten seconds
-	// after the last user ended, in whatever way, it is stopped and its data is
-	// deleted. A cluster that was not made so is refused.
+	// Ephemeral makes a server for tests. It is not durable. Ten seconds after its last user has
+	// ended, it is stopped and its data is deleted. Start refuses a cluster that was created
+	// without Ephemeral.
 	Ephemeral bool
 
-	reapAfter time.Duration // of an ephemeral server; tests shorten it
+	reapAfter time.Duration // tests shorten it
 }
 
-// Server is one user's hold on a running Postgres.
+// Server is one user of a running Postgres. The server runs as long as it has users.
 type Server struct {
 	cluster  cluster
 	bin      binaries
 	users    *lock
 	port     int
 	password string
-	adopted  bool
+	adopted  bool // the server was running when Start was called
 }
 
-// Start adopts the server that runs in opts.Dir, or starts one there, or makes
-// one, and returns when it answers queries. It fails with [ErrNoBinaries] when
-// the machine has nothing to run it with, else with the reason of the system
-// and the end of the server's log. Safe to call from several processes at once.
+// Start adopts the server that runs in opts.Dir. If there is none, it starts one, and creates the data
+// folder if needed. It returns when the server responds to queries. Errors: [ErrNoBinaries], or the
+// error of the system with the end of the server's log. Several processes may call it at once.
 func Start(ctx context.Context, opts Options) (*Server, error) {
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
@@ -81,13 +80,13 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	return s, nil
 }
 
-// prepare makes the folder and returns its absolute path without links, so that
-// every process means the same locks.
+// prepare makes the folder and returns its absolute path without symbolic links, so that all processes
+// use the same lock files.
 func prepare(dir string) (string, error) {
 	if dir == "" {
 		return "", errors.New("embedded Postgres: no folder given")
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the account of Postgres passes through; what is secret in it is 0600
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the account of Postgres needs access; secret files have mode 0600
 		return "", fmt.Errorf("make the data folder: %w", err)
 	}
 	home, err := filepath.Abs(dir)
@@ -100,8 +99,7 @@ func prepare(dir string) (string, error) {
 	return home, checkOwner(home)
 }
 
-// bringUp makes the server answer and takes a user's hold on it. The caller
-// holds the start lock.
+// bringUp starts or adopts the server and takes the lock of a user. The caller holds the start lock.
 func (s *Server) bringUp(ctx context.Context, opts Options) error {
 	if err := s.ready(ctx, opts); err != nil {
 		return err
@@ -109,9 +107,9 @@ func (s *Server) bringUp(ctx context.Context, opts Options) error {
 	if err := s.adoptOrLaunch(ctx, opts); err != nil {
 		return err
 	}
-	// Nobody holds it exclusively: that is done only under the start lock.
+	// An exclusive lock is taken only under the start lock, so this must succeed.
 	if ok, err := s.users.try(lockShared); err != nil || !ok {
-		return errors.Join(errors.New("the lock of users is taken"), err)
+		return errors.Join(errors.New("users.lock is locked by another process"), err)
 	}
 	if opts.Ephemeral {
 		return s.cluster.startReaper(opts.reapAfter)
@@ -119,14 +117,14 @@ func (s *Server) bringUp(ctx context.Context, opts Options) error {
 	return nil
 }
 
-// ready finds binaries and password, and makes the cluster when there is none.
+// ready finds the binaries and the password. It creates the cluster when there is none.
 func (s *Server) ready(ctx context.Context, opts Options) error {
 	major, err := s.cluster.major()
 	if err != nil {
 		return err
 	}
 	if opts.Ephemeral && major != 0 && !s.cluster.ephemeral() {
-		return errors.New("the data folder holds a lasting cluster: it cannot be used as an ephemeral one")
+		return errors.New("the data folder has a permanent cluster, which cannot be used as an ephemeral one: choose another folder")
 	}
 	f := finder{explicit: opts.BinDir, glob: systemGlob, lookPath: exec.LookPath, cacheDir: defaultCacheDir(), log: opts.Log}
 	if s.bin, err = f.find(ctx, major); err != nil {
@@ -138,7 +136,7 @@ func (s *Server) ready(ctx context.Context, opts Options) error {
 	if major != 0 {
 		return nil
 	}
-	opts.Log.Info("making a Postgres cluster", "release", s.bin.major, "folder", s.cluster.dir)
+	opts.Log.Info("creating a Postgres cluster", "release", s.bin.major, "folder", s.cluster.dir)
 	return s.cluster.create(ctx, s.bin, s.password, opts.Ephemeral)
 }
 
@@ -165,15 +163,11 @@ func (s *Server) adoptOrLaunch(ctx context.Context, opts Options) error {
 	return s.cluster.ping(ctx, s.URL("postgres"))
 }
 
-// URL returns the connection URL of the superuser to a database. It holds the
-// password: do not log it.
+// URL returns the connection URL of the superuser for a database. It contains the password. Do not log
+// it.
 func (s *Server) URL(database string) string { return serverURL(s.port, s.password, database) }
 
-// Adopted reports whether the server ran already when Start was called.
-func (s *Server) Adopted() bool { return s.adopted }
-
-// EnsureDatabase creates a database unless it exists. Safe to call from several
-// processes at once.
+// EnsureDatabase creates a database unless it exists. Several processes may call it at once.
 func (s *Server) EnsureDatabase(ctx context.Context, name string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -190,7 +184,7 @@ func (s *Server) EnsureDatabase(ctx context.Context, name string) (err error) {
 		return nil
 	}
 	_, err = conn.Exec(ctx, "create database "+pgx.Identifier{name}.Sanitize())
-	// Two creators at once: the loser sees one of these two, by timing.
+	// Another process has created it at the same time. The error depends on the timing.
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && (pgErr.Code == "42P04" || pgErr.Code == "23505") {
 		return nil
@@ -201,9 +195,8 @@ func (s *Server) EnsureDatabase(ctx context.Context, name string) (err error) {
 	return nil
 }
 
-// Close gives up this user's hold and, when it was the last, stops the server.
-// When ctx ends first the server stays up, and the next Start adopts it.
-// A second Close does nothing.
+// Close releases the lock of this user. The last user also stops the server. When ctx ends first, the
+// server keeps running, and the next Start adopts it. A second Close does nothing.
 func (s *Server) Close(ctx context.Context) (err error) {
 	if s.users == nil {
 		return nil

@@ -18,13 +18,11 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Handler handles one event. ctx ends with the subscription or at the handler's
-// deadline.
+// Handler handles one event. ctx ends with the subscription or at the handler's deadline.
 type Handler func(ctx context.Context, e eventstore.Recorded) error
 
-// Tx returns the transaction that commits together with the group's position, or
-// nil outside of a Handler. It is the handler's until it returns; it must neither
-// commit it nor roll it back.
+// Tx returns the transaction that commits together with the group's position, or nil outside of a
+// Handler. The handler may use it until it returns. It must neither commit nor roll back.
 func Tx(ctx context.Context) *sql.Tx {
 	tx, _ := watermillsql.TxFromContext(ctx)
 	return tx
@@ -48,29 +46,27 @@ type Feed struct {
 // Option changes a Feed.
 type Option func(*Feed)
 
-// WithPollInterval sets how long an idle subscriber waits when no wake-up comes.
-// Default: 1 s.
+// WithPollInterval sets how often an idle subscriber polls without a notification. Default: 1 s.
 func WithPollInterval(d time.Duration) Option { return func(f *Feed) { f.poll = d } }
 
-// WithRetry sets how often a handler is tried before its event is parked, and the
-// pause after the first failure, which doubles each time up to 5 s. Default: 5, 100 ms.
+// WithRetry sets the number of attempts before an event is parked, and the pause after the first
+// failure. The pause doubles each time, up to 5 s. Default: 5 attempts, 100 ms.
 func WithRetry(attempts int, firstPause time.Duration) Option {
 	return func(f *Feed) { f.attempts, f.firstPause = max(attempts, 1), firstPause }
 }
 
-// WithHandlerTimeout sets the deadline of one attempt. It must stay below the time
-// that the database lets a transaction idle (postgres.Connect). Default: 30 s.
+// WithHandlerTimeout sets the deadline of one attempt. It must be shorter than the time that a
+// transaction may idle (postgres.Connect). Default: 30 s.
 func WithHandlerTimeout(d time.Duration) Option { return func(f *Feed) { f.handlerTimeout = d } }
 
-// batchSize bounds the events that one transaction hands to a handler, and so how
-// many are delivered again after a crash.
+// batchSize bounds the events of one transaction, which are delivered again after a crash.
 const batchSize = 100
 
 // maxPause bounds the pause between two attempts.
 const maxPause = 5 * time.Second
 
-// New returns a feed of the log in the pool's database. The pool stays the caller's;
-// each subscription takes one connection of it while it delivers.
+// New returns a feed of the log in the pool's database. The caller closes the pool. Each subscription
+// uses one of its connections while it delivers.
 func New(pool *pgxpool.Pool, codec *codec.Codec, log *slog.Logger, opts ...Option) *Feed {
 	f := &Feed{
 		pool: pool, codec: codec, log: log,
@@ -83,26 +79,26 @@ func New(pool *pgxpool.Pool, codec *codec.Codec, log *slog.Logger, opts ...Optio
 	return f
 }
 
-// topic is the name that Watermill knows the log by.
+// topic is the name of the log in Watermill.
 const topic = "events"
 
-// Subscribe delivers the log to handler until ctx ends; then it waits for the
-// handler and returns nil. A group that is new starts with the first event of the
-// log. Any number of subscribers, in any process, may share a group.
+// Subscribe delivers the log to handler until ctx ends. Then it waits for the handler and returns
+// nil. A new group starts with the first event of the log. Any number of subscribers in any process
+// may share a group.
 func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) error {
 	if group == "" {
-		return fmt.Errorf("subscribe: a group needs a name")
+		return fmt.Errorf("subscribe: the group has no name")
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	wake := f.addWaker()
 	defer f.removeWaker(wake)
 	db := stdlib.OpenDBFromPool(f.pool)
-	defer func() { _ = db.Close() }() // the pool stays open
+	defer func() { _ = db.Close() }() // this does not close the pool
 
 	log := f.log.With("group", group)
 	logger := watermill.NewSlogLoggerWithLevelMapping(log, map[slog.Level]slog.Level{
-		slog.LevelInfo: slog.LevelDebug, // it greets and takes leave at Info
+		slog.LevelInfo: slog.LevelDebug, // Watermill logs start and stop at Info
 	})
 	source := &source{
 		DB: db, ctx: ctx, group: group, wake: wake, log: log,

@@ -132,7 +132,7 @@ func TestAFailingEventIsParkedAndTheGroupGoesOn(t *testing.T) {
 		"hidden sql error": {func(ctx context.Context) error {
 			_, _ = feed.Tx(ctx).ExecContext(ctx, "select 1/0")
 			return nil
-		}, "transaction broken", 3},
+		}, "ignored an SQL error", 3},
 		"slow sql": {func(ctx context.Context) error {
 			_, err := feed.Tx(ctx).ExecContext(ctx, "select pg_sleep(60)")
 			return err

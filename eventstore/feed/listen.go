@@ -11,8 +11,7 @@ import (
 	"vqa/eventstore/postgres"
 )
 
-// The listening connection: how often it is proven alive, and the pauses between
-// attempts to get a new one.
+// The listening connection: how often it is checked, and the pauses between attempts to reconnect.
 const (
 	listenProbe     = 30 * time.Second
 	listenTimeout   = 10 * time.Second
@@ -21,19 +20,19 @@ const (
 	closeConnection = 2 * time.Second
 )
 
-// Run wakes the subscriptions of this feed when events are committed, until ctx
-// ends; then it returns nil. Without it they notice by polling.
+// Run wakes the subscriptions of this feed when events are committed. It returns nil when ctx ends.
+// Without Run, subscriptions find new events by polling.
 func (f *Feed) Run(ctx context.Context) error {
 	pause := reconnectMin
 	for ctx.Err() == nil {
 		heard, err := f.listen(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it was asked to end
+			return nil //nolint:nilerr // the caller ended it
 		}
 		if heard {
 			pause = reconnectMin
 		}
-		f.log.WarnContext(ctx, "the wake-up connection was lost; subscribers poll meanwhile", "error", err)
+		f.log.WarnContext(ctx, "lost the connection for notifications; subscribers poll until it is back", "error", err)
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
@@ -43,8 +42,8 @@ func (f *Feed) Run(ctx context.Context) error {
 	return nil
 }
 
-// listen wakes on each notification until the connection fails. heard says whether
-// it ever listened.
+// listen wakes the subscriptions on each notification until the connection fails. heard is true when
+// it had started to listen.
 func (f *Feed) listen(ctx context.Context) (heard bool, err error) {
 	conn, err := f.dial(ctx)
 	if err != nil {
@@ -55,7 +54,7 @@ func (f *Feed) listen(ctx context.Context) (heard bool, err error) {
 		defer cancel()
 		_ = conn.Close(ctx)
 	}()
-	// What was committed before is not announced again.
+	// Earlier commits are not notified again.
 	f.wakeAll()
 	for {
 		if err := waitOnce(ctx, conn); err != nil {
@@ -78,7 +77,7 @@ func (f *Feed) dial(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// waitOnce returns after a notification, or after a probe of a silent connection.
+// waitOnce returns after a notification, or after a ping when there was none for listenProbe.
 func waitOnce(ctx context.Context, conn *pgx.Conn) error {
 	waiting, cancel := context.WithTimeout(ctx, listenProbe)
 	defer cancel()
@@ -91,7 +90,7 @@ func waitOnce(ctx context.Context, conn *pgx.Conn) error {
 	return conn.Ping(probing)
 }
 
-// A waker is a channel of one token: wake-ups that come together are one.
+// A waker is a channel with room for one token, so that simultaneous notifications become one.
 func (f *Feed) addWaker() chan struct{} {
 	wake := make(chan struct{}, 1)
 	f.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// stored is a row of the log.
+// stored is a row of the table events.
 type stored struct {
 	position, version     int64
 	stream, kind, account string
@@ -22,8 +22,8 @@ type stored struct {
 	chain                 []byte
 }
 
-// The metadata of a message. The correlation id has Watermill's own key, so that its
-// middlewares find it.
+// The metadata keys of a message. The correlation id has Watermill's own key, so that its middlewares
+// find it.
 const (
 	keyPosition    = "position"
 	keyStream      = "stream"
@@ -33,12 +33,12 @@ const (
 	keyMeta        = "meta"
 	keyRecordedAt  = "recorded_at"
 	keyChain       = "chain"
-	keyReplay      = "replay" // the order by which it comes again
+	keyReplay      = "replay" // the id of the replay that delivers it
 	keyCorrelation = middleware.CorrelationIDMetadataKey
 )
 
-// message returns the Watermill form: the payload is the event's, everything else is
-// metadata.
+// message returns the event as a Watermill message. Its payload is the event's payload. Everything
+// else is metadata.
 func (r stored) message() *message.Message {
 	msg := message.NewMessage(strconv.FormatInt(r.position, 10), r.data)
 	msg.Metadata = message.Metadata{
@@ -57,7 +57,7 @@ func (r stored) message() *message.Message {
 	return msg
 }
 
-// fromMessage is the inverse of stored.message, and decodes.
+// fromMessage is the inverse of stored.message. It also decodes the event.
 func fromMessage(c *codec.Codec, msg *message.Message) (eventstore.Recorded, error) {
 	fail := func(err error) (eventstore.Recorded, error) {
 		return eventstore.Recorded{}, fmt.Errorf("event at position %s: %w", msg.UUID, err)
@@ -76,7 +76,7 @@ func fromMessage(c *codec.Codec, msg *message.Message) (eventstore.Recorded, err
 	}
 	chain, err := hex.DecodeString(msg.Metadata.Get(keyChain))
 	if err != nil || len(chain) != len(eventstore.Chain{}) {
-		return fail(fmt.Errorf("%q is no chain: %w", msg.Metadata.Get(keyChain), err))
+		return fail(fmt.Errorf("%q is not a chain: %w", msg.Metadata.Get(keyChain), err))
 	}
 	stream, err := codec.ParseStreamID(msg.Metadata.Get(keyStream))
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 )
 
-// middlewares are those of a subscription, the outermost first: whatever goes wrong
-// in the handler becomes an error, is undone, tried again and at last parked.
+// middlewares returns the middlewares of a subscription, the outermost first. From the inside out, a
+// panic or a timeout becomes an error, the writes of the attempt are undone, the handler is tried
+// again, and finally the event is parked.
 func (f *Feed) middlewares(group string, log *slog.Logger) []message.HandlerMiddleware {
 	retry := middleware.Retry{
 		MaxRetries:      f.attempts - 1,
@@ -24,7 +25,7 @@ func (f *Feed) middlewares(group string, log *slog.Logger) []message.HandlerMidd
 			var lost *lostError
 			return !errors.As(p.Err, &undecodable) && !errors.As(p.Err, &lost)
 		},
-		// Each attempt gets a deadline of its own.
+		// Each attempt gets its own deadline.
 		ResetContextOnRetry: true,
 	}
 	return []message.HandlerMiddleware{
@@ -36,7 +37,7 @@ func (f *Feed) middlewares(group string, log *slog.Logger) []message.HandlerMidd
 	}
 }
 
-// undecodableError says that trying again cannot help.
+// undecodableError says that the event cannot be decoded, so another attempt is useless.
 type undecodableError struct{ error }
 
 func (e *undecodableError) Unwrap() error { return e.error }
@@ -48,13 +49,12 @@ func (e *lostError) Unwrap() error { return e.error }
 
 type attemptsKey struct{}
 
-// park is the outermost: it never returns an error, because Watermill would send
-// the message again within the same transaction, for ever. An event during which
-// the transaction was lost limit times is parked when it comes again: its handler
-// is what breaks it.
+// park is the outermost middleware. It never returns an error, because Watermill would then send the
+// message again within the same transaction, endlessly. When the transaction was lost limit times
+// during the same event, park parks the event, because its handler is the likely cause.
 func park(group string, limit int, log *slog.Logger) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
-		var losses struct { // of the subscription's one message at a time
+		var losses struct { // of the current message; a subscription has one at a time
 			id    string
 			count int
 			last  error
@@ -82,15 +82,15 @@ func park(group string, limit int, log *slog.Logger) message.HandlerMiddleware {
 				}
 			}
 			if ctx.Err() == nil && attempts > 0 {
-				log.WarnContext(ctx, "a delivery was cut off and will be repeated", "position", msg.UUID, "error", err)
+				log.WarnContext(ctx, "a delivery was interrupted and will be repeated", "position", msg.UUID, "error", err)
 				if losses.id != msg.UUID {
 					losses.id, losses.count = msg.UUID, 0
 				}
 				losses.count++
 				losses.last = errors.New(err.Error()) // no longer a lostError
 			}
-			// Rolled back, the transaction cannot record the group's position after the
-			// ack, and the batch is delivered anew.
+			// After the rollback, recording the group's position at the ack fails, and the
+			// batch is delivered again.
 			if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
 				log.DebugContext(ctx, "roll back a lost transaction", "error", err)
 			}
@@ -99,7 +99,7 @@ func park(group string, limit int, log *slog.Logger) message.HandlerMiddleware {
 	}
 }
 
-// maxParkedError bounds the text of an error in the table.
+// maxParkedError bounds the text of a stored error, in characters.
 const maxParkedError = 4000
 
 func recordParked(ctx context.Context, tx *sql.Tx, group string, msg *message.Message, attempts int, cause error) error {
@@ -115,7 +115,7 @@ func recordParked(ctx context.Context, tx *sql.Tx, group string, msg *message.Me
 	return err
 }
 
-// unpark forgets that an event was parked, once it was handled after all.
+// unpark removes an event from the parked ones after a replay has handled it.
 func unpark(ctx context.Context, tx *sql.Tx, group string, msg *message.Message) error {
 	if msg.Metadata.Get(keyReplay) == "" {
 		return nil
@@ -128,7 +128,7 @@ func unpark(ctx context.Context, tx *sql.Tx, group string, msg *message.Message)
 	return nil
 }
 
-// savepoint undoes what a failed attempt wrote, and only that.
+// savepoint undoes the writes of a failed attempt, and only those.
 func savepoint(log *slog.Logger) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(msg *message.Message) ([]*message.Message, error) {
@@ -142,12 +142,12 @@ func savepoint(log *slog.Logger) message.HandlerMiddleware {
 			}
 			_, err := next(msg)
 			if err == nil {
-				// Fails when the handler hid an error of its own statements.
+				// This fails when the handler ignored an error of one of its statements.
 				_, err = tx.ExecContext(ctx, "release savepoint delivery")
 				if err == nil {
 					return nil, nil
 				}
-				err = fmt.Errorf("the handler left its transaction broken: %w", err)
+				err = fmt.Errorf("the handler ignored an SQL error in its transaction: %w", err)
 			}
 			log.WarnContext(ctx, "a handler failed", "position", msg.UUID, "error", err)
 			if _, lost := tx.ExecContext(ctx, "rollback to savepoint delivery"); lost != nil {

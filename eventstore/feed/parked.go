@@ -8,20 +8,20 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Parked is an event that a group could not handle and went on without.
+// Parked is an event that a group could not handle and skipped.
 type Parked struct {
 	Subscriber string `json:"subscriber"`
 	Position   int64  `json:"position"`
-	// Type and Stream are those of the event.
+	// Type, Stream and Version are those of the event.
 	Type    string `json:"type"`
 	Stream  string `json:"stream"`
 	Version int64  `json:"version"`
-	// Error is that of the last attempt, Attempts is how many there were.
+	// Error is the error of the last attempt. Attempts counts all attempts.
 	Error    string    `json:"error"`
 	Attempts int       `json:"attempts"`
 	At       time.Time `json:"at"`
-	// LaterInStream counts the later events of the stream that the group is done with:
-	// the parked one will come after them.
+	// LaterInStream counts the later events of the stream that the group has already passed.
+	// A replay delivers the parked event after them.
 	LaterInStream int64 `json:"later_in_stream"`
 }
 
@@ -33,11 +33,10 @@ select p.subscription, p.position, e.type, e.stream, e.version, p.error, p.attem
  where ($1 = '' or p.subscription = $1) and ($2 = 0 or p.position = $2)
  order by p.subscription, p.position limit $3`
 
-// maxParkedListed bounds a list.
+// maxParkedListed bounds the list of parked events.
 const maxParkedListed = 10_000
 
-// ParkedEvents lists what is parked, of one group or of all (""), at one position or
-// at any (0).
+// ParkedEvents lists the parked events of one group or of all (""), at one position or at any (0).
 func (f *Feed) ParkedEvents(ctx context.Context, group string, position int64) ([]Parked, error) {
 	rows, err := f.pool.Query(ctx, parkedSQL, group, position, maxParkedListed)
 	if err != nil {
@@ -55,8 +54,8 @@ func (f *Feed) ParkedEvents(ctx context.Context, group string, position int64) (
 	return all, nil
 }
 
-// DropParked gives up parked events of a group, at one position or at all (0), for
-// good, and returns how many. They stay in the log and can be replayed.
+// DropParked removes parked events of a group from the list, at one position or all (0). It returns
+// how many. The events stay in the log and can be replayed.
 func (f *Feed) DropParked(ctx context.Context, group string, position int64) (int64, error) {
 	done, err := f.pool.Exec(ctx, "delete from parked where subscription = $1 and ($2 = 0 or position = $2)", group, position)
 	if err != nil {

@@ -9,26 +9,26 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// ReplayRequest asks for a part of the log to be delivered to a group again.
+// ReplayRequest asks to deliver a part of the log to a group again.
 type ReplayRequest struct {
 	Subscriber string
 	// From and To are the first and the last position, both included.
 	From, To int64
-	// OnlyParked leaves out what is not parked.
+	// OnlyParked restricts the replay to parked events.
 	OnlyParked bool
-	// By is who ordered it.
+	// By is the name of the operator.
 	By string
 }
 
-// Replay is an order and how far it has come.
+// Replay is a recorded replay with its progress.
 type Replay struct {
 	ID         int64  `json:"id"`
 	Subscriber string `json:"subscriber"`
 	From       int64  `json:"from"`
 	To         int64  `json:"to"`
 	OnlyParked bool   `json:"only_parked"`
-	// Events were in the range when it was ordered, Delivered of them were delivered,
-	// and Failed of those failed and are parked.
+	// Events counts the events of the range at the time of the request. Delivered counts the
+	// events delivered so far. Failed counts those among them that failed and were parked.
 	Events     int64      `json:"events"`
 	Delivered  int64      `json:"delivered"`
 	Failed     int64      `json:"failed"`
@@ -41,14 +41,14 @@ type Replay struct {
 const replayColumns = `id, subscription, first_position, last_position, only_parked, events, delivered, failed,
 	ordered_by, ordered_at, finished_at, canceled`
 
-// inReplay are the events of an order's range; $1 is the group, $2 and $3 the range, $4
-// whether only parked ones count. What the group has yet to come to is not among them:
-// it will be delivered anyway, and in its order.
+// inReplay selects the events of a replay: $1 is the group, $2 and $3 the range, and $4 is true for
+// parked events only. Events after the group's position are left out, because they will be
+// delivered anyway.
 const inReplay = ` from events e where e.position >= $2::bigint
 	and e.position <= least($3::bigint, coalesce((select position from subscriptions where name = $1::text), 0))
 	and (not $4::boolean or exists (select from parked p where p.subscription = $1::text and p.position = e.position))`
 
-// NothingToReplayError says that no event that the group was delivered fits an order.
+// NothingToReplayError says that no event matches a replay.
 type NothingToReplayError struct{ ReplayRequest }
 
 func (e *NothingToReplayError) Error() string {
@@ -58,7 +58,7 @@ func (e *NothingToReplayError) Error() string {
 	return fmt.Sprintf("no event from %d to %d was delivered to %s yet", e.From, e.To, e.Subscriber)
 }
 
-// Preview counts the events of an order by their stored type.
+// Preview counts the events of a replay by their stored type.
 func (f *Feed) Preview(ctx context.Context, o ReplayRequest) (map[string]int64, error) {
 	rows, err := f.pool.Query(ctx, "select e.type, count(*)"+inReplay+" group by e.type", o.Subscriber, o.From, o.To, o.OnlyParked)
 	if err != nil {
@@ -76,36 +76,35 @@ func (f *Feed) Preview(ctx context.Context, o ReplayRequest) (map[string]int64, 
 	return counts, nil
 }
 
-// Replay records an order. The group's own subscription delivers it between its
-// batches, in order, without moving the group's position; an order waits for those
-// made before it, and for a process that subscribes. The range ends at the group's
-// position at the latest. Error: *NothingToReplayError.
+// Replay records a replay. The group's own subscription delivers it between its batches, in order,
+// and does not move the group's position. A replay waits for earlier ones and for a process that
+// subscribes. Its range ends at the group's position at the latest. Error: *NothingToReplayError.
 func (f *Feed) Replay(ctx context.Context, o ReplayRequest) (Replay, error) {
 	if o.From < 1 || o.To < o.From {
-		return Replay{}, fmt.Errorf("order a replay: positions %d to %d are no range", o.From, o.To)
+		return Replay{}, fmt.Errorf("start a replay: the range from %d to %d is not valid; positions start at 1", o.From, o.To)
 	}
 	rows, err := f.pool.Query(ctx, `
 		insert into replays (subscription, first_position, last_position, only_parked, position, events, ordered_by)
 		select $1::text, $2::bigint, max(e.position), $4::boolean, $2::bigint - 1, count(*), $5::text`+inReplay+` having count(*) > 0
 		returning `+replayColumns, o.Subscriber, o.From, o.To, o.OnlyParked, o.By)
 	if err != nil {
-		return Replay{}, fmt.Errorf("order a replay: %w", err)
+		return Replay{}, fmt.Errorf("start a replay: %w", err)
 	}
 	r, err := pgx.CollectExactlyOneRow(rows, scanReplay)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return Replay{}, &NothingToReplayError{o}
 	}
 	if err != nil {
-		return Replay{}, fmt.Errorf("order a replay: %w", err)
+		return Replay{}, fmt.Errorf("start a replay: %w", err)
 	}
 	return r, f.wakeSubscribers(ctx)
 }
 
-// ReplayProgress returns an order as it stands.
+// ReplayProgress returns the current state of a replay.
 func (f *Feed) ReplayProgress(ctx context.Context, id int64) (Replay, error) {
 	r, err := f.oneReplay(ctx, "select "+replayColumns+" from replays where id = $1", id)
 	if err == nil && r == nil {
-		err = fmt.Errorf("there is no replay %d", id)
+		err = fmt.Errorf("unknown replay %d", id)
 	}
 	if err != nil {
 		return Replay{}, err
@@ -113,7 +112,7 @@ func (f *Feed) ReplayProgress(ctx context.Context, id int64) (Replay, error) {
 	return *r, nil
 }
 
-// CancelReplays ends the open orders of a group; a batch under way is still finished.
+// CancelReplays ends the open replays of a group. A batch that is being delivered is still finished.
 func (f *Feed) CancelReplays(ctx context.Context, group string) ([]Replay, error) {
 	rows, err := f.pool.Query(ctx, `update replays set finished_at = clock_timestamp(), canceled = true
 		where subscription = $1 and finished_at is null returning `+replayColumns, group)
@@ -127,7 +126,7 @@ func (f *Feed) CancelReplays(ctx context.Context, group string) ([]Replay, error
 	return canceled, nil
 }
 
-// openReplay is the order that a group is working off, or nil.
+// openReplay returns the oldest open replay of a group, or nil.
 func (f *Feed) openReplay(ctx context.Context, group string) (*Replay, error) {
 	return f.oneReplay(ctx, "select "+replayColumns+" from replays where subscription = $1 and finished_at is null order by id limit 1", group)
 }

@@ -15,30 +15,30 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// source is what Watermill's subscriber asks for transactions, queries and pauses
-// of one subscription. Only the subscriber's one goroutine calls it.
+// source provides Watermill's subscriber with the transactions, queries and pauses of one
+// subscription. Only the subscriber's single goroutine calls it.
 type source struct {
 	*sql.DB
-	// ctx is the subscription's: HandleError is given none but has to wait.
+	// ctx is the context of the subscription. HandleError needs it, because Watermill passes
+	// none.
 	ctx   context.Context
 	group string
 	wake  <-chan struct{}
 	log   *slog.Logger
 	poll  time.Duration
 
-	// settled is how far this poll may read; pending, that more is recorded but
-	// waits for a writer of an earlier position.
+	// settled is the last position that this poll may read. pending is true when later events
+	// are visible but the writer of an earlier position is still open.
 	settled int64
 	pending bool
 	// pause is the next wait while pending.
 	pause time.Duration
 
-	// replay is the oldest open order of the group, 0 for none. While there is one, polls
-	// alternate between it and the log, so that neither holds the other up; replaying
-	// says whose turn this poll is.
+	// replay is the id of the oldest open replay of the group, or 0. While there is one, polls
+	// alternate between it and the log. replaying is true when this poll reads the replay.
 	replay    int64
 	replaying bool
-	// batch are the positions of this poll.
+	// batch has the positions of this poll.
 	batch []int64
 }
 
@@ -52,15 +52,15 @@ var (
 // errBusy says that another subscriber holds the group.
 var errBusy = errors.New("another subscriber holds the group")
 
-// groupLock is the space of the advisory locks that hold groups.
+// groupLock is the first key of the advisory locks of groups.
 const groupLock = 0x7671
 
 const beginSQL = `select pg_try_advisory_xact_lock($1, hashtext($2)), events_settled(),
 	(select coalesce(max(position), 0) from events),
 	coalesce((select id from replays where subscription = $2 and finished_at is null order by id limit 1), 0)`
 
-// BeginTx begins the transaction of one poll. It holds the group and knows how far
-// to read before any statement of the poll proper takes its snapshot.
+// BeginTx begins the transaction of one poll. It takes the group's lock and finds the last position
+// to read, before any further statement of the poll takes its snapshot.
 func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
 	tx, err := s.DB.BeginTx(ctx, opts)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 	return tx, nil
 }
 
-// SubscribeIsolationLevel implements SchemaAdapter: a snapshot for each statement.
+// SubscribeIsolationLevel implements SchemaAdapter. Each statement needs a new snapshot.
 func (s *source) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelReadCommitted }
 
 const selectSQL = `
@@ -92,8 +92,8 @@ select position, stream, version, type, account_id, data::text, meta::text, reco
  order by position
  limit $3`
 
-// The replay is read in a statement after the one that took the lock, as the group's
-// position is, and for the same reason.
+// The replay is read in a statement after the one that took the lock, so that its snapshot is not
+// older than the lock. The same holds for the group's position.
 const selectReplaySQL = `
 select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain
   from events e
@@ -112,8 +112,8 @@ func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) wat
 	return watermillsql.Query{Query: selectSQL, Args: []any{group, s.settled, batchSize}}
 }
 
-// UnmarshalMessage implements SchemaAdapter. It does not decode the event: one that
-// cannot be decoded is to be parked, not to stop the group.
+// UnmarshalMessage implements SchemaAdapter. It does not decode the event, because an event that
+// cannot be decoded must be parked and must not stop the group.
 func (s *source) UnmarshalMessage(row watermillsql.Scanner) (watermillsql.Row, error) {
 	var r stored
 	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain); err != nil {
@@ -127,8 +127,8 @@ func (s *source) UnmarshalMessage(row watermillsql.Scanner) (watermillsql.Row, e
 	return watermillsql.Row{Offset: r.position, Msg: msg}, nil
 }
 
-// AckMessageQuery implements OffsetsAdapter. It is called once for a batch, with the
-// last of its rows that were handled. A replay leaves the group's position alone.
+// AckMessageQuery implements OffsetsAdapter. Watermill calls it once for a batch, with the last handled
+// row. A replay does not change the group's position.
 func (s *source) AckMessageQuery(_ string, row watermillsql.Row, group string) watermillsql.Query {
 	if s.replaying {
 		handled, _ := slices.BinarySearch(s.batch, row.Offset+1)
@@ -149,51 +149,52 @@ func (s *source) AckMessageQuery(_ string, row watermillsql.Row, group string) w
 // NextOffsetQuery implements OffsetsAdapter. SelectQuery reads the position itself.
 func (s *source) NextOffsetQuery(string, string) watermillsql.Query { return watermillsql.Query{} }
 
-// ConsumedMessageQuery implements OffsetsAdapter. The group's lock makes it needless.
+// ConsumedMessageQuery implements OffsetsAdapter. It is not needed, because the group is locked.
 func (s *source) ConsumedMessageQuery(string, watermillsql.Row, string, []byte) watermillsql.Query {
 	return watermillsql.Query{}
 }
 
-// BeforeSubscribingQueries implements OffsetsAdapter. A group's row is made by its
-// first ack.
+// BeforeSubscribingQueries implements OffsetsAdapter. There are none, because the first ack inserts the
+// group's row.
 func (s *source) BeforeSubscribingQueries(string, string) []watermillsql.Query { return nil }
 
-// SchemaInitializingQueries implements both adapters. Migrations make the schema.
+// SchemaInitializingQueries implements both adapters. There are none, because migrations create the
+// schema.
 func (s *source) SchemaInitializingQueries(string) []watermillsql.Query { return nil }
 
-// InsertQuery implements SchemaAdapter. Events are only added by Append.
+// InsertQuery implements SchemaAdapter. It fails, because only Append adds events.
 func (s *source) InsertQuery(string, message.Messages) (watermillsql.Query, error) {
-	return watermillsql.Query{}, errors.New("the log is appended to, not published to")
+	return watermillsql.Query{}, errors.New("publishing is not supported: append events with eventstore.Store")
 }
 
-// ackDeadline is Watermill's, which commits half-done work when it passes: no
-// delivery, with all its attempts, may come near it.
+// ackDeadline is the ack deadline of Watermill, which commits half-done work when it passes. It must be
+// much longer than a delivery with all its attempts.
 const ackDeadline = 24 * time.Hour
 
-// How often to look again while a writer of an earlier position is open, from the
-// first look to a writer that takes long; and the wait after a failed poll.
+// The pauses between polls while a writer of an earlier position is open. The pause doubles from the
+// minimum to the maximum. failedPollPause is the pause after a failed poll.
 const (
 	pendingPauseMin = 2 * time.Millisecond
 	pendingPauseMax = 100 * time.Millisecond
 	failedPollPause = 500 * time.Millisecond
 )
 
-// finishTimeout bounds the statement that ends an order.
+// finishTimeout bounds the statement that ends a replay.
 const finishTimeout = 10 * time.Second
 
-// HandleError implements BackoffManager. It waits here instead of returning how
-// long to wait, so that a wake-up ends the wait.
+// HandleError implements BackoffManager. It waits by itself and returns 0, so that a notification can
+// end the wait.
 func (s *source) HandleError(_ watermill.LoggerAdapter, noMsg bool, err error) time.Duration {
 	switch {
 	case s.ctx.Err() != nil:
 	case errors.Is(err, errBusy):
 		s.wait(s.poll, nil)
 	case err != nil:
-		s.log.Warn("the log could not be polled", "error", err)
+		s.log.Warn("could not poll the log", "error", err)
 		s.wait(failedPollPause, nil)
 	case noMsg && s.replaying:
 		s.finishReplay()
-	case noMsg && s.replay != 0: // its turn comes next
+	case noMsg && s.replay != 0: // the next poll reads the replay
 	case noMsg && s.pending:
 		s.wait(s.pause, s.wake)
 		s.pause = min(2*s.pause, pendingPauseMax)
@@ -205,14 +206,14 @@ func (s *source) HandleError(_ watermill.LoggerAdapter, noMsg bool, err error) t
 	return 0
 }
 
-// finishReplay ends an order of which nothing is left to deliver although its last
-// event was not delivered: it is no longer parked.
+// finishReplay ends a replay without remaining events. This happens when its last event is no longer
+// parked, so that no ack has ended the replay.
 func (s *source) finishReplay() {
 	ctx, cancel := context.WithTimeout(s.ctx, finishTimeout)
 	defer cancel()
 	_, err := s.ExecContext(ctx, "update replays set finished_at = clock_timestamp() where id = $1 and finished_at is null", s.replay)
 	if err != nil && s.ctx.Err() == nil {
-		s.log.Warn("a replay could not be finished", "replay", s.replay, "error", err)
+		s.log.Warn("could not finish a replay", "replay", s.replay, "error", err)
 		s.wait(failedPollPause, nil)
 	}
 }

@@ -12,22 +12,23 @@ import (
 	"vqa/eventstore/postgres"
 )
 
-// Subscriber is a group as its operators see it.
+// Subscriber is the state of a group, for operators.
 type Subscriber struct {
 	Name string `json:"name"`
-	// Position is that of the last event it is done with, 0 before the first.
+	// Position is the position of the last event that is handled or parked, 0 before the first.
 	Position int64 `json:"position"`
-	// LagEvents are recorded but not yet delivered; LagSeconds is the age of the oldest.
+	// LagEvents counts the recorded events that are not delivered yet. LagSeconds is the age of
+	// the oldest.
 	LagEvents  int64   `json:"lag_events"`
 	LagSeconds float64 `json:"lag_seconds"`
-	// Parked are the events that it could not handle.
+	// Parked counts the parked events.
 	Parked int64 `json:"parked"`
-	// Delivering is true while a process holds the group, which is so during a batch and
-	// for the moment of each poll.
+	// Delivering is true while a process holds the group's lock: during a batch and briefly at
+	// each poll.
 	Delivering bool `json:"delivering"`
-	// UpdatedAt is when Position last moved.
+	// UpdatedAt is the time of the last change of Position.
 	UpdatedAt *time.Time `json:"updated_at"`
-	// Replay is the oldest open order.
+	// Replay is the oldest open replay, or nil.
 	Replay *Replay `json:"replay"`
 }
 
@@ -47,8 +48,7 @@ select n.name, coalesce(s.position, 0), s.updated_at,
   left join subscriptions s on s.name = n.name
  order by n.name`
 
-// Subscribers lists the groups that ever took an event, and those that are known to
-// the program.
+// Subscribers lists the groups that have ever received an event, and the known groups of the program.
 func (f *Feed) Subscribers(ctx context.Context, known ...string) ([]Subscriber, error) {
 	if known == nil {
 		known = []string{}
@@ -74,7 +74,7 @@ func (f *Feed) Subscribers(ctx context.Context, known ...string) ([]Subscriber, 
 	return all, nil
 }
 
-// MustKnow refuses a group that is neither known to the program nor ever subscribed.
+// MustKnow returns an error for a group that is not in the list of Subscribers.
 func (f *Feed) MustKnow(ctx context.Context, group string, known ...string) error {
 	all, err := f.Subscribers(ctx, known...)
 	if err != nil {
@@ -85,18 +85,18 @@ func (f *Feed) MustKnow(ctx context.Context, group string, known ...string) erro
 		names[i] = s.Name
 	}
 	if !slices.Contains(names, group) {
-		return fmt.Errorf("there is no subscriber %q; there are: %v", group, names)
+		return fmt.Errorf("unknown subscriber %q; known subscribers: %v", group, names)
 	}
 	return nil
 }
 
-// Move is what a reset does to a group.
+// Move is the effect of a reset on a group.
 type Move struct {
 	Subscriber string `json:"subscriber"`
 	From       int64  `json:"from"`
 	To         int64  `json:"to"`
-	// Again counts the events that will be delivered again, Skipped those that will not
-	// be delivered at all. One of them is 0.
+	// Again counts the events that will be delivered again. Skipped counts the events that will
+	// not be delivered. At least one of them is 0.
 	Again   int64 `json:"again"`
 	Skipped int64 `json:"skipped"`
 }
@@ -104,10 +104,9 @@ type Move struct {
 // resetTimeout bounds the wait for the batch that is being delivered.
 const resetTimeout = 20 * time.Second
 
-// Reset makes a group go on after a position. It takes the group's lock, so it waits
-// for the batch that is being delivered, and no ack can overwrite it. A dry run only
-// says what would happen. Errors: a position below 0 or beyond the settled log, or the
-// group could not be had within 20 s.
+// Reset sets the position of a group. It waits for the group's lock, so no ack of a running batch can
+// overwrite the new position. A dry run changes nothing and returns the effect. Errors: a position
+// below 0 or after the settled log, or no lock within 20 s.
 func (f *Feed) Reset(ctx context.Context, group string, to int64, dryRun bool) (Move, error) {
 	m := Move{Subscriber: group, To: to}
 	waiting, cancel := context.WithTimeout(ctx, resetTimeout)
@@ -125,7 +124,7 @@ func (f *Feed) Reset(ctx context.Context, group string, to int64, dryRun bool) (
 			return err
 		}
 		if to < 0 || to > settled {
-			return fmt.Errorf("position %d is not in the log, which ends at %d", to, settled)
+			return fmt.Errorf("position %d is not in the log; use a position from 0 to %d", to, settled)
 		}
 		err = tx.QueryRow(waiting, `select count(*) filter (where position > $2), count(*) filter (where position <= $2)
 			from events where position > least($1::bigint, $2::bigint) and position <= greatest($1::bigint, $2::bigint)`,
@@ -139,7 +138,7 @@ func (f *Feed) Reset(ctx context.Context, group string, to int64, dryRun bool) (
 	})
 	switch {
 	case err != nil && ctx.Err() == nil && errors.Is(waiting.Err(), context.DeadlineExceeded):
-		return m, fmt.Errorf("reset %s: it is delivering and did not pause within %v; nothing was changed", group, resetTimeout)
+		return m, fmt.Errorf("reset %s: a batch is being delivered and did not end within %v; nothing was changed, try again", group, resetTimeout)
 	case err != nil:
 		return m, fmt.Errorf("reset %s: %w", group, err)
 	case dryRun:
@@ -148,7 +147,7 @@ func (f *Feed) Reset(ctx context.Context, group string, to int64, dryRun bool) (
 	return m, f.wakeSubscribers(ctx)
 }
 
-// wakeSubscribers lets every process look at once for what was ordered.
+// wakeSubscribers makes the subscribers of every process poll now.
 func (f *Feed) wakeSubscribers(ctx context.Context) error {
 	if _, err := f.pool.Exec(ctx, "notify "+postgres.Channel); err != nil {
 		return fmt.Errorf("wake the subscribers: %w", err)

@@ -1,9 +1,8 @@
-// Package fold says what each category of streams folds to: the one list from which
-// commands, read models and tools learn how a history becomes a state.
+// Package fold lists the categories of streams and how the events of each fold to a state.
+// Commands, read models and tools all use this list.
 //
-// A category is a stored name, like the name of an event: it is written by hand and
-// never changes.
+// The name of a category is stored, like the name of an event. It is written by hand and never
+// changes.
 //
-// It may import domain and the contract of eventstore; nothing that touches a
-// database.
+// It may import domain and eventstore. It must not use a database.
 package fold

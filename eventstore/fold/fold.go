@@ -36,15 +36,15 @@ var (
 	LedgerKeys = category("ledger_keys", credit.EvolveLedgerKeys)
 )
 
-// all are the categories by name.
+// all has the categories by name.
 var all = map[string]Aggregate{}
 
-// Aggregate is a category whose types a tool need not know.
+// Aggregate is a category without its Go types, for tools.
 type Aggregate interface {
 	// Category is the stored name.
 	Category() string
-	// FoldAny folds more events into a state of this category; nil is the state before
-	// the first.
+	// FoldAny folds events into a state of this category. nil is the state before the first
+	// event.
 	FoldAny(state any, events ...eventstore.Recorded) (any, error)
 }
 
@@ -66,13 +66,13 @@ func Named(name string) (Aggregate, bool) {
 	return a, ok
 }
 
-// Names are the stored names of all categories, sorted.
+// Names returns the stored names of all categories, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(all)) }
 
 // Category implements Aggregate.
 func (c Of[S, E]) Category() string { return c.name }
 
-// Stream names the history of the aggregate with an id.
+// Stream returns the stream of the aggregate with an id.
 func (c Of[S, E]) Stream(id string) eventstore.StreamID {
 	return eventstore.StreamID{Category: c.name, ID: id}
 }
@@ -85,15 +85,15 @@ func (c Of[S, E]) Fold(s S, events ...eventstore.Recorded) (S, error) {
 	for _, r := range events {
 		e, ok := r.Event.(E)
 		if !ok {
-			return s, fmt.Errorf("stream %s holds a foreign event %s", r.Stream, r.Event.EventType())
+			return s, fmt.Errorf("stream %s has an event of another category, %s", r.Stream, r.Event.EventType())
 		}
 		s = c.evolve(s, e)
 	}
 	return s, nil
 }
 
-// Restore folds a loaded history, beginning with its snapshot. Errors: the snapshot
-// cannot be read, or an event is of another category.
+// Restore folds a loaded history, starting with its snapshot. Errors: the snapshot cannot be read,
+// or an event is of another category.
 func (c Of[S, E]) Restore(h eventstore.History) (S, error) {
 	var s S
 	if h.Snapshot != nil {

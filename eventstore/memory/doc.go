@@ -1,8 +1,8 @@
-// Package memory is the log in memory, for tests of packages that need a log but
-// not Postgres. It passes the same suite (storetest) and stores events encoded, so
-// that an event the real store would refuse is refused here too.
+// Package memory is the log in memory, for tests of packages that need a log but not Postgres. It
+// passes the same tests as postgres (storetest). It stores events encoded, so it refuses the same
+// events as postgres.
 //
-// Appends are serialized by one mutex; nothing commits late, so Read never waits.
+// One mutex serializes the appends, so no event commits late.
 //
 // It may import eventstore and eventstore/codec.
 package memory

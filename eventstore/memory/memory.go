@@ -29,7 +29,7 @@ type entry struct {
 }
 
 type stream struct {
-	positions       []int64 // positions[i] is that of version i+1
+	positions       []int64 // positions[i] is the position of version i+1
 	snapshot        []byte
 	snapshotVersion int64
 }
@@ -38,7 +38,7 @@ type receiptID struct{ accountID, key string }
 
 var _ eventstore.Store = (*Store)(nil)
 
-// New returns an empty log; now is its clock.
+// New returns an empty log with the clock now.
 func New(codec *codec.Codec, now func() time.Time) *Store {
 	return &Store{
 		codec: codec, now: now,
@@ -47,7 +47,7 @@ func New(codec *codec.Codec, now func() time.Time) *Store {
 	}
 }
 
-// precision is that of Postgres' clock.
+// precision is the precision of timestamps in Postgres.
 const precision = time.Microsecond
 
 // Append implements eventstore.Store.
@@ -95,8 +95,7 @@ func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstor
 	return recorded, nil
 }
 
-// check reports what stands in the way of a batch; receipts come first, as in
-// Postgres.
+// check returns the conflict of a batch, if any. Receipts are checked first, as in postgres.
 func (s *Store) check(batch eventstore.Batch) error {
 	for _, r := range batch.Receipts {
 		if _, taken := s.receipt(r.AccountID, r.Key, r.CreatedAt); taken {
@@ -240,8 +239,7 @@ func (s *Store) receipt(accountID, key string, now time.Time) (eventstore.Receip
 	return r, true
 }
 
-// SaveResponse implements eventstore.Store. A receipt that does not exist is an
-// error: only Append makes one.
+// SaveResponse implements eventstore.Store. It returns an error when the receipt does not exist.
 func (s *Store) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,5 +255,5 @@ func (s *Store) SaveResponse(ctx context.Context, accountID, key string, status 
 	return nil
 }
 
-// cloneBody returns a copy that is not nil, as Postgres would.
+// cloneBody returns a copy that is not nil, as postgres does.
 func cloneBody(body []byte) []byte { return append([]byte{}, body...) }

@@ -14,10 +14,9 @@ import (
 )
 
 // Locks lets one request with an Idempotency-Key run at a time, over all nodes
-// (api-v1.md, "Endpoints": the first request wins). A lock is void when its node is gone
-// or when its time is up, so none outlives its holder for long. It keeps equal requests
-// from doing the same work at once; that a request is carried out once is the promise of
-// its receipt.
+// (docs/contract.md#idempotency). A lock is void when its node is gone or its time is up, so it
+// does not outlive its holder for long. It prevents that equal requests do the same work at the
+// same time. The receipt in the log ensures that a request is carried out once.
 type Locks struct {
 	pool *pgxpool.Pool
 	node int64
@@ -25,12 +24,12 @@ type Locks struct {
 
 var _ eventstore.Locks = (*Locks)(nil)
 
-// NewLocks returns the locks in the pool's database that a present node takes.
+// NewLocks returns locks in the pool's database. The node that takes them is the one of present.
 func NewLocks(pool *pgxpool.Pool, present *Presence) *Locks {
-	return &Locks{pool: pool, node: int64(uint32(nodeKey(present.node)))} //nolint:gosec // as Postgres shows it
+	return &Locks{pool: pool, node: int64(uint32(nodeKey(present.node)))} //nolint:gosec // pg_locks shows a key unsigned
 }
 
-// acquireSQL takes the lock of a key unless its request was answered, or runs.
+// acquireSQL takes the lock of a key unless its request has been answered or is running.
 const acquireSQL = `
 insert into idempotency_locks as l (account_id, key, request_hash, request_id, node, until)
 select $1, $2, $3, $4, $5, $6
@@ -42,8 +41,8 @@ on conflict (account_id, key) do update
      where locktype = 'advisory' and granted and objsubid = 2 and classid = $9 and objid::bigint = l.node
        and database = (select oid from pg_database where datname = current_database()))`
 
-// Acquire implements eventstore.Locks. The statements of its one round trip each see what
-// was committed before it: a receipt that appeared while the lock was taken is found.
+// Acquire implements eventstore.Locks. It makes one round trip. Each of its statements has a new
+// snapshot, so it finds a receipt that was committed while it waited for the lock.
 func (l *Locks) Acquire(ctx context.Context, c eventstore.Claim, now time.Time) (eventstore.Claimed, error) {
 	since := now.Add(-eventstore.ReceiptWindow)
 	var trip pgx.Batch
@@ -53,7 +52,7 @@ func (l *Locks) Acquire(ctx context.Context, c eventstore.Claim, now time.Time) 
 	results := l.pool.SendBatch(ctx, &trip)
 	claimed, err := acquired(results, c)
 	if err = errors.Join(err, results.Close()); err != nil {
-		return eventstore.Claimed{}, fmt.Errorf("claiming an idempotency key: %w", err)
+		return eventstore.Claimed{}, fmt.Errorf("claim an idempotency key: %w", err)
 	}
 	return claimed, nil
 }
@@ -72,7 +71,7 @@ func acquired(results pgx.BatchResults, c eventstore.Claim) (eventstore.Claimed,
 	switch err := results.QueryRow().Scan(&hash); {
 	case err == nil:
 		copy(claimed.RequestHash[:], hash)
-	case !errors.Is(err, pgx.ErrNoRows): // it was given back meanwhile
+	case !errors.Is(err, pgx.ErrNoRows): // no row means that the lock was released in the meantime
 		return eventstore.Claimed{}, err
 	}
 	if receipt != nil {
@@ -86,13 +85,12 @@ func (l *Locks) Release(ctx context.Context, c eventstore.Claim) error {
 	_, err := l.pool.Exec(ctx, "delete from idempotency_locks where account_id = $1 and key = $2 and request_id = $3",
 		c.AccountID, c.Key, c.RequestID)
 	if err != nil {
-		return fmt.Errorf("giving an idempotency key back: %w", err)
+		return fmt.Errorf("release an idempotency key: %w", err)
 	}
 	return nil
 }
 
-// DeleteExpired removes up to limit locks whose time was up at now, and returns how many
-// it removed.
+// DeleteExpired deletes up to limit locks that have expired at now. It returns how many it deleted.
 func (l *Locks) DeleteExpired(ctx context.Context, now time.Time, limit int) (int64, error) {
 	tag, err := l.pool.Exec(ctx, `delete from idempotency_locks where (account_id, key) in (
 		select account_id, key from idempotency_locks where until <= $1 limit $2 for update skip locked)`, now, limit)

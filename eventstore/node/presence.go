@@ -11,15 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// presenceClass is the first key of the advisory locks that say which processes
-// live. The second is a hash of the node's name.
+// presenceClass is the first key of the advisory locks of running nodes. The second key is a hash of
+// the node's name.
 const presenceClass = 0x76716101
 
-// presenceRetry is the wait before a lost connection is made again.
+// presenceRetry is the pause between attempts to reconnect.
 const presenceRetry = time.Second
 
-// Presence tells which processes live: each holds an advisory lock on a connection
-// of its own, and Postgres lets the lock go when the process or its machine dies.
+// Presence shows which nodes are alive. Each node holds an advisory lock on a connection of its own.
+// Postgres releases the lock when the process or its machine dies.
 type Presence struct {
 	pool *pgxpool.Pool
 	node string
@@ -27,7 +27,7 @@ type Presence struct {
 	held *pgx.Conn
 }
 
-// Join takes the lock of a node's name, which no other living process may have.
+// Join takes the lock of a node's name. It fails when a living node has the same name.
 func Join(ctx context.Context, pool *pgxpool.Pool, node string, log *slog.Logger) (*Presence, error) {
 	p := &Presence{pool: pool, node: node, log: log}
 	if err := p.join(ctx); err != nil {
@@ -39,23 +39,23 @@ func Join(ctx context.Context, pool *pgxpool.Pool, node string, log *slog.Logger
 func (p *Presence) join(ctx context.Context) error {
 	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
 	if err != nil {
-		return fmt.Errorf("joining the living nodes: %w", err)
+		return fmt.Errorf("register this node as alive: %w", err)
 	}
 	var mine bool
 	err = conn.QueryRow(ctx, "select pg_try_advisory_lock($1, $2)", presenceClass, nodeKey(p.node)).Scan(&mine)
 	if err == nil && !mine {
-		err = fmt.Errorf("another living node is named %s", p.node)
+		err = fmt.Errorf("another living node has the name %s", p.node)
 	}
 	if err != nil {
-		return fmt.Errorf("joining the living nodes: %w", closing(conn, err))
+		return fmt.Errorf("register this node as alive: %w", closing(conn, err))
 	}
 	p.held = conn
 	return nil
 }
 
-// Run keeps the node present until ctx ends: when the connection is lost it joins
-// again. Work of a node that was absent for a while may have been taken up by
-// another; the attempt numbers keep that harmless.
+// Run keeps the node present until ctx ends. When the connection is lost, it joins again. In the
+// meantime another node may have claimed the work of this one. The attempt numbers of jobs make
+// that harmless.
 func (p *Presence) Run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if _, err := p.held.WaitForNotification(ctx); ctx.Err() != nil {
@@ -63,7 +63,7 @@ func (p *Presence) Run(ctx context.Context) {
 		} else if err == nil {
 			continue
 		}
-		p.log.Warn("lost the connection that shows this node as living", "node", p.node)
+		p.log.Warn("lost the connection that shows this node as alive; connecting again", "node", p.node)
 		_ = closing(p.held, nil)
 		for p.join(ctx) != nil && ctx.Err() == nil {
 			select {
@@ -75,7 +75,7 @@ func (p *Presence) Run(ctx context.Context) {
 	_ = closing(p.held, nil)
 }
 
-// Alive returns whether each of the named nodes lives.
+// Alive returns a function that reports whether a node was alive at the time of this call.
 func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
 	living, err := living(ctx, p.pool)
 	if err != nil {
@@ -84,10 +84,10 @@ func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
 	return func(node string) bool { return living[nodeKey(node)] }, nil
 }
 
-// Count returns how many nodes live.
+// Count returns the number of living nodes.
 func (p *Presence) Count(ctx context.Context) (int, error) { return Count(ctx, p.pool) }
 
-// Count returns how many nodes live on the pool's database. The caller need not be one.
+// Count returns the number of living nodes on the pool's database. The caller need not be a node.
 func Count(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	living, err := living(ctx, pool)
 	if err != nil {
@@ -96,7 +96,7 @@ func Count(ctx context.Context, pool *pgxpool.Pool) (int, error) {
 	return len(living), nil
 }
 
-// living returns the keys of the locks that are held.
+// living returns the second keys of the held locks.
 func living(ctx context.Context, pool *pgxpool.Pool) (map[int32]bool, error) {
 	rows, err := pool.Query(ctx, `
 		select objid::bigint from pg_locks
@@ -111,7 +111,7 @@ func living(ctx context.Context, pool *pgxpool.Pool) (map[int32]bool, error) {
 	}
 	living := make(map[int32]bool, len(keys))
 	for _, k := range keys {
-		living[int32(uint32(k))] = true //nolint:gosec // a lock key is 32 bits that Postgres shows unsigned
+		living[int32(uint32(k))] = true //nolint:gosec // pg_locks shows a key unsigned
 	}
 	return living, nil
 }
@@ -120,13 +120,13 @@ func living(ctx context.Context, pool *pgxpool.Pool) (map[int32]bool, error) {
 func nodeKey(node string) int32 {
 	h := fnv.New32a()
 	h.Write([]byte(node))
-	return int32(h.Sum32()) //nolint:gosec // any 32 bits will do
+	return int32(h.Sum32()) //nolint:gosec // any 32 bits are a valid key
 }
 
-// closing closes a connection within a second and passes an error on.
+// closing closes a connection, which takes at most a second, and returns err.
 func closing(conn *pgx.Conn, err error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // the server lets go of the lock in any case
+	_ = conn.Close(ctx) // the server releases the lock in any case
 	return err
 }

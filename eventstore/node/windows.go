@@ -16,30 +16,30 @@ import (
 )
 
 const (
-	// windowsQueue bounds the requests that wait for their counts; more are not counted.
+	// windowsQueue bounds the requests that wait for their counts. Take refuses more.
 	windowsQueue = 4096
-	// windowsTimeout bounds one trip: a request must not wait long to be counted.
+	// windowsTimeout bounds one round trip, because a request must not wait long for its count.
 	windowsTimeout = 500 * time.Millisecond
 )
 
-// ErrNotCounted says that more requests wait for their counts than may.
-var ErrNotCounted = errors.New("too many requests wait to be counted")
+// errNotCounted says that too many requests wait for their counts.
+var errNotCounted = errors.New("too many requests wait to be counted")
 
-// Windows counts requests for all nodes (domain/rate). Requests that come while a trip to
-// the database is under way share the next one: one statement counts all of them.
+// Windows counts requests over all nodes (domain/rate). Requests that arrive during a round trip to
+// the database share the next one: one statement counts all of them.
 type Windows struct {
 	pool *pgxpool.Pool
 
 	mu      sync.Mutex
 	waiting []*hit
-	// led is true while a caller makes trips for all.
+	// led is true while one caller, the leader, makes the round trip for all.
 	led bool
 }
 
 // NewWindows returns the counts in the pool's database.
 func NewWindows(pool *pgxpool.Pool) *Windows { return &Windows{pool: pool} }
 
-// hit is one request on its way to be counted.
+// hit is one request that waits for its count.
 type hit struct {
 	subject string
 	limit   int
@@ -47,29 +47,29 @@ type hit struct {
 	count   rate.Count
 	granted bool
 	err     error
-	// turn is closed when the hit was counted, or when its caller is to lead: then
-	// leads is true.
+	// turn is closed when the hit was counted or when its caller becomes the leader. In the
+	// second case leads is true.
 	turn  chan struct{}
 	leads bool
 }
 
-// Take asks for one request of a subject, of which a minute takes limit, and returns the
-// count after it and whether it was granted; one that was not is not counted. It answers
-// within a second. Errors: ErrNotCounted, or that the database is away.
+// Take counts one request of a subject that may make limit requests a minute. It returns the new
+// count and whether the request is allowed. A refused request is not counted. Take returns within a
+// second. Errors: too many requests wait for their counts, or the database does not respond.
 func (w *Windows) Take(ctx context.Context, subject string, limit int, now time.Time) (rate.Count, bool, error) {
 	h := &hit{subject: subject, limit: limit, now: now, turn: make(chan struct{})}
 	w.mu.Lock()
 	if len(w.waiting) >= windowsQueue {
 		w.mu.Unlock()
-		return rate.Count{}, false, ErrNotCounted
+		return rate.Count{}, false, errNotCounted
 	}
 	w.waiting = append(w.waiting, h)
 	h.leads = !w.led
 	w.led = true
-	mine := h.leads // h.leads is the leader's from here on
+	mine := h.leads // after Unlock, only the leader may access h.leads
 	w.mu.Unlock()
 	if !mine {
-		// Each trip has a deadline, and so has this: nobody needs to give up before.
+		// Each round trip has a deadline, so this wait ends without the caller's context.
 		<-h.turn
 	}
 	if h.leads {
@@ -78,21 +78,21 @@ func (w *Windows) Take(ctx context.Context, subject string, limit int, now time.
 	return h.count, h.granted, h.err
 }
 
-// lead counts all that wait, the leader among them.
+// lead counts all waiting hits, including the leader's own.
 func (w *Windows) lead(ctx context.Context) {
 	w.mu.Lock()
 	trip := w.waiting
 	w.waiting = nil
 	w.mu.Unlock()
-	// Whatever happens, the others go on.
+	// Even after a panic the other callers must continue.
 	defer w.handOver(trip)
-	// They must not depend on how long the leader's client waits.
+	// The others must not fail when the leader's client disconnects.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), windowsTimeout)
 	defer cancel()
 	w.count(ctx, trip)
 }
 
-// handOver ends a trip: the first of those who came meanwhile leads the next.
+// handOver ends a round trip. The first hit that arrived in the meantime leads the next one.
 func (w *Windows) handOver(trip []*hit) {
 	w.mu.Lock()
 	w.led = len(w.waiting) > 0
@@ -108,10 +108,10 @@ func (w *Windows) handOver(trip []*hit) {
 	}
 }
 
-// takeSQL slides the counts of all named subjects and grants what fits, as rate.Count.Take
-// does. A proposed row holds what a subject never seen would get; rows are taken in the
-// order of their names, so that two nodes do not lock each other out. A clock that lags
-// behind started_at changes nothing.
+// takeSQL advances the windows of all named subjects and grants as many hits as the limits allow, as
+// rate.Count.Take does. The inserted values are those of a new subject. Rows are locked in the order
+// of their names, so that two nodes cannot deadlock. A clock behind started_at does not move a
+// window back.
 const takeSQL = `
 insert into rate_windows as w (subject, started_at, current, previous, allowed, granted)
 select subject, $4, hits, 0, allowed, hits
@@ -129,7 +129,7 @@ on conflict (subject) do update set (started_at, current, previous, allowed, gra
                     ))::int as granted) as fitting)
 returning subject, started_at, current, previous, granted`
 
-// count makes one trip for all hits. Hits of one subject share a row.
+// count makes one round trip for all hits. Hits of one subject share a row.
 func (w *Windows) count(ctx context.Context, trip []*hit) {
 	slices.SortStableFunc(trip, func(a, b *hit) int { return cmp.Compare(a.subject, b.subject) })
 	var subjects []string
@@ -157,10 +157,10 @@ func (w *Windows) count(ctx context.Context, trip []*hit) {
 	}
 }
 
-// grant is what a subject got on one trip.
+// grant is the result for one subject.
 type grant struct {
 	rate.Count
-	// left are the requests that nobody took yet.
+	// left counts the granted requests that are not assigned to a hit yet.
 	left int
 }
 
@@ -168,7 +168,7 @@ func (w *Windows) take(ctx context.Context, subjects []string, limits, hits []in
 	start := rate.Start(now)
 	rows, err := w.pool.Query(ctx, takeSQL, subjects, limits, hits, start, rate.Window, now.Sub(start).Microseconds())
 	if err != nil {
-		return nil, fmt.Errorf("counting requests: %w", err)
+		return nil, fmt.Errorf("count requests: %w", err)
 	}
 	granted := make(map[string]*grant, len(subjects))
 	var subject string
@@ -180,13 +180,14 @@ func (w *Windows) take(ctx context.Context, subjects []string, limits, hits []in
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("counting requests: %w", err)
+		return nil, fmt.Errorf("count requests: %w", err)
 	}
 	return granted, nil
 }
 
-// Allow lets a subject do something once in every, over all nodes, and returns how long it
-// still has to wait: 0 when it may do it now. What was refused does not prolong the wait.
+// Allow lets a subject do something once in every interval of length every, over all nodes. It
+// returns how long the subject still has to wait, 0 when it may proceed. A refused call does not
+// prolong the wait.
 func (w *Windows) Allow(ctx context.Context, subject string, every time.Duration, now time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, windowsTimeout)
 	defer cancel()
@@ -199,7 +200,7 @@ func (w *Windows) Allow(ctx context.Context, subject string, every time.Duration
 		    granted = case when w.started_at <= $3 then 1 else 0 end
 		returning started_at, granted`, subject, now, now.Add(-every)).Scan(&last, &granted)
 	if err != nil {
-		return 0, fmt.Errorf("counting requests: %w", err)
+		return 0, fmt.Errorf("count requests: %w", err)
 	}
 	if granted > 0 {
 		return 0, nil
@@ -207,12 +208,12 @@ func (w *Windows) Allow(ctx context.Context, subject string, every time.Duration
 	return last.Add(every).Sub(now), nil
 }
 
-// sweptWindows is how long a subject is remembered that asks for nothing: longer than any
-// window, and than any interval that Allow is asked for.
+// sweptWindows is how long an idle subject is stored. It must exceed every window and every interval
+// passed to Allow.
 const sweptWindows = time.Hour
 
-// DeleteIdle removes up to limit subjects that made no request for an hour at now, and
-// returns how many it removed.
+// DeleteIdle deletes up to limit subjects without a request in the hour before now. It returns how
+// many it deleted.
 func (w *Windows) DeleteIdle(ctx context.Context, now time.Time, limit int) (int64, error) {
 	tag, err := w.pool.Exec(ctx, `delete from rate_windows where subject in (
 		select subject from rate_windows where started_at <= $1 limit $2 for update skip locked)`,

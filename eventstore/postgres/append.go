@@ -13,8 +13,8 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Append implements eventstore.Store. When both a receipt is taken and a stream has
-// moved on, the receipt is reported, because deciding anew would not help.
+// Append implements eventstore.Store. When a receipt is taken and a stream has another version, it
+// reports the receipt, because repeating the decision would not help.
 func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstore.Recorded, error) {
 	encoded, err := s.codec.Encode(batch)
 	if err != nil {
@@ -37,12 +37,12 @@ func (s *Store) Append(ctx context.Context, batch eventstore.Batch) ([]eventstor
 	return recorded, nil
 }
 
-// errMoved says that a head or a receipt was not as the batch expects it.
+// errMoved says that a head or a receipt was not as the batch expected.
 var errMoved = errors.New("the batch was decided on an older state")
 
-// record makes the append's one round trip: its statement and those of the read models
-// share one transaction, which Postgres begins with the first and commits after the
-// last. Errors: errMoved, *eventstore.UncertainError.
+// record makes the append in one round trip. Its statement and those of the read models share one
+// transaction, which Postgres begins with the first statement and commits after the last. Errors:
+// errMoved, *eventstore.UncertainError.
 func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []codec.Encoded) ([]eventstore.Recorded, error) {
 	trip := &pgx.Batch{}
 	recorded := queue(trip, batch, encoded)
@@ -64,7 +64,7 @@ func (s *Store) record(ctx context.Context, batch eventstore.Batch, encoded []co
 	return recorded, nil
 }
 
-// outcome tells a transaction that Postgres refused from one whose answer never came.
+// outcome distinguishes a transaction that Postgres refused from one without a response.
 func outcome(err error) error {
 	var refused *pgconn.PgError
 	switch {
@@ -77,14 +77,14 @@ func outcome(err error) error {
 	}
 }
 
-// appendRefused is the error of the function append_refused.
+// appendRefused is the error code of the function append_refused.
 const appendRefused = "VQ409"
 
-// operatorIntervention begins the errors of a server that ends a connection: they may
-// come after a commit.
+// operatorIntervention is the prefix of the error codes of a server that closes a connection. These
+// errors may come after a commit.
 const operatorIntervention = "57P"
 
-// The errors of Postgres that mean that another writer was first.
+// The error codes of Postgres that mean that another writer was first.
 const (
 	uniqueViolation      = "23505"
 	serializationFailure = "40001"
@@ -105,7 +105,7 @@ func lostRace(err error) bool {
 	return false
 }
 
-// explain finds out, after the rollback, what stood in a batch's way.
+// explain finds the cause of a refused batch after the rollback.
 func (s *Store) explain(ctx context.Context, batch eventstore.Batch) error {
 	for _, r := range batch.Receipts {
 		_, found, err := s.Receipt(ctx, r.AccountID, r.Key, r.CreatedAt)
@@ -138,7 +138,7 @@ func (s *Store) explain(ctx context.Context, batch eventstore.Batch) error {
 			return &eventstore.ConflictError{Stream: w.Stream, Expected: w.Expected, Actual: at}
 		}
 	}
-	// Whoever stood in the way rolled back meanwhile.
+	// The other writer has rolled back in the meantime.
 	w := batch.Writes[0]
 	return &eventstore.ConflictError{Stream: w.Stream, Expected: w.Expected, Actual: -1}
 }

@@ -10,12 +10,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Role is the role that the service works under: it may add events but not change
-// them.
+// Role is the database role of the service. It may add events but not change them.
 const Role = "vqa_service"
 
-// The bounds of a service connection. idleInTransaction also bounds how long a
-// writer that hangs between two statements can hold back the readers of the log.
+// The limits of a service connection. idleInTransaction also bounds how long a writer that hangs
+// between two statements can delay the readers of the log.
 const (
 	maxConns          = 24
 	connectTimeout    = 10 * time.Second
@@ -23,10 +22,10 @@ const (
 	idleInTransaction = time.Minute
 )
 
-// Connect returns a pool of connections that work as Role. The database must have
-// been migrated. The URL's own pool_* and runtime parameters win over the defaults:
-// 24 connections, 30 s a statement, 60 s idle in a transaction. What a context with
-// eventstore.Patience asks for waits no longer than that.
+// Connect returns a pool of connections with Role. The database must have been migrated. The pool_*
+// and runtime parameters of the URL override the defaults: 24 connections, 30 s for a statement,
+// 60 s idle in a transaction. A statement whose context has an eventstore.Patience waits at most
+// that long.
 func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
@@ -48,7 +47,7 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 		}
 	}
 	config.ConnConfig.Tracer = deadlines{}
-	// Reading in order relies on a new snapshot for each statement.
+	// Reading in order needs a new snapshot for each statement.
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "set role "+Role); err != nil {

@@ -2,42 +2,44 @@
 //
 // # Append
 //
-// One transaction in one round trip: the statement of heads, receipts and events, and
-// those of the inline read models, sent together and committed with the last. The heads
-// of all streams of a batch are checked and moved in the order of their names, so that
-// two batches do not lock each other out, and events are inserted only when all heads
-// were right, so that a conflict burns no position. Events are encoded and chained
-// before the transaction begins. No lock is held while this program thinks.
+// An append is one transaction in one round trip. It has one statement for heads, receipts and
+// events, and the statements of the inline read models. The head of a stream is its row in the
+// table streams, which holds its version.
+//
+//   - Heads are checked and updated in the order of their names, so that two batches cannot
+//     deadlock.
+//   - Events are inserted only when all heads matched, so that a conflict uses no position.
+//   - Events are encoded and chained before the transaction begins, so that no lock is held
+//     during work in this program.
 //
 // # Reading in order
 //
-// A position is handed out before its transaction commits, so a later one may
-// become visible first. Each insert into events takes a shared advisory lock whose
-// key holds the last position given out before it (a trigger does so: no writer can
-// forget it, psql included). A reader may go up to the newest visible position, but
-// not beyond what the oldest open writer started from, and reads in a statement
-// after the one that found this out: the locks of a writer are let go only after its
-// rows are visible. See events_fence and events_settled in migrations/0001_log.sql.
+// A position is assigned before its transaction commits, so a later position may become visible
+// first. Therefore each insert into events takes a shared advisory lock. Its key holds the last
+// position that was assigned before the insert. A trigger takes the lock, so that no writer can
+// omit it, not even psql.
 //
-// The sequence serves as the clock here. The obvious alternative, comparing the
-// start of open transactions with the time at which a row was written, needs the
-// right to see other sessions' activity and loses an event when the machine's clock
-// is set back during an append.
+// A reader reads up to the newest visible position, but not beyond the start position of the
+// oldest open writer. It asks for this limit in a statement before the one that reads: Postgres
+// releases the locks of a writer only after its rows are visible. See events_fence and
+// events_settled in migrations/0001_log.sql.
 //
-// It holds on a primary, in READ COMMITTED (Connect asks for it), and whatever the
-// roles of readers and writers are.
+// The sequence replaces a clock. The alternative is to compare the start of open transactions
+// with the time of a row. It needs the right to see the activity of other sessions, and it loses
+// an event when the machine's clock is set back during an append.
+//
+// The method needs a primary and READ COMMITTED, which Connect sets. It works for every role.
 //
 // # Wake-up
 //
-// Run sends one NOTIFY on Channel after commits, never inside an append: there it
-// would serialize all of them. Losing one costs a subscriber no more than its poll
-// interval.
+// Run sends one NOTIFY on Channel after commits. An append itself sends none, because NOTIFY
+// would serialize all appends. A subscriber that misses one notices the events at its next poll.
 //
-// # A server that is silent
+// # A server that does not respond
 //
-// A statement of a context with eventstore.Patience, and the wait for a free connection, end
-// when the patience is over: see deadlines. A server that hangs keeps its connections open, so
-// that no timeout of TCP or of the server itself would end the wait.
+// When the context has an eventstore.Patience, statements and the wait for a free connection end
+// with it (see deadlines). A server that hangs keeps its connections open, so neither TCP nor the
+// server's own timeouts would end the wait.
 //
 // It may import eventstore, eventstore/codec and pgx.
 package postgres

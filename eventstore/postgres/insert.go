@@ -10,19 +10,25 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// An append is one statement. It moves the heads of the streams written, holds those
-// of the streams only asserted, takes the receipts, and inserts the events only if
-// it got all of them; else it raises append_refused, before a position is taken. The outer
-// join makes the verdict come before the insert, hence before the fence of the insert's
-// trigger, so that waiting for a head does not hold back readers.
+// An append is one statement with these steps:
 //
-// A head is proposed together with the version it was decided on, so that the row
-// itself decides, under its lock. A stream that should exist but does not is not
-// proposed at all. Heads are taken in the order of their names.
+//  1. moved: it updates the heads of the streams that get events.
+//  2. held: it locks the heads of the streams that are only asserted.
+//  3. taken: it inserts the receipts.
+//  4. verdict: unless all of these succeeded, it raises append_refused.
+//  5. recorded: it inserts the events.
 //
-// Arrays are hidden in subselects so that the planner cannot see how long they are:
-// otherwise it finds the generic plan dearer and plans anew each time, which takes
-// longer than the statement itself.
+// The outer join forces verdict before the insert. The trigger events_fence then fires only after
+// the heads are locked, so that waiting for a head does not delay readers. A refused append uses no
+// position.
+//
+// Each head is inserted with the version that it was decided on. On conflict, the row is updated
+// only if it has this version, under the lock of the row. A stream that should exist but does not
+// is left out, so the counts differ. Heads are locked in the order of their names.
+//
+// Arrays are hidden in subselects, so that the planner cannot see their length. Otherwise it
+// considers the generic plan more expensive and plans each time, which takes longer than the
+// statement.
 const (
 	moveHeadsSQL = `
 with moved as (
@@ -81,16 +87,16 @@ with moved as (
 )
 select r.position, r.recorded_at from verdict v left join recorded r on v.ok`
 
-	// Most batches neither assert nor bring a receipt, and the full statement costs
-	// them a fifth more.
+	// Most batches neither assert a stream nor have a receipt. The full statement would take
+	// 20% longer for them.
 	appendSQL = moveHeadsSQL +
 		`, verdict as materialized (select case when ` + gotHeadsSQL + ` then true else append_refused() end as ok)` + insertEventsSQL
 	appendFullSQL = moveHeadsSQL + holdAndTakeSQL +
 		`, verdict as materialized (select case when ` + gotAllSQL + ` then true else append_refused() end as ok)` + insertEventsSQL
 )
 
-// queue adds the statement of an append to a round trip and returns the events that it
-// will place, in the order given: complete once the round trip has ended without error.
+// queue adds the statement of an append to a round trip. It returns the events in the given order.
+// Their positions and times are set when the round trip has ended without error.
 func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded) []eventstore.Recorded {
 	h := headsOf(batch, encoded)
 	args := append(h.moveArgs(), eventArgs(encoded)...)
@@ -106,7 +112,7 @@ func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded) []e
 		n := 0
 		_, err := pgx.ForEachRow(rows, []any{&position, &at}, func() error {
 			if position == nil {
-				return nil // nothing was to be recorded
+				return nil // the batch has no events
 			}
 			if n < len(recorded) {
 				recorded[n].Position, recorded[n].RecordedAt = *position, at.UTC()
@@ -122,8 +128,7 @@ func queue(trip *pgx.Batch, batch eventstore.Batch, encoded []codec.Encoded) []e
 	return recorded
 }
 
-// unplaced returns the events of a batch as they will be recorded, without their
-// positions and times.
+// unplaced returns the events of a batch as they will be recorded, without positions and times.
 func unplaced(batch eventstore.Batch, encoded []codec.Encoded) []eventstore.Recorded {
 	recorded := make([]eventstore.Recorded, 0, len(encoded))
 	for _, w := range batch.Writes {
@@ -149,8 +154,8 @@ func eventArgs(encoded []codec.Encoded) []any {
 	return []any{streams, versions, types, accounts, data, meta, chains}
 }
 
-// heads are the heads and receipts of a batch, a column a slice. None may be nil:
-// that would be SQL's null instead of an empty array.
+// heads has the heads and receipts of a batch, a slice for each column. No slice may be nil, because
+// nil becomes null in SQL and not an empty array.
 type heads struct {
 	moved             []string
 	expected, version []int64
@@ -184,8 +189,8 @@ func headsOf(batch eventstore.Batch, encoded []codec.Encoded) heads {
 	last := -1
 	for _, w := range batch.Writes {
 		last += len(w.Events)
-		// That a stream does not exist can only be held by a row of its own, at
-		// version 0; that it does exist, by a share of its row.
+		// An existing stream is asserted by locking its row. A missing stream has no row to
+		// lock, so it is asserted by inserting one at version 0.
 		if len(w.Events) == 0 && w.Expected > 0 {
 			h.held = append(h.held, w.Stream.String())
 			h.heldAt = append(h.heldAt, w.Expected)

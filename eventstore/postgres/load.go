@@ -11,9 +11,8 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// loadSQL returns a row for each event after its stream's snapshot, and one without
-// an event for a stream that has none after it. The snapshot is only in the first
-// row of its stream.
+// loadSQL returns a row for each event after its stream's snapshot. A stream without such events has
+// one row without an event. Only the first row of a stream has the snapshot.
 const loadSQL = `
 select s.stream, s.version, s.chain, s.snapshot_version,
        case when e.version is null or e.version = s.snapshot_version + 1 then s.snapshot end,
@@ -23,7 +22,7 @@ select s.stream, s.version, s.chain, s.snapshot_version,
   left join lateral (select * from events where stream = s.stream and version > s.snapshot_version offset 0) as e on true
  order by s.stream, e.version`
 
-// Load implements eventstore.Store with one statement, hence one snapshot.
+// Load implements eventstore.Store. It uses one statement, so all streams are read from one snapshot.
 func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error) {
 	histories := make(map[eventstore.StreamID]eventstore.History, len(streams))
 	names := make([]string, len(streams))
@@ -71,7 +70,7 @@ func (s *Store) Load(ctx context.Context, streams ...eventstore.StreamID) (map[e
 	return histories, nil
 }
 
-// columns are those of a row, in its order.
+// columns lists the columns of a row, in the order of its fields.
 const columns = "position, stream, version, type, account_id, data, meta, recorded_at, chain"
 
 // LoadAll implements eventstore.Store.
@@ -115,7 +114,7 @@ func decode(c *codec.Codec, r row) (eventstore.Recorded, error) {
 	}, nil
 }
 
-// query runs a statement that returns columns and decodes its rows.
+// query runs a statement that selects columns, and decodes its rows.
 func (s *Store) query(ctx context.Context, sql string, args ...any) ([]eventstore.Recorded, error) {
 	rows, err := s.pool.Query(ctx, sql, args...)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"vqa/eventstore"
 )
 
-// deadlines gives every statement of a context with eventstore.Patience a deadline, and so bounds
-// the wait for a free connection. A server that hangs keeps its sockets open, so neither
+// deadlines sets a deadline for every statement whose context has an eventstore.Patience, and for the
+// wait for a free connection. A server that hangs keeps its sockets open, so neither
 // statement_timeout nor TCP ends the wait. pgx uses the context that a tracer returns for the rest
-// of a call, which is what makes this work for every reader without a change to it.
+// of the call. So this works for every query of the service without changing the callers.
 type deadlines struct{}
 
 var (
@@ -78,7 +78,8 @@ func (deadlines) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBa
 	return begin(ctx)
 }
 
-// TraceBatchQuery implements pgx.BatchTracer; the statements of a batch share one round trip.
+// TraceBatchQuery implements pgx.BatchTracer. It does nothing, because the statements of a batch share
+// one round trip.
 func (deadlines) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
 
 // TraceBatchEnd implements pgx.BatchTracer.
@@ -91,8 +92,8 @@ func (deadlines) TraceAcquireStart(ctx context.Context, _ *pgxpool.Pool, _ pgxpo
 	return begin(ctx)
 }
 
-// TraceAcquireEnd implements pgxpool.AcquireTracer. That a connection is free is no answer of the
-// server yet.
+// TraceAcquireEnd implements pgxpool.AcquireTracer. A free connection does not mean that the server
+// responds, so it does not restore the Patience.
 func (deadlines) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, data pgxpool.TraceAcquireEndData) {
 	if data.Err != nil {
 		end(ctx, data.Err)

@@ -10,34 +10,33 @@ import (
 	"vqa/eventstore"
 )
 
-// PublicFilter selects events of the account's own feed (migrations/0011). All
+// PublicFilter selects events of the public feed of an account (docs/contract.md#events-feed). All
 // conditions must hold.
 type PublicFilter struct {
-	// AccountID and Livemode are the tenant. The mode of an event is that of the first
-	// one of its stream.
+	// AccountID and Livemode select the account and the mode. The mode of an event is the mode
+	// of its stream's first event.
 	AccountID string
 	Livemode  bool
-	// Type is a stored name without a version; empty is every public type.
+	// Type is a stored name without a version. Empty means every public type.
 	Type string
-	// Stream is the one resource that is asked about; nil is every one.
+	// Stream selects one resource. nil means every resource.
 	Stream *eventstore.StreamID
-	// After and UpTo bound the position, the first excluded, the second included. A reader
-	// that must miss nothing sets UpTo to what Settled said before.
+	// After is an exclusive lower bound of the position, UpTo an inclusive upper bound. A
+	// reader that must not skip events first calls Settled and sets UpTo to its result.
 	After, UpTo int64
-	// Before bounds the position, excluded; 0 is no bound.
+	// Before is an exclusive upper bound of the position. 0 means no bound.
 	Before int64
-	// Since and Until bound the time of the event in milliseconds, both included.
+	// Since and Until are inclusive bounds of the time of the event, in milliseconds.
 	Since, Until *time.Time
 }
 
-// publicColumns are columns with the table's name, and public is what all queries of
-// the feed begin with.
+// publicColumns has columns with the table's alias. public is the start of all queries of the feed.
 var publicColumns = "e." + strings.ReplaceAll(columns, ", ", ", e.")
 
 const public = " from events e where is_public_event(e.type) and e.account_id = $1"
 
-// Public returns up to limit events that fit, in the order of positions: the first of
-// them or, with newest, the last.
+// Public returns up to limit matching events in the order of positions: the first ones or, with
+// newest, the last ones.
 func (s *Store) Public(ctx context.Context, f PublicFilter, limit int, newest bool) ([]eventstore.Recorded, error) {
 	sql, args := f.query()
 	order := "asc"
@@ -56,7 +55,7 @@ func (s *Store) Public(ctx context.Context, f PublicFilter, limit int, newest bo
 	return list, nil
 }
 
-// query is the filter in SQL and its arguments.
+// query returns the filter in SQL and its arguments.
 func (f PublicFilter) query() (sql string, args []any) {
 	var b strings.Builder
 	b.WriteString("select " + publicColumns + public)
@@ -86,8 +85,8 @@ func (f PublicFilter) query() (sql string, args []any) {
 	return b.String(), args
 }
 
-// PublicByChain returns the public events of an account whose chain begins with some
-// bytes: one, as long as those are enough to tell events apart.
+// PublicByChain returns the public events of an account whose chain begins with these bytes. With
+// enough bytes there is at most one.
 func (s *Store) PublicByChain(ctx context.Context, accountID string, beginning []byte) ([]eventstore.Recorded, error) {
 	length := len(eventstore.Chain{})
 	if len(beginning) > length {
@@ -105,7 +104,7 @@ const historiesSQL = ` from unnest($1::text[], $2::bigint[]) as n(stream, versio
  cross join lateral (select * from events where stream = n.stream and version <= n.version offset 0) as e
  order by e.stream, e.version`
 
-// Histories returns the events of streams from the first one up to a version of each.
+// Histories returns the events of each stream from the first one up to a version.
 func (s *Store) Histories(ctx context.Context, upTo map[eventstore.StreamID]int64) (map[eventstore.StreamID][]eventstore.Recorded, error) {
 	names, versions := make([]string, 0, len(upTo)), make([]int64, 0, len(upTo))
 	for id, version := range upTo {

@@ -15,7 +15,7 @@ func (s *Store) Read(ctx context.Context, after int64, limit int) ([]eventstore.
 	if limit <= 0 {
 		return nil, fmt.Errorf("read the log: limit %d", limit)
 	}
-	// What was settled once is settled for good, so a reader far behind need not ask.
+	// A settled position stays settled, so a reader that is far behind need not ask again.
 	if settled := s.settled.Load(); settled-after >= int64(limit) {
 		recorded, err := s.query(ctx, readSQL, after, settled, limit)
 		if err != nil || len(recorded) == limit {
@@ -32,8 +32,8 @@ func (s *Store) Read(ctx context.Context, after int64, limit int) ([]eventstore.
 	return s.query(ctx, readSQL, after, settled, limit)
 }
 
-// Settled returns the position up to which the log is final: every event up to it
-// is visible to any later statement, and none will be added.
+// Settled returns the position up to which the log is final. Every event up to it is visible to any
+// later statement, and no event will be added before it.
 func (s *Store) Settled(ctx context.Context) (int64, error) {
 	var settled int64
 	if err := s.pool.QueryRow(ctx, "select events_settled()").Scan(&settled); err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Settled(ctx context.Context) (int64, error) {
 	return settled, nil
 }
 
-// Head is the position of the last event recorded so far, 0 for none.
+// Head returns the position of the last visible event, 0 when the log is empty.
 func (s *Store) Head(ctx context.Context) (int64, error) {
 	var head int64
 	err := s.pool.QueryRow(ctx, "select coalesce(max(position), 0) from events").Scan(&head)

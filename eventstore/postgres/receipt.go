@@ -49,9 +49,8 @@ func ScanReceipt(row pgx.Row, accountID, key string) (*eventstore.Receipt, error
 	return &r, nil
 }
 
-// SaveResponse implements eventstore.Store. It gives the lock of the key back as well,
-// because from now on the receipt answers. A receipt that does not exist is an error: only
-// Append makes one.
+// SaveResponse implements eventstore.Store. It also releases the lock of the key, because from now
+// on the receipt has the response. It returns an error when the receipt does not exist.
 func (s *Store) SaveResponse(ctx context.Context, accountID, key string, status int, body []byte) error {
 	tag, err := s.pool.Exec(ctx, `
 		with unlocked as (delete from idempotency_locks where account_id = $1 and key = $2)
@@ -66,8 +65,8 @@ func (s *Store) SaveResponse(ctx context.Context, accountID, key string, status 
 	return nil
 }
 
-// DeleteExpiredReceipts removes up to limit receipts whose window has passed at now
-// and returns how many it removed.
+// DeleteExpiredReceipts deletes up to limit receipts whose window has passed at now. It returns how
+// many it deleted.
 func (s *Store) DeleteExpiredReceipts(ctx context.Context, now time.Time, limit int) (int64, error) {
 	tag, err := s.pool.Exec(ctx, `delete from receipts where (account_id, key) in (
 		select account_id, key from receipts where created_at <= $1
@@ -79,7 +78,7 @@ func (s *Store) DeleteExpiredReceipts(ctx context.Context, now time.Time, limit 
 	return tag.RowsAffected(), nil
 }
 
-// bodyOf keeps an empty body apart from SQL's null.
+// bodyOf returns an empty slice for nil, because nil would be null in SQL.
 func bodyOf(body []byte) []byte {
 	if body == nil {
 		return []byte{}

@@ -14,23 +14,24 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Stored is an event as the log keeps it, for tools that must show even what the
-// program cannot decode.
+// Stored is an event in its stored form, for tools that must show events which this program cannot
+// decode.
 type Stored struct {
 	Position  int64  `json:"position"`
 	Stream    string `json:"stream"`
 	Version   int64  `json:"version"`
 	Type      string `json:"type"`
 	AccountID string `json:"account_id"`
-	// Data and Meta are the stored bytes.
+	// Data and Meta have the stored bytes.
 	Data       json.RawMessage `json:"data"`
 	Meta       json.RawMessage `json:"meta"`
 	RecordedAt time.Time       `json:"recorded_at"`
-	// Chain is that of the stream up to this event, in hexadecimal.
+	// Chain is the chain of the stream up to this event, in hexadecimal.
 	Chain string `json:"chain"`
 }
 
-// ParsedMeta is the metadata with its account; what cannot be read is left out.
+// ParsedMeta returns the metadata with its account. It has only the account when Meta cannot be
+// decoded.
 func (s Stored) ParsedMeta() eventstore.Meta {
 	meta, err := codec.UnmarshalMeta(s.AccountID, s.Meta)
 	if err != nil {
@@ -39,9 +40,8 @@ func (s Stored) ParsedMeta() eventstore.Meta {
 	return meta
 }
 
-// Follows reports whether the stored chain is the one that follows from the event as it
-// is stored and the one before it in the stream, nil for the first. Error: a chain or
-// the stream's name cannot be read.
+// Follows reports whether the stored chain matches the stored event and the previous event of the
+// stream. before is nil for the first event. Error: a chain or the stream's name cannot be parsed.
 func (s Stored) Follows(before *Stored) (bool, error) {
 	stream, err := codec.ParseStreamID(s.Stream)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s Stored) Follows(before *Stored) (bool, error) {
 	var link eventstore.Chain
 	if before != nil {
 		if n, err := hex.Decode(link[:], []byte(before.Chain)); err != nil || n != len(link) {
-			return false, fmt.Errorf("%q is no chain: %w", before.Chain, err)
+			return false, fmt.Errorf("%q is not a chain: %w", before.Chain, err)
 		}
 	}
 	link = codec.Link(link, codec.Encoded{
@@ -59,29 +59,29 @@ func (s Stored) Follows(before *Stored) (bool, error) {
 	return link.String() == s.Chain, nil
 }
 
-// Filter selects events. Its zero value is every event; all conditions must hold.
+// Filter selects events. All conditions must hold. The zero value selects every event.
 type Filter struct {
-	// Streams are names, or patterns with * for any text; one of them must fit.
+	// Streams has names, or patterns with * for any text. One of them must match.
 	Streams []string
-	// Types are stored types or patterns, likewise. A type without a version fits all of
-	// its versions.
+	// Types has stored types or patterns with *. One of them must match. A type without a
+	// version matches all of its versions.
 	Types     []string
 	AccountID string
-	// Since and Until bound the time of recording, both included.
+	// Since and Until are inclusive bounds of the time of recording.
 	Since, Until time.Time
-	// After and Before bound the position, both excluded; 0 is no bound.
+	// After and Before are exclusive bounds of the position. 0 means no bound.
 	After, Before int64
-	// AfterVersion bounds the version in the stream, excluded.
+	// AfterVersion is an exclusive lower bound of the version in the stream.
 	AfterVersion int64
-	// Correlations are correlation ids; one of them must fit.
+	// Correlations has correlation ids. One of them must match.
 	Correlations []string
-	// RequestID is the request id or the correlation id.
+	// RequestID must equal the request id or the correlation id.
 	RequestID string
-	// Mentions is text that stands somewhere in the payload, such as an id.
+	// Mentions is a text that the payload must contain, such as an id.
 	Mentions string
 }
 
-// conditions is the filter in SQL, beginning with "true", and its arguments.
+// conditions returns the filter in SQL, beginning with "true", and its arguments.
 func (f Filter) conditions() (sql string, args []any) {
 	var b strings.Builder
 	b.WriteString("true")
@@ -100,7 +100,7 @@ func (f Filter) conditions() (sql string, args []any) {
 		}
 		switch {
 		case len(all) == 0:
-		case len(globs) == 0: // alone, so that an index can serve it
+		case len(globs) == 0: // without "or like", so that an index can be used
 			add(plain, exact)
 		default:
 			args = append(args, exact, globs)
@@ -139,17 +139,17 @@ func (f Filter) conditions() (sql string, args []any) {
 	return b.String(), args
 }
 
-// likePattern turns a pattern with * into one of LIKE.
+// likePattern converts a pattern with * to a pattern of LIKE.
 func likePattern(glob string) string {
 	return strings.NewReplacer(`\`, `\\`, "%", `\%`, "_", `\_`, "*", "%").Replace(glob)
 }
 
-// scanTimeout bounds a scan of the log, which may have to look at all of it.
+// scanTimeout bounds a scan of the log. A scan may read the whole log.
 const scanTimeout = 10 * time.Minute
 
-// Scan returns up to limit events that fit, the first of them or, with newest, the
-// last, always in the order of positions. It does not wait for open writers: whoever
-// goes on from what it returned bounds it by Settled.
+// Scan returns up to limit matching events in the order of positions: the first ones or, with
+// newest, the last ones. It does not wait for open writers. A caller that continues after the last
+// returned position must not go beyond Settled, or it may skip events.
 func (s *Store) Scan(ctx context.Context, f Filter, limit int, newest bool) ([]Stored, error) {
 	where, args := f.conditions()
 	order := ""
@@ -185,8 +185,8 @@ func scanStored(row pgx.CollectableRow) (Stored, error) {
 	return s, err
 }
 
-// inSnapshot runs do in one read-only snapshot of the log, with more time than a
-// statement of the service gets.
+// inSnapshot runs do in one read-only snapshot of the log, with a timeout of scanTimeout for a
+// statement.
 func (s *Store) inSnapshot(ctx context.Context, do func(tx pgx.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
 	defer cancel()

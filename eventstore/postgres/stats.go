@@ -8,37 +8,36 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Count is how many events of one kind there are, and how many bytes of payload and
-// metadata they hold.
+// Count is the number of events of one kind and the bytes of their payload and metadata.
 type Count struct {
 	Name   string `json:"name"`
 	Events int64  `json:"events"`
 	Bytes  int64  `json:"bytes"`
 }
 
-// Stats describes the events that fit a filter.
+// Stats describes the events that match a filter.
 type Stats struct {
 	Events  int64 `json:"events"`
 	Bytes   int64 `json:"bytes"`
 	Streams int64 `json:"streams"`
-	// First and Last are the times of the first and the last recording; nil without
-	// events.
+	// First and Last are the times of the first and the last recording. They are nil when no
+	// event matches.
 	First *time.Time `json:"first"`
 	Last  *time.Time `json:"last"`
-	// Types are by stored type, the most frequent first; Days by day in UTC, the last
-	// first; Accounts the most active ones.
+	// Types counts by stored type, the most frequent first. Days counts by day in UTC, the
+	// latest first. Accounts counts the most active accounts.
 	Types    []Count `json:"types"`
 	Days     []Count `json:"days"`
 	Accounts []Count `json:"accounts"`
 }
 
-// statsAccounts and statsDays bound the lists of a census.
+// statsAccounts and statsDays bound the lists of Stats.
 const (
 	statsAccounts = 10
 	statsDays     = 31
 )
 
-// One pass over the log counts for every list at once.
+// One pass over the log counts for all lists.
 const statsSQL = `
 with counted as (
     select grouping(type, day, account_id) as list, type, day, account_id,
@@ -59,7 +58,7 @@ select list, coalesce(type, day, account_id, ''), events, coalesce(bytes, 0), fi
  where list in (3, 7) or list = 5 and rank <= %d or list = 6 and rank <= %d
  order by list, rank`
 
-// Stats counts the events that fit.
+// Stats counts the events that match f.
 func (s *Store) Stats(ctx context.Context, f Filter) (Stats, error) {
 	where, args := f.conditions()
 	c := Stats{Types: []Count{}, Days: []Count{}, Accounts: []Count{}}
@@ -72,7 +71,7 @@ func (s *Store) Stats(ctx context.Context, f Filter) (Stats, error) {
 		var t Count
 		var first, last *time.Time
 		_, err = pgx.ForEachRow(rows, []any{&list, &t.Name, &t.Events, &t.Bytes, &first, &last}, func() error {
-			switch list { // a bit for each column that is not grouped by
+			switch list { // the value of grouping(): a bit for each column that is not grouped by
 			case 0b011:
 				c.Types = append(c.Types, t)
 			case 0b101:
@@ -88,7 +87,7 @@ func (s *Store) Stats(ctx context.Context, f Filter) (Stats, error) {
 		if err != nil {
 			return err
 		}
-		// Apart, because counting distinct values keeps the pass above from hashing.
+		// A separate statement, because count(distinct) would prevent hashing in the one above.
 		return tx.QueryRow(ctx, "select count(*) from (select distinct stream from events where "+where+") as s", args...).Scan(&c.Streams)
 	})
 	if err != nil {

@@ -13,15 +13,14 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Channel is the NOTIFY channel that says that events were committed. Its payload
-// is empty and carries no meaning.
+// Channel is the NOTIFY channel for committed events. The payload is empty.
 const Channel = "vqa_log"
 
-// Projection is an inline read model: it is changed in the transaction of the
-// append, so that a read after a write is never stale. An error fails the append.
+// Projection is an inline read model. It is updated in the transaction of the append, so that a read
+// after a write is never stale. An error fails the append.
 type Projection interface {
-	// Queue adds the statements that bring the read model up to the writes of one
-	// append. What it needs it finds in the writes: their events and Write.State.
+	// Queue adds the statements that apply the writes of one append to the read model. It uses
+	// only the events and the State of the writes.
 	Queue(trip *pgx.Batch, writes []eventstore.Write) error
 }
 
@@ -32,7 +31,7 @@ type Store struct {
 	projections []Projection
 	log         *slog.Logger
 
-	// settled is the greatest known value of events_settled: a fact that stays true.
+	// settled is the greatest known result of events_settled. A settled position stays settled.
 	settled atomic.Int64
 	// committed holds a token when events were committed since the last NOTIFY.
 	committed chan struct{}
@@ -43,7 +42,7 @@ var _ eventstore.Store = (*Store)(nil)
 // Option changes a Store.
 type Option func(*Store)
 
-// WithProjections adds inline read models; they are applied in the given order.
+// WithProjections adds inline read models. They are applied in the given order.
 func WithProjections(projections ...Projection) Option {
 	return func(s *Store) { s.projections = append(s.projections, projections...) }
 }
@@ -53,8 +52,8 @@ func WithLogger(log *slog.Logger) Option {
 	return func(s *Store) { s.log = log }
 }
 
-// New returns the log in the pool's database, which must have been migrated. The
-// pool stays the caller's. Whoever appends should also let Run run.
+// New returns the log in the pool's database, which must have been migrated. The caller closes the
+// pool. A process that appends must also start Run, which wakes the subscribers.
 func New(pool *pgxpool.Pool, codec *codec.Codec, opts ...Option) *Store {
 	s := &Store{pool: pool, codec: codec, log: slog.Default(), committed: make(chan struct{}, 1)}
 	for _, opt := range opts {
@@ -63,18 +62,16 @@ func New(pool *pgxpool.Pool, codec *codec.Codec, opts ...Option) *Store {
 	return s
 }
 
-// notifyTimeout bounds one NOTIFY; notifyInterval is the least time from one to the
-// next, so that a busy log spends its time on events; notifyPause is the wait after a
-// failed one.
+// notifyTimeout bounds one NOTIFY. notifyInterval is the least time between two, so that they take
+// little of a busy server's time. notifyPause is the wait after a failed one.
 const (
 	notifyTimeout  = 5 * time.Second
 	notifyInterval = 2 * time.Millisecond
 	notifyPause    = 200 * time.Millisecond
 )
 
-// Run wakes the subscribers of the log after commits, until ctx ends; then it
-// returns nil. Commits that come while a NOTIFY is under way, or too soon after it, share
-// the next one.
+// Run wakes the subscribers of the log after commits. It returns nil when ctx ends. Commits during
+// a NOTIFY, or within notifyInterval after it, share the next one.
 func (s *Store) Run(ctx context.Context) error {
 	for {
 		select {
@@ -84,7 +81,7 @@ func (s *Store) Run(ctx context.Context) error {
 		}
 		pause := notifyInterval
 		if err := s.notify(ctx); err != nil && ctx.Err() == nil {
-			s.log.WarnContext(ctx, "subscribers of the log were not woken", "error", err)
+			s.log.WarnContext(ctx, "could not notify the subscribers of the log", "error", err)
 			s.wake()
 			pause = notifyPause
 		}
@@ -99,7 +96,7 @@ func (s *Store) Run(ctx context.Context) error {
 func (s *Store) notify(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, notifyTimeout)
 	defer cancel()
-	// Nothing is lost with it, so it need not wait for the disk.
+	// A lost notification is harmless, so the commit need not wait for the disk.
 	_, err := s.pool.Exec(ctx, "set local synchronous_commit = off; notify "+Channel)
 	return err
 }

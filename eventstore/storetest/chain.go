@@ -10,8 +10,8 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// Append appends a batch whose writes do not say the chain they go on from: it looks
-// that up first, as the command pipeline does when it loads a stream.
+// Append appends a batch whose writes have no chain. It loads the chains first, as the command
+// pipeline does.
 func Append(ctx context.Context, s eventstore.Store, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	writes := make([]eventstore.Write, len(b.Writes))
 	for i, w := range b.Writes {
@@ -21,7 +21,7 @@ func Append(ctx context.Context, s eventstore.Store, b eventstore.Batch) ([]even
 				return nil, err
 			}
 			if w.Chain = histories[w.Stream].Chain; w.Chain == (eventstore.Chain{}) {
-				w.Chain = eventstore.Chain{1} // of no stream at all: the version will refuse it
+				w.Chain = eventstore.Chain{1} // not the chain of any stream; the append fails because of the version
 			}
 		}
 		writes[i] = w
@@ -30,14 +30,14 @@ func Append(ctx context.Context, s eventstore.Store, b eventstore.Batch) ([]even
 	return s.Append(ctx, b)
 }
 
-// chaining is a store whose Append looks chains up.
+// chaining is a store whose Append loads the chains.
 type chaining struct{ eventstore.Store }
 
 func (c chaining) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	return Append(ctx, c.Store, b)
 }
 
-// chains holds each event to the chain computed from what a reader is given.
+// chains compares the chain of each event with one computed from the events that were read.
 func chains(t *testing.T, ctx context.Context, s eventstore.Store) {
 	t.Helper()
 	appended := mustAppend(t, ctx, s, batch(write("a", 0, note("a", 1), note("a", 2)), write("b", 0, note("b", 1))))

@@ -19,8 +19,8 @@ import (
 	"vqa/eventstore/embedded"
 )
 
-// DatabaseEnv names a server to test on instead of an embedded one: the URL of
-// a superuser.
+// DatabaseEnv is the variable with the URL of another test server, for a superuser. Without it tests
+// use an embedded server.
 const DatabaseEnv = "VQA_TEST_DATABASE_URL"
 
 const (
@@ -28,12 +28,12 @@ const (
 	migrateTimeout = 2 * time.Minute
 )
 
-// held keeps the server of this process in reach: once the collector took it, the
-// finalizer of its lock file would let go of the server in the midst of a test.
-var held *embedded.Server //nolint:unused // being written is its use
+// held keeps the server of this process reachable. Otherwise the garbage collector could close its
+// lock file, and the server could stop during a test.
+var held *embedded.Server //nolint:unused // it only keeps the server reachable
 
-// server is the one of this process. It is never closed: the kernel drops its
-// hold when the process ends, and the embedded server then ends by itself.
+// server returns the URL of the test server. The server is never closed: when the process ends, the
+// kernel drops its lock, and the embedded server then stops by itself.
 var server = sync.OnceValues(func() (string, error) {
 	if external := os.Getenv(DatabaseEnv); external != "" {
 		return external, nil
@@ -49,12 +49,11 @@ var server = sync.OnceValues(func() (string, error) {
 	return s.URL("postgres"), nil
 })
 
-// Database returns the URL of a fresh database for one test, on which migrate
-// has run. It is dropped when the test ends, connections to it are cut.
+// Database returns the URL of a new database for one test, on which migrate has run. When the test
+// ends, its connections are closed and it is dropped.
 //
-// cacheKey names the result of migrate, for example a hash of its files: on one
-// server migrate runs once for each key. A database that cannot be had fails
-// the test.
+// cacheKey identifies the result of migrate, for example by a hash of its files. migrate runs once
+// for each key on a server. Database fails the test when there is no server.
 func Database(t testing.TB, migrate func(ctx context.Context, url string) error, cacheKey string) string {
 	t.Helper()
 	serverURL, err := server()
@@ -68,8 +67,8 @@ func Database(t testing.TB, migrate func(ctx context.Context, url string) error,
 	return pgtestdb.Custom(t, conf, migrator{run: migrate, key: cacheKey}).URL()
 }
 
-// configOf makes the server's own user that of the tests. Connections are cut
-// before a drop because the end of a killed process reaches the server late.
+// configOf returns the configuration of pgtestdb for a server. Tests connect as the user of the URL.
+// Connections are closed before a drop, because the server notices late that a process was killed.
 func configOf(serverURL string) (pgtestdb.Config, error) {
 	u, err := url.Parse(serverURL)
 	if err != nil {
@@ -82,8 +81,8 @@ func configOf(serverURL string) (pgtestdb.Config, error) {
 	if port == "" {
 		port = "5432"
 	}
-	password, _ := u.User.Password() // none is as good as an empty one
-	// pgtestdb puts the password into URLs as it is. The role exists, so it does not reach SQL.
+	password, _ := u.User.Password() // no password means an empty one
+	// pgtestdb does not escape the password in URLs. It is not used in SQL, because the role exists.
 	escaped := strings.TrimPrefix(url.UserPassword("", password).String(), ":")
 	role := pgtestdb.Role{Username: u.User.Username(), Password: escaped, Capabilities: "SUPERUSER"}
 	return pgtestdb.Config{

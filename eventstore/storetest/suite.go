@@ -29,7 +29,7 @@ func (Noted) EventType() string { return "storetest.noted" }
 // EventType returns the stored name.
 func (Closed) EventType() string { return "storetest.closed" }
 
-// Codec knows the events of the suite; the store under test is to be made with it.
+// Codec returns the codec of the suite's events. The store under test must use it.
 func Codec() *codec.Codec {
 	return codec.New(
 		codec.Register[Noted]("storetest.noted"),
@@ -37,12 +37,11 @@ func Codec() *codec.Codec {
 	)
 }
 
-// limit bounds a test of the suite; none comes near it unless something hangs.
+// limit bounds a test of the suite. Only a test that hangs reaches it.
 const limit = time.Minute
 
-// Run checks that a store keeps the contract of eventstore.Store. open returns an
-// empty store made with Codec; it is called once for each test, which run in
-// parallel.
+// Run checks that a store satisfies eventstore.Store. open returns an empty store made with Codec. It
+// is called once for each test. The tests run in parallel.
 func Run(t *testing.T, open func(t *testing.T) eventstore.Store) {
 	tests := map[string]func(*testing.T, context.Context, eventstore.Store){
 		"events come back as they were given":               roundTrip,
@@ -77,7 +76,7 @@ func stream(id string) eventstore.StreamID {
 	return eventstore.StreamID{Category: "test", ID: id}
 }
 
-// note is a new event that says which one it is.
+// note returns a new event with this content.
 func note(text string, number int) eventstore.NewEvent {
 	return eventstore.NewEvent{
 		Event: Noted{Text: text, Number: number},
@@ -100,7 +99,7 @@ func mustAppend(t *testing.T, ctx context.Context, s eventstore.Store, b eventst
 	return recorded
 }
 
-// all reads the whole log in pages of the given size and checks its order.
+// all reads the whole log in pages of the given size and checks the order of positions.
 func all(t *testing.T, ctx context.Context, s eventstore.Store, page int) []eventstore.Recorded {
 	t.Helper()
 	var log []eventstore.Recorded
@@ -120,8 +119,8 @@ func all(t *testing.T, ctx context.Context, s eventstore.Store, page int) []even
 	}
 }
 
-// CheckOrder reports the first event that is not the next one of its stream, or a
-// position that does not ascend. events is what a reader of a whole log was given.
+// CheckOrder returns an error for the first event that is not the next one of its stream, or whose
+// position does not ascend. events are the events of a whole log.
 func CheckOrder(events []eventstore.Recorded) error {
 	versions := map[eventstore.StreamID]int64{}
 	position := int64(0)

@@ -38,8 +38,7 @@ func roundTrip(t *testing.T, ctx context.Context, s eventstore.Store) {
 
 func versions(t *testing.T, ctx context.Context, s eventstore.Store) {
 	var events []eventstore.Recorded
-	// The streams of a batch are given out of the order of their names: positions
-	// follow the batch.
+	// The writes are not in the order of stream names. Positions follow the order of the writes.
 	events = append(events, mustAppend(t, ctx, s, batch(
 		write("b", 0, note("b", 1), note("b", 2)), write("a", 0, note("a", 1)), write("c", 0, note("c", 1))))...)
 	events = append(events, mustAppend(t, ctx, s, batch(write("a", 1, note("a", 2)), write("b", 2, note("b", 3))))...)
@@ -115,7 +114,7 @@ func assertions(t *testing.T, ctx context.Context, s eventstore.Store) {
 	require.ErrorAs(t, err, &conflict)
 	require.Equal(t, stream("absent"), conflict.Stream)
 
-	// Asserting records nothing and makes no stream.
+	// An assertion records nothing and does not create a stream.
 	recorded := mustAppend(t, ctx, s, batch(write("key", 1)))
 	require.Empty(t, recorded)
 	require.Len(t, all(t, ctx, s, 10), 2)
@@ -126,7 +125,7 @@ func assertions(t *testing.T, ctx context.Context, s eventstore.Store) {
 	require.Equal(t, int64(1), mustAppend(t, ctx, s, batch(write("absent", 0, note("absent", 1))))[0].Version)
 }
 
-// unknown is an event that the codec of the suite does not know.
+// unknown is an event that is not registered with the codec of the suite.
 type unknown struct{}
 
 func (unknown) EventType() string { return "storetest.unknown" }

@@ -13,8 +13,7 @@ import (
 	"vqa/eventstore"
 )
 
-// together runs n goroutines and waits for them; it fails the test on the first
-// error.
+// together runs n goroutines and waits for them. It fails the test when one returns an error.
 func together(t *testing.T, n int, run func(i int) error) {
 	t.Helper()
 	failures := make([]error, n)
@@ -96,8 +95,8 @@ func manyWriters(t *testing.T, ctx context.Context, s eventstore.Store) {
 }
 
 func overlappingBatches(t *testing.T, ctx context.Context, s eventstore.Store) {
-	// Every writer adds to the same three streams, each in another order, and holds
-	// a fourth; each retries until it has added its share.
+	// Every writer appends to the same three streams, each in another order, and asserts a
+	// fourth one. It repeats a refused append until it succeeds.
 	const writers, each = 6, 6
 	ids := []string{"x", "y", "z"}
 	mustAppend(t, ctx, s, batch(write("held", 0, note("held", 1))))

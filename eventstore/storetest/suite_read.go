@@ -107,7 +107,7 @@ func receipts(t *testing.T, ctx context.Context, s eventstore.Store) {
 	require.True(t, found)
 	require.Empty(t, cmp.Diff(kept, got))
 
-	// Taken, whatever the state of the streams: the receipt is what is reported.
+	// A taken receipt is reported first, whether the streams match or not.
 	for _, expected := range []int64{0, 1} {
 		_, err = s.Append(ctx, eventstore.Batch{
 			Writes:   []eventstore.Write{write("a", expected, note("a", 2))},

@@ -197,11 +197,11 @@ func TestCatalogRefusesAnotherShape(t *testing.T) {
 	}{
 		"a field": {
 			"credit.granted.json", `"seconds"`, `"minutes"`,
-			[]string{"credit.granted is no longer stored", "field minutes (integer) is gone", "field seconds (integer) is new", "credit.granted@2"},
+			[]string{"the shape of credit.granted differs from its schema", "field minutes (integer) is gone", "field seconds (integer) is new", "credit.granted@2"},
 		},
 		"a second version": {
 			"credit.held@2.json", `"integer"`, `"string"`,
-			[]string{"credit.held@2 is no longer stored", "field seconds was string and is integer", "credit.held@3"},
+			[]string{"the shape of credit.held@2 differs", "field seconds was string and is integer", "credit.held@3"},
 		},
 		"deep within": {
 			"analysis.completed@5.json", `"start_s": {
@@ -248,7 +248,7 @@ func TestCategoryOf(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "checkpoint", in)
 	_, err = categoryOf(reflect.TypeFor[row]())
-	require.ErrorContains(t, err, "is folded by the categories []")
+	require.ErrorContains(t, err, "must be folded by exactly one category of streams")
 }
 
 func TestMeant(t *testing.T) {

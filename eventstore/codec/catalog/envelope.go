@@ -13,20 +13,20 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// columns are those of the table events.
+// columns describes the columns of the table events.
 var columns = []row{
-	{Name: "position", Type: "bigint", Text: "the place in the whole log, > 0, ascending; gaps mean nothing"},
-	{Name: "stream", Type: "text", Text: "`category/id` of the aggregate whose history this belongs to"},
+	{Name: "position", Type: "bigint", Text: "the place in the whole log, > 0, ascending, possibly with gaps"},
+	{Name: "stream", Type: "text", Text: "`category/id` of the aggregate that the event belongs to"},
 	{Name: "version", Type: "bigint", Text: "the place in the stream: 1, 2, 3, … without gaps"},
-	{Name: "type", Type: "text", Text: "the stored name, from version 2 of the event on with its version: `name@2`"},
-	{Name: "account_id", Type: "text", Text: "the tenant that the event belongs to"},
-	{Name: "data", Type: "json", Text: "the payload, kept byte for byte as it was written"},
-	{Name: "meta", Type: "json", Text: "how the event came to be, kept byte for byte as it was written"},
-	{Name: "recorded_at", Type: "timestamptz", Text: "the database's clock at the append"},
+	{Name: "type", Type: "text", Text: "the stored name; from version 2 on it ends with the version, `name@2`"},
+	{Name: "account_id", Type: "text", Text: "the account that the event belongs to"},
+	{Name: "data", Type: "json", Text: "the payload, stored byte for byte as it was written"},
+	{Name: "meta", Type: "json", Text: "who caused the event, and how; stored byte for byte as it was written"},
+	{Name: "recorded_at", Type: "timestamptz", Text: "the time of the append, by the clock of the database"},
 	{Name: "chain", Type: "bytea", Text: "32 bytes: the hash of the stream up to this event"},
 }
 
-// linkForm is the version of the canonical bytes (codec.Link).
+// linkForm is the version of the format of the canonical bytes (codec.Link).
 const linkForm = "vqa-event-1"
 
 // example is an event with its canonical bytes.
@@ -36,8 +36,8 @@ type example struct {
 	Canonical string
 }
 
-// chainExample makes the canonical bytes by their description and not by the code that
-// the service uses, and compares the hashes. Error: they differ.
+// chainExample makes the canonical bytes as the page describes them, without the code of the
+// service, and compares the hashes. Error: they differ.
 func chainExample(c *codec.Codec) (example, error) {
 	const id = "acct_01KA4Z0V3Q8Y5T2M7N6P9R1S0W"
 	encoded, err := c.Encode(eventstore.Batch{Writes: []eventstore.Write{{
@@ -71,7 +71,7 @@ func chainExample(c *codec.Codec) (example, error) {
 	before := eventstore.Chain{}
 	chain := eventstore.Chain(sha256.Sum256(append(before[:], canonical.String()...)))
 	if chain != e.Chain {
-		return example{}, fmt.Errorf("the canonical bytes of an event are no longer those of %s: the page must say what they are", linkForm)
+		return example{}, fmt.Errorf("the canonical bytes of an event differ from the format %s: change the page and chainExample", linkForm)
 	}
 	return example{Form: linkForm, Row: append(parts, row{Name: "chain", Text: chain.String()}), Canonical: canonical.String()}, nil
 }

@@ -25,9 +25,8 @@ func main() {
 	}
 }
 
-// generate adds the schemas that do not exist yet and writes the page anew. Errors: an
-// event does not fit its schema, and then nothing is written; the page cannot be made;
-// a file cannot be written.
+// generate adds the missing schemas and rewrites the page. Errors: an event does not match its
+// schema, and then nothing is written; the page cannot be made; a file cannot be written.
 func generate(c *codec.Codec, root string) error {
 	dir := filepath.Join(root, schemaDir)
 	if err := addSchemas(c, dir); err != nil {
@@ -40,7 +39,7 @@ func generate(c *codec.Codec, root string) error {
 	return os.WriteFile(filepath.Join(root, pagePath), text, 0o644) //nolint:gosec // documentation is for everyone
 }
 
-// addSchemas writes the schema of each newest version that has none.
+// addSchemas writes the missing schema of each newest version.
 func addSchemas(c *codec.Codec, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // documentation is for everyone
 		return err

@@ -22,8 +22,8 @@ var pageText string
 
 var pageTemplate = template.Must(template.New(pagePath).Funcs(template.FuncMap{"anchor": anchor}).Parse(pageText))
 
-// maxValues is how many values of an enumeration are listed. Of a longer one only the
-// type is named.
+// maxValues is the longest enumeration whose values are listed. For a longer one the page names
+// only the type.
 const maxValues = 12
 
 type category struct {
@@ -33,8 +33,8 @@ type category struct {
 
 type event struct {
 	codec.Entry
-	// Says is the comment of the type, without its name.
-	Says     string
+	// Meaning is the comment of the type without "NAME says that".
+	Meaning  string
 	Versions []version
 	order    int
 }
@@ -49,8 +49,8 @@ type version struct {
 // row is a line of a table.
 type row struct{ Name, Path, Type, Text string }
 
-// page returns docs/events.md. Errors: a type without a comment or a category, a source
-// that cannot be read, or a schema that is not there.
+// page returns docs/events.md. Errors: a type without a comment or a category, an unreadable
+// source file, or a missing schema.
 func page(c *codec.Codec, root string) ([]byte, error) {
 	src := &source{root: root}
 	categories, err := categoriesOf(c, src)
@@ -72,8 +72,7 @@ func page(c *codec.Codec, root string) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// categoriesOf returns the events of each category of streams, in the order in which the
-// source declares them.
+// categoriesOf returns the events of each category of streams, in the order of their declarations.
 func categoriesOf(c *codec.Codec, src *source) ([]category, error) {
 	byName := map[string][]event{}
 	for _, entry := range c.Registry() {
@@ -96,7 +95,7 @@ func categoriesOf(c *codec.Codec, src *source) ([]category, error) {
 	return categories, nil
 }
 
-// categoryOf returns the one category of streams whose fold takes a type.
+// categoryOf returns the category of streams whose fold accepts a type.
 func categoryOf(t reflect.Type) (string, error) {
 	var in []string
 	for _, name := range fold.Names() {
@@ -108,7 +107,7 @@ func categoryOf(t reflect.Type) (string, error) {
 		}
 	}
 	if len(in) != 1 {
-		return "", fmt.Errorf("%s is folded by the categories %q of streams, not by one", t, in)
+		return "", fmt.Errorf("%s must be folded by exactly one category of streams; these fold it: %q", t, in)
 	}
 	return in[0], nil
 }
@@ -118,14 +117,15 @@ func describe(entry codec.Entry, src *source) (event, error) {
 	if err != nil {
 		return event{}, err
 	}
-	says, ok := strings.CutPrefix(d.comment, entry.Type.Name()+" says ")
+	prefix := entry.Type.Name() + " says that "
+	says, ok := strings.CutPrefix(d.comment, prefix)
 	if !ok {
-		return event{}, fmt.Errorf("the comment of %s does not begin with %q", entry.Type, entry.Type.Name()+" says")
+		return event{}, fmt.Errorf("the comment of %s does not begin with %q", entry.Type, prefix)
 	}
-	e := event{Entry: entry, Says: says, order: d.order}
+	e := event{Entry: entry, Meaning: meant(capital(says), entry.Type.Name(), storedNames(entry.Type)), order: d.order}
 	for i, stored := range entry.Stored {
 		v := version{Number: i + 1, Stored: stored, Newest: i > 0 && i == len(entry.Stored)-1}
-		// What an older version meant is said by the newest, as far as its fields are left.
+		// Older versions take the comments of the fields that the newest version still has.
 		if v.Fields, err = fieldRows(stored, entry.Type, src); err != nil {
 			return event{}, err
 		}
@@ -135,7 +135,7 @@ func describe(entry codec.Entry, src *source) (event, error) {
 	return e, nil
 }
 
-// fieldRows lists the fields of a stored version.
+// fieldRows returns the table rows of a stored version.
 func fieldRows(stored string, t reflect.Type, src *source) ([]row, error) {
 	schema, err := os.ReadFile(filepath.Join(src.root, schemaDir, stored+".json"))
 	if err != nil {
@@ -148,8 +148,8 @@ func fieldRows(stored string, t reflect.Type, src *source) ([]row, error) {
 	return rows(fields, t, src)
 }
 
-// rows says of each field what it means, in the order of the source; fields that the
-// newest version lacks come first.
+// rows returns a row for each field, in the order of the source. Fields that the newest version
+// lacks come first.
 func rows(fields []codec.Field, t reflect.Type, src *source) ([]row, error) {
 	meanings, err := src.meanings(t)
 	if err != nil {
@@ -177,7 +177,7 @@ func metaRows(src *source) ([]row, error) {
 	var fields []codec.Field
 	for i := range meta.NumField() {
 		name, _, _ := strings.Cut(meta.Field(i).Tag.Get("json"), ",")
-		// The account stands in a column of its own (codec.MarshalMeta).
+		// The account has its own column (codec.MarshalMeta).
 		if name != "account_id" {
 			fields = append(fields, codec.Field{Path: name, Type: meta.Field(i).Type.String()})
 		}
@@ -185,5 +185,5 @@ func metaRows(src *source) ([]row, error) {
 	return rows(fields, meta, src)
 }
 
-// anchor is the id that a heading gets on a page.
+// anchor returns the id of a heading on the page.
 func anchor(heading string) string { return strings.ReplaceAll(heading, ".", "") }

@@ -20,25 +20,25 @@ import (
 // module is the path that the packages of this repository begin with.
 const module = "vqa/"
 
-// source is what the Go files say about types. It reads each package once.
+// source reads the comments of types from Go files. It reads each package once.
 type source struct {
 	root     string
 	packages map[string]map[string]typeDoc
 }
 
-// typeDoc is what stands in the source beside a type.
+// typeDoc is the documentation of a type in the source.
 type typeDoc struct {
 	// order is the place of the declaration in its package.
 	order int
-	// comment is the whole comment, with the type's name at its beginning.
+	// comment is the whole comment. It begins with the name of the type.
 	comment string
-	// fields are the comments of the fields of a struct, by Go name.
+	// fields has the comments of the fields of a struct, by Go name.
 	fields map[string]string
-	// values are the constants of a string type, in the order of the source.
+	// values has the constants of a string type, in the order of the source.
 	values []string
 }
 
-// of returns what stands beside a type; nothing for types from elsewhere.
+// of returns the documentation of a type. It is empty for types outside this repository.
 func (s *source) of(t reflect.Type) (typeDoc, error) {
 	dir, ours := strings.CutPrefix(t.PkgPath(), module)
 	if !ours || t.Name() == "" {
@@ -56,7 +56,7 @@ func (s *source) of(t reflect.Type) (typeDoc, error) {
 	}
 	d, ok := s.packages[dir][t.Name()]
 	if !ok {
-		return typeDoc{}, fmt.Errorf("the source of %s does not declare it", t)
+		return typeDoc{}, fmt.Errorf("the source of its package does not declare the type %s", t)
 	}
 	return d, nil
 }
@@ -122,27 +122,27 @@ func (d *typeDoc) addValues(decl *ast.GenDecl) {
 	}
 }
 
-// sentence puts a comment on one line.
+// sentence joins the lines of a comment.
 func sentence(comment string) string { return strings.Join(strings.Fields(comment), " ") }
 
-// meaning is what the source says about the place of a payload.
+// meaning is the documentation of one place in a payload.
 type meaning struct {
-	// order is its place among those of the payload, in the order of the source, from 1.
+	// order counts the places of the payload in the order of the source, from 1.
 	order   int
 	comment string
 	goType  string
-	// values are those of an enumeration.
+	// values has the values of an enumeration.
 	values []string
 }
 
-// meanings returns what the comments say about every place in the payload of a type, by
-// the paths of codec.Fields.
+// meanings returns the documentation of every place in the payload of a type, by the paths of
+// codec.Fields.
 func (s *source) meanings(t reflect.Type) (map[string]meaning, error) {
 	found := map[string]meaning{}
 	return found, s.collect(found, "", "", t)
 }
 
-// collect adds what is known of the place at path, of type t, and of all places in it.
+// collect adds the documentation of the place at path, of type t, and of all places in it.
 func (s *source) collect(found map[string]meaning, path, comment string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -185,8 +185,8 @@ func (s *source) collectFields(found map[string]meaning, path string, d typeDoc,
 	return nil
 }
 
-// storedNames are the stored names of the fields of a type by their Go names; none when
-// it is not a struct.
+// storedNames returns the stored names of the fields of a struct by their Go names. It is empty for
+// other types.
 func storedNames(t reflect.Type) map[string]string {
 	stored := map[string]string{}
 	if t.Kind() != reflect.Struct {
@@ -200,13 +200,18 @@ func storedNames(t reflect.Type) map[string]string {
 	return stored
 }
 
-// meant is a Go comment for readers who see stored names: "Seconds is the length" of
-// what is called Seconds becomes "The length", and other fields have their stored names.
+// capital returns text with a capital first letter.
+func capital(text string) string {
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// meant rewrites a Go comment for readers of stored names: "Seconds is the length" becomes "The
+// length", and the Go names of other fields become their stored names.
 func meant(comment, called string, stored map[string]string) string {
 	for _, verb := range []string{" is ", " are "} {
 		if rest, ok := strings.CutPrefix(comment, called+verb); ok {
-			first, size := utf8.DecodeRuneInString(rest)
-			comment = string(unicode.ToUpper(first)) + rest[size:]
+			comment = capital(rest)
 		}
 	}
 	if len(stored) == 0 {
