@@ -22,7 +22,7 @@ func (w *work) compareAll(ctx context.Context) (Certificate, error) {
 	// The last events are folded in the same snapshot that is compared, so only few may be
 	// left.
 	if err := w.catchUpRounds(ctx, 10*fewEvents, nil); err != nil {
-		return c, fmt.Errorf("catching up: %w", err)
+		return c, fmt.Errorf("catch up with the log: %w", err)
 	}
 	live, err := w.Owner.Acquire(ctx)
 	if err != nil {

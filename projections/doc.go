@@ -37,9 +37,9 @@
 //   - Memory per worker: the rows of 20,000 events and the state of one stream. Memory of
 //     the rounds: 5,000 events, and the states of 20,000 short streams, of the streams
 //     written during the comparison, and of streams with 1,000 events or more.
-//   - A digest is the sum of a hash of each row, in two halves of 64 bits, so it does not
-//     depend on the order of the rows. It detects accidents. It does not detect an attacker
-//     who can choose rows; the hash chain of the log does.
+//   - A digest is the sum of a hash of each row, in two halves of 64 bits. It does not depend
+//     on the order of the rows. It detects accidents. It does not detect an attacker who can
+//     choose rows; the hash chain of the log does.
 //
 // The packages below contain the models and their readers: resources (accounts, keys,
 // videos, analyses) and ledger (balances, transactions, checkpoints). Others read the log

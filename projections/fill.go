@@ -106,7 +106,7 @@ func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (strea
 		 where (stream, version) > ($1, $2) and position <= $3`+below+" and "+f.ofCategories("stream")+`
 		 order by stream, version limit $4`, args, func(name []byte, events []eventstore.Recorded) error {
 		if s.category == nil || s.name != string(name) {
-			if err := f.leave(s); err != nil {
+			if err := f.finishStream(s); err != nil {
 				return err
 			}
 			var err error
@@ -126,11 +126,11 @@ func (f *filler) piece(ctx context.Context, tx pgx.Tx, c chunk, s stream) (strea
 	if n == pieceEvents {
 		return s, true, nil
 	}
-	return s, false, f.leave(s)
+	return s, false, f.finishStream(s)
 }
 
-// leave writes the rows of a stream that was folded to its end.
-func (f *filler) leave(s stream) error {
+// finishStream writes the rows of a stream that was folded to its end.
+func (f *filler) finishStream(s stream) error {
 	if s.state == nil {
 		return nil
 	}

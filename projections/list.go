@@ -108,7 +108,7 @@ func Rows[R any](ctx context.Context, pool *pgxpool.Pool, q Query, p Page) ([]R,
 }
 
 // cursor returns the order value of the row that a cursor names. It checks the account and
-// ignores the filters, so a cursor stays valid when its row no longer matches them, for
+// ignores the filters. So a cursor stays valid when its row no longer matches them, for
 // example after a status change.
 func (q Query) cursor(ctx context.Context, pool *pgxpool.Pool, p Page) (any, error) {
 	var at any

@@ -122,13 +122,13 @@ func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o r
 	}
 	w := &work{Rebuilder: r, conn: conn, models: models, started: time.Now(), states: stateCache{of: map[string]stream{}}}
 	if err := w.plan(ctx); err != nil {
-		return Certificate{}, fmt.Errorf("planning: %w", err)
+		return Certificate{}, fmt.Errorf("plan the rebuild: %w", err)
 	}
 	if err := w.fill(ctx); err != nil {
-		return Certificate{}, fmt.Errorf("filling the shadow tables: %w", err)
+		return Certificate{}, fmt.Errorf("fill the shadow tables: %w", err)
 	}
 	if err := w.index(ctx); err != nil {
-		return Certificate{}, fmt.Errorf("indexing the shadow tables: %w", err)
+		return Certificate{}, fmt.Errorf("index the shadow tables: %w", err)
 	}
 	var c Certificate
 	err = r.Owner.AcquireFunc(ctx, func(conn *pgxpool.Conn) (err error) {
@@ -147,11 +147,11 @@ func (r *Rebuilder) run(ctx context.Context, conn *pgx.Conn, names []string, o r
 func (w *work) prove(ctx context.Context, o runOptions) (Certificate, error) {
 	c, err := w.compareAll(ctx)
 	if err != nil {
-		return c, fmt.Errorf("comparing: %w", err)
+		return c, fmt.Errorf("compare the tables: %w", err)
 	}
 	if o.swap && (c.Equal || o.accept) {
 		if err := w.swapIn(ctx, &c, o); err != nil {
-			return c, fmt.Errorf("swapping: %w", err)
+			return c, fmt.Errorf("swap the tables: %w", err)
 		}
 	}
 	if c.Swapped {

@@ -60,7 +60,7 @@ func (w *work) compareTouched(ctx context.Context, tx pgx.Tx, c *Certificate, o 
 	for _, m := range differing {
 		within := rowsOf{column: "id", values: done.touched[m.Table()]}
 		if err := c.table(m.Table()).differences(ctx, tx, m, within); err != nil {
-			return fmt.Errorf("comparing %s: %w", m.Table(), err)
+			return fmt.Errorf("compare %s: %w", m.Table(), err)
 		}
 		c.Equal = false
 	}

@@ -151,9 +151,9 @@ func Evolve(s State, event Event) State {
 	return s
 }
 
-// narration returns the narrative of an analysis that completes: ready when it came with
-// the answer, generating when it is being written, failed when no sample was examined, or
-// nil when the caller requested none.
+// narration returns the narrative of an analysis that completes. It is ready when it came
+// with the answer, and generating when it is being written. It failed when no sample was
+// examined. It is nil when the caller requested none.
 func narration(asked bool, e Completed) *Narrative {
 	switch {
 	case !asked:

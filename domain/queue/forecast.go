@@ -52,8 +52,8 @@ func (f Forecast) StartIn(id string, now time.Time) *int {
 	return f.left(start, now)
 }
 
-// RoomIn returns the whole seconds from now until the work on the given number of queued
-// tasks (at least 1) has begun, or nil when that is not known.
+// RoomIn returns the whole seconds from now until the given number of queued tasks (at
+// least 1) has started. It returns nil when that is not known.
 func (f Forecast) RoomIn(places int, now time.Time) *int {
 	if places > len(f.queued) {
 		return f.left(f.end, now)

@@ -13,8 +13,8 @@ import (
 	"vqa/domain/video"
 )
 
-// TestLaws runs random commands. A removed video never comes back, a failed one can only be
-// removed, and the open analyses are those that were opened and not yet closed.
+// TestLaws runs random commands. A removed video never comes back, and a failed one can
+// only be removed. The open analyses are those that were opened and not closed.
 func TestLaws(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -8,10 +8,10 @@
 // one request caused, as a tree: the request, its events, the jobs that an event caused, the
 // events that a job reported, and the ledger entry of each credit event.
 //
-// The log has no index for chains. The events of a chain are searched in the streams of the
-// id, then in the streams of the video_, an_ and acct_ ids in the payloads of those events,
-// and so on. Events at nearby positions are searched too. An id that names no stream, such
-// as that of a request, is searched in the log page by page, from the newest page on.
+// The log has no index for chains. The search starts in the streams of the id. It continues
+// in the streams of the video_, an_ and acct_ ids in the payloads found so far, and at nearby
+// positions. An id that names no stream, such as that of a request, is searched in the log
+// page by page, from the newest page on.
 //
 // # Guarantees
 //

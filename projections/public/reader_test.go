@@ -45,7 +45,7 @@ func TestEventIsItsResourceAsItWas(t *testing.T) {
 	require.Empty(t, cmp.Diff(before, after), "a removed video is shown as it was")
 }
 
-func TestEveryTypeIsTold(t *testing.T) {
+func TestEveryTypeIsPublished(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	owner := w.tenant(true)

@@ -20,9 +20,11 @@ import (
 
 const (
 	// A forecast is used for ageFactor times the time that it took to make, and for at most
-	// ageMost. So estimates cost little even when the queue is long. For an analysis that is
-	// newer than the forecast the limits are newerFactor and newerMost, and the forecast must
-	// have at least manyTasks tasks, so that one more makes no difference.
+	// ageMost. So estimates cost little even when the queue is long.
+	//
+	// newerFactor and newerMost apply to an analysis that is newer than the forecast. The
+	// forecast must then have at least manyTasks tasks, so that one more makes no
+	// difference.
 	ageFactor, newerFactor = 20, 6
 	ageMost, newerMost     = time.Second, 250 * time.Millisecond
 	manyTasks              = 100

@@ -27,7 +27,7 @@ func (r *Reader) HeldBytes(ctx context.Context, accountID string) (bytes, unsize
 		select coalesce(sum(held_bytes), 0), count(*) filter (where unsized) from videos
 		where account_id = $1 and (held_bytes > 0 or unsized)`, accountID).Scan(&bytes, &unsized)
 	if err != nil {
-		return 0, 0, fmt.Errorf("summing stored bytes: %w", err)
+		return 0, 0, fmt.Errorf("add up stored bytes: %w", err)
 	}
 	return bytes, unsized, nil
 }

@@ -21,8 +21,8 @@ import (
 
 // The bounds of the default number of readers, which is one per processor.
 const (
-	fewestReaders = 2
-	mostReaders   = 8
+	minReaders = 2
+	maxReaders = 8
 )
 
 // GCPercent suits a process that only verifies (debug.SetGCPercent), because an audit keeps
@@ -69,7 +69,7 @@ func (e *NoLedgerError) Error() string {
 func (a *Auditor) Verify(ctx context.Context, scope Scope, progress Progress) (report Report, err error) {
 	readers := a.Readers
 	if readers == 0 {
-		readers = min(max(runtime.GOMAXPROCS(0), fewestReaders), mostReaders)
+		readers = min(max(runtime.GOMAXPROCS(0), minReaders), maxReaders)
 	}
 	snap, err := openSnapshot(ctx, a.Pool, min(readers, max(int(a.Pool.Config().MaxConns)-1, 1)))
 	if err != nil {

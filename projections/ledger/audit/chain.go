@@ -49,8 +49,8 @@ type cause struct {
 // only follow one of those.
 //
 // A moved event breaks a link at its old place and at its new place. So the true hash
-// before an event is a stored hash near a broken link, or it can be computed from an event
-// whose stored hash was damaged.
+// before an event is a stored hash near a broken link, or follows from an event whose
+// stored hash was damaged.
 func explain(links []*brokenLink) []cause {
 	causes := make([]cause, len(links))
 	if len(links) > judgedLinks {

@@ -24,8 +24,8 @@ type snapshot struct {
 // A transaction of an audit may run for a long time and be idle for a long time. Readers
 // must read the log through an index, even when statistics suggest another plan.
 const (
-	patience = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; `
-	inOrder  = patience + `set local enable_seqscan = off; set local enable_bitmapscan = off; set local jit = off`
+	noTimeouts = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0; `
+	inOrder    = noTimeouts + `set local enable_seqscan = off; set local enable_bitmapscan = off; set local jit = off`
 )
 
 // openSnapshot starts a transaction for the planner and one for each reader.
@@ -64,7 +64,7 @@ func (s *snapshot) begin(ctx context.Context, pool *pgxpool.Pool, name string) (
 	if err != nil {
 		return nil, fmt.Errorf("start reading: %w", err)
 	}
-	settings := patience
+	settings := noTimeouts
 	if name != "" {
 		settings = inOrder
 		// SET takes no parameters. The name comes from Postgres and contains no quotes.

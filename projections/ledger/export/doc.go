@@ -1,5 +1,5 @@
 // Package export writes the books in formats for other programs: journals for hledger and
-// Beancount, tables as CSV and Parquet, JSON lines, a printable statement, and a bundle with
+// Beancount, tables as CSV and Parquet, JSON lines, and a printable statement. A bundle has
 // everything needed to check an account's ledger elsewhere.
 //
 // Amounts are whole credit-seconds in every format. The signs are those of the ledger, from
