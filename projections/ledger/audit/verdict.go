@@ -74,7 +74,7 @@ func (h *history) verdict() []Mismatch {
 // and computes its hash again breaks the link of the next event, which is innocent. If the
 // event before contradicts something else, blame reports that one.
 func (h *history) blame(f finding, l *brokenLink) finding {
-	f.detail = "the hash does not follow from this event and the previous one, or the previous one was altered and rehashed"
+	f.detail = "the hash does not match the event and the hash before it: this event was altered, or the one before it was altered and hashed again"
 	before := f.version - 1
 	var suspect *finding
 	for i := range h.findings {
@@ -90,7 +90,7 @@ func (h *history) blame(f finding, l *brokenLink) finding {
 	}
 	return finding{
 		Altered, fromChain, before, place{"", before, l.beforeAt},
-		"the event was altered and rehashed, and the next event does not follow from it (" + suspect.detail + ")",
+		"the event was altered and hashed again, and the next event does not follow from it (" + suspect.detail + ")",
 	}
 }
 
