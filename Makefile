@@ -109,7 +109,7 @@ test-fresh: ## Build, serve and ask without ffmpeg, Postgres and rights (1 min, 
 race: setup ## Run the Go tests under the race detector (up to 20 min)
 	go test -race -timeout 20m ./...
 
-soak: setup ## Simulate more histories of the command pipeline (SEEDS=100000; hours)
+soak: setup ## Simulate more histories of the command pipeline (5 min for SEEDS=100000)
 	@mkdir -p .cache
 	@go test -c -o .cache/simulation.test ./handlers/command
 	@cd handlers/command && exec $(CURDIR)/.cache/simulation.test -test.run '^TestSimulation$$' -test.timeout 0 -sim.soak=$(SEEDS)
