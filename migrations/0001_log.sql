@@ -1,12 +1,12 @@
 -- Purpose: the log of events, the heads of its streams, the receipts of idempotent
--- requests, the positions of its subscribers, and the role under which the service
--- runs. Nothing here is ever rewritten: later migrations add.
+-- requests, the positions of its subscribers, and the role of the service. This file
+-- never changes what it executes. Later migrations make all changes.
 
 -- +goose Up
 
--- The service runs as vqa_service, which can add events but never change one. A
--- role belongs to the cluster, so another database may have made it already, even
--- while this migration runs: the outcome is checked instead of the steps.
+-- The service runs as vqa_service, which can add events but never change one. A role
+-- belongs to the whole server, so the migration of another database may create it at
+-- the same time. Therefore this block tries several times and checks only the result.
 -- +goose StatementBegin
 do $$
 begin
@@ -20,7 +20,7 @@ begin
             end if;
             exit;
         exception
-            -- A neighbour made or granted it at the same moment.
+            -- Another migration created or granted it at the same time.
             when duplicate_object or unique_violation or internal_error then
                 perform pg_sleep(0.05);
         end;
@@ -38,24 +38,24 @@ create table events (
     version     bigint      not null check (version > 0),
     type        text        not null check (type <> ''),
     account_id  text        not null,
-    -- json, not jsonb: kept byte for byte as it was written, and three times faster
-    -- to read in bulk.
+    -- json and not jsonb: it keeps the bytes as written, and reading 1M events is 3 times
+    -- faster.
     data        json        not null,
     meta        json        not null,
     recorded_at timestamptz not null default clock_timestamp(),
     unique (stream, version)
 ) with (autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.02);
 
--- The service may add and read. The sequence is read by the fence below.
+-- The service may add and read events. events_fence reads the sequence.
 grant select, insert on events to vqa_service;
 grant select on sequence events_position_seq to vqa_service;
 
--- Everything made from here on, by later migrations and by River's own, is open to
--- the service.
+-- The service may read and write all tables created after this line, by later
+-- migrations and by River's.
 alter default privileges grant select, insert, update, delete on tables to vqa_service;
 alter default privileges grant usage, select on sequences to vqa_service;
 
--- The second guard: no role at all changes the log, not even its owner.
+-- No role may change the log, not even its owner.
 -- +goose StatementBegin
 create function events_refuse_change() returns trigger language plpgsql as $$
 begin
@@ -67,12 +67,12 @@ $$;
 create trigger events_append_only before update or delete or truncate on events
     for each statement execute function events_refuse_change();
 
--- Reading in order. Positions are handed out before their transaction commits, so
--- a higher one may become visible before a lower one. Every insert therefore first
--- takes a shared advisory lock whose key says after which position its own will
--- come: 16 bits of tag, 48 bits of the last position given out. It is held to the
--- end of the transaction, blocks nobody, and cannot be forgotten, because the table
--- takes it.
+-- Reading in order. A position is assigned before its transaction commits, so a higher
+-- position may become visible before a lower one. Therefore every insert first takes a
+-- shared advisory lock. Its key has 16 bits of tag and 48 bits of the last assigned
+-- position; the positions of the insert are higher. The lock is held until the end of
+-- the transaction and blocks no other writer. A trigger takes it, so no writer can omit
+-- it.
 -- +goose StatementBegin
 create function events_fence() returns trigger language plpgsql as $$
 begin
@@ -86,10 +86,10 @@ $$;
 create trigger events_fence before insert on events
     for each statement execute function events_fence();
 
--- The greatest position such that it and all before it are either visible to every
--- snapshot taken AFTER this call or will never be: nothing later than the newest
--- visible event, nothing later than what an open writer started from. Read up to it
--- in a statement of its own (read committed), never in the same one.
+-- The last settled position: every event up to it is visible to each snapshot taken
+-- AFTER this call, and none will be added. It is the newest visible position, but not
+-- beyond the position from which the oldest open writer started. Read the events in a
+-- later statement (read committed), never in the same one.
 -- +goose StatementBegin
 create function events_settled() returns bigint language sql stable as $$
     select least(
@@ -102,13 +102,13 @@ create function events_settled() returns bigint language sql stable as $$
 $$;
 -- +goose StatementEnd
 
--- One row a stream: the version that the next append must expect. Rows are updated
--- at every append, so pages keep room for it and vacuum comes early.
+-- One row for each stream, its head: the version that the next append must expect.
+-- Every append updates rows, so pages keep free space and vacuum runs early.
 create table streams (
     stream           text   primary key check (stream like '_%/_%'),
     version          bigint not null check (version >= 0),
-    -- The version that the last append was decided on. An append proposes it, and
-    -- the row is taken only while it still is the current one.
+    -- The version that the last append was decided on. An append updates the row only
+    -- if this version is still the current one.
     prior_version    bigint not null check (prior_version >= 0 and prior_version <= version),
     snapshot         json,
     snapshot_version bigint not null default 0
@@ -121,7 +121,7 @@ create table receipts (
     key          text        not null check (key <> ''),
     request_hash bytea       not null check (octet_length(request_hash) = 32),
     resource_id  text        not null,
-    -- 0 and empty until the response was sent.
+    -- 0 and empty until the response is saved.
     status       integer     not null check (status >= 0),
     body         bytea       not null,
     created_at   timestamptz not null,
@@ -129,14 +129,14 @@ create table receipts (
 );
 create index receipts_created_at on receipts (created_at);
 
--- How far each subscriber of the log has come.
+-- The position of each subscriber of the log.
 create table subscriptions (
     name       text        primary key check (name <> ''),
     position   bigint      not null check (position >= 0),
     updated_at timestamptz not null default clock_timestamp()
 ) with (fillfactor = 50);
 
--- Events that a subscriber could not handle; it went on without them.
+-- Events that a subscriber could not handle and skipped.
 create table parked (
     subscription text        not null,
     position     bigint      not null check (position > 0),
@@ -146,7 +146,7 @@ create table parked (
     primary key (subscription, position)
 );
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

@@ -1,6 +1,6 @@
--- The read models of the API and of the ledger: tables that follow from the events
--- alone. Each row is a key, the columns that lists are searched by, and the folded
--- state as a document. They may be dropped and rebuilt at any time.
+-- Purpose: the read models of the API and of the ledger. They can be rebuilt from the
+-- events at any time. Each row has a key, the columns that lists are searched by, and
+-- the folded state as a JSON document.
 
 -- +goose Up
 create table accounts (
@@ -44,7 +44,7 @@ create index on analyses (account_id, livemode, created_at desc, id desc);
 create index on analyses (video_id, created_at desc, id desc);
 create index on analyses (created_at, id) where status in ('queued', 'preparing', 'analyzing', 'rendering');
 
--- The checks are the second guard of law 1: the first is in domain/credit.
+-- The checks enforce law 1 (docs/architecture.md#laws). domain/credit enforces it too.
 create table credit_balances (
 	id             text primary key,
 	posted_seconds bigint not null check (posted_seconds >= 0),

@@ -1,12 +1,12 @@
 -- Purpose: the hash chain of the log, and the read models of the ledger with double
--- entry. Read models are emptied here and filled from the log by the program's next
--- start, which finds that their recorded shape is not its own (read_models).
+-- entry. The read models are emptied here. The program fills them from the log at its
+-- next start, because their recorded shape differs from its own (read_models).
 
 -- +goose Up
 
--- The chain of each stream (eventstore/codec, Link). Events that were recorded before
--- there was a chain are given theirs here, once; the guard of the log is lifted for
--- that, inside this transaction only.
+-- The chain of each stream (eventstore/codec, Link). Existing events get their chain
+-- here, once. For that, the trigger events_append_only is disabled within this
+-- transaction.
 alter table events add column chain bytea check (octet_length(chain) = 32);
 alter table streams add column chain bytea not null default decode(repeat('00', 32), 'hex')
     check (octet_length(chain) = 32);
@@ -40,8 +40,8 @@ alter table events enable trigger events_append_only;
 alter table events alter column chain set not null;
 alter table streams alter column chain drop default;
 
--- Ends an append whose batch was decided on an older state, with an error of its own
--- that carries no message to translate.
+-- Ends an append whose batch was decided on an older state. The program recognizes it by
+-- the error code.
 -- +goose StatementBegin
 create function append_refused() returns boolean language plpgsql volatile as $$
 begin
@@ -50,13 +50,13 @@ end
 $$;
 -- +goose StatementEnd
 
--- Snapshots hold the folded state as the program knew it. Its shape changed: they are
--- left out, and streams are folded from their first event again.
+-- Snapshots have the folded state in the shape of the program. The shape has changed, so
+-- they are deleted, and streams are folded from their first event again.
 update streams set snapshot = null, snapshot_version = 0 where snapshot is not null;
 
--- The double entry of each account (domain/credit, Postings): what the platform's
--- accounts gave to this customer and took back. The checks are the second guard of laws
--- 1 and 3.
+-- The double entry of each account (domain/credit, Postings): the sums that each account of
+-- the platform gave to this customer and took back. The checks enforce laws 1 and 3
+-- (docs/architecture.md#laws). domain/credit enforces them too.
 drop table credit_transactions, credit_balances;
 create table credit_balances (
     id                     text primary key,
@@ -68,13 +68,13 @@ create table credit_balances (
     adjustments_seconds    bigint not null,
     analysis_usage_seconds bigint not null,
     stream_usage_seconds   bigint not null,
-    -- The minute in which the first of the open holds expires; null when none is open.
+    -- The minute in which the first open hold expires. Null without open holds.
     next_expiry            timestamptz,
     doc                    json not null,
     check (posted_seconds >= held_seconds),
     check (posted_seconds = grants_seconds + card_grants_seconds + sales_seconds + adjustments_seconds
                           - analysis_usage_seconds - stream_usage_seconds)
-) with (fillfactor = 70, toast_tuple_target = 8160); -- a row with 30 open holds stays in its page, uncompressed
+) with (fillfactor = 70, toast_tuple_target = 8160); -- a row with 30 open holds stays in its page and is not compressed
 create index on credit_balances (next_expiry) where next_expiry is not null;
 
 create table credit_transactions (
@@ -88,15 +88,15 @@ create table credit_transactions (
 );
 create unique index on credit_transactions (account_id, version desc);
 
--- The shape in which each read model was last made. A program with another shape makes
--- it anew before it serves.
+-- The shape of each read model when it was last rebuilt. A program with another shape
+-- rebuilds it before it serves.
 create table read_models (
     name       text primary key,
     shape      text not null,
     rebuilt_at timestamptz not null default clock_timestamp()
 );
 
--- What each rebuild proved: the digests of the new tables and of the live ones.
+-- The result of each rebuild: the digests of the new tables and of the live ones.
 create table rebuild_certificates (
     id       bigint generated always as identity primary key,
     at       timestamptz not null default clock_timestamp(),
@@ -106,7 +106,7 @@ create table rebuild_certificates (
     doc      json not null
 );
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

@@ -1,7 +1,6 @@
 -- Purpose: lists of an account's API keys, and keys that end when idle, are rotated or
--- belong to a restricted account. The read model is emptied here and filled from the log
--- by the program's next start, which finds that its recorded shape is not its own
--- (read_models).
+-- belong to a restricted account. The read model is emptied here. The program fills it
+-- from the log at its next start, because its recorded shape differs (read_models).
 
 -- +goose Up
 drop table api_keys;
@@ -15,7 +14,7 @@ create table api_keys (
 );
 create index on api_keys (account_id, livemode, created_at desc, id desc);
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

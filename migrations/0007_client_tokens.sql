@@ -1,5 +1,5 @@
--- The read model of client tokens (projections/resources): looked up by the hash of
--- their secret at every request that shows one.
+-- Purpose: the read model of client tokens (projections/resources). Every request with a
+-- client token looks it up by the hash of its secret.
 
 -- +goose Up
 create table client_tokens (

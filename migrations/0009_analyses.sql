@@ -1,6 +1,6 @@
 -- Purpose: batches of analyses, free re-runs in platform incidents, and the monthly
--- quota. Read models are emptied here and filled from the log by the program's next
--- start, which finds that their recorded shape is not its own (read_models).
+-- quota. The read models are emptied here. The program fills them from the log at its
+-- next start, because their recorded shape differs (read_models).
 
 -- +goose Up
 drop table analyses;
@@ -12,7 +12,7 @@ create table analyses (
     model      text not null,
     status     text not null check (status in
         ('queued', 'preparing', 'analyzing', 'rendering', 'completed', 'failed', 'canceled')),
-    -- Empty for an analysis that was created by itself.
+    -- Empty for an analysis outside of a batch.
     batch_id   text not null,
     created_at timestamptz not null,
     doc        json not null
@@ -25,17 +25,18 @@ create index on analyses (created_at, id) where status in ('queued', 'preparing'
 create table incidents (
     id        text primary key,
     opened_at timestamptz not null,
-    -- Null while it is open.
+    -- Null while the incident is open.
     closed_at timestamptz check (closed_at >= opened_at),
     doc       json not null
 );
 create index on incidents (opened_at) where closed_at is null;
 
--- Snapshots hold the folded state as the program knew it, and a balance now knows what
--- was used in the month: streams are folded from their first event again.
+-- Snapshots have the folded state in the shape of the program. A balance now has the use
+-- of the month, so snapshots are deleted, and streams are folded from their first event
+-- again.
 update streams set snapshot = null, snapshot_version = 0 where snapshot is not null;
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

@@ -1,19 +1,20 @@
--- Purpose: what the nodes tell each other about requests that come in: how many a subject
--- made lately, and which idempotent ones are under way. Both are short-lived. The tables
--- are not logged: a crash of the database empties them, and costs a minute of counting and
--- locks whose holders lost their connections in the same moment.
+-- Purpose: state that the nodes share about requests: how many a subject made recently, and
+-- which requests with an Idempotency-Key are running (eventstore/node). Both are
+-- short-lived, so the tables are unlogged. A crash of the database empties them. Then the
+-- counts of one minute are lost, and the locks, whose holders have lost their connections
+-- too.
 
 -- +goose Up
 create unlogged table rate_windows (
-    -- The class of request and who makes it.
+    -- The class of the requests and their sender.
     subject    text        primary key check (subject <> ''),
-    -- When the newest fixed window began; for a subject that may do something once in
-    -- a while, when it last did.
+    -- The start of the newest fixed window. For a subject that may do something once in an
+    -- interval, the time of the last allowed request.
     started_at timestamptz not null,
-    -- Requests granted in that window and in the one before it.
+    -- The allowed requests in this window and in the previous one.
     current    integer     not null check (current >= 0),
     previous   integer     not null check (previous >= 0),
-    -- The limit, and how many requests the last trip was granted under it.
+    -- The limit, and the number of requests that the last round trip allowed.
     allowed    integer     not null check (allowed > 0),
     granted    integer     not null check (granted >= 0)
 ) with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
@@ -22,15 +23,15 @@ create unlogged table idempotency_locks (
     account_id   text        not null check (account_id <> ''),
     key          text        not null check (key <> ''),
     request_hash bytea       not null check (octet_length(request_hash) = 32),
-    -- The request that holds it, and the second key of its node's advisory lock: a lock
-    -- is void when its node is gone, or after until.
+    -- The request that holds the lock, and the second key of its node's advisory lock. A
+    -- lock is void when its node is gone, or after until.
     request_id   text        not null check (request_id <> ''),
     node         bigint      not null,
     until        timestamptz not null,
     primary key (account_id, key)
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_cost_delay = 0);
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

@@ -1,11 +1,11 @@
--- Purpose: the account's own feed of events (api-v1.md, "Webhook events"). The log is
--- the feed: it is read by account in the order of positions, and one event is found by
--- the beginning of its chain, which its id holds.
+-- Purpose: the public feed of an account's events (docs/contract.md#events-feed). The feed
+-- reads the log by account in the order of positions. It finds a single event by the
+-- beginning of its chain, which is part of the event's id.
 
 -- +goose Up
 
--- True for the stored types, of any version, that are public. It is one expression, so
--- that a query which calls it is answered from the indexes that are made with it.
+-- True for the stored types, of any version, that are public. It is a single expression,
+-- so that a query with it can use the indexes below.
 create function is_public_event(type text) returns boolean language sql immutable parallel safe
 return split_part(type, '@', 1) in ('video.ready', 'video.failed', 'analysis.completed', 'analysis.failed',
                                     'analysis.canceled', 'stream.ended');
@@ -13,7 +13,7 @@ return split_part(type, '@', 1) in ('video.ready', 'video.failed', 'analysis.com
 create index events_public_by_account on events (account_id, position) where is_public_event(type);
 create index events_public_by_chain on events (chain) where is_public_event(type);
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

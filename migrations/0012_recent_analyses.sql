@@ -1,10 +1,10 @@
--- Purpose: how fast analyses were made lately is read for the estimate of when a queued
--- one begins.
+-- Purpose: an index to read the latest completed analyses. Their speed gives the estimate
+-- of when a queued analysis starts.
 
 -- +goose Up
 create index analyses_completed on analyses (id) where status = 'completed' and livemode;
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

@@ -1,15 +1,14 @@
--- Purpose: completed analyses whose artifacts or narrative are still made are found by the
--- sweep, which takes up what a lost node left. The rows are written anew from the log by
--- the program's next start, which finds that their recorded shape is not its own
--- (read_models).
+-- Purpose: the sweep finds completed analyses whose artifacts or narrative are still missing
+-- and repeats the jobs of a lost node. The program rewrites the rows from the log at its
+-- next start, because their recorded shape differs (read_models).
 
 -- +goose Up
--- True while something that was promised with the answer is not there yet.
+-- True while the artifacts or the narrative of the answer do not exist yet.
 alter table analyses add column afterwork boolean not null default false
     check (not afterwork or status = 'completed');
 create index analyses_afterwork on analyses (created_at, id) where afterwork;
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

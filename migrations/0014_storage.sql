@@ -1,17 +1,17 @@
--- Purpose: the bytes that an account keeps are summed for its storage quota with every new
--- video. The rows are written anew from the log by the program's next start, which finds
--- that their recorded shape is not its own (read_models).
+-- Purpose: the storage quota. Each new video needs the sum of the bytes that its account
+-- stores. The program rewrites the rows from the log at its next start, because their
+-- recorded shape differs (read_models).
 
 -- +goose Up
--- Bytes that the video keeps, or was promised room for.
+-- The stored bytes of the video, or the bytes reserved for it.
 alter table videos add column held_bytes bigint not null default 0 check (held_bytes >= 0);
--- True while it may still bring a number of bytes that nobody knows.
+-- True while its size is not known.
 alter table videos add column unsized boolean not null default false
     check (not unsized or status in ('awaiting_upload', 'processing'));
--- The sum is read from the index alone.
+-- The index alone gives the sum.
 create index videos_held on videos (account_id) include (held_bytes, unsized) where held_bytes > 0 or unsized;
 
--- What must hold now.
+-- Checks.
 -- +goose StatementBegin
 do $$
 begin

@@ -16,9 +16,8 @@ import (
 	"vqa/migrations"
 )
 
-// TestEventsFromBeforeTheChainGetOne migrates a log of the release before: the SQL that
-// links its events must agree with codec.Link byte for byte, and the log must be guarded
-// again afterwards.
+// TestEventsFromBeforeTheChainGetOne migrates a log without chains. The SQL that computes the chains
+// must give the same bytes as codec.Link, and afterwards the log must be append-only again.
 func TestEventsFromBeforeTheChainGetOne(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), empty(t)

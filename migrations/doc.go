@@ -1,17 +1,15 @@
-// Package migrations holds the schema of the database, forward only, and applies
-// it.
+// Package migrations has the schema of the database and applies it. Migrations go forward only.
 //
-// Each file NNNN_name.sql states its purpose and ends by checking what must hold
-// after it. A file that was released is never edited. A new file must suit the
-// program of the release before as well, because both may run during a deployment.
+// Each file NNNN_name.sql states its purpose and ends with checks. The statements of a released file
+// never change; only its comments may. A new file must also work with the program of the previous
+// release, because both may run during a deployment.
 //
 // # Rights
 //
-// Up runs as the owner of the schema. The service runs as the role vqa_service,
-// which may insert and select events, nothing more, and may read and write every
-// other table (default privileges, so that a later migration need not think of it).
-// River's own tables are made by River's migrations, after ours; maintenance that
-// only an owner may do (REINDEX) is not the service's.
+// Up runs as the owner of the schema. The service runs as the role vqa_service. It may only insert
+// and select events. It may read and write every other table: default privileges grant that for
+// the tables of later migrations too. River's migrations run after ours and create River's tables.
+// Only the owner can do maintenance such as REINDEX.
 //
-// It imports the migrators and pgx only; never domain code.
+// It imports the migrators and pgx only. It must not import packages of this module.
 package migrations

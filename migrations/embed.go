@@ -22,22 +22,21 @@ import (
 //go:embed *.sql
 var files embed.FS
 
-// lockKey is the advisory lock under which one process migrates at a time.
+// lockKey is the key of the advisory lock that lets one process migrate at a time.
 const lockKey = 0x7671_6d69_6772
 
-// silent swallows the progress lines of the migrators: what they did is told by
-// their errors.
+// silent discards the progress messages of the migrators. Their errors are returned.
 var silent = slog.New(slog.DiscardHandler)
 
-// Up brings the database at url to the newest schema: ours by goose, then River's.
-// It is idempotent, and safe when several processes start at once: the later ones
-// wait for the first. url must name the owner of the schema.
+// Up migrates the database at url to the newest schema: ours with goose, then River's. It is
+// idempotent. Several processes may call it at once: the later ones wait for the first. The user of
+// url must be the owner of the schema.
 func Up(ctx context.Context, url string) error {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
-	// One connection holds the lock, one works.
+	// One connection holds the lock. The other one migrates.
 	config.MaxConns = 2
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
@@ -49,9 +48,9 @@ func Up(ctx context.Context, url string) error {
 		if _, err := conn.Exec(ctx, "select pg_advisory_lock($1)", lockKey); err != nil {
 			return fmt.Errorf("migrate: lock: %w", err)
 		}
-		// The pool is closed at once, and the lock goes with its connection.
+		// Closing the pool releases the lock, because the lock belongs to a connection.
 		db := stdlib.OpenDBFromPool(pool)
-		defer func() { _ = db.Close() }() // the pool outlives it
+		defer func() { _ = db.Close() }() // this does not close the pool
 		if err := upOurs(ctx, db); err != nil {
 			return fmt.Errorf("migrate: %w", err)
 		}
@@ -85,8 +84,8 @@ func riverMigrator(pool *pgxpool.Pool) (*rivermigrate.Migrator[pgx.Tx], error) {
 	return rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Logger: silent})
 }
 
-// Version is a hash of every migration, ours and River's. It changes exactly when
-// Up would lead to another schema.
+// Version returns a hash of every migration, ours and River's. Tests use it as the key of a migrated
+// database: it changes whenever a migration changes.
 func Version() string {
 	sum := sha256.New()
 	names, err := fs.Glob(files, "*.sql")

@@ -43,7 +43,8 @@ func TestUpFromManyProcesses(t *testing.T) {
 
 func TestUpFromManyDatabases(t *testing.T) {
 	t.Parallel()
-	// Roles belong to the cluster: databases that are migrated at once meet there.
+	// Roles belong to the whole server, so simultaneous migrations of several databases may
+	// conflict there.
 	urls := []string{empty(t), empty(t), empty(t)}
 	failures := make([]error, len(urls))
 	var running sync.WaitGroup
@@ -56,15 +57,16 @@ func TestUpFromManyDatabases(t *testing.T) {
 	}
 }
 
-// TestUpAsOrdinaryOwner migrates as a user who owns the database and may make
-// roles, but is no superuser.
+// TestUpAsOrdinaryOwner migrates as a user who owns the database and may create roles, but is not a
+// superuser.
 func TestUpAsOrdinaryOwner(t *testing.T) {
 	t.Parallel()
 	url := empty(t)
 	conn, err := pgx.Connect(t.Context(), url)
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	// Every test database ends in random characters; a role's name must begin with a letter.
+	// The name of a test database ends in random characters. A role's name must begin with a
+	// letter.
 	name := conn.Config().Database
 	owner := "owner_" + name[len(name)-8:]
 	_, err = conn.Exec(t.Context(), `create role `+owner+` login createrole password 'secret';
