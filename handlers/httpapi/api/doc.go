@@ -1,9 +1,9 @@
-// Package api is the server that oapi-codegen makes of ../openapi.yaml: types,
-// routing and parameter binding. Nothing in it is written by hand but this file; to
-// change it, change the contract and run go generate, which writes the types of the
-// TypeScript client in ../clients/typescript too.
+// Package api contains the server that oapi-codegen generates from ../openapi.yaml: types,
+// routing and parameter binding. Only this file is written by hand. To change the package,
+// change the contract and run go generate, which also writes the types of the TypeScript
+// client in ../clients/typescript.
 //
-// It may import domain/query, whose Query is the wire form of a compiled query.
+// It may import domain/query: its Query is the JSON form of a compiled query.
 package api
 
 //go:generate go tool oapi-codegen -config config.yaml ../openapi.yaml

@@ -1585,11 +1585,11 @@ type Analysis struct {
 	Id     AnalysisId     `json:"id"`
 	Object AnalysisObject `json:"object"`
 
-	// Livemode False for a canned result of test mode.
+	// Livemode False for a canned result of a test key.
 	Livemode bool           `json:"livemode"`
 	Status   AnalysisStatus `json:"status"`
 
-	// Artifacts Null when no annotated video exists or the analysis is not completed. It is drawn after the answer: a URL that is opened before waits until the file is there, answers 503 with `Retry-After` when that takes long, and 404 when drawing failed.
+	// Artifacts Only when `completed` and if there is an annotated video. It is rendered after the answer. Its URL waits until the file is ready, returns 503 with `Retry-After` if that takes long, and 404 if rendering failed.
 	Artifacts   *Artifacts `json:"artifacts"`
 	CompletedAt *time.Time `json:"completed_at"`
 	CreatedAt   time.Time  `json:"created_at"`
@@ -1597,27 +1597,27 @@ type Analysis struct {
 	// Error Only when `failed`.
 	Error *ResourceError `json:"error"`
 
-	// EstimatedStartS Seconds until work on it is likely to begin. Only while `queued`; null while nothing is known.
+	// EstimatedStartS Estimated seconds until the analysis starts. Only while `queued`. Null if it is unknown.
 	EstimatedStartS *int `json:"estimated_start_s"`
 
-	// Metadata The caller's own strings.
+	// Metadata Strings that the caller stores with a resource.
 	Metadata     Metadata      `json:"metadata"`
 	MeteringRule *MeteringRule `json:"metering_rule,omitempty"`
 
 	// Model The canonical id.
 	Model string `json:"model"`
 
-	// Narrative Null unless `options.narrative` asked for it and the analysis is completed.
+	// Narrative Only when `completed` and if `options.narrative` is true.
 	Narrative *Narrative      `json:"narrative"`
 	Options   AnalysisOptions `json:"options"`
 	Origin    AnalysisOrigin  `json:"origin"`
 	ParseMode *ParseMode      `json:"parse_mode"`
 
-	// Progress Only while not terminal.
+	// Progress Only while the analysis is not terminal.
 	Progress *Progress `json:"progress"`
 	Prompt   *string   `json:"prompt"`
 
-	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query CompiledQuery `json:"query"`
 
 	// QueuePosition Only while `queued`.
@@ -1630,7 +1630,7 @@ type Analysis struct {
 	Result    *Result    `json:"result"`
 	StartedAt *time.Time `json:"started_at"`
 
-	// Usage Only when terminal.
+	// Usage Only when the analysis is terminal.
 	Usage   *Usage  `json:"usage"`
 	VideoId VideoId `json:"video_id"`
 }
@@ -1681,7 +1681,7 @@ type AnalysisListObject string
 
 // AnalysisOptions defines model for AnalysisOptions.
 type AnalysisOptions struct {
-	// Narrative Also write a timestamped narrative.
+	// Narrative Also generate a narrative with timestamps.
 	Narrative bool `json:"narrative"`
 }
 
@@ -1694,18 +1694,18 @@ type AnalysisOrPreview struct {
 type AnalysisPreview struct {
 	Object AnalysisPreviewObject `json:"object"`
 
-	// Assessable True when the form of the question can be answered and the model knows a subject of it.
+	// Assessable True if this form of question is supported and the model knows a subject of the question.
 	Assessable       bool         `json:"assessable"`
 	EstimatedCostUsd *json.Number `json:"estimated_cost_usd"`
 	EstimatedSeconds *int64       `json:"estimated_seconds"`
 
-	// Note Why the question is not answered, or not whole; null when it is.
+	// Note Why the question cannot be answered fully. Null if it can.
 	Note *string `json:"note"`
 
-	// ParseMode How the compiled query came to be.
+	// ParseMode How the query was compiled.
 	ParseMode ParseMode `json:"parse_mode"`
 
-	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query          CompiledQuery `json:"query"`
 	VideoDurationS *float64      `json:"video_duration_s"`
 }
@@ -1724,16 +1724,16 @@ type ApiKey struct {
 	Status    ApiKeyStatus `json:"status"`
 	CreatedAt time.Time    `json:"created_at"`
 
-	// ExpiresAt A free-grant key ends 30 full days after its last use; null for a key without an end.
+	// ExpiresAt A key of tier `free_grant` expires 30 days after its last use. Null if the key does not expire.
 	ExpiresAt *time.Time `json:"expires_at"`
 
 	// Hint The last four characters of the secret.
 	Hint string `json:"hint"`
 
-	// LastUsedAt Exact to the hour; null for a key that was never used.
+	// LastUsedAt Exact to the hour. Null if the key was never used.
 	LastUsedAt *time.Time `json:"last_used_at"`
 
-	// Legacy True for a `pk_` key of the old form.
+	// Legacy True for a `pk_` key.
 	Legacy      bool       `json:"legacy"`
 	Mode        ApiKeyMode `json:"mode"`
 	Name        string     `json:"name"`
@@ -1769,7 +1769,7 @@ type ApiKeyListObject string
 type Artifacts struct {
 	AnnotatedVideoUrl string `json:"annotated_video_url"`
 
-	// ContactSheetUrl A PNG with the best picture of each clip or, for a count, of each interval of `count_evidence`, at most 12. Null without either.
+	// ContactSheetUrl A PNG with the best frame of each clip or, for a count, of each interval of `count_evidence`, at most 12. Null if there are none.
 	ContactSheetUrl *string   `json:"contact_sheet_url,omitempty"`
 	ExpiresAt       time.Time `json:"expires_at"`
 }
@@ -1793,13 +1793,13 @@ type BatchPromptPreview struct {
 	EstimatedSeconds *int64       `json:"estimated_seconds"`
 	Index            int          `json:"index"`
 
-	// Note Why the question is not answered, or not whole; null when it is.
+	// Note Why the question cannot be answered fully. Null if it can.
 	Note *string `json:"note"`
 
-	// ParseMode How the compiled query came to be.
+	// ParseMode How the query was compiled.
 	ParseMode ParseMode `json:"parse_mode"`
 
-	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query CompiledQuery `json:"query"`
 }
 
@@ -1812,7 +1812,7 @@ type Capabilities struct {
 	OpenVocabulary bool                `json:"open_vocabulary"`
 	Streams        bool                `json:"streams"`
 
-	// Vocabulary The terms that the model knows; null when it is open.
+	// Vocabulary The terms that the model knows. Null if it accepts any term.
 	Vocabulary *[]string `json:"vocabulary"`
 }
 
@@ -1821,24 +1821,24 @@ type CapabilitiesActions string
 
 // Change defines model for Change.
 type Change struct {
-	// Id A stable name of the entry.
+	// Id The id of the entry. It never changes.
 	Id          string             `json:"id"`
 	Date        openapi_types.Date `json:"date"`
 	Description string             `json:"description"`
 	DocsUrl     string             `json:"docs_url"`
 
-	// Endpoints The operations that it is about, as method and path; empty when it is about all or none of them.
+	// Endpoints The changed operations, as method and path. Empty if the change is about all or none of them.
 	Endpoints []string `json:"endpoints"`
 
-	// Migration What to do; on every `deprecation` and `breaking` entry.
+	// Migration What to do about the change. Every `deprecation` and `breaking` entry has it.
 	Migration *string `json:"migration,omitempty"`
 
-	// SunsetAt When the deprecated thing goes away, if that is known.
+	// SunsetAt The date of the removal, if it is known.
 	SunsetAt *openapi_types.Date `json:"sunset_at,omitempty"`
 	Title    string              `json:"title"`
 	Type     ChangeType          `json:"type"`
 
-	// Version The version of the contract with the change.
+	// Version The version of the contract that has the change.
 	Version string `json:"version"`
 }
 
@@ -1859,7 +1859,7 @@ type ChangeType string
 type ClaimDecision struct {
 	Decision ClaimDecisionDecision `json:"decision"`
 
-	// Token The page's own token.
+	// Token The token of the form.
 	Token string `json:"token"`
 	Code  string `json:"code"`
 }
@@ -1867,13 +1867,13 @@ type ClaimDecision struct {
 // ClaimDecisionDecision defines model for ClaimDecision.Decision.
 type ClaimDecisionDecision string
 
-// ClaimFlow How to get a billed key; only where first-party sessions are configured.
+// ClaimFlow How to get a billed key. Only present if first-party sessions are configured.
 type ClaimFlow struct {
 	ClaimUrl     string `json:"claim_url"`
 	Instructions string `json:"instructions"`
 }
 
-// ClientScope A write scope brings its read scope.
+// ClientScope A write scope includes its read scope.
 type ClientScope string
 
 // ClientToken defines model for ClientToken.
@@ -1884,7 +1884,7 @@ type ClientToken struct {
 	Scopes    []ClientScope     `json:"scopes"`
 	StreamId  *StreamId         `json:"stream_id,omitempty"`
 
-	// Token Shown once; safe in a browser.
+	// Token The secret. Only this response contains it. It may be used in browsers.
 	Token   string   `json:"token"`
 	VideoId *VideoId `json:"video_id,omitempty"`
 }
@@ -1900,7 +1900,7 @@ type Clip struct {
 	Terms      TermConfidences `json:"terms"`
 }
 
-// CompiledQuery The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+// CompiledQuery The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 type CompiledQuery = query.Query
 
 // ContentType defines model for ContentType.
@@ -1910,14 +1910,14 @@ type ContentType string
 type CreateAnalysisBatchRequest struct {
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Model A model id, an alias or `latest`; the default model when absent.
+	// Model A model id, an alias or `latest`. The default is the default model.
 	Model   *string `json:"model,omitempty"`
 	Options *struct {
 		Narrative *bool `json:"narrative,omitempty"`
 	} `json:"options,omitempty"`
 	Prompts []string `json:"prompts"`
 
-	// ValidateOnly Only check and estimate; create nothing.
+	// ValidateOnly Only validate and estimate. Nothing is created.
 	ValidateOnly *bool  `json:"validate_only,omitempty"`
 	VideoId      string `json:"video_id"`
 }
@@ -1926,19 +1926,19 @@ type CreateAnalysisBatchRequest struct {
 type CreateAnalysisRequest struct {
 	Metadata *Metadata `json:"metadata,omitempty"`
 
-	// Model A model id, an alias or `latest`; the default model when absent.
+	// Model A model id, an alias or `latest`. The default is the default model.
 	Model   *string `json:"model,omitempty"`
 	Options *struct {
 		Narrative *bool `json:"narrative,omitempty"`
 	} `json:"options,omitempty"`
 
-	// Prompt The question in plain English; excludes `query`.
+	// Prompt The question in plain English. Cannot be given together with `query`.
 	Prompt *string `json:"prompt,omitempty"`
 
-	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query json.RawMessage `json:"query,omitempty"`
 
-	// ValidateOnly Only check and estimate; create nothing.
+	// ValidateOnly Only validate and estimate. Nothing is created.
 	ValidateOnly *bool  `json:"validate_only,omitempty"`
 	VideoId      string `json:"video_id"`
 }
@@ -1947,7 +1947,7 @@ type CreateAnalysisRequest struct {
 type CreateApiKeyRequest struct {
 	Name string `json:"name"`
 
-	// Scopes Every scope of the key that asks when absent.
+	// Scopes The default is all scopes of the key that creates it.
 	Scopes *[]Scope `json:"scopes,omitempty"`
 }
 
@@ -1955,19 +1955,19 @@ type CreateApiKeyRequest struct {
 type CreateClientTokenRequest struct {
 	Scopes []ClientScope `json:"scopes"`
 
-	// StreamId Bind the token to one stream; excludes `video_id`.
+	// StreamId Binds the token to one stream. Cannot be given together with `video_id`.
 	StreamId *string `json:"stream_id,omitempty"`
 
-	// TtlS Life in seconds.
+	// TtlS How long the token is valid in seconds.
 	TtlS *int `json:"ttl_s,omitempty"`
 
-	// VideoId Bind the token to one video; excludes `stream_id`.
+	// VideoId Binds the token to one video. Cannot be given together with `stream_id`.
 	VideoId *string `json:"video_id,omitempty"`
 }
 
-// CreateStreamRequest Exactly one of `prompt` and `query`.
+// CreateStreamRequest Send either `prompt` or `query`.
 type CreateStreamRequest struct {
-	// Metadata The caller's own strings.
+	// Metadata Strings that the caller stores with a resource.
 	Metadata *Metadata `json:"metadata,omitempty"`
 	Model    *string   `json:"model,omitempty"`
 	Options  *struct {
@@ -1975,17 +1975,17 @@ type CreateStreamRequest struct {
 	} `json:"options,omitempty"`
 	Prompt *string `json:"prompt,omitempty"`
 
-	// Query The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	// Query The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	Query json.RawMessage `json:"query,omitempty"`
 
-	// Recording Keep the video of the stream.
+	// Recording Record the video of the stream.
 	Recording *bool `json:"recording,omitempty"`
 
-	// Webhook Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
+	// Webhook Another webhook for the events of this resource, without signatures and with the same retries as webhook endpoints.
 	Webhook *WebhookOverride `json:"webhook,omitempty"`
 }
 
-// CreateVideoRequest Presigned mode needs `content_type`; URL mode takes `url`, which excludes `filename`, `size_bytes` and `content_type`.
+// CreateVideoRequest Presigned mode requires `content_type`. URL mode requires `url`, without `filename`, `size_bytes` and `content_type`.
 type CreateVideoRequest struct {
 	ContentType *CreateVideoRequestContentType `json:"content_type,omitempty"`
 	Filename    *string                        `json:"filename,omitempty"`
@@ -2010,7 +2010,7 @@ type CreateWebhookEndpointRequest struct {
 	Url string `json:"url"`
 }
 
-// CreditPricing Values are configuration.
+// CreditPricing The values depend on the configuration of the service.
 type CreditPricing struct {
 	Object                     CreditPricingObject `json:"object"`
 	AllowedPurchaseCents       []int64             `json:"allowed_purchase_cents"`
@@ -2022,7 +2022,7 @@ type CreditPricing struct {
 	CustomPurchaseEnabled      bool                `json:"custom_purchase_enabled"`
 	MinPurchaseCents           int64               `json:"min_purchase_cents"`
 
-	// PricePerSecondCents Cost of a billed second.
+	// PricePerSecondCents The price of one billed second.
 	PricePerSecondCents json.Number `json:"price_per_second_cents"`
 	SignupGrantSeconds  int64       `json:"signup_grant_seconds"`
 }
@@ -2034,7 +2034,7 @@ type CreditPricingObject string
 type Credits struct {
 	Object CreditsObject `json:"object"`
 
-	// AvailableSeconds Balance less held; what new work is checked against.
+	// AvailableSeconds The balance minus the open holds. New work must not exceed it.
 	AvailableSeconds int64 `json:"available_seconds"`
 
 	// BalanceSeconds The posted balance.
@@ -2044,12 +2044,12 @@ type Credits struct {
 	GrantSeconds *int64 `json:"grant_seconds"`
 	HasMore      bool   `json:"has_more"`
 
-	// HeldSeconds Reserved for work that has not ended.
+	// HeldSeconds The sum of the open holds.
 	HeldSeconds  int64         `json:"held_seconds"`
 	Holds        []Hold        `json:"holds"`
 	Transactions []Transaction `json:"transactions"`
 
-	// UsedSeconds The sum of settled debits less what was refunded of them.
+	// UsedSeconds The sum of debits minus their refunds.
 	UsedSeconds *int64 `json:"used_seconds"`
 }
 
@@ -2086,7 +2086,7 @@ type DemoResult struct {
 	ComputedAt time.Time        `json:"computed_at"`
 	Confidence float64          `json:"confidence"`
 
-	// DetectedCount Only of a count question.
+	// DetectedCount Only for a count question.
 	DetectedCount *int      `json:"detected_count,omitempty"`
 	QueryType     QueryType `json:"query_type"`
 	VideoUrl      string    `json:"video_url"`
@@ -2101,7 +2101,7 @@ type DemoVideo struct {
 	DisplayName     string  `json:"display_name"`
 	DurationSeconds float64 `json:"duration_seconds"`
 
-	// ResultsByPrompt By the text of the prompt.
+	// ResultsByPrompt The results, by the text of their prompt.
 	ResultsByPrompt map[string]DemoResult `json:"results_by_prompt"`
 	ThumbnailUrl    string                `json:"thumbnail_url"`
 }
@@ -2115,10 +2115,10 @@ type DemoVideoList struct {
 type DeviceCodeRequest struct {
 	Object DeviceCodeRequestObject `json:"object"`
 
-	// ClaimUrl Where the user approves.
+	// ClaimUrl The page on which the user approves.
 	ClaimUrl string `json:"claim_url"`
 
-	// DeviceCode Keep it to yourself; whoever has it receives the key.
+	// DeviceCode A secret. Anyone who has it can fetch the key.
 	DeviceCode string `json:"device_code"`
 
 	// ExpiresAt 15 minutes after the request.
@@ -2136,7 +2136,7 @@ type DeviceCodeRequestObject string
 type DeviceCodeStatus struct {
 	Object DeviceCodeStatusObject `json:"object"`
 
-	// ApiKey Shown once, in the answer that says `consumed`.
+	// ApiKey The secret. Only the response with status `consumed` contains it.
 	ApiKey *string                `json:"api_key,omitempty"`
 	Status DeviceCodeStatusStatus `json:"status"`
 }
@@ -2153,23 +2153,23 @@ type Error struct {
 		// Code A code of the registry (`GET /v1/errors`).
 		Code string `json:"code"`
 
-		// Message One sentence for a person.
+		// Message What is wrong and what to do. Written for people: the text may change.
 		Message string `json:"message"`
 
 		// Status The HTTP status.
 		Status    int    `json:"status"`
 		RequestId string `json:"request_id"`
 
-		// Details Further facts about the error.
+		// Details More about the error.
 		Details *map[string]interface{} `json:"details,omitempty"`
 
-		// Errors The violations of the request, at most 100, ordered by `param`. Items beyond the `maxItems` of a list and the contents of unknown fields are not checked.
+		// Errors The violations of the request, at most 100, sorted by `param`. Items beyond the `maxItems` of a list and the contents of unknown fields are not checked.
 		Errors *[]Violation `json:"errors,omitempty"`
 
-		// ErrorsOmitted How many further violations were found and are not in `errors`; absent when all are.
+		// ErrorsOmitted The number of violations that are not in `errors`. Absent if all are.
 		ErrorsOmitted *int `json:"errors_omitted,omitempty"`
 
-		// Param The field at fault, as a dotted path.
+		// Param The invalid field, as a dotted path.
 		Param *string `json:"param,omitempty"`
 	} `json:"error"`
 }
@@ -2178,22 +2178,22 @@ type Error struct {
 type ErrorEntry struct {
 	Code string `json:"code"`
 
-	// Status The HTTP status; null for `resource` codes.
+	// Status The HTTP status. Null for `resource` codes.
 	Status  *int   `json:"status"`
 	DocsUrl string `json:"docs_url"`
 
-	// Idem Safe to retry with the same `Idempotency-Key`.
+	// Idem The request can be retried with the same `Idempotency-Key`.
 	Idem bool `json:"idem"`
 
-	// Kind `resource` codes appear only inside a failed resource.
+	// Kind `resource` codes appear only in the `error` of a failed resource.
 	Kind    ErrorEntryKind `json:"kind"`
 	Message string         `json:"message"`
 
-	// Retryable Safe to retry unchanged with backoff.
+	// Retryable The same request can be retried with backoff.
 	Retryable bool `json:"retryable"`
 }
 
-// ErrorEntryKind `resource` codes appear only inside a failed resource.
+// ErrorEntryKind `resource` codes appear only in the `error` of a failed resource.
 type ErrorEntryKind string
 
 // ErrorEntryList defines model for ErrorEntryList.
@@ -2208,16 +2208,16 @@ type ErrorEntryListObject string
 
 // Event defines model for Event.
 type Event struct {
-	// Id The same in the feed and in every delivery.
+	// Id The id is the same in the feed and in every delivery.
 	Id        string      `json:"id"`
 	Object    EventObject `json:"object"`
 	Livemode  bool        `json:"livemode"`
 	CreatedAt time.Time   `json:"created_at"`
 
-	// Data The whole resource as it was right after the event.
+	// Data The resource right after the event.
 	Data Event_Data `json:"data"`
 
-	// Sequence Grows with every change of the resource; of two events about one resource the greater tells the later state.
+	// Sequence Increases with every change of the resource. Of two events of a resource, the greater one has the later state.
 	Sequence int64     `json:"sequence"`
 	Type     EventType `json:"type"`
 }
@@ -2225,7 +2225,7 @@ type Event struct {
 // EventObject defines model for Event.Object.
 type EventObject string
 
-// Event_Data The whole resource as it was right after the event.
+// Event_Data The resource right after the event.
 type Event_Data struct {
 	union json.RawMessage
 }
@@ -2265,7 +2265,7 @@ type Hold struct {
 	CreatedAt   time.Time `json:"created_at"`
 	DiscountPct int       `json:"discount_pct"`
 
-	// ExpiresAt When the reservation is given back if its work never ended.
+	// ExpiresAt When the hold is released if its work never ends.
 	ExpiresAt  time.Time `json:"expires_at"`
 	Seconds    int64     `json:"seconds"`
 	SourceId   string    `json:"source_id"`
@@ -2274,7 +2274,7 @@ type Hold struct {
 
 // IceServer defines model for IceServer.
 type IceServer struct {
-	// Credential Lives as long as the stream may be joined.
+	// Credential Valid as long as the stream can be joined.
 	Credential *string  `json:"credential"`
 	Urls       []string `json:"urls"`
 	Username   *string  `json:"username"`
@@ -2298,27 +2298,27 @@ type Index struct {
 // IndexObject defines model for Index.Object.
 type IndexObject string
 
-// IssuedApiKey An API key with the one showing of its secret.
+// IssuedApiKey A new API key with its secret.
 type IssuedApiKey struct {
 	Id       KeyId              `json:"id"`
 	Object   IssuedApiKeyObject `json:"object"`
 	Livemode bool               `json:"livemode"`
 	Status   IssuedApiKeyStatus `json:"status"`
 
-	// ApiKey Shown once.
+	// ApiKey The secret. Only this response contains it.
 	ApiKey    string    `json:"api_key"`
 	CreatedAt time.Time `json:"created_at"`
 
-	// ExpiresAt A free-grant key ends 30 full days after its last use; null for a key without an end.
+	// ExpiresAt A key of tier `free_grant` expires 30 days after its last use. Null if the key does not expire.
 	ExpiresAt *time.Time `json:"expires_at"`
 
 	// Hint The last four characters of the secret.
 	Hint string `json:"hint"`
 
-	// LastUsedAt Exact to the hour; null for a key that was never used.
+	// LastUsedAt Exact to the hour. Null if the key was never used.
 	LastUsedAt *time.Time `json:"last_used_at"`
 
-	// Legacy True for a `pk_` key of the old form.
+	// Legacy True for a `pk_` key.
 	Legacy      bool             `json:"legacy"`
 	Mode        IssuedApiKeyMode `json:"mode"`
 	Name        string           `json:"name"`
@@ -2351,10 +2351,10 @@ type LedgerKey struct {
 	AddedAt   time.Time          `json:"added_at"`
 	Algorithm LedgerKeyAlgorithm `json:"algorithm"`
 
-	// KeyId The first 16 hexadecimal digits of the SHA-256 of the key, after `lk_`.
+	// KeyId `lk_` and the first 16 hexadecimal digits of the SHA-256 of the key.
 	KeyId string `json:"key_id"`
 
-	// PublicKey The 32 bytes of the key in base64.
+	// PublicKey The 32 bytes of the key as base64.
 	PublicKey string `json:"public_key"`
 }
 
@@ -2366,14 +2366,14 @@ type LedgerKeys struct {
 	Keys []LedgerKey `json:"keys"`
 }
 
-// Metadata The caller's own strings.
+// Metadata Strings that the caller stores with a resource.
 type Metadata map[string]string
 
-// Meter A balance-shaped meter carries `balance`, a period-shaped one `used` and `resets_at`.
+// Meter A meter of a balance has `balance`. A meter of a period has `used` and `resets_at`.
 type Meter struct {
 	Balance *int64 `json:"balance,omitempty"`
 
-	// Limit Null for unlimited or pay-as-you-go.
+	// Limit Null if there is no limit.
 	Limit    *int64     `json:"limit"`
 	Meter    string     `json:"meter"`
 	ResetsAt *time.Time `json:"resets_at,omitempty"`
@@ -2390,7 +2390,7 @@ type Model struct {
 	Object ModelObject `json:"object"`
 	Status ModelStatus `json:"status"`
 
-	// Aliases Deprecated ids that resolve to it.
+	// Aliases Deprecated names of the model.
 	Aliases      []string     `json:"aliases"`
 	Capabilities Capabilities `json:"capabilities"`
 	CreatedAt    time.Time    `json:"created_at"`
@@ -2416,7 +2416,7 @@ type ModelStatus string
 
 // Narrative defines model for Narrative.
 type Narrative struct {
-	// Entries Ordered by time; empty unless `ready`.
+	// Entries In the order of time. Empty unless `ready`.
 	Entries []NarrativeEntry `json:"entries"`
 	Status  NarrativeStatus  `json:"status"`
 }
@@ -2426,12 +2426,12 @@ type NarrativeStatus string
 
 // NarrativeEntry defines model for NarrativeEntry.
 type NarrativeEntry struct {
-	// TS The time that it speaks of.
+	// TS The described time in seconds.
 	TS   float64 `json:"t_s"`
 	Text string  `json:"text"`
 }
 
-// ParseMode How the compiled query came to be.
+// ParseMode How the query was compiled.
 type ParseMode string
 
 // ParseRequest defines model for ParseRequest.
@@ -2441,7 +2441,7 @@ type ParseRequest struct {
 
 // ParsedPrompt defines model for ParsedPrompt.
 type ParsedPrompt struct {
-	// CompiledQuery The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`.
+	// CompiledQuery The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`.
 	CompiledQuery CompiledQuery         `json:"compiled_query"`
 	ParseMode     ParsedPromptParseMode `json:"parse_mode"`
 }
@@ -2461,54 +2461,54 @@ type Progress struct {
 // QueryType defines model for QueryType.
 type QueryType string
 
-// Receipt What a result rests on. On the same worker the same receipt has the same result, bit for bit.
+// Receipt What the result was computed from. On the same worker, equal receipts have equal results, bit for bit.
 type Receipt struct {
-	// Duration How long the video is. Null when nothing was decoded, and for results that were made before this was recorded.
+	// Duration The duration of the video. Null if nothing was decoded, and for results from before this field existed.
 	Duration *ReceiptDuration `json:"duration"`
 
-	// Frames Frames that were looked at.
+	// Frames The number of examined frames.
 	Frames int `json:"frames"`
 
-	// Model The model that looked; null members were not told, or nothing looked.
+	// Model The model that examined the frames. Members are null if they are unknown or if no frame was examined.
 	Model ReceiptModel `json:"model"`
 
-	// QueryDigest Of the compiled query as `query` shows it.
+	// QueryDigest The SHA-256 of the compiled query in `query`.
 	QueryDigest string `json:"query_digest"`
 
-	// Sampled The times of those frames, ordered; equal steps are one item.
+	// Sampled The times of the examined frames, in order. Frames at equal distances are one item.
 	Sampled []SampleRun `json:"sampled"`
 
-	// SecondOpinion Null when no second model was asked.
+	// SecondOpinion Null if no second model was used.
 	SecondOpinion *SecondOpinion `json:"second_opinion"`
 
-	// WorkerVersion The program that served the model. Null when no engine looked or it does not say.
+	// WorkerVersion The program that ran the model. Null if no engine was used or its version is unknown.
 	WorkerVersion *string `json:"worker_version"`
 }
 
-// ReceiptDuration The length of the video by three measures, in microseconds. `decoded_micros`, rounded up to whole seconds, is billed before any discount.
+// ReceiptDuration The duration of the video by three measures, in microseconds. `decoded_micros`, rounded up to whole seconds, is billed before any discount.
 type ReceiptDuration struct {
-	// ClaimedMicros What the container claims. Nothing is decided by it.
+	// ClaimedMicros The duration in the header of the file. It is not used.
 	ClaimedMicros *int64 `json:"claimed_micros"`
 
-	// ComputedMicros From the timestamps of the video stream. Null when the probe did not find it.
+	// ComputedMicros The duration from the timestamps of the video stream. Null if it is unknown.
 	ComputedMicros *int64 `json:"computed_micros"`
 
-	// DecodedMicros What was decoded. It equals the computed length unless decoding found another.
+	// DecodedMicros The decoded duration. It equals the computed duration unless decoding found another one.
 	DecodedMicros int64 `json:"decoded_micros"`
 }
 
-// ReceiptModel The model that looked; null members were not told, or nothing looked.
+// ReceiptModel The model that examined the frames. Members are null if they are unknown or if no frame was examined.
 type ReceiptModel struct {
-	// Id As in `GET /v1/models`.
+	// Id The id in `GET /v1/models`.
 	Id string `json:"id"`
 
-	// Digest Of its weights.
+	// Digest The SHA-256 of the weights.
 	Digest *string `json:"digest"`
 
-	// Name What the engine calls it.
+	// Name The name of the model in the engine.
 	Name *string `json:"name"`
 
-	// Weights What it was trained as.
+	// Weights The name of the trained weights.
 	Weights *string `json:"weights"`
 }
 
@@ -2530,25 +2530,25 @@ type ResourceError struct {
 type Result struct {
 	Answer ResultAnswer `json:"answer"`
 
-	// Confidence 0 when indeterminate. From 0.7 reliable; under 0.4 unreliable.
+	// Confidence 0 for `indeterminate`. From 0.7 the answer is reliable. Below 0.4 it is unreliable.
 	Confidence float64 `json:"confidence"`
 
-	// Clips Where the answer applies, ordered, never overlapping.
+	// Clips The intervals in which the answer applies, in order and without overlaps.
 	Clips []Clip `json:"clips"`
 
-	// CountEvidence The intervals in which `detected_count` instances are visible at the same time, ordered, never overlapping. Empty when the question asks for no number, when the number is 0, and in results from before this field existed.
+	// CountEvidence The intervals in which `detected_count` instances are visible at the same time, in order and without overlaps. Empty if the question does not ask for a number, if the number is 0, and in results from before this field existed.
 	CountEvidence []Clip `json:"count_evidence"`
 
-	// DetectedCount For count questions; meaningful only with yes or no. Always 0 when `indeterminate_reason` is `nothing_detected`.
+	// DetectedCount Only for count questions with the answer `yes` or `no`. Always 0 if `indeterminate_reason` is `nothing_detected`.
 	DetectedCount       *int                 `json:"detected_count"`
 	IndeterminateReason *IndeterminateReason `json:"indeterminate_reason"`
 	QueryType           QueryType            `json:"query_type"`
 
-	// Receipt Null for results that were made before there were receipts.
+	// Receipt Null for results from before receipts existed.
 	Receipt         *Receipt        `json:"receipt"`
 	TermConfidences TermConfidences `json:"term_confidences"`
 
-	// UnsupportedAction Absent, never null, on every answer but a refusal.
+	// UnsupportedAction Why the question is not supported. Absent (never null) if it is.
 	UnsupportedAction *UnsupportedAction `json:"unsupported_action,omitempty"`
 	VideoDurationS    *float64           `json:"video_duration_s"`
 }
@@ -2558,22 +2558,22 @@ type ResultAnswer string
 
 // ResultsSummary defines model for ResultsSummary.
 type ResultsSummary struct {
-	// Frames The same as `result_frames`; goes away around 2026-08-28, use `result_frames`.
+	// Frames Use `result_frames`, which has the same value. This field is removed around 2026-08-28.
 	// Deprecated: this property has been marked as deprecated upstream, but no `x-deprecated-reason` was set
 	Frames         int               `json:"frames"`
 	LastDetections []StreamDetection `json:"last_detections"`
 
-	// ResultFrames Result events; they are sampled, not one for each source frame.
+	// ResultFrames The number of result events. They are sampled: there is not one for each frame.
 	ResultFrames int `json:"result_frames"`
 }
 
 // RotateApiKeyRequest defines model for RotateApiKeyRequest.
 type RotateApiKeyRequest struct {
-	// RevokeOld End the old key at once instead of in 24 hours.
+	// RevokeOld Revoke the old key at once instead of after 24 hours.
 	RevokeOld *bool `json:"revoke_old,omitempty"`
 }
 
-// SampleRun `count` frames, `step_s` apart, from `start_s` on; in whole milliseconds.
+// SampleRun `count` frames, the first at `start_s` and then one every `step_s`, in whole milliseconds.
 type SampleRun struct {
 	Count  int     `json:"count"`
 	StartS float64 `json:"start_s"`
@@ -2589,20 +2589,20 @@ type SandboxKey struct {
 	// Livemode Always false.
 	Livemode bool `json:"livemode"`
 
-	// ApiKey Shown once.
+	// ApiKey The secret. Only this response contains it.
 	ApiKey  string `json:"api_key"`
 	DocsUrl string `json:"docs_url"`
 
-	// ExpectedAnswer What it answers.
+	// ExpectedAnswer The answer to this question.
 	ExpectedAnswer SandboxKeyExpectedAnswer `json:"expected_answer"`
 
-	// ExpiresAt 7 days after issue.
+	// ExpiresAt 7 days after the key is created.
 	ExpiresAt time.Time `json:"expires_at"`
 
-	// FixturePrompt A question to begin with.
+	// FixturePrompt A question about the video.
 	FixturePrompt string `json:"fixture_prompt"`
 
-	// FixtureVideoId The one video that this key may ask about.
+	// FixtureVideoId The only video that this key can ask about.
 	FixtureVideoId *string        `json:"fixture_video_id"`
 	Mode           SandboxKeyMode `json:"mode"`
 
@@ -2620,7 +2620,7 @@ type SandboxKey struct {
 // SandboxKeyObject defines model for SandboxKey.Object.
 type SandboxKeyObject string
 
-// SandboxKeyExpectedAnswer What it answers.
+// SandboxKeyExpectedAnswer The answer to this question.
 type SandboxKeyExpectedAnswer string
 
 // SandboxKeyMode defines model for SandboxKey.Mode.
@@ -2629,12 +2629,12 @@ type SandboxKeyMode string
 // SandboxKeyUpgradeMethod defines model for SandboxKey.Upgrade.Method.
 type SandboxKeyUpgradeMethod string
 
-// Scope A write scope brings its read scope.
+// Scope A write scope includes its read scope.
 type Scope string
 
 // SecondOpinion defines model for SecondOpinion.
 type SecondOpinion struct {
-	// Frames Pictures that it was shown.
+	// Frames The number of frames that the model got.
 	Frames int    `json:"frames"`
 	Model  string `json:"model"`
 }
@@ -2661,7 +2661,7 @@ type Stream struct {
 	Status    StreamStatus `json:"status"`
 	CreatedAt time.Time    `json:"created_at"`
 
-	// DurationS Live-clock seconds; only when ended.
+	// DurationS Live seconds. Only when the stream has ended.
 	DurationS         *int               `json:"duration_s"`
 	EndReason         *StreamEndReason   `json:"end_reason"`
 	EndedAt           *time.Time         `json:"ended_at"`
@@ -2671,27 +2671,27 @@ type Stream struct {
 	Limits            *StreamLimits      `json:"limits"`
 	LiveStartedAt     *time.Time         `json:"live_started_at"`
 
-	// Metadata The caller's own strings.
+	// Metadata Strings that the caller stores with a resource.
 	Metadata Metadata `json:"metadata"`
 
 	// Model The canonical id.
 	Model string `json:"model"`
 
-	// Prompt As submitted.
+	// Prompt The prompt as it was sent.
 	Prompt        *string        `json:"prompt"`
 	Query         *CompiledQuery `json:"query"`
 	QueuePosition *int           `json:"queue_position"`
 
-	// Recording Null for streams that were not created with `recording`.
+	// Recording Null if the stream was created without `recording`.
 	Recording *Recording `json:"recording"`
 
-	// ResultsSummary Only when ended.
+	// ResultsSummary Only when the stream has ended.
 	ResultsSummary *ResultsSummary `json:"results_summary"`
 
-	// Signaling Where to join; null once ended.
+	// Signaling How to join the stream. Null when it has ended.
 	Signaling *Signaling `json:"signaling"`
 
-	// Usage Only when ended.
+	// Usage Only when the stream has ended.
 	Usage *StreamUsage `json:"usage"`
 }
 
@@ -2704,13 +2704,13 @@ type StreamDetection struct {
 	Confidence    float64               `json:"confidence"`
 	DetectedCount *int                  `json:"detected_count"`
 	Detections    []struct {
-		// Box x, y, width, height as parts of the frame.
+		// Box x, y, width and height as fractions of the frame.
 		Box        []float64 `json:"box"`
 		Confidence float64   `json:"confidence"`
 		Term       string    `json:"term"`
 	} `json:"detections"`
 
-	// NarrativeUpdate Only when the narrative gained a sentence.
+	// NarrativeUpdate Only if the narrative has a new sentence.
 	NarrativeUpdate *struct {
 		TS   float64 `json:"t_s"`
 		Text string  `json:"text"`
@@ -2721,7 +2721,7 @@ type StreamDetection struct {
 // StreamDetectionAnswer defines model for StreamDetection.Answer.
 type StreamDetectionAnswer string
 
-// StreamEndReason `completed` only after having been live.
+// StreamEndReason `completed` is only possible after the stream was live.
 type StreamEndReason string
 
 // StreamId defines model for StreamId.
@@ -2729,10 +2729,10 @@ type StreamId = string
 
 // StreamLimits defines model for StreamLimits.
 type StreamLimits struct {
-	// MaxSessionS The session is cut off after so many seconds.
+	// MaxSessionS The session ends after this number of seconds.
 	MaxSessionS int `json:"max_session_s"`
 
-	// WarnAtRemainingS The warning message comes when so many seconds are left.
+	// WarnAtRemainingS A warning is sent when this number of seconds is left.
 	WarnAtRemainingS int `json:"warn_at_remaining_s"`
 }
 
@@ -2744,7 +2744,7 @@ type StreamRecording struct {
 	ExpiresAt   time.Time                  `json:"expires_at"`
 	StreamId    StreamId                   `json:"stream_id"`
 
-	// Url Signed, for an hour.
+	// Url A signed URL that is valid for one hour.
 	Url string `json:"url"`
 }
 
@@ -2762,7 +2762,7 @@ type StreamStatus string
 
 // StreamUsage defines model for StreamUsage.
 type StreamUsage struct {
-	// BilledSeconds Live-clock seconds.
+	// BilledSeconds Live seconds.
 	BilledSeconds      int64  `json:"billed_seconds"`
 	CreditBalanceAfter *int64 `json:"credit_balance_after"`
 }
@@ -2782,7 +2782,7 @@ type TestFixture struct {
 	Sha256         string                    `json:"sha256"`
 	SizeBytes      int64                     `json:"size_bytes"`
 
-	// VideoUrl Serves the bytes.
+	// VideoUrl The URL of the file.
 	VideoUrl string `json:"video_url"`
 }
 
@@ -2801,25 +2801,25 @@ type Transaction struct {
 	BalanceAfterSeconds int64     `json:"balance_after_seconds"`
 	CreatedAt           time.Time `json:"created_at"`
 
-	// DiscountPct Only on a discounted debit.
+	// DiscountPct Only for a debit with a discount.
 	DiscountPct *int            `json:"discount_pct,omitempty"`
 	Kind        TransactionKind `json:"kind"`
 
-	// Refunds Only on an adjustment that is a refund, the transaction that it undoes wholly or in part.
+	// Refunds The refunded transaction. Only for an adjustment that refunds a debit, fully or in part.
 	Refunds *string `json:"refunds,omitempty"`
 
 	// SecondsDelta Negative for debits.
 	SecondsDelta int64   `json:"seconds_delta"`
 	SourceId     *string `json:"source_id"`
 
-	// SourceType `analysis` or `stream`; of a refund, that of the debit that it gives back.
+	// SourceType `analysis` or `stream`. For a refund, the source of the refunded debit.
 	SourceType *string `json:"source_type"`
 }
 
 // TransactionKind defines model for TransactionKind.
 type TransactionKind string
 
-// UnsupportedAction Absent, never null, on every answer but a refusal.
+// UnsupportedAction Why the question is not supported. Absent (never null) if it is.
 type UnsupportedAction struct {
 	DocsUrl string `json:"docs_url"`
 	Reason  string `json:"reason"`
@@ -2827,7 +2827,7 @@ type UnsupportedAction struct {
 
 // UpgradeRequest defines model for UpgradeRequest.
 type UpgradeRequest struct {
-	// ForgeToken The token of the identity provider's device flow; verified and discarded.
+	// ForgeToken The token from the device flow of the identity provider. It is verified and discarded.
 	ForgeToken *string `json:"forge_token,omitempty"`
 }
 
@@ -2838,13 +2838,13 @@ type UpgradedKey struct {
 	// Livemode Always true.
 	Livemode bool `json:"livemode"`
 
-	// ApiKey Shown once.
+	// ApiKey The secret. Only this response contains it.
 	ApiKey string `json:"api_key"`
 
-	// ClaimFlow How to get a billed key; only where first-party sessions are configured.
+	// ClaimFlow How to get a billed key. Only present if first-party sessions are configured.
 	ClaimFlow *ClaimFlow `json:"claim_flow,omitempty"`
 
-	// ExpiresAt The end of 30 idle days; every use moves it on.
+	// ExpiresAt 30 days after the last use.
 	ExpiresAt    time.Time       `json:"expires_at"`
 	GrantSeconds int64           `json:"grant_seconds"`
 	Note         *string         `json:"note,omitempty"`
@@ -2861,7 +2861,7 @@ type UpgradedKeyTier string
 type UploadInstructions struct {
 	ExpiresAt time.Time `json:"expires_at"`
 
-	// Headers To be sent with the PUT.
+	// Headers Send these headers with the PUT.
 	Headers map[string]string        `json:"headers"`
 	Method  UploadInstructionsMethod `json:"method"`
 	Url     string                   `json:"url"`
@@ -2872,10 +2872,10 @@ type UploadInstructionsMethod string
 
 // Usage defines model for Usage.
 type Usage struct {
-	// BilledSeconds Clock seconds.
+	// BilledSeconds Seconds of video.
 	BilledSeconds int64 `json:"billed_seconds"`
 
-	// CreditBalanceAfter The balance right after settling.
+	// CreditBalanceAfter The balance right after this debit.
 	CreditBalanceAfter *int64        `json:"credit_balance_after"`
 	Frames             *int          `json:"frames,omitempty"`
 	MeteringRule       *MeteringRule `json:"metering_rule,omitempty"`
@@ -2921,7 +2921,7 @@ type Video struct {
 	ContentType VideoContentType `json:"content_type"`
 	CreatedAt   time.Time        `json:"created_at"`
 
-	// DurationS Length in seconds, from the timestamps of the video stream; null when probing did not find it. When an analysis decodes another length, that replaces it.
+	// DurationS Duration in seconds, from the timestamps of the video stream. Null if it is unknown. If an analysis decodes another duration, this value is updated.
 	DurationS *float64 `json:"duration_s"`
 
 	// Error Why the video failed.
@@ -2937,15 +2937,15 @@ type Video struct {
 	// Height Pixels.
 	Height *int `json:"height"`
 
-	// Media Signed playback URL of the original; null while there is nothing to play and for fixtures.
+	// Media A signed URL of the original file. Null if there is no file, and for fixtures.
 	Media *SignedMedia `json:"media"`
 
-	// Metadata The caller's own strings.
+	// Metadata Strings that the caller stores with a resource.
 	Metadata  Metadata    `json:"metadata"`
 	SizeBytes *int64      `json:"size_bytes"`
 	Source    VideoSource `json:"source"`
 
-	// Upload How to upload; only while `awaiting_upload`.
+	// Upload How to upload the file. Only while `awaiting_upload`.
 	Upload *UploadInstructions `json:"upload"`
 
 	// Width Pixels.
@@ -2981,7 +2981,7 @@ type VideoStatus string
 type Violation struct {
 	Message string `json:"message"`
 
-	// Param A dotted path such as `metadata.a b` or `prompts.3`; empty for the body as a whole. A path of more than 200 bytes loses its middle, for which `…` stands.
+	// Param A dotted path such as `metadata.a b` or `prompts.3`, or empty for the body as a whole. In a path of more than 200 bytes, the middle is replaced by `…`.
 	Param string        `json:"param"`
 	Code  ViolationCode `json:"code"`
 }
@@ -2998,7 +2998,7 @@ type WebhookDelivery struct {
 	CreatedAt    time.Time             `json:"created_at"`
 	DeliveredAt  *time.Time            `json:"delivered_at"`
 
-	// EventId Stable across retries; dedupe on it.
+	// EventId The same for all retries. Use it to skip duplicates.
 	EventId            string     `json:"event_id"`
 	EventType          EventType  `json:"event_type"`
 	LastAttemptAt      *time.Time `json:"last_attempt_at"`
@@ -3024,7 +3024,7 @@ type WebhookEndpoint struct {
 	Events         []EventType                    `json:"events"`
 	LastSuccessAt  *time.Time                     `json:"last_success_at"`
 
-	// Secret Only in the answers that make one: on create and on rotation.
+	// Secret The signing secret. Only the responses of create and rotate contain it.
 	Secret *string `json:"secret,omitempty"`
 	Url    string  `json:"url"`
 }
@@ -3038,9 +3038,9 @@ type WebhookEndpointStatus string
 // WebhookEndpointDisabledReason defines model for WebhookEndpoint.DisabledReason.
 type WebhookEndpointDisabledReason string
 
-// WebhookOverride Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints.
+// WebhookOverride Another webhook for the events of this resource, without signatures and with the same retries as webhook endpoints.
 type WebhookOverride struct {
-	// Events Which events; all of the resource when absent.
+	// Events The events to send. The default is all events of the resource.
 	Events *[]EventType `json:"events,omitempty"`
 
 	// Url A public https URL.
@@ -3118,45 +3118,47 @@ type UnsupportedMediaType = Error
 
 // GetClaimPageParams defines parameters for GetClaimPage.
 type GetClaimPageParams struct {
-	// Code The code that the claim address carries.
+	// Code The code from the claim URL.
 	Code *string `form:"code,omitempty" json:"code,omitempty"`
 }
 
 // ListAnalysesParams defines parameters for ListAnalyses.
 type ListAnalysesParams struct {
-	// Limit How many items a page has at most.
+	// Limit The maximum number of items of a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
 	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
-	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
 	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
-	// VideoId Only analyses of this video. The id of a deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
+	// VideoId Only analyses of this video. A deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
 	VideoId *string `form:"video_id,omitempty" json:"video_id,omitempty"`
 
-	// Status Only analyses in this status.
+	// Status Only analyses with this status.
 	Status *AnalysisStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
-	// Model Only analyses by this model; an alias stands for its model.
+	// Model Only analyses by this model. An alias stands for its model.
 	Model *ModelFilter `form:"model,omitempty" json:"model,omitempty"`
 
-	// CreatedAfter Only what was created at or after this time.
+	// CreatedAfter Only resources that were created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
 
-	// CreatedBefore Only what was created at or before this time.
+	// CreatedBefore Only resources that were created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
 // CreateAnalysisParams defines parameters for CreateAnalysis.
 type CreateAnalysisParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 
 	// Prefer `wait=<seconds>`, 1 to 120 (RFC 7240). Other preferences are ignored.
@@ -3165,69 +3167,77 @@ type CreateAnalysisParams struct {
 
 // CreateAnalysisBatchParams defines parameters for CreateAnalysisBatch.
 type CreateAnalysisBatchParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // StreamAnalysisParams defines parameters for StreamAnalysis.
 type StreamAnalysisParams struct {
-	// LastEventID The id of the last event that was received.
+	// LastEventID The id of the last received event.
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
 // RerunAnalysisParams defines parameters for RerunAnalysis.
 type RerunAnalysisParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListApiKeysParams defines parameters for ListApiKeys.
 type ListApiKeysParams struct {
-	// Limit How many items a page has at most.
+	// Limit The maximum number of items of a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
 	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
-	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
 	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
-	// CreatedAfter Only what was created at or after this time.
+	// CreatedAfter Only resources that were created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
 
-	// CreatedBefore Only what was created at or before this time.
+	// CreatedBefore Only resources that were created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
 // CreateApiKeyParams defines parameters for CreateApiKey.
 type CreateApiKeyParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // RotateApiKeyParams defines parameters for RotateApiKey.
 type RotateApiKeyParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
@@ -3239,45 +3249,47 @@ type ListChangesParams struct {
 
 // CreateClientTokenParams defines parameters for CreateClientToken.
 type CreateClientTokenParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // GetCreditsParams defines parameters for GetCredits.
 type GetCreditsParams struct {
-	// Limit How many items a page has at most.
+	// Limit The maximum number of items of a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
 	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
-	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
 	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// Kind Only transactions of this kind.
 	Kind *TransactionKind `form:"kind,omitempty" json:"kind,omitempty"`
 
-	// CreatedAfter Only what was created at or after this time.
+	// CreatedAfter Only resources that were created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
 
-	// CreatedBefore Only what was created at or before this time.
+	// CreatedBefore Only resources that were created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
-	// Limit How many items a page has at most.
+	// Limit The maximum number of items of a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
 	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
-	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
 	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
 	// Type Only events of this type.
@@ -3286,105 +3298,113 @@ type ListEventsParams struct {
 	// ResourceId Only events of this video, analysis or stream.
 	ResourceId *string `form:"resource_id,omitempty" json:"resource_id,omitempty"`
 
-	// CreatedAfter Only what was created at or after this time.
+	// CreatedAfter Only resources that were created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
 
-	// CreatedBefore Only what was created at or before this time.
+	// CreatedBefore Only resources that were created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
 // StreamEventsParams defines parameters for StreamEvents.
 type StreamEventsParams struct {
-	// LastEventID The id of the last event that was received.
+	// LastEventID The id of the last received event.
 	LastEventID *string `json:"Last-Event-ID,omitempty"`
 }
 
 // RequestDeviceCodeParams defines parameters for RequestDeviceCode.
 type RequestDeviceCodeParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // UpgradeKeyParams defines parameters for UpgradeKey.
 type UpgradeKeyParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // CreateSandboxParams defines parameters for CreateSandbox.
 type CreateSandboxParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListVideosParams defines parameters for ListVideos.
 type ListVideosParams struct {
-	// Limit How many items a page has at most.
+	// Limit The maximum number of items of a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
 	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
-	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
 	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
-	// Status Only videos in this status.
+	// Status Only videos with this status.
 	Status *VideoStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// CreatedAfter Only what was created at or after this time.
+	// CreatedAfter Only resources that were created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
 
-	// CreatedBefore Only what was created at or before this time.
+	// CreatedBefore Only resources that were created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
 // CreateVideoParams defines parameters for CreateVideo.
 type CreateVideoParams struct {
-	// IdempotencyKey 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-	// body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-	// the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-	// that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-	// another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-	// the key, so choose a random one, such as a UUID.
+	// IdempotencyKey 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+	// one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+	// members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+	// separate keys.
+	//
+	// A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+	// credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+	// the key, so use a random key, such as a UUID.
 	IdempotencyKey *IdempotencyKey `json:"Idempotency-Key,omitempty"`
 }
 
 // ListVideoAnalysesParams defines parameters for ListVideoAnalyses.
 type ListVideoAnalysesParams struct {
-	// Limit How many items a page has at most.
+	// Limit The maximum number of items of a page.
 	Limit *Limit `form:"limit,omitempty" json:"limit,omitempty"`
 
-	// StartingAfter The id of the last item of the page before; excludes `ending_before`.
+	// StartingAfter The id of the last item of the previous page. Cannot be given together with `ending_before`.
 	StartingAfter *string `form:"starting_after,omitempty" json:"starting_after,omitempty"`
 
-	// EndingBefore The id of the first item of the page after; excludes `starting_after`.
+	// EndingBefore The id of the first item of the next page. Cannot be given together with `starting_after`.
 	EndingBefore *string `form:"ending_before,omitempty" json:"ending_before,omitempty"`
 
-	// Status Only analyses in this status.
+	// Status Only analyses with this status.
 	Status *AnalysisStatusFilter `form:"status,omitempty" json:"status,omitempty"`
 
-	// Model Only analyses by this model; an alias stands for its model.
+	// Model Only analyses by this model. An alias stands for its model.
 	Model *ModelFilter `form:"model,omitempty" json:"model,omitempty"`
 
-	// CreatedAfter Only what was created at or after this time.
+	// CreatedAfter Only resources that were created at or after this time.
 	CreatedAfter *CreatedAfter `form:"created_after,omitempty" json:"created_after,omitempty"`
 
-	// CreatedBefore Only what was created at or before this time.
+	// CreatedBefore Only resources that were created at or before this time.
 	CreatedBefore *CreatedBefore `form:"created_before,omitempty" json:"created_before,omitempty"`
 }
 
@@ -3655,43 +3675,43 @@ func (t *Event_Data) UnmarshalJSON(b []byte) error {
 
 // ServerInterface represents all server handlers.
 type ServerInterface interface {
-	// GetIndex Index of the machine-readable surfaces
+	// GetIndex Index of the public endpoints
 	// (GET /)
 	GetIndex(w http.ResponseWriter, r *http.Request)
-	// GetLedgerKeys The public keys of the ledger's checkpoints
+	// GetLedgerKeys Public keys of the ledger checkpoints
 	// (GET /.well-known/vqa-ledger-keys.json)
 	GetLedgerKeys(w http.ResponseWriter, r *http.Request)
-	// GetClaimPage The page on which a person approves a key
+	// GetClaimPage Page to approve a key
 	// (GET /claim)
 	GetClaimPage(w http.ResponseWriter, r *http.Request, params GetClaimPageParams)
-	// DecideClaim Approve or refuse a key
+	// DecideClaim Approve or deny a key
 	// (POST /claim)
 	DecideClaim(w http.ResponseWriter, r *http.Request)
-	// GetDocs Where the documentation is
+	// GetDocs API reference
 	// (GET /docs)
 	GetDocs(w http.ResponseWriter, r *http.Request)
-	// GetDocsAsset A file of the rendered reference
+	// GetDocsAsset File of the API reference
 	// (GET /docs/assets/{file})
 	GetDocsAsset(w http.ResponseWriter, r *http.Request, file string)
-	// GetChangelogDocs The changelog for people
+	// GetChangelogDocs Page of the changelog
 	// (GET /docs/changelog)
 	GetChangelogDocs(w http.ResponseWriter, r *http.Request)
-	// GetErrorDocs The error registry for people
+	// GetErrorDocs Page of the error codes
 	// (GET /docs/errors)
 	GetErrorDocs(w http.ResponseWriter, r *http.Request)
-	// GetQuestionDocs Which questions are answered
+	// GetQuestionDocs Page of the supported questions
 	// (GET /docs/questions)
 	GetQuestionDocs(w http.ResponseWriter, r *http.Request)
-	// GetQuickstart The main flow in curl, TypeScript and Python
+	// GetQuickstart Quickstart in curl, TypeScript and Python
 	// (GET /docs/quickstart)
 	GetQuickstart(w http.ResponseWriter, r *http.Request)
-	// GetHealth Whether the program runs
+	// GetHealth Liveness probe
 	// (GET /healthz)
 	GetHealth(w http.ResponseWriter, r *http.Request)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(w http.ResponseWriter, r *http.Request)
-	// GetReadiness Whether the service can take work
+	// GetReadiness Readiness probe
 	// (GET /readyz)
 	GetReadiness(w http.ResponseWriter, r *http.Request)
 	// GetRobots Rules for crawlers
@@ -3700,10 +3720,10 @@ type ServerInterface interface {
 	// ListAnalyses List analyses
 	// (GET /v1/analyses)
 	ListAnalyses(w http.ResponseWriter, r *http.Request, params ListAnalysesParams)
-	// CreateAnalysis Ask a question
+	// CreateAnalysis Create an analysis
 	// (POST /v1/analyses)
 	CreateAnalysis(w http.ResponseWriter, r *http.Request, params CreateAnalysisParams)
-	// CreateAnalysisBatch Ask several questions about one video
+	// CreateAnalysisBatch Create a batch of analyses
 	// (POST /v1/analyses/batch)
 	CreateAnalysisBatch(w http.ResponseWriter, r *http.Request, params CreateAnalysisBatchParams)
 	// GetAnalysis Read an analysis
@@ -3712,10 +3732,10 @@ type ServerInterface interface {
 	// CancelAnalysis Cancel an analysis
 	// (POST /v1/analyses/{id}/cancel)
 	CancelAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath)
-	// StreamAnalysis Follow an analysis
+	// StreamAnalysis Stream the states of an analysis
 	// (GET /v1/analyses/{id}/events)
 	StreamAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params StreamAnalysisParams)
-	// RerunAnalysis Run a failed analysis again, free of charge
+	// RerunAnalysis Rerun a failed analysis for free
 	// (POST /v1/analyses/{id}/rerun)
 	RerunAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params RerunAnalysisParams)
 	// ListApiKeys List API keys
@@ -3730,28 +3750,28 @@ type ServerInterface interface {
 	// GetApiKey Read an API key
 	// (GET /v1/api-keys/{id})
 	GetApiKey(w http.ResponseWriter, r *http.Request, id string)
-	// RotateApiKey Replace an API key
+	// RotateApiKey Rotate an API key
 	// (POST /v1/api-keys/{id}/rotate)
 	RotateApiKey(w http.ResponseWriter, r *http.Request, id string, params RotateApiKeyParams)
-	// ListChanges What changed in the contract, and when
+	// ListChanges Changes of the contract
 	// (GET /v1/changelog)
 	ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams)
-	// CreateClientToken Mint a client token
+	// CreateClientToken Create a client token
 	// (POST /v1/client_tokens)
 	CreateClientToken(w http.ResponseWriter, r *http.Request, params CreateClientTokenParams)
-	// GetCreditPricing The prices
+	// GetCreditPricing Prices
 	// (GET /v1/credit-pricing)
 	GetCreditPricing(w http.ResponseWriter, r *http.Request)
-	// GetCredits The balance and its ledger
+	// GetCredits Balance and transactions
 	// (GET /v1/credits)
 	GetCredits(w http.ResponseWriter, r *http.Request, params GetCreditsParams)
 	// ListDemoVideos Demo videos with computed answers
 	// (GET /v1/demo-videos)
 	ListDemoVideos(w http.ResponseWriter, r *http.Request)
-	// GetDemoThumbnail The thumbnail of a demo video
+	// GetDemoThumbnail Thumbnail of a demo video
 	// (GET /v1/demo-videos/{id}/thumbnail.jpg)
 	GetDemoThumbnail(w http.ResponseWriter, r *http.Request, id string)
-	// GetDemoVideoFile The bytes of a demo video
+	// GetDemoVideoFile File of a demo video
 	// (GET /v1/demo-videos/{id}/video.mp4)
 	GetDemoVideoFile(w http.ResponseWriter, r *http.Request, id string)
 	// ListErrors The error registry
@@ -3760,19 +3780,19 @@ type ServerInterface interface {
 	// ListEvents List events
 	// (GET /v1/events)
 	ListEvents(w http.ResponseWriter, r *http.Request, params ListEventsParams)
-	// StreamEvents Follow events
+	// StreamEvents Stream the events
 	// (GET /v1/events/stream)
 	StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams)
 	// GetEvent Read an event
 	// (GET /v1/events/{id})
 	GetEvent(w http.ResponseWriter, r *http.Request, id string)
-	// RequestDeviceCode Ask for a billed live key
+	// RequestDeviceCode Request a billed live key
 	// (POST /v1/keys/request)
 	RequestDeviceCode(w http.ResponseWriter, r *http.Request, params RequestDeviceCodeParams)
 	// GetDeviceCode Poll a request for a billed live key
 	// (GET /v1/keys/request/{code})
 	GetDeviceCode(w http.ResponseWriter, r *http.Request, code string)
-	// UpgradeKey Turn a sandbox into a free live account
+	// UpgradeKey Upgrade a sandbox to a free live account
 	// (POST /v1/keys/upgrade)
 	UpgradeKey(w http.ResponseWriter, r *http.Request, params UpgradeKeyParams)
 	// ListModels The model catalog
@@ -3790,10 +3810,10 @@ type ServerInterface interface {
 	// GetQuerySchema JSON Schema of the compiled query
 	// (GET /v1/schemas/compiled-query.json)
 	GetQuerySchema(w http.ResponseWriter, r *http.Request)
-	// GetTestFixture A stable video, question and answer to test against
+	// GetTestFixture A fixed video, question and answer for tests
 	// (GET /v1/test-fixture)
 	GetTestFixture(w http.ResponseWriter, r *http.Request)
-	// GetTestFixtureVideo The bytes of the fixture video
+	// GetTestFixtureVideo File of the fixture video
 	// (GET /v1/test-fixture/video.mp4)
 	GetTestFixtureVideo(w http.ResponseWriter, r *http.Request)
 	// GetUsage Usage meters
@@ -3802,7 +3822,7 @@ type ServerInterface interface {
 	// ListVideos List videos
 	// (GET /v1/videos)
 	ListVideos(w http.ResponseWriter, r *http.Request, params ListVideosParams)
-	// CreateVideo Register a video
+	// CreateVideo Create a video
 	// (POST /v1/videos)
 	CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams)
 	// DeleteVideo Delete a video
@@ -3814,7 +3834,7 @@ type ServerInterface interface {
 	// ListVideoAnalyses List the analyses of a video
 	// (GET /v1/videos/{id}/analyses)
 	ListVideoAnalyses(w http.ResponseWriter, r *http.Request, id VideoIdPath, params ListVideoAnalysesParams)
-	// CompleteVideo Say that the upload is done
+	// CompleteVideo Complete an upload
 	// (POST /v1/videos/{id}/complete)
 	CompleteVideo(w http.ResponseWriter, r *http.Request, id VideoIdPath)
 }
@@ -3823,67 +3843,67 @@ type ServerInterface interface {
 
 type Unimplemented struct{}
 
-// GetIndex Index of the machine-readable surfaces
+// GetIndex Index of the public endpoints
 // (GET /)
 func (_ Unimplemented) GetIndex(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetLedgerKeys The public keys of the ledger's checkpoints
+// GetLedgerKeys Public keys of the ledger checkpoints
 // (GET /.well-known/vqa-ledger-keys.json)
 func (_ Unimplemented) GetLedgerKeys(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetClaimPage The page on which a person approves a key
+// GetClaimPage Page to approve a key
 // (GET /claim)
 func (_ Unimplemented) GetClaimPage(w http.ResponseWriter, r *http.Request, params GetClaimPageParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// DecideClaim Approve or refuse a key
+// DecideClaim Approve or deny a key
 // (POST /claim)
 func (_ Unimplemented) DecideClaim(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetDocs Where the documentation is
+// GetDocs API reference
 // (GET /docs)
 func (_ Unimplemented) GetDocs(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetDocsAsset A file of the rendered reference
+// GetDocsAsset File of the API reference
 // (GET /docs/assets/{file})
 func (_ Unimplemented) GetDocsAsset(w http.ResponseWriter, r *http.Request, file string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetChangelogDocs The changelog for people
+// GetChangelogDocs Page of the changelog
 // (GET /docs/changelog)
 func (_ Unimplemented) GetChangelogDocs(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetErrorDocs The error registry for people
+// GetErrorDocs Page of the error codes
 // (GET /docs/errors)
 func (_ Unimplemented) GetErrorDocs(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetQuestionDocs Which questions are answered
+// GetQuestionDocs Page of the supported questions
 // (GET /docs/questions)
 func (_ Unimplemented) GetQuestionDocs(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetQuickstart The main flow in curl, TypeScript and Python
+// GetQuickstart Quickstart in curl, TypeScript and Python
 // (GET /docs/quickstart)
 func (_ Unimplemented) GetQuickstart(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetHealth Whether the program runs
+// GetHealth Liveness probe
 // (GET /healthz)
 func (_ Unimplemented) GetHealth(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -3895,7 +3915,7 @@ func (_ Unimplemented) GetMetrics(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetReadiness Whether the service can take work
+// GetReadiness Readiness probe
 // (GET /readyz)
 func (_ Unimplemented) GetReadiness(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -3913,13 +3933,13 @@ func (_ Unimplemented) ListAnalyses(w http.ResponseWriter, r *http.Request, para
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// CreateAnalysis Ask a question
+// CreateAnalysis Create an analysis
 // (POST /v1/analyses)
 func (_ Unimplemented) CreateAnalysis(w http.ResponseWriter, r *http.Request, params CreateAnalysisParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// CreateAnalysisBatch Ask several questions about one video
+// CreateAnalysisBatch Create a batch of analyses
 // (POST /v1/analyses/batch)
 func (_ Unimplemented) CreateAnalysisBatch(w http.ResponseWriter, r *http.Request, params CreateAnalysisBatchParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -3937,13 +3957,13 @@ func (_ Unimplemented) CancelAnalysis(w http.ResponseWriter, r *http.Request, id
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// StreamAnalysis Follow an analysis
+// StreamAnalysis Stream the states of an analysis
 // (GET /v1/analyses/{id}/events)
 func (_ Unimplemented) StreamAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params StreamAnalysisParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// RerunAnalysis Run a failed analysis again, free of charge
+// RerunAnalysis Rerun a failed analysis for free
 // (POST /v1/analyses/{id}/rerun)
 func (_ Unimplemented) RerunAnalysis(w http.ResponseWriter, r *http.Request, id AnalysisIdPath, params RerunAnalysisParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -3973,31 +3993,31 @@ func (_ Unimplemented) GetApiKey(w http.ResponseWriter, r *http.Request, id stri
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// RotateApiKey Replace an API key
+// RotateApiKey Rotate an API key
 // (POST /v1/api-keys/{id}/rotate)
 func (_ Unimplemented) RotateApiKey(w http.ResponseWriter, r *http.Request, id string, params RotateApiKeyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// ListChanges What changed in the contract, and when
+// ListChanges Changes of the contract
 // (GET /v1/changelog)
 func (_ Unimplemented) ListChanges(w http.ResponseWriter, r *http.Request, params ListChangesParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// CreateClientToken Mint a client token
+// CreateClientToken Create a client token
 // (POST /v1/client_tokens)
 func (_ Unimplemented) CreateClientToken(w http.ResponseWriter, r *http.Request, params CreateClientTokenParams) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetCreditPricing The prices
+// GetCreditPricing Prices
 // (GET /v1/credit-pricing)
 func (_ Unimplemented) GetCreditPricing(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetCredits The balance and its ledger
+// GetCredits Balance and transactions
 // (GET /v1/credits)
 func (_ Unimplemented) GetCredits(w http.ResponseWriter, r *http.Request, params GetCreditsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4009,13 +4029,13 @@ func (_ Unimplemented) ListDemoVideos(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetDemoThumbnail The thumbnail of a demo video
+// GetDemoThumbnail Thumbnail of a demo video
 // (GET /v1/demo-videos/{id}/thumbnail.jpg)
 func (_ Unimplemented) GetDemoThumbnail(w http.ResponseWriter, r *http.Request, id string) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetDemoVideoFile The bytes of a demo video
+// GetDemoVideoFile File of a demo video
 // (GET /v1/demo-videos/{id}/video.mp4)
 func (_ Unimplemented) GetDemoVideoFile(w http.ResponseWriter, r *http.Request, id string) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4033,7 +4053,7 @@ func (_ Unimplemented) ListEvents(w http.ResponseWriter, r *http.Request, params
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// StreamEvents Follow events
+// StreamEvents Stream the events
 // (GET /v1/events/stream)
 func (_ Unimplemented) StreamEvents(w http.ResponseWriter, r *http.Request, params StreamEventsParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4045,7 +4065,7 @@ func (_ Unimplemented) GetEvent(w http.ResponseWriter, r *http.Request, id strin
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// RequestDeviceCode Ask for a billed live key
+// RequestDeviceCode Request a billed live key
 // (POST /v1/keys/request)
 func (_ Unimplemented) RequestDeviceCode(w http.ResponseWriter, r *http.Request, params RequestDeviceCodeParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4057,7 +4077,7 @@ func (_ Unimplemented) GetDeviceCode(w http.ResponseWriter, r *http.Request, cod
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// UpgradeKey Turn a sandbox into a free live account
+// UpgradeKey Upgrade a sandbox to a free live account
 // (POST /v1/keys/upgrade)
 func (_ Unimplemented) UpgradeKey(w http.ResponseWriter, r *http.Request, params UpgradeKeyParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4093,13 +4113,13 @@ func (_ Unimplemented) GetQuerySchema(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetTestFixture A stable video, question and answer to test against
+// GetTestFixture A fixed video, question and answer for tests
 // (GET /v1/test-fixture)
 func (_ Unimplemented) GetTestFixture(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// GetTestFixtureVideo The bytes of the fixture video
+// GetTestFixtureVideo File of the fixture video
 // (GET /v1/test-fixture/video.mp4)
 func (_ Unimplemented) GetTestFixtureVideo(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4117,7 +4137,7 @@ func (_ Unimplemented) ListVideos(w http.ResponseWriter, r *http.Request, params
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// CreateVideo Register a video
+// CreateVideo Create a video
 // (POST /v1/videos)
 func (_ Unimplemented) CreateVideo(w http.ResponseWriter, r *http.Request, params CreateVideoParams) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -4141,7 +4161,7 @@ func (_ Unimplemented) ListVideoAnalyses(w http.ResponseWriter, r *http.Request,
 	w.WriteHeader(http.StatusNotImplemented)
 }
 
-// CompleteVideo Say that the upload is done
+// CompleteVideo Complete an upload
 // (POST /v1/videos/{id}/complete)
 func (_ Unimplemented) CompleteVideo(w http.ResponseWriter, r *http.Request, id VideoIdPath) {
 	w.WriteHeader(http.StatusNotImplemented)
@@ -12345,43 +12365,43 @@ func (response CompleteVideo503JSONResponse) VisitCompleteVideoResponse(w http.R
 
 // StrictServerInterface represents all server handlers.
 type StrictServerInterface interface {
-	// GetIndex Index of the machine-readable surfaces
+	// GetIndex Index of the public endpoints
 	// (GET /)
 	GetIndex(ctx context.Context, request GetIndexRequestObject) (GetIndexResponseObject, error)
-	// GetLedgerKeys The public keys of the ledger's checkpoints
+	// GetLedgerKeys Public keys of the ledger checkpoints
 	// (GET /.well-known/vqa-ledger-keys.json)
 	GetLedgerKeys(ctx context.Context, request GetLedgerKeysRequestObject) (GetLedgerKeysResponseObject, error)
-	// GetClaimPage The page on which a person approves a key
+	// GetClaimPage Page to approve a key
 	// (GET /claim)
 	GetClaimPage(ctx context.Context, request GetClaimPageRequestObject) (GetClaimPageResponseObject, error)
-	// DecideClaim Approve or refuse a key
+	// DecideClaim Approve or deny a key
 	// (POST /claim)
 	DecideClaim(ctx context.Context, request DecideClaimRequestObject) (DecideClaimResponseObject, error)
-	// GetDocs Where the documentation is
+	// GetDocs API reference
 	// (GET /docs)
 	GetDocs(ctx context.Context, request GetDocsRequestObject) (GetDocsResponseObject, error)
-	// GetDocsAsset A file of the rendered reference
+	// GetDocsAsset File of the API reference
 	// (GET /docs/assets/{file})
 	GetDocsAsset(ctx context.Context, request GetDocsAssetRequestObject) (GetDocsAssetResponseObject, error)
-	// GetChangelogDocs The changelog for people
+	// GetChangelogDocs Page of the changelog
 	// (GET /docs/changelog)
 	GetChangelogDocs(ctx context.Context, request GetChangelogDocsRequestObject) (GetChangelogDocsResponseObject, error)
-	// GetErrorDocs The error registry for people
+	// GetErrorDocs Page of the error codes
 	// (GET /docs/errors)
 	GetErrorDocs(ctx context.Context, request GetErrorDocsRequestObject) (GetErrorDocsResponseObject, error)
-	// GetQuestionDocs Which questions are answered
+	// GetQuestionDocs Page of the supported questions
 	// (GET /docs/questions)
 	GetQuestionDocs(ctx context.Context, request GetQuestionDocsRequestObject) (GetQuestionDocsResponseObject, error)
-	// GetQuickstart The main flow in curl, TypeScript and Python
+	// GetQuickstart Quickstart in curl, TypeScript and Python
 	// (GET /docs/quickstart)
 	GetQuickstart(ctx context.Context, request GetQuickstartRequestObject) (GetQuickstartResponseObject, error)
-	// GetHealth Whether the program runs
+	// GetHealth Liveness probe
 	// (GET /healthz)
 	GetHealth(ctx context.Context, request GetHealthRequestObject) (GetHealthResponseObject, error)
 	// GetMetrics Metrics in the Prometheus text format
 	// (GET /metrics)
 	GetMetrics(ctx context.Context, request GetMetricsRequestObject) (GetMetricsResponseObject, error)
-	// GetReadiness Whether the service can take work
+	// GetReadiness Readiness probe
 	// (GET /readyz)
 	GetReadiness(ctx context.Context, request GetReadinessRequestObject) (GetReadinessResponseObject, error)
 	// GetRobots Rules for crawlers
@@ -12390,10 +12410,10 @@ type StrictServerInterface interface {
 	// ListAnalyses List analyses
 	// (GET /v1/analyses)
 	ListAnalyses(ctx context.Context, request ListAnalysesRequestObject) (ListAnalysesResponseObject, error)
-	// CreateAnalysis Ask a question
+	// CreateAnalysis Create an analysis
 	// (POST /v1/analyses)
 	CreateAnalysis(ctx context.Context, request CreateAnalysisRequestObject) (CreateAnalysisResponseObject, error)
-	// CreateAnalysisBatch Ask several questions about one video
+	// CreateAnalysisBatch Create a batch of analyses
 	// (POST /v1/analyses/batch)
 	CreateAnalysisBatch(ctx context.Context, request CreateAnalysisBatchRequestObject) (CreateAnalysisBatchResponseObject, error)
 	// GetAnalysis Read an analysis
@@ -12402,10 +12422,10 @@ type StrictServerInterface interface {
 	// CancelAnalysis Cancel an analysis
 	// (POST /v1/analyses/{id}/cancel)
 	CancelAnalysis(ctx context.Context, request CancelAnalysisRequestObject) (CancelAnalysisResponseObject, error)
-	// StreamAnalysis Follow an analysis
+	// StreamAnalysis Stream the states of an analysis
 	// (GET /v1/analyses/{id}/events)
 	StreamAnalysis(ctx context.Context, request StreamAnalysisRequestObject) (StreamAnalysisResponseObject, error)
-	// RerunAnalysis Run a failed analysis again, free of charge
+	// RerunAnalysis Rerun a failed analysis for free
 	// (POST /v1/analyses/{id}/rerun)
 	RerunAnalysis(ctx context.Context, request RerunAnalysisRequestObject) (RerunAnalysisResponseObject, error)
 	// ListApiKeys List API keys
@@ -12420,28 +12440,28 @@ type StrictServerInterface interface {
 	// GetApiKey Read an API key
 	// (GET /v1/api-keys/{id})
 	GetApiKey(ctx context.Context, request GetApiKeyRequestObject) (GetApiKeyResponseObject, error)
-	// RotateApiKey Replace an API key
+	// RotateApiKey Rotate an API key
 	// (POST /v1/api-keys/{id}/rotate)
 	RotateApiKey(ctx context.Context, request RotateApiKeyRequestObject) (RotateApiKeyResponseObject, error)
-	// ListChanges What changed in the contract, and when
+	// ListChanges Changes of the contract
 	// (GET /v1/changelog)
 	ListChanges(ctx context.Context, request ListChangesRequestObject) (ListChangesResponseObject, error)
-	// CreateClientToken Mint a client token
+	// CreateClientToken Create a client token
 	// (POST /v1/client_tokens)
 	CreateClientToken(ctx context.Context, request CreateClientTokenRequestObject) (CreateClientTokenResponseObject, error)
-	// GetCreditPricing The prices
+	// GetCreditPricing Prices
 	// (GET /v1/credit-pricing)
 	GetCreditPricing(ctx context.Context, request GetCreditPricingRequestObject) (GetCreditPricingResponseObject, error)
-	// GetCredits The balance and its ledger
+	// GetCredits Balance and transactions
 	// (GET /v1/credits)
 	GetCredits(ctx context.Context, request GetCreditsRequestObject) (GetCreditsResponseObject, error)
 	// ListDemoVideos Demo videos with computed answers
 	// (GET /v1/demo-videos)
 	ListDemoVideos(ctx context.Context, request ListDemoVideosRequestObject) (ListDemoVideosResponseObject, error)
-	// GetDemoThumbnail The thumbnail of a demo video
+	// GetDemoThumbnail Thumbnail of a demo video
 	// (GET /v1/demo-videos/{id}/thumbnail.jpg)
 	GetDemoThumbnail(ctx context.Context, request GetDemoThumbnailRequestObject) (GetDemoThumbnailResponseObject, error)
-	// GetDemoVideoFile The bytes of a demo video
+	// GetDemoVideoFile File of a demo video
 	// (GET /v1/demo-videos/{id}/video.mp4)
 	GetDemoVideoFile(ctx context.Context, request GetDemoVideoFileRequestObject) (GetDemoVideoFileResponseObject, error)
 	// ListErrors The error registry
@@ -12450,19 +12470,19 @@ type StrictServerInterface interface {
 	// ListEvents List events
 	// (GET /v1/events)
 	ListEvents(ctx context.Context, request ListEventsRequestObject) (ListEventsResponseObject, error)
-	// StreamEvents Follow events
+	// StreamEvents Stream the events
 	// (GET /v1/events/stream)
 	StreamEvents(ctx context.Context, request StreamEventsRequestObject) (StreamEventsResponseObject, error)
 	// GetEvent Read an event
 	// (GET /v1/events/{id})
 	GetEvent(ctx context.Context, request GetEventRequestObject) (GetEventResponseObject, error)
-	// RequestDeviceCode Ask for a billed live key
+	// RequestDeviceCode Request a billed live key
 	// (POST /v1/keys/request)
 	RequestDeviceCode(ctx context.Context, request RequestDeviceCodeRequestObject) (RequestDeviceCodeResponseObject, error)
 	// GetDeviceCode Poll a request for a billed live key
 	// (GET /v1/keys/request/{code})
 	GetDeviceCode(ctx context.Context, request GetDeviceCodeRequestObject) (GetDeviceCodeResponseObject, error)
-	// UpgradeKey Turn a sandbox into a free live account
+	// UpgradeKey Upgrade a sandbox to a free live account
 	// (POST /v1/keys/upgrade)
 	UpgradeKey(ctx context.Context, request UpgradeKeyRequestObject) (UpgradeKeyResponseObject, error)
 	// ListModels The model catalog
@@ -12480,10 +12500,10 @@ type StrictServerInterface interface {
 	// GetQuerySchema JSON Schema of the compiled query
 	// (GET /v1/schemas/compiled-query.json)
 	GetQuerySchema(ctx context.Context, request GetQuerySchemaRequestObject) (GetQuerySchemaResponseObject, error)
-	// GetTestFixture A stable video, question and answer to test against
+	// GetTestFixture A fixed video, question and answer for tests
 	// (GET /v1/test-fixture)
 	GetTestFixture(ctx context.Context, request GetTestFixtureRequestObject) (GetTestFixtureResponseObject, error)
-	// GetTestFixtureVideo The bytes of the fixture video
+	// GetTestFixtureVideo File of the fixture video
 	// (GET /v1/test-fixture/video.mp4)
 	GetTestFixtureVideo(ctx context.Context, request GetTestFixtureVideoRequestObject) (GetTestFixtureVideoResponseObject, error)
 	// GetUsage Usage meters
@@ -12492,7 +12512,7 @@ type StrictServerInterface interface {
 	// ListVideos List videos
 	// (GET /v1/videos)
 	ListVideos(ctx context.Context, request ListVideosRequestObject) (ListVideosResponseObject, error)
-	// CreateVideo Register a video
+	// CreateVideo Create a video
 	// (POST /v1/videos)
 	CreateVideo(ctx context.Context, request CreateVideoRequestObject) (CreateVideoResponseObject, error)
 	// DeleteVideo Delete a video
@@ -12504,7 +12524,7 @@ type StrictServerInterface interface {
 	// ListVideoAnalyses List the analyses of a video
 	// (GET /v1/videos/{id}/analyses)
 	ListVideoAnalyses(ctx context.Context, request ListVideoAnalysesRequestObject) (ListVideoAnalysesResponseObject, error)
-	// CompleteVideo Say that the upload is done
+	// CompleteVideo Complete an upload
 	// (POST /v1/videos/{id}/complete)
 	CompleteVideo(ctx context.Context, request CompleteVideoRequestObject) (CompleteVideoResponseObject, error)
 }

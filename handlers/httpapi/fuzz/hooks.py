@@ -1,30 +1,30 @@
-"""Which schema-valid requests the service may refuse: those that break a rule which no schema can
-say. Every rule is listed here with its reason, and covers one field and one kind of violation.
-Everything else that is valid by the contract and refused is a finding."""
+"""Lists the schema-valid requests that the service may refuse, because they break a rule that a
+JSON schema cannot express. Each rule has a reason and covers one field and one kind of violation.
+Any other schema-valid request that is refused is a finding."""
 
 import json
 import re
 
 import schemathesis
 
-# Codes that say themselves which rule was broken: (operation, code) -> reason.
+# Specific codes: (operation, code) -> reason.
 CODES = {
-    ("createAnalysis", "model_not_found"): "which models there are is data (GET /v1/models)",
-    ("createAnalysisBatch", "model_not_found"): "which models there are is data (GET /v1/models)",
-    ("createAnalysis", "prompt_empty"): "a prompt of white space: Unicode's, which no portable pattern lists",
+    ("createAnalysis", "model_not_found"): "the models are data (GET /v1/models)",
+    ("createAnalysisBatch", "model_not_found"): "the models are data (GET /v1/models)",
+    ("createAnalysis", "prompt_empty"): "a prompt of Unicode white space, which no portable pattern matches",
     ("createAnalysisBatch", "prompt_empty"): "a prompt of white space",
     ("parsePrompt", "empty_prompt"): "a prompt of white space",
     ("createAnalysis", "query_invalid"): "fields of a compiled query refer to each other",
-    ("createVideo", "url_forbidden"): "which hosts are public is decided by the network",
-    ("completeVideo", "upload_incomplete"): "a state: nothing was uploaded",
+    ("createVideo", "url_forbidden"): "only DNS shows whether a host is public",
+    ("completeVideo", "upload_incomplete"): "depends on the state: nothing was uploaded",
 }
 
 # Violations of validation_failed: (operation or "", param, code) -> reason.
 VIOLATIONS = {
-    ("createVideo", r"url", "format"): "a URL has to parse, and its host has to be public",
-    ("", r"ending_before", "exclusive"): "OpenAPI cannot say that two parameters exclude each other",
-    ("", r"Prefer", "range|format"): "a header of many preferences (RFC 7240), of which wait is one",
-    ("", r".*", "format:U\\+0000"): "Postgres cannot keep U+0000 in a text",
+    ("createVideo", r"url", "format"): "a URL must parse, and its host must be public",
+    ("", r"ending_before", "exclusive"): "OpenAPI cannot express that two parameters exclude each other",
+    ("", r"Prefer", "range|format"): "a header with several preferences (RFC 7240); wait is one of them",
+    ("", r".*", "format:U\\+0000"): "Postgres cannot store U+0000 in a text",
 }
 
 

@@ -1,7 +1,7 @@
-"""Makes what the fuzzer finds when it follows ids: seed.py BASE LIVE_KEY.
+"""Creates resources for the fuzzer: seed.py BASE LIVE_KEY.
 
-The live key gets a ready video and an analysis of it. A new sandbox gets an analysis of
-its fixture; its test key is printed.
+Creates a ready video and an analysis of it with the live key, and a sandbox with an analysis
+of its fixture video. Prints the test key of the sandbox.
 """
 
 import json
@@ -12,7 +12,7 @@ TIMEOUT_S = 30
 
 
 def send(method, url, key=None, body=None, headers=None, data=None):
-    """Sends bytes or JSON and returns the bytes of the answer; raises outside 2xx."""
+    """Sends bytes or JSON and returns the bytes of the response. Raises outside 2xx."""
     headers = dict(headers or {})
     if key:
         headers["Authorization"] = "Bearer " + key

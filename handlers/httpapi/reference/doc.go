@@ -1,15 +1,14 @@
-// Package reference finds what renders the contract for people: Swagger UI, an npm package
-// that is installed beside this file (`make setup`) and served by this service alone.
+// Package reference finds the files of Swagger UI, which renders the contract as an API
+// reference. `make setup` installs the npm package beside this file.
 //
-// # Why this one
+// # Why Swagger UI
 //
-// Three renderers of OpenAPI 3.1 that also send requests were compared as of November 2026,
-// all under permissive licences (MIT, Apache-2.0) and all maintained. Swagger UI 5.35 comes
-// as one package of two finished files, asks no other host for anything, and works under
-// the content security policy of the page. Scalar 1.72 builds on 27 packages, an agent
-// among them, and Elements 9.0 on a dozen with trees of their own. Swagger UI's only
-// dependency reports installations from an install script; install scripts are never run
-// here.
+// In November 2026, three renderers of OpenAPI 3.1 that can send requests were compared. All
+// are maintained and have a permissive license (MIT, Apache-2.0). Swagger UI 5.35 is one
+// package of two built files, loads nothing from other hosts, and works under the content
+// security policy of the page. Scalar 1.72 depends on 27 packages, including an AI agent, and
+// Elements 9.0 on a dozen with their own dependencies. The only dependency of Swagger UI
+// has an install script that reports installations. `make setup` runs no install scripts.
 //
 // It imports the standard library only.
 package reference

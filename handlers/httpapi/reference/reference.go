@@ -14,22 +14,23 @@ const (
 	Style  = "swagger-ui.css"
 )
 
-// folder is where this package lies in the repository, and what npm put into it.
+// folder is the path of this package in the repository, and dist the path of the installed
+// files in it.
 var (
 	folder = filepath.Join("handlers", "httpapi", "reference")
 	dist   = filepath.Join("node_modules", "swagger-ui-dist")
 )
 
-// ErrMissing says that the renderer is not installed.
-var ErrMissing = errors.New("the reference's renderer is not installed: run `make setup`")
+// ErrMissing means that Swagger UI is not installed.
+var ErrMissing = errors.New("the renderer of the API reference is not installed: run `make setup`")
 
-// Open returns the files of the renderer: those of dir, a folder like that of this
-// package, or, when dir is empty, of the first such folder under the working directory,
-// one of its parents, or beside or above the program. Error: ErrMissing.
+// Open returns the files of the renderer in dir, a copy of the folder of this package. If
+// dir is empty, it searches for this folder in the working directory and its parents, and
+// then beside the program and in its parent folder. Error: ErrMissing.
 func Open(dir string) (fs.FS, error) {
 	candidates := []string{dir}
 	if dir == "" {
-		candidates = near()
+		candidates = searchPath()
 	}
 	for _, candidate := range candidates {
 		files := os.DirFS(filepath.Join(candidate, dist))
@@ -52,8 +53,8 @@ func complete(files fs.FS) bool {
 	return true
 }
 
-// near are the places where the folder may lie.
-func near() []string {
+// searchPath returns the possible paths of folder.
+func searchPath() []string {
 	var dirs []string
 	if wd, err := os.Getwd(); err == nil {
 		for dir := wd; ; dir = filepath.Dir(dir) {

@@ -1,7 +1,7 @@
 /**
- * A typed client of the video question-answering API. What it knows of paths, parameters
- * and bodies is in generated/contract.ts, which "make generate" writes from the contract;
- * this file adds the key, errors as exceptions, and the upload.
+ * A typed client of the video question-answering API. "make generate" writes the types of
+ * paths, parameters and bodies to generated/contract.ts. This file adds the API key, errors
+ * as exceptions, and uploads.
  */
 import createFetch, { type Client } from "openapi-fetch";
 import type { components, paths } from "./generated/contract.js";
@@ -16,11 +16,11 @@ export type PublicEvent = Schemas["Event"];
 export type ErrorBody = Schemas["Error"]["error"];
 
 export interface Options {
-  /** Where the service answers, such as "https://video.example.com". */
+  /** The address of the service, such as "https://video.example.com". */
   baseUrl: string;
-  /** An API key or, in a browser, a client token. Public operations need none. */
+  /** An API key or, in a browser, a client token. Public operations need no key. */
   apiKey?: string;
-  /** Instead of the global fetch. */
+  /** The default is the global fetch. */
   fetch?: (request: Request) => Promise<Response>;
 }
 
@@ -35,15 +35,15 @@ export function createClient(options: Options): VqaClient {
   });
 }
 
-/** VqaError is a response outside 2xx. `code` is one of the registry, GET /v1/errors. */
+/** VqaError is a response outside 2xx. GET /v1/errors lists the values of `code`. */
 export class VqaError extends Error {
   readonly status: number;
   readonly code: string;
   readonly requestId: string | undefined;
-  /** All violations, of a `validation_failed`. */
+  /** The violations of a `validation_failed`. */
   readonly violations: NonNullable<ErrorBody["errors"]>;
   readonly details: Record<string, unknown>;
-  /** Seconds to wait before trying again, when the service says so. */
+  /** Seconds to wait before the next try, if the response has Retry-After. */
   readonly retryAfter: number | undefined;
 
   constructor(response: Response, body: unknown) {
@@ -61,7 +61,7 @@ export class VqaError extends Error {
   }
 }
 
-/** unwrap returns the body of a 2xx response and throws a VqaError for any other. */
+/** unwrap returns the body of a 2xx response and throws a VqaError for other responses. */
 export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   const { data, error, response } = await call;
   if (!response.ok || data === undefined) {
@@ -71,8 +71,8 @@ export async function unwrap<T>(call: Promise<{ data?: T; error?: unknown; respo
 }
 
 /**
- * uploadVideo registers a video, sends its bytes and completes it: the result is `ready`.
- * It throws a VqaError when the service refuses the video.
+ * uploadVideo creates a video, uploads the file and completes it. The returned video is
+ * `ready`. It throws a VqaError if the service refuses the video.
  */
 export async function uploadVideo(
   client: VqaClient,

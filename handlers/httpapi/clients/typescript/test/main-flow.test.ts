@@ -1,5 +1,5 @@
-// The main flow against a running service: VQA_BASE_URL, a live key in VQA_API_KEY, and in
-// VQA_CLIP a clip that shows a stop sign.
+// Tests the main flow against a running service. Set VQA_BASE_URL, VQA_API_KEY to a live key,
+// and VQA_CLIP to the path of a clip that shows a stop sign.
 import assert from "node:assert/strict";
 import { openAsBlob } from "node:fs";
 import { test } from "node:test";
@@ -14,7 +14,7 @@ function setting(name: string): string {
 
 const baseUrl = setting("VQA_BASE_URL");
 
-/** eventsOf waits for the feed to tell of a resource: it follows the log by some milliseconds. */
+/** eventsOf waits for the events of a resource: the feed is a few milliseconds behind. */
 async function eventsOf(client: VqaClient, resourceId: string): Promise<PublicEvent[]> {
   const deadline = Date.now() + 10_000;
   for (;;) {
@@ -26,7 +26,7 @@ async function eventsOf(client: VqaClient, resourceId: string): Promise<PublicEv
   }
 }
 
-test("a sandbox answers, lists and tells", async () => {
+test("a sandbox key creates and lists analyses and events", async () => {
   const open = createClient({ baseUrl });
   const sandbox = await unwrap(open.POST("/v1/sandbox"));
   assert.ok(sandbox.fixture_video_id);
@@ -55,7 +55,7 @@ test("a sandbox answers, lists and tells", async () => {
   );
 });
 
-test("a live key uploads, asks and pays", async () => {
+test("a live key uploads, asks and is billed", async () => {
   const client = createClient({ baseUrl, apiKey: setting("VQA_API_KEY") });
   const before = await unwrap(client.GET("/v1/credits"));
   const video = await uploadVideo(client, await openAsBlob(setting("VQA_CLIP")), {
@@ -85,18 +85,18 @@ test("a live key uploads, asks and pays", async () => {
   assert.equal(after.transactions[0]?.source_id, answer.id);
 });
 
-test("errors carry what the service says", async () => {
-  const stranger = createClient({ baseUrl, apiKey: "svc_live_nobody" });
-  await assert.rejects(unwrap(stranger.GET("/v1/credits")), (err: unknown) => {
+test("errors have the fields of the response", async () => {
+  const unknownKey = createClient({ baseUrl, apiKey: "svc_live_nobody" });
+  await assert.rejects(unwrap(unknownKey.GET("/v1/credits")), (err: unknown) => {
     assert.ok(err instanceof VqaError);
     assert.deepEqual([err.status, err.code], [401, "invalid_api_key"]);
     assert.match(err.requestId ?? "", /^req_/);
     return true;
   });
   const client = createClient({ baseUrl, apiKey: setting("VQA_API_KEY") });
-  // @ts-expect-error a status that no analysis has does not compile
+  // @ts-expect-error an unknown status does not compile
   await assert.rejects(unwrap(client.GET("/v1/analyses", { params: { query: { status: "done" } } })), { code: "validation_failed" });
-  // @ts-expect-error a body without its video does not compile
+  // @ts-expect-error a body without video_id does not compile
   await assert.rejects(unwrap(client.POST("/v1/analyses", { body: { prompt: "Is there a dog?" } })), (err: unknown) => {
     assert.ok(err instanceof VqaError);
     assert.deepEqual(err.violations.map((v) => [v.param, v.code]), [["video_id", "required"]]);

@@ -12,9 +12,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Index of the machine-readable surfaces
-         * @description For a program that knows the base address only: every surface that needs no key, by name. A client whose
-         *     `Accept` has text/html and not application/json, as that of a browser, gets a page with the demo videos.
+         * Index of the public endpoints
+         * @description Links to every endpoint that needs no key, by name. A client that accepts text/html and not application/json,
+         *     such as a browser, gets a page with the demo videos instead.
          */
         get: operations["getIndex"];
         put?: never;
@@ -34,7 +34,7 @@ export interface paths {
         };
         /**
          * Rules for crawlers
-         * @description The API is not to be crawled; the documentation is.
+         * @description Crawlers may read the documentation, but not the API.
          */
         get: operations["getRobots"];
         put?: never;
@@ -53,9 +53,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The public keys of the ledger's checkpoints
-         * @description The service signs a checkpoint of each account's ledger whenever it moved on, with ed25519. These are
-         *     all keys that ever signed, oldest first, so that an export can be checked without the service.
+         * Public keys of the ledger checkpoints
+         * @description The service signs a checkpoint of an account's ledger after each change, with ed25519. The list contains every
+         *     key that has signed checkpoints, oldest first, so that an export can be verified without the service.
          */
         get: operations["getLedgerKeys"];
         put?: never;
@@ -74,8 +74,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Where the documentation is
-         * @description Every operation with its fields and errors, and a console to try it with your key; nothing is loaded from elsewhere.
+         * API reference
+         * @description A page with every operation, its fields and errors, and a console to try it with your key. It loads nothing from other hosts.
          */
         get: operations["getDocs"];
         put?: never;
@@ -94,8 +94,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The error registry for people
-         * @description One anchor for each code; `docs_url` of a registry entry points here.
+         * Page of the error codes
+         * @description The page has an anchor for each code. `docs_url` of a registry entry links to it.
          */
         get: operations["getErrorDocs"];
         put?: never;
@@ -114,8 +114,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Which questions are answered
-         * @description One anchor for each form of question; `unsupported_action.docs_url` points here.
+         * Page of the supported questions
+         * @description The page has an anchor for each form of question. `unsupported_action.docs_url` links to it.
          */
         get: operations["getQuestionDocs"];
         put?: never;
@@ -134,8 +134,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The changelog for people
-         * @description One anchor for each entry; `Link` headers with `rel="deprecation"` point here.
+         * Page of the changelog
+         * @description The page has an anchor for each entry. `Link` headers with `rel="deprecation"` link to it.
          */
         get: operations["getChangelogDocs"];
         put?: never;
@@ -154,8 +154,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The main flow in curl, TypeScript and Python
-         * @description From a test key to the answer about a video of your own, to be copied and run.
+         * Quickstart in curl, TypeScript and Python
+         * @description Commands to copy and run, from a test key to an answer about your own video.
          */
         get: operations["getQuickstart"];
         put?: never;
@@ -174,9 +174,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A file of the rendered reference
-         * @description Scripts and styles of `/docs`, served from this service alone. A name holds the hash of its content, so a browser keeps
-         *     the file for good.
+         * File of the API reference
+         * @description A script or style of `/docs`. Its name contains the hash of its content, so browsers may cache it forever.
          */
         get: operations["getDocsAsset"];
         put?: never;
@@ -195,8 +194,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the program runs
-         * @description Answers as long as the program runs, whatever else is away: the probe of a supervisor that restarts it. Never rate limited.
+         * Liveness probe
+         * @description Returns 200 as long as the program runs, even if its dependencies are down. Use it to decide about a restart. Never rate limited.
          */
         get: operations["getHealth"];
         put?: never;
@@ -215,8 +214,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whether the service can take work
-         * @description Asks the database and the inference service, and whether frames can be extracted from videos: the probe of a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and the service stays ready for everything else. Never rate limited.
+         * Readiness probe
+         * @description Checks the database, the inference service and the extraction of frames. Use it in a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and all other requests still work. Never rate limited.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -236,7 +235,7 @@ export interface paths {
         };
         /**
          * Metrics in the Prometheus text format
-         * @description For a Prometheus server that scrapes this node. Never rate limited.
+         * @description The metrics of this node. Never rate limited.
          */
         get: operations["getMetrics"];
         put?: never;
@@ -256,7 +255,7 @@ export interface paths {
         };
         /**
          * This contract
-         * @description The document that you are reading, with the address of this service as its server.
+         * @description This document, with the address of the service as its server.
          */
         get: operations["getContract"];
         put?: never;
@@ -276,7 +275,7 @@ export interface paths {
         };
         /**
          * JSON Schema of the compiled query
-         * @description For clients that compile questions by themselves and send `query` in place of `prompt`.
+         * @description For clients that compile questions themselves and send `query` instead of `prompt`.
          */
         get: operations["getQuerySchema"];
         put?: never;
@@ -296,7 +295,7 @@ export interface paths {
         };
         /**
          * The error registry
-         * @description The registry is closed and append-only within v1.
+         * @description All error codes. Within v1, codes are only added.
          */
         get: operations["listErrors"];
         put?: never;
@@ -315,8 +314,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What changed in the contract, and when
-         * @description Newest first. `deprecation` entries say what to use instead.
+         * Changes of the contract
+         * @description Newest first. `deprecation` entries name the replacement.
          */
         get: operations["listChanges"];
         put?: never;
@@ -336,7 +335,7 @@ export interface paths {
         };
         /**
          * The model catalog
-         * @description A request that names no model gets the one whose `default` is true; in production name an id. Aliases resolve to the id under which they stand.
+         * @description A request without a model uses the one whose `default` is true. In production, name a model by its id. An alias stands for the model that lists it.
          */
         get: operations["listModels"];
         put?: never;
@@ -355,8 +354,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A stable video, question and answer to test against
-         * @description A test key may ask about this video only, and always gets `expected_result`.
+         * A fixed video, question and answer for tests
+         * @description A test key can only ask about this video, and always gets `expected_result`.
          */
         get: operations["getTestFixture"];
         put?: never;
@@ -375,8 +374,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The bytes of the fixture video
-         * @description Honours `Range`, so that players can seek.
+         * File of the fixture video
+         * @description Supports `Range`, so that players can seek.
          */
         get: operations["getTestFixtureVideo"];
         put?: never;
@@ -396,8 +395,8 @@ export interface paths {
         };
         /**
          * Demo videos with computed answers
-         * @description Short videos that the service drew itself, with questions that its own engine has answered. An entry appears
-         *     once it is drawn, an answer once it is computed. Only the fields described here are stable.
+         * @description Short videos that the service generates, with questions and the answers of its engine. Videos and answers appear
+         *     in the list when they are ready. Only the fields described here are stable.
          */
         get: operations["listDemoVideos"];
         put?: never;
@@ -422,8 +421,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The bytes of a demo video
-         * @description Honours `Range`, so that players can seek.
+         * File of a demo video
+         * @description Supports `Range`, so that players can seek.
          */
         get: operations["getDemoVideoFile"];
         put?: never;
@@ -448,7 +447,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The thumbnail of a demo video
+         * Thumbnail of a demo video
          * @description A JPEG, 640 pixels wide.
          */
         get: operations["getDemoThumbnail"];
@@ -468,8 +467,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The prices
-         * @description What a billed second costs, what grants hold, what can be bought, and the discount of a batch.
+         * Prices
+         * @description The price of a billed second, the sizes of grants, the amounts that can be bought, and the discount of a batch.
          */
         get: operations["getCreditPricing"];
         put?: never;
@@ -488,8 +487,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The balance and its ledger
-         * @description Transactions are listed newest first; each page carries the current balance.
+         * Balance and transactions
+         * @description Transactions are listed newest first. Every page contains the current balance.
          */
         get: operations["getCredits"];
         put?: never;
@@ -509,8 +508,8 @@ export interface paths {
         };
         /**
          * Usage meters
-         * @description One entry for each meter; the list is data-driven, so look a meter up by its name. The flat fields beside
-         *     `meters` are deprecated.
+         * @description One entry for each meter. Find a meter by its name, because meters may be added. The fields beside `meters` are
+         *     deprecated.
          */
         get: operations["getUsage"];
         put?: never;
@@ -532,11 +531,12 @@ export interface paths {
         put?: never;
         /**
          * Get a test key
-         * @description Opens an anonymous sandbox with a test key and a fixture video of its own. At most 3 in 24 hours
-         *     for one client address (429 `sandbox_limit_exceeded` with `Retry-After`, and in `details` the `limit`, when
-         *     the next one is possible as `resets_at`, and the operator's `setting`). A program on the machine of the
-         *     service is exempt unless the operator says otherwise. The key is shown in this response only and lives
-         *     7 days. No body is needed.
+         * @description Creates an anonymous sandbox with a test key and its own fixture video. Only this response contains the key,
+         *     which is valid for 7 days. No body is needed.
+         *
+         *     A client address may create 3 sandboxes in 24 hours. Another one gets 429 `sandbox_limit_exceeded` with
+         *     `Retry-After`. Its `details` contain the `limit`, the time `resets_at` when the next one is possible, and the
+         *     `setting` that holds the limit. By default, programs on the machine of the service are exempt.
          */
         post: operations["createSandbox"];
         delete?: never;
@@ -555,14 +555,16 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Turn a sandbox into a free live account
-         * @description Only with a test key (403 `test_mode_only`). The sandbox's account gets a live key with a one-time grant, no overage and
-         *     30 days of idle life; the key is shown in this response only. Where the identity check is on, a request without `forge_token`
-         *     is answered 403 `forge_verification_required`, and its `details` say where to get one: run the standard device flow (RFC 8628,
-         *     no scopes) against `device_code_url` and `access_token_url` as `client_id`, and send the token here. It is verified and
-         *     discarded; only the numeric account id of the provider is kept, and each may claim one grant, ever (409
-         *     `forge_account_already_used`). At most 3 upgrades in 24 hours for one client address, and a daily number for all (429
-         *     `upgrade_limit_exceeded`).
+         * Upgrade a sandbox to a free live account
+         * @description Requires a test key (403 `test_mode_only`). The account of the sandbox gets a live key with a one-time grant. When the
+         *     grant is used up, nothing more is billed. The key expires after 30 days without use. Only this response contains it.
+         *
+         *     If the identity check is on, a request without `forge_token` gets 403 `forge_verification_required`. Its `details` say
+         *     how to get a token: run the standard device flow (RFC 8628, no scopes) with `client_id` against `device_code_url` and
+         *     `access_token_url`, and send the token here. The service verifies the token and discards it. It stores only the
+         *     numeric account id of the provider. Each such account can claim one grant (409 `forge_account_already_used`).
+         *
+         *     A client address may upgrade 3 times in 24 hours, and the service has a daily limit (429 `upgrade_limit_exceeded`).
          */
         post: operations["upgradeKey"];
         delete?: never;
@@ -581,9 +583,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask for a billed live key
+         * Request a billed live key
          * @description Send the user to `claim_url` and poll `GET /v1/keys/request/{code}` every `poll_interval` seconds. Works without a key. No
-         *     body is needed. At most 10 requests of one client address may be open (429 `rate_limit_exceeded`).
+         *     body is needed. A client address may have 10 open requests (429 `rate_limit_exceeded`).
          */
         post: operations["requestDeviceCode"];
         delete?: never;
@@ -607,9 +609,10 @@ export interface paths {
         };
         /**
          * Poll a request for a billed live key
-         * @description `pending` until the user approves. The poll that first sees the approval carries `api_key`, once, with status `consumed`;
-         *     after that, and when the request expired or was refused, the answer is 410 `device_code_expired`. Polling faster than
-         *     `poll_interval` is 429 `rate_limit_exceeded`. 409 `resource_conflict` while the account that approved has as many keys as it may.
+         * @description The status is `pending` until the user approves. The first poll after that returns `api_key` with status `consumed`,
+         *     once. Later polls, and polls of a request that expired or was denied, get 410 `device_code_expired`. Polls faster than
+         *     `poll_interval` get 429 `rate_limit_exceeded`. While the approving account has the maximum number of keys, polls get
+         *     409 `resource_conflict`.
          */
         get: operations["getDeviceCode"];
         put?: never;
@@ -628,16 +631,16 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The page on which a person approves a key
-         * @description Needs a first-party session (cookie `vqa_session` or bearer); says so without one. Ten wrong codes of an account in 15 minutes
-         *     shut the page for the rest of them.
+         * Page to approve a key
+         * @description Requires a first-party session (cookie `vqa_session` or bearer token). Without one, the page asks to sign in. After ten
+         *     wrong codes in 15 minutes, an account must wait until the 15 minutes are over.
          */
         get: operations["getClaimPage"];
         put?: never;
         /**
-         * Approve or refuse a key
-         * @description The form of the page sends this. It needs a first-party session (401) and the page's own token, and may not come from another
-         *     site (403). Whatever comes of the decision, the answer is a page that says it.
+         * Approve or deny a key
+         * @description Sent by the form of the page. Requires a first-party session (401) and the token of the form, and refuses requests from
+         *     other sites (403). The response is a page with the result.
          */
         post: operations["decideClaim"];
         delete?: never;
@@ -655,13 +658,13 @@ export interface paths {
         };
         /**
          * List API keys
-         * @description Newest first, ended ones included; secrets are never readable again.
+         * @description Newest first, including expired and revoked keys. Secrets are never returned.
          */
         get: operations["listApiKeys"];
         put?: never;
         /**
          * Create an API key
-         * @description The new key has the mode of the one that makes it, and at most its scopes. The secret is shown in this response only.
+         * @description The new key has the mode of the key that creates it, and at most its scopes. Only this response contains the secret.
          */
         post: operations["createApiKey"];
         delete?: never;
@@ -676,7 +679,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An API key's id; a malformed one reads as unknown.
+                 * @description The id of an API key. A malformed id reads as unknown.
                  * @example key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
                  */
                 id: string;
@@ -685,14 +688,14 @@ export interface paths {
         };
         /**
          * Read an API key
-         * @description Its name, scopes, state and times; the secret is never readable again.
+         * @description Returns the name, scopes, state and times. The secret is never returned.
          */
         get: operations["getApiKey"];
         put?: never;
         post?: never;
         /**
          * Revoke an API key
-         * @description Effective at once, also for the client tokens it minted. Revoking twice changes nothing.
+         * @description The key and its client tokens stop working at once. Revoking a key again has no effect.
          */
         delete: operations["revokeApiKey"];
         options?: never;
@@ -706,7 +709,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An API key's id; a malformed one reads as unknown.
+                 * @description The id of an API key. A malformed id reads as unknown.
                  * @example key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
                  */
                 id: string;
@@ -716,9 +719,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace an API key
-         * @description Issues a key with the same name and scopes; the old one works for 24 hours more, unless `revoke_old` is true. The new secret
-         *     is shown in this response only. A legacy key is replaced by one of today's form.
+         * Rotate an API key
+         * @description Creates a key with the same name and scopes. The old key works for another 24 hours, unless `revoke_old` is true. Only
+         *     this response contains the new secret. A legacy key is replaced by a key of the current form.
          */
         post: operations["rotateApiKey"];
         delete?: never;
@@ -737,10 +740,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Mint a client token
-         * @description A token that a browser may hold: short-lived, limited to `scopes`, never refreshable, and bound to one video or one stream if
-         *     you say so. Only an API key mints tokens; `scopes` must be within its own (403 `insufficient_scope`). A token ends with its
-         *     key.
+         * Create a client token
+         * @description A short-lived token for browsers. It is limited to `scopes`, cannot be refreshed, and can be bound to one video or one
+         *     stream. Only an API key can create tokens, with at most its own scopes (403 `insufficient_scope`). A token stops working
+         *     when its key does.
          */
         post: operations["createClientToken"];
         delete?: never;
@@ -763,13 +766,13 @@ export interface paths {
         get: operations["listVideos"];
         put?: never;
         /**
-         * Register a video
-         * @description Exactly one mode. **Presigned**: give `content_type` (and `filename`, `size_bytes`), PUT the bytes to
-         *     `upload.url` with `upload.headers`, then POST `complete` within 24 hours. **URL**: give `url` alone; the
-         *     service fetches the file, and the video becomes `ready` or `failed`.
+         * Create a video
+         * @description Use one of two modes. **Presigned upload**: send `content_type` (and optionally `filename` and `size_bytes`), PUT the
+         *     file to `upload.url` with `upload.headers`, then POST `complete` within 24 hours. **URL**: send only `url`. The service
+         *     fetches the file, and the video becomes `ready` or `failed`.
          *
-         *     Codes of 400 besides `validation_failed`: `video_too_large` (declared size over 2147483648 bytes),
-         *     `url_forbidden` (not https on port 443, or an internal target).
+         *     Codes with status 400 besides `validation_failed`: `video_too_large` (`size_bytes` over 2147483648),
+         *     `url_forbidden` (not https on port 443, or an internal host).
          */
         post: operations["createVideo"];
         delete?: never;
@@ -784,7 +787,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -793,14 +796,14 @@ export interface paths {
         };
         /**
          * Read a video
-         * @description With a fresh signed URL: of the upload while it is awaited, of the original once it is `ready`.
+         * @description The response contains a new signed URL for the upload while the video is `awaiting_upload`, and for the original file when it is `ready`.
          */
         get: operations["getVideo"];
         put?: never;
         post?: never;
         /**
          * Delete a video
-         * @description Refused with 409 `resource_conflict` while an analysis of it is not terminal, and always for the fixture video of a test key.
+         * @description Refused with 409 `resource_conflict` while an analysis of the video is not terminal, and always for the fixture video of a test key.
          */
         delete: operations["deleteVideo"];
         options?: never;
@@ -814,7 +817,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -824,9 +827,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Say that the upload is done
-         * @description Makes an uploaded video `ready`. The size must be within 5% of the declared size. No body is needed.
-         *     Codes of 400: `upload_incomplete`, `video_unreadable`, `video_too_large`, `video_too_long`.
+         * Complete an upload
+         * @description Makes an uploaded video `ready`. The size must be within 5% of `size_bytes`. No body is needed.
+         *     Codes with status 400: `upload_incomplete`, `video_unreadable`, `video_too_large`, `video_too_long`.
          */
         post: operations["completeVideo"];
         delete?: never;
@@ -841,7 +844,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -850,7 +853,7 @@ export interface paths {
         };
         /**
          * List the analyses of a video
-         * @description The nested spelling of `GET /v1/analyses?video_id={id}`. Newest first.
+         * @description The same list as `GET /v1/analyses?video_id={id}`. Newest first.
          */
         get: operations["listVideoAnalyses"];
         put?: never;
@@ -875,19 +878,17 @@ export interface paths {
         get: operations["listAnalyses"];
         put?: never;
         /**
-         * Ask a question
-         * @description Give `prompt` or `query`, not both. The credits that the answer will cost are reserved at once and
-         *     settled when the analysis completes; failed and canceled work is never billed.
+         * Create an analysis
+         * @description Send either `prompt` or `query`. The credits for the analysis are held at once and settled when it completes. Failed
+         *     and canceled analyses are never billed.
          *
-         *     With `Prefer: wait=<seconds>` (1 to 120) the response waits for the end of the analysis: 200 when it
-         *     came in time, 202 otherwise. A test key gets 200 with the canned terminal result. With
-         *     `validate_only: true` nothing is created and the 200 body is an `analysis_preview`: tell the two
-         *     bodies of a 200 apart by `object`.
+         *     With `Prefer: wait=<seconds>` (1 to 120), the response waits until the analysis is terminal: 200 if it is in time,
+         *     202 otherwise. A test key always gets 200 with the canned result. With `validate_only: true`, nothing is created, and
+         *     the response is 200 with an `analysis_preview`. The field `object` distinguishes it from an analysis.
          *
-         *     Codes of 400 besides `validation_failed`: `prompt_empty`, `prompt_too_long`, `query_invalid` (with
-         *     `param`), `model_not_found`, `model_deprecated`, `video_too_long` (an earlier analysis decoded more than
-         *     the plan allows). A test key that names another video than its fixture
-         *     gets 403 `test_key_fixture_only`.
+         *     Codes with status 400 besides `validation_failed`: `prompt_empty`, `prompt_too_long`, `query_invalid` (with
+         *     `param`), `model_not_found`, `model_deprecated`, `video_too_long` (an earlier analysis found that the video is longer
+         *     than the limit). A test key gets 403 `test_key_fixture_only` for any video except its fixture.
          */
         post: operations["createAnalysis"];
         delete?: never;
@@ -906,11 +907,11 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask several questions about one video
-         * @description 2 to 10 prompts in one step: all are accepted or none. The first is full price, each later one is discounted by
-         *     `batch_discount_pct`; the credits are reserved at those rates. Poll each analysis by its own id. With `validate_only: true`
-         *     nothing is created and the body is an `analysis_batch_preview`: tell the two apart by `object`. Errors name a prompt as
-         *     `prompts.<index>`.
+         * Create a batch of analyses
+         * @description 2 to 10 prompts about one video. Either all are accepted or none. The first one has the full price, and the others have
+         *     a discount of `batch_discount_pct`. The credits are held at these prices. Poll each analysis by its id. With
+         *     `validate_only: true`, nothing is created, and the response is 200 with an `analysis_batch_preview`. Errors name a
+         *     prompt as `prompts.<index>`.
          */
         post: operations["createAnalysisBatch"];
         delete?: never;
@@ -925,7 +926,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -934,7 +935,7 @@ export interface paths {
         };
         /**
          * Read an analysis
-         * @description With live progress while it runs.
+         * @description While the analysis runs, the response contains its progress.
          */
         get: operations["getAnalysis"];
         put?: never;
@@ -951,7 +952,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -962,8 +963,8 @@ export interface paths {
         put?: never;
         /**
          * Cancel an analysis
-         * @description Ends an analysis that is not terminal and gives its reserved credits back. A terminal one is refused
-         *     with 409 `analysis_not_cancelable`. No body is needed.
+         * @description Ends an analysis that is not terminal and releases its held credits. A terminal analysis gets 409
+         *     `analysis_not_cancelable`. No body is needed.
          */
         post: operations["cancelAnalysis"];
         delete?: never;
@@ -978,7 +979,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -988,10 +989,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Run a failed analysis again, free of charge
-         * @description For an analysis that failed during an incident of the platform (`rerun_eligible`), once. It makes a new analysis with the same
-         *     video, question, model and options, which is never billed (`usage` stays null). Otherwise 409 `rerun_not_eligible`. A 503
-         *     leaves the free re-run unconsumed. No body is needed.
+         * Rerun a failed analysis for free
+         * @description An analysis that failed during an incident of the platform (`rerun_eligible`) can be rerun once. This creates a new
+         *     analysis with the same video, question, model and options, which is never billed (`usage` stays null). Other analyses
+         *     get 409 `rerun_not_eligible`. After a 503, the rerun can be tried again. No body is needed.
          */
         post: operations["rerunAnalysis"];
         delete?: never;
@@ -1006,7 +1007,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -1014,12 +1015,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow an analysis
-         * @description A stream of server-sent events: `event: analysis`, whose data is the resource, at once and after each
-         *     change; it ends after the terminal state. With `Last-Event-ID` a client that reconnects is not told
-         *     again what it has seen. It also ends after 15 minutes or when the credential of its reader ends, as
-         *     `GET /v1/events/stream` does, and counts in the same limit: at most 20 open streams for one key
-         *     (429 `concurrency_limit_exceeded`).
+         * Stream the states of an analysis
+         * @description A stream of server-sent events. `event: analysis` with the analysis as data is sent at once and after each change.
+         *     The stream ends after the terminal state. A client that reconnects with `Last-Event-ID` gets only newer states. Like
+         *     `GET /v1/events/stream`, the stream also ends after 15 minutes or when the credential is no longer valid. Both count
+         *     against the same limit of 20 open streams for a key (429 `concurrency_limit_exceeded`).
          */
         get: operations["streamAnalysis"];
         put?: never;
@@ -1041,7 +1041,7 @@ export interface paths {
         put?: never;
         /**
          * Compile a prompt
-         * @description What the service makes of a question, without asking it. Works without a key; 30 requests a minute for one client address.
+         * @description Returns the compiled query of a prompt and creates nothing. Works without a key. A client address may send 30 requests per minute.
          */
         post: operations["parsePrompt"];
         delete?: never;
@@ -1059,9 +1059,9 @@ export interface paths {
         };
         /**
          * List events
-         * @description Everything that happened to the account's videos, analyses and streams, as webhooks tell it: same ids, same bodies. Newest
-         *     first. The feed has no gaps: page with `ending_before=<the newest id you have>` until `has_more` is false and you have seen
-         *     every event, once.
+         * @description The events of the account's videos, analyses and streams, newest first. They have the same ids and bodies as webhooks.
+         *     The feed has no gaps: to read every event exactly once, page with `ending_before=<the newest id you have>` until
+         *     `has_more` is false.
          */
         get: operations["listEvents"];
         put?: never;
@@ -1080,14 +1080,18 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Follow events
-         * @description A stream of server-sent events, one for each event of the feed: `id:` is its id, `event:` its type, `data:` its body. With
-         *     `Last-Event-ID` it goes on right after that event, without a gap; without it, it begins with what happens from now on, and
-         *     first names the id before that, so that a client that is cut off early goes on from there.
-         *     `evt_00000000000000000000000000` is before the first event. A comment every 15 seconds keeps the connection open; after 15
-         *     minutes the stream ends and the client comes again. The credential is checked again every 30 seconds: when it is revoked or
-         *     expired, or on any other error, the last event is `event: end` with the `code` and `message` of the error, and without an
-         *     id. At most 20 open event streams of any kind for one key, and 60 for one account (429 `concurrency_limit_exceeded`).
+         * Stream the events
+         * @description A stream of server-sent events, one for each event of the feed: `id:` is its id, `event:` its type, `data:` its body.
+         *
+         *     With `Last-Event-ID`, the stream continues right after that event, without a gap. Use
+         *     `evt_00000000000000000000000000` to start before the first event. Without `Last-Event-ID`, the stream starts with the
+         *     next event. It first sends the id of the event before, so that a client that disconnects early can continue from
+         *     there.
+         *
+         *     A comment every 15 seconds keeps the connection open. After 15 minutes the stream ends, and the client must reconnect.
+         *     The credential is checked again every 30 seconds. If it is no longer valid, or after any other error, the last event is
+         *     `event: end` with the `code` and `message` of the error, and without an id. A key may have 20 open event streams of any
+         *     kind, and an account 60 (429 `concurrency_limit_exceeded`).
          */
         get: operations["streamEvents"];
         put?: never;
@@ -1104,7 +1108,7 @@ export interface paths {
             header?: never;
             path: {
                 /**
-                 * @description An event's id; a malformed one reads as unknown.
+                 * @description The id of an event. A malformed id reads as unknown.
                  * @example evt_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
                  */
                 id: string;
@@ -1113,7 +1117,7 @@ export interface paths {
         };
         /**
          * Read an event
-         * @description One event of the account, as the feed and the webhooks carry it.
+         * @description Returns an event of the account with the body that the feed and webhooks have.
          */
         get: operations["getEvent"];
         put?: never;
@@ -1136,10 +1140,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A video becomes ready
-         * @description Sent to the webhook endpoints that subscribe to it, signed (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
-         *     `webhook-signature`), and to the per-request override, unsigned. Over 256 KiB the body is truncated and carries
-         *     `data.truncated`. At least once, in no order: dedupe on `id`.
+         * A video is ready
+         * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
+         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
+         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onVideoReady"];
         delete?: never;
@@ -1158,10 +1162,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A video becomes failed
-         * @description Sent to the webhook endpoints that subscribe to it, signed (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
-         *     `webhook-signature`), and to the per-request override, unsigned. Over 256 KiB the body is truncated and carries
-         *     `data.truncated`. At least once, in no order: dedupe on `id`.
+         * A video has failed
+         * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
+         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
+         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onVideoFailed"];
         delete?: never;
@@ -1180,10 +1184,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * An analysis becomes completed
-         * @description Sent to the webhook endpoints that subscribe to it, signed (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
-         *     `webhook-signature`), and to the per-request override, unsigned. Over 256 KiB the body is truncated and carries
-         *     `data.truncated`. At least once, in no order: dedupe on `id`.
+         * An analysis is completed
+         * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
+         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
+         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onAnalysisCompleted"];
         delete?: never;
@@ -1202,10 +1206,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * An analysis becomes failed
-         * @description Sent to the webhook endpoints that subscribe to it, signed (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
-         *     `webhook-signature`), and to the per-request override, unsigned. Over 256 KiB the body is truncated and carries
-         *     `data.truncated`. At least once, in no order: dedupe on `id`.
+         * An analysis has failed
+         * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
+         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
+         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onAnalysisFailed"];
         delete?: never;
@@ -1224,10 +1228,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * An analysis becomes canceled
-         * @description Sent to the webhook endpoints that subscribe to it, signed (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
-         *     `webhook-signature`), and to the per-request override, unsigned. Over 256 KiB the body is truncated and carries
-         *     `data.truncated`. At least once, in no order: dedupe on `id`.
+         * An analysis is canceled
+         * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
+         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
+         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onAnalysisCanceled"];
         delete?: never;
@@ -1246,10 +1250,10 @@ export interface webhooks {
         get?: never;
         put?: never;
         /**
-         * A stream becomes ended
-         * @description Sent to the webhook endpoints that subscribe to it, signed (Standard Webhooks: `webhook-id`, `webhook-timestamp`,
-         *     `webhook-signature`), and to the per-request override, unsigned. Over 256 KiB the body is truncated and carries
-         *     `data.truncated`. At least once, in no order: dedupe on `id`.
+         * A stream has ended
+         * @description Sent to the webhook endpoints that subscribe to this event, with a signature (Standard Webhooks: `webhook-id`,
+         *     `webhook-timestamp`, `webhook-signature`), and to the webhook of the request, without a signature. A body over 256 KiB
+         *     is truncated and has `data.truncated`. Events can arrive more than once and in any order: use `id` to skip duplicates.
          */
         post: operations["onStreamEnded"];
         delete?: never;
@@ -1266,7 +1270,7 @@ export interface components {
         /** @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B */
         AnalysisId: string;
         /**
-         * @description The caller's own strings.
+         * @description Strings that the caller stores with a resource.
          * @example {
          *       "camera": "yard-1"
          *     }
@@ -1284,25 +1288,25 @@ export interface components {
                  * @example validation_failed
                  */
                 code: string;
-                /** @description One sentence for a person. */
+                /** @description What is wrong and what to do. Written for people: the text may change. */
                 message: string;
                 /** @description The HTTP status. */
                 status: number;
                 request_id: string;
-                /** @description The field at fault, as a dotted path. */
+                /** @description The invalid field, as a dotted path. */
                 param?: string;
-                /** @description Further facts about the error. */
+                /** @description More about the error. */
                 details?: {
                     [key: string]: unknown;
                 };
-                /** @description The violations of the request, at most 100, ordered by `param`. Items beyond the `maxItems` of a list and the contents of unknown fields are not checked. */
+                /** @description The violations of the request, at most 100, sorted by `param`. Items beyond the `maxItems` of a list and the contents of unknown fields are not checked. */
                 errors?: components["schemas"]["Violation"][];
-                /** @description How many further violations were found and are not in `errors`; absent when all are. */
+                /** @description The number of violations that are not in `errors`. Absent if all are. */
                 errors_omitted?: number;
             };
         };
         Violation: {
-            /** @description A dotted path such as `metadata.a b` or `prompts.3`; empty for the body as a whole. A path of more than 200 bytes loses its middle, for which `…` stands. */
+            /** @description A dotted path such as `metadata.a b` or `prompts.3`, or empty for the body as a whole. In a path of more than 200 bytes, the middle is replaced by `…`. */
             param: string;
             /** @enum {string} */
             code: "required" | "unknown_field" | "type" | "format" | "range" | "length" | "enum" | "exclusive";
@@ -1311,15 +1315,15 @@ export interface components {
         ErrorEntry: {
             code: string;
             /**
-             * @description `resource` codes appear only inside a failed resource.
+             * @description `resource` codes appear only in the `error` of a failed resource.
              * @enum {string}
              */
             kind: "http" | "resource";
-            /** @description The HTTP status; null for `resource` codes. */
+            /** @description The HTTP status. Null for `resource` codes. */
             status: number | null;
-            /** @description Safe to retry unchanged with backoff. */
+            /** @description The same request can be retried with backoff. */
             retryable: boolean;
-            /** @description Safe to retry with the same `Idempotency-Key`. */
+            /** @description The request can be retried with the same `Idempotency-Key`. */
             idem: boolean;
             message: string;
             /** Format: uri */
@@ -1356,7 +1360,7 @@ export interface components {
             /** @description Always false. */
             livemode: boolean;
             /**
-             * @description Shown once.
+             * @description The secret. Only this response contains it.
              * @example svc_test_…
              */
             api_key: string;
@@ -1364,15 +1368,15 @@ export interface components {
             mode: "test";
             /**
              * Format: date-time
-             * @description 7 days after issue.
+             * @description 7 days after the key is created.
              */
             expires_at: string;
-            /** @description The one video that this key may ask about. */
+            /** @description The only video that this key can ask about. */
             fixture_video_id: string | null;
-            /** @description A question to begin with. */
+            /** @description A question about the video. */
             fixture_prompt: string;
             /**
-             * @description What it answers.
+             * @description The answer to this question.
              * @enum {string}
              */
             expected_answer: "yes" | "no" | "indeterminate";
@@ -1390,7 +1394,7 @@ export interface components {
             };
         };
         UpgradeRequest: {
-            /** @description The token of the identity provider's device flow; verified and discarded. */
+            /** @description The token from the device flow of the identity provider. It is verified and discarded. */
             forge_token?: string | null;
         };
         UpgradedKey: {
@@ -1399,7 +1403,7 @@ export interface components {
             /** @description Always true. */
             livemode: boolean;
             /**
-             * @description Shown once.
+             * @description The secret. Only this response contains it.
              * @example svc_live_…
              */
             api_key: string;
@@ -1407,7 +1411,7 @@ export interface components {
             tier: "free_grant";
             /**
              * Format: date-time
-             * @description The end of 30 idle days; every use moves it on.
+             * @description 30 days after the last use.
              */
             expires_at: string;
             /** Format: int64 */
@@ -1415,7 +1419,7 @@ export interface components {
             note?: string;
             claim_flow?: components["schemas"]["ClaimFlow"];
         };
-        /** @description How to get a billed key; only where first-party sessions are configured. */
+        /** @description How to get a billed key. Only present if first-party sessions are configured. */
         ClaimFlow: {
             /** Format: uri */
             claim_url: string;
@@ -1424,11 +1428,11 @@ export interface components {
         DeviceCodeRequest: {
             /** @enum {string} */
             object: "device_code_request";
-            /** @description Keep it to yourself; whoever has it receives the key. */
+            /** @description A secret. Anyone who has it can fetch the key. */
             device_code: string;
             /**
              * Format: uri
-             * @description Where the user approves.
+             * @description The page on which the user approves.
              */
             claim_url: string;
             /**
@@ -1449,7 +1453,7 @@ export interface components {
             /** @enum {string} */
             status: "pending" | "consumed";
             /**
-             * @description Shown once, in the answer that says `consumed`.
+             * @description The secret. Only the response with status `consumed` contains it.
              * @example svc_live_…
              */
             api_key?: string;
@@ -1458,29 +1462,29 @@ export interface components {
             code: string;
             /** @enum {string} */
             decision: "approve" | "deny";
-            /** @description The page's own token. */
+            /** @description The token of the form. */
             token: string;
         };
         /** @example key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C */
         KeyId: string;
         /**
-         * @description A write scope brings its read scope.
+         * @description A write scope includes its read scope.
          * @enum {string}
          */
         Scope: "videos:read" | "videos:write" | "analyses:read" | "analyses:write" | "streams:read" | "streams:create" | "streams:signal" | "webhooks:read" | "webhooks:write" | "usage:read" | "keys:write";
         /**
-         * @description A write scope brings its read scope.
+         * @description A write scope includes its read scope.
          * @enum {string}
          */
         ClientScope: "videos:write" | "analyses:read" | "analyses:write" | "streams:create" | "streams:signal";
         CreateApiKeyRequest: {
             name: string;
-            /** @description Every scope of the key that asks when absent. */
+            /** @description The default is all scopes of the key that creates it. */
             scopes?: components["schemas"]["Scope"][] | null;
         };
         RotateApiKeyRequest: {
             /**
-             * @description End the old key at once instead of in 24 hours.
+             * @description Revoke the old key at once instead of after 24 hours.
              * @default false
              */
             revoke_old?: boolean | null;
@@ -1500,28 +1504,28 @@ export interface components {
             scopes: components["schemas"]["Scope"][];
             /** @description The last four characters of the secret. */
             hint: string;
-            /** @description True for a `pk_` key of the old form. */
+            /** @description True for a `pk_` key. */
             legacy: boolean;
             /** Format: date-time */
             created_at: string;
             /**
              * Format: date-time
-             * @description A free-grant key ends 30 full days after its last use; null for a key without an end.
+             * @description A key of tier `free_grant` expires 30 days after its last use. Null if the key does not expire.
              */
             expires_at: string | null;
             /**
              * Format: date-time
-             * @description Exact to the hour; null for a key that was never used.
+             * @description Exact to the hour. Null if the key was never used.
              */
             last_used_at: string | null;
             /** Format: date-time */
             revoked_at: string | null;
             rotated_from: components["schemas"]["KeyId"] | null;
         };
-        /** @description An API key with the one showing of its secret. */
+        /** @description A new API key with its secret. */
         IssuedApiKey: components["schemas"]["ApiKey"] & {
             /**
-             * @description Shown once.
+             * @description The secret. Only this response contains it.
              * @example svc_live_…
              */
             api_key: string;
@@ -1542,13 +1546,13 @@ export interface components {
         CreateClientTokenRequest: {
             scopes: components["schemas"]["ClientScope"][];
             /**
-             * @description Life in seconds.
+             * @description How long the token is valid in seconds.
              * @default 900
              */
             ttl_s?: number | null;
-            /** @description Bind the token to one video; excludes `stream_id`. */
+            /** @description Binds the token to one video. Cannot be given together with `stream_id`. */
             video_id?: string | null;
-            /** @description Bind the token to one stream; excludes `video_id`. */
+            /** @description Binds the token to one stream. Cannot be given together with `video_id`. */
             stream_id?: string | null;
         } | {
             stream_id?: null;
@@ -1560,7 +1564,7 @@ export interface components {
             /** @enum {string} */
             object: "client_token";
             /**
-             * @description Shown once; safe in a browser.
+             * @description The secret. Only this response contains it. It may be used in browsers.
              * @example svcct_…
              */
             token: string;
@@ -1574,7 +1578,7 @@ export interface components {
         VideoStatus: "awaiting_upload" | "processing" | "ready" | "failed";
         /** @enum {string} */
         ContentType: "video/mp4" | "video/quicktime";
-        /** @description Presigned mode needs `content_type`; URL mode takes `url`, which excludes `filename`, `size_bytes` and `content_type`. */
+        /** @description Presigned mode requires `content_type`. URL mode requires `url`, without `filename`, `size_bytes` and `content_type`. */
         CreateVideoRequest: {
             filename?: string | null;
             /** @enum {string|null} */
@@ -1609,7 +1613,7 @@ export interface components {
             filename: string | null;
             /** Format: int64 */
             size_bytes: number | null;
-            /** @description Length in seconds, from the timestamps of the video stream; null when probing did not find it. When an analysis decodes another length, that replaces it. */
+            /** @description Duration in seconds, from the timestamps of the video stream. Null if it is unknown. If an analysis decodes another duration, this value is updated. */
             duration_s: number | null;
             /** @description Pixels. */
             width: number | null;
@@ -1621,9 +1625,9 @@ export interface components {
             content_type: "video/mp4" | "video/quicktime";
             /** @enum {string} */
             source: "upload" | "url";
-            /** @description How to upload; only while `awaiting_upload`. */
+            /** @description How to upload the file. Only while `awaiting_upload`. */
             upload: components["schemas"]["UploadInstructions"] | null;
-            /** @description Signed playback URL of the original; null while there is nothing to play and for fixtures. */
+            /** @description A signed URL of the original file. Null if there is no file, and for fixtures. */
             media: components["schemas"]["SignedMedia"] | null;
             /** @description Why the video failed. */
             error: components["schemas"]["ResourceError"] | null;
@@ -1641,7 +1645,7 @@ export interface components {
             method: "PUT";
             /** Format: uri */
             url: string;
-            /** @description To be sent with the PUT. */
+            /** @description Send these headers with the PUT. */
             headers: {
                 [key: string]: string;
             };
@@ -1672,7 +1676,7 @@ export interface components {
             /** @description Always true. */
             deleted: boolean;
         };
-        /** @description The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`. */
+        /** @description The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`. */
         CompiledQuery: {
             /** @enum {integer} */
             schema_version: 1;
@@ -1689,7 +1693,7 @@ export interface components {
                     value: number;
                 } | null;
                 /**
-                 * @description The question takes it for granted that there is one: "is the man sitting".
+                 * @description True if the question assumes that the subject exists, as in "is the man sitting".
                  * @default false
                  */
                 presupposed?: boolean;
@@ -1704,19 +1708,19 @@ export interface components {
                 negated?: boolean;
             }[];
             /**
-             * @description How the subjects of a compound combine.
+             * @description How the subjects of a compound question are combined.
              * @default all
              * @enum {string}
              */
             operator?: "all" | "any";
             /**
-             * @description The whole question asks for absence.
+             * @description True if the question asks for absence.
              * @default false
              */
             negated?: boolean;
-            /** @description The terms that evidence is wanted for, in order. */
+            /** @description The terms that the model searches for, in order. */
             search_terms: string[];
-            /** @description What could not be evaluated; the rest of the question is answered. */
+            /** @description The parts of the question that cannot be evaluated. The rest is answered. */
             unassessable_components?: {
                 /** @enum {string} */
                 kind: "audio" | "identity" | "text" | "subjective" | "exhaustive_count";
@@ -1726,7 +1730,7 @@ export interface components {
         /** @enum {string} */
         QueryType: "object" | "action" | "compound" | "attribute" | "open_ended";
         /**
-         * @description How the compiled query came to be.
+         * @description How the query was compiled.
          * @enum {string}
          */
         ParseMode: "llm" | "heuristic" | "client";
@@ -1734,7 +1738,7 @@ export interface components {
         AnalysisStatus: "queued" | "preparing" | "analyzing" | "rendering" | "completed" | "failed" | "canceled";
         AnalysisOptions: {
             /**
-             * @description Also write a timestamped narrative.
+             * @description Also generate a narrative with timestamps.
              * @default false
              */
             narrative: boolean;
@@ -1742,9 +1746,9 @@ export interface components {
         CreateAnalysisRequest: {
             /** @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A */
             video_id: string;
-            /** @description The question in plain English; excludes `query`. */
+            /** @description The question in plain English. Cannot be given together with `query`. */
             prompt?: string | null;
-            /** @description The closed form of a question; also served as JSON Schema at `/v1/schemas/compiled-query.json`. */
+            /** @description The structured form of a question. Its JSON Schema is at `/v1/schemas/compiled-query.json`. */
             query?: {
                 /** @enum {integer} */
                 schema_version: 1;
@@ -1761,7 +1765,7 @@ export interface components {
                         value: number;
                     } | null;
                     /**
-                     * @description The question takes it for granted that there is one: "is the man sitting".
+                     * @description True if the question assumes that the subject exists, as in "is the man sitting".
                      * @default false
                      */
                     presupposed?: boolean;
@@ -1776,26 +1780,26 @@ export interface components {
                     negated?: boolean;
                 }[];
                 /**
-                 * @description How the subjects of a compound combine.
+                 * @description How the subjects of a compound question are combined.
                  * @default all
                  * @enum {string}
                  */
                 operator?: "all" | "any";
                 /**
-                 * @description The whole question asks for absence.
+                 * @description True if the question asks for absence.
                  * @default false
                  */
                 negated?: boolean;
-                /** @description The terms that evidence is wanted for, in order. */
+                /** @description The terms that the model searches for, in order. */
                 search_terms: string[];
-                /** @description What could not be evaluated; the rest of the question is answered. */
+                /** @description The parts of the question that cannot be evaluated. The rest is answered. */
                 unassessable_components?: {
                     /** @enum {string} */
                     kind: "audio" | "identity" | "text" | "subjective" | "exhaustive_count";
                     text: string;
                 }[];
             } | null;
-            /** @description A model id, an alias or `latest`; the default model when absent. */
+            /** @description A model id, an alias or `latest`. The default is the default model. */
             model?: string | null;
             options?: {
                 /** @default false */
@@ -1803,11 +1807,11 @@ export interface components {
             } | null;
             metadata?: components["schemas"]["Metadata"] | null;
             /**
-             * @description Only check and estimate; create nothing.
+             * @description Only validate and estimate. Nothing is created.
              * @default false
              */
             validate_only?: boolean | null;
-            /** @description Reserved for an override of the account's webhook endpoints. Webhook delivery is not available yet, so a value is refused with `validation_failed`. */
+            /** @description Reserved for a webhook of this request. Webhooks are not delivered yet, so a value is refused with `validation_failed`. */
             webhook?: null;
         } & ({
             prompt: string;
@@ -1823,7 +1827,7 @@ export interface components {
              * @enum {string}
              */
             object: "analysis";
-            /** @description False for a canned result of test mode. */
+            /** @description False for a canned result of a test key. */
             livemode: boolean;
             /** @enum {string} */
             origin: "api" | "console" | "system";
@@ -1835,22 +1839,22 @@ export interface components {
             /** @description The canonical id. */
             model: string;
             options: components["schemas"]["AnalysisOptions"];
-            /** @description Only while not terminal. */
+            /** @description Only while the analysis is not terminal. */
             progress: components["schemas"]["Progress"] | null;
             /** @description Only while `queued`. */
             queue_position: number | null;
-            /** @description Seconds until work on it is likely to begin. Only while `queued`; null while nothing is known. */
+            /** @description Estimated seconds until the analysis starts. Only while `queued`. Null if it is unknown. */
             estimated_start_s: number | null;
             /** @description Only when `completed`. */
             result: components["schemas"]["Result"] | null;
-            /** @description Null unless `options.narrative` asked for it and the analysis is completed. */
+            /** @description Only when `completed` and if `options.narrative` is true. */
             narrative: components["schemas"]["Narrative"] | null;
-            /** @description Null when no annotated video exists or the analysis is not completed. It is drawn after the answer: a URL that is opened before waits until the file is there, answers 503 with `Retry-After` when that takes long, and 404 when drawing failed. */
+            /** @description Only when `completed` and if there is an annotated video. It is rendered after the answer. Its URL waits until the file is ready, returns 503 with `Retry-After` if that takes long, and 404 if rendering failed. */
             artifacts: components["schemas"]["Artifacts"] | null;
             /** @description Only when `failed`. */
             error: components["schemas"]["ResourceError"] | null;
             metering_rule?: components["schemas"]["MeteringRule"];
-            /** @description Only when terminal. */
+            /** @description Only when the analysis is terminal. */
             usage: components["schemas"]["Usage"] | null;
             /** @description Only on failed analyses. */
             rerun_eligible?: boolean;
@@ -1876,71 +1880,71 @@ export interface components {
         Result: {
             /** @enum {string} */
             answer: "yes" | "no" | "indeterminate";
-            /** @description 0 when indeterminate. From 0.7 reliable; under 0.4 unreliable. */
+            /** @description 0 for `indeterminate`. From 0.7 the answer is reliable. Below 0.4 it is unreliable. */
             confidence: number;
-            /** @description Where the answer applies, ordered, never overlapping. */
+            /** @description The intervals in which the answer applies, in order and without overlaps. */
             clips: components["schemas"]["Clip"][];
             term_confidences: components["schemas"]["TermConfidences"];
             query_type: components["schemas"]["QueryType"];
             video_duration_s: number | null;
-            /** @description For count questions; meaningful only with yes or no. Always 0 when `indeterminate_reason` is `nothing_detected`. */
+            /** @description Only for count questions with the answer `yes` or `no`. Always 0 if `indeterminate_reason` is `nothing_detected`. */
             detected_count: number | null;
-            /** @description The intervals in which `detected_count` instances are visible at the same time, ordered, never overlapping. Empty when the question asks for no number, when the number is 0, and in results from before this field existed. */
+            /** @description The intervals in which `detected_count` instances are visible at the same time, in order and without overlaps. Empty if the question does not ask for a number, if the number is 0, and in results from before this field existed. */
             count_evidence: components["schemas"]["Clip"][];
             indeterminate_reason: components["schemas"]["IndeterminateReason"] | null;
             unsupported_action?: components["schemas"]["UnsupportedAction"];
-            /** @description Null for results that were made before there were receipts. */
+            /** @description Null for results from before receipts existed. */
             receipt: components["schemas"]["Receipt"] | null;
         };
-        /** @description What a result rests on. On the same worker the same receipt has the same result, bit for bit. */
+        /** @description What the result was computed from. On the same worker, equal receipts have equal results, bit for bit. */
         Receipt: {
             model: components["schemas"]["ReceiptModel"];
             /**
-             * @description The program that served the model. Null when no engine looked or it does not say.
+             * @description The program that ran the model. Null if no engine was used or its version is unknown.
              * @example vqa-worker/1.0.0
              */
             worker_version: string | null;
-            /** @description Of the compiled query as `query` shows it. */
+            /** @description The SHA-256 of the compiled query in `query`. */
             query_digest: string;
-            /** @description Frames that were looked at. */
+            /** @description The number of examined frames. */
             frames: number;
-            /** @description The times of those frames, ordered; equal steps are one item. */
+            /** @description The times of the examined frames, in order. Frames at equal distances are one item. */
             sampled: components["schemas"]["SampleRun"][];
-            /** @description Null when no second model was asked. */
+            /** @description Null if no second model was used. */
             second_opinion: components["schemas"]["SecondOpinion"] | null;
-            /** @description How long the video is. Null when nothing was decoded, and for results that were made before this was recorded. */
+            /** @description The duration of the video. Null if nothing was decoded, and for results from before this field existed. */
             duration: components["schemas"]["ReceiptDuration"] | null;
         };
-        /** @description The model that looked; null members were not told, or nothing looked. */
+        /** @description The model that examined the frames. Members are null if they are unknown or if no frame was examined. */
         ReceiptModel: {
-            /** @description As in `GET /v1/models`. */
+            /** @description The id in `GET /v1/models`. */
             id: string;
-            /** @description What the engine calls it. */
+            /** @description The name of the model in the engine. */
             name: string | null;
-            /** @description What it was trained as. */
+            /** @description The name of the trained weights. */
             weights: string | null;
-            /** @description Of its weights. */
+            /** @description The SHA-256 of the weights. */
             digest: string | null;
         };
-        /** @description The length of the video by three measures, in microseconds. `decoded_micros`, rounded up to whole seconds, is billed before any discount. */
+        /** @description The duration of the video by three measures, in microseconds. `decoded_micros`, rounded up to whole seconds, is billed before any discount. */
         ReceiptDuration: {
             /**
              * Format: int64
-             * @description What the container claims. Nothing is decided by it.
+             * @description The duration in the header of the file. It is not used.
              */
             claimed_micros: number | null;
             /**
              * Format: int64
-             * @description From the timestamps of the video stream. Null when the probe did not find it.
+             * @description The duration from the timestamps of the video stream. Null if it is unknown.
              */
             computed_micros: number | null;
             /**
              * Format: int64
-             * @description What was decoded. It equals the computed length unless decoding found another.
+             * @description The decoded duration. It equals the computed duration unless decoding found another one.
              */
             decoded_micros: number;
         };
-        /** @description `count` frames, `step_s` apart, from `start_s` on; in whole milliseconds. */
+        /** @description `count` frames, the first at `start_s` and then one every `step_s`, in whole milliseconds. */
         SampleRun: {
             start_s: number;
             /** @description 0 for a single frame. */
@@ -1949,7 +1953,7 @@ export interface components {
         };
         SecondOpinion: {
             model: string;
-            /** @description Pictures that it was shown. */
+            /** @description The number of frames that the model got. */
             frames: number;
         };
         Clip: {
@@ -1968,7 +1972,7 @@ export interface components {
         };
         /** @enum {string} */
         IndeterminateReason: "low_confidence" | "nothing_detected" | "unsupported_query_form" | "duration_mismatch" | "unsupported_action_term";
-        /** @description Absent, never null, on every answer but a refusal. */
+        /** @description Why the question is not supported. Absent (never null) if it is. */
         UnsupportedAction: {
             reason: string;
             /** Format: uri */
@@ -1977,11 +1981,11 @@ export interface components {
         Narrative: {
             /** @enum {string} */
             status: "generating" | "ready" | "failed";
-            /** @description Ordered by time; empty unless `ready`. */
+            /** @description In the order of time. Empty unless `ready`. */
             entries: components["schemas"]["NarrativeEntry"][];
         };
         NarrativeEntry: {
-            /** @description The time that it speaks of. */
+            /** @description The described time in seconds. */
             t_s: number;
             text: string;
         };
@@ -1990,7 +1994,7 @@ export interface components {
             annotated_video_url: string;
             /**
              * Format: uri
-             * @description A PNG with the best picture of each clip or, for a count, of each interval of `count_evidence`, at most 12. Null without either.
+             * @description A PNG with the best frame of each clip or, for a count, of each interval of `count_evidence`, at most 12. Null if there are none.
              */
             contact_sheet_url?: string | null;
             /** Format: date-time */
@@ -1999,12 +2003,12 @@ export interface components {
         Usage: {
             /**
              * Format: int64
-             * @description Clock seconds.
+             * @description Seconds of video.
              */
             billed_seconds: number;
             /**
              * Format: int64
-             * @description The balance right after settling.
+             * @description The balance right after this debit.
              */
             credit_balance_after: number | null;
             metering_rule?: components["schemas"]["MeteringRule"];
@@ -2024,9 +2028,9 @@ export interface components {
             object: "analysis_preview";
             query: components["schemas"]["CompiledQuery"];
             parse_mode: components["schemas"]["ParseMode"];
-            /** @description True when the form of the question can be answered and the model knows a subject of it. */
+            /** @description True if this form of question is supported and the model knows a subject of the question. */
             assessable: boolean;
-            /** @description Why the question is not answered, or not whole; null when it is. */
+            /** @description Why the question cannot be answered fully. Null if it can. */
             note: string | null;
             video_duration_s: number | null;
             /** Format: int64 */
@@ -2034,21 +2038,21 @@ export interface components {
             estimated_cost_usd: number | null;
         };
         AnalysisOrPreview: components["schemas"]["Analysis"] | components["schemas"]["AnalysisPreview"];
-        /** @description Where the events of this resource are also sent, unsigned and with the same retries as webhook endpoints. */
+        /** @description Another webhook for the events of this resource, without signatures and with the same retries as webhook endpoints. */
         WebhookOverride: {
             /**
              * @description A public https URL.
              * @example https://hooks.example.com/vqa
              */
             url: string;
-            /** @description Which events; all of the resource when absent. */
+            /** @description The events to send. The default is all events of the resource. */
             events?: components["schemas"]["EventType"][];
         };
         CreateAnalysisBatchRequest: {
             /** @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A */
             video_id: string;
             prompts: string[];
-            /** @description A model id, an alias or `latest`; the default model when absent. */
+            /** @description A model id, an alias or `latest`. The default is the default model. */
             model?: string | null;
             options?: {
                 /** @default false */
@@ -2056,11 +2060,11 @@ export interface components {
             } | null;
             metadata?: components["schemas"]["Metadata"] | null;
             /**
-             * @description Only check and estimate; create nothing.
+             * @description Only validate and estimate. Nothing is created.
              * @default false
              */
             validate_only?: boolean | null;
-            /** @description Reserved for an override of the account's webhook endpoints. Webhook delivery is not available yet, so a value is refused with `validation_failed`. */
+            /** @description Reserved for a webhook of this request. Webhooks are not delivered yet, so a value is refused with `validation_failed`. */
             webhook?: null;
         };
         BatchPricing: {
@@ -2092,7 +2096,7 @@ export interface components {
             query: components["schemas"]["CompiledQuery"];
             parse_mode: components["schemas"]["ParseMode"];
             assessable: boolean;
-            /** @description Why the question is not answered, or not whole; null when it is. */
+            /** @description Why the question cannot be answered fully. Null if it can. */
             note: string | null;
             /** Format: int64 */
             estimated_seconds: number | null;
@@ -2113,11 +2117,11 @@ export interface components {
         /** @enum {string} */
         StreamStatus: "queued" | "ready" | "live" | "ended";
         /**
-         * @description `completed` only after having been live.
+         * @description `completed` is only possible after the stream was live.
          * @enum {string}
          */
         StreamEndReason: "completed" | "canceled" | "insufficient_credits" | "error" | "timeout" | "ice_failed" | "media_timeout";
-        /** @description Exactly one of `prompt` and `query`. */
+        /** @description Send either `prompt` or `query`. */
         CreateStreamRequest: {
             prompt?: string;
             query?: components["schemas"]["CompiledQuery"];
@@ -2127,7 +2131,7 @@ export interface components {
                 narrative?: boolean;
             };
             /**
-             * @description Keep the video of the stream.
+             * @description Record the video of the stream.
              * @default false
              */
             recording?: boolean;
@@ -2144,25 +2148,25 @@ export interface components {
             livemode: boolean;
             status: components["schemas"]["StreamStatus"];
             end_reason: components["schemas"]["StreamEndReason"] | null;
-            /** @description As submitted. */
+            /** @description The prompt as it was sent. */
             prompt: string | null;
             query: components["schemas"]["CompiledQuery"] | null;
             /** @description The canonical id. */
             model: string;
             queue_position: number | null;
             estimated_start_s: number | null;
-            /** @description Where to join; null once ended. */
+            /** @description How to join the stream. Null when it has ended. */
             signaling: components["schemas"]["Signaling"] | null;
             ice_servers: components["schemas"]["IceServer"][] | null;
             limits: components["schemas"]["StreamLimits"] | null;
-            /** @description Live-clock seconds; only when ended. */
+            /** @description Live seconds. Only when the stream has ended. */
             duration_s: number | null;
-            /** @description Only when ended. */
+            /** @description Only when the stream has ended. */
             results_summary: components["schemas"]["ResultsSummary"] | null;
             failure_diagnostic: components["schemas"]["FailureDiagnostic"] | null;
-            /** @description Null for streams that were not created with `recording`. */
+            /** @description Null if the stream was created without `recording`. */
             recording: components["schemas"]["Recording"] | null;
-            /** @description Only when ended. */
+            /** @description Only when the stream has ended. */
             usage: components["schemas"]["StreamUsage"] | null;
             metadata: components["schemas"]["Metadata"];
             /** Format: date-time */
@@ -2184,21 +2188,21 @@ export interface components {
         IceServer: {
             urls: string[];
             username: string | null;
-            /** @description Lives as long as the stream may be joined. */
+            /** @description Valid as long as the stream can be joined. */
             credential: string | null;
         };
         StreamLimits: {
-            /** @description The session is cut off after so many seconds. */
+            /** @description The session ends after this number of seconds. */
             max_session_s: number;
-            /** @description The warning message comes when so many seconds are left. */
+            /** @description A warning is sent when this number of seconds is left. */
             warn_at_remaining_s: number;
         };
         ResultsSummary: {
-            /** @description Result events; they are sampled, not one for each source frame. */
+            /** @description The number of result events. They are sampled: there is not one for each frame. */
             result_frames: number;
             /**
              * @deprecated
-             * @description The same as `result_frames`; goes away around 2026-08-28, use `result_frames`.
+             * @description Use `result_frames`, which has the same value. This field is removed around 2026-08-28.
              */
             frames: number;
             last_detections: components["schemas"]["StreamDetection"][];
@@ -2212,10 +2216,10 @@ export interface components {
             detections: {
                 term: string;
                 confidence: number;
-                /** @description x, y, width, height as parts of the frame. */
+                /** @description x, y, width and height as fractions of the frame. */
                 box: number[];
             }[];
-            /** @description Only when the narrative gained a sentence. */
+            /** @description Only if the narrative has a new sentence. */
             narrative_update?: {
                 t_s: number;
                 text: string;
@@ -2232,7 +2236,7 @@ export interface components {
         StreamUsage: {
             /**
              * Format: int64
-             * @description Live-clock seconds.
+             * @description Live seconds.
              */
             billed_seconds: number;
             /** Format: int64 */
@@ -2244,7 +2248,7 @@ export interface components {
             stream_id: components["schemas"]["StreamId"];
             /**
              * Format: uri
-             * @description Signed, for an hour.
+             * @description A signed URL that is valid for one hour.
              */
             url: string;
             /** Format: date-time */
@@ -2257,7 +2261,7 @@ export interface components {
         /** @enum {string} */
         EventType: "video.ready" | "video.failed" | "analysis.completed" | "analysis.failed" | "analysis.canceled" | "stream.ended";
         Event: {
-            /** @description The same in the feed and in every delivery. */
+            /** @description The id is the same in the feed and in every delivery. */
             id: string;
             /** @enum {string} */
             object: "event";
@@ -2267,10 +2271,10 @@ export interface components {
             livemode: boolean;
             /**
              * Format: int64
-             * @description Grows with every change of the resource; of two events about one resource the greater tells the later state.
+             * @description Increases with every change of the resource. Of two events of a resource, the greater one has the later state.
              */
             sequence: number;
-            /** @description The whole resource as it was right after the event. */
+            /** @description The resource right after the event. */
             data: components["schemas"]["Video"] | components["schemas"]["Analysis"] | components["schemas"]["Stream"];
         };
         EventList: {
@@ -2292,7 +2296,7 @@ export interface components {
             /** @enum {string|null} */
             disabled_reason: "auto_failure" | "user" | null;
             /**
-             * @description Only in the answers that make one: on create and on rotation.
+             * @description The signing secret. Only the responses of create and rotate contain it.
              * @example whsec_…
              */
             secret?: string;
@@ -2311,7 +2315,7 @@ export interface components {
             id: string;
             /** @enum {string} */
             object: "webhook_delivery";
-            /** @description Stable across retries; dedupe on it. */
+            /** @description The same for all retries. Use it to skip duplicates. */
             event_id: string;
             event_type: components["schemas"]["EventType"];
             /** @enum {string} */
@@ -2340,12 +2344,12 @@ export interface components {
             seconds_delta: number;
             /** Format: int64 */
             balance_after_seconds: number;
-            /** @description `analysis` or `stream`; of a refund, that of the debit that it gives back. */
+            /** @description `analysis` or `stream`. For a refund, the source of the refunded debit. */
             source_type: string | null;
             source_id: string | null;
-            /** @description Only on a discounted debit. */
+            /** @description Only for a debit with a discount. */
             discount_pct?: number;
-            /** @description Only on an adjustment that is a refund, the transaction that it undoes wholly or in part. */
+            /** @description The refunded transaction. Only for an adjustment that refunds a debit, fully or in part. */
             refunds?: string;
             /** Format: date-time */
             created_at: string;
@@ -2361,7 +2365,7 @@ export interface components {
             created_at: string;
             /**
              * Format: date-time
-             * @description When the reservation is given back if its work never ended.
+             * @description When the hold is released if its work never ends.
              */
             expires_at: string;
         };
@@ -2375,12 +2379,12 @@ export interface components {
             balance_seconds: number;
             /**
              * Format: int64
-             * @description Reserved for work that has not ended.
+             * @description The sum of the open holds.
              */
             held_seconds: number;
             /**
              * Format: int64
-             * @description Balance less held; what new work is checked against.
+             * @description The balance minus the open holds. New work must not exceed it.
              */
             available_seconds: number;
             /**
@@ -2390,7 +2394,7 @@ export interface components {
             grant_seconds: number | null;
             /**
              * Format: int64
-             * @description The sum of settled debits less what was refunded of them.
+             * @description The sum of debits minus their refunds.
              */
             used_seconds: number | null;
             holds: components["schemas"]["Hold"][];
@@ -2401,21 +2405,21 @@ export interface components {
             keys: components["schemas"]["LedgerKey"][];
         };
         LedgerKey: {
-            /** @description The first 16 hexadecimal digits of the SHA-256 of the key, after `lk_`. */
+            /** @description `lk_` and the first 16 hexadecimal digits of the SHA-256 of the key. */
             key_id: string;
             /** @enum {string} */
             algorithm: "ed25519";
-            /** @description The 32 bytes of the key in base64. */
+            /** @description The 32 bytes of the key as base64. */
             public_key: string;
             /** Format: date-time */
             added_at: string;
         };
-        /** @description Values are configuration. */
+        /** @description The values depend on the configuration of the service. */
         CreditPricing: {
             /** @enum {string} */
             object: "credit_pricing";
             /**
-             * @description Cost of a billed second.
+             * @description The price of one billed second.
              * @example 0.5
              */
             price_per_second_cents: number;
@@ -2446,7 +2450,7 @@ export interface components {
             sunset_at: string | null;
             /** Format: date-time */
             created_at: string;
-            /** @description Deprecated ids that resolve to it. */
+            /** @description Deprecated names of the model. */
             aliases: string[];
         };
         Capabilities: {
@@ -2457,7 +2461,7 @@ export interface components {
             /** @enum {string} */
             actions: "none" | "beta" | "stable";
             open_vocabulary: boolean;
-            /** @description The terms that the model knows; null when it is open. */
+            /** @description The terms that the model knows. Null if it accepts any term. */
             vocabulary: string[] | null;
         };
         ModelList: {
@@ -2466,14 +2470,14 @@ export interface components {
             data: components["schemas"]["Model"][];
             has_more: boolean;
         };
-        /** @description A balance-shaped meter carries `balance`, a period-shaped one `used` and `resets_at`. */
+        /** @description A meter of a balance has `balance`. A meter of a period has `used` and `resets_at`. */
         Meter: {
             /** @example seconds_processed.period */
             meter: string;
             /** @example seconds */
             unit: string;
             balance?: number;
-            /** @description Null for unlimited or pay-as-you-go. */
+            /** @description Null if there is no limit. */
             limit: number | null;
             used?: number;
             /** Format: date-time */
@@ -2518,27 +2522,27 @@ export interface components {
         ChangeType: "breaking" | "additive" | "fix" | "deprecation";
         Change: {
             /**
-             * @description A stable name of the entry.
+             * @description The id of the entry. It never changes.
              * @example usage-flat-fields
              */
             id: string;
             /** Format: date */
             date: string;
             /**
-             * @description The version of the contract with the change.
+             * @description The version of the contract that has the change.
              * @example 1.0.0-alpha
              */
             version: string;
             type: components["schemas"]["ChangeType"];
             title: string;
             description: string;
-            /** @description The operations that it is about, as method and path; empty when it is about all or none of them. */
+            /** @description The changed operations, as method and path. Empty if the change is about all or none of them. */
             endpoints: string[];
-            /** @description What to do; on every `deprecation` and `breaking` entry. */
+            /** @description What to do about the change. Every `deprecation` and `breaking` entry has it. */
             migration?: string;
             /**
              * Format: date
-             * @description When the deprecated thing goes away, if that is known.
+             * @description The date of the removal, if it is known.
              */
             sunset_at?: string;
             /** Format: uri */
@@ -2560,7 +2564,7 @@ export interface components {
             duration_seconds: number;
             /** Format: uri */
             thumbnail_url: string;
-            /** @description By the text of the prompt. */
+            /** @description The results, by the text of their prompt. */
             results_by_prompt: {
                 [key: string]: components["schemas"]["DemoResult"];
             };
@@ -2569,7 +2573,7 @@ export interface components {
             /** @enum {string} */
             answer: "yes" | "no" | "indeterminate";
             confidence: number;
-            /** @description Only of a count question. */
+            /** @description Only for a count question. */
             detected_count?: number;
             query_type: components["schemas"]["QueryType"];
             /** Format: uri */
@@ -2582,7 +2586,7 @@ export interface components {
             object: "test_fixture";
             /**
              * Format: uri
-             * @description Serves the bytes.
+             * @description The URL of the file.
              */
             video_url: string;
             filename: string;
@@ -2599,27 +2603,27 @@ export interface components {
         };
     };
     responses: {
-        /** @description `validation_failed` with every violation in `errors[]`, or a code of the operation. */
+        /** @description `validation_failed` with every violation in `errors[]`, or a specific code of the operation. */
         BadRequest: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2650,23 +2654,23 @@ export interface components {
         Unauthorized: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2687,27 +2691,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `insufficient_credits`, or `grant_exhausted` for a key of tier `free_grant`; `details.meter` is `credit_seconds`. */
+        /** @description `insufficient_credits`, or `grant_exhausted` for a key of tier `free_grant`. `details.meter` is `credit_seconds`. */
         PaymentRequired: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2734,23 +2738,23 @@ export interface components {
         Forbidden: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2770,27 +2774,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `resource_not_found`: unknown, removed, or of another account. */
+        /** @description `resource_not_found`: the resource is unknown, deleted, or belongs to another account. */
         NotFound: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2815,23 +2819,23 @@ export interface components {
         Conflict: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2851,27 +2855,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `device_code_expired`: expired, refused or already consumed. */
+        /** @description `device_code_expired`: the request expired, was denied or is already consumed. */
         Gone: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2891,27 +2895,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `payload_too_large`: a JSON body over 1 MiB, or a multipart body over 100 MB (upload with the presigned URL instead). */
+        /** @description `payload_too_large`: a JSON body is over 1 MiB, or a multipart body is over 100 MB. Upload files to a presigned URL instead. */
         PayloadTooLarge: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2935,23 +2939,23 @@ export interface components {
         UnsupportedMediaType: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -2975,23 +2979,23 @@ export interface components {
         Unprocessable: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3015,23 +3019,23 @@ export interface components {
         TooManyRequests: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3052,27 +3056,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `internal_error`; quote `request_id` when you report it. */
+        /** @description `internal_error`. Include `request_id` when you report the problem. */
         InternalError: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3092,27 +3096,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `upstream_error`: a service that this one depends on failed, such as the one that vouches for sessions. */
+        /** @description `upstream_error`: another service failed that this one depends on, such as the issuer of sessions. */
         BadGateway: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3132,27 +3136,27 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The resource is as it was when the `ETag` was given. */
+        /** @description The resource has not changed since the response with this `ETag`. */
         NotModified: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3161,27 +3165,27 @@ export interface components {
             };
             content?: never;
         };
-        /** @description `validation_failed`: the range lies outside the file. */
+        /** @description `validation_failed`: the range is outside the file. */
         RangeNotSatisfiable: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3192,7 +3196,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "validation_failed",
-                 *         "message": "Range: lies outside the file",
+                 *         "message": "Range: is outside the file",
                  *         "status": 416,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A",
                  *         "errors": [
@@ -3212,23 +3216,23 @@ export interface components {
         Unavailable: {
             headers: {
                 /**
-                 * @description Names this request in logs and in the event log.
+                 * @description The id of this request in the logs of the service.
                  * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 "X-Request-Id"?: string;
                 /**
-                 * @description How many requests of this kind the window of a minute takes.
+                 * @description The number of requests of this kind that are allowed per minute.
                  * @example 600
                  */
                 "X-RateLimit-Limit"?: number;
                 /**
-                 * @description How many of them are left.
+                 * @description The number of requests that are left.
                  * @example 598
                  */
                 "X-RateLimit-Remaining"?: number;
                 /**
-                 * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                 *     let in long before: a 429 says when.
+                 * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                 *     request is allowed earlier: see `Retry-After` of a 429.
                  * @example 1795219260
                  */
                 "X-RateLimit-Reset"?: number;
@@ -3252,32 +3256,34 @@ export interface components {
     };
     parameters: {
         /**
-         * @description A video id; a malformed one reads as unknown.
+         * @description The id of a video. A malformed id reads as unknown.
          * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
          */
         VideoIdPath: string;
         /**
-         * @description An analysis id; a malformed one reads as unknown.
+         * @description The id of an analysis. A malformed id reads as unknown.
          * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
          */
         AnalysisIdPath: string;
-        /** @description How many items a page has at most. */
+        /** @description The maximum number of items of a page. */
         Limit: number;
-        /** @description Only what was created at or after this time. */
+        /** @description Only resources that were created at or after this time. */
         CreatedAfter: string;
-        /** @description Only what was created at or before this time. */
+        /** @description Only resources that were created at or before this time. */
         CreatedBefore: string;
-        /** @description Only analyses in this status. */
+        /** @description Only analyses with this status. */
         AnalysisStatusFilter: components["schemas"]["AnalysisStatus"];
-        /** @description Only analyses by this model; an alias stands for its model. */
+        /** @description Only analyses by this model. An alias stands for its model. */
         ModelFilter: string;
         /**
-         * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-         *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-         *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-         *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-         *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-         *     the key, so choose a random one, such as a UUID.
+         * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+         *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+         *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+         *     separate keys.
+         *
+         *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+         *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+         *     the key, so use a random key, such as a UUID.
          * @example 7f3a0c1e-ask-1
          */
         IdempotencyKey: string;
@@ -3285,50 +3291,50 @@ export interface components {
     requestBodies: never;
     headers: {
         /**
-         * @description Names this request in logs and in the event log.
+         * @description The id of this request in the logs of the service.
          * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
          */
         RequestId: string;
         /**
-         * @description How many requests of this kind the window of a minute takes.
+         * @description The number of requests of this kind that are allowed per minute.
          * @example 600
          */
         RateLimitLimit: number;
         /**
-         * @description How many of them are left.
+         * @description The number of requests that are left.
          * @example 598
          */
         RateLimitRemaining: number;
         /**
-         * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-         *     let in long before: a 429 says when.
+         * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+         *     request is allowed earlier: see `Retry-After` of a 429.
          * @example 1795219260
          */
         RateLimitReset: number;
         /**
-         * @description Whole seconds to wait before trying again.
+         * @description Seconds to wait before the next try.
          * @example 10
          */
         RetryAfter: number;
-        /** @description `true` when an earlier request with this `Idempotency-Key` is answered again. */
+        /** @description `true` if this is the stored response of an earlier request with this `Idempotency-Key`. */
         IdempotencyReplayed: "true";
         /**
-         * @description The preference that was honoured (RFC 7240).
+         * @description The preference that was applied (RFC 7240).
          * @example wait=60
          */
         PreferenceApplied: string;
         /**
-         * @description Names this state of the resource; send it back as `If-None-Match` to be told 304 while nothing changed.
+         * @description The version of the response. Send it as `If-None-Match` to get 304 while nothing has changed.
          * @example W/"9f2c1a7e0b"
          */
         ETag: string;
         /**
-         * @description Something that this request used is deprecated, since this time (RFC 9745).
+         * @description This request used something that is deprecated since this time (RFC 9745).
          * @example @1795219200
          */
         Deprecation: string;
         /**
-         * @description Where the deprecation is explained.
+         * @description A link to the explanation of the deprecation.
          * @example <http://127.0.0.1:8080/docs/changelog#usage-flat-fields>; rel="deprecation"; type="text/html"
          */
         DeprecationLink: string;
@@ -3355,23 +3361,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3401,23 +3407,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3444,23 +3450,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3486,27 +3492,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3529,27 +3535,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3572,27 +3578,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3615,27 +3621,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3658,27 +3664,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3711,23 +3717,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3754,27 +3760,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It runs. */
+            /** @description The program runs. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3806,23 +3812,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3860,23 +3866,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3902,23 +3908,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3947,23 +3953,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -3992,23 +3998,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4040,23 +4046,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4086,23 +4092,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4131,23 +4137,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4176,23 +4182,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4207,23 +4213,23 @@ export interface operations {
             206: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4253,23 +4259,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4305,23 +4311,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4336,23 +4342,23 @@ export interface operations {
             206: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4386,27 +4392,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The picture. */
+            /** @description The image. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4437,23 +4443,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4472,17 +4478,17 @@ export interface operations {
     getCredits: {
         parameters: {
             query?: {
-                /** @description How many items a page has at most. */
+                /** @description The maximum number of items of a page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of the last item of the page before; excludes `ending_before`. */
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
                 starting_after?: string;
-                /** @description The id of the first item of the page after; excludes `starting_after`. */
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
                 ending_before?: string;
                 /** @description Only transactions of this kind. */
                 kind?: components["schemas"]["TransactionKind"];
-                /** @description Only what was created at or after this time. */
+                /** @description Only resources that were created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
-                /** @description Only what was created at or before this time. */
+                /** @description Only resources that were created at or before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
@@ -4491,27 +4497,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The balance with a page of its ledger. */
+            /** @description The balance with a page of transactions. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4544,23 +4550,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4585,12 +4591,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4604,23 +4612,23 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4643,12 +4651,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4666,23 +4676,23 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4710,12 +4720,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -4729,23 +4741,23 @@ export interface operations {
             202: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4795,23 +4807,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4832,7 +4844,7 @@ export interface operations {
     getClaimPage: {
         parameters: {
             query?: {
-                /** @description The code that the claim address carries. */
+                /** @description The code from the claim URL. */
                 code?: string;
             };
             header?: never;
@@ -4841,27 +4853,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4891,27 +4903,27 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A page for people. */
+            /** @description An HTML page. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4935,15 +4947,15 @@ export interface operations {
     listApiKeys: {
         parameters: {
             query?: {
-                /** @description How many items a page has at most. */
+                /** @description The maximum number of items of a page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of the last item of the page before; excludes `ending_before`. */
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
                 starting_after?: string;
-                /** @description The id of the first item of the page after; excludes `starting_after`. */
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
                 ending_before?: string;
-                /** @description Only what was created at or after this time. */
+                /** @description Only resources that were created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
-                /** @description Only what was created at or before this time. */
+                /** @description Only resources that were created at or before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
@@ -4956,23 +4968,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -4997,12 +5009,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5020,23 +5034,23 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5065,7 +5079,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description An API key's id; a malformed one reads as unknown.
+                 * @description The id of an API key. A malformed id reads as unknown.
                  * @example key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
                  */
                 id: string;
@@ -5078,23 +5092,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5121,7 +5135,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description An API key's id; a malformed one reads as unknown.
+                 * @description The id of an API key. A malformed id reads as unknown.
                  * @example key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
                  */
                 id: string;
@@ -5134,23 +5148,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5175,19 +5189,21 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /**
-                 * @description An API key's id; a malformed one reads as unknown.
+                 * @description The id of an API key. A malformed id reads as unknown.
                  * @example key_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C
                  */
                 id: string;
@@ -5204,23 +5220,23 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5249,12 +5265,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5272,23 +5290,23 @@ export interface operations {
             201: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5314,17 +5332,17 @@ export interface operations {
     listVideos: {
         parameters: {
             query?: {
-                /** @description How many items a page has at most. */
+                /** @description The maximum number of items of a page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of the last item of the page before; excludes `ending_before`. */
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
                 starting_after?: string;
-                /** @description The id of the first item of the page after; excludes `starting_after`. */
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
                 ending_before?: string;
-                /** @description Only videos in this status. */
+                /** @description Only videos with this status. */
                 status?: components["schemas"]["VideoStatus"];
-                /** @description Only what was created at or after this time. */
+                /** @description Only resources that were created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
-                /** @description Only what was created at or before this time. */
+                /** @description Only resources that were created at or before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
@@ -5337,23 +5355,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5378,12 +5396,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5397,27 +5417,27 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The video, with its upload instructions in presigned mode. */
+            /** @description The video. In presigned mode it has upload instructions. */
             201: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5446,7 +5466,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -5459,23 +5479,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5502,7 +5522,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -5511,27 +5531,27 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The video is gone. */
+            /** @description The video is deleted. */
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5558,7 +5578,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -5571,23 +5591,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5613,25 +5633,25 @@ export interface operations {
     listVideoAnalyses: {
         parameters: {
             query?: {
-                /** @description How many items a page has at most. */
+                /** @description The maximum number of items of a page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of the last item of the page before; excludes `ending_before`. */
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
                 starting_after?: string;
-                /** @description The id of the first item of the page after; excludes `starting_after`. */
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
                 ending_before?: string;
-                /** @description Only analyses in this status. */
+                /** @description Only analyses with this status. */
                 status?: components["parameters"]["AnalysisStatusFilter"];
-                /** @description Only analyses by this model; an alias stands for its model. */
+                /** @description Only analyses by this model. An alias stands for its model. */
                 model?: components["parameters"]["ModelFilter"];
-                /** @description Only what was created at or after this time. */
+                /** @description Only resources that were created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
-                /** @description Only what was created at or before this time. */
+                /** @description Only resources that were created at or before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
             path: {
                 /**
-                 * @description A video id; a malformed one reads as unknown.
+                 * @description The id of a video. A malformed id reads as unknown.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 id: components["parameters"]["VideoIdPath"];
@@ -5644,23 +5664,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5683,24 +5703,24 @@ export interface operations {
     listAnalyses: {
         parameters: {
             query?: {
-                /** @description How many items a page has at most. */
+                /** @description The maximum number of items of a page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of the last item of the page before; excludes `ending_before`. */
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
                 starting_after?: string;
-                /** @description The id of the first item of the page after; excludes `starting_after`. */
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
                 ending_before?: string;
                 /**
-                 * @description Only analyses of this video. The id of a deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
+                 * @description Only analyses of this video. A deleted or unknown video is 404, as in `GET /v1/videos/{id}/analyses`.
                  * @example video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                  */
                 video_id?: string;
-                /** @description Only analyses in this status. */
+                /** @description Only analyses with this status. */
                 status?: components["parameters"]["AnalysisStatusFilter"];
-                /** @description Only analyses by this model; an alias stands for its model. */
+                /** @description Only analyses by this model. An alias stands for its model. */
                 model?: components["parameters"]["ModelFilter"];
-                /** @description Only what was created at or after this time. */
+                /** @description Only resources that were created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
-                /** @description Only what was created at or before this time. */
+                /** @description Only resources that were created at or before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
@@ -5713,23 +5733,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5754,12 +5774,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5782,23 +5804,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5810,27 +5832,27 @@ export interface operations {
                     "application/json": components["schemas"]["AnalysisOrPreview"];
                 };
             };
-            /** @description The analysis is on its way. */
+            /** @description The analysis, which is not terminal yet. */
             202: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5862,12 +5884,14 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
@@ -5885,23 +5909,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5911,27 +5935,27 @@ export interface operations {
                     "application/json": components["schemas"]["AnalysisBatchPreview"];
                 };
             };
-            /** @description The batch, whose analyses are on their way (already done for a test key). */
+            /** @description The batch. Its analyses are not terminal yet, except with a test key. */
             202: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -5963,7 +5987,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -5976,23 +6000,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6019,7 +6043,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -6032,23 +6056,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6074,19 +6098,21 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description 1 to 255 visible ASCII characters. The first request wins for 24 hours; the same key with a different
-                 *     body is 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of members, white space and
-                 *     the spelling of numbers (1 and 1.0) make no difference. Keys of the live mode and of the test mode are apart. A response
-                 *     that shows a secret is kept encrypted, and is shown again only to the credential that sent the first request;
-                 *     another one is answered 409 `idempotency_key_reused`. A caller without a credential is known by its address and
-                 *     the key, so choose a random one, such as a UUID.
+                 * @description 1 to 255 visible ASCII characters. For 24 hours, an equal request with the same key gets the response of the first
+                 *     one, and a different request gets 409 `idempotency_key_reused`. Bodies are compared as JSON values: the order of
+                 *     members, white space and the notation of numbers (1 and 1.0) make no difference. Live mode and test mode have
+                 *     separate keys.
+                 *
+                 *     A response with a secret is stored encrypted. Only the credential that sent the first request gets it again; another
+                 *     credential gets 409 `idempotency_key_reused`. A request without a credential is identified by the client address and
+                 *     the key, so use a random key, such as a UUID.
                  * @example 7f3a0c1e-ask-1
                  */
                 "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
             };
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -6099,23 +6125,23 @@ export interface operations {
             202: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6141,12 +6167,12 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the last event that was received. */
+                /** @description The id of the last received event. */
                 "Last-Event-ID"?: string;
             };
             path: {
                 /**
-                 * @description An analysis id; a malformed one reads as unknown.
+                 * @description The id of an analysis. A malformed id reads as unknown.
                  * @example an_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1B
                  */
                 id: components["parameters"]["AnalysisIdPath"];
@@ -6159,23 +6185,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6212,23 +6238,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6253,19 +6279,19 @@ export interface operations {
     listEvents: {
         parameters: {
             query?: {
-                /** @description How many items a page has at most. */
+                /** @description The maximum number of items of a page. */
                 limit?: components["parameters"]["Limit"];
-                /** @description The id of the last item of the page before; excludes `ending_before`. */
+                /** @description The id of the last item of the previous page. Cannot be given together with `ending_before`. */
                 starting_after?: string;
-                /** @description The id of the first item of the page after; excludes `starting_after`. */
+                /** @description The id of the first item of the next page. Cannot be given together with `starting_after`. */
                 ending_before?: string;
                 /** @description Only events of this type. */
                 type?: components["schemas"]["EventType"];
                 /** @description Only events of this video, analysis or stream. */
                 resource_id?: string;
-                /** @description Only what was created at or after this time. */
+                /** @description Only resources that were created at or after this time. */
                 created_after?: components["parameters"]["CreatedAfter"];
-                /** @description Only what was created at or before this time. */
+                /** @description Only resources that were created at or before this time. */
                 created_before?: components["parameters"]["CreatedBefore"];
             };
             header?: never;
@@ -6278,23 +6304,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6318,7 +6344,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the last event that was received. */
+                /** @description The id of the last received event. */
                 "Last-Event-ID"?: string;
             };
             path?: never;
@@ -6330,23 +6356,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6372,7 +6398,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description An event's id; a malformed one reads as unknown.
+                 * @description The id of an event. A malformed id reads as unknown.
                  * @example evt_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1D
                  */
                 id: string;
@@ -6385,23 +6411,23 @@ export interface operations {
             200: {
                 headers: {
                     /**
-                     * @description Names this request in logs and in the event log.
+                     * @description The id of this request in the logs of the service.
                      * @example req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A
                      */
                     "X-Request-Id"?: string;
                     /**
-                     * @description How many requests of this kind the window of a minute takes.
+                     * @description The number of requests of this kind that are allowed per minute.
                      * @example 600
                      */
                     "X-RateLimit-Limit"?: number;
                     /**
-                     * @description How many of them are left.
+                     * @description The number of requests that are left.
                      * @example 598
                      */
                     "X-RateLimit-Remaining"?: number;
                     /**
-                     * @description When the window will be empty again if nothing more is asked, in seconds since 1970-01-01 UTC. Requests are
-                     *     let in long before: a 429 says when.
+                     * @description The time when all requests are available again if no more are sent, in seconds since 1970-01-01 UTC. The next
+                     *     request is allowed earlier: see `Retry-After` of a 429.
                      * @example 1795219260
                      */
                     "X-RateLimit-Reset"?: number;
@@ -6435,7 +6461,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delivered. Anything else, or none within 10 seconds, is tried again after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
+            /** @description Delivered. After another status, or no response within 10 seconds, the delivery is retried after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6457,7 +6483,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delivered. Anything else, or none within 10 seconds, is tried again after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
+            /** @description Delivered. After another status, or no response within 10 seconds, the delivery is retried after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6479,7 +6505,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delivered. Anything else, or none within 10 seconds, is tried again after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
+            /** @description Delivered. After another status, or no response within 10 seconds, the delivery is retried after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6501,7 +6527,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delivered. Anything else, or none within 10 seconds, is tried again after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
+            /** @description Delivered. After another status, or no response within 10 seconds, the delivery is retried after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6523,7 +6549,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delivered. Anything else, or none within 10 seconds, is tried again after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
+            /** @description Delivered. After another status, or no response within 10 seconds, the delivery is retried after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
@@ -6545,7 +6571,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Delivered. Anything else, or none within 10 seconds, is tried again after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
+            /** @description Delivered. After another status, or no response within 10 seconds, the delivery is retried after 1 m, 5 m, 30 m, 2 h, 8 h and 24 h. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;
