@@ -218,7 +218,7 @@ func TestUseKey(t *testing.T) {
 		{Name: "of a key without an idle end", Given: []account.Event{opened, issued}, When: use, Then: []account.Event{used(0)}},
 		{Name: "of a replaced key", Given: []account.Event{opened, issued, replaced}, When: use, Then: []account.Event{used(0)}},
 		{
-			Name:  "of a key that ended meanwhile",
+			Name:  "of a key that has ended",
 			Given: []account.Event{opened, key(func(k *account.KeyIssued) { k.IdleS, k.ExpiresAt = idleS, &scenario.Now })}, When: use,
 		},
 		{Name: "of a restricted account", Given: []account.Event{opened, idle, account.Restricted{AccountID: "acct_1"}}, When: use},

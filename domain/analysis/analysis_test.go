@@ -72,8 +72,8 @@ type (
 func TestDecide(t *testing.T) {
 	t.Parallel()
 	aggregate.Run(t, cases{
-		{Name: "a question is asked", When: create, Then: events{created}},
-		{Name: "asked once", Given: events{created}, When: create, Refused: fault.ResourceConflict},
+		{Name: "an analysis is created", When: create, Then: events{created}},
+		{Name: "created once", Given: events{created}, When: create, Refused: fault.ResourceConflict},
 		{Name: "the first claim starts", Given: events{created}, When: analysis.Claim{Attempt: 1, Worker: "w1"}, Then: events{started}},
 		{
 			Name: "an answer known at once", Given: events{created}, When: analysis.Complete{Result: result, Usage: unpaid},

@@ -141,7 +141,7 @@ func TestHold(t *testing.T) {
 	})
 }
 
-func TestInsufficientCreditsSayWhatIsMissing(t *testing.T) {
+func TestInsufficientCreditsNamesTheMissingSeconds(t *testing.T) {
 	t.Parallel()
 	_, err := credit.Decide(aggregate.Fold(granted(10), held("an_1", 6)), hold("an_2", 5), scenario.Now)
 	require.Equal(t, map[string]any{

@@ -59,7 +59,7 @@ func TestRefund(t *testing.T) {
 	})
 }
 
-func TestRefundLowersWhatWasUsed(t *testing.T) {
+func TestRefundLowersUsedSeconds(t *testing.T) {
 	t.Parallel()
 	s := aggregate.Fold(granted(10), held("an_1", 6), settled("an_1", 6, 6, 4), refunded(debit, 2, 6))
 	require.Equal(t, int64(4), s.UsedSeconds)

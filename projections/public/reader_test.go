@@ -23,7 +23,7 @@ import (
 	"vqa/projections/resources"
 )
 
-func TestEventIsItsResourceAsItWas(t *testing.T) {
+func TestEventShowsTheResourceAtItsTime(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	owner := w.tenant(true)

@@ -68,7 +68,7 @@ func TestTampering(t *testing.T) {
 			},
 		},
 		{
-			"two neighbours", func(x *tampering) {
+			"two neighbors", func(x *tampering) {
 				x.edit(firstHold, `"seconds":100`, `"seconds":10`)
 				x.edit(firstSettle, `"seconds":60`, `"seconds":6`)
 			},
@@ -149,7 +149,7 @@ func TestTampering(t *testing.T) {
 			},
 		},
 		{
-			"two neighbours swapped", swap(secondHold, secondRelease),
+			"two neighbors swapped", swap(secondHold, secondRelease),
 			func(x *tampering) []audit.Mismatch {
 				return x.swapped(secondHold, secondRelease)
 			},
