@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestReceiptsAndNarratives asks the real worker one thing about equal videos. Two looks,
-// and what was kept of one, give the same result, bit for bit, receipt included.
+// TestReceiptsAndNarratives asks one question about two equal videos, and again about the first. A
+// second examination and a stored survey give the same result, bit for bit, receipt included.
 func TestReceiptsAndNarratives(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 1000)
@@ -22,7 +22,7 @@ func TestReceiptsAndNarratives(t *testing.T) {
 		return a
 	}
 	one := ask(first)
-	for name, again := range map[string]answer{"another look": ask(second), "from what was kept": ask(first)} {
+	for name, again := range map[string]answer{"a second examination": ask(second), "the stored survey": ask(first)} {
 		require.Equal(t, one.at("result"), again.at("result"), name)
 	}
 	const digest = "^sha256:[0-9a-f]{64}$"
@@ -36,18 +36,18 @@ func TestReceiptsAndNarratives(t *testing.T) {
 		told += run.(map[string]any)["count"].(float64)
 	}
 	require.InDelta(t, one.number("result.receipt.frames"), told, 0)
-	require.GreaterOrEqual(t, told, 2*signsClipS-1, "two frames of each second at least")
+	require.GreaterOrEqual(t, told, 2*signsClipS-1, "at least two frames per second")
 
 	done := c.await(t, "/v1/analyses/"+one.text("id"), recovery, func(a answer) bool { return a.text("narrative.status") != "generating" })
 	require.Equal(t, "ready", done.text("narrative.status"), "%s", done.raw)
 	entries := done.at("narrative.entries").([]any)
 	require.NotEmpty(t, entries)
 	require.Contains(t, string(done.raw), "stop sign")
-	require.Equal(t, one.at("result"), done.at("result"), "the answer is what it was")
+	require.Equal(t, one.at("result"), done.at("result"), "the answer does not change")
 	require.Equal(t, one.at("usage"), done.at("usage"), "it costs nothing")
 }
 
-// killInDrawing kills while an answer is drawn, which was given before.
+// killInDrawing kills the service while it renders the artifacts of an answer.
 func killInDrawing(t *testing.T, s *service, temp string) {
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, signsClip))
@@ -57,7 +57,7 @@ func killInDrawing(t *testing.T, s *service, temp string) {
 	require.True(t, poll(recovery, func() bool { return len(beingDrawn(t, temp)) > 0 }), "it is drawn")
 	s.kill()
 	left := beingDrawn(t, temp)
-	require.NotEmpty(t, left, "what was drawn stays behind")
+	require.NotEmpty(t, left, "the crash leaves files behind")
 	require.NoError(t, s.start())
 	for _, file := range left {
 		require.NoFileExists(t, file, "the next start removes it")
@@ -65,7 +65,7 @@ func killInDrawing(t *testing.T, s *service, temp string) {
 	after := c.call(t, http.MethodGet, path, nil)
 	require.Equal(t, a.at("result"), after.at("result"))
 	require.Equal(t, a.at("usage"), after.at("usage"))
-	// The URLs that were given out before are good, and wait for the next attempt.
+	// The URLs from before the crash stay valid, and wait for the next attempt.
 	checkArtifacts(t, a)
 	checkArtifacts(t, c.call(t, http.MethodGet, path, nil))
 	require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+videoID, nil).status)
@@ -73,10 +73,10 @@ func killInDrawing(t *testing.T, s *service, temp string) {
 	require.True(t, poll(recovery, func() bool {
 		left, err := filepath.Glob(filepath.Join(s.dir, "objects", "artifacts", videoID, "*"))
 		return err == nil && len(left) == 0
-	}), "nothing stays of it")
+	}), "the artifacts are deleted too")
 }
 
-// beingDrawn lists the videos that are drawn in a folder for temporary files.
+// beingDrawn lists the annotated videos that are being rendered in a folder for temporary files.
 func beingDrawn(t *testing.T, temp string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(temp, "vqa-scratch-*", "annotated.mp4"))

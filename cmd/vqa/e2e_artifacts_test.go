@@ -14,8 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkArtifacts plays the annotated video of an answer about signsClip, and looks at its
-// contact sheet.
+// checkArtifacts decodes the annotated video of an answer about signsClip, and its contact sheet.
 func checkArtifacts(t *testing.T, a answer) {
 	t.Helper()
 	read := func(field, contentType string) []byte {
@@ -37,7 +36,7 @@ func checkArtifacts(t *testing.T, a answer) {
 	decoded, err := cmd.Output()
 	require.NoError(t, err, "%s", &said)
 	require.Regexp(t, `Video: h264 .*yuv420p.*, 640x`, said.String())
-	// 6.5 s at 10 pictures a second, every one of which can be decoded.
+	// 6.5 s at 10 frames per second, all of them decoded.
 	require.Len(t, regexp.MustCompile(`(?m)^0,`).FindAll(decoded, -1), 65)
 	sheet, err := png.Decode(bytes.NewReader(read("contact_sheet_url", "image/png")))
 	require.NoError(t, err)

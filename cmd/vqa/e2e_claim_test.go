@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// signInService publishes its keys and signs people in. Its settings let a service
-// accept what it signs.
+// signInService publishes its keys and signs people in. Its settings make a service accept its
+// sessions.
 func signInService(t *testing.T) (settings []string, signIn func(subject string) string) {
 	t.Helper()
 	private, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -49,8 +49,8 @@ func signInService(t *testing.T) (settings []string, signIn func(subject string)
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
 
-// TestAPersonApprovesAKey: a program without a key gets one, with the help of a person
-// at a browser, and nobody else learns it.
+// TestAPersonApprovesAKey checks that a person at a browser can approve a key for a program, and that
+// no other party learns the key.
 func TestAPersonApprovesAKey(t *testing.T) {
 	t.Parallel()
 	settings, signIn := signInService(t)

@@ -19,14 +19,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// apiClient asks a service as an ordinary client does, and holds every answer against
-// the contract.
+// apiClient calls a service like an ordinary client, and validates every response against the
+// contract.
 type apiClient struct {
 	*service
 	key issued
 }
 
-// issued is what `vqa keys create --json` prints.
+// issued is the output of `vqa keys create --json`.
 type issued struct {
 	AccountID    string `json:"account_id"`
 	KeyID        string `json:"key_id"`
@@ -35,7 +35,7 @@ type issued struct {
 	GrantSeconds int64  `json:"grant_seconds"`
 }
 
-// account makes a new account with a live key.
+// account creates an account with a live key.
 func (s *service) account(t testing.TB, grantSeconds int) *apiClient {
 	t.Helper()
 	return &apiClient{s, s.newKey(t, "--grant-seconds", fmt.Sprint(grantSeconds))}
@@ -50,7 +50,7 @@ func (s *service) newKey(t testing.TB, args ...string) issued {
 	return key
 }
 
-// newTestKey makes an account with a test key, beyond the cap of sandboxes.
+// newTestKey creates an account with a test key. The limit of sandboxes does not count it.
 func (s *service) newTestKey(t testing.TB) string {
 	t.Helper()
 	var key issued
@@ -94,7 +94,7 @@ func (a answer) number(path string) float64 { n, _ := a.at(path).(float64); retu
 
 func (a answer) code() string { return a.text("error.code") }
 
-// terminal is true for an analysis that will not change.
+// terminal is true for an analysis that has ended.
 func (a answer) terminal() bool {
 	switch a.text("status") {
 	case "completed", "failed", "canceled":
@@ -103,7 +103,7 @@ func (a answer) terminal() bool {
 	return false
 }
 
-// call sends a JSON request; header is name and value in turn.
+// call sends a JSON request. header lists names and values alternately.
 func (c *apiClient) call(t testing.TB, method, path string, body any, header ...string) answer {
 	t.Helper()
 	a, err := c.try(t, method, path, body, header...)
@@ -111,7 +111,7 @@ func (c *apiClient) call(t testing.TB, method, path string, body any, header ...
 	return a
 }
 
-// try is call for a service that may be away. It may be used on any goroutine.
+// try is call for a service that may not answer. It can be used on any goroutine.
 func (c *apiClient) try(t testing.TB, method, path string, body any, header ...string) (answer, error) {
 	var payload io.Reader
 	switch b := body.(type) {
@@ -148,7 +148,7 @@ func (c *apiClient) try(t testing.TB, method, path string, body any, header ...s
 	return a, nil
 }
 
-// patient is a client that gives up on what hangs.
+// patient is a client whose timeout is longer than "Prefer: wait=120".
 var patient = &http.Client{Timeout: 150 * time.Second}
 
 func exchange(req *http.Request) (answer, error) {
@@ -167,7 +167,7 @@ func exchange(req *http.Request) (answer, error) {
 	return a, err
 }
 
-// contract is the file of the house, as the judge of every response.
+// contract loads the contract that validates every response.
 var contract = sync.OnceValues(func() (routers.Router, error) {
 	document, err := openapi3.NewLoader().LoadFromFile("../../handlers/httpapi/openapi.yaml")
 	if err != nil {
@@ -178,15 +178,15 @@ var contract = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(document)
 })
 
-// conforms holds a response against the contract: its status must be described there,
-// its headers and body must match, an error must repeat status and request id.
+// conforms validates a response against the contract. The contract must describe its status, its
+// headers and its body, and an error must repeat the status and the request id.
 func conforms(r *http.Request, a answer) error {
 	requestID := a.header.Get("X-Request-Id")
 	if !strings.HasPrefix(requestID, "req_") {
 		return fmt.Errorf("X-Request-Id is %q", requestID)
 	}
 	if a.status >= 400 && (a.number("error.status") != float64(a.status) || a.text("error.request_id") != requestID || a.text("error.message") == "") {
-		return fmt.Errorf("the error envelope of status %d is not whole", a.status)
+		return fmt.Errorf("the error envelope of status %d is incomplete", a.status)
 	}
 	judge, err := contract()
 	if err != nil {
@@ -208,7 +208,7 @@ func conforms(r *http.Request, a answer) error {
 	return openapi3filter.ValidateResponse(r.Context(), input)
 }
 
-// upload registers a video and sends bytes to it, without completing it.
+// upload creates a video and uploads bytes, without completing it.
 func (c *apiClient) upload(t testing.TB, data []byte) (videoID string, put answer) {
 	t.Helper()
 	v := c.call(t, http.MethodPost, "/v1/videos", map[string]any{"content_type": "video/mp4", "filename": "clip.mp4"})
@@ -249,13 +249,13 @@ func (c *apiClient) readyVideo(t testing.TB, clip string) string {
 	return videoID
 }
 
-// ask creates an analysis; header is name and value in turn.
+// ask creates an analysis. header lists names and values alternately.
 func (c *apiClient) ask(t testing.TB, videoID, prompt string, header ...string) answer {
 	t.Helper()
 	return c.call(t, http.MethodPost, "/v1/analyses", map[string]any{"video_id": videoID, "prompt": prompt}, header...)
 }
 
-// await reads a resource until ok.
+// await reads a resource until ok is true.
 func (c *apiClient) await(t testing.TB, path string, patience time.Duration, ok func(answer) bool) answer {
 	t.Helper()
 	var last answer

@@ -22,13 +22,13 @@ import (
 	"vqa/gpu/fixture"
 )
 
-// The clips are drawn: what the model sees in them is known.
+// The clips are drawn, so their contents are known.
 const (
 	clipFPS = 2
 	// signsClip is empty for 2 s, then shows two stop signs for 3 s, then is empty for
 	// 1.5 s.
 	signsClipS = 6.5
-	// longClip shows a stop sign for 12 s: some seconds of work for the worker.
+	// longClip shows a stop sign for 12 s, which takes the worker some seconds.
 	longClipS = 12
 )
 
@@ -42,7 +42,7 @@ var longClip = sync.OnceValues(func() (string, error) {
 	return render("long.mp4", repeat(fixture.StopSign(image.Pt(250, 110)), longClipS*clipFPS))
 })
 
-// briefClip shows a stop sign for 2 s: the least work for the worker that ends with a yes.
+// briefClip shows a stop sign for 2 s. It is the shortest clip with an answer yes.
 var briefClip = sync.OnceValues(func() (string, error) {
 	return render("brief.mp4", repeat(fixture.StopSign(image.Pt(250, 110)), 2*clipFPS))
 })
@@ -76,7 +76,7 @@ func clipBytes(t testing.TB, rendered func() (string, error)) []byte {
 	return data
 }
 
-// unindexed is a clip whose index comes last, so that cutting it leaves it without.
+// unindexed is a clip with its index at the end, so that a truncated copy has none.
 func unindexed(t testing.TB) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), toolTimeout)
@@ -89,11 +89,11 @@ func unindexed(t testing.TB) []byte {
 	return data
 }
 
-// site is a TLS server on loopback that the service is allowed to fetch from.
+// site is a TLS server on loopback from which the service may fetch videos.
 type site struct {
 	*httptest.Server
 	caFile string
-	// arrived tells of each slow fetch that began; resume lets its rest be sent.
+	// arrived gets a signal when a slow fetch starts; closing resume sends the rest.
 	arrived chan struct{}
 	resume  chan struct{}
 }
@@ -105,13 +105,13 @@ func newSite() (*site, error) {
 	mux.HandleFunc("/slow.mp4", func(w http.ResponseWriter, r *http.Request) { s.serveClip(w, r, true) })
 	mux.HandleFunc("/cut.mp4", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100000")
-		_, _ = io.WriteString(w, "the rest never comes")
+		_, _ = io.WriteString(w, "the rest is missing")
 	})
 	mux.HandleFunc("/huge.mp4", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.FormatInt(2147483648+1, 10))
 		w.WriteHeader(http.StatusOK)
 	})
-	mux.HandleFunc("/text.mp4", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "this is no video") })
+	mux.HandleFunc("/text.mp4", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "this is not a video") })
 	mux.HandleFunc("/redirect", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
 	})
@@ -153,7 +153,7 @@ func (s *site) serveClip(w http.ResponseWriter, r *http.Request, slow bool) {
 	_, _ = w.Write(data)
 }
 
-// settings let a service fetch from the site.
+// settings allow a service to fetch from the site.
 func (s *site) settings() []string {
 	return []string{"VQA_EGRESS_ALLOW=" + s.Listener.Addr().String(), "VQA_EGRESS_CA_FILE=" + s.caFile}
 }

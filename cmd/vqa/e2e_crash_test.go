@@ -17,16 +17,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The bounds of the killing: as many kills as fit, so that a slow machine ends in time.
+// The limits of the kills. On a slow machine, fewer kills fit into the time.
 const (
 	killsFor  = 20 * time.Second
 	killsMost = 10
-	// recovery is how long all that was interrupted may take afterwards.
+	// recovery bounds the time in which interrupted work must end.
 	recovery = 5 * time.Minute
 )
 
-// TestCrashes kills the real process. The parts share one service, because making a
-// Postgres cluster takes longer than any of them; each has an account of its own.
+// TestCrashes kills the real process. The parts share one service, because the creation of a Postgres
+// cluster takes longer than any of them. Each part has its own account.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
 	origin, err := newSite()
@@ -37,7 +37,7 @@ func TestCrashes(t *testing.T) {
 	s := ownService(t, append(origin.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64", "TMPDIR="+temp)...)
 
 	t.Run("in a drawing", func(t *testing.T) { killInDrawing(t, s, temp) })
-	s.env = append(s.env, "VQA_ARTIFACTS=false") // from the next start on: nobody looks at them
+	s.env = append(s.env, "VQA_ARTIFACTS=false") // from the next start on, the tests do not need them
 	t.Run("in an analysis", func(t *testing.T) { killInAnalyses(t, s) })
 	t.Run("in an upload", func(t *testing.T) { killInUpload(t, s) })
 	t.Run("in a fetch", func(t *testing.T) { killInFetch(t, s, origin) })
@@ -46,8 +46,8 @@ func TestCrashes(t *testing.T) {
 	t.Run("read models", func(t *testing.T) { requireRebuiltEqual(t, s) })
 }
 
-// killInAnalyses kills at random moments of analyses. Afterwards each of them is
-// completed and billed once, or failed as lost and not billed, and nothing is held.
+// killInAnalyses kills at random moments of analyses. Afterwards each analysis is completed and billed
+// once, or failed and not billed. No hold remains.
 func killInAnalyses(t *testing.T, s *service) {
 	const grant, seconds = 1000, 7 // the clip's length, rounded up
 	c := s.account(t, grant)
@@ -59,10 +59,10 @@ func killInAnalyses(t *testing.T, s *service) {
 	var starts []time.Duration
 	for began := time.Now(); len(starts) < killsMost && time.Since(began) < killsFor; {
 		if len(starts)%2 == 0 {
-			// Nothing is killed so often that it is given up before its time.
+			// No analysis is interrupted so often that it fails as stuck.
 			awaitAll(t, c, asked)
 		}
-		// A video of its own for each: what was seen in one answers the next question.
+		// Each question has its own video, because a stored survey would answer the next question.
 		videoID := c.readyVideo(t, clip(t, signsClip))
 		videos = append(videos, videoID)
 		key := fmt.Sprint("question-", len(starts))
@@ -92,7 +92,7 @@ func killInAnalyses(t *testing.T, s *service) {
 		require.Equal(t, "stuck_timeout", a.text("error.code"))
 		require.Zero(t, a.number("usage.billed_seconds"))
 	}
-	t.Logf("%v of %d completed, the others were given up", completed, len(asked))
+	t.Logf("%v of %d completed, the others failed as stuck", completed, len(asked))
 	credits := c.credits(t)
 	require.InDelta(t, 0, credits.number("held_seconds"), 0)
 	require.InDelta(t, grant-completed*seconds, credits.number("balance_seconds"), 0)
@@ -105,9 +105,9 @@ func killInAnalyses(t *testing.T, s *service) {
 		}
 	}
 	require.Len(t, debited, int(completed))
-	require.Len(t, c.call(t, http.MethodGet, "/v1/analyses?limit=100", nil).at("data"), len(asked), "no request was carried out twice")
+	require.Len(t, c.call(t, http.MethodGet, "/v1/analyses?limit=100", nil).at("data"), len(asked), "no request was executed twice")
 	for _, videoID := range videos {
-		require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+videoID, nil).status, "nothing keeps the video open")
+		require.Equal(t, http.StatusOK, c.call(t, http.MethodDelete, "/v1/videos/"+videoID, nil).status, "no analysis blocks the deletion of the video")
 	}
 }
 
@@ -121,8 +121,7 @@ func awaitAll(t *testing.T, c *apiClient, ids map[string]string) []answer {
 	return all
 }
 
-// killInUpload kills while bytes arrive: nothing partial counts, and the caller can
-// send them again.
+// killInUpload kills during an upload. A partial upload does not count, and the caller can repeat it.
 func killInUpload(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	data := clipBytes(t, signsClip)
@@ -183,7 +182,7 @@ func requireArrival(t *testing.T, origin *site) {
 	}
 }
 
-// stopInAnalysis stops the service in good order while it works.
+// stopInAnalysis stops the service with SIGTERM during an analysis.
 func stopInAnalysis(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, longClip))
@@ -207,7 +206,7 @@ func stopInAnalysis(t *testing.T, s *service) {
 	require.InDelta(t, 100-longClipS, c.credits(t).number("balance_seconds"), 0)
 }
 
-// killPostgres takes the database away under the service.
+// killPostgres kills the database of a running service.
 func killPostgres(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, briefClip))
@@ -224,7 +223,7 @@ func killPostgres(t *testing.T, s *service) {
 		func() answer { return c.call(t, http.MethodPost, "/v1/sandbox", nil) },
 	} {
 		var a answer
-		// Its own processes notice the death of the postmaster with a delay.
+		// The backends notice the end of the postmaster with a delay.
 		require.True(t, poll(time.Minute, func() bool { a = request(); return a.status >= 500 }), "%s", a.raw)
 		require.Equal(t, http.StatusServiceUnavailable, a.status, "%s", a.raw)
 		require.Equal(t, "db_unavailable", a.code())
@@ -239,8 +238,7 @@ func killPostgres(t *testing.T, s *service) {
 	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
 }
 
-// requireRebuiltEqual makes every read model anew from the log, beside the running
-// service.
+// requireRebuiltEqual rebuilds every read model from the log, beside the running service.
 func requireRebuiltEqual(t *testing.T, s *service) {
 	t.Helper()
 	var verdict struct {
@@ -257,7 +255,7 @@ func requireRebuiltEqual(t *testing.T, s *service) {
 	for _, table := range verdict.Tables {
 		rows[table.Table] = table.Rows
 	}
-	// What these tests make; nobody has asked for a claim, a token or an incident.
+	// The tables that these tests fill. Other tables, such as incidents, may be empty.
 	for _, table := range []string{"accounts", "api_keys", "videos", "analyses", "credit_balances", "credit_transactions"} {
 		require.Positive(t, rows[table], "%s: %s", table, out)
 	}

@@ -21,8 +21,8 @@ import (
 // other tests use as well.
 const demoPatience = 5 * time.Minute
 
-// TestDemoVideos follows the demo videos from the first start to the answers of the real
-// engine, and over a restart.
+// TestDemoVideos checks the demo videos from the first start to the answers of the real engine, and
+// after a restart.
 func TestDemoVideos(t *testing.T) {
 	t.Parallel()
 	s := ownService(t, "VQA_DEMO=true")
@@ -68,7 +68,7 @@ func TestDemoVideos(t *testing.T) {
 		},
 	}
 	if diff := cmp.Diff(want, answers); diff != "" {
-		t.Errorf("what the engine says of the demo videos (-want +got):\n%s", diff)
+		t.Errorf("answers about the demo videos (-want +got):\n%s", diff)
 	}
 
 	checkDemoLog(t, s)
@@ -80,13 +80,13 @@ func TestDemoVideos(t *testing.T) {
 	require.NoError(t, s.start())
 	before := shown.raw
 	require.True(t, complete())
-	require.Equal(t, string(before), string(shown.raw), "a restart computes nothing anew")
+	require.Equal(t, string(before), string(shown.raw), "a restart computes nothing again")
 	require.Equal(t, drawn, strings.Count(s.said.String(), "demo video added"))
-	require.NotContains(t, s.said.String(), "not complete", "and nothing had to be tried again")
+	require.NotContains(t, s.said.String(), "not complete", "nothing had to be retried")
 }
 
-// checkDemoLog looks at what no answer of the API shows: the counts, that each thumbnail
-// is of a moment when its subject was seen, and that no credits moved.
+// checkDemoLog checks what the API does not show: the counts, that each thumbnail shows its subject,
+// and that no credits moved.
 func checkDemoLog(t *testing.T, s *service) {
 	t.Helper()
 	thumbnails, counts := map[string]float64{}, map[string]int{}
@@ -129,7 +129,7 @@ func checkDemoLog(t *testing.T, s *service) {
 	}, counts)
 }
 
-// get fetches what an answer points to.
+// get fetches a URL from an answer.
 func (c *apiClient) get(t *testing.T, address string) *http.Response {
 	t.Helper()
 	return c.fetch(t, http.MethodGet, address)

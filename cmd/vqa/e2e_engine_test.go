@@ -16,14 +16,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engineService is a service that asks an engine of a test, and draws nothing.
+// engineService starts a service with the engine of a test, without artifacts.
 func engineService(t *testing.T, engine *faulty, settings ...string) *service {
 	t.Helper()
 	return ownService(t, append(settings, "VQA_INFERENCE_URL="+engine.URL, "VQA_ARTIFACTS=false")...)
 }
 
-// TestEngine looks at what the engine is asked, and spoils what it says. The parts share
-// one service and one engine; each has an account of its own.
+// TestEngine checks the requests to the engine, and spoils its responses. The parts share one service
+// and one engine. Each part has its own account.
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	engine := newFaulty(t)
@@ -34,7 +34,7 @@ func TestEngine(t *testing.T) {
 	t.Run("ledger", func(t *testing.T) { requireLedgerClean(t, s) })
 }
 
-// TestEngineAway takes the engine away, which is waited for.
+// TestEngineAway interrupts the engine. Analyses wait for it.
 func TestEngineAway(t *testing.T) {
 	t.Parallel()
 	engine := newFaulty(t)
@@ -44,7 +44,7 @@ func TestEngineAway(t *testing.T) {
 	t.Run("ledger", func(t *testing.T) { requireLedgerClean(t, s) })
 }
 
-// TestSilentEngine lets an engine that says that it is ready never answer.
+// TestSilentEngine uses an engine that reports that it is ready but never answers.
 func TestSilentEngine(t *testing.T) {
 	t.Parallel()
 	engine := newFaulty(t)
@@ -53,7 +53,7 @@ func TestSilentEngine(t *testing.T) {
 	for name, spoiled := range silence() {
 		require.Equal(t, true, f.fails(t, name, spoiled).at("rerun_eligible"), "%s is an outage", name)
 	}
-	// An answer that is meant may take longer than that, on cores that other tests use as well.
+	// A real answer can take longer than 2 s, because other tests use the same cores.
 	require.NoError(t, s.terminate())
 	s.env = append(s.env, "VQA_INFERENCE_TIMEOUT=1m")
 	require.NoError(t, s.start())
@@ -61,7 +61,7 @@ func TestSilentEngine(t *testing.T) {
 	requireLedgerClean(t, s)
 }
 
-// untouched holds the account against what it had: nothing was billed, nothing is held.
+// untouched checks that nothing was billed to the account and that nothing is held.
 func (c *apiClient) untouched(t *testing.T, grant float64) {
 	t.Helper()
 	credits := c.credits(t)
@@ -71,7 +71,7 @@ func (c *apiClient) untouched(t *testing.T, grant float64) {
 	require.Empty(t, credits.at("holds"))
 }
 
-// failing is a video about which an engine is asked in vain.
+// failing is a video whose analyses fail because of the engine.
 type failing struct {
 	*apiClient
 	engine  *faulty
@@ -86,8 +86,8 @@ func newFailing(t *testing.T, s *service, engine *faulty) failing {
 	return failing{c, engine, c.readyVideo(t, clip(t, briefClip))}
 }
 
-// fails asks while the engine is spoiled: no answer that cannot be true becomes one of ours,
-// and none costs anything.
+// fails asks while the engine is spoiled. An impossible response of the engine never becomes an
+// answer, and the analysis is not billed.
 func (f failing) fails(t *testing.T, name string, spoiled fault) answer {
 	t.Helper()
 	f.engine.spoil(spoiled)
@@ -102,27 +102,27 @@ func (f failing) fails(t *testing.T, name string, spoiled fault) answer {
 	return a
 }
 
-// recovers asks the engine when it is whole again.
+// recovers asks the engine when it works again.
 func (f failing) recovers(t *testing.T) {
 	t.Helper()
 	f.engine.spoil(nil)
 	a := f.ask(t, f.videoID, "Is there a stop sign?", "Prefer", "wait=120")
-	require.Equal(t, "yes", a.text("result.answer"), "nothing of the garbage was kept: %s", a.raw)
-	require.Equal(t, http.StatusOK, f.call(t, http.MethodDelete, "/v1/videos/"+f.videoID, nil).status, "nothing keeps the video open")
+	require.Equal(t, "yes", a.text("result.answer"), "no spoiled response was stored: %s", a.raw)
+	require.Equal(t, http.StatusOK, f.call(t, http.MethodDelete, "/v1/videos/"+f.videoID, nil).status, "no analysis blocks the deletion of the video")
 }
 
 func garbageFails(t *testing.T, s *service, engine *faulty) {
 	f := newFailing(t, s, engine)
 	for name, spoiled := range garbage() {
 		a := f.fails(t, name, spoiled)
-		require.Equal(t, false, a.at("rerun_eligible"), "%s may be for the input", name)
+		require.Equal(t, false, a.at("rerun_eligible"), "%s may be caused by the input", name)
 		refused := f.call(t, http.MethodPost, "/v1/analyses/"+a.text("id")+"/rerun", nil)
 		require.Equal(t, "rerun_not_eligible", refused.code(), "%s", refused.raw)
 	}
 	f.recovers(t)
 }
 
-// awayRefuses: while no engine is up new work is refused, and everything else goes on.
+// awayRefuses checks that the service refuses new work without an engine, and does everything else.
 func awayRefuses(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
@@ -135,7 +135,7 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 	health := &apiClient{service: s}
 	require.True(t, poll(time.Minute, func() bool {
 		return health.call(t, http.MethodGet, "/readyz", nil).status == http.StatusServiceUnavailable
-	}), "that it was there is believed for a moment")
+	}), "the state of the engine is cached for a moment")
 	for path, body := range map[string]map[string]any{"/v1/analyses": question, "/v1/analyses/batch": batch} {
 		a := c.call(t, http.MethodPost, path, body, "Idempotency-Key", path)
 		require.Equal(t, http.StatusServiceUnavailable, a.status, "%s: %s", path, a.raw)
@@ -150,9 +150,9 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 	preview := c.call(t, http.MethodPost, "/v1/analyses", question)
 	require.Equal(t, "analysis_preview", preview.text("object"), "%s", preview.raw)
 	refused := c.ask(t, videoID, "What is happening?")
-	require.Equal(t, "completed", refused.text("status"), "what needs no engine is answered: %s", refused.raw)
+	require.Equal(t, "completed", refused.text("status"), "a question that needs no engine is answered: %s", refused.raw)
 	canned := tester.ask(t, fixture, "Is there a ball?")
-	require.Equal(t, http.StatusOK, canned.status, "test mode is never shed: %s", canned.raw)
+	require.Equal(t, http.StatusOK, canned.status, "test mode is never refused: %s", canned.raw)
 	require.Equal(t, "completed", canned.text("status"))
 	c.untouched(t, grant)
 
@@ -163,10 +163,10 @@ func awayRefuses(t *testing.T, s *service, engine *faulty) {
 		a = c.call(t, http.MethodPost, "/v1/analyses", question, "Idempotency-Key", "/v1/analyses", "Prefer", "wait=120")
 		return a.status != http.StatusServiceUnavailable
 	}), "%s", a.raw)
-	require.Equal(t, "yes", a.text("result.answer"), "the same key asks again: %s", a.raw)
+	require.Equal(t, "yes", a.text("result.answer"), "the same idempotency key can be used again: %s", a.raw)
 }
 
-// awayIsAnIncident follows an outage from its first moment to the free re-run.
+// awayIsAnIncident follows an outage from its start to the free re-run.
 func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	const grant = 100
 	c := s.account(t, grant)
@@ -187,7 +187,7 @@ func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 	a = c.await(t, path, recovery, answer.terminal)
 	require.Equal(t, "failed", a.text("status"), "%s", a.raw)
 	require.Equal(t, "inference_error", a.text("error.code"))
-	require.Equal(t, true, a.at("rerun_eligible"), "it failed in an incident: %s", a.raw)
+	require.Equal(t, true, a.at("rerun_eligible"), "it failed during an incident: %s", a.raw)
 	require.InDelta(t, 0, a.number("usage.billed_seconds"), 0)
 	c.untouched(t, grant)
 	open := s.incidents(t, "--open")
@@ -205,7 +205,7 @@ func awayIsAnIncident(t *testing.T, s *service, engine *faulty) {
 		rerun = c.call(t, http.MethodPost, path+"/rerun", nil)
 		return rerun.status != http.StatusServiceUnavailable
 	}))
-	require.Equal(t, http.StatusAccepted, rerun.status, "a refusal left it unused: %s", rerun.raw)
+	require.Equal(t, http.StatusAccepted, rerun.status, "a refusal does not use up the free re-run: %s", rerun.raw)
 	require.NotEqual(t, a.text("id"), rerun.text("id"))
 	for _, same := range []string{"video_id", "prompt", "query", "model", "options", "metadata"} {
 		require.Equal(t, a.at(same), rerun.at(same), same)
@@ -231,7 +231,7 @@ func drain(signals chan struct{}) {
 	}
 }
 
-// shown is what `vqa incidents list --json` prints of each.
+// shown is an incident in the output of `vqa incidents list --json`.
 type shown struct {
 	ID    string `json:"id"`
 	Title string `json:"title"`
@@ -245,7 +245,7 @@ func (s *service) incidents(t *testing.T, args ...string) (list []shown) {
 	return list
 }
 
-// awaitNoIncident waits for what the service noticed by itself to be over.
+// awaitNoIncident waits until the service has closed its incidents.
 func (s *service) awaitNoIncident(t *testing.T) {
 	t.Helper()
 	require.True(t, pollEvery(500*time.Millisecond, recovery, func() bool { return len(s.incidents(t, "--open")) == 0 }))
@@ -261,8 +261,8 @@ func requireLedgerClean(t *testing.T, s *service) {
 	require.True(t, verdict.Sound, "%s", out)
 }
 
-// TestFaultsOfTheWorker harms the embedded worker in mid-analysis: what it was asked is
-// answered by its successor.
+// TestFaultsOfTheWorker kills or stops the embedded worker during an analysis. The next worker
+// completes it.
 func TestFaultsOfTheWorker(t *testing.T) {
 	t.Parallel()
 	s := ownService(t, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
@@ -281,16 +281,15 @@ func TestFaultsOfTheWorker(t *testing.T) {
 			require.Equal(t, "yes", a.text("result.answer"))
 			require.InDelta(t, longClipS, a.number("usage.billed_seconds"), 0)
 			require.InDelta(t, 100-longClipS, c.credits(t).number("balance_seconds"), 0)
-			require.NotEqual(t, worker, s.worker(t), "another one serves")
-			require.ErrorIs(t, syscall.Kill(worker, 0), syscall.ESRCH, "and the first is gone")
+			require.NotEqual(t, worker, s.worker(t), "a new worker runs")
+			require.ErrorIs(t, syscall.Kill(worker, 0), syscall.ESRCH, "the first worker has ended")
 		})
 	}
 	t.Run("while idle", func(t *testing.T) { silentWorkerIsReplaced(t, s) })
 	requireLedgerClean(t, s)
 }
 
-// silentWorkerIsReplaced stops a worker of which nothing is asked: new work is refused
-// until another one serves.
+// silentWorkerIsReplaced stops an idle worker. The service refuses new work until a new worker runs.
 func silentWorkerIsReplaced(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, briefClip))
@@ -323,7 +322,7 @@ func (s *service) worker(t *testing.T) (pid int) {
 	for _, path := range found {
 		stat, err := os.ReadFile(path)
 		if err != nil {
-			continue // it has just ended
+			continue // the process has just ended
 		}
 		_, after, _ := strings.Cut(string(stat), ") ")
 		fields := strings.Fields(after) // state, parent

@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// told is an event as the tools of the log print it.
+// told is an event as `vqa events` prints it.
 type told struct {
 	Position int64  `json:"position"`
 	Stream   string `json:"stream"`
 	Type     string `json:"type"`
 }
 
-// ofSealer reports whether the sealer recorded it, which it may do at any moment.
+// ofSealer reports whether the sealer appended the event, which can happen at any moment.
 func (e told) ofSealer() bool { return strings.HasPrefix(e.Stream, "checkpoint/") }
 
 // log lists the account's events, without those of the sealer.
@@ -38,8 +38,8 @@ func (c *apiClient) log(t testing.TB, args ...string) (events []told) {
 	return events
 }
 
-// TestWhyAndReplay explains an answered question beside the service that answered it,
-// and has the service take the log again: nothing happens twice.
+// TestWhyAndReplay runs vqa why on an answered question, and replays the log to the service. The
+// replay has no effect.
 func TestWhyAndReplay(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 100)
@@ -49,7 +49,7 @@ func TestWhyAndReplay(t *testing.T) {
 	analysisID := a.text("id")
 
 	var why string
-	require.True(t, poll(toolTimeout, func() bool { // each job ends a moment after what it reports
+	require.True(t, poll(toolTimeout, func() bool { // a job ends a moment after its last event
 		why = string(c.tool(t, "why", analysisID))
 		return strings.Contains(why, "─ analysis.drawn #") && strings.Count(why, "  completed  attempt 1, waited ") == 2
 	}), why)
@@ -73,7 +73,7 @@ func TestWhyAndReplay(t *testing.T) {
 	out := c.tool(t, "events", "replay", "jobs", "--from", strconv.FormatInt(from, 10), "--to", strconv.FormatInt(to, 10), "--json")
 	require.NoError(t, json.Unmarshal(out, &replay), "%s", out)
 	require.NotNil(t, replay.FinishedAt)
-	require.GreaterOrEqual(t, replay.Events, int64(len(before)), "the range holds other accounts' events too")
+	require.GreaterOrEqual(t, replay.Events, int64(len(before)), "the range also has events of other accounts")
 	require.Equal(t, replay.Events, replay.Delivered)
 	require.Zero(t, replay.Failed)
 	require.Equal(t, before, c.log(t), "no job ran twice")
@@ -89,10 +89,10 @@ func TestWhyAndReplay(t *testing.T) {
 	require.NoError(t, json.Unmarshal(out, &subscribers), "%s", out)
 	require.Equal(t, 1, subscribers.Processes)
 	require.Equal(t, "jobs", subscribers.Subscribers[0].Name)
-	require.GreaterOrEqual(t, subscribers.Subscribers[0].Position, to, "a replay moves no position back")
+	require.GreaterOrEqual(t, subscribers.Subscribers[0].Position, to, "a replay does not change the position")
 }
 
-// TestTailFollowsTheLog reads what is there, then what comes, and ends on an interrupt.
+// TestTailFollowsTheLog reads past events, then new ones, and ends on an interrupt.
 func TestTailFollowsTheLog(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 100)
@@ -121,7 +121,7 @@ func TestTailFollowsTheLog(t *testing.T) {
 					return e
 				}
 			case <-time.After(toolTimeout):
-				t.Fatalf("no event came: %s", &said)
+				t.Fatalf("no event was printed: %s", &said)
 			}
 		}
 	}
@@ -135,5 +135,5 @@ func TestTailFollowsTheLog(t *testing.T) {
 	require.NoError(t, cmd.Process.Signal(syscall.SIGINT))
 	for range lines { // until it closes its output
 	}
-	require.NoError(t, cmd.Wait(), "an interrupt is how it ends: %s", &said)
+	require.NoError(t, cmd.Wait(), "an interrupt is a normal end: %s", &said)
 }

@@ -24,13 +24,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// faulty is the real worker behind a proxy that can spoil what it says.
+// faulty is the real worker behind a proxy that can spoil its responses.
 type faulty struct {
 	*httptest.Server
 	worker http.Handler
-	// fault answers requests in the place of the worker; it returns false to let one pass.
+	// fault answers requests in place of the worker. It returns false to let a request pass.
 	fault atomic.Pointer[fault]
-	// frames counts those that were asked about; asked has a signal for each request.
+	// frames counts the frames of all requests; asked gets a signal for each request.
 	frames atomic.Int64
 	asked  chan struct{}
 }
@@ -47,14 +47,14 @@ func newFaulty(t *testing.T) *faulty {
 	return f
 }
 
-// startWorker runs the embedded worker's program by itself and returns its address.
+// startWorker runs the program of the embedded worker and returns its address.
 func startWorker(t *testing.T) string {
 	t.Helper()
-	// The service ends first, and the test's own context before both.
+	// The worker must outlive the test's context, because the service ends after it.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "node", filepath.Join("src", "main.js"), "--threads", "2")
 	cmd.Dir = filepath.Join("..", "..", "gpu", "worker")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	stdin, err := cmd.StdinPipe() // its end tells the worker that this process is gone
+	stdin, err := cmd.StdinPipe() // the worker ends when this pipe is closed
 	require.NoError(t, err)
 	stdout, err := cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -69,7 +69,7 @@ func startWorker(t *testing.T) string {
 	return "127.0.0.1:" + strconv.Itoa(said.Port)
 }
 
-// spoil sets the fault; nil mends the engine.
+// spoil sets the fault; nil removes it.
 func (f *faulty) spoil(with fault) {
 	if with == nil {
 		f.fault.Store(nil)
@@ -99,7 +99,7 @@ func (f *faulty) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f.worker.ServeHTTP(w, r)
 }
 
-// framesOf is how many frames a request is about.
+// framesOf counts the frames of a request.
 func framesOf(r *http.Request, body []byte) int64 {
 	length, err := strconv.Atoi(r.Header.Get("Inference-Header-Content-Length"))
 	if err != nil || length > len(body) {
@@ -122,10 +122,10 @@ func framesOf(r *http.Request, body []byte) int64 {
 	return 0
 }
 
-// away breaks every connection off, as when no worker is up.
+// away aborts every connection, as if no worker were running.
 func away(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }
 
-// hangs answers that it is ready, and never with an inference.
+// hangs reports that it is ready, but never answers a request for inference.
 func hangs(_ http.ResponseWriter, r *http.Request) bool {
 	if isInfer(r) {
 		<-r.Context().Done()
@@ -134,7 +134,7 @@ func hangs(_ http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// says answers every inference with a status and a body.
+// says answers every request for inference with a status and a body.
 func says(status int, body string) fault {
 	return func(w http.ResponseWriter, r *http.Request) bool {
 		if isInfer(r) {
@@ -145,7 +145,7 @@ func says(status int, body string) fault {
 	}
 }
 
-// cutShort announces more than it sends.
+// cutShort sends less than its Content-Length.
 func cutShort(w http.ResponseWriter, r *http.Request) bool {
 	if isInfer(r) {
 		w.Header().Set("Content-Length", "1000")
@@ -155,7 +155,7 @@ func cutShort(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// unknown says of itself what cannot be read.
+// unknown sends metadata that cannot be parsed.
 func unknown(w http.ResponseWriter, r *http.Request) bool {
 	if strings.HasSuffix(r.URL.Path, "/detect") {
 		_, _ = io.WriteString(w, "It works!")
@@ -164,7 +164,7 @@ func unknown(w http.ResponseWriter, r *http.Request) bool {
 	return false
 }
 
-// detects answers with one detection whose parts can be wrong.
+// detects answers with one detection, any part of which can be wrong.
 type detects struct {
 	score       float32
 	frame, term int
@@ -190,10 +190,10 @@ func (d detects) fault(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// vocabulary is how many terms the worker knows: a look asks for all.
+// vocabulary is the number of classes of the worker. Each request asks for all of them.
 const vocabulary = 80
 
-// sound is a detection that could be true.
+// sound is a valid detection.
 func sound() detects { return detects{score: 0.9, boxes: "[1,4]", terms: vocabulary} }
 
 func with(change func(*detects)) fault {
@@ -202,21 +202,21 @@ func with(change func(*detects)) fault {
 	return d.fault
 }
 
-// silence is no answer, from an engine that says it is ready.
+// silence has the faults of an engine that is ready but does not answer.
 func silence() map[string]fault {
 	return map[string]fault{"a body that is cut short": cutShort, "no answer": hangs}
 }
 
-// garbage are answers that cannot be believed.
+// garbage has responses that cannot be true.
 func garbage() map[string]fault {
 	return map[string]fault{
 		"an internal error":           says(http.StatusInternalServerError, `{"error":"out of memory"}`),
 		"a refusal":                   says(http.StatusBadRequest, `{"error":"bad input"}`),
-		"no JSON":                     says(http.StatusOK, "It works!"),
+		"not JSON":                    says(http.StatusOK, "It works!"),
 		"no outputs":                  says(http.StatusOK, `{"outputs":[]}`),
 		"an endless answer":           says(http.StatusOK, strings.Repeat(" ", 17<<20)),
 		"no metadata":                 unknown,
-		"a score that is no number":   with(func(d *detects) { d.score = float32(math.NaN()) }),
+		"a score that is NaN":         with(func(d *detects) { d.score = float32(math.NaN()) }),
 		"a score beyond one":          with(func(d *detects) { d.score = 7 }),
 		"boxes of another shape":      with(func(d *detects) { d.boxes = "[4]" }),
 		"a frame that was not asked":  with(func(d *detects) { d.frame = 99 }),

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMainJob asks what is really in a video, and follows the bill.
+// TestMainJob asks about a video with known contents, and checks the bill.
 func TestMainJob(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 1000)
@@ -67,7 +67,7 @@ func TestMainJob(t *testing.T) {
 	checkPlayback(t, c, videoID)
 }
 
-// checkBill holds the ledger against what was asked.
+// checkBill checks the ledger of the account.
 func checkBill(t *testing.T, c *apiClient, grant, seconds float64, analyses int) {
 	t.Helper()
 	credits := c.credits(t)
@@ -218,7 +218,7 @@ func TestTestMode(t *testing.T) {
 		require.Equal(t, false, a.at("livemode"))
 		require.Zero(t, a.number("usage.billed_seconds"))
 		if first.doc != nil {
-			require.Equal(t, first.at("result"), a.at("result"), "canned results are the same")
+			require.Equal(t, first.at("result"), a.at("result"), "test results are always the same")
 		}
 		first = a
 	}
@@ -280,8 +280,8 @@ func TestIdempotentCreates(t *testing.T) {
 	require.Equal(t, "idempotency_key_reused", reused.code())
 }
 
-// TestCreditsForHalfOfTheClients lets 64 clients of one account create at once, with
-// credits for 32.
+// TestCreditsForHalfOfTheClients lets 64 clients of one account create analyses at once, with credits
+// for 32.
 func TestCreditsForHalfOfTheClients(t *testing.T) {
 	t.Parallel()
 	const clients, seconds = 64, 7

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNotReadyWithoutFrames gives the service an ffmpeg that does all but what frame extraction
-// needs, as a build from npm did, and then one that does everything.
+// TestNotReadyWithoutFrames gives the service an ffmpeg that can do everything except extract frames,
+// like a build from npm, and then a complete one.
 func TestNotReadyWithoutFrames(t *testing.T) {
 	t.Parallel()
 	real, err := exec.LookPath("ffmpeg")

@@ -14,15 +14,14 @@ import (
 	"vqa/domain/query"
 )
 
-// slang is a prompt that rules do not understand.
+// slang is a prompt that the rules cannot compile.
 const slang = "yo, frumious octagons up in this joint, y/n"
 
-// scribe is a server of the chat protocol: one model that compiles prompts, writes
-// narratives and looks at pictures.
+// scribe is a chat server with one model that compiles prompts, writes narratives and reads images.
 type scribe struct {
 	*httptest.Server
 	mu sync.Mutex
-	// asked is how often each kind of question came, by the name of its schema.
+	// asked counts the requests by the name of their schema.
 	asked map[string]int
 	keys  map[string]bool
 }
@@ -51,7 +50,7 @@ func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	task := body.Format.Schema.Name
-	var text string // that of a question with pictures is a list
+	var text string // the content of a question with images is a list
 	if err := json.Unmarshal(body.Messages[1].Content, &text); (err == nil) == (task == "opinion") {
 		w.WriteHeader(http.StatusBadRequest)
 		return
@@ -79,7 +78,7 @@ func (s *scribe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}}})
 }
 
-// compiled understands slang, and the rest as rules do.
+// compiled understands slang, and compiles other prompts with the rules.
 func compiled(text string) query.Query {
 	var asked struct{ Question string }
 	_ = json.Unmarshal([]byte(text), &asked)
@@ -105,7 +104,7 @@ func retold(text string) any {
 
 func (s *scribe) count(task string) int { s.mu.Lock(); defer s.mu.Unlock(); return s.asked[task] }
 
-// TestLanguageModels runs the program with models for all that it may ask them.
+// TestLanguageModels runs the program with models for all their tasks.
 func TestLanguageModels(t *testing.T) {
 	t.Parallel()
 	models := newScribe(t)
@@ -120,12 +119,12 @@ func TestLanguageModels(t *testing.T) {
 	require.Equal(t, "llm", understood.text("parse_mode"), "%s", understood.raw)
 	require.Equal(t, slang, understood.text("query.original_prompt"))
 	require.Equal(t, "yes", understood.text("result.answer"), "%s", understood.raw)
-	require.Nil(t, understood.at("result.receipt.second_opinion"), "who is sure asks nobody")
+	require.Nil(t, understood.at("result.receipt.second_opinion"), "a sure answer needs no second opinion")
 	require.Zero(t, models.count("opinion"))
 
 	looked := c.ask(t, videoID, "Is the stop sign spinning?", "Prefer", "wait=100")
 	require.Equal(t, "yes", looked.text("result.answer"), "%s", looked.raw)
-	require.InDelta(t, .69, looked.number("result.confidence"), 0, "its own word is marginal")
+	require.InDelta(t, .69, looked.number("result.confidence"), 0, "the confidence of a vision model is marginal")
 	require.NotEmpty(t, looked.at("result.clips"))
 	require.Equal(t, "looker", looked.text("result.receipt.second_opinion.model"))
 	require.Greater(t, looked.number("result.receipt.second_opinion.frames"), 1.0)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLedgerIsSealed orders, refunds and seals beside a running service, as an operator
-// does, and finds the key under which the service publishes it.
+// TestLedgerIsSealed buys, refunds and signs a checkpoint beside a running service, like an operator.
+// The service publishes the key of the checkpoint.
 func TestLedgerIsSealed(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 100)

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLimitsAndReplaysOutliveAProcess asks a service with small limits, kills it, and asks
-// the next one on the same data.
+// TestLimitsAndReplaysOutliveAProcess calls a service with small limits, kills it, and calls the next
+// process on the same data.
 func TestLimitsAndReplaysOutliveAProcess(t *testing.T) {
 	t.Parallel()
 	s := ownService(t, "VQA_RATE_WRITES=6", "VQA_RATE_READS=3")
@@ -31,7 +31,7 @@ func TestLimitsAndReplaysOutliveAProcess(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, left, 5, "the request before the crash is counted")
 
-	// A window slides, so a few more may pass while this asks.
+	// The window slides, so a few more requests may pass.
 	refused := poll(10*time.Second, func() bool { return c.call(t, http.MethodGet, "/v1/videos", nil).status == http.StatusTooManyRequests })
 	require.True(t, refused)
 	got := c.call(t, http.MethodGet, "/v1/videos", nil)
@@ -43,6 +43,6 @@ func TestLimitsAndReplaysOutliveAProcess(t *testing.T) {
 		probe, err := http.Get("http://" + s.addr + "/readyz")
 		require.NoError(t, err)
 		require.NoError(t, probe.Body.Close())
-		require.Equal(t, http.StatusOK, probe.StatusCode, "probes are never refused")
+		require.Equal(t, http.StatusOK, probe.StatusCode, "health checks are never refused")
 	}
 }

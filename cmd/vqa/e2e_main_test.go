@@ -25,7 +25,7 @@ import (
 
 const (
 	buildTimeout = 5 * time.Minute
-	// startTimeout covers making a Postgres cluster and loading the models on a slow
+	// startTimeout covers the creation of a Postgres cluster and the loading of the models on a slow
 	// machine.
 	startTimeout = 2 * time.Minute
 	stopTimeout  = time.Minute
@@ -33,8 +33,8 @@ const (
 	toolTimeout = time.Minute
 )
 
-// workshop is the folder of everything that the tests of this package make. Postgres
-// runs as another user when we are root, so others may pass through.
+// workshop is the folder of all files that these tests create. As root, Postgres runs as another
+// user, so other users must be able to enter it.
 var workshop string
 
 func TestMain(m *testing.M) {
@@ -70,7 +70,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// service is the program with a data folder of its own, through all its starts.
+// service is the program with its own data folder. It can be started several times.
 type service struct {
 	binary, dir, addr string
 	env               []string
@@ -79,7 +79,7 @@ type service struct {
 	said              *journal
 }
 
-// newService prepares a service; settings are more environment, NAME=value.
+// newService prepares a service. settings are additional variables, NAME=value.
 func newService(settings ...string) (*service, error) {
 	path, err := binary()
 	if err != nil {
@@ -92,7 +92,7 @@ func newService(settings ...string) (*service, error) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return nil, err
 	}
-	// The port must be known before the start: the public URL is made of it.
+	// The port must be known before the start, because the public URL contains it.
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -103,9 +103,9 @@ func newService(settings ...string) (*service, error) {
 			s.env = append(s.env, v)
 		}
 	}
-	// Drawing and asking would take the cores from every test; that of the demos asks for it.
+	// The demo videos would take the cores from every test. TestDemoVideos enables them.
 	s.env = append(s.env, "VQA_ADDR="+s.addr, "VQA_DATA_DIR="+dir, "VQA_DEMO=false")
-	// Tests ask more often than a client may; those of the limits set their own.
+	// Tests send more requests than a client may. The tests of the limits set their own values.
 	s.env = append(s.env, "VQA_RATE_READS=1000000", "VQA_RATE_WRITES=1000000", "VQA_RATE_ANALYSES_CREATE=1000000")
 	s.env = append(s.env, settings...)
 	return s, listener.Close()
@@ -153,13 +153,13 @@ func (s *service) running() bool {
 	}
 }
 
-// kill ends the process as a crash does. What it started besides Postgres dies too.
+// kill ends the process like a crash. Its child processes end too, except Postgres.
 func (s *service) kill() {
 	_ = s.cmd.Process.Kill()
 	<-s.exited
 }
 
-// terminate asks the process to end and reports whether it did so in good order.
+// terminate sends SIGTERM to the process and returns an error unless it exits with status 0.
 func (s *service) terminate() error {
 	if s.cmd == nil || !s.running() {
 		return nil
@@ -179,7 +179,7 @@ func (s *service) terminate() error {
 	return nil
 }
 
-// tool runs a subcommand on the data of the service and returns what it printed.
+// tool runs a subcommand on the data of the service and returns its output.
 func (s *service) tool(t testing.TB, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), toolTimeout)
@@ -200,7 +200,7 @@ func ownService(t *testing.T, settings ...string) *service {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		if s.cmd != nil && !s.running() {
-			// Whoever starts last ends Postgres.
+			// Postgres survives a kill. The next process adopts it and ends it.
 			if err := s.start(); err != nil {
 				t.Error(err)
 				return
@@ -210,14 +210,14 @@ func ownService(t *testing.T, settings ...string) *service {
 			t.Error(err)
 		}
 		if t.Failed() {
-			t.Logf("the service said:\n%s", s.said)
+			t.Logf("output of the service:\n%s", s.said)
 		}
 	})
 	require.NoError(t, s.start())
 	return s
 }
 
-// shared is the service that most tests use, beside a site for URL mode.
+// shared is the service that most tests use, with a web site for videos by URL.
 var shared struct {
 	sync.Once
 	*service
@@ -240,7 +240,7 @@ func sharedService(t testing.TB) *service {
 	require.NoError(t, shared.err)
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("the service said:\n%s", shared.said)
+			t.Logf("output of the service:\n%s", shared.said)
 		}
 	})
 	return shared.service
@@ -256,7 +256,7 @@ func closeShared() error {
 	return shared.terminate()
 }
 
-// poll asks until ok, at most for a while.
+// poll calls ok until it is true, at most for patience.
 func poll(patience time.Duration, ok func() bool) bool {
 	return pollEvery(20*time.Millisecond, patience, ok)
 }
@@ -276,7 +276,7 @@ func pollEvery(pause, patience time.Duration, ok func() bool) bool {
 	return true
 }
 
-// journal keeps the end of what a process says.
+// journal keeps the end of a process's output.
 type journal struct {
 	mu   sync.Mutex
 	text []byte

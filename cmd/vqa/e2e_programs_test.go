@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestFindsWhatSetupFetched lays the program out as a clone does, and starts it in another
-// folder: the fetched ffmpeg comes before the machine's, and VQA_FFMPEG before both.
+// TestFindsWhatSetupFetched puts the program into the layout of a clone and starts it in another
+// folder. The downloaded ffmpeg takes precedence over the machine's, and VQA_FFMPEG over both.
 func TestFindsWhatSetupFetched(t *testing.T) {
 	t.Parallel()
 	program, err := binary()
@@ -30,7 +30,7 @@ func TestFindsWhatSetupFetched(t *testing.T) {
 	program = filepath.Join(clone, "bin", "vqa")
 	require.NoError(t, os.WriteFile(program, text, 0o755)) //nolint:gosec // a program
 
-	// Without a worker the checks after that of ffmpeg end at once.
+	// Without a worker, the checks after the one of ffmpeg end at once.
 	examine := func(setting ...string) (verdict, detail, fix string) {
 		cmd := exec.CommandContext(t.Context(), program, "doctor", "--media", "--json")
 		cmd.Dir = filepath.Join(clone, "elsewhere")
@@ -53,7 +53,7 @@ func TestFindsWhatSetupFetched(t *testing.T) {
 	require.Contains(t, detail, "at "+machines)
 
 	verdict, detail, fix := examine("VQA_FFMPEG=" + old)
-	require.Equal(t, "broken", verdict, "no other is taken than the one that was named")
+	require.Equal(t, "broken", verdict, "only the program of VQA_FFMPEG is used")
 	require.Contains(t, detail, "VQA_FFMPEG: ffmpeg: "+old+" is release 4.1.3-static, which is too old: 5.1 or newer is needed")
 	require.Contains(t, fix, "make setup")
 
@@ -61,5 +61,5 @@ func TestFindsWhatSetupFetched(t *testing.T) {
 	require.NoError(t, os.Symlink(old, fetched))
 	verdict, detail, _ = examine()
 	require.Equal(t, "ok", verdict, detail)
-	require.Contains(t, detail, "at "+machines, "what cannot be used is passed over")
+	require.Contains(t, detail, "at "+machines, "an unusable program is skipped")
 }

@@ -10,10 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// engineSlots is how many analyses the service of these tests works on at once.
+// engineSlots is the number of analyses that the service of these tests runs at once.
 const engineSlots = 3
 
-// batchIsOneLook: ten prompts cost the engine what one does, and the bill has the discount.
+// batchIsOneLook checks that ten prompts of a batch send as many frames to the engine as one prompt,
+// and that the bill has the discount.
 func batchIsOneLook(t *testing.T, s *service, engine *faulty) {
 	c := s.account(t, 1000)
 	alone, together := c.readyVideo(t, clip(t, signsClip)), c.readyVideo(t, clip(t, signsClip))
@@ -49,12 +50,12 @@ func batchIsOneLook(t *testing.T, s *service, engine *faulty) {
 		}
 		require.InDelta(t, billed, a.number("usage.billed_seconds"), 0, prompt)
 	}
-	require.Equal(t, looked, engine.frames.Load(), "ten prompts are one look")
+	require.Equal(t, looked, engine.frames.Load(), "ten prompts examine the frames once")
 	require.InDelta(t, 1000-full-(full+9*half), c.credits(t).number("balance_seconds"), 0)
 	require.InDelta(t, 0, c.credits(t).number("held_seconds"), 0)
 }
 
-// queueInOrder: places are those of all accounts, and work begins in their order.
+// queueInOrder checks that the queue has places over all accounts, and that work starts in this order.
 func queueInOrder(t *testing.T, s *service, engine *faulty) {
 	alice, bob := s.account(t, 1000), s.account(t, 1000)
 	type asked struct {
@@ -66,7 +67,7 @@ func queueInOrder(t *testing.T, s *service, engine *faulty) {
 	for i := range questions {
 		questions[i].by = []*apiClient{alice, bob}[i%2]
 		film := signsClip
-		if i >= engineSlots { // what is before them is what makes them wait
+		if i >= engineSlots { // short clips, because the longer ones before them determine the wait
 			film = briefClip
 		}
 		videos[i] = questions[i].by.readyVideo(t, clip(t, film))
@@ -108,16 +109,16 @@ func queueInOrder(t *testing.T, s *service, engine *faulty) {
 		a := read(q)
 		require.InDelta(t, i+1, a.number("queue_position"), 0, "%s", a.raw)
 		estimate, known := a.at("estimated_start_s").(float64)
-		require.True(t, known, "others were answered before: %s", a.raw)
-		// Time passes between two reads, and with it what is left to wait.
-		require.GreaterOrEqual(t, estimate, last-2, "no sooner than what is before it")
+		require.True(t, known, "earlier analyses make an estimate possible: %s", a.raw)
+		// The remaining wait becomes shorter between two reads.
+		require.GreaterOrEqual(t, estimate, last-2, "it does not start before the analysis in front of it")
 		last = estimate
 	}
 	require.Positive(t, last)
 	require.Equal(t, "canceled", canceled.by.call(t, http.MethodPost, "/v1/analyses/"+canceled.id+"/cancel", nil).text("status"))
 	waiting = slices.Delete(waiting, 1, 2)
 	for i, q := range waiting {
-		require.InDelta(t, i+1, read(q).number("queue_position"), 0, "who gave up is before nobody")
+		require.InDelta(t, i+1, read(q).number("queue_position"), 0, "a canceled analysis leaves the queue")
 	}
 	listed := map[string]any{}
 	for _, c := range []*apiClient{alice, bob} {
@@ -138,11 +139,11 @@ func queueInOrder(t *testing.T, s *service, engine *faulty) {
 		require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
 		started, err := time.Parse(time.RFC3339, a.text("started_at"))
 		require.NoError(t, err)
-		require.False(t, started.Before(before.Add(-startTogether)), "work begins in the order of the queue")
+		require.False(t, started.Before(before.Add(-startTogether)), "work starts in the order of the queue")
 		before = started
 	}
 	require.Nil(t, read(canceled).at("started_at"))
 }
 
-// startTogether is how far apart two analyses may begin whose slots were free at once.
+// startTogether bounds the difference between two starts whose slots became free at the same time.
 const startTogether = time.Second

@@ -11,14 +11,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The forms of ids that nobody has.
+// Ids of the right form that do not exist.
 const (
 	unknownVideo    = "video_00000000000000000000000000"
 	unknownAnalysis = "an_00000000000000000000000000"
 )
 
-// requireRefusal holds an answer against the code and the field that were expected; a
-// field that starts with "errors:" is that of the first violation.
+// requireRefusal checks the status, the code and the field of an error. The field of the first
+// violation takes precedence over error.param.
 func requireRefusal(t *testing.T, a answer, status int, code, field string) {
 	t.Helper()
 	require.Equal(t, status, a.status, "%s", a.raw)
@@ -41,12 +41,12 @@ func TestRefusedBodies(t *testing.T) {
 		code, field string
 	}{
 		"malformed":              {videos, `{"content_type": "video/mp4"`, 400, "validation_failed", ""},
-		"no JSON":                {videos, `content_type=video/mp4`, 400, "validation_failed", ""},
+		"not JSON":               {videos, `content_type=video/mp4`, 400, "validation_failed", ""},
 		"empty":                  {videos, ``, 400, "validation_failed", ""},
 		"array":                  {videos, `[]`, 400, "validation_failed", ""},
 		"two values":             {videos, `{"content_type":"video/mp4"} {}`, 400, "validation_failed", ""},
 		"member twice":           {videos, `{"content_type":"video/mp4","content_type":"video/mp4"}`, 400, "validation_failed", "content_type"},
-		"unknown field":          {videos, `{"content_type":"video/mp4","colour":"red"}`, 400, "validation_failed", "colour"},
+		"unknown field":          {videos, `{"content_type":"video/mp4","color":"red"}`, 400, "validation_failed", "color"},
 		"number for string":      {videos, `{"content_type":7}`, 400, "validation_failed", "content_type"},
 		"string for number":      {videos, `{"content_type":"video/mp4","size_bytes":"12"}`, 400, "validation_failed", "size_bytes"},
 		"fraction":               {videos, `{"content_type":"video/mp4","size_bytes":1.5}`, 400, "validation_failed", "size_bytes"},
@@ -187,7 +187,7 @@ func TestRefusedUploads(t *testing.T) {
 			if tt.status != http.StatusOK {
 				v = c.call(t, http.MethodGet, "/v1/videos/"+v.text("id"), nil)
 				require.Equal(t, "awaiting_upload", v.text("status"), "a refused completion changes nothing")
-				require.NotNil(t, v.at("upload"), "and may be tried again")
+				require.NotNil(t, v.at("upload"), "the upload can be repeated")
 			}
 		})
 	}
@@ -211,7 +211,7 @@ func TestUnsupportedMediaTypes(t *testing.T) {
 	require.Equal(t, "unsupported_media_type", a.code())
 }
 
-func TestKeysThatDoNotOpen(t *testing.T) {
+func TestRefusedKeys(t *testing.T) {
 	t.Parallel()
 	s := sharedService(t)
 	requireUnauthorized := func(key string, code string) {
@@ -245,8 +245,8 @@ func TestKeysThatDoNotOpen(t *testing.T) {
 	requireUnauthorized(short.APIKey, "key_expired")
 }
 
-// TestForeignIDs holds every answer about another account's resource against the one
-// about a resource that does not exist: nothing but ids and the request may differ.
+// TestForeignIDs compares the response about another account's resource with the response about a
+// resource that does not exist. Only the ids may differ.
 func TestForeignIDs(t *testing.T) {
 	t.Parallel()
 	s := sharedService(t)
@@ -290,13 +290,13 @@ func TestForeignIDs(t *testing.T) {
 	require.Equal(t, http.StatusOK, owner.call(t, http.MethodGet, "/v1/videos/"+videoID, nil).status)
 }
 
-// TestValidateOnly asks what questions would cost, which reserves and leaves nothing.
+// TestValidateOnly asks for the price of questions, which reserves and stores nothing.
 func TestValidateOnly(t *testing.T) {
 	t.Parallel()
 	c := sharedService(t).account(t, 5)
 	videoID := c.readyVideo(t, clip(t, longClip))
 	preview := c.call(t, http.MethodPost, "/v1/analyses", map[string]any{"video_id": videoID, "prompt": "How many dogs are there?", "validate_only": true})
-	require.InDelta(t, longClipS, preview.number("estimated_seconds"), 0, "who has too few credits learns how many it takes: %s", preview.raw)
+	require.InDelta(t, longClipS, preview.number("estimated_seconds"), 0, "a caller without enough credits sees the price: %s", preview.raw)
 	rich := c.account(t, 100)
 	videoID = rich.readyVideo(t, clip(t, longClip))
 	preview = rich.call(t, http.MethodPost, "/v1/analyses", map[string]any{"video_id": videoID, "prompt": "How many dogs are there?", "validate_only": true})

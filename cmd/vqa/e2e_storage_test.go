@@ -14,22 +14,22 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goneWithin is how long deleted content may stay (docs/architecture.md).
+// goneWithin bounds the time until deleted content is removed (docs/architecture.md).
 const goneWithin = time.Minute
 
-// TestDeletedContentGoes deletes videos in every way that went wrong, and then looks at the
-// files of the object store. The parts share one service, each with an account of its own.
+// TestDeletedContentGoes deletes videos in all the ways that once failed, and checks the files of the
+// object store. The parts share one service. Each part has its own account.
 func TestDeletedContentGoes(t *testing.T) {
 	t.Parallel()
 	s := ownService(t, "VQA_ARTIFACTS=false", "VQA_DEMO=false")
 	t.Run("deleted while it is completed", func(t *testing.T) { deleteInComplete(t, s) })
 	t.Run("deleted before it is completed", func(t *testing.T) { deleteUploaded(t, s) })
 	t.Run("killed", func(t *testing.T) { killInDelete(t, s) })
-	t.Run("what a kill between any two steps leaves", func(t *testing.T) { plantLeftovers(t, s) })
+	t.Run("leftovers of a kill between any two steps", func(t *testing.T) { plantLeftovers(t, s) })
 }
 
-// requireNoFiles waits until no file of some videos is left. The mark of a closed upload,
-// which holds nothing, may stay.
+// requireNoFiles waits until no file of these videos is left. The empty mark of a closed upload may
+// stay.
 func requireNoFiles(t *testing.T, s *service, ids ...string) {
 	t.Helper()
 	began := time.Now()
@@ -38,7 +38,7 @@ func requireNoFiles(t *testing.T, s *service, ids ...string) {
 		left = nil
 		err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, ".closed") {
-				return nil // it may go while we look
+				return nil // the file may be deleted meanwhile
 			}
 			for _, id := range ids {
 				if strings.Contains(path, id) {
@@ -75,7 +75,7 @@ func deleteInComplete(t *testing.T, s *service) {
 	requireNoFiles(t, s, ids...)
 }
 
-// deleteUploaded also sends bytes to the URL afterwards: it is still valid.
+// deleteUploaded also uploads to the URL after the deletion, while the URL is still valid.
 func deleteUploaded(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	data := clipBytes(t, signsClip)
@@ -104,7 +104,7 @@ func killInDelete(t *testing.T, s *service) {
 			req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.addr+path, nil)
 			if err == nil {
 				req.Header.Set("Authorization", "Bearer "+c.key.APIKey)
-				_, _ = exchange(req) // the service dies under it
+				_, _ = exchange(req) // the service is killed during the request
 			}
 		}
 		var both sync.WaitGroup
@@ -121,8 +121,8 @@ func killInDelete(t *testing.T, s *service) {
 	requireNoFiles(t, s, ids...)
 }
 
-// plantLeftovers puts in place what a process leaves that dies between two steps, for a
-// deleted video and for one that lives.
+// plantLeftovers creates the files that a killed process leaves behind, for a deleted video and for
+// an existing one.
 func plantLeftovers(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	deleted, kept := c.readyVideo(t, clip(t, signsClip)), c.readyVideo(t, clip(t, signsClip))
@@ -145,5 +145,5 @@ func plantLeftovers(t *testing.T, s *service) {
 	media, err := http.Get(c.call(t, http.MethodGet, "/v1/videos/"+kept, nil).text("media.url")) //nolint:noctx // the service runs here
 	require.NoError(t, err)
 	require.NoError(t, media.Body.Close())
-	require.Equal(t, http.StatusOK, media.StatusCode, "what lives stays")
+	require.Equal(t, http.StatusOK, media.StatusCode, "an existing video stays")
 }

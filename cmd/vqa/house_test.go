@@ -58,7 +58,7 @@ var importRules = append([]importRule{
 		why:   "it asserts, and nothing that is shipped may",
 	},
 	{
-		name: "drawing is for tests", in: []string{"vqa/..."}, except: []string{painting},
+		name: "drawing is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/evaluate/suite", painting},
 		never: []string{painting},
 		why:   "the program brings its demo videos as files and draws nothing",
 	},
@@ -134,6 +134,11 @@ var importRules = append([]importRule{
 		name: "an evaluation sees what a caller sees", in: []string{"vqa/cmd/vqa/internal/evaluate/..."},
 		never: []string{"vqa/eventstore/...", "vqa/projections/...", "vqa/handlers/command/...", "vqa/handlers/jobs/...", "vqa/gpu/...", "vqa/streaming/..."},
 		why:   "it measures the answers of the public API",
+	},
+	{
+		name: "the drawn suite is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/evaluate/suite"},
+		never: []string{"vqa/cmd/vqa/internal/evaluate/suite"},
+		why:   "the program must not contain the answers",
 	},
 	{
 		name: "finance prints what it is given", in: []string{"vqa/cmd/vqa/internal/finance"},

@@ -15,21 +15,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The documents that show what to type and what comes of it. Each of their listings is run
-// by a test as it is printed, with the address of the test's service in place of
-// documentedAddress. One that no test can run has this line before it, with the reason:
+// The documents with commands and their output. A test runs each of their listings unchanged, except
+// that the address of the test's service replaces documentedAddress. A listing that no test can run
+// has this line before it, with the reason:
 //
 //	*Not run by a test: …*
 var shownDocuments = []string{"README.md", "docs/quickstart.md", "docs/operations.md", "docs/contributing.md"}
 
-// documentedAddress is where the service of the documents answers.
+// documentedAddress is the address of the service in the documents.
 const documentedAddress = "127.0.0.1:8080"
 
 // runnable are the languages of listings that are run.
 var runnable = []string{"console", "sh", "bash", "ts", "python"}
 
-// runs names the test that runs a listing, which is found by a text that no other of its
-// document has.
+// runs names the test that runs a listing. The text has identifies the listing in its document.
 var runs = []struct{ document, has, test string }{
 	{"README.md", "$ make run\n", "TestReadmeTour"},
 	{"README.md", "$ bin/vqa ask clip.mp4", "TestReadmeTour"},
@@ -58,18 +57,18 @@ var runs = []struct{ document, has, test string }{
 // listing is a fenced block of a document.
 type listing struct {
 	document string
-	// line is that of the opening fence.
+	// line is the line of the opening fence.
 	line              int
 	section, language string
 	text              string
-	// untested is why no test runs it, or empty.
+	// untested is the reason why no test runs it, or empty.
 	untested string
 }
 
-// String says where a listing is.
+// String returns the place of a listing.
 func (l listing) String() string { return fmt.Sprintf("%s:%d (%s)", l.document, l.line, l.language) }
 
-// notRun is the line before a listing that no test runs.
+// notRun matches the line before a listing that no test runs.
 var notRun = regexp.MustCompile(`^\*Not run by a test: (.+)\*$`)
 
 // listingsOf reads the runnable listings of a document.
@@ -106,7 +105,8 @@ func listingsOf(t *testing.T, document string) []listing {
 	return all
 }
 
-// TestEveryListingIsRunOrMarked: what a document shows is run by a test, or says why not.
+// TestEveryListingIsRunOrMarked checks that a test runs each listing, or that the document says why
+// not.
 func TestEveryListingIsRunOrMarked(t *testing.T) {
 	t.Parallel()
 	used := map[int]bool{}
@@ -122,9 +122,9 @@ func TestEveryListingIsRunOrMarked(t *testing.T) {
 			case l.untested != "" && len(tests) > 0:
 				t.Errorf("%v is marked as not run, but %v runs it", l, tests)
 			case l.untested == "" && len(tests) == 0:
-				t.Errorf("%v is run by no test, and does not say why", l)
+				t.Errorf("no test runs %v, and the document does not say why", l)
 			case len(slices.Compact(tests)) > 1:
-				t.Errorf("%v is run by %v: its text in runs is not its own", l, tests)
+				t.Errorf("%v is run by %v: its text in runs is not unique", l, tests)
 			}
 		}
 	}
@@ -135,7 +135,7 @@ func TestEveryListingIsRunOrMarked(t *testing.T) {
 	}
 }
 
-// listingsFor returns those that a test must run, in the order of the document.
+// listingsFor returns the listings that a test must run, in the order of the document.
 func listingsFor(t *testing.T, document, test string) []listing {
 	t.Helper()
 	var mine []listing
@@ -150,14 +150,14 @@ func listingsFor(t *testing.T, document, test string) []listing {
 	return mine
 }
 
-// step is a command of a console listing and what it prints there.
+// step is a command of a console listing with its output.
 type step struct {
 	of      listing
 	command string
 	want    []string
 }
 
-// steps reads the commands of console listings: lines after "$ ", continued by a backslash.
+// steps reads the commands of console listings: lines after "$ ", which a backslash continues.
 func steps(listings []listing) []step {
 	var all []step
 	for _, l := range listings {
@@ -180,11 +180,10 @@ func steps(listings []listing) []step {
 	return all
 }
 
-// consoleTimeout bounds a session: it asks the real engine several times.
+// consoleTimeout bounds a session, which asks the real engine several times.
 const consoleTimeout = 5 * time.Minute
 
-// console types the steps into one shell in a folder and holds what each prints against the
-// document.
+// console runs the steps in one shell in a folder and compares the output of each with the document.
 func (s *service) console(t *testing.T, folder string, all []step) {
 	t.Helper()
 	var script strings.Builder
@@ -202,30 +201,30 @@ func (s *service) console(t *testing.T, folder string, all []step) {
 	require.Len(t, printed, len(all), "%v: %s", err, out)
 	for i, step := range all {
 		if complaint := differs(step.want, strings.ReplaceAll(printed[i], s.addr, documentedAddress)); complaint != "" {
-			t.Errorf("%v shows for\n$ %s\nsomething else than it prints: %s\nit prints:\n%s", step.of, step.command, complaint, printed[i])
+			t.Errorf("%v is wrong about the output of\n$ %s\n%s\nThe output is:\n%s", step.of, step.command, complaint, printed[i])
 		}
 	}
 }
 
-// What differs from run to run: ids and secrets, numbers, and the drawn timeline.
+// The parts of an output that differ between runs: ids and secrets, numbers, and the timeline.
 var (
 	varyingID = regexp.MustCompile(`\bsvc_[a-z]+_[0-9A-Za-z_-]+…?|_[0-9A-Z]{26}\b|_[0-9A-Za-z]+…|sha256:[0-9a-f]+…?|\b[0-9a-f]{32}\b|` +
 		`(January|February|March|April|May|June|July|August|September|October|November|December) `)
 	varyingNumber = regexp.MustCompile(`[0-9]+([.,:][0-9]+)*`)
 	timelineCells = regexp.MustCompile(`[░█]+`)
-	// progressLine replaces the progress bar when the output is not a terminal.
+	// progressLine matches the lines that replace a progress bar when the output is not a terminal.
 	progressLine = regexp.MustCompile(`^(uploading|fetching|queued|preparing|analyzing|rendering|waiting|narrating|verifying|folding|comparing|exporting)\b`)
 )
 
-// sameShape takes away what differs from run to run. Words and their order stay.
+// sameShape removes the parts that differ between runs. It keeps the words and their order.
 func sameShape(line string) string {
 	line = varyingID.ReplaceAllString(line, "… ")
 	line = timelineCells.ReplaceAllString(varyingNumber.ReplaceAllString(line, "#"), "▒")
 	return strings.Join(strings.Fields(line), " ")
 }
 
-// differs says where printed text is not what a document shows, or "". There, "…" stands for
-// any text, and a line of it for any lines.
+// differs describes the first difference between the output and the document, or returns "". In the
+// document, "…" stands for any text, and a line with only "…" for any lines.
 func differs(want []string, printed string) string {
 	var got []string
 	for line := range strings.Lines(printed) {
@@ -239,7 +238,7 @@ func differs(want []string, printed string) string {
 			shown = append(shown, line)
 		}
 	}
-	// deepest is how many shown lines were found at most.
+	// deepest is the largest number of document lines that were found.
 	deepest := 0
 	var matches func(n int, got []string) bool
 	matches = func(n int, got []string) bool {
@@ -261,12 +260,12 @@ func differs(want []string, printed string) string {
 	case matches(0, got):
 		return ""
 	case deepest == len(shown):
-		return "it prints more than the document shows"
+		return "The output has more lines than the document."
 	}
-	return fmt.Sprintf("no line for %q", shown[deepest])
+	return fmt.Sprintf("The output has no line for %q.", shown[deepest])
 }
 
-// shapePattern matches the lines that a shown one stands for.
+// shapePattern matches the lines of output that fit a line of the document.
 func shapePattern(shape string) *regexp.Regexp {
 	parts := strings.Split(shape, "…")
 	for i := range parts {
@@ -275,8 +274,8 @@ func shapePattern(shape string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
 }
 
-// checkout makes a folder that looks like the repository to a reader who follows the documents:
-// with the program, and a copy of what the listings write into.
+// checkout creates a folder that looks like the repository to a reader of the documents: it contains
+// the program, and copies of the folders into which the listings write.
 func checkout(t *testing.T) string {
 	t.Helper()
 	path, err := binary()
@@ -307,7 +306,7 @@ func checkout(t *testing.T) string {
 	return folder
 }
 
-// needPrograms skips a test where one of the programs that a document uses is missing.
+// needPrograms skips a test when a program of the listings is not installed.
 func needPrograms(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -317,7 +316,7 @@ func needPrograms(t *testing.T, names ...string) {
 	}
 }
 
-// TestReadmeTour types the listings of the README, then those of the quickstart and of
+// TestReadmeTour runs the listings of the README, and then the listings of the quickstart and of
 // operations.md that continue in the same shell.
 func TestReadmeTour(t *testing.T) {
 	t.Parallel()
@@ -332,7 +331,7 @@ func TestReadmeTour(t *testing.T) {
 		if x.command != "make run" {
 			return false
 		}
-		// The service runs already: make would only build it before.
+		// The service already runs. make would only build it first.
 		for _, line := range x.want[1:] {
 			require.Empty(t, differs([]string{"…", line, "…"}, strings.ReplaceAll(s.said.String(), s.addr, documentedAddress)))
 		}
@@ -341,7 +340,7 @@ func TestReadmeTour(t *testing.T) {
 	s.console(t, folder, typed)
 }
 
-// TestContributingShowsTheTargets holds the list of targets against the output of make.
+// TestContributingShowsTheTargets compares the list of targets with the output of make.
 func TestContributingShowsTheTargets(t *testing.T) {
 	t.Parallel()
 	needPrograms(t, "make")
@@ -350,7 +349,7 @@ func TestContributingShowsTheTargets(t *testing.T) {
 	require.Empty(t, differs(shown[0].want, runProgram(t, root, nil, "make", "--no-print-directory")))
 }
 
-// TestListingsAreCompared: what a document leaves out must be marked, and words count.
+// TestListingsAreCompared checks the comparison: omissions must be marked, and words must be equal.
 func TestListingsAreCompared(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// quickstart runs the listings of docs/quickstart.md in each of their languages, as somebody
-// who copies them does: nothing is changed but the address.
+// quickstart runs the listings of docs/quickstart.md in all languages. It changes only the address of
+// the service.
 func (s *service) quickstart(t *testing.T) {
 	needPrograms(t, "sh", "curl", "ffmpeg")
 	folder := checkout(t)
 	all := listingsFor(t, "docs/quickstart.md", "TestNewUser")
-	// text is the listings of a section in a language, one after the other.
+	// text joins the listings of a section in one language.
 	text := func(section, language string) string {
 		var joined strings.Builder
 		for _, l := range all {
@@ -52,8 +52,8 @@ func (s *service) quickstart(t *testing.T) {
 	})
 }
 
-// saysWhatHappened holds what a listing prints against what must have happened; the three
-// differ in quotes only.
+// saysWhatHappened compares the output of a listing with the expected one. The outputs of the three
+// languages differ only in quotes.
 func (s *service) saysWhatHappened(t *testing.T, printed string) {
 	t.Helper()
 	printed = strings.NewReplacer(`"balance_seconds":`, "", `"type":`, "", `"`, "").Replace(printed)

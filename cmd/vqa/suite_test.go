@@ -10,88 +10,97 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"vqa/cmd/vqa/internal/evaluate/suite"
 	"vqa/domain/query"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 const (
-	// clipTolerance is how far an edge of a clip may lie from the truth, seconds: a step
-	// of the closest look.
+	// clipTolerance bounds the error of an edge of a clip in seconds: the step of the finest scan.
 	clipTolerance = 0.125
-	// sampleS is the time between two samples, which is how exactly a narrative tells.
+	// sampleS is the time between two samples, which limits the precision of a narrative.
 	sampleS = 0.5
 	// suitePatience covers an answer on cores that other tests use as well.
 	suitePatience = 3 * time.Minute
 )
 
-// TestDrawnScenes asks the whole service, with its real worker, about scenes that are
-// drawn here, so that every answer, number, place and time is known exactly. Of actions
-// only moving is asked for: the detector does not take drawn people for people.
+// TestDrawnScenes asks the service, with the real worker, about drawn scenes, so every answer, number,
+// place and time is known exactly. The only action in the questions is "moving", because the detector
+// does not recognize drawn people.
 func TestDrawnScenes(t *testing.T) {
 	t.Parallel()
 	c := ownService(t, "VQA_ARTIFACTS=false").account(t, 6000)
-	for _, d := range drawings {
-		t.Run(d.name, func(t *testing.T) {
+	for _, d := range suite.Scenes {
+		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			path := filepath.Join(t.TempDir(), d.name+".mp4")
-			require.NoError(t, d.encode(t, path))
+			path := filepath.Join(t.TempDir(), d.Name+".mp4")
+			require.NoError(t, encode(t, d, path))
 			videoID := c.readyVideo(t, path)
-			for _, q := range d.asks {
-				a := c.ask(t, videoID, q.prompt, "Prefer", "wait=100")
+			for _, q := range d.Asks {
+				a := c.ask(t, videoID, q.Prompt, "Prefer", "wait=100")
 				if !a.terminal() {
 					a = c.await(t, "/v1/analyses/"+a.text("id"), suitePatience, answer.terminal)
 				}
-				require.Equal(t, "completed", a.text("status"), "%s: %s", q.prompt, a.raw)
-				t.Run(q.prompt, func(t *testing.T) { d.check(t, q, a) })
+				require.Equal(t, "completed", a.text("status"), "%s: %s", q.Prompt, a.raw)
+				t.Run(q.Prompt, func(t *testing.T) { checkAnswer(t, d, q, a) })
 			}
-			d.checkNarrative(t, c, videoID)
+			checkNarrative(t, d, c, videoID)
 		})
 	}
 }
 
-// check compares an answer with what was drawn.
-func (d drawing) check(t *testing.T, q asked, a answer) {
+// encode writes the clip of a scene.
+func encode(t *testing.T, d suite.Scene, path string) error {
+	t.Helper()
+	frame := d.Painter()
+	return ffmpegtest.Encode(t, path, ffmpegtest.Format{Width: suite.Width, Height: suite.Height, FPS: suite.FPS}, d.Seconds*suite.FPS,
+		func(atS float64) []byte { return frame(atS).Pix })
+}
+
+// checkAnswer compares an answer with the drawing.
+func checkAnswer(t *testing.T, d suite.Scene, q suite.Question, a answer) {
 	t.Helper()
 	switch {
-	case q.unknown != "":
+	case q.Unknown != "":
 		require.Equal(t, "indeterminate", a.text("result.answer"), "%s", a.raw)
-		require.Equal(t, q.unknown, a.text("result.indeterminate_reason"), "%s", a.raw)
-	case q.counted != "":
-		n := d.most(q.counted, true)
-		require.Equal(t, n, d.most(q.counted, false), "the scene itself must be clear")
-		require.Equal(t, yesNo(q.enough(n)), a.text("result.answer"), "%s", a.raw)
+		require.Equal(t, q.Unknown, a.text("result.indeterminate_reason"), "%s", a.raw)
+	case q.Counted != "":
+		n := d.Most(q.Counted, true)
+		require.Equal(t, n, d.Most(q.Counted, false), "the scene itself must be clear")
+		require.Equal(t, yesNo(q.Enough(n)), a.text("result.answer"), "%s", a.raw)
 		require.Equal(t, float64(n), a.at("result.detected_count"), "%s", a.raw)
 	default:
-		sure, possible := d.spans(q, true), d.spans(q, false)
+		sure, possible := d.Intervals(q, true), d.Intervals(q, false)
 		require.Equal(t, len(sure), len(possible), "the scene itself must be clear")
-		require.Equal(t, yesNo((len(sure) > 0) != q.never), a.text("result.answer"), "%s", a.raw)
-		if q.never || q.clipless {
+		require.Equal(t, yesNo((len(sure) > 0) != q.Never), a.text("result.answer"), "%s", a.raw)
+		if q.Never || q.Clipless {
 			sure, possible = nil, nil
 		}
 		checkClips(t, sure, possible, a)
 	}
 }
 
-// checkClips holds each clip against the part of the video that surely, and that
-// possibly, belongs to it.
-func checkClips(t *testing.T, sure, possible []span, a answer) {
+// checkClips compares each clip with the interval that certainly belongs to it, and with the one that
+// possibly does.
+func checkClips(t *testing.T, sure, possible []suite.Interval, a answer) {
 	t.Helper()
 	clips, _ := a.at("result.clips").([]any)
 	require.Len(t, clips, len(sure), "%s", a.raw)
 	for i, c := range clips {
 		from, to := c.(map[string]any)["start_s"].(float64), c.(map[string]any)["end_s"].(float64)
-		require.GreaterOrEqual(t, from, possible[i].from-clipTolerance, "clip %d, drawn %v: %s", i, possible, a.raw)
-		require.LessOrEqual(t, from, sure[i].from+clipTolerance, "clip %d, drawn %v: %s", i, sure, a.raw)
-		require.GreaterOrEqual(t, to, sure[i].to-clipTolerance, "clip %d, drawn %v: %s", i, sure, a.raw)
-		require.LessOrEqual(t, to, possible[i].to+clipTolerance, "clip %d, drawn %v: %s", i, possible, a.raw)
+		require.GreaterOrEqual(t, from, possible[i].From-clipTolerance, "clip %d, drawn %v: %s", i, possible, a.raw)
+		require.LessOrEqual(t, from, sure[i].From+clipTolerance, "clip %d, drawn %v: %s", i, sure, a.raw)
+		require.GreaterOrEqual(t, to, sure[i].To-clipTolerance, "clip %d, drawn %v: %s", i, sure, a.raw)
+		require.LessOrEqual(t, to, possible[i].To+clipTolerance, "clip %d, drawn %v: %s", i, possible, a.raw)
 	}
 }
 
-// checkNarrative holds what is told against what was drawn: the things that come and go
-// are told of when they do, and nothing is told of that is not there.
-func (d drawing) checkNarrative(t *testing.T, c *apiClient, videoID string) {
+// checkNarrative compares the narrative with the drawing. It must mention each appearance and
+// disappearance at the right time, and no other class.
+func checkNarrative(t *testing.T, d suite.Scene, c *apiClient, videoID string) {
 	t.Helper()
 	body := map[string]any{"video_id": videoID, "prompt": "Is there a clock?", "options": map[string]any{"narrative": true}}
-	asked := c.call(t, http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "narrative-"+d.name, "Prefer", "wait=100")
+	asked := c.call(t, http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "narrative-"+d.Name, "Prefer", "wait=100")
 	told := c.await(t, "/v1/analyses/"+asked.text("id"), suitePatience, func(a answer) bool {
 		return a.terminal() && a.text("narrative.status") != "generating"
 	})
@@ -104,21 +113,21 @@ func (d drawing) checkNarrative(t *testing.T, c *apiClient, videoID string) {
 			return at >= from && at <= to && says && strings.Contains(text, class)
 		})
 	}
-	for _, thing := range d.things {
-		sure, possible := d.onView(thing, true), d.onView(thing, false)
-		if sure.from == 0 {
-			require.True(t, tells(thing.class, 0, 0, "in view"), "%s from the beginning: %v", thing.class, entries)
+	for _, thing := range d.Things {
+		sure, possible := d.OnView(thing, true), d.OnView(thing, false)
+		if sure.From == 0 {
+			require.True(t, tells(thing.Class, 0, 0, "in view"), "%s from the beginning: %v", thing.Class, entries)
 		} else {
-			require.True(t, tells(thing.class, possible.from, sure.from+sampleS, "appear", "enter"), "%s comes in %v: %v", thing.class, sure, entries)
+			require.True(t, tells(thing.Class, possible.From, sure.From+sampleS, "appear", "enter"), "%s comes in %v: %v", thing.Class, sure, entries)
 		}
-		if sure.to < float64(d.seconds) {
-			require.True(t, tells(thing.class, sure.to-sampleS, possible.to+sampleS, "no longer in view", "leave"),
-				"%s goes after %v: %v", thing.class, sure, entries)
+		if sure.To < float64(d.Seconds) {
+			require.True(t, tells(thing.Class, sure.To-sampleS, possible.To+sampleS, "no longer in view", "leave"),
+				"%s goes after %v: %v", thing.Class, sure, entries)
 		}
 	}
 	for _, class := range query.COCO().Names() {
-		drawn := slices.ContainsFunc(d.things, func(thing drawn) bool { return strings.HasSuffix(class, thing.class) })
-		require.True(t, drawn || !tells(class, 0, float64(d.seconds), ""), "no %s was drawn: %v", class, entries)
+		drawn := slices.ContainsFunc(d.Things, func(thing suite.Thing) bool { return strings.HasSuffix(class, thing.Class) })
+		require.True(t, drawn || !tells(class, 0, float64(d.Seconds), ""), "no %s was drawn: %v", class, entries)
 	}
 }
 

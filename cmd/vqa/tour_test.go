@@ -9,12 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tour runs docs/tour.sh and holds what it shows against what must have happened.
+// tour runs docs/tour.sh and compares its output with the expected one.
 func (s *service) tour(t *testing.T) {
 	script, err := filepath.Abs(filepath.Join(root, "docs/tour.sh"))
 	require.NoError(t, err)
 	printed := runProgram(t, t.TempDir(), nil, "sh", script, "http://"+s.addr)
-	// Of a step stay its title, its path and what was shown of the answer.
+	// Each step keeps its title, its path and the fields of the response.
 	var shown []string
 	for line := range strings.Lines(regexp.MustCompile(`video_[0-9A-Z]{26}`).ReplaceAllString(printed, "video_…")) {
 		line = strings.TrimSpace(line)

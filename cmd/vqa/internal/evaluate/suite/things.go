@@ -1,4 +1,4 @@
-package main_test
+package suite
 
 import (
 	"math"
@@ -6,10 +6,10 @@ import (
 	"vqa/handlers/intake/demo/paint"
 )
 
-// What the detector knows when it is drawn: of what was tried, these score well over its
-// threshold. Cars, apples, donuts, hydrants and birds do not, and neither do people.
+// Drawn things that the detector recognizes with a score far above its threshold. It does not
+// recognize drawn cars, apples, donuts, hydrants, birds or people.
 
-// clockOf shows a wall clock.
+// clockOf draws a wall clock with radius r.
 func clockOf(r float64) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, atS float64) {
 		c.Soft(paint.Circle(x+4, y+5, r), 10, paint.Flat(paint.RGB(0).Faint(.3)))
@@ -32,7 +32,7 @@ func clockOf(r float64) func(c paint.Canvas, x, y, atS float64) {
 	}
 }
 
-// frisbeeOf flies.
+// frisbeeOf draws a flying frisbee.
 func frisbeeOf(r float64, light, dark uint32) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, _ float64) {
 		top, shade := paint.RGB(light), paint.RGB(dark)
@@ -42,7 +42,7 @@ func frisbeeOf(r float64, light, dark uint32) func(c paint.Canvas, x, y, atS flo
 	}
 }
 
-// laptopOf stands open; its size is the width of its screen.
+// laptopOf draws an open laptop; w is the width of its screen.
 func laptopOf(w float64) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, _ float64) {
 		c.Fill(paint.Bar(x-.5*w, y-.6*w, x+.5*w, y+.03*w, 5), paint.Flat(paint.RGB(0x2a2b2e)))
@@ -61,7 +61,7 @@ func laptopOf(w float64) func(c paint.Canvas, x, y, atS float64) {
 	}
 }
 
-// vaseOf holds flowers.
+// vaseOf draws a vase with flowers.
 func vaseOf(r float64) func(c paint.Canvas, x, y, atS float64) {
 	petals := [...]uint32{0xe8433c, 0xf2c230, 0xf08ab5, 0xffffff}
 	return func(c paint.Canvas, x, y, _ float64) {
@@ -82,7 +82,7 @@ func vaseOf(r float64) func(c paint.Canvas, x, y, atS float64) {
 	}
 }
 
-// airplaneOf flies to the right; its size is its length.
+// airplaneOf draws an airplane that flies to the right; w is its length.
 func airplaneOf(w float64) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, _ float64) {
 		figure := func(hex uint32, corners ...[2]float64) {
@@ -103,7 +103,7 @@ func airplaneOf(w float64) func(c paint.Canvas, x, y, atS float64) {
 	}
 }
 
-// trafficLightOf shows red; its size is the height of its box.
+// trafficLightOf draws a red traffic light; h is the height of its box.
 func trafficLightOf(h float64) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, _ float64) {
 		w := .38 * h
@@ -119,10 +119,10 @@ func trafficLightOf(h float64) func(c paint.Canvas, x, y, atS float64) {
 	}
 }
 
-// busOf drives to the right; its size is its length.
-func busOf(w float64, colour uint32) func(c paint.Canvas, x, y, atS float64) {
+// busOf draws a bus that drives to the right; w is its length.
+func busOf(w float64, color uint32) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, _ float64) {
-		h, coat := .42*w, paint.RGB(colour)
+		h, coat := .42*w, paint.RGB(color)
 		c.Soft(paint.Ellipse(x, y+.62*h, .5*w, 8), 8, paint.Flat(paint.RGB(0).Faint(.4)))
 		c.Fill(paint.Bar(x-w/2, y-h/2, x+w/2, y+h/2, 10), paint.Falling(y-h/2, coat, y+h/2, paint.Mix(coat, paint.RGB(0), .25)))
 		for i := range 5 {
@@ -139,10 +139,11 @@ func busOf(w float64, colour uint32) func(c paint.Canvas, x, y, atS float64) {
 	}
 }
 
-// meadow is grass under the sky, room a wall over a floor.
+// meadow draws grass below a sky.
 func meadow() paint.Canvas { return ground(240, 0x6fa8dc, 0xdcebf5, 0x7fa565, 0x5d8a48) }
 
-// hills and bushes pass to the left before a camera that turns, pixels a second.
+// hills draws hills and bushes that move to the left, because the camera turns. The speed is in
+// pixels per second.
 func hills(speed float64) func(c paint.Canvas, atS float64) {
 	greens := [...]uint32{0x3f6b35, 0x55804a, 0x2f5530, 0x7a9a58}
 	return func(c paint.Canvas, atS float64) {
@@ -155,11 +156,12 @@ func hills(speed float64) func(c paint.Canvas, atS float64) {
 	}
 }
 
+// room draws a wall above a floor.
 func room() paint.Canvas { return ground(250, 0xe9e2d2, 0xdcd2bd, 0x9b7350, 0x7d5a3c) }
 
 func ground(horizon float64, top, middle, near, bottom uint32) paint.Canvas {
-	c := paint.New(suiteWidth, suiteHeight)
-	c.Fill(paint.Bar(-1, -1, suiteWidth+1, horizon+1, 0), paint.Falling(0, paint.RGB(top), horizon, paint.RGB(middle)))
-	c.Fill(paint.Bar(-1, horizon, suiteWidth+1, suiteHeight+1, 0), paint.Falling(horizon, paint.RGB(near), suiteHeight, paint.RGB(bottom)))
+	c := paint.New(Width, Height)
+	c.Fill(paint.Bar(-1, -1, Width+1, horizon+1, 0), paint.Falling(0, paint.RGB(top), horizon, paint.RGB(middle)))
+	c.Fill(paint.Bar(-1, horizon, Width+1, Height+1, 0), paint.Falling(horizon, paint.RGB(near), Height, paint.RGB(bottom)))
 	return c
 }
