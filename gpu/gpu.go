@@ -7,7 +7,7 @@ import (
 	"vqa/domain/evidence"
 )
 
-// ErrSaturated is the cause of an *UnavailableError when all engines work but take no more
+// ErrSaturated is the cause of an *UnavailableError when all engines work but refuse further
 // requests: another request would only lengthen their queues.
 var ErrSaturated = errors.New("every engine is busy")
 

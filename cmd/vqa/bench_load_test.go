@@ -18,6 +18,7 @@ import (
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/gpu/fixture"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 const (
@@ -106,7 +107,7 @@ func newLoad(b *testing.B) *load {
 	}
 
 	clip := filepath.Join(b.TempDir(), "clip.mp4")
-	require.NoError(b, fixture.WriteClip(b.Context(), clip, 1, []*image.RGBA{fixture.Empty(), fixture.Empty()}))
+	require.NoError(b, ffmpegtest.WriteClip(b.Context(), clip, 1, []*image.RGBA{fixture.Empty(), fixture.Empty()}))
 	for range loadAccounts {
 		c := benchClient(b, s)
 		c.HTTP = pool

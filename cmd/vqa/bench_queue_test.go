@@ -14,6 +14,7 @@ import (
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/gpu/fixture"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 // queueLengths are the videos that are asked about, in seconds; queuePrompts the questions
@@ -83,7 +84,7 @@ func askQueue(b *testing.B, c *client.Client, lengths []int, prompts []string) [
 		for j := range pictures {
 			pictures[j] = fixture.StopSign(image.Pt(100+10*(j%30), 110))
 		}
-		require.NoError(b, fixture.WriteClip(b.Context(), path, 1, pictures))
+		require.NoError(b, ffmpegtest.WriteClip(b.Context(), path, 1, pictures))
 		videos[i] = readyVideo(b, c, path)
 	}
 	var all []waited

@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"vqa/gpu/fixture"
+	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
 // The clips are drawn, so their contents are known.
@@ -59,7 +60,7 @@ func render(name string, pictures []*image.RGBA) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), toolTimeout)
 	defer cancel()
 	path := filepath.Join(workshop, name)
-	return path, fixture.WriteClip(ctx, path, clipFPS, pictures)
+	return path, ffmpegtest.WriteClip(ctx, path, clipFPS, pictures)
 }
 
 func clip(t testing.TB, rendered func() (string, error)) string {

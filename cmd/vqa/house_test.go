@@ -115,10 +115,10 @@ var importRules = append([]importRule{
 	},
 	{
 		name: "one package runs ffmpeg", in: []string{"vqa/handlers/...", "vqa/gpu/..."},
-		// Two packages draw clips for tests; the others start Node and code generators.
-		except: []string{"vqa/handlers/intake/ffmpeg/...", "vqa/handlers/intake/forged", "vqa/gpu/fixture", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
+		// forged writes broken files for tests; the others start Node and code generators.
+		except: []string{"vqa/handlers/intake/ffmpeg/...", "vqa/handlers/intake/forged", "vqa/gpu/worker", "vqa/gpu/oip/wire/generate"},
 		never:  []string{"os/exec"},
-		why:    "whatever reads untrusted files gets its demuxer, protocols and limits from handlers/intake/ffmpeg",
+		why:    "a program that reads untrusted files gets its demuxer, protocols and limits from handlers/intake/ffmpeg",
 	},
 	{
 		name: "streaming asks through its own interfaces", in: []string{"vqa/streaming/..."},

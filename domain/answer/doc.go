@@ -100,9 +100,9 @@
 // them, and is never surer than one with fewer conditions that has an answer. A count has
 // count evidence instead of clips: the intervals in which its number is visible.
 //
-// The answer about all of several subjects is no when one of them is a no. About any of them
-// it is no when each of them is a no. Otherwise it is indeterminate when one of the subjects
-// is indeterminate and the others do not decide.
+// A question about all of several subjects gets a no when one of them does. A question about
+// any of them gets a no when each of them does. Otherwise the answer is indeterminate when one
+// of the subjects is indeterminate and the others do not decide.
 //
 // # Tracks
 //

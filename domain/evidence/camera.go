@@ -17,7 +17,7 @@ const (
 	// tremble is the shift below which it is taken for noise, in cells.
 	tremble = .15
 	// adrift is the mismatch without a shift above which a camera with an unknown shift has
-	// moved. For a camera that stands it is below 1, whatever moves in front of it.
+	// moved. For a camera that stands it is below 1, even when objects move.
 	adrift = 1.2
 )
 

@@ -1,7 +1,7 @@
 // Package evidence holds the values that a detector reports about a video: boxes,
 // keypoints, detections and sampled frames. It also measures the movement of the camera and
 // links the detections of one object over time. It states facts only: package answer decides
-// what they mean for a question.
+// a question from them.
 //
 // A [Linker] pairs each object with the nearest one of the next sample, or of the one after
 // when a sample misses it. The distance is measured in heights of the object. A pair that is

@@ -14,8 +14,8 @@ const (
 	clear = .5
 	// resize is the largest factor by which the height of an object changes between samples.
 	resize = 1.8
-	// touching is the intersection over union from which two boxes are near whatever their
-	// size. A wide object moves far in its heights, and one that is cut off grows.
+	// touching is the intersection over union from which two boxes of any size are
+	// near. A wide object moves far in its heights, and one that is cut off grows.
 	touching = .1
 	// TrackGap is the longest time without a detection within a track, in sampling
 	// intervals: one sample may miss the object.

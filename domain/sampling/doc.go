@@ -19,8 +19,8 @@
 //	keypoints  the frames that show a person       the question needs them and no earlier step asked
 //	                                               for them
 //
-// The evidence for a question is what these steps alone report, whatever else the survey
-// holds. So the same question has the same evidence in whatever order questions are asked.
+// The evidence for a question holds only the frames of these steps, even when the survey has
+// more. So the same question has the same evidence, independent of earlier questions.
 //
 // A second opinion is asked about a few frames only, spread over the samples that may show
 // the subjects of the question ([ForOpinion]).

@@ -23,7 +23,7 @@ const longS = 600
 // perGap is the number of fine instants between two samples of the base grid.
 const perGap = BaseStepS/FineStepS - 1
 
-// Survey is what is known of a video.
+// Survey is the known part of a video.
 type Survey struct {
 	// StepS is the step of the scan over the whole video, in seconds.
 	StepS float64
@@ -91,8 +91,8 @@ func (p Plan) CloseUps(s Survey, cal answer.Calibration) []float64 {
 // 396 above Threshold. For a class at random, a tenth of the video was examined closely.
 func HintScore(cal answer.Calibration) float64 { return cal.Faint * 2 / 3 }
 
-// Evidence is the evidence for the question: what the steps of its plan alone report,
-// without what other questions added to the survey.
+// Evidence is the evidence for the question. It holds only the frames of its own plan, not
+// those that other questions added to the survey.
 func (p Plan) Evidence(s Survey, cal answer.Calibration) evidence.Evidence {
 	if p.Everything {
 		return overview(s, cal)

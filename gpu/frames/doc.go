@@ -15,7 +15,7 @@
 //     with the colors of the video.
 //   - Memory is bounded: one frame here and the buffer of a pipe. When the consumer is slow,
 //     ffmpeg waits.
-//   - The process has ended when the iteration ends, for whatever reason.
+//   - The process has ended when the iteration ends, also after an error.
 //
 // With Within, only the instants of the grid in some intervals are encoded. Each frame is
 // the same, bit for bit, as without it.

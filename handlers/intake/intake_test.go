@@ -54,7 +54,7 @@ func clip(t *testing.T, extension string) []byte {
 	t.Helper()
 	mp4 := filepath.Join(t.TempDir(), "clip.mp4")
 	pictures := []*image.RGBA{fixture.Empty(), fixture.StopSign(image.Pt(200, 110))}
-	require.NoError(t, fixture.WriteClip(t.Context(), mp4, 1, pictures))
+	require.NoError(t, ffmpegtest.WriteClip(t.Context(), mp4, 1, pictures))
 	path := mp4
 	if extension != ".mp4" {
 		path = filepath.Join(t.TempDir(), "clip"+extension)

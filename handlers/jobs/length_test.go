@@ -173,7 +173,7 @@ func TestLessIsDecodedThanComputed(t *testing.T) {
 	require.InDelta(t, 4, *w.video(t, v.ID).DurationS(), 1e-9)
 }
 
-// TestMoreIsDecodedThanIsPaidFor: the bill is at most the hold plus what is available.
+// TestMoreIsDecodedThanIsPaidFor: the bill is at most the hold plus the available balance.
 // Nothing is left for the next question then.
 func TestMoreIsDecodedThanIsPaidFor(t *testing.T) {
 	t.Parallel()

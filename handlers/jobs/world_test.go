@@ -153,7 +153,7 @@ func renderClip(seconds int) ([]byte, error) {
 		pictures[i] = gpufixture.StopSign(image.Pt(100+5*i, 110))
 	}
 	path := filepath.Join(dir, "clip.mp4")
-	if err := gpufixture.WriteClip(context.Background(), path, framesPerS, pictures); err != nil {
+	if err := ffmpegtest.WriteClip(context.Background(), path, framesPerS, pictures); err != nil {
 		return nil, err
 	}
 	return os.ReadFile(path)
