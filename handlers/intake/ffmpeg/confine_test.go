@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// shell runs a script of the shell where ffmpeg would run, under the limits of a job, and
-// returns what it prints on both outputs.
+// shell runs a shell script in place of ffmpeg, under the limits of a job. It returns the output
+// of both streams.
 func shell(t *testing.T, m measures, job Job, script string) string {
 	t.Helper()
 	r := &Runner{program: "/bin/bash", measures: m}
@@ -32,8 +32,8 @@ func shell(t *testing.T, m measures, job Job, script string) string {
 	return string(out)
 }
 
-// found returns the measures that this machine allows, and skips without bash, which plays
-// a decoder that an attacker has taken over.
+// found returns the measures that this machine allows. It skips the test without bash, which
+// stands for a decoder under the control of an attacker.
 func found(t *testing.T) measures {
 	t.Helper()
 	if _, err := os.Stat("/bin/bash"); err != nil {
@@ -44,8 +44,8 @@ func found(t *testing.T) measures {
 	return r.measures
 }
 
-// TestATakenOverProcess tries what a decoder could do that an attacker controls, under each
-// measure alone. Every attempt succeeds without the measure, so that it proves something.
+// TestATakenOverProcess tries the attacks of a decoder under the control of an attacker, under
+// each measure alone. Each attack succeeds without the measure, so the test proves its effect.
 func TestATakenOverProcess(t *testing.T) {
 	t.Parallel()
 	have := found(t)
@@ -103,8 +103,8 @@ func TestATakenOverProcess(t *testing.T) {
 	})
 }
 
-// TestConfinementIsQuiet: libraries complain when they miss what they are used to, and their
-// complaints would be taken for those of ffmpeg about the input.
+// TestConfinementIsQuiet: the confinement makes no library print messages. They would be taken
+// for messages of ffmpeg about the input.
 func TestConfinementIsQuiet(t *testing.T) {
 	t.Parallel()
 	r, err := New(t.Context())
@@ -117,8 +117,8 @@ func TestConfinementIsQuiet(t *testing.T) {
 	require.Empty(t, p.stderr.String())
 }
 
-// TestLimitsWithoutTheKernelsHelp: rlimits hold on every kernel.
-func TestLimitsWithoutTheKernelsHelp(t *testing.T) {
+// TestLimitsOnEveryKernel: rlimits hold without Landlock, seccomp and namespaces.
+func TestLimitsOnEveryKernel(t *testing.T) {
 	t.Parallel()
 	found(t)
 	r := &Runner{program: "/bin/bash"}

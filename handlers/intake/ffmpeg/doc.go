@@ -1,20 +1,20 @@
-// Package ffmpeg runs ffmpeg, the program that reads untrusted files. It is the only
-// package that starts it, so that the choice of the demuxer, the protocols and the limits
-// are the same for probing, sampling, artifacts and demo clips.
+// Package ffmpeg runs ffmpeg, the program that reads untrusted files. No other package starts
+// it, so probing, sampling, artifacts and demo videos use the same demuxer, protocols and
+// limits.
 //
 // It may import its package confine, the standard library, golang.org/x/sys, and the libraries
 // that set up Landlock and seccomp.
 //
 // # Input
 //
-// A file is opened with the MP4/QuickTime demuxer and no other, whatever it holds, and
-// with the one protocol that its source needs. ffmpeg cannot guess a playlist or a raw
-// stream from the first bytes, and an MP4 file cannot make it open a second source.
+// Every file is opened with the MP4/QuickTime demuxer, and with the one protocol that its
+// source needs. ffmpeg therefore cannot take a file for a playlist or a raw stream because of
+// its first bytes, and an MP4 file cannot make it open a second source.
 //
 // # Confinement
 //
-// Each process runs under these measures. "always" means on every Linux kernel; New tests
-// the others and Measures reports them.
+// Each process runs under these measures. "always" means on every Linux kernel. New tests the
+// other measures, and Measures reports them.
 //
 //	measure                                        where
 //	environment LC_ALL=C only                      always
@@ -32,20 +32,20 @@
 //	no network for a local file                    root, or user namespaces
 //	128 threads                                    user namespaces, not as root
 //
-// A limit of processes (RLIMIT_NPROC) counts all processes of a user, the service and its
-// database among them. It is set only where a user namespace gives ffmpeg a count of its
-// own. Elsewhere seccomp forbids processes and the address space limits threads.
+// RLIMIT_NPROC counts all processes of a user, including the service and its database. It is
+// set only in a user namespace, which has its own count. Elsewhere seccomp forbids new
+// processes, and the limit of the address space limits threads.
 //
 // # How a process starts
 //
-// The service starts its own executable with a reserved argv[0]. The init function of
-// package confine sees that, sets the limits and executes ffmpeg in the same process, so
-// ffmpeg never runs without them. Test binaries work the same way. A start took 13 to 26 ms
-// longer than the 72 ms of a plain "ffmpeg -version" (vqa binary, ffmpeg 5.1.9, medians of 40
-// starts on 2 busy cores). About 11 ms of it are init functions of other packages.
+// The service starts its own executable with a reserved argv[0]. The init function of package
+// confine detects it, sets the limits and executes ffmpeg in the same process, so ffmpeg never
+// runs without them. Test binaries work the same way. Compared with the 72 ms of a plain
+// "ffmpeg -version", a start takes 13 to 26 ms longer (vqa binary, ffmpeg 5.1.9, medians of 40
+// starts on 2 busy cores). About 11 ms of that are init functions of other packages.
 //
-// The kernel sends the parent-death signal when the thread that started the child ends,
-// which need not be the end of the service. The goroutine that starts a child therefore
-// keeps its thread until the child has ended. This costs no additional thread, because
-// waiting for a child occupies one anyway.
+// The kernel sends the parent-death signal when the thread that started the child ends, which
+// can happen while the service runs. The goroutine that starts a child therefore keeps its
+// thread until the child has ended. This costs no extra thread, because waiting for a child
+// blocks one anyway.
 package ffmpeg

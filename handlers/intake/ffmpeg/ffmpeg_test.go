@@ -23,7 +23,7 @@ import (
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
-// render makes a clip outside of the runner and returns its path.
+// render makes a clip without the runner and returns its path.
 func render(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -37,7 +37,7 @@ func clip(t testing.TB) string {
 	return render(t, "clip.mp4", "-f", "lavfi", "-i", "testsrc=s=64x48:r=10", "-t", "2", "-c:v", "libx264")
 }
 
-// checksums is a job that prints a line for each picture of an input.
+// checksums is a job that prints a line for each frame of an input.
 func checksums(input string) ffmpeg.Job {
 	return ffmpeg.Job{Input: input, OutputArgs: []string{"-map", "0:V:0", "-f", "framecrc", "pipe:1"}}
 }
@@ -81,8 +81,8 @@ func TestWritesOneFile(t *testing.T) {
 	require.Contains(t, string(content), "ftyp")
 }
 
-// TestMeasures: the machines of the project's tests allow everything, except inside of
-// containers that say so.
+// TestMeasures: the machines that run these tests allow every measure, except containers that
+// declare otherwise.
 func TestMeasures(t *testing.T) {
 	t.Parallel()
 	for _, m := range ffmpegtest.Runner(t).Measures() {
@@ -102,8 +102,8 @@ func active(t *testing.T, name string) {
 	}
 }
 
-// TestEnvironmentIsEmpty plants a secret in the environment of the service and looks for
-// it in that of a running ffmpeg.
+// TestEnvironmentIsEmpty sets a secret in the environment of the service and searches the
+// environment of a running ffmpeg for it.
 func TestEnvironmentIsEmpty(t *testing.T) {
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "planted")
 	p := idle(t, t.Context(), ffmpeg.Job{})
@@ -118,7 +118,7 @@ func idle(t *testing.T, ctx context.Context, job ffmpeg.Job) int { //nolint:revi
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
 	job.Side = write
-	// One picture is written to descriptor 3; from then on ffmpeg runs, and waits.
+	// When one frame arrives on descriptor 3, ffmpeg is running and waits.
 	job.InputArgs = []string{"-f", "rawvideo", "-pix_fmt", "gray", "-video_size", "16x16", "-probesize", "32"}
 	job.OutputArgs = []string{"-flush_packets", "1", "-f", "framecrc", "pipe:3"}
 	p, err := ffmpegtest.Runner(t).Start(ctx, job)
@@ -165,8 +165,8 @@ func TestLimitsOfAProcess(t *testing.T) {
 	require.GreaterOrEqual(t, 20-raw, 10)
 }
 
-// TestDescriptorsAreNotInherited opens a file that programs inherit, as the parent of the
-// service may have.
+// TestDescriptorsAreNotInherited opens a file that child processes inherit, as the parent of
+// the service may do.
 func TestDescriptorsAreNotInherited(t *testing.T) {
 	t.Parallel()
 	fd, err := unix.Open("/dev/zero", unix.O_RDONLY, 0)
@@ -194,8 +194,7 @@ func statusOf(t *testing.T, pid int) map[string]string {
 	return status
 }
 
-// TestOtherFilesCannotBeRead asks ffmpeg itself to open a second file, as a flaw in it
-// might.
+// TestOtherFilesCannotBeRead makes ffmpeg open a second file, as a security hole might.
 func TestOtherFilesCannotBeRead(t *testing.T) {
 	t.Parallel()
 	active(t, "Landlock")
@@ -231,7 +230,8 @@ func TestOutputIsLimited(t *testing.T) {
 	require.LessOrEqual(t, info.Size(), int64(10_000))
 }
 
-// TestALocalFileReachesNoNetwork: the same address that refuses nobody is out of reach.
+// TestALocalFileReachesNoNetwork: a job with a local file cannot connect to an address that
+// accepts every connection.
 func TestALocalFileReachesNoNetwork(t *testing.T) {
 	t.Parallel()
 	active(t, "network namespace")
@@ -280,8 +280,7 @@ func TestEndsWithItsContext(t *testing.T) {
 	require.ErrorIs(t, unix.Kill(p.Pid(), 0), unix.ESRCH)
 }
 
-// TestKilledFromOutside: the input is not to blame when memory ran out or somebody killed
-// the process.
+// TestKilledFromOutside: a kill is not an error of the input. Memory may have run out.
 func TestKilledFromOutside(t *testing.T) {
 	t.Parallel()
 	p, err := ffmpegtest.Runner(t).Start(t.Context(), ffmpeg.Job{InputArgs: []string{"-f", "rawvideo", "-video_size", "16x16"}, OutputArgs: []string{"-f", "null", "-"}})
@@ -308,20 +307,20 @@ func TestSpecialFilesAreRefused(t *testing.T) {
 func TestMessagesLeaveOutTheSource(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "secret-name.mp4")
-	require.NoError(t, os.WriteFile(path, []byte("this is no video"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte("this is not a video"), 0o600))
 	_, err := ffmpegtest.Runner(t).Output(t.Context(), checksums(path), 1<<20)
 	require.NotContains(t, err.Error(), "secret-name")
 	require.Contains(t, refusal(t, err).Complaint(), "Invalid data")
 }
 
-// servant is set in the environment of a test binary that plays a service which is killed.
+// servant is set in the environment of a test binary that runs as a service and is killed.
 const servant = "VQA_TEST_FFMPEG_SERVANT"
 
 // TestDiesWithTheService kills a process with SIGKILL and waits for the ffmpeg that it
 // started.
 func TestDiesWithTheService(t *testing.T) {
 	if os.Getenv(servant) != "" {
-		// A source without end and no output: the end of a pipe would end ffmpeg as well.
+		// An endless source without output: the end of a pipe would stop ffmpeg too.
 		p, err := ffmpegtest.Runner(t).Start(t.Context(), ffmpeg.Job{
 			InputArgs:  []string{"-f", "rawvideo", "-video_size", "16x16"},
 			OutputArgs: []string{"-re", "-f", "lavfi", "-i", "color=s=16x16", "-map", "1:v", "-v", "quiet", "-f", "null", "-"},
@@ -370,7 +369,7 @@ func TestOldAndMissingPrograms(t *testing.T) {
 	_, err = ffmpeg.New(t.Context(), missing)
 	require.ErrorContains(t, err, "not found")
 	r, err := ffmpeg.New(t.Context(), old, "ffmpeg")
-	require.NoError(t, err, "a usable program is found behind one that is too old")
+	require.NoError(t, err, "the second program is new enough")
 	want, err := exec.LookPath("ffmpeg")
 	require.NoError(t, err)
 	require.Equal(t, want, r.Path())

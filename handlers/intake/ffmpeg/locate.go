@@ -19,16 +19,16 @@ import (
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// The oldest release that has all options that are used, -fps_mode the youngest of them.
+// The oldest release with all options that are used. -fps_mode is the youngest of them.
 const oldestMajor, oldestMinor = 5, 1
 
 // trialTimeout bounds one trial of the program.
 const trialTimeout = 20 * time.Second
 
-// New finds ffmpeg and tests it under confinement. places are paths of the program, in
-// order of preference; a name without a slash is looked up in PATH. Without places it is
-// "ffmpeg". The first program that works and is new enough is taken. The error names each
-// program that was found and why it cannot be used.
+// New finds ffmpeg and tests it under confinement. places are paths of the program in order of
+// preference; a name without a slash is looked up in PATH. The default is "ffmpeg". New takes
+// the first program that works and is new enough. Its error names each program that it found
+// and the reason why it cannot be used.
 func New(ctx context.Context, places ...string) (*Runner, error) {
 	if len(places) == 0 {
 		places = []string{"ffmpeg"}
@@ -51,27 +51,26 @@ func New(ctx context.Context, places ...string) (*Runner, error) {
 	return nil, errors.Join(refused...)
 }
 
-// isolation is how a process is kept off the network.
+// isolation is the way in which a process is cut off from the network.
 type isolation int
 
 const (
 	notIsolated isolation = iota
 	// isolated is a network namespace.
 	isolated
-	// isolatedByUser is a network namespace within a user namespace, which needs no
-	// privilege.
+	// isolatedByUser is a network namespace in a user namespace, which needs no privilege.
 	isolatedByUser
 )
 
-// measures are those that this machine allows.
+// measures are the optional measures that this machine allows.
 type measures struct {
 	isolation isolation
-	landlock  int // ABI version, 0 without
+	landlock  int // ABI version; 0 means that the kernel has no Landlock
 	seccomp   bool
 }
 
-// tested tries the program under all measures that the kernel offers. Where that fails,
-// it tries each alone, and leaves out those that fail.
+// tested tries the program under all measures of the kernel. When that fails, it tries them one
+// after another and leaves out those that fail.
 func tested(ctx context.Context, program string) (*Runner, error) {
 	r := &Runner{program: program, failed: map[string]error{}}
 	ways := []isolation{isolatedByUser}
@@ -85,7 +84,7 @@ func tested(ctx context.Context, program string) (*Runner, error) {
 	r.measures.isolation, r.measures.landlock, r.measures.seccomp = ways[0], abi, seccomp.Supported()
 	if r.trial(ctx) != nil {
 		r.measures.isolation, r.measures.landlock, r.measures.seccomp = notIsolated, 0, false
-		if r.version, err = r.ask(ctx); err == nil && !tooOld(r.version) {
+		if r.version, err = r.askVersion(ctx); err == nil && !tooOld(r.version) {
 			err = r.trial(ctx)
 		}
 		if err != nil {
@@ -93,7 +92,7 @@ func tested(ctx context.Context, program string) (*Runner, error) {
 		}
 		r.tryEach(ctx, ways, abi)
 	}
-	if r.version, err = r.ask(ctx); err != nil {
+	if r.version, err = r.askVersion(ctx); err != nil {
 		return nil, fmt.Errorf("ffmpeg: %s does not work: %w", program, err)
 	}
 	if tooOld(r.version) {
@@ -124,7 +123,7 @@ func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
 	}
 }
 
-// trial encodes a picture with two threads.
+// trial encodes a frame with two threads.
 func (r *Runner) trial(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
@@ -135,7 +134,7 @@ func (r *Runner) trial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	_, _ = p.Stdin.Write(make([]byte, 16*16*3/2)) // a broken pipe is explained by Wait
+	_, _ = p.Stdin.Write(make([]byte, 16*16*3/2)) // Wait explains a broken pipe
 	_ = p.Stdin.Close()
 	start := make([]byte, 2)
 	_, _ = io.ReadFull(p.Stdout, start)
@@ -144,16 +143,16 @@ func (r *Runner) trial(ctx context.Context) error {
 		return err
 	}
 	if start[0] != 0xff || start[1] != 0xd8 {
-		return errors.New("it did not encode a picture")
+		return errors.New("it did not encode a frame")
 	}
 	return nil
 }
 
-// maxVersionBytes bounds what "ffmpeg -version" may print.
+// maxVersionBytes bounds the output of "ffmpeg -version".
 const maxVersionBytes = 16 << 10
 
-// ask returns the version that the program prints.
-func (r *Runner) ask(ctx context.Context) (string, error) {
+// askVersion returns the release that the program prints.
+func (r *Runner) askVersion(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, trialTimeout)
 	defer cancel()
 	out, err := r.Output(ctx, Job{OutputArgs: []string{"-version"}}, maxVersionBytes)
@@ -170,8 +169,8 @@ func (r *Runner) ask(ctx context.Context) (string, error) {
 
 var release = regexp.MustCompile(`^n?(\d+)\.(\d+)`)
 
-// tooOld judges a release by its number. A build of the development branch has none and
-// is taken.
+// tooOld compares the number of a release. A build of the development branch has no number and
+// is accepted.
 func tooOld(version string) bool {
 	n := release.FindStringSubmatch(version)
 	if n == nil {
@@ -182,7 +181,7 @@ func tooOld(version string) bool {
 	return major < oldestMajor || major == oldestMajor && minor < oldestMinor
 }
 
-// isolates is how a process with these limits is kept off the network.
+// isolates returns how a process with these limits is cut off from the network.
 func (r *Runner) isolates(c confine.Limits) isolation {
 	if c.Network {
 		return notIsolated
@@ -190,9 +189,9 @@ func (r *Runner) isolates(c confine.Limits) isolation {
 	return r.measures.isolation
 }
 
-// attributes of the process that the kernel sets when it is created.
+// attributes returns the attributes that the kernel sets when it creates the process.
 func (r *Runner) attributes(c confine.Limits) *syscall.SysProcAttr {
-	// A group of its own: a Ctrl-C for the service is the service's to handle.
+	// In a group of its own, the process does not receive a Ctrl-C meant for the service.
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	switch r.isolates(c) {
 	case isolated:

@@ -11,13 +11,13 @@ const (
 
 // Measure is one part of the confinement that depends on the machine.
 type Measure struct {
-	// Name is that of the kernel's facility.
+	// Name is the name of the kernel's facility.
 	Name string
 	// Active reports whether processes run under it.
 	Active bool
-	// Effect is what it does, or what is possible without it.
+	// Effect describes the effect of the measure, or of its absence.
 	Effect string
-	// Fix is what to do when it is not active, and why it is not.
+	// Fix says how to activate it, and why it is not active.
 	Fix string
 }
 
@@ -45,9 +45,9 @@ func (r *Runner) Measures() []Measure {
 	}
 	calls := Measure{Name: measureCalls, Active: r.measures.seccomp}
 	if calls.Active {
-		calls.Effect = "a process can start no other and make no system call that decoding does not need"
+		calls.Effect = "a process cannot start another one, and can only make the system calls that decoding needs"
 	} else {
-		calls.Effect = "a process can start others and make every system call"
+		calls.Effect = "a process can start other processes and make every system call"
 		calls.Fix = "use a kernel with CONFIG_SECCOMP_FILTER on x86-64 or arm64"
 	}
 	all := []Measure{network, files, calls}

@@ -19,10 +19,10 @@ import (
 	"vqa/handlers/intake/probe"
 )
 
-// polyglot writes a file that is a raw H.264 stream of 1280x720 to a program that guesses,
-// and an MP4 file of 64x64 and one second to the MP4 demuxer. The start code of the first
-// NAL unit, 00 00 01 09, is the length of an atom that the MP4 demuxer skips; behind it, in
-// a filler NAL unit, begins an unknown atom that holds the raw stream.
+// polyglot writes a file with two formats. A program that guesses the format takes it for a raw
+// H.264 stream of 1280x720. For the MP4 demuxer it is an MP4 file of 64x64 and one second. The
+// start code of the first NAL unit, 00 00 01 09, is the length of an atom that the MP4 demuxer
+// skips. After it, in a filler NAL unit, an unknown atom starts that contains the raw stream.
 func polyglot(t *testing.T) string {
 	t.Helper()
 	read := func(path string) []byte {
@@ -42,7 +42,7 @@ func polyglot(t *testing.T) string {
 	return path
 }
 
-// move corrects the positions in an MP4 file for so many bytes that come before it.
+// move corrects the offsets in an MP4 file for a number of bytes that were put before it.
 func move(t *testing.T, mp4 []byte, by int) []byte {
 	t.Helper()
 	mp4 = bytes.Clone(mp4)
@@ -56,11 +56,11 @@ func move(t *testing.T, mp4 []byte, by int) []byte {
 	return mp4
 }
 
-// TestAPolyglotIsTheSameEverywhere: what is probed, and billed, is what is decoded.
+// TestAPolyglotIsTheSameEverywhere: the same stream is probed, billed and decoded.
 func TestAPolyglotIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	path, runner := polyglot(t), ffmpegtest.Runner(t)
-	// The file is one: a program that guesses takes it for the raw stream.
+	// A program that guesses takes the file for the raw stream.
 	guessed, err := exec.CommandContext(t.Context(), "ffmpeg", "-nostdin", "-v", "error", "-i", path, "-frames:v", "1", "-f", "framecrc", "-").Output()
 	require.NoError(t, err)
 	require.Contains(t, string(guessed), "1280x720")

@@ -16,30 +16,30 @@ import (
 	"vqa/handlers/intake/ffmpeg/confine"
 )
 
-// killWait is how long the pipes of a killed process are waited for.
+// killWait bounds the wait for the pipes of a killed process.
 const killWait = 5 * time.Second
 
-// Process is a running ffmpeg. It is for one goroutine, but Stdin and Stdout may be used
-// by one goroutine each.
+// Process is a running ffmpeg. It is for one goroutine, except that Stdin and Stdout may each
+// be used by another one.
 type Process struct {
 	// Stdin is nil for a Job with an Input.
 	Stdin io.WriteCloser
-	// Stdout is what ffmpeg writes to pipe:1.
+	// Stdout reads what ffmpeg writes to pipe:1.
 	Stdout io.Reader
 
-	ctx           context.Context //nolint:containedctx // it ends the process; Wait reports its cause
+	ctx           context.Context //nolint:containedctx // its end kills the process; Wait reports its cause
 	cmd           *exec.Cmd
 	stdin, stdout *os.File
 	stderr        tail
 	limits        confine.Limits
 	source        string
 	ended         chan struct{}
-	err           error // of cmd.Wait, once ended is closed
+	err           error // result of cmd.Wait, set before ended is closed
 }
 
-// ExitError says that ffmpeg ran and refused its input, or that a limit ended it.
+// ExitError is returned when ffmpeg refused its input or reached a limit.
 type ExitError struct {
-	// Reason is how it ended, for example "exit status 1".
+	// Reason says how the process ended, for example "exit status 1".
 	Reason string
 	// Said is the end of its messages, at most 2 KiB, without the name of the source.
 	Said string
@@ -53,7 +53,7 @@ func (e *ExitError) Error() string {
 	return "ffmpeg: " + e.Reason + ": " + e.Said
 }
 
-// Complaint is what to report about the input: the messages, or how ffmpeg ended when it
+// Complaint describes the problem with the input: the messages of ffmpeg, or the Reason when it
 // wrote none.
 func (e *ExitError) Complaint() string {
 	if e.Said == "" {
@@ -72,7 +72,7 @@ func (r *Runner) launch(ctx context.Context, c confine.Limits, args []string, jo
 	p := &Process{ctx: ctx, limits: c, source: job.Input, ended: make(chan struct{})}
 	p.cmd = exec.CommandContext(ctx, "/proc/self/exe")
 	p.cmd.Args = append([]string{confine.Name, string(limits)}, args...)
-	// The runtime of the trampoline starts faster without parallel garbage collection. It
+	// The Go runtime starts faster without parallel garbage collection. The trampoline
 	// replaces the environment before it executes ffmpeg.
 	p.cmd.Env = []string{"GOGC=off", "GOMAXPROCS=1"}
 	p.cmd.SysProcAttr = r.attributes(c)
@@ -95,7 +95,7 @@ func (r *Runner) launch(ctx context.Context, c confine.Limits, args []string, jo
 	return p, nil
 }
 
-// pipes connects the process and returns the ends that are the child's.
+// pipes connects the process and returns the ends of the pipes that belong to the child.
 func (p *Process) pipes(job Job) (theirs []*os.File, err error) {
 	var write, read *os.File
 	if p.stdout, write, err = os.Pipe(); err != nil {
@@ -116,8 +116,8 @@ func (p *Process) pipes(job Job) (theirs []*os.File, err error) {
 	return theirs, nil
 }
 
-// start runs the command on a goroutine that keeps its thread until the child has ended,
-// see the package.
+// start runs the command on a goroutine that keeps its thread until the child has ended; see
+// the documentation of the package.
 func (p *Process) start() error {
 	started := make(chan error, 1)
 	go func() {
@@ -141,15 +141,15 @@ func (p *Process) closePipes() {
 	}
 }
 
-// Pid is the process ID.
+// Pid returns the process id.
 func (p *Process) Pid() int { return p.cmd.Process.Pid }
 
 // Kill ends the process. Wait must still be called.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
-// Wait closes Stdin and Stdout and waits until the process has ended. It returns an
-// *ExitError when ffmpeg refused its input or met a limit, an error that wraps the cause
-// when ctx ended, and any other error when the service is at fault.
+// Wait closes Stdin and Stdout and waits until the process has ended. It returns an *ExitError
+// when ffmpeg refused its input or reached a limit, and the cause of ctx when ctx ended. Any
+// other error is a problem of the service or the machine.
 func (p *Process) Wait() error {
 	p.closePipes()
 	<-p.ended
@@ -179,23 +179,23 @@ func (p *Process) Wait() error {
 	case status.Signal() == syscall.SIGKILL && p.spent(exit):
 		refused.Reason = fmt.Sprintf("it used more than %d s of CPU time", p.limits.CPUSeconds)
 	case status.Signal() == syscall.SIGKILL:
-		// The input is not to blame: somebody killed it, or memory ran out.
+		// The input is not the cause: the process was killed, or memory ran out.
 		return fmt.Errorf("ffmpeg: killed from outside after %v of CPU time", exit.UserTime()+exit.SystemTime())
 	}
 	return refused
 }
 
-// spent reports whether a killed process had used up its CPU time. The kernel reports the
-// time of a process that it kills less exactly than it enforces the limit, so half of it
-// is taken as proof.
+// spent reports whether a killed process had used up its CPU time. The kernel enforces the
+// limit more exactly than it reports the time of a killed process, so half of the limit is
+// enough.
 func (p *Process) spent(exit *exec.ExitError) bool {
 	limit := time.Duration(p.limits.CPUSeconds) * time.Second
 	return exit.UserTime()+exit.SystemTime() >= limit/2
 }
 
-// Decode starts a job that reads source and writes to pipe:1; it implements frames.FFmpeg.
-// Reading yields the output. Close waits for the end and returns what Wait does. The
-// process is killed when ctx ends.
+// Decode starts a job that reads source and writes to pipe:1. It implements frames.FFmpeg. The
+// reader returns the output; its Close returns the result of Wait. The process is killed when
+// ctx ends.
 func (r *Runner) Decode(ctx context.Context, source string, input, output []string, side *os.File, cpu time.Duration) (io.ReadCloser, error) {
 	p, err := r.Start(ctx, Job{Input: source, InputArgs: input, OutputArgs: output, Side: side, CPU: cpu})
 	if err != nil {
@@ -210,8 +210,8 @@ type decoding struct{ process *Process }
 func (d decoding) Read(p []byte) (int, error) { return d.process.Stdout.Read(p) }
 func (d decoding) Close() error               { return d.process.Wait() }
 
-// Output runs a job to its end and returns what it writes to pipe:1. It returns an
-// *ExitError when that is more than limit bytes, and else the errors of Start and Wait.
+// Output runs a job to its end and returns its output on pipe:1. It returns an *ExitError when
+// the output has more than limit bytes, and otherwise the errors of Start and Wait.
 func (r *Runner) Output(ctx context.Context, job Job, limit int64) ([]byte, error) {
 	p, err := r.Start(ctx, job)
 	if err != nil {
@@ -232,7 +232,7 @@ func (r *Runner) Output(ctx context.Context, job Job, limit int64) ([]byte, erro
 	return out, nil
 }
 
-// tail keeps the last bytes that are written to it: ffmpeg may complain without end.
+// tail keeps the last bytes that are written to it, because ffmpeg may print without end.
 type tail struct{ kept []byte }
 
 const tailBytes = 2048
@@ -246,7 +246,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// String returns them as text.
+// String returns the kept bytes as text.
 func (t *tail) String() string {
 	return strings.ToValidUTF8(strings.TrimSpace(string(t.kept)), "?")
 }

@@ -16,43 +16,43 @@ import (
 	"vqa/handlers/intake/ffmpeg/confine"
 )
 
-// The limits of one process, unless its Job sets others.
+// The default limits of one process.
 const (
-	// maxAddressSpace in bytes; 8K video takes 0.45 GB of it.
+	// maxAddressSpace in bytes. 8K video takes 0.45 GB.
 	maxAddressSpace = 4 << 30
 	// maxAlloc bounds one allocation of ffmpeg, in bytes.
 	maxAlloc = 1 << 30
-	// maxPixels of one picture: 8192x8192.
+	// maxPixels of one frame: 8192x8192.
 	maxPixels = 8192 * 8192
-	// maxFiles that a process may have open. Shared libraries are opened one after another.
+	// maxFiles is the number of open files. Shared libraries are opened one after another.
 	maxFiles = 64
-	// maxThreads of a process, where the kernel can count them apart.
+	// maxThreads of a process, where the kernel can count them separately.
 	maxThreads = 128
-	// networkTimeout bounds the silence of a server.
+	// networkTimeout bounds the time without data from a server.
 	networkTimeout = 15 * time.Second
 )
 
-// DefaultCPU is the CPU time of a Job that sets none.
-const DefaultCPU = time.Minute
+// defaultCPU is the CPU time of a Job that sets none.
+const defaultCPU = time.Minute
 
 // Job is one run of ffmpeg.
 type Job struct {
-	// Input is the path of a file or an http or https URL. When it is empty the job reads
-	// what is written to Process.Stdin, in the format that InputArgs name.
+	// Input is the path of a file or an http or https URL. When it is empty, the job reads
+	// Process.Stdin in the format that InputArgs name.
 	Input string
 	// InputArgs are options of the input, without -i, -f and limits.
 	InputArgs []string
 	// OutputArgs follow the input. "pipe:1" among them is Process.Stdout.
 	OutputArgs []string
-	// Output is the path of a file that the job writes; it is the last argument. A file
-	// with this name is replaced.
+	// Output is the path of a file that the job writes, replacing an earlier file. It becomes
+	// the last argument.
 	Output string
 	// OutputBytes is the largest size of Output.
 	OutputBytes int64
 	// Side becomes descriptor 3 of ffmpeg. The caller closes its own copy.
 	Side *os.File
 	// CPU bounds the CPU time of all threads together, in whole seconds, rounded up. The
-	// default is DefaultCPU.
+	// default is one minute.
 	CPU time.Duration
 }
 
@@ -60,14 +60,14 @@ type Job struct {
 type Runner struct {
 	program, version string
 	measures         measures
-	// failed are measures that the kernel has, but that do not work with this program.
+	// failed are the measures that the kernel has but that fail with this program.
 	failed map[string]error
 }
 
-// Path is where the program is.
+// Path returns the path of the program.
 func (r *Runner) Path() string { return r.program }
 
-// Version is the release as the program prints it, for example "5.1.6-0+deb12u1".
+// Version returns the release that the program prints, for example "5.1.6-0+deb12u1".
 func (r *Runner) Version() string { return r.version }
 
 // Remote reports whether a source is a URL rather than the path of a file.
@@ -75,13 +75,13 @@ func Remote(source string) bool {
 	return strings.HasPrefix(source, "http://") || strings.HasPrefix(source, "https://")
 }
 
-// arguments of ffmpeg for a job.
+// arguments returns the arguments of ffmpeg for a job.
 func (j Job) arguments() []string {
 	args := []string{"-nostdin", "-hide_banner", "-v", "error", "-max_alloc", strconv.Itoa(maxAlloc)}
 	name := "pipe:0"
 	switch {
 	case Remote(j.Input):
-		// The demuxer is fixed: a source must be decoded as what it was probed as.
+		// With a fixed demuxer, a source is decoded in the same format as it was probed.
 		args = append(args, "-protocol_whitelist", protocols(j.Input), "-rw_timeout", strconv.FormatInt(networkTimeout.Microseconds(), 10),
 			"-f", "mov", "-max_pixels", strconv.Itoa(maxPixels))
 		name = j.Input
@@ -106,16 +106,16 @@ func protocols(source string) string {
 	return "http,tcp"
 }
 
-// libraries are the folders with shared libraries, of distributions and of the usual
-// package managers beside them. Those that do not exist are left out.
+// libraries are the folders with shared libraries of distributions and of common package
+// managers. Folders that do not exist are ignored.
 var libraries = []string{
 	"/lib", "/lib32", "/lib64", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/local/lib", "/nix/store", "/gnu/store", "/home/linuxbrew/.linuxbrew",
 }
 
 var (
-	// essentials are files that any program may need.
+	// essentials are files that every program may need.
 	essentials = []string{"/etc/ld.so.cache", "/dev/null", "/dev/urandom", "/dev/random"}
-	// resolving is what finding a host and checking its certificate needs.
+	// resolving are the files for finding a host and checking its certificate.
 	resolving = []string{
 		"/etc/hosts", "/etc/host.conf", "/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/gai.conf", "/etc/services", "/etc/ssl/openssl.cnf",
 	}
@@ -125,11 +125,11 @@ var (
 	}
 )
 
-// confine plans the limits of a job.
+// confine returns the limits of a job.
 func (r *Runner) confine(j Job) (confine.Limits, error) {
 	cpu := j.CPU
 	if cpu == 0 {
-		cpu = DefaultCPU
+		cpu = defaultCPU
 	}
 	c := confine.Limits{
 		Program: r.program, CPUSeconds: uint64((cpu + time.Second - 1) / time.Second), AddressSpace: maxAddressSpace,
@@ -164,7 +164,7 @@ func (r *Runner) confine(j Job) (confine.Limits, error) {
 	return c, nil
 }
 
-// folders with the libraries of the program.
+// folders returns the folders with the libraries of the program.
 func (r *Runner) folders() []string {
 	all := slices.Clone(libraries)
 	if real, err := filepath.EvalSymlinks(r.program); err == nil {
@@ -173,8 +173,8 @@ func (r *Runner) folders() []string {
 	return all
 }
 
-// regular returns the absolute path of an input. A missing file is not an error here,
-// because ffmpeg says so itself.
+// regular returns the absolute path of an input. A missing file is not an error here, because
+// ffmpeg reports it.
 func regular(path string) (string, error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
@@ -189,7 +189,7 @@ func regular(path string) (string, error) {
 func portOf(source string) (uint16, error) {
 	u, err := url.Parse(source)
 	if err != nil {
-		return 0, errors.New("ffmpeg: the URL of the source cannot be read") // it may be signed: never print it
+		return 0, errors.New("ffmpeg: the URL of the source is not valid") // the URL may be signed: do not print it
 	}
 	switch {
 	case u.Port() != "":
@@ -206,15 +206,15 @@ func portOf(source string) (uint16, error) {
 
 // Start runs a job. The process is killed when ctx ends. The caller must call Wait.
 //
-// It returns an error when the input is not a regular file, the output cannot be created,
-// or the process cannot be started. What ffmpeg itself refuses is reported by Wait.
+// Start returns an error when the input is not a regular file, the output cannot be created, or
+// the process cannot be started. Wait reports the errors of ffmpeg.
 func (r *Runner) Start(ctx context.Context, job Job) (*Process, error) {
 	c, err := r.confine(job)
 	if err != nil {
 		return nil, err
 	}
 	if job.Output != "" {
-		// Landlock allows this one file to be written, which must exist for that.
+		// Landlock can allow writing a file only if the file exists.
 		out, err := os.OpenFile(job.Output, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("ffmpeg: %w", err)

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed are the system calls of a program that decodes a file with threads. Those that
-// an architecture lacks are left out. Everything else fails with EPERM: starting a
-// process, signals to others, sockets, mounts, tracing, io_uring, keys and the rest.
+// allowed are the system calls of a program that decodes a file with threads. Calls that an
+// architecture lacks are ignored. All others fail with EPERM: starting a process, signals to
+// other processes, sockets, mounts, tracing, io_uring, keys and so on.
 var allowed = []string{
 	"read", "write", "readv", "writev", "pread64", "pwrite64", "preadv", "pwritev", "lseek", "close", "close_range",
 	"open", "openat", "stat", "fstat", "lstat", "newfstatat", "statx", "access", "faccessat", "faccessat2", "readlink", "readlinkat",
@@ -25,19 +25,19 @@ var allowed = []string{
 	"execve", "exit", "exit_group",
 }
 
-// sockets are allowed as well for a source on the network.
+// sockets are the additional calls for a source on the network.
 var sockets = []string{
 	"connect", "bind", "getsockname", "getpeername", "getsockopt", "setsockopt", "sendto", "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg", "shutdown",
 }
 
-// The options of prctl that are allowed: names of threads and of memory areas. Others could
-// undo the parent-death signal.
+// prctlOptions are the allowed options of prctl: names of threads and of memory areas. Other
+// options could turn off the parent-death signal.
 var prctlOptions = []uint64{unix.PR_SET_NAME, unix.PR_GET_NAME, unix.PR_SET_VMA}
 
 // families of sockets that name resolution and TCP need.
 var families = []uint64{unix.AF_UNIX, unix.AF_INET, unix.AF_INET6, unix.AF_NETLINK}
 
-// restrictCalls installs the filter on this thread, which becomes ffmpeg.
+// restrictCalls installs the filter on this thread, which then executes ffmpeg.
 func (l Limits) restrictCalls() error {
 	info, err := arch.GetInfo("")
 	if err != nil {
@@ -66,8 +66,8 @@ func (l Limits) restrictCalls() error {
 	if l.Network {
 		only("socket", seccomp.Equal, families...)
 	}
-	// The flags of clone3 lie in memory, which a filter cannot read. The C library falls
-	// back to clone.
+	// A filter cannot read the flags of clone3, which are in memory. The C library falls back
+	// to clone.
 	absent := seccomp.SyscallGroup{Names: []string{"clone3"}, Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS)}
 	return seccomp.LoadFilter(seccomp.Filter{Policy: seccomp.Policy{
 		DefaultAction: seccomp.ActionErrno, Syscalls: []seccomp.SyscallGroup{absent, allow},

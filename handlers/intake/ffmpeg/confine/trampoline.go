@@ -13,34 +13,33 @@ import (
 )
 
 const (
-	// Name is the reserved argv[0] of a process that confines itself and becomes another
+	// Name is the reserved argv[0] of a process that confines itself and then executes a
 	// program. Its first argument is Limits as JSON; the others are those of the program.
 	Name = "vqa-confined-ffmpeg"
-	// Failed is its exit status when it cannot. Its message begins with Name.
+	// Failed is the exit status when the confinement fails. The message then starts with Name.
 	Failed = 125
-	// niceness of ffmpeg: requests come first.
+	// niceness of ffmpeg, so that requests have priority.
 	niceness = 10
-	// maxLocked memory, in bytes: libgcrypt locks 32 KiB, and complains when it cannot.
+	// maxLocked memory in bytes. libgcrypt locks 32 KiB and prints a message when it cannot.
 	maxLocked = 1 << 20
 )
 
-// environment of ffmpeg, all of it.
+// environment is the whole environment of ffmpeg.
 var environment = []string{"LC_ALL=C"}
 
-// init turns a process that was started as the trampoline into ffmpeg. Init functions run
-// on the main thread, whose attributes ffmpeg inherits, the parent-death signal among
-// them.
-func init() { //nolint:gochecknoinits // it must run before main, in test binaries as well
+// init executes ffmpeg when the process was started under the reserved Name. Init functions run
+// on the main thread; ffmpeg inherits its attributes, such as the parent-death signal.
+func init() { //nolint:gochecknoinits // it must run before main, in test binaries too
 	if len(os.Args) < 2 || os.Args[0] != Name {
 		return
 	}
-	err := become(os.Args[1], os.Args[2:])
+	err := execute(os.Args[1], os.Args[2:])
 	fmt.Fprintln(os.Stderr, Name+":", err)
 	os.Exit(Failed)
 }
 
-// become executes the program under its limits. It returns only an error.
-func become(limits string, args []string) error {
+// execute starts the program under its limits. It returns only an error.
+func execute(limits string, args []string) error {
 	var l Limits
 	if err := json.Unmarshal([]byte(limits), &l); err != nil {
 		return fmt.Errorf("read the limits: %w", err)
@@ -67,7 +66,7 @@ func become(limits string, args []string) error {
 			return fmt.Errorf("seccomp: %w", err)
 		}
 	}
-	// The address space comes last: from here on the Go runtime may not be able to grow.
+	// The address space comes last: afterwards the Go runtime may be unable to grow.
 	space := unix.Rlimit{Cur: l.AddressSpace, Max: l.AddressSpace}
 	if err := unix.Setrlimit(unix.RLIMIT_AS, &space); err != nil {
 		return fmt.Errorf("limit the address space: %w", err)
@@ -75,7 +74,7 @@ func become(limits string, args []string) error {
 	return fmt.Errorf("execute %s: %w", l.Program, syscall.Exec(l.Program, append([]string{"ffmpeg"}, args...), environment))
 }
 
-// closeDescriptors keeps from ffmpeg what the service inherited from its own parent.
+// closeDescriptors hides from ffmpeg the files that the service inherited from its own parent.
 func (l Limits) closeDescriptors() error {
 	first := 3
 	if l.Side {
@@ -93,7 +92,7 @@ func (l Limits) closeDescriptors() error {
 	return nil
 }
 
-// lowerPriority never raises it: the service itself may run at a lower one.
+// lowerPriority lowers the priority, unless the service itself runs at a lower one.
 func (Limits) lowerPriority() error {
 	raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0)
 	if err == nil && 20-raw < niceness {
@@ -105,8 +104,8 @@ func (Limits) lowerPriority() error {
 	return nil
 }
 
-// dropPrivileges gives up all capabilities but that of reading files, which root needs for
-// the objects of another user. Landlock still limits which files these are.
+// dropPrivileges drops all capabilities except reading files, which root needs for the objects
+// of another user. Landlock still limits the files.
 func (Limits) dropPrivileges() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("set no_new_privs: %w", err)
@@ -120,7 +119,7 @@ func (Limits) dropPrivileges() error {
 	if held[0].Permitted == kept && held[1].Permitted == 0 {
 		return nil
 	}
-	// Executing a program as root would give it the bounding set.
+	// A program that root executes gets the bounding set, so it must be empty.
 	for capability := range uintptr(64) {
 		if capability == unix.CAP_DAC_READ_SEARCH {
 			continue
@@ -136,7 +135,7 @@ func (Limits) dropPrivileges() error {
 	return nil
 }
 
-// restrictFiles limits files and TCP ports. Older kernels enforce what they know of it.
+// restrictFiles limits files and TCP ports. An older kernel enforces the part that it supports.
 func (l Limits) restrictFiles() error {
 	rules := []landlock.Rule{
 		landlock.RODirs(l.Folders...).IgnoreIfMissing(),
@@ -149,7 +148,7 @@ func (l Limits) restrictFiles() error {
 	return landlock.V7.BestEffort().Restrict(rules...)
 }
 
-// limitResources sets the limits of the process but that of its address space.
+// limitResources sets the limits of the process, except that of its address space.
 func (l Limits) limitResources() error {
 	limits := map[int]uint64{
 		unix.RLIMIT_CPU: l.CPUSeconds, unix.RLIMIT_FSIZE: l.FileBytes, unix.RLIMIT_NOFILE: l.Files, unix.RLIMIT_MEMLOCK: maxLocked, unix.RLIMIT_CORE: 0,

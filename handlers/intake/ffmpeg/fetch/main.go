@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// timeout bounds the whole of it, over a slow line.
+// timeout bounds the whole installation over a slow connection.
 const timeout = 15 * time.Minute
 
 func main() {
@@ -47,12 +47,12 @@ func install(ctx context.Context, index string, w wheel, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { //nolint:gosec // programs, not secrets
 		return err
 	}
-	// Beside the target, so that the last step is a rename.
+	// The folder is beside the target, so that the last step is a rename.
 	dir, err := os.MkdirTemp(filepath.Dir(to), "fetch-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // what is left over is of no use and no harm
+	defer func() { _ = os.RemoveAll(dir) }() // a folder that remains does no harm
 	file := filepath.Join(dir, w.filename())
 	if byPip := pipDownload(ctx, w, dir); byPip != nil {
 		if err := indexDownload(ctx, index, w, file); err != nil {

@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// The pinned release. `pip download imageio-ffmpeg==VERSION --no-deps --only-binary :all:
-// --platform manylinux_2_28_x86_64` and sha256sum give the values of another one.
+// The pinned release. To pin another one, run `pip download imageio-ffmpeg==VERSION --no-deps
+// --only-binary :all: --platform manylinux_2_28_x86_64` and sha256sum.
 const (
 	project       = "imageio-ffmpeg"
 	wheelVersion  = "0.8.1"
@@ -32,13 +32,13 @@ type wheel struct {
 	sha256   string
 }
 
-// wheels are by GOARCH; all are for Linux with glibc 2.28 or newer.
+// wheels are the wheels by GOARCH, for Linux with glibc 2.28 or newer.
 var wheels = map[string]wheel{
 	"amd64": {"manylinux_2_28_x86_64", "050d6850601c3b3890bd2b28306f3b842b3daea390a561101174375a1c460bda"},
 	"arm64": {"manylinux_2_28_aarch64", "fad3176f859b25869e60a8ed79957d4e3ed74a97a95e5f0cdcb91455f6c6d00e"},
 }
 
-// filename is what the wheel is called at every index.
+// filename is the name of the wheel at every index.
 func (w wheel) filename() string {
 	return fmt.Sprintf("%s-%s-py3-none-%s.whl", strings.ReplaceAll(project, "-", "_"), wheelVersion, w.platform)
 }
@@ -60,7 +60,7 @@ func (w wheel) verify(file string) error {
 	return nil
 }
 
-// unpack writes the one program of a wheel to a new file.
+// unpack writes the program in a wheel to a new file.
 func unpack(wheelFile, to string) error {
 	z, err := zip.OpenReader(wheelFile)
 	if err != nil {
@@ -72,7 +72,7 @@ func unpack(wheelFile, to string) error {
 			return unpackMember(member, to)
 		}
 	}
-	return fmt.Errorf("%s holds no ffmpeg for Linux", filepath.Base(wheelFile))
+	return fmt.Errorf("%s has no ffmpeg for Linux", filepath.Base(wheelFile))
 }
 
 func unpackMember(member *zip.File, to string) error {

@@ -10,7 +10,7 @@ import (
 	"vqa/handlers/intake/ffmpeg"
 )
 
-// found is looked for once in a test binary: that takes four starts of ffmpeg.
+// found is shared by the tests of a binary, because finding ffmpeg starts it four times.
 var found = sync.OnceValues(func() (*ffmpeg.Runner, error) { return ffmpeg.New(context.Background()) })
 
 // Runner returns the runner. It fails the test when no usable ffmpeg is in PATH.
