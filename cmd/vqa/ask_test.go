@@ -31,10 +31,10 @@ import (
 	"vqa/projections/resources"
 )
 
-// askWait is generous: the tests of all packages share the machine's cores.
+// askWait is long, because the tests of all packages share the machine's cores.
 const askWait = 4 * time.Minute
 
-// toolConfig is a configuration with a database and a data folder of its own.
+// toolConfig returns a configuration with its own database and data folder.
 func toolConfig(t *testing.T) config {
 	t.Helper()
 	addr := "127.0.0.1:" + freePort(t)
@@ -59,7 +59,7 @@ func freePort(t *testing.T) string {
 	return port
 }
 
-// fixtureFolder holds the clip of test mode, which the real engine can read as well.
+// fixtureFolder returns a folder with the clip of test mode. The real engine can analyze it too.
 func fixtureFolder(t *testing.T) (dir, clip string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -68,7 +68,7 @@ func fixtureFolder(t *testing.T) (dir, clip string) {
 	return dir, clip
 }
 
-// buffer is written by the command and its server alike.
+// buffer collects the output of a command and of its server.
 type buffer struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -94,7 +94,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// TestAskAlone asks with nothing running: a server is started and ended, a key made.
+// TestAskAlone asks without a running server. The command starts a server, ends it, and creates a key.
 func TestAskAlone(t *testing.T) {
 	t.Parallel()
 	c := toolConfig(t)
@@ -112,7 +112,7 @@ func TestAskAlone(t *testing.T) {
 	info, err := os.Stat(storedKeyPath(c))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
-	require.False(t, client.New(c.PublicURL).Healthy(t.Context()), "its server ended with it")
+	require.False(t, client.New(c.PublicURL).Healthy(t.Context()), "the server ended with the command")
 }
 
 func TestAskBesideAServer(t *testing.T) {
@@ -148,7 +148,7 @@ func TestAskBesideAServer(t *testing.T) {
 		require.Regexp(t, `(?m)^  contact sheet    http://\S+$`, out)
 
 		videoID := s.videosOf(t, c)[0]
-		require.Contains(t, out, videoID, "the id to go on with")
+		require.Contains(t, out, videoID, "the id for further commands")
 		out, _, err = ask(t.Context(), videoID, fixture.Prompt, false)
 		require.NoError(t, err)
 		require.Contains(t, out, "YES  "+fixture.Prompt)
@@ -217,9 +217,9 @@ func TestAskBesideAServer(t *testing.T) {
 	t.Run("an interrupt cancels", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		fresh := filepath.Join(t.TempDir(), "fresh.mp4") // whose answer is not known yet
+		fresh := filepath.Join(t.TempDir(), "fresh.mp4") // no survey of these bytes is stored
 		require.NoError(t, os.WriteFile(fresh, append(fixture.Bytes(), "\x00\x00\x00\x08free"...), 0o600))
-		notices := buffer{until: regexp.MustCompile("queued|preparing|analyzing"), on: cancel} // a worker may have it already
+		notices := buffer{until: regexp.MustCompile("queued|preparing|analyzing"), on: cancel} // a worker may have started already
 		err := runAsk(ctx, c, askOptions{wait: askWait}, fresh, fixture.Prompt, io.Discard, &notices)
 		require.ErrorContains(t, err, "was canceled and is not billed")
 		k, err := readKey(storedKeyPath(c))
@@ -262,7 +262,7 @@ func TestAskBesideAServer(t *testing.T) {
 	})
 }
 
-// videosOf lists the videos of the account of the command line's key, newest first.
+// videosOf lists the videos of the account of the stored key, newest first.
 func (s *server) videosOf(t *testing.T, c config) []string {
 	t.Helper()
 	k, err := readKey(storedKeyPath(c))
@@ -276,7 +276,7 @@ func (s *server) videosOf(t *testing.T, c config) []string {
 	return ids
 }
 
-// TestAnnouncedServer: only a server that lives is found through its data folder.
+// TestAnnouncedServer checks that only a running server is found through its data folder.
 func TestAnnouncedServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -284,15 +284,15 @@ func TestAnnouncedServer(t *testing.T) {
 	end, err := announce(dir, "http://127.0.0.1:9")
 	require.NoError(t, err)
 	require.Equal(t, "http://127.0.0.1:9", announced(dir))
-	require.Equal(t, "http://127.0.0.1:9", announced(dir), "asking does not take the lock")
+	require.Equal(t, "http://127.0.0.1:9", announced(dir), "reading does not take the lock")
 	second, err := announce(dir, "http://127.0.0.1:10")
 	require.NoError(t, err)
-	require.Equal(t, "http://127.0.0.1:9", announced(dir), "the first says it")
+	require.Equal(t, "http://127.0.0.1:9", announced(dir), "the first server announces itself")
 	require.NoError(t, second())
 	require.Equal(t, "http://127.0.0.1:9", announced(dir))
 	require.NoError(t, end())
 	require.Empty(t, announced(dir))
-	// What a killed server leaves behind.
+	// The file of a killed server.
 	require.NoError(t, os.WriteFile(filepath.Join(dir, runningFile), []byte(`{"url":"http://127.0.0.1:9","pid":1}`), 0o600))
 	require.Empty(t, announced(dir))
 	end, err = announce(dir, "http://127.0.0.1:11")
@@ -324,7 +324,7 @@ func TestUsageHasItsExitStatus(t *testing.T) {
 	}
 }
 
-// TestAskDoesNotWaitForeverForANarrative plays a server that never writes one.
+// TestAskDoesNotWaitForeverForANarrative uses a fake server that never writes the narrative.
 func TestAskDoesNotWaitForeverForANarrative(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -343,9 +343,8 @@ func TestAskDoesNotWaitForeverForANarrative(t *testing.T) {
 	require.Contains(t, out.String(), "the narrative is still being written: vqa show an_1")
 }
 
-// TestAskTellsOfAFailedAnalysis plays a server whose engine fails, because a real one
-// cannot be made to.
-func TestAskTellsOfAFailedAnalysis(t *testing.T) {
+// TestAskReportsAFailedAnalysis uses a fake server whose engine fails.
+func TestAskReportsAFailedAnalysis(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
 	server := httptest.NewServer(mux)
@@ -365,7 +364,7 @@ func TestAskTellsOfAFailedAnalysis(t *testing.T) {
 	reads := 0
 	mux.HandleFunc("GET /v1/analyses/an_1", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, readings[reads%len(readings)])
-		reads++ // one client, which reads one thing after the other
+		reads++ // the only client sends one request at a time
 	})
 	_, clip := fixtureFolder(t)
 	var out, notices buffer

@@ -23,14 +23,14 @@ import (
 const (
 	benchPrompt      = "Is there a dog?"
 	benchClipSeconds = 30
-	benchFPS         = 2 // as handlers/jobs samples
+	benchFPS         = 2 // the sampling rate of handlers/jobs
 )
 
-// bareBatch is the frames of one request of the bare pass. The worker spreads the
-// frames of all requests over its threads, so it is enough that some always wait.
+// bareBatch is the number of frames in one request of the bare pass. The worker spreads the frames of
+// all requests over its threads, so a few waiting requests keep it busy.
 const bareBatch = 4
 
-// overhead compares an analysis with the bare time of the worker on the same frames.
+// overhead compares the time of an analysis with the time of the worker alone on the same frames.
 type overhead struct {
 	// width and height of the clip, and its rate in Mbit/s.
 	width, height, rate int
@@ -38,25 +38,24 @@ type overhead struct {
 	jpegs               [][]byte
 	classes             []string
 	threads             int
-	// decode and firstFrame are of ffmpeg alone, with nothing beside it.
+	// decode and firstFrame are the times of ffmpeg alone.
 	decode, firstFrame time.Duration
 	rounds             []overheadRound
 }
 
 type overheadRound struct {
 	bare, full time.Duration
-	// frames were looked at, those around edges too.
+	// frames is the number of examined frames, with those around the edges of clips.
 	frames int
-	// bareCPU is the processor time of the worker in bare; the others are those of the
-	// worker, of ffmpeg, and of the rest of this program in full, the benchmark's own included.
+	// bareCPU is the processor time of the worker during bare. The other values are the processor
+	// times during full: of the worker, of ffmpeg, and of the rest of this program with the benchmark.
 	bareCPU, worker, ffmpeg, service time.Duration
-	// The parts of full, from the log: until claimed, until ffmpeg is started, until
-	// the last frame was seen, until it is decided and settled, until answered.
-	claim, begin, look, settle, answer time.Duration
+	// The parts of full, from the log: until the job claims the analysis, until ffmpeg starts, until
+	// the last frame is examined, until the analysis is completed and settled, until the response.
+	claim, begin, examine, settle, answer time.Duration
 }
 
-// prepare renders a clip that is real work to decode, at the rate of a phone's video of
-// this size, and decodes it.
+// prepare renders a clip with the bit rate of a phone's video of this size, and decodes it.
 func (o *overhead) prepare(b *testing.B, s *server) {
 	b.Helper()
 	clip := filepath.Join(b.TempDir(), "clip.mp4")
@@ -67,7 +66,7 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 	o.clip = clip
 	info, err := s.engine.Info(benchContext(b))
 	require.NoError(b, err)
-	// A pass asks for all that the model knows.
+	// An analysis asks for all classes of the model.
 	o.classes = info.Vocabulary
 	o.threads = info.Concurrency
 	started := time.Now()
@@ -84,7 +83,7 @@ func (o *overhead) prepare(b *testing.B, s *server) {
 func (o *overhead) round(b *testing.B, s *server, c *client.Client) {
 	b.Helper()
 	var r overheadRound
-	// A video of its own: what was seen in one answers the next question.
+	// Each round has its own video, because a stored survey would answer the next question.
 	video := readyVideo(b, c, o.clip)
 	worker, ffmpeg, service := workerTime(b), usedTime(b, syscall.RUSAGE_CHILDREN), usedTime(b, syscall.RUSAGE_SELF)
 	started := time.Now()
@@ -100,7 +99,7 @@ func (o *overhead) round(b *testing.B, s *server, c *client.Client) {
 	o.rounds = append(o.rounds, r)
 }
 
-// bare sends as many decoded frames straight to the engine, with some requests in flight.
+// bare sends the same number of decoded frames directly to the engine, with several requests at once.
 func (o *overhead) bare(b *testing.B, engine gpu.Engine, inFlight, count int) time.Duration {
 	b.Helper()
 	g, ctx := errgroup.WithContext(benchContext(b))
@@ -123,7 +122,7 @@ func (o *overhead) bare(b *testing.B, engine gpu.Engine, inFlight, count int) ti
 	return time.Since(started)
 }
 
-// divide tells where the time went, by the store's clock at each event.
+// divide splits the time of an analysis by the recorded times of its events.
 func (r *overheadRound) divide(b *testing.B, s *server, id string) {
 	b.Helper()
 	history, err := s.store.LoadAll(b.Context(), eventstore.StreamID{Category: "analysis", ID: id})
@@ -144,14 +143,14 @@ func (r *overheadRound) divide(b *testing.B, s *server, id string) {
 			case event.Stage == analysis.Analyzing && !begun:
 				begun, r.begin = true, since(e)
 			case event.Stage == analysis.Rendering:
-				r.look = since(e)
+				r.examine = since(e)
 			}
 		case analysis.Completed:
 			r.settle, r.frames = since(e), event.Result.Receipt.Frames
 		}
 	}
 	require.Positive(b, r.settle, "the analysis has all its events")
-	r.answer = r.full - r.claim - r.begin - r.look - r.settle
+	r.answer = r.full - r.claim - r.begin - r.examine - r.settle
 }
 
 func (o *overhead) median(of func(overheadRound) time.Duration) time.Duration {
@@ -162,12 +161,12 @@ func (o *overhead) median(of func(overheadRound) time.Duration) time.Duration {
 	return quantile(all, 0.5)
 }
 
-// ratio returns least, median and most of full over bare, each ratio of one round.
+// ratio returns the least, the median and the greatest ratio of full to bare over all rounds.
 func (o *overhead) ratio() (least, median, most float64) {
 	return o.spread(func(r overheadRound) float64 { return r.full.Seconds() / r.bare.Seconds() })
 }
 
-// cpuRatio is the same of processor time, which depends less on who else uses the machine.
+// cpuRatio is the ratio of the processor times, which depend less on other programs on the machine.
 func (o *overhead) cpuRatio() (least, median, most float64) {
 	return o.spread(func(r overheadRound) float64 {
 		return (r.worker + r.ffmpeg + r.service).Seconds() / r.bareCPU.Seconds()
@@ -185,7 +184,7 @@ func (o *overhead) spread(of func(overheadRound) float64) (least, median, most f
 
 func (o *overhead) report(b *testing.B) {
 	b.Helper()
-	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round means nothing
 	b.ReportMetric(o.median(func(r overheadRound) time.Duration { return r.bare }).Seconds(), "bare-s")
 	b.ReportMetric(o.median(func(r overheadRound) time.Duration { return r.full }).Seconds(), "full-s")
 	_, ratio, _ := o.ratio()
@@ -196,7 +195,7 @@ func (o *overhead) report(b *testing.B) {
 	b.ReportMetric(o.perFrame(func(r overheadRound) time.Duration { return r.ffmpeg }), "ffmpeg-cpu-ms/frame")
 }
 
-// perFrame is a time of each round in milliseconds a frame.
+// perFrame is the median of a time in milliseconds per frame.
 func (o *overhead) perFrame(of func(overheadRound) time.Duration) float64 {
 	return 1000 * o.median(func(r overheadRound) time.Duration { return of(r) / time.Duration(r.frames) }).Seconds()
 }
@@ -206,20 +205,20 @@ func (o *overhead) print(w io.Writer) {
 	seconds := func(of func(overheadRound) time.Duration) string {
 		return fmt.Sprintf("%.3f s", o.median(of).Seconds())
 	}
-	fmt.Fprintf(w, "\nAn analysis of %d s of %dx%d at %d Mbit/s, %d frames, from request to answer, against the worker alone on frames that were decoded before.\n\n"+
-		"| what | median |\n|---|--:|\n", benchClipSeconds, o.width, o.height, o.rate, len(o.jpegs))
+	fmt.Fprintf(w, "\nAn analysis of %d s of %dx%d at %d Mbit/s, %d frames, from request to answer, compared with the worker alone on decoded frames.\n\n"+
+		"| part | median |\n|---|--:|\n", benchClipSeconds, o.width, o.height, o.rate, len(o.jpegs))
 	fmt.Fprintf(w, "| worker alone | %s |\n", seconds(func(r overheadRound) time.Duration { return r.bare }))
 	fmt.Fprintf(w, "| analysis | %s |\n", seconds(func(r overheadRound) time.Duration { return r.full }))
 	fmt.Fprintf(w, "| analysis / worker | **%.2f** (%.2f-%.2f) |\n", median, least, most)
-	fmt.Fprintf(w, "| of it: created to claimed (feed, River) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.claim }))
-	fmt.Fprintf(w, "| claimed to looking | %s |\n", seconds(func(r overheadRound) time.Duration { return r.begin }))
-	fmt.Fprintf(w, "| looking to last frame seen (decode, infer) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.look }))
-	fmt.Fprintf(w, "| seen to decided and settled | %s |\n", seconds(func(r overheadRound) time.Duration { return r.settle }))
-	fmt.Fprintf(w, "| the rest: request, wake-up, response | %s |\n", seconds(func(r overheadRound) time.Duration { return r.answer }))
+	fmt.Fprintf(w, "| created to claimed (feed, River) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.claim }))
+	fmt.Fprintf(w, "| claimed to start of ffmpeg | %s |\n", seconds(func(r overheadRound) time.Duration { return r.begin }))
+	fmt.Fprintf(w, "| start of ffmpeg to last frame examined (decode, infer) | %s |\n", seconds(func(r overheadRound) time.Duration { return r.examine }))
+	fmt.Fprintf(w, "| last frame examined to completed and settled | %s |\n", seconds(func(r overheadRound) time.Duration { return r.settle }))
+	fmt.Fprintf(w, "| request, notification, response | %s |\n", seconds(func(r overheadRound) time.Duration { return r.answer }))
 	least, median, most = o.cpuRatio()
-	fmt.Fprintf(w, "| processor time / that of the worker alone | **%.2f** (%.2f-%.2f) |\n", median, least, most)
-	fmt.Fprintf(w, "| of it, a frame: worker alone; worker; ffmpeg; the rest of the service | %.1f ms; %.1f ms; %.1f ms; %.1f ms |\n",
+	fmt.Fprintf(w, "| processor time of the analysis / of the worker alone | **%.2f** (%.2f-%.2f) |\n", median, least, most)
+	fmt.Fprintf(w, "| processor time per frame: worker alone; worker; ffmpeg; rest of the service | %.1f ms; %.1f ms; %.1f ms; %.1f ms |\n",
 		o.perFrame(func(r overheadRound) time.Duration { return r.bareCPU }), o.perFrame(func(r overheadRound) time.Duration { return r.worker }),
 		o.perFrame(func(r overheadRound) time.Duration { return r.ffmpeg }), o.perFrame(func(r overheadRound) time.Duration { return r.service }))
-	fmt.Fprintf(w, "| beside it: decoding alone; its first frame | %.3f s; %.3f s |\n", o.decode.Seconds(), o.firstFrame.Seconds())
+	fmt.Fprintf(w, "| decoding alone; its first frame | %.3f s; %.3f s |\n", o.decode.Seconds(), o.firstFrame.Seconds())
 }

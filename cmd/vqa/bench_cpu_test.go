@@ -15,12 +15,12 @@ import (
 // clockTick is the unit of /proc/PID/stat.
 const clockTick = 10 * time.Millisecond
 
-// workerTime is the processor time of the embedded worker so far.
+// workerTime returns the processor time that the embedded worker has used.
 func workerTime(b *testing.B) time.Duration {
 	b.Helper()
 	stat, err := os.ReadFile(filepath.Join("/proc", workerProcess(b), "stat"))
 	require.NoError(b, err)
-	// Behind the name, in brackets, follow the fields from the third on.
+	// The third and the later fields follow after the name in brackets.
 	_, after, _ := strings.Cut(string(stat), ") ")
 	fields := strings.Fields(after)
 	user, err := strconv.Atoi(fields[11])
@@ -36,7 +36,7 @@ func workerProcess(b *testing.B) string {
 	tasks, err := filepath.Glob("/proc/self/task/*/children")
 	require.NoError(b, err)
 	for _, task := range tasks {
-		children, _ := os.ReadFile(task) // a thread may have ended
+		children, _ := os.ReadFile(task) // the thread may have ended
 		for child := range strings.FieldsSeq(string(children)) {
 			command, _ := os.ReadFile(filepath.Join("/proc", child, "cmdline"))
 			if strings.Contains(string(command), "src/main.js") {
@@ -48,7 +48,7 @@ func workerProcess(b *testing.B) string {
 	return ""
 }
 
-// usedTime is the processor time of this process, or of its children that have ended.
+// usedTime returns the processor time of this process, or of its ended children.
 func usedTime(b *testing.B, who int) time.Duration {
 	b.Helper()
 	var used syscall.Rusage

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// feedEvents is how many events a round follows, one after the other.
+	// feedEvents is the number of events that a round measures, one after the other.
 	feedEvents = 100
-	// loadClients create and read videos in turns for loadTime in a round.
+	// loadClients is the number of clients that create and read videos for loadTime in a round.
 	loadClients = 4
 	loadTime    = 2 * time.Second
 )
 
-// latencies are those that a caller or a subscriber waits for.
+// latencies are the times that a caller or a subscriber waits.
 type latencies struct {
 	handled chan handledEvent
 
@@ -35,7 +35,7 @@ type handledEvent struct {
 	at     time.Time
 }
 
-// subscribe adds a subscriber of the real log that tells when it was called.
+// subscribe adds a subscriber of the real log that records the times of its calls.
 func (l *latencies) subscribe(b *testing.B, s *server) {
 	b.Helper()
 	l.handled = make(chan handledEvent, 1)
@@ -54,8 +54,8 @@ func (l *latencies) subscribe(b *testing.B, s *server) {
 	b.Cleanup(func() { cancel(); require.NoError(b, <-ended) })
 }
 
-// feedRound measures, on an idle service, from the insert of an event, its commit
-// included, to the handler that is told of it.
+// feedRound measures the time from the insert of an event to the call of the handler, with the commit,
+// on an idle service.
 func (l *latencies) feedRound(b *testing.B, s *server, c *client.Client) {
 	b.Helper()
 	for i := range feedEvents {
@@ -68,10 +68,10 @@ func (l *latencies) feedRound(b *testing.B, s *server, c *client.Client) {
 			select {
 			case h = <-l.handled:
 			case <-time.After(time.Minute):
-				b.Fatal("the subscriber was not told of a video")
+				b.Fatal("the subscriber was not called")
 			}
 			if h.stream == v.ID {
-				// The first one waits for the subscriber to catch up.
+				// The first event waits until the subscriber has caught up.
 				if i > 0 {
 					l.feed = append(l.feed, h.at.Sub(history[0].RecordedAt))
 				}
@@ -81,8 +81,8 @@ func (l *latencies) feedRound(b *testing.B, s *server, c *client.Client) {
 	}
 }
 
-// requestRound measures creates and reads of videos under a modest load. The
-// subscriber is drained meanwhile, as the reactor is.
+// requestRound measures creates and reads of videos under a modest load. The subscriber handles the
+// events meanwhile, like the reactor.
 func (l *latencies) requestRound(b *testing.B, c *client.Client) {
 	b.Helper()
 	drained := make(chan struct{})
@@ -139,7 +139,7 @@ func (l *latencies) createAndRead(ctx context.Context, c *client.Client) error {
 
 func (l *latencies) report(b *testing.B) {
 	b.Helper()
-	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	b.ReportMetric(0, "ns/op") // the time of a round means nothing
 	for name, all := range map[string][]time.Duration{"feed": l.feed, "read": l.read, "create": l.create} {
 		b.ReportMetric(float64(quantile(all, 0.50).Microseconds())/1000, name+"-p50-ms")
 		b.ReportMetric(float64(quantile(all, 0.95).Microseconds())/1000, name+"-p95-ms")
@@ -147,7 +147,7 @@ func (l *latencies) report(b *testing.B) {
 }
 
 func (l *latencies) print(w io.Writer) {
-	fmt.Fprintf(w, "\n| what | p50 | p95 | p99 | of |\n|---|--:|--:|--:|--:|\n")
+	fmt.Fprintf(w, "\n| latency | p50 | p95 | p99 | samples |\n|---|--:|--:|--:|--:|\n")
 	for _, row := range []struct {
 		name string
 		all  []time.Duration

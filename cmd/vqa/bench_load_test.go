@@ -22,20 +22,20 @@ import (
 )
 
 const (
-	// loadRate is how many requests are sent in a second, whether or not the ones before
-	// were answered; loadPeriod is for how long, of each kind in a round.
+	// loadRate is the number of requests per second, independent of the responses. loadPeriod is the
+	// time for each kind of request in a round.
 	loadRate   = 500
 	loadPeriod = 10 * time.Second
-	// loadOpen bounds the requests that wait for their answer.
+	// loadOpen bounds the requests without a response.
 	loadOpen = 2048
-	// loadPageOf is how many analyses a list holds.
+	// loadPageOf is the number of analyses in a list.
 	loadPageOf = 20
-	// loadAccounts ask about loadVideos videos each.
+	// loadAccounts is the number of accounts, with loadVideos videos each.
 	loadAccounts, loadVideos = 10, 5
 )
 
-// BenchmarkLoad measures the public API under requests that do not wait for each other.
-// Client, server, database and worker share the cores. One iteration is one round.
+// BenchmarkLoad measures the public API under an open loop of requests. Client, server, database and
+// worker share the cores. One iteration is one round.
 func BenchmarkLoad(b *testing.B) {
 	l := newLoad(b)
 	for b.Loop() {
@@ -44,10 +44,10 @@ func BenchmarkLoad(b *testing.B) {
 		}
 		l.cancelAll(b)
 	}
-	b.ReportMetric(0, "ns/op") // of a round, which says nothing
-	fmt.Printf("\n### API\n\n%d cores, everything on them, embedded Postgres with fsync on; %d requests a second for %s a round, open loop.\n\n",
+	b.ReportMetric(0, "ns/op") // the time of a round means nothing
+	fmt.Printf("\n### API\n\n%d cores for client, service, database and worker; embedded Postgres with fsync on; %d requests per second for %s, open loop.\n\n",
 		runtime.NumCPU(), loadRate, loadPeriod)
-	fmt.Printf("| request | p50 | p95 | p99 | most | of | refused |\n|---|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Printf("| request | p50 | p95 | p99 | longest | samples | refused |\n|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, kind := range l.kinds {
 		fmt.Printf("| %s | %s | %s | %s | %s | %d | %d |\n", kind.name, millis(quantile(kind.took, 0.50)), millis(quantile(kind.took, 0.95)),
 			millis(quantile(kind.took, 0.99)), millis(quantile(kind.took, 1)), len(kind.took), kind.refused.Load())
@@ -61,7 +61,7 @@ type load struct {
 	kinds []*loadKind
 
 	mu      sync.Mutex
-	created []created // live analyses that may still be under way
+	created []created // live analyses that may not have ended
 }
 
 // asker is an account with a question about one of its videos.
@@ -75,19 +75,19 @@ type created struct {
 	id string
 }
 
-// loadKind is a kind of request; send gets the number of the request in its round.
+// loadKind is a kind of request. send gets the number of the request in its round.
 type loadKind struct {
 	name string
 	send func(ctx context.Context, i int) error
 	took []time.Duration
-	// refused are those that were told to come back later: 503 with Retry-After.
+	// refused counts the responses 503 with Retry-After.
 	refused atomic.Int64
 }
 
 func newLoad(b *testing.B) *load {
 	b.Helper()
 	s := startBenchServer(b, true)
-	// One pool for all, as a fleet of callers keeps its connections.
+	// All clients share one pool, because real callers keep their connections.
 	pool := &http.Client{Transport: &http.Transport{MaxIdleConns: loadOpen, MaxIdleConnsPerHost: loadOpen}}
 	l := &load{test: client.New(s.baseURL())}
 	l.test.HTTP = pool
@@ -141,8 +141,8 @@ func newLoad(b *testing.B) *load {
 		{name: "GET /v1/analyses/{id}", send: read},
 		{name: fmt.Sprintf("GET /v1/analyses, a page of %d", loadPageOf), send: list},
 		{name: "POST /v1/analyses, test key", send: try},
-		{name: "POST /v1/analyses, live key, the worker busy with them", send: ask},
-		{name: "all of them, 5 : 3 : 1 : 1", send: func(ctx context.Context, i int) error { return mixed[i%len(mixed)](ctx, i/len(mixed)) }},
+		{name: "POST /v1/analyses, live key, with a busy worker", send: ask},
+		{name: "all of these, 5 : 3 : 1 : 1", send: func(ctx context.Context, i int) error { return mixed[i%len(mixed)](ctx, i/len(mixed)) }},
 	}
 	return l
 }
@@ -153,8 +153,8 @@ func (l *load) create(ctx context.Context, c *client.Client, body map[string]any
 	return a.ID, err
 }
 
-// round sends requests of a kind at the set rate. A request took from the moment it was due,
-// so that one that had to wait for its turn does not look quick.
+// round sends requests of a kind at the set rate. The time of a request starts when it is due, so that
+// waiting for a free slot counts.
 func (l *load) round(b *testing.B, kind *loadKind) []time.Duration {
 	b.Helper()
 	count := int(loadPeriod.Seconds() * loadRate)
@@ -179,7 +179,7 @@ func (l *load) round(b *testing.B, kind *loadKind) []time.Duration {
 	return took
 }
 
-// cancelAll ends what the worker has not come to, so that the next round begins as this one.
+// cancelAll cancels the analyses that have not ended, so that every round starts in the same state.
 func (l *load) cancelAll(b *testing.B) {
 	b.Helper()
 	group, ctx := errgroup.WithContext(benchContext(b))

@@ -17,18 +17,16 @@ import (
 	"vqa/handlers/intake/ffmpeg/ffmpegtest"
 )
 
-// queueLengths are the videos that are asked about, in seconds; queuePrompts the questions
-// about each.
+// queueLengths are the lengths of the videos in seconds, and queuePrompts the questions about each.
 var (
 	queueLengths = []int{30, 20, 40, 15, 30, 25}
 	queuePrompts = []string{"Is there a stop sign?", "How many stop signs are there?"}
 )
 
-// worthFrom is the wait from which an estimate is worth having, in seconds.
+// worthFrom is the shortest wait, in seconds, whose estimate is compared.
 const worthFrom = 10
 
-// waited is a question of the queue: when it was asked, what was foretold then, and what
-// came.
+// waited is an analysis in the queue with its first estimate and its actual start.
 type waited struct {
 	ID              string     `json:"id"`
 	Status          string     `json:"status"`
@@ -38,27 +36,27 @@ type waited struct {
 	StartedAt       *time.Time `json:"started_at"`
 }
 
-// BenchmarkQueueEstimate asks twelve questions about six videos at once and holds what was
-// foretold to each against when the work on it began (api-v1.md, "Versioning": within 50%).
-// One iteration is one queue. Questions on videos of their own measure the speed before.
+// BenchmarkQueueEstimate asks twelve questions about six videos at once, and compares each estimated
+// start with the actual one. The target is an error of at most 50% (docs/contract.md#targets). One
+// iteration is one queue. Earlier questions about other videos let the service measure its speed.
 func BenchmarkQueueEstimate(b *testing.B) {
 	s := startBenchServer(b, true)
 	c := benchClient(b, s)
-	for range 2 { // the first look of a worker is slow
+	for range 2 { // the first request to a worker is slow
 		askQueue(b, c, []int{20}, queuePrompts[:1])
 	}
 	var all []waited
 	for b.Loop() {
 		all = append(all, askQueue(b, c, queueLengths, queuePrompts)...)
 	}
-	b.ReportMetric(0, "ns/op") // of a queue, which says nothing
-	fmt.Printf("\n### Queue\n\n%d cores, embedded worker; %d questions about %d videos of %d to %d s, asked at once; %d analyses at once.\n\n"+
-		"| position | foretold | began after | error |\n|--:|--:|--:|--:|\n",
+	b.ReportMetric(0, "ns/op") // the time of a queue means nothing
+	fmt.Printf("\n### Queue\n\n%d cores, embedded worker; %d questions about %d videos of %d to %d s, asked at once; %d analyses run at once.\n\n"+
+		"| position | estimate | started after | error |\n|--:|--:|--:|--:|\n",
 		runtime.NumCPU(), len(queueLengths)*len(queuePrompts), len(queueLengths), 15, 40, runtime.GOMAXPROCS(0)+1)
 	worst, counted := 0.0, 0
 	for _, q := range all {
 		if q.QueuePosition == nil {
-			continue // its work had begun
+			continue // it started immediately
 		}
 		require.NotNil(b, q.EstimatedStartS, "the speed is known")
 		truth := q.StartedAt.Sub(q.CreatedAt).Seconds()
@@ -69,12 +67,12 @@ func BenchmarkQueueEstimate(b *testing.B) {
 		}
 		fmt.Printf("| %d | %d s | %.1f s | %s |\n", *q.QueuePosition, *q.EstimatedStartS, truth, shown)
 	}
-	fmt.Printf("\nWorst error of the %d that waited over %d s: %.0f%%.\n\n", counted, worthFrom, 100*worst)
+	fmt.Printf("\nLargest error of the %d analyses that waited more than %d s: %.0f%%.\n\n", counted, worthFrom, 100*worst)
 	b.ReportMetric(100*worst, "worst-%")
 }
 
-// askQueue asks every prompt about videos of these lengths, prompt by prompt, and returns
-// them as they were when they were created, with when their work began.
+// askQueue asks every prompt about videos of these lengths, prompt by prompt. It returns the analyses
+// as they were created, with their later start.
 func askQueue(b *testing.B, c *client.Client, lengths []int, prompts []string) []waited {
 	b.Helper()
 	videos := make([]string, len(lengths))

@@ -20,20 +20,20 @@ import (
 	"vqa/handlers/command"
 )
 
-// BenchmarkService measures the whole program: the real server with its own durable
-// Postgres and worker, asked through its public API. One iteration is one round.
+// BenchmarkService measures the whole program through its public API: the real server with its own
+// durable Postgres and its worker. One iteration is one round.
 func BenchmarkService(b *testing.B) {
-	// Artifacts are drawn after an answer, beside what would be measured next.
+	// No artifacts: they are rendered after an answer and would disturb the next measurement.
 	s := startBenchServer(b, false)
 	c := benchClient(b, s)
-	// The rates are those of a phone's video of the size.
+	// The rates are typical for a phone's video of this size.
 	analyses := []*overhead{{width: 640, height: 360, rate: 1}, {width: 1280, height: 720, rate: 3}}
 	var l latencies
 	whole := true
 	for _, o := range analyses {
 		whole = b.Run(fmt.Sprintf("analysis/%dp", o.height), func(b *testing.B) {
 			o.prepare(b, s)
-			o.round(b, s, c) // warms the models, the plans and the connections
+			o.round(b, s, c) // warms up the models, the query plans and the connections
 			o.rounds = nil
 			for b.Loop() {
 				o.round(b, s, c)
@@ -59,7 +59,7 @@ func BenchmarkService(b *testing.B) {
 	}
 }
 
-// startBenchServer starts the service as "vqa serve" does, in a folder of its own.
+// startBenchServer starts the service like "vqa serve", with its own data folder.
 func startBenchServer(b *testing.B, artifacts bool) *server {
 	b.Helper()
 	dir, err := os.MkdirTemp("", "vqa-bench-") //nolint:usetesting // b.TempDir lies in a folder of mode 0700
@@ -75,7 +75,7 @@ func startBenchServer(b *testing.B, artifacts bool) *server {
 	c.Addr, c.DataDir = free.Addr().String(), filepath.Join(dir, "data")
 	c.PublicURL, c.DatabaseURL, c.InferenceURL, c.BlobURL = "http://"+c.Addr, "", nil, ""
 	c.Demo, c.Artifacts = false, artifacts
-	// What is measured must not be refused.
+	// No limit may refuse a measured request.
 	const unlimited = 1_000_000_000
 	c.RateReads, c.RateWrites, c.RateAnalysesCreate = unlimited, unlimited, unlimited
 	c.MaxConcurrentAnalyses, c.AnalysisQueueCap = unlimited, unlimited
@@ -98,7 +98,7 @@ func benchClient(b *testing.B, s *server) *client.Client {
 	return c
 }
 
-// readyVideo uploads a file and returns its video's id.
+// readyVideo uploads a file and returns the id of the video.
 func readyVideo(b *testing.B, c *client.Client, path string) string {
 	b.Helper()
 	data, err := os.ReadFile(path)
@@ -120,7 +120,7 @@ func benchContext(b *testing.B) context.Context {
 	return ctx
 }
 
-// quantile returns the value below which a share of the sorted copy of all lies.
+// quantile returns the value that is greater than this share of all values.
 func quantile(all []time.Duration, share float64) time.Duration {
 	sorted := slices.Sorted(slices.Values(all))
 	return sorted[min(int(share*float64(len(sorted))), len(sorted)-1)]

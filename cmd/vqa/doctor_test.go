@@ -27,8 +27,8 @@ func TestCheckMedia(t *testing.T) {
 	}
 	c := config{InferenceThreads: 1, PublicURL: "http://127.0.0.1:1"}
 	check := examine(c)
-	require.Equal(t, doctor.Warning, check("inference").Verdict, "there is no picture yet")
-	require.Equal(t, doctor.Warning, check("analysis").Verdict, "there is no engine yet")
+	require.Equal(t, doctor.Warning, check("inference").Verdict, "no frame was extracted yet")
+	require.Equal(t, doctor.Warning, check("analysis").Verdict, "no engine was started yet")
 	for _, name := range []string{"ffmpeg", "Node", "inference", "analysis"} {
 		got := check(name)
 		require.Equal(t, doctor.OK, got.Verdict, got.Detail)

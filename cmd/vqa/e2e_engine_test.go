@@ -285,12 +285,14 @@ func TestFaultsOfTheWorker(t *testing.T) {
 			require.ErrorIs(t, syscall.Kill(worker, 0), syscall.ESRCH, "the first worker has ended")
 		})
 	}
-	t.Run("while idle", func(t *testing.T) { silentWorkerIsReplaced(t, s) })
 	requireLedgerClean(t, s)
 }
 
-// silentWorkerIsReplaced stops an idle worker. The service refuses new work until a new worker runs.
-func silentWorkerIsReplaced(t *testing.T, s *service) {
+// TestSilentWorkerIsReplaced stops an idle worker. The service refuses new work until a new worker
+// runs. It has its own service, so that it can wait beside TestFaultsOfTheWorker.
+func TestSilentWorkerIsReplaced(t *testing.T) {
+	t.Parallel()
+	s := ownService(t, "VQA_INFERENCE_TIMEOUT=30s", "VQA_ARTIFACTS=false")
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, briefClip))
 	worker := s.worker(t)
@@ -312,6 +314,7 @@ func silentWorkerIsReplaced(t *testing.T, s *service) {
 	}), "%s", a.raw)
 	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)
 	require.NotEqual(t, worker, s.worker(t))
+	requireLedgerClean(t, s)
 }
 
 // worker is the process id of the embedded worker.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -11,6 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -47,6 +50,13 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (code int, err error) {
+	// The tests mostly wait for processes, so more of them run at once than there are cores.
+	flag.Parse()
+	if parallel := flag.Lookup("test.parallel"); parallel.Value.String() == parallel.DefValue {
+		if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
+			return 1, err
+		}
+	}
 	if workshop, err = os.MkdirTemp("", "vqa-e2e-"); err != nil {
 		return 1, err
 	}

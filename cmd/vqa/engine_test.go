@@ -19,7 +19,7 @@ import (
 	"vqa/gpu/oip"
 )
 
-// serving is a server of the model `detect` with some weights.
+// serving starts a server of the model `detect` with these weights.
 func serving(t *testing.T, weights string) string {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -86,7 +86,7 @@ func TestCalibrationFile(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-// saying is an engine that says what it knows, or fails.
+// saying is an engine that returns its information, or fails.
 type saying struct {
 	gpu.Engine
 	info  gpu.Info
@@ -106,7 +106,7 @@ func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
 	engine := &saying{err: &gpu.UnavailableError{Err: errors.New("starting")}}
 	words := &vocabulary{engine: engine, now: func() time.Time { return now }}
 	_, ok := words.known(t.Context())
-	require.False(t, ok, "nobody has said")
+	require.False(t, ok, "the engine has not answered yet")
 
 	now = now.Add(vocabularyRetry)
 	engine.err, engine.info.Vocabulary = nil, []string{"dog"}
@@ -127,5 +127,5 @@ func TestWordsOfTheModelOutliveItsServer(t *testing.T) {
 	engine.err, engine.info.Vocabulary = nil, nil
 	terms, ok = words.known(t.Context())
 	require.True(t, ok)
-	require.Empty(t, terms, "another model took its place, an open one")
+	require.Empty(t, terms, "a model that accepts any term replaced it")
 }

@@ -14,11 +14,10 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// hostile clears a screen, colors what follows, turns the reading order, hides itself and
-// begins a line of its own.
+// hostile clears a screen, changes the color and the reading order, hides itself and starts a new line.
 const hostile = "a\x1b[2J\x1b[31m\u009b31m\u202e\u2066\u200b\ufeff\u2028\x7f\x07\r\nFORGED\tb"
 
-// requireHarmless fails when text could steer a terminal, or when a value began a line.
+// requireHarmless fails when text contains control characters, or when a hostile value starts a line.
 func requireHarmless(t *testing.T, text, about string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
@@ -28,8 +27,8 @@ func requireHarmless(t *testing.T, text, about string) {
 	}
 }
 
-// TestNothingPrintedSteersTheTerminal runs every subcommand that prints what others named,
-// after everything was given a hostile name.
+// TestNothingPrintedSteersTheTerminal runs every subcommand that prints names from other people, after
+// every name was set to a hostile one.
 func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 	b := newToolbench(t)
 	acct := b.key.AccountID
@@ -59,8 +58,8 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 		"show": {acct}, "why": {acct}, "projections list": nil, "projections verify": {"api_keys"}, "projections rebuild": {hostile},
 		"migrate": nil, "config": nil, "version": nil, "eval": {hostile}, "ask": {hostile, hostile, "--url", hostile},
 	}
-	// These do not end by themselves, or look at the machine only; what they print of others
-	// goes through the same writer.
+	// These commands do not end by themselves, or print only facts about the machine. They use the same
+	// writer.
 	other := []string{"serve", "doctor", "events tail"}
 	for _, leaf := range leaves(rootCommand()) {
 		name := strings.TrimPrefix(leaf.CommandPath(), "vqa ")
@@ -72,7 +71,7 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 		out, complaint, err := b.run(append(strings.Fields(name), args...)...)
 		requireHarmless(t, out, name)
 		requireHarmless(t, complaint, name)
-		if err != nil { // as main prints it
+		if err != nil { // main prints it in this way
 			var told bytes.Buffer
 			fmt.Fprintln(terminal.Escape(&told), err)
 			require.NotContains(t, told.String(), "\x1b", name)
@@ -81,7 +80,7 @@ func TestNothingPrintedSteersTheTerminal(t *testing.T) {
 	}
 }
 
-// leaves are the commands below one that can be run, without those of cobra itself.
+// leaves returns the commands below cmd that can be run, without cobra's own commands.
 func leaves(cmd *cobra.Command) []*cobra.Command {
 	if !cmd.HasSubCommands() {
 		return []*cobra.Command{cmd}

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestTailSurvivesALostDatabase cuts every connection of a tail that waits.
+// TestTailSurvivesALostDatabase ends every database connection of a waiting tail.
 func TestTailSurvivesALostDatabase(t *testing.T) {
 	b := newToolbench(t)
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -31,7 +31,7 @@ func TestTailSurvivesALostDatabase(t *testing.T) {
 	require.NoError(t, err)
 	defer func() { _ = conn.Close(context.Background()) }()
 	var cut int
-	require.Eventually(t, func() bool { // it listens once it has caught up
+	require.Eventually(t, func() bool { // the command listens after it has caught up
 		err := conn.QueryRow(t.Context(), `select count(*) filter (where pg_terminate_backend(pid, 5000)) from pg_stat_activity
 			where datname = current_database() and pid <> pg_backend_pid()
 			  and exists (select from pg_stat_activity where datname = current_database() and query = 'listen vqa_log')`).Scan(&cut)

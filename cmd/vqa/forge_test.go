@@ -37,13 +37,12 @@ func TestForgeConfiguration(t *testing.T) {
 	}
 	without, err := config{}.identities()
 	require.NoError(t, err)
-	require.Nil(t, without, "no check: nobody is asked")
+	require.Nil(t, without, "no identity check is configured")
 	_, err = whole().identities()
 	require.NoError(t, err)
 }
 
-// TestForgeOfTheAllowList: a provider without TLS can be reached when the operator lists
-// it.
+// TestForgeOfTheAllowList checks that a provider without TLS is accepted if the operator allows it.
 func TestForgeOfTheAllowList(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"id": 7}`)) }))

@@ -19,21 +19,21 @@ import (
 // import paths; "p/..." means p and everything below it.
 type importRule struct {
 	name   string
-	in     []string // packages the rule is for
-	except []string // packages among them that are free
-	only   []string // if given: all else outside the standard library is forbidden
-	never  []string // forbidden in any case, standard library too
+	in     []string // packages with this rule
+	except []string // exceptions among them
+	only   []string // if set, the only allowed imports besides the standard library
+	never  []string // always forbidden, also in the standard library
 	why    string
 }
 
 // aggregates never import each other.
 var aggregates = []string{"account", "credit", "video", "analysis", "stream", "webhook"}
 
-// sql is everything that speaks to a database.
+// sql lists the packages that talk to a database.
 var sql = []string{"database/sql/...", "github.com/jackc/pgx/...", "github.com/riverqueue/..."}
 
 const (
-	// scenarios is the given/when/then of the aggregates' tests.
+	// scenarios is the given/when/then helper of the aggregates' tests.
 	scenarios = "vqa/domain/internal/scenario"
 
 	// painting draws the clips of tests.
@@ -44,7 +44,7 @@ const (
 	pion      = "github.com/pion/..."
 )
 
-// importRules is the table of the house; .golangci.yml repeats its core for editors.
+// importRules is the table of allowed imports. .golangci.yml repeats its core for editors.
 var importRules = append([]importRule{
 	{
 		name: "domain is pure", in: []string{"vqa/domain/..."}, except: []string{scenarios},
@@ -194,7 +194,7 @@ func siblingRules() []importRule {
 	return rules
 }
 
-// goPackage is what "go list -json" tells of a package.
+// goPackage has the fields of "go list -json" that the rules use.
 type goPackage struct {
 	ImportPath string
 	Name       string
@@ -212,7 +212,8 @@ func matches(path string, patterns []string) bool {
 	return false
 }
 
-// inStandardLibrary: the first element of any other path has a dot, or is vqa.
+// inStandardLibrary reports whether path is in the standard library: its first element has no dot and
+// is not vqa.
 func inStandardLibrary(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return first != "vqa" && !strings.Contains(first, ".")
@@ -257,7 +258,7 @@ func listPackages(t *testing.T) []goPackage {
 	return packages
 }
 
-// importers names the files of p that import path.
+// importers lists the files of p that import path.
 func importers(t *testing.T, p goPackage, path string) string {
 	t.Helper()
 	var files []string
@@ -286,12 +287,12 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestImportRulesBite shows that each kind of rule finds what it is there for.
+// TestImportRulesBite checks that the rules find forbidden imports.
 func TestImportRulesBite(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		in, path string
-		rules    []string // that object
+		rules    []string // the rules that forbid the import
 	}{
 		{"vqa/domain/credit", "vqa/domain/account", []string{"credit imports no sibling"}},
 		{"vqa/domain/credit", "vqa/domain/fault", nil},

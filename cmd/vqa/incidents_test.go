@@ -12,8 +12,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// TestIncidents gives the orders of an operator to a real database, and asks what the
-// service asks. It is not parallel because the commands read the environment.
+// TestIncidents runs the subcommands on a real database, and reads the incidents like the service. It
+// is not parallel because the commands read the environment.
 func TestIncidents(t *testing.T) {
 	c := toolConfig(t)
 	t.Setenv("VQA_DATABASE_URL", c.DatabaseURL)
@@ -37,7 +37,7 @@ func TestIncidents(t *testing.T) {
 	var list []shownIncident
 	read(&list, "list")
 	require.Empty(t, list)
-	require.NotNil(t, list, "an empty list is a list")
+	require.NotNil(t, list, "an empty list is not null")
 
 	var first, second, closed shownIncident
 	read(&first, "open", "The engine is down")
@@ -50,7 +50,7 @@ func TestIncidents(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, a.Close()) })
 	blamed, err := a.resources.OpenIncident(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, first.ID, blamed, "the one that has been open longest")
+	require.Equal(t, first.ID, blamed, "the incident that was opened first")
 
 	read(&closed, "close", first.ID)
 	require.False(t, closed.Open)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestKeyFileIsMadeOnce starts many processes' worth of readers on an empty folder.
+// TestKeyFileIsMadeOnce lets many readers create the key in an empty folder at once.
 func TestKeyFileIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "data")
@@ -34,7 +34,7 @@ func TestKeyFileIsMadeOnce(t *testing.T) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 	left, err := os.ReadDir(dir)
 	require.NoError(t, err)
-	require.Len(t, left, 1, "nothing else is left behind")
+	require.Len(t, left, 1, "no temporary file remains")
 
 	other, err := keyFile(dir, secretKeyFile)
 	require.NoError(t, err)

@@ -11,8 +11,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// TestLegacyKeysAndRestrictions gives the orders of an operator to a real database. It is
-// not parallel because the commands read the environment.
+// TestLegacyKeysAndRestrictions runs the subcommands on a real database. It is not parallel because
+// the commands read the environment.
 func TestLegacyKeysAndRestrictions(t *testing.T) {
 	c := toolConfig(t)
 	t.Setenv("VQA_DATABASE_URL", c.DatabaseURL)

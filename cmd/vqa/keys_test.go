@@ -14,8 +14,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// TestKeysAndCredits gives the orders of an operator to a real database. It is not
-// parallel because the commands read the environment.
+// TestKeysAndCredits runs the subcommands on a real database. It is not parallel because the commands
+// read the environment.
 func TestKeysAndCredits(t *testing.T) {
 	c := toolConfig(t)
 	t.Setenv("VQA_DATABASE_URL", c.DatabaseURL)
@@ -63,7 +63,7 @@ func TestKeysAndCredits(t *testing.T) {
 	require.Regexp(t, "^req_", shown.RequestID)
 	bought := shown.TransactionID
 	shown = shownCredits{}
-	require.NoError(t, vqa(&shown, buy...), "a repeated order is harmless")
+	require.NoError(t, vqa(&shown, buy...), "a repetition changes nothing")
 	require.Equal(t, shownCredits{
 		AccountID: live.AccountID, BalanceSeconds: 6500, AvailableSeconds: 6500, TransactionID: bought, Repeated: true,
 	}, shown)
@@ -83,7 +83,7 @@ func TestKeysAndCredits(t *testing.T) {
 	require.NoError(t, vqa(&shown, "credits", "refund", live.AccountID, bought, "200", "--reason", "returned", "--idempotency-key", "i10", "--json"))
 	require.Equal(t, int64(6200), shown.BalanceSeconds)
 	require.NoError(t, vqa(&shown, "credits", "refund", live.AccountID, bought, "--reason", "returned", "--idempotency-key", "i11", "--json"))
-	require.Equal(t, int64(5900), shown.BalanceSeconds, "the rest of it")
+	require.Equal(t, int64(5900), shown.BalanceSeconds, "the part that was not refunded yet")
 	err = vqa(&shown, "credits", "refund", live.AccountID, bought, "--reason", "returned", "--idempotency-key", "i12", "--json")
 	require.True(t, fault.Has(err, fault.ResourceConflict), "%v", err)
 	require.NoError(t, vqa(&shown, "credits", "grant", live.AccountID, "1", "--kind", "signup_grant", "--reason", "welcome", "--idempotency-key", "i13", "--json"))
@@ -101,7 +101,7 @@ func TestKeysAndCredits(t *testing.T) {
 	keyID := sealed.KeyID
 	require.NoError(t, vqa(&sealed, "ledger", "checkpoint", "--json"))
 	require.Zero(t, sealed.Checkpoints, "nothing moved")
-	require.Equal(t, keyID, sealed.KeyID, "the key is kept")
+	require.Equal(t, keyID, sealed.KeyID, "the key does not change")
 
 	for _, args := range [][]string{
 		{"credits", "show", "acct_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"}, {"keys", "list", "--account", "acct_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"},

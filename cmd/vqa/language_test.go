@@ -36,7 +36,8 @@ func TestLanguageConfiguration(t *testing.T) {
 	}
 }
 
-// TestModelsFollowTheConfiguration: which questions are answered depends on who can be asked.
+// TestModelsFollowTheConfiguration checks that the configured models decide which questions are
+// answered.
 func TestModelsFollowTheConfiguration(t *testing.T) {
 	t.Parallel()
 	log := slog.New(slog.DiscardHandler)

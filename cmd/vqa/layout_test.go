@@ -16,16 +16,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// topLevel is all that lies at the top of the repository, beside dotfiles and bin.
+// topLevel lists everything at the top of the repository, besides dotfiles and bin.
 var topLevel = []string{
 	"cmd", "domain", "eventstore", "projections", "handlers", "streaming", "gpu", "migrations",
 	"Makefile", "go.mod", "go.sum", "docs", "README.md", "CHANGELOG.md", "LICENSE",
 }
 
-// vagueNames say nothing about what a package is for, and so attract everything.
+// vagueNames do not say the purpose of a package, so such packages collect unrelated code.
 var vagueNames = []string{"util", "utils", "common", "helper", "helpers", "misc", "shared", "base", "lib"}
 
-// maxLines of a file: what a reader can keep in mind.
+// maxLines bounds a file to a size that a reader can keep in mind.
 const maxLines = 400
 
 func TestTopLevel(t *testing.T) {
@@ -34,7 +34,7 @@ func TestTopLevel(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range entries {
 		if name := e.Name(); !strings.HasPrefix(name, ".") && name != "bin" && !slices.Contains(topLevel, name) {
-			t.Errorf("%s does not belong to the top level: put it into one of the layers", name)
+			t.Errorf("%s does not belong at the top level: move it into one of the layers", name)
 		}
 	}
 }
@@ -43,15 +43,15 @@ func TestPackages(t *testing.T) {
 	t.Parallel()
 	for _, p := range listPackages(t) {
 		if slices.Contains(vagueNames, p.Name) || slices.Contains(vagueNames, filepath.Base(p.ImportPath)) {
-			t.Errorf("%s: name it for what it does", p.ImportPath)
+			t.Errorf("%s: choose a name that says what the package does", p.ImportPath)
 		}
 		if len(p.GoFiles) > 0 && !slices.Contains(p.GoFiles, "doc.go") {
-			t.Errorf("%s has no doc.go: say its purpose, its imports and its guarantees", p.ImportPath)
+			t.Errorf("%s has no doc.go: write one with its purpose, its imports and its guarantees", p.ImportPath)
 		}
 	}
 }
 
-// sources calls visit for each file that people write, with its path below root.
+// sources calls visit for each file that is written by hand, with its path below root.
 func sources(t *testing.T, visit func(path string, text []byte)) {
 	t.Helper()
 	count := 0
@@ -61,7 +61,7 @@ func sources(t *testing.T, visit func(path string, text []byte)) {
 		}
 		name := d.Name()
 		if d.IsDir() {
-			// Beside what people wrote lie builds, caches and data.
+			// Skip builds, caches and data.
 			if path != root && (strings.HasPrefix(name, ".") && name != ".ci" || name == "node_modules" || name == "testdata" || path == filepath.Join(root, "bin")) {
 				return fs.SkipDir
 			}
@@ -92,18 +92,18 @@ func TestFiles(t *testing.T) {
 			return
 		}
 		if lines := bytes.Count(text, []byte("\n")); lines > maxLines {
-			t.Errorf("%s has %d lines, more than %d: divide it", path, lines, maxLines)
+			t.Errorf("%s has %d lines, more than %d: split it", path, lines, maxLines)
 		}
 		for _, mark := range unfinished {
 			if bytes.Contains(text, []byte(mark)) {
-				t.Errorf("%s holds the mark %s: do it, or open an issue", path, mark)
+				t.Errorf("%s contains the mark %s: finish the work, or open an issue", path, mark)
 			}
 		}
 	})
 }
 
-// TestDomainHasNoClock: imports cannot show it, because time.Duration is
-// welcome in the domain and time.Now is not.
+// TestDomainHasNoClock checks that the domain does not read the clock. The import table cannot check
+// this, because the domain may use time.Duration.
 func TestDomainHasNoClock(t *testing.T) {
 	t.Parallel()
 	sources(t, func(path string, text []byte) {
@@ -111,7 +111,7 @@ func TestDomainHasNoClock(t *testing.T) {
 			return
 		}
 		for _, use := range clockUses(t, path, text) {
-			t.Errorf("%s: time is passed in, so that a replay decides as the original did", use)
+			t.Errorf("%s: pass the time as an argument, so that a replay gives the same result", use)
 		}
 	})
 }
@@ -124,7 +124,7 @@ func f(d time.Duration) time.Time { time.Sleep(d); return time.Now() }`
 	require.Equal(t, []string{"p.go:3: time.Sleep", "p.go:3: time.Now"}, clockUses(t, "p.go", []byte(code)))
 }
 
-// clockUses returns the places in a file that read or wait for the wall clock.
+// clockUses returns the places in a file that read the wall clock or wait for it.
 func clockUses(t *testing.T, path string, text []byte) []string {
 	t.Helper()
 	clock := []string{"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker"}

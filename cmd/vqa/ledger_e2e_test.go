@@ -11,15 +11,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// installed returns the path of a program that setup installs where it can, or skips the
-// test where it could not.
+// installed returns the path of a program that make setup installs if it can. It skips the test when
+// setup could not install the program.
 func installed(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err == nil {
 		return path
 	}
-	how := name + " is needed to check the books: sudo apt-get install -y " + name
+	how := name + " is needed to check the ledger: sudo apt-get install -y " + name
 	if _, err := exec.LookPath("apt-get"); err != nil || os.Geteuid() != 0 {
 		t.Skip(how)
 	}
@@ -27,9 +27,8 @@ func installed(t *testing.T, name string) string {
 	return ""
 }
 
-// TestBooksBesideTheService audits a bill that the running service made, while it serves
-// others: by proof, under other prices, in hledger, and from a bundle with nothing but
-// Python and the published keys.
+// TestBooksBesideTheService audits a bill of the running service while it serves other accounts: with
+// --prove, under other prices, in hledger, and from a bundle with only Python and the published keys.
 func TestBooksBesideTheService(t *testing.T) {
 	t.Parallel()
 	python, hledger := installed(t, "python3"), installed(t, "hledger")
@@ -56,7 +55,7 @@ func TestBooksBesideTheService(t *testing.T) {
 		} `json:"proof"`
 	}
 	read(&books, "balance", "--prove")
-	require.True(t, books.Proof.Equal, "the books of all accounts, while others are written")
+	require.True(t, books.Proof.Equal, "the balances of all accounts, while other tests use the service")
 	require.Zero(t, books.SumSeconds)
 	read(&books, "balance", id)
 	require.Equal(t, int64(1000-7), books.Accounts[0].PostedSeconds)
@@ -70,7 +69,7 @@ func TestBooksBesideTheService(t *testing.T) {
 	}
 	read(&statement, "statement", id)
 	require.Len(t, statement.Transactions, 2)
-	require.Equal(t, asked.text("id"), statement.Transactions[1].SourceID, "a debit names what it was for")
+	require.Equal(t, asked.text("id"), statement.Transactions[1].SourceID, "a debit names its analysis")
 
 	pricing := filepath.Join(dir, "pricing.json")
 	require.NoError(t, os.WriteFile(pricing, []byte(`{"price_per_second_cents": "0.4", "analysis": {"rounding_seconds": 10}}`), 0o600))

@@ -23,8 +23,8 @@ import (
 	"vqa/projections/ledger/export"
 )
 
-// TestLedgerForFinance gives the orders of an accountant to a real database. It is not
-// parallel because the commands read the environment.
+// TestLedgerForFinance runs the subcommands of the ledger on a real database. It is not parallel
+// because the commands read the environment.
 func TestLedgerForFinance(t *testing.T) {
 	c := toolConfig(t)
 	t.Setenv("VQA_DATABASE_URL", c.DatabaseURL)
@@ -110,7 +110,7 @@ func TestLedgerForFinance(t *testing.T) {
 			written, err := os.ReadFile(path)
 			require.NoError(t, err)
 			require.NotEmpty(t, written)
-			require.Equal(t, string(written), ledger("export", "--format", string(f)), "the same bytes to standard output")
+			require.Equal(t, string(written), ledger("export", "--format", string(f)), "standard output gets the same bytes")
 		}
 		rows, err := parquet.ReadFile[export.Row](filepath.Join(dir, "ledger.parquet"))
 		require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// slowEngine fails as it is told.
+// slowEngine returns an error that the test sets.
 type slowEngine struct {
 	gpu.Engine
 	err error
@@ -58,5 +58,5 @@ func TestMeter(t *testing.T) {
 	} {
 		require.Contains(t, page.Body.String(), line+"\n")
 	}
-	require.NotContains(t, page.Body.String(), `operation="streamEvents",le`, "a stream lasts as long as its reader wants")
+	require.NotContains(t, page.Body.String(), `operation="streamEvents",le`, "the reader of a stream decides how long it takes")
 }

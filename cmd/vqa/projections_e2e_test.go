@@ -18,10 +18,10 @@ import (
 	"vqa/projections"
 )
 
-// rebuildKills is how often the process of a rebuild is killed.
+// rebuildKills is the number of times that the process of a rebuild is killed.
 const rebuildKills = 5
 
-// TestProjectionsCommands runs the real program on a database of its own.
+// TestProjectionsCommands runs the real program on its own database.
 func TestProjectionsCommands(t *testing.T) {
 	t.Parallel()
 	path, err := binary()
@@ -50,13 +50,13 @@ func TestProjectionsCommands(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(vqa(0, "keys", "create", "--mode", "live", "--grant-seconds", "100", "--json")), &key))
 
-	// Killed at any moment, a rebuild leaves what the next one needs.
+	// A rebuild that is killed at any moment leaves a state from which the next one continues.
 	killed := 0
 	for n := range rebuildKills {
 		cmd := command("projections", "rebuild", "--all")
 		require.NoError(t, cmd.Start())
-		time.Sleep(rand.N(time.Duration(n+1) * 30 * time.Millisecond)) // the moment is what is tested
-		_ = cmd.Process.Kill()                                         // it may have ended
+		time.Sleep(rand.N(time.Duration(n+1) * 30 * time.Millisecond)) // a random moment of the rebuild
+		_ = cmd.Process.Kill()                                         // the process may have ended
 		if cmd.Wait() != nil {
 			killed++
 		}
@@ -84,7 +84,7 @@ func TestProjectionsCommands(t *testing.T) {
 	vqa(2, "projections", "verify", "videos", "--all")
 }
 
-// damage changes a balance behind the program's back.
+// damage changes a balance directly in the database.
 func damage(t *testing.T, url, accountID string) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

@@ -46,8 +46,8 @@ func TestCheckSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsOfAPrivateHost: the keys may be on a host that no caller could name, under
-// an authority of the operator's own.
+// TestSessionsOfAPrivateHost checks that the keys may be on a private host with a certificate of the
+// operator's own authority.
 func TestSessionsOfAPrivateHost(t *testing.T) {
 	t.Parallel()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

@@ -20,7 +20,7 @@ const (
 	clipTolerance = 0.125
 	// sampleS is the time between two samples, which limits the precision of a narrative.
 	sampleS = 0.5
-	// suitePatience covers an answer on cores that other tests use as well.
+	// suitePatience bounds an answer, on cores that other tests use too.
 	suitePatience = 3 * time.Minute
 )
 

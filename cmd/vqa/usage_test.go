@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUsageNamesTheArgument runs every subcommand with nothing and with far too much.
+// TestUsageNamesTheArgument runs every subcommand without arguments and with too many.
 func TestUsageNamesTheArgument(t *testing.T) {
 	t.Parallel()
 	complain := func(path string, args ...string) string {
@@ -45,8 +45,7 @@ func TestUsageNamesTheArgument(t *testing.T) {
 	require.Contains(t, complain("vqa config", "x"), `"x" is one argument too many: this command takes none`)
 }
 
-// TestOwnAccountIsTheDefault: a caller who gives no account id gets the one of the command
-// line's own key.
+// TestOwnAccountIsTheDefault checks that ACCOUNT defaults to the account of the stored key.
 func TestOwnAccountIsTheDefault(t *testing.T) {
 	b := newToolbench(t)
 	commands := [][]string{{"keys", "list"}, {"credits", "show"}, {"ledger", "statement"}, {"ledger", "bundle", "-o", t.TempDir() + "/b"}}
@@ -61,7 +60,7 @@ func TestOwnAccountIsTheDefault(t *testing.T) {
 		out, complaint, err := b.run(args...)
 		require.NoError(t, err, "%s: %s", args, complaint)
 		require.Contains(t, complaint, b.key.AccountID, args)
-		if args[1] != "bundle" { // it prints the path
+		if args[1] != "bundle" { // bundle prints only the path
 			require.Contains(t, out, b.key.AccountID, args)
 		}
 	}
