@@ -8,18 +8,18 @@ import (
 	"vqa/domain/query"
 )
 
-// Comes reports whether a track comes into view after firstS, the time of the first sample.
+// Enters reports whether a track comes into view after firstS, the time of the first sample.
 // from is the side it comes from, "" for none. A track that starts in the second sample,
 // and not at a side, may have been missed in the first.
-func (t Track) Comes(firstS, intervalS float64) (from evidence.Side, ok bool) {
+func (t Track) Enters(firstS, intervalS float64) (from evidence.Side, ok bool) {
 	from = t.Entry(intervalS)
 	late := t.Points[0].At - firstS
 	return from, late > 0 && (late >= 1.5*intervalS || from != "")
 }
 
-// Goes reports whether a track goes out of view before lastS, the time of the last sample.
+// Leaves reports whether a track goes out of view before lastS, the time of the last sample.
 // to is the side it leaves at, "" for none.
-func (t Track) Goes(lastS, intervalS float64) (to evidence.Side, ok bool) {
+func (t Track) Leaves(lastS, intervalS float64) (to evidence.Side, ok bool) {
 	to = t.Exit(intervalS)
 	early := lastS - t.last().At
 	return to, early > 0 && (early >= 1.5*intervalS || to != "")
@@ -87,15 +87,15 @@ const passageS = 2
 // then the object was lost in between.
 func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) []occurrence {
 	lost := func(u Track) bool {
-		return h == query.Entering && t.goesOn(u, ev.AspectRatio()) || h == query.Leaving && u.goesOn(t, ev.AspectRatio())
+		return h == query.Entering && t.continues(u, ev.AspectRatio()) || h == query.Leaving && u.continues(t, ev.AspectRatio())
 	}
 	if !t.Trusted || len(ev.Frames) == 0 || slices.ContainsFunc(all, lost) {
 		return nil
 	}
 	sights := slices.Clone(t.Points)
-	side, ok := t.Comes(ev.Frames[0].At, ev.IntervalS)
+	side, ok := t.Enters(ev.Frames[0].At, ev.IntervalS)
 	if h == query.Leaving {
-		side, ok = t.Goes(ev.Frames[len(ev.Frames)-1].At, ev.IntervalS)
+		side, ok = t.Leaves(ev.Frames[len(ev.Frames)-1].At, ev.IntervalS)
 		slices.Reverse(sights)
 	}
 	if !ok {
@@ -122,9 +122,9 @@ func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) [
 	return []occurrence{e}
 }
 
-// goesOn reports whether a track begins near the place where another one ended shortly
+// continues reports whether a track begins near the place where another one ended shortly
 // before.
-func (t Track) goesOn(u Track, aspect float64) bool {
+func (t Track) continues(u Track, aspect float64) bool {
 	const near = 1 // in heights of the object
 	gap := t.Points[0].At - u.last().At
 	return gap > 0 && gap <= passageS && evidence.Distance(t.Points[0].Box, u.last().Box, aspect) <= near

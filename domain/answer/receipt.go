@@ -122,7 +122,7 @@ func instants(samples, between []evidence.Frame) []float64 {
 
 // Runs groups times, in seconds and in order, into series with equal steps. It looks one
 // time ahead, so the number of series is small but not always minimal. Times are rounded to
-// milliseconds. Times is the inverse.
+// milliseconds.
 func Runs(times []float64) []SampleRun {
 	runs := []SampleRun{}
 	for i := 0; i < len(times); {
@@ -147,18 +147,6 @@ func Runs(times []float64) []SampleRun {
 // evenly reports whether the first three of times have equal steps.
 func evenly(times []float64) bool {
 	return millis(times[2])-millis(times[1]) == millis(times[1])-millis(times[0])
-}
-
-// Times are the times of some series, in seconds.
-func Times(runs []SampleRun) []float64 {
-	times := []float64{}
-	for _, r := range runs {
-		first, step := millis(r.StartS), millis(r.StepS)
-		for i := range r.Count {
-			times = append(times, seconds(first+int64(i)*step))
-		}
-	}
-	return times
 }
 
 func millis(s float64) int64 { return int64(math.Round(s * 1e3)) }

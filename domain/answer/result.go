@@ -5,10 +5,10 @@ import "vqa/domain/query"
 // MaxClips is the largest number of clips in a result (docs/contract.md#limits).
 const MaxClips = 500
 
-// DocsPath is the page that explains which questions are answered, relative to the public
+// docsPath is the page that explains which questions are answered, relative to the public
 // base URL. The HTTP API makes it absolute, because a stored result outlives a change of
 // that URL.
-const DocsPath = "/docs/questions"
+const docsPath = "/docs/questions"
 
 // Answer is yes, no or indeterminate.
 type Answer string
@@ -99,7 +99,7 @@ func Refused(q query.Query) Result {
 	for _, s := range q.Subjects {
 		r.TermConfidences[s.Term] = 0
 	}
-	r.UnsupportedAction = &UnsupportedAction{Reason: refusal(q, reason), DocsURL: DocsPath + "#" + string(q.PromptIntent)}
+	r.UnsupportedAction = &UnsupportedAction{Reason: refusal(q, reason), DocsURL: docsPath + "#" + string(q.PromptIntent)}
 	return r
 }
 

@@ -95,13 +95,13 @@ func (t *object) track() answer.Track { return answer.Track{Points: t.points} }
 // presentAtStart reports whether an object is in view from the first sample on. A track that
 // begins a little later may count as well (answer.Track.Comes).
 func (s scene) presentAtStart(t *object) bool {
-	_, comes := t.track().Comes(s.at[0], s.intervalS)
+	_, comes := t.track().Enters(s.at[0], s.intervalS)
 	return !comes
 }
 
 // presentAtEnd reports whether an object is in view until the last sample.
 func (s scene) presentAtEnd(t *object) bool {
-	_, goes := t.track().Goes(s.at[len(s.at)-1], s.intervalS)
+	_, goes := t.track().Leaves(s.at[len(s.at)-1], s.intervalS)
 	return !goes
 }
 

@@ -16,9 +16,9 @@ const MaxIntervals = 64
 
 // Defaults of Options.
 const (
-	DefaultFPS      = 2
-	DefaultLongSide = 512
-	DefaultStall    = time.Minute
+	defaultFPS      = 2
+	defaultLongSide = 512
+	defaultStall    = time.Minute
 )
 
 // Options of Sample; the zero value of each field takes its default.
@@ -107,13 +107,13 @@ func parts(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, yiel
 
 func (o Options) checked() (Options, error) {
 	if o.FPS == 0 {
-		o.FPS = DefaultFPS
+		o.FPS = defaultFPS
 	}
 	if o.LongSide == 0 {
-		o.LongSide = DefaultLongSide
+		o.LongSide = defaultLongSide
 	}
 	if o.Stall == 0 {
-		o.Stall = DefaultStall
+		o.Stall = defaultStall
 	}
 	switch {
 	case !(o.FPS >= 0.01 && o.FPS <= 60):

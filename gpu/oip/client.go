@@ -17,9 +17,9 @@ import (
 
 // Defaults of Options.
 const (
-	DefaultModel            = "detect"
-	DefaultTimeout          = time.Minute
-	DefaultMaxResponseBytes = 16 << 20
+	defaultModel            = "detect"
+	defaultTimeout          = time.Minute
+	defaultMaxResponseBytes = 16 << 20
 )
 
 // errTimeout is the cause when the client stopped waiting.
@@ -41,13 +41,13 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	if o.Model == "" {
-		o.Model = DefaultModel
+		o.Model = defaultModel
 	}
 	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
+		o.Timeout = defaultTimeout
 	}
 	if o.MaxResponseBytes <= 0 {
-		o.MaxResponseBytes = DefaultMaxResponseBytes
+		o.MaxResponseBytes = defaultMaxResponseBytes
 	}
 	return o
 }

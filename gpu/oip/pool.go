@@ -15,8 +15,8 @@ import (
 
 // Defaults and bounds of a Pool.
 const (
-	// DefaultWait is how long a call waits for a server with room.
-	DefaultWait = 30 * time.Second
+	// defaultWait is how long a call waits for a server with room.
+	defaultWait = 30 * time.Second
 	// maxWaiting bounds the calls that wait for room, over all servers.
 	maxWaiting = 256
 	// maxAttempts bounds the servers that one call is tried on.
@@ -37,7 +37,7 @@ var ErrOtherModel = errors.New("serves other weights, terms or colors than the o
 // PoolOptions are the Options of every client, and those of the pool.
 type PoolOptions struct {
 	Options
-	// Wait bounds the wait for a server with room; DefaultWait when 0.
+	// Wait bounds the wait for a server with room; 30 seconds when 0.
 	Wait time.Duration
 	// Log records when a server leaves the pool and comes back; slog.Default when nil.
 	Log *slog.Logger
@@ -125,7 +125,7 @@ func open(raw string, opts Options) (Server, error) {
 // NewPool returns a pool of at least one server.
 func NewPool(servers []Server, opts PoolOptions) *Pool {
 	if opts.Wait <= 0 {
-		opts.Wait = DefaultWait
+		opts.Wait = defaultWait
 	}
 	if opts.Log == nil {
 		opts.Log = slog.Default()

@@ -31,14 +31,14 @@ const (
 
 // Options of Start; the zero value of each field takes its default.
 type Options struct {
-	// Dir is the folder with src/main.js and node_modules; by default Find's.
+	// Dir is the folder with src/main.js and node_modules; by default the one that find returns.
 	Dir string
 	// Threads is the number of frames processed at once; by default the processors that
 	// this program may use.
 	Threads int
 	// NodePath is the node program; by default the one on the PATH.
 	NodePath string
-	// Timeout bounds one request; by default oip.DefaultTimeout.
+	// Timeout bounds one request; by default a minute.
 	Timeout time.Duration
 	// Heartbeat is the time between two checks whether the child is alive, and the limit of
 	// each; by default 5 s.
@@ -64,9 +64,9 @@ type Worker struct {
 	child *os.Process
 }
 
-// Find returns the worker's folder: gpu/worker under the working directory or one of its
+// find returns the worker's folder: gpu/worker under the working directory or one of its
 // parents, else beside or above the program.
-func Find() (string, error) {
+func find() (string, error) {
 	var roots []string
 	if wd, err := os.Getwd(); err == nil {
 		for dir := wd; ; dir = filepath.Dir(dir) {
@@ -110,7 +110,7 @@ func Start(ctx context.Context, opts Options) (*Worker, error) {
 		return nil, fmt.Errorf("inference worker: install Node 20.6 or later: %w", err)
 	}
 	if opts.Dir == "" {
-		if opts.Dir, err = Find(); err != nil {
+		if opts.Dir, err = find(); err != nil {
 			return nil, err
 		}
 	} else if err := check(opts.Dir); err != nil {

@@ -43,10 +43,9 @@ type Analyzer struct {
 	// VisionModel is asked when the detector finds no answer; may be nil.
 	VisionModel *language.VisionModel
 	// Patience is how long an attempt waits for an engine that does not answer;
-	// DefaultPatience when 0.
+	// 2 minutes when 0.
 	Patience time.Duration
-	// SaveEvery is the time between two saves of a survey during a scan; DefaultSaveEvery
-	// when 0.
+	// SaveEvery is the time between two saves of a survey during a scan; a minute when 0.
 	SaveEvery time.Duration
 	// Waited is called at the first attempt of an analysis with the time that it was
 	// queued; may be nil.
@@ -175,7 +174,7 @@ func (z *Analyzer) examinationOf(ctx context.Context, a analysis.State, v video.
 	p := &examination{
 		engine: z.Engine, ffmpeg: z.FFmpeg, source: source, query: a.Query, durationS: v.DurationS(),
 		pose:     query.NeedsPose(a.Query),
-		patience: cmp.Or(z.Patience, DefaultPatience),
+		patience: cmp.Or(z.Patience, defaultPatience),
 	}
 	if w, h := v.File.Width, v.File.Height; w != nil && h != nil && *h > 0 {
 		p.aspect = float64(*w) / float64(*h)

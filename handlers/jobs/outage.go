@@ -52,7 +52,7 @@ type Outages struct {
 }
 
 // after is how long the engine must not answer before there is an incident.
-func (o *Outages) after() time.Duration { return cmp.Or(o.Patience, DefaultPatience) / 2 }
+func (o *Outages) after() time.Duration { return cmp.Or(o.Patience, defaultPatience) / 2 }
 
 // Run checks every 5 seconds, or more often when the patience is short, until ctx ends.
 func (o *Outages) Run(ctx context.Context) {

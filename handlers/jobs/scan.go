@@ -18,10 +18,10 @@ import (
 const (
 	// batchFrames is the number of frames sent to the engine together.
 	batchFrames = 4
-	// DefaultPatience is how long an attempt waits for an engine that does not answer.
-	DefaultPatience = 2 * time.Minute
-	// DefaultSaveEvery is the time between two saves of a survey during a scan.
-	DefaultSaveEvery = time.Minute
+	// defaultPatience is how long an attempt waits for an engine that does not answer.
+	defaultPatience = 2 * time.Minute
+	// defaultSaveEvery is the time between two saves of a survey during a scan.
+	defaultSaveEvery = time.Minute
 )
 
 // examination is what one question needs of a video.

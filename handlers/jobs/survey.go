@@ -279,7 +279,7 @@ func (s *surveyor) checkKnown(known []bool) error {
 	return nil
 }
 
-func (z *Analyzer) saveEvery() time.Duration { return cmp.Or(z.SaveEvery, DefaultSaveEvery) }
+func (z *Analyzer) saveEvery() time.Duration { return cmp.Or(z.SaveEvery, defaultSaveEvery) }
 
 // savePause is the least pause after a save, as a multiple of its duration. So saving takes
 // at most a twentieth of the time.

@@ -1,0 +1,82 @@
+package evidence_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/stretchr/testify/require"
+
+	"vqa/domain/evidence"
+)
+
+func TestBoxes(t *testing.T) {
+	t.Parallel()
+	left, right := evidence.Box{X2: .5, Y2: 1}, evidence.Box{X1: .25, X2: .75, Y2: 1}
+	require.InDelta(t, .5, evidence.Area(left), 1e-9)
+	require.InDelta(t, 1./3, evidence.IoU(left, right), 1e-9)
+	require.InDelta(t, .5, evidence.ShareInside(left, right), 1e-9)
+	require.Zero(t, evidence.IoU(left, evidence.Box{X1: .5, X2: 1, Y2: 1}), "boxes that only touch")
+	require.Zero(t, evidence.IoU(evidence.Box{}, evidence.Box{}), "boxes without an area")
+	require.True(t, left.Touches(evidence.Left))
+	require.False(t, left.Touches(evidence.Right))
+	outside := evidence.Box{X1: -1, Y1: math.NaN(), X2: 2, Y2: .5}
+	require.Equal(t, evidence.Box{X2: 1, Y2: .5}, outside.InFrame())
+}
+
+func TestOrdered(t *testing.T) {
+	t.Parallel()
+	ev := evidence.Evidence{Frames: []evidence.Frame{{At: 1}, {At: math.NaN()}, {At: .5}, {At: 1}, {At: -1}, {At: math.Inf(1)}}}
+	require.Empty(t, cmp.Diff([]evidence.Frame{{At: .5}, {At: 1}}, ev.Ordered()))
+	require.InDelta(t, 16./9, ev.AspectRatio(), 1e-9)
+	require.InDelta(t, 1, evidence.Evidence{Aspect: 1}.AspectRatio(), 1e-9)
+}
+
+func newLinker() *evidence.Linker {
+	return &evidence.Linker{IntervalS: .5, Aspect: 1, Keep: .1, SameKind: evidence.Object.SharesTerm}
+}
+
+func object(term int, x float64) *evidence.Object {
+	return &evidence.Object{Detection: evidence.Detection{Term: term, Score: .5, Box: evidence.Box{X1: x, Y1: .4, X2: x + .1, Y2: .6}}}
+}
+
+func TestLinkFollowsAnObject(t *testing.T) {
+	t.Parallel()
+	l := newLinker()
+	dog, cat := object(0, .1), object(1, .6)
+	require.Equal(t, []int{0, 1}, l.Link(0, nil, []*evidence.Object{dog, cat}, nil))
+	require.Equal(t, []int{1, 0}, l.Link(.5, nil, []*evidence.Object{object(1, .62), object(0, .12)}, nil))
+	require.Equal(t, []int{1}, l.Link(1, nil, []*evidence.Object{object(1, .64)}, nil))
+	require.Equal(t, []int{0, 2}, l.Link(1.5, nil, []*evidence.Object{object(0, .14), object(2, .14)}, nil), "one sample may miss the dog")
+	require.Equal(t, []int{3}, l.Link(9, nil, []*evidence.Object{object(0, .14)}, nil), "after a longer gap it is a new object")
+	weak := object(0, .14)
+	weak.Score = .05
+	require.Equal(t, []int{-1}, l.Link(9.5, nil, []*evidence.Object{weak}, nil))
+}
+
+// pictureAt is a background with marks of many sizes, seen by a camera that has turned by x
+// widths of the frame.
+func pictureAt(x float64) []byte {
+	shades := make([]byte, evidence.Cells*evidence.Cells)
+	for i := range shades {
+		u, v := x+float64(i%evidence.Cells)/evidence.Cells, float64(i/evidence.Cells)/evidence.Cells
+		shades[i] = byte(15 + 6*math.Sin(9*u+4*v) + 5*math.Sin(23*u-17*v) + 3*math.Sin(41*v+8*u))
+	}
+	return shades
+}
+
+func TestLinkRemovesTheMovementOfTheCamera(t *testing.T) {
+	t.Parallel()
+	l := newLinker()
+	var last *evidence.Object
+	for i := range 5 {
+		turned := .1 * float64(i)
+		last = object(0, .8-turned)
+		require.Equal(t, []int{0}, l.Link(float64(i)/2, pictureAt(turned), []*evidence.Object{last}, nil))
+	}
+	require.InDelta(t, .8, last.Scene.X1, .02, "the object stands")
+	require.Zero(t, last.Segment)
+	far := object(0, .4)
+	l.Link(2.5, pictureAt(7.7), []*evidence.Object{far}, nil)
+	require.Equal(t, 1, far.Segment, "an unknown movement starts a new segment")
+}
