@@ -39,7 +39,7 @@ func TestIssueSandbox(t *testing.T) {
 		require.Equal(t, "anonymous", r.Meta.Actor)
 		data, err := json.Marshal(r)
 		require.NoError(t, err)
-		require.NotContains(t, string(data), key.Secret, "the log keeps no secret")
+		require.NotContains(t, string(data), key.Secret, "the log contains no secret")
 	}
 }
 
@@ -95,7 +95,7 @@ func TestIssueKey(t *testing.T) {
 		_, err = w.IssueKey(t.Context(), NewKey{AccountID: "acct_01JNQ3ZC8A0123456789ABCDEF", Mode: account.Test})
 		requireFault(t, err, fault.ResourceNotFound)
 		_, err = w.IssueKey(t.Context(), NewKey{Mode: account.Live, GrantSeconds: -1})
-		requireFault(t, err, fault.ValidationFailed) // and no account without its grant
+		requireFault(t, err, fault.ValidationFailed) // and no account is opened without its grant
 		w.Entropy = iotest.ErrReader(iotest.ErrTimeout)
 		_, err = w.IssueKey(t.Context(), NewKey{Mode: account.Live})
 		require.ErrorIs(t, err, iotest.ErrTimeout)
@@ -111,7 +111,7 @@ func TestRevokeKey(t *testing.T) {
 	require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo", ""))
 	requireFault(t, stateOf(w, accounts, caller.AccountID).Keys[caller.KeyID].Check(w.Now()), fault.KeyRevoked)
 	w.requireUnchanged(func() {
-		require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo", ""), "revoking twice is harmless")
+		require.NoError(t, w.RevokeKey(t.Context(), caller.AccountID, caller.KeyID, "jo", ""), "revoking is idempotent")
 		requireFault(t, w.RevokeKey(t.Context(), other.AccountID, caller.KeyID, "jo", ""), fault.ResourceNotFound)
 		requireFault(t, w.RevokeKey(t.Context(), "acct_01JNQ3ZC8A0123456789ABCDEF", caller.KeyID, "jo", ""), fault.ResourceNotFound)
 	})

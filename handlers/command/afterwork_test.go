@@ -8,8 +8,8 @@ import (
 	"vqa/domain/analysis"
 )
 
-// promised completes a question that will be drawn and whose narrative was asked for.
-func (w *world) promised(t *testing.T, caller Caller, videoID string) Afterwork {
+// withAfterwork completes an analysis whose artifacts and narrative are still missing.
+func (w *world) withAfterwork(t *testing.T, caller Caller, videoID string) Afterwork {
 	t.Helper()
 	question := ask(videoID)
 	question.Narrative = true
@@ -22,10 +22,10 @@ func (w *world) promised(t *testing.T, caller Caller, videoID string) Afterwork 
 	return Afterwork{AccountID: caller.AccountID, AnalysisID: run.AnalysisID, Attempt: 1}
 }
 
-// afterworkFlow leaves each event of what comes after an answer.
+// afterworkFlow records each event that may follow an answer.
 func afterworkFlow(t *testing.T, w *world, caller Caller, videoID string) {
 	t.Helper()
-	good, bad := w.promised(t, caller, videoID), w.promised(t, caller, videoID)
+	good, bad := w.withAfterwork(t, caller, videoID), w.withAfterwork(t, caller, videoID)
 	require.NoError(t, w.RecordDrawing(t.Context(), good, &analysis.Artifacts{VideoKey: "annotated.mp4"}))
 	require.NoError(t, w.RecordNarrative(t.Context(), good, []analysis.NarrativeEntry{{Text: "A dog is in view."}}))
 	require.NoError(t, w.RecordDrawing(t.Context(), bad, nil))
@@ -38,7 +38,7 @@ func TestAfterworkEndsOnce(t *testing.T) {
 	ctx := t.Context()
 	caller := w.account(100)
 	videoID := w.readyVideo(caller)
-	work := w.promised(t, caller, videoID)
+	work := w.withAfterwork(t, caller, videoID)
 	before := stateOf(w, credits, caller.AccountID)
 	a, v, err := w.AnalysisWithVideo(ctx, work.AnalysisID)
 	require.NoError(t, err)
@@ -53,7 +53,7 @@ func TestAfterworkEndsOnce(t *testing.T) {
 	} {
 		require.True(t, IsStale(err), "%s: %v", name, err)
 	}
-	require.NoError(t, w.DeleteVideo(ctx, caller, videoID), "neither keeps the video")
+	require.NoError(t, w.DeleteVideo(ctx, caller, videoID), "neither prevents the deletion of the video")
 	after, v, err := w.AnalysisWithVideo(ctx, work.AnalysisID)
 	require.NoError(t, err)
 	require.False(t, v.Exists())

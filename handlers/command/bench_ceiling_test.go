@@ -16,11 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The ceilings: the least that Postgres must do for one durable command. The tables
-// are as wide as the log's and its heads', with the same keys, but without triggers,
-// checks and read models. pgbench sends each transaction as one prepared statement,
-// the fastest way there is; the third script sends the second's as begin, update, insert
-// and commit, as programs do, and the row stays locked over four round trips.
+// The ceilings measure the least work of Postgres for one durable command. The tables have the columns and
+// keys of the log and its heads, but no triggers, checks and read models. pgbench sends each transaction
+// as one prepared statement, the fastest way. The third script sends the statements of the second one
+// separately: begin, update, insert and commit. So the row stays locked for four round trips.
 const (
 	ceilingSchema = `
 create schema ceiling;
@@ -48,18 +47,18 @@ insert into ` + ceilingColumns + ` values ('credit/hot', :version, ` + ceilingVa
 commit;`
 )
 
-// ceilingEvent are the variables of the scripts: an event of the size of the
-// program's own, sent with each transaction, as the program must.
+// ceilingEvent has the variables of the scripts: an event of the same size as the program's, sent with
+// each transaction.
 var ceilingEvent = []string{
 	"-D", "account=acct_01KAH3V5T2Q8ZK7N4M6P9R1W3X",
 	"-D", `data={"id":"video_01KAH3V5T2Q8ZK7N4M6P9R1W3X","account_id":"acct_01KAH3V5T2Q8ZK7N4M6P9R1W3X","livemode":true,"source":"upload","content_type":"video/mp4","expires_at":"2026-11-21T21:00:00.123456Z","at":"2026-11-20T21:00:00.123456Z"}`,
 	"-D", `meta={"request_id":"req_01KAH3V5T2Q8ZK7N4M6P9R1W3X","correlation_id":"req_01KAH3V5T2Q8ZK7N4M6P9R1W3X","causation_id":"req_01KAH3V5T2Q8ZK7N4M6P9R1W3X","actor":"key_01KAH3V5T2Q8ZK7N4M6P9R1W3X"}`,
 }
 
-// pgbenchHint is what to do where pgbench is missing.
-const pgbenchHint = "pgbench gives the ceilings and is not on this machine; install it: sudo apt-get install -y postgresql"
+// pgbenchHint is the message when pgbench is missing.
+const pgbenchHint = "the ceilings need pgbench, which is not installed: run sudo apt-get install -y postgresql"
 
-// prepareCeiling makes the tables of the ceilings and the scripts.
+// prepareCeiling creates the tables and the scripts of the ceilings.
 func (r *benchRig) prepareCeiling(b *testing.B) {
 	b.Helper()
 	require.NotEmpty(b, findPgbench(), pgbenchHint)
@@ -70,7 +69,7 @@ func (r *benchRig) prepareCeiling(b *testing.B) {
 	require.NoError(b, conn.Close(b.Context()))
 }
 
-// findPgbench looks where Postgres itself is looked for; "" when it is not there.
+// findPgbench looks in the folders of Postgres. It returns "" when pgbench is missing.
 func findPgbench() string {
 	places, _ := filepath.Glob("/usr/lib/postgresql/*/bin/pgbench")
 	if dir := os.Getenv("VQA_POSTGRES_BIN"); dir != "" {
@@ -93,9 +92,9 @@ var (
 	failedPattern = regexp.MustCompile(`(?m)^number of failed transactions: ([0-9]+)`)
 )
 
-// pgbench runs a script for a slice over the connections that the program uses, TCP
-// with a password, and returns transactions per second. Many clients get more time: the
-// server takes a while to let them all in, which is not counted.
+// pgbench runs a script for one slice and returns the transactions per second. It connects as the program
+// does, by TCP with a password. Many clients get more time, because connecting them takes a while. That
+// time is not counted.
 func (r *benchRig) pgbench(b *testing.B, clients int, script string) float64 {
 	b.Helper()
 	u, err := url.Parse(r.url)

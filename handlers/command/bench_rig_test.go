@@ -28,10 +28,10 @@ import (
 	"vqa/projections/resources"
 )
 
-// benchGrant is what every account begins with: more than any run can spend.
+// benchGrant is the initial balance of every account, more than a run can spend.
 const benchGrant = 1_000_000_000_000
 
-// benchRig is the program's own stack from use cases down to a durable Postgres.
+// benchRig is the stack of the program from the use cases to a durable Postgres.
 type benchRig struct {
 	dir     string
 	url     string
@@ -42,9 +42,9 @@ type benchRig struct {
 	many []string
 	hot  string
 
-	// appended and paired count what the clients were told had happened.
+	// appended and paired count the acknowledged commands.
 	appended, paired atomic.Int64
-	// ceilingRuns keeps the keys of the runs of pgbench apart.
+	// ceilingRuns counts the runs of pgbench, so that each has its own keys.
 	ceilingRuns int
 }
 
@@ -76,12 +76,11 @@ func newBenchRig(b *testing.B) *benchRig {
 	return r
 }
 
-// startPostgres makes a server of its own, because the one that tests share trades
-// durability for speed.
+// startPostgres starts a separate server, because the shared test server is not durable.
 func (r *benchRig) startPostgres(b *testing.B) {
 	b.Helper()
 	var err error
-	r.dir, err = os.MkdirTemp("", "vqa-bench-") //nolint:usetesting // b.TempDir lies in a folder of mode 0700
+	r.dir, err = os.MkdirTemp("", "vqa-bench-") //nolint:usetesting // b.TempDir is in a folder of mode 0700
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(r.dir)) })
 	require.NoError(b, os.Chmod(r.dir, 0o755))
@@ -99,7 +98,7 @@ func (r *benchRig) startPostgres(b *testing.B) {
 	r.url = server.URL("bench")
 }
 
-// startService wires the pipeline as cmd does, wake-ups of subscribers included.
+// startService builds the pipeline as cmd does, with the notification of subscribers.
 func (r *benchRig) startService(b *testing.B) {
 	b.Helper()
 	var inline []postgres.Projection
@@ -129,8 +128,8 @@ func (r *benchRig) caller(n int64) Caller {
 	return Caller{AccountID: r.account(n), KeyID: "key_bench", Livemode: true, RequestID: "req_bench"}
 }
 
-// checkLaws holds the ledger and the log to what the clients were told: speed that
-// lost or doubled a command would be no speed.
+// checkLaws compares the ledger and the log with the acknowledged commands. None may be lost or recorded
+// twice.
 func (r *benchRig) checkLaws(b *testing.B) {
 	b.Helper()
 	type sums struct{ Events, Videos, Posted, Held, Broken int64 }
@@ -150,7 +149,7 @@ func (r *benchRig) checkLaws(b *testing.B) {
 	}, got)
 }
 
-// machine describes what the figures were taken on, in one line.
+// machine describes the test machine in one line.
 func (r *benchRig) machine(b *testing.B) string {
 	b.Helper()
 	var version, fsync, commit, method string
@@ -162,7 +161,7 @@ func (r *benchRig) machine(b *testing.B) string {
 		version, fsync, commit, method, r.flushRate(b))
 }
 
-// flushRate is how often per second one writer gets 8 kB onto the disk.
+// flushRate returns how often per second one writer can flush 8 kB to the disk.
 func (r *benchRig) flushRate(b *testing.B) float64 {
 	b.Helper()
 	f, err := os.Create(filepath.Join(r.dir, "flush"))

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// benchRow is all rounds at one number of clients.
+// benchRow has all rounds for one number of clients.
 type benchRow struct {
 	clients int
 	rounds  []benchRound
 }
 
-// of returns the median, least and greatest value of a figure over the rounds. The
-// ratios are made within each round first: that is what taking turns is for.
+// of returns the median, minimum and maximum of a figure over the rounds. Ratios are computed within each
+// round first, so that a drift of the machine cancels out.
 func (r benchRow) of(figure func(benchRound) float64) spread {
 	values := make([]float64, len(r.rounds))
 	for i, round := range r.rounds {
@@ -31,8 +31,8 @@ type spread struct{ median, least, most float64 }
 func (s spread) rate() string  { return fmt.Sprintf("%.0f", s.median) }
 func (s spread) ratio() string { return fmt.Sprintf("**%.2f** (%.2f-%.2f)", s.median, s.least, s.most) }
 
-// The figures. A command is one event that was decided, projected and committed
-// before its client was answered; a pair is two of them.
+// The figures. A command is one event that is decided, projected and committed before the response. A pair
+// is two commands.
 func insertRate(r benchRound) float64    { return r.insert }
 func hotUpdateRate(r benchRound) float64 { return r.hotUpdate }
 func appendRate(r benchRound) float64    { return r.append }
@@ -44,10 +44,10 @@ func hotPairs(r benchRound) float64      { return r.pairsOneHot / r.hotUpdate }
 func hotFourRate(r benchRound) float64   { return r.hotTransaction }
 func hotFourPairs(r benchRound) float64  { return r.pairsOneHot / r.hotTransaction }
 
-// report gives the medians to go test.
+// report reports the medians to go test.
 func (r benchRow) report(b *testing.B) {
 	b.Helper()
-	b.ReportMetric(0, "ns/op") // of a round, which says nothing
+	b.ReportMetric(0, "ns/op") // hide the time of a round, which has no meaning
 	for unit, figure := range map[string]func(benchRound) float64{
 		"inserts/s(ceiling)": insertRate, "appends/s": appendRate, "append-ratio": appendShare,
 		"hot-updates/s(ceiling)": hotUpdateRate, "hot-pairs/s": hotRate, "hot-pair-ratio": hotPairs,

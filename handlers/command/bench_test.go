@@ -17,28 +17,27 @@ import (
 )
 
 const (
-	// benchSlice is how long each figure of a round is taken.
+	// benchSlice is the time for each figure of a round.
 	benchSlice = 2 * time.Second
-	// benchAccounts is how many the wide figures are spread over.
+	// benchAccounts is the number of accounts for the figures over many accounts.
 	benchAccounts = 1000
-	// benchHold is what one pair holds and settles, in seconds of credit.
+	// benchHold is the seconds of credit that one pair holds and settles.
 	benchHold = 30
 )
 
-// benchClients are the numbers of clients, each with one command under way.
+// benchClients has the numbers of clients. Each client runs one command at a time.
 var benchClients = []int{1, 8, 32, 256}
 
-// BenchmarkThroughput measures the log and the ledger on a durable Postgres, with
-// every inline read model, beside what the same server gives pgbench in the same
-// seconds. One iteration is one round, in which ceilings and measurements take
-// turns, so that a drift of the machine meets both.
+// BenchmarkThroughput measures the log and the ledger on a durable Postgres with every inline read model.
+// It compares them with pgbench on the same server. One iteration is one round, in which ceilings and
+// measurements alternate, so that a drift of the machine affects both.
 func BenchmarkThroughput(b *testing.B) {
 	rig := newBenchRig(b)
 	var rows []benchRow
 	for _, clients := range benchClients {
 		whole := b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
 			row := benchRow{clients: clients}
-			rig.round(b, clients) // warms connections, plans and pages
+			rig.round(b, clients) // warm up connections, plans and pages
 			for b.Loop() {
 				row.rounds = append(row.rounds, rig.round(b, clients))
 			}
@@ -53,7 +52,7 @@ func BenchmarkThroughput(b *testing.B) {
 	printBenchTables(os.Stdout, rig.machine(b), rows)
 }
 
-// benchRound holds figures per second, all of one round.
+// benchRound has the figures of one round, per second.
 type benchRound struct {
 	insert, hotUpdate, hotTransaction float64 // transactions of pgbench
 	append                            float64 // commands of one event
@@ -78,8 +77,8 @@ func (r *benchRig) round(b *testing.B, clients int) benchRound {
 	return out
 }
 
-// drive lets clients repeat op for a slice and returns how often per second it
-// succeeded. An error ends the benchmark. n numbers the calls of all clients.
+// drive lets clients repeat op for one slice and returns the calls per second. An error ends the benchmark.
+// n numbers the calls of all clients.
 func (r *benchRig) drive(b *testing.B, clients int, total *atomic.Int64, op func(ctx context.Context, n int64) error) float64 {
 	b.Helper()
 	var wg sync.WaitGroup
@@ -105,7 +104,7 @@ func (r *benchRig) drive(b *testing.B, clients int, total *atomic.Int64, op func
 	return float64(done.Load()) / elapsed.Seconds()
 }
 
-// holdAndSettle is the life of the credits of one analysis, without the analysis.
+// holdAndSettle records the hold and the settlement of one analysis, without the analysis.
 func (r *benchRig) holdAndSettle(ctx context.Context, accountID string) error {
 	source := r.ids.New(id.Analysis)
 	if err := r.credit(ctx, accountID, credit.Hold{

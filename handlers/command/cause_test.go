@@ -19,8 +19,8 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// TestEveryEventSaysHowItCameToBe walks through every flow of the service and looks at
-// each event it left: who did it, by which request, and what led to it.
+// TestEveryEventSaysHowItCameToBe runs every flow of the service and checks the metadata of each event: its
+// actor, its request and its cause.
 func TestEveryEventSaysHowItCameToBe(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -38,11 +38,11 @@ func TestEveryEventSaysHowItCameToBe(t *testing.T) {
 	}
 	for _, stored := range codec.Events().Names() {
 		name, _, _ := strings.Cut(stored, "@")
-		require.True(t, seen[name], "no flow of this test leaves a %s", name)
+		require.True(t, seen[name], "no flow of this test records a %s", name)
 	}
 }
 
-// everyFlow leaves at least one event of every type.
+// everyFlow records at least one event of every type.
 func everyFlow(t *testing.T, w *world) {
 	t.Helper()
 	ctx := t.Context()
@@ -65,7 +65,7 @@ func everyFlow(t *testing.T, w *world) {
 	videoID := w.readyVideo(caller)
 	_, err = w.CreateAnalysis(ctx, caller, CreateAnalysis{VideoID: videoID, Query: &query.Query{QueryType: query.TypeOpenEnded}})
 	ok(err)
-	// Work that nobody remembers the cause of, and work that somebody does.
+	// Work without a known cause, and work with one.
 	run := w.claimed(caller, videoID)
 	ok(w.ReportProgress(ctx, run, analysis.Analyzing, 10))
 	run.Attempt, run.Cause = 2, CausedBy(w.history()[0])
@@ -77,10 +77,10 @@ func everyFlow(t *testing.T, w *world) {
 	ok(err)
 	down, err := w.OpenIncident(ctx, "The engine is down", "jo")
 	ok(err)
-	w.Incidents = &pager{open: down.ID}
-	unlucky := w.claimed(caller, videoID)
-	ok(w.FailAnalysis(ctx, unlucky, analysis.Failure{Code: fault.InferenceError}))
-	rerun, err := w.RerunAnalysis(ctx, caller, unlucky.AnalysisID)
+	w.Incidents = &fakeIncidents{open: down.ID}
+	failed := w.claimed(caller, videoID)
+	ok(w.FailAnalysis(ctx, failed, analysis.Failure{Code: fault.InferenceError}))
+	rerun, err := w.RerunAnalysis(ctx, caller, failed.AnalysisID)
 	ok(err)
 	_, err = w.CancelAnalysis(ctx, caller, rerun.ID)
 	ok(err)

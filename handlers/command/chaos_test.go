@@ -17,15 +17,15 @@ import (
 	"vqa/eventstore"
 )
 
-// TestLawsUnderChaos: several goroutines give random commands to two nodes, whose store
-// invents conflicts, fails before a commit, and fails after one, so that nobody knows what
-// became of it. Whatever happens, the log keeps the laws.
+// TestLawsUnderChaos: several goroutines send random commands to two nodes. Their store reports false
+// conflicts, fails before a commit, and fails after a commit, so that the outcome is unknown. The log must
+// still satisfy the laws.
 func TestLawsUnderChaos(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			// In a bubble the pauses between tries cost nothing.
+			// With synctest the pauses between tries take no time.
 			synctest.Test(t, func(t *testing.T) { chaos(t, seed) })
 		})
 	}
@@ -33,7 +33,7 @@ func TestLawsUnderChaos(t *testing.T) {
 
 var errBroken = errors.New("the connection broke")
 
-// unreliable makes a shim whose appends go wrong at random.
+// unreliable returns a shim whose appends fail at random.
 func unreliable(seed uint64) *shim {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -65,7 +65,7 @@ func chaos(t *testing.T, seed uint64) {
 	calm := newWorld(t)
 	one := newWorld(t, withStore(calm.log), withShim(unreliable(seed)))
 	two := newWorld(t, withStore(calm.log), withShim(unreliable(seed+1000)))
-	m := &monkeys{nodes: []*world{one, two}, videos: map[string][]string{}}
+	m := &randomClients{nodes: []*world{one, two}, videos: map[string][]string{}}
 	for range 2 {
 		caller := calm.account(300)
 		m.callers = append(m.callers, caller)
@@ -100,8 +100,8 @@ func chaos(t *testing.T, seed uint64) {
 	m.finish(t, calm)
 }
 
-// monkeys give commands without a plan.
-type monkeys struct {
+// randomClients sends random commands.
+type randomClients struct {
 	nodes   []*world
 	callers []Caller
 
@@ -110,7 +110,7 @@ type monkeys struct {
 	runs   []Run
 }
 
-func (m *monkeys) act(random *rand.Rand) error {
+func (m *randomClients) act(random *rand.Rand) error {
 	ctx := context.Background()
 	n := m.nodes[random.IntN(len(m.nodes))]
 	caller := m.callers[random.IntN(len(m.callers))]
@@ -143,7 +143,7 @@ func (m *monkeys) act(random *rand.Rand) error {
 	}
 }
 
-func (m *monkeys) ask(n *world, caller Caller, random *rand.Rand) error {
+func (m *randomClients) ask(n *world, caller Caller, random *rand.Rand) error {
 	videoID := m.video(caller, random)
 	plan, err := n.CreateAnalysis(context.Background(), caller, ask(videoID))
 	if err == nil {
@@ -154,15 +154,15 @@ func (m *monkeys) ask(n *world, caller Caller, random *rand.Rand) error {
 	return err
 }
 
-// report does what a worker, a sweeper or the owner of an analysis might.
-func (m *monkeys) report(n *world, random *rand.Rand) error {
+// report acts as a worker, a sweeper or the owner of an analysis.
+func (m *randomClients) report(n *world, random *rand.Rand) error {
 	ctx := context.Background()
 	m.mu.Lock()
 	if len(m.runs) == 0 {
 		m.mu.Unlock()
 		return nil
 	}
-	// The latest ones: they are the least likely to have ended.
+	// The newest ones are the least likely to have ended.
 	r := m.runs[max(0, len(m.runs)-1-random.IntN(6))]
 	m.mu.Unlock()
 	r.Attempt = 1 + random.IntN(2)
@@ -189,15 +189,15 @@ func (m *monkeys) report(n *world, random *rand.Rand) error {
 	}
 }
 
-func (m *monkeys) video(caller Caller, random *rand.Rand) string {
+func (m *randomClients) video(caller Caller, random *rand.Rand) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	own := m.videos[caller.AccountID]
 	return own[max(0, len(own)-1-random.IntN(3))]
 }
 
-// finish ends whatever is open on a store that works again: nothing stays held.
-func (m *monkeys) finish(t *testing.T, calm *world) {
+// finish ends all open work on a store without failures. Afterwards there are no holds.
+func (m *randomClients) finish(t *testing.T, calm *world) {
 	for id, a := range calm.requireLaws().analyses {
 		if !a.Status.Terminal() {
 			r := Run{AccountID: a.AccountID, AnalysisID: id, VideoID: a.VideoID}

@@ -34,7 +34,7 @@ func TestMintClientToken(t *testing.T) {
 	require.Equal(t, caller.KeyID, recorded[0].Meta.Actor)
 	data, err := json.Marshal(recorded)
 	require.NoError(t, err)
-	require.NotContains(t, string(data), minted.Secret, "the log keeps no secret")
+	require.NotContains(t, string(data), minted.Secret, "the log contains no secret")
 }
 
 func TestMintClientTokenRefused(t *testing.T) {
@@ -56,13 +56,13 @@ func TestMintClientTokenRefused(t *testing.T) {
 		order  MintClientToken
 		want   fault.Code
 	}{
-		"another's video":           {caller, ofStranger, fault.ResourceNotFound},
-		"a removed video":           {caller, removed, fault.ResourceNotFound},
-		"a live video by test mode": {test, ofLive, fault.ResourceNotFound},
-		"beyond the key":            {limited, token("videos:write"), fault.InsufficientScope},
-		"by a person":               {person, token("analyses:read"), fault.InsufficientScope},
-		"by a client token":         {ofToken, token("analyses:read"), fault.InsufficientScope},
-		"no scope of tokens":        {caller, token("usage:read"), fault.ValidationFailed},
+		"another's video":                 {caller, ofStranger, fault.ResourceNotFound},
+		"a removed video":                 {caller, removed, fault.ResourceNotFound},
+		"a live video by test mode":       {test, ofLive, fault.ResourceNotFound},
+		"beyond the key":                  {limited, token("videos:write"), fault.InsufficientScope},
+		"by a person":                     {person, token("analyses:read"), fault.InsufficientScope},
+		"by a client token":               {ofToken, token("analyses:read"), fault.InsufficientScope},
+		"a scope that tokens cannot have": {caller, token("usage:read"), fault.ValidationFailed},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestMintClientTokenRefused(t *testing.T) {
 	require.ErrorIs(t, err, iotest.ErrTimeout)
 }
 
-// TestSignIn: however many first requests a person sends at once, one account is opened.
+// TestSignIn: simultaneous first requests of a person open one account.
 func TestSignIn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

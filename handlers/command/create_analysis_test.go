@@ -35,7 +35,7 @@ func TestCreateAnalysis(t *testing.T) {
 	require.Equal(t, map[string]string{"a": "b"}, a.Metadata)
 	require.Equal(t, int64(10), a.HeldSeconds)
 	require.True(t, a.Livemode && a.Narrative)
-	require.Equal(t, a, stateOf(w, analyses, a.ID), "the answer is the state of the log")
+	require.Equal(t, a, stateOf(w, analyses, a.ID), "the response equals the state of the log")
 
 	balance := stateOf(w, credits, caller.AccountID)
 	require.Equal(t, int64(25), balance.PostedSeconds)
@@ -151,7 +151,7 @@ func TestCreateAnalysisRefusals(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWhenThereIsRoom: who finds the queue full is told when its places are likely to be free.
+// TestWhenThereIsRoom: when the queue is full, Retry-After estimates when it has room.
 func TestWhenThereIsRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLimits(func(l *Limits) { l.AnalysisQueueCap = 7 }))
@@ -170,18 +170,18 @@ func TestWhenThereIsRoom(t *testing.T) {
 		return refused(err)
 	}
 	w.capacity.queued = 7
-	require.Equal(t, retryDefaultS, one(), "nothing is known")
+	require.Equal(t, retryDefaultS, one(), "there is no estimate")
 	w.capacity.roomS = []int{0, 17, 4000}
-	require.Equal(t, 1, one(), "at once is a second at least")
+	require.Equal(t, 1, one(), "at least one second")
 	w.capacity.roomS[0] = 16
 	require.Equal(t, 16, one())
 	_, err = w.CreateBatch(t.Context(), caller, batchOf(videoID, 2))
 	require.Equal(t, 17, refused(err), "two places")
 	w.capacity.queued = 6
 	_, err = w.CreateBatch(t.Context(), caller, batchOf(videoID, 2))
-	require.Equal(t, 16, refused(err), "one of the two is there")
+	require.Equal(t, 16, refused(err), "one of the two places is free")
 	w.capacity.queued = 9
-	require.Equal(t, retryMaxS, one(), "not longer than a guess is worth")
+	require.Equal(t, retryMaxS, one(), "at most retryMaxS")
 }
 
 func TestValidateOnlyReservesNothing(t *testing.T) {
@@ -194,14 +194,14 @@ func TestValidateOnlyReservesNothing(t *testing.T) {
 		preview := ask(videoID)
 		preview.ValidateOnly = true
 		plan, err := w.CreateAnalysis(t.Context(), caller, preview)
-		require.NoError(t, err, "a preview asks no engine")
+		require.NoError(t, err, "a preview needs no engine")
 		require.True(t, plan.Assessable)
 		require.Equal(t, int64(10), *plan.EstimatedSeconds)
 		require.Equal(t, "dog", plan.Analysis.Query.Subjects[0].Term)
 
 		preview.VideoID = poors
 		plan, err = w.CreateAnalysis(t.Context(), poor, preview)
-		require.NoError(t, err, "who has too few credits learns how many it takes")
+		require.NoError(t, err, "a caller with too few credits sees the price")
 		require.Equal(t, int64(10), *plan.EstimatedSeconds)
 		preview.VideoID = videoID
 		_, err = w.CreateAnalysis(t.Context(), poor, preview)
@@ -209,11 +209,11 @@ func TestValidateOnlyReservesNothing(t *testing.T) {
 	})
 }
 
-// TestUnsupportedQuestion: result rule 7.
+// TestUnsupportedQuestion: docs/contract.md#result-7.
 func TestUnsupportedQuestion(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	caller := w.account(5) // less than the video would cost
+	caller := w.account(5) // less than the price of the video
 	videoID := w.readyVideo(caller)
 	w.capacity.down = fault.New(fault.InferenceUnavailable, "")
 	plan, err := w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: videoID, Prompt: ptr("Why do people dream?")})
@@ -229,7 +229,7 @@ func TestUnsupportedQuestion(t *testing.T) {
 	require.True(t, a.Livemode)
 
 	require.Empty(t, stateOf(w, credits, caller.AccountID).Holds)
-	require.NoError(t, w.DeleteVideo(t.Context(), caller, videoID), "it does not hold the video")
+	require.NoError(t, w.DeleteVideo(t.Context(), caller, videoID), "it does not prevent the deletion of the video")
 }
 
 func TestTestMode(t *testing.T) {
@@ -241,7 +241,7 @@ func TestTestMode(t *testing.T) {
 	var results []*answer.Result
 	for range 2 {
 		plan, err := w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: fixtureID, Prompt: ptr("Is there a ball?")})
-		require.NoError(t, err, "test traffic is never shed")
+		require.NoError(t, err, "test-mode requests are never refused for capacity")
 		require.Equal(t, analysis.CompletedStatus, plan.Analysis.Status)
 		require.False(t, plan.Analysis.Livemode)
 		require.Equal(t, int64(0), *plan.EstimatedSeconds)
@@ -251,12 +251,12 @@ func TestTestMode(t *testing.T) {
 	require.Equal(t, answer.Yes, results[0].Answer)
 	require.Equal(t, results[0], results[1], "the same question has the same answer")
 	for _, r := range w.history()[before:] {
-		require.Equal(t, analyses.Category(), r.Stream.Category, "test mode touches nothing but the analysis")
+		require.Equal(t, analyses.Category(), r.Stream.Category, "test mode changes only the analysis")
 	}
 	_, err := w.CancelAnalysis(t.Context(), caller, w.history()[before].Stream.ID)
 	requireFault(t, err, fault.AnalysisNotCancelable)
 
-	// A test key's own upload is not its fixture.
+	// A video that a test key has uploaded is not its fixture.
 	v, err := w.CreateVideo(t.Context(), caller, CreateVideo{ContentType: "video/mp4"})
 	require.NoError(t, err)
 	require.False(t, v.Livemode)

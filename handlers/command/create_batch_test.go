@@ -14,7 +14,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// batchOf asks so many questions that can be answered, half price after the first.
+// batchOf returns a batch of so many answerable prompts, at half price after the first.
 func batchOf(videoID string, n int) CreateBatch {
 	c := CreateBatch{VideoID: videoID, DiscountPct: 50}
 	for i := range n {
@@ -35,13 +35,13 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 	batch, err := w.CreateBatch(t.Context(), caller, c)
 	require.NoError(t, err)
 	require.Regexp(t, "^batch_[0-9A-HJKMNP-TV-Z]{26}$", batch.ID)
-	require.Len(t, w.history()[before:], 9, "a hold, an open video and a question each, in one append")
+	require.Len(t, w.history()[before:], 9, "a hold, an open video and an analysis each, in one append")
 	for i, want := range []int64{11, 6, 6} {
 		p := batch.Analyses[i]
 		require.Equal(t, want, *p.EstimatedSeconds)
 		require.Equal(t, []int{0, 50, 50}[i], p.DiscountPct)
 		a := stateOf(w, analyses, p.Analysis.ID)
-		require.Equal(t, p.Analysis, a, "the answer is the state of the log")
+		require.Equal(t, p.Analysis, a, "the response equals the state of the log")
 		require.Equal(t, want, a.HeldSeconds)
 		require.Equal(t, batch.ID, a.BatchID)
 		require.Equal(t, i, a.BatchIndex)
@@ -69,8 +69,8 @@ func TestBatchHoldsAndSettlesAtItsDiscount(t *testing.T) {
 	w.requireLaws()
 }
 
-// TestBatchOfUnknownDuration: each prompt holds 60 s at its discount, and settles on what
-// was decoded at its discount.
+// TestBatchOfUnknownDuration: each prompt holds 60 s less its discount, and settles the decoded length less
+// its discount.
 func TestBatchOfUnknownDuration(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -130,7 +130,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 			require.True(t, fault.Has(err, tt.want), "%s: want %s, got %v", name, tt.want, err)
 			require.Equal(t, tt.param, fault.Of(err).Param, name)
 			if tt.want == fault.InsufficientCredits {
-				require.Equal(t, int64(20), fault.Of(err).Details["needed_seconds"], "it speaks of the whole batch")
+				require.Equal(t, int64(20), fault.Of(err).Details["needed_seconds"], "it is the price of the whole batch")
 				require.Equal(t, int64(19), fault.Of(err).Details["available_seconds"])
 			}
 		})
@@ -147,7 +147,7 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 	})
 }
 
-// TestBatchOfMixedQuestions: what cannot be answered is answered at once and is free.
+// TestBatchOfMixedQuestions: a prompt that the service cannot answer is completed at once and is free.
 func TestBatchOfMixedQuestions(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -192,7 +192,7 @@ func TestBatchPreviewAndReceipt(t *testing.T) {
 	w.requireUnchanged(func() {
 		w.capacity.down = fault.New(fault.InferenceUnavailable, "")
 		batch, err := w.CreateBatch(t.Context(), caller, c)
-		require.NoError(t, err, "a preview asks no engine")
+		require.NoError(t, err, "a preview needs no engine")
 		require.Equal(t, int64(15), *batch.Analyses[0].EstimatedSeconds+*batch.Analyses[1].EstimatedSeconds)
 	})
 	w.capacity.down, c.ValidateOnly = nil, false
@@ -204,7 +204,7 @@ func TestBatchPreviewAndReceipt(t *testing.T) {
 	require.Equal(t, batch.ID, receipt.ResourceID)
 }
 
-// TestConcurrentBatchesStayWithinTheCap: the cap counts whole batches, whoever else asks.
+// TestConcurrentBatchesStayWithinTheCap: simultaneous batches together stay within the limit.
 func TestConcurrentBatchesStayWithinTheCap(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLimits(func(l *Limits) { l.MaxConcurrentAnalyses = 7 }))

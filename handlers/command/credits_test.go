@@ -9,8 +9,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// order is an operator's order on an account.
-func order(accountID string) CreditChange {
+// change returns an operator's change of an account.
+func change(accountID string) CreditChange {
 	return CreditChange{AccountID: accountID, Reason: "a mistake", Operator: "jo", RequestID: "req_9"}
 }
 
@@ -19,7 +19,7 @@ func TestGrantCredits(t *testing.T) {
 	w := newWorld(t)
 	caller := w.account(30)
 	w.queued(caller, w.readyVideo(caller)) // holds 10
-	posted, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: order(caller.AccountID), Kind: credit.Adjustment, Seconds: -20})
+	posted, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: change(caller.AccountID), Kind: credit.Adjustment, Seconds: -20})
 	require.NoError(t, err)
 	require.Equal(t, int64(0), posted.Balance.AvailableSeconds())
 	last := w.history()[len(w.history())-1]
@@ -29,7 +29,7 @@ func TestGrantCredits(t *testing.T) {
 	require.Equal(t, posted.TransactionID, last.Event.(credit.Granted).TransactionID)
 	w.requireUnchanged(func() {
 		grant := func(accountID string, kind credit.Kind, seconds int64) error {
-			_, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: order(accountID), Kind: kind, Seconds: seconds})
+			_, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: change(accountID), Kind: kind, Seconds: seconds})
 			return err
 		}
 		requireFault(t, grant(caller.AccountID, credit.Adjustment, -1), fault.InsufficientCredits)
@@ -56,7 +56,7 @@ func TestRefundCredits(t *testing.T) {
 		}
 	}
 	refund := func(accountID, txn string, seconds int64) (Posted, error) {
-		return w.RefundCredits(t.Context(), RefundCredits{CreditChange: order(accountID), TransactionID: txn, Seconds: seconds})
+		return w.RefundCredits(t.Context(), RefundCredits{CreditChange: change(accountID), TransactionID: txn, Seconds: seconds})
 	}
 	posted, err := refund(caller.AccountID, debit, 4)
 	require.NoError(t, err)
@@ -72,18 +72,18 @@ func TestRefundCredits(t *testing.T) {
 		_, err := refund(caller.AccountID, debit, 0)
 		requireFault(t, err, fault.ResourceConflict)
 		_, err = refund(caller.AccountID, posted.TransactionID, 1)
-		requireFault(t, err, fault.ValidationFailed) // a refund is not refunded
+		requireFault(t, err, fault.ValidationFailed) // a refund cannot be refunded
 		_, err = refund(other.AccountID, debit, 1)
 		requireFault(t, err, fault.ResourceNotFound)
 		_, err = refund(caller.AccountID, "txn_01JNQ3ZC8A0123456789ABCDEF", 1)
 		requireFault(t, err, fault.ResourceNotFound)
 	})
-	keyed := RefundCredits{CreditChange: order(caller.AccountID), TransactionID: grant, Seconds: 5}
+	keyed := RefundCredits{CreditChange: change(caller.AccountID), TransactionID: grant, Seconds: 5}
 	keyed.Idempotency = caller.keyed("k", "5").Idempotency
 	for range 2 {
 		posted, err = w.RefundCredits(t.Context(), keyed)
 		require.NoError(t, err)
-		require.Equal(t, int64(25), posted.Balance.PostedSeconds, "once, however often it is ordered")
+		require.Equal(t, int64(25), posted.Balance.PostedSeconds, "a repeated command takes effect once")
 	}
 	require.True(t, posted.Repeated)
 }

@@ -10,9 +10,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// TestBillOfALongerVideo: a file that was probed as one second long is billed for what was
-// decoded of it, within what was held and is available. From then on the video has that
-// length.
+// TestBillOfALongerVideo: a file whose probed length is one second is billed for its decoded length, at most
+// the held and available seconds. Afterwards the video has the decoded length.
 func TestBillOfALongerVideo(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -34,14 +33,14 @@ func TestBillOfALongerVideo(t *testing.T) {
 			require.Equal(t, test.balance-test.want, stateOf(w, credits, caller.AccountID).PostedSeconds)
 			v := stateOf(w, videos, r.VideoID)
 			require.Equal(t, test.decoded, *v.DurationMicros())
-			require.EqualValues(t, 1_000_000, *v.File.DurationMicros, "what was computed stays for the auditor")
+			require.EqualValues(t, 1_000_000, *v.File.DurationMicros, "the probed length stays for auditors")
 			w.requireLaws()
 		})
 	}
 }
 
-// TestLaterQuestionsUseTheDecodedLength: the estimate, the hold and the bill of the next
-// question, at its discount in a batch.
+// TestLaterQuestionsUseTheDecodedLength checks the estimate, the hold and the bill of the next analysis, also
+// with a discount in a batch.
 func TestLaterQuestionsUseTheDecodedLength(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -63,7 +62,7 @@ func TestLaterQuestionsUseTheDecodedLength(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.CompleteAnalysis(t.Context(), run, yes(), 59_600_000, 3, nil))
 		require.Equal(t, want, stateOf(w, analyses, run.AnalysisID).Usage.BilledSeconds)
-		require.NotContains(t, types(w.history()[before:]), "video.measured", "it is no news")
+		require.NotContains(t, types(w.history()[before:]), "video.measured", "the length is already known")
 	}
 
 	poor := w.account(30)
@@ -74,8 +73,8 @@ func TestLaterQuestionsUseTheDecodedLength(t *testing.T) {
 	w.requireLaws()
 }
 
-// TestVideoThatDecodingFindsTooLong: the analysis fails without a bill, and no other
-// question about the video is taken.
+// TestVideoThatDecodingFindsTooLong: the analysis fails without a bill, and later analyses of the video are
+// refused.
 func TestVideoThatDecodingFindsTooLong(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -22,7 +22,7 @@ func demoFile(key string) video.File {
 	return video.File{ObjectKey: key, ContentType: "video/mp4", SizeBytes: 1000, DurationMicros: micros(8_000_000)}
 }
 
-// typesOf are the names of a stream's events.
+// typesOf returns the types of a stream's events.
 func (w *world) typesOf(stream eventstore.StreamID) []string {
 	w.t.Helper()
 	events, err := w.log.ReadStream(context.Background(), stream, 0, 100)
@@ -46,7 +46,7 @@ func TestDemoVideoIsAddedOnce(t *testing.T) {
 
 	second, err := w.AddDemoVideo(t.Context(), demoVideo, "a.mp4", demoFile("demo/b.mp4"))
 	require.NoError(t, err)
-	require.Equal(t, first, second, "the first one stands")
+	require.Equal(t, first, second, "the first video is returned")
 	_, err = w.AddDemoVideo(t.Context(), id.Derived(id.Video, w.clock.Now(), "other"), "b.mp4", demoFile("demo/c.mp4"))
 	require.NoError(t, err, "the account is opened once")
 	require.Equal(t, []string{"account.opened"}, w.typesOf(accounts.Stream(account.SystemID)))
@@ -119,6 +119,6 @@ func TestDemoRefusals(t *testing.T) {
 	}
 	prompt := "Is there a ball?"
 	_, err = w.CreateAnalysis(t.Context(), caller, CreateAnalysis{VideoID: demoVideo, Prompt: &prompt})
-	require.True(t, fault.Has(err, fault.ResourceNotFound), "a demo video is another account's")
+	require.True(t, fault.Has(err, fault.ResourceNotFound), "a demo video belongs to another account")
 	require.True(t, fault.Has(w.DeleteVideo(context.Background(), caller, demoVideo), fault.ResourceNotFound))
 }

@@ -16,7 +16,7 @@ import (
 
 var anonymous = Caller{RequestID: "req_1"}
 
-// claimOf asks for a device code and returns it with its hash.
+// claimOf requests a device code and returns it with its hash.
 func (w *world) claimOf(addressHash string) (RequestedCodes, string) {
 	w.t.Helper()
 	requested, err := w.RequestDeviceCode(w.t.Context(), anonymous, addressHash)
@@ -24,7 +24,7 @@ func (w *world) claimOf(addressHash string) (RequestedCodes, string) {
 	return requested, account.HashSecret(requested.DeviceCode)
 }
 
-// claimFlow leaves at least one event of every type of a claim.
+// claimFlow records at least one event of every type of a claim.
 func claimFlow(t *testing.T, w *world, caller Caller) {
 	t.Helper()
 	require.NoError(t, w.EnterUserCode(t.Context(), caller, false))
@@ -61,11 +61,11 @@ func TestClaimOfAKey(t *testing.T) {
 	})
 	require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash))
 	w.requireUnchanged(func() {
-		require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash), "approving twice is harmless")
+		require.NoError(t, w.ApproveDeviceCode(t.Context(), approver, hash), "approving is idempotent")
 		requireFault(t, w.ApproveDeviceCode(t.Context(), requester, hash), fault.ResourceConflict)
 		requireFault(t, w.DenyDeviceCode(t.Context(), requester, hash), fault.ResourceConflict)
 		_, err = w.CollectKey(t.Context(), hash, requester.AccountID, "req_1")
-		require.ErrorContains(t, err, "was not approved", "the key is of the account that approved, and of no other")
+		require.ErrorContains(t, err, "was not approved", "the key belongs to the account that approved")
 	})
 
 	key, err := w.CollectKey(t.Context(), hash, approver.AccountID, "req_2")
@@ -89,12 +89,12 @@ func TestClaimOfAKey(t *testing.T) {
 	data, err := json.Marshal(recorded)
 	require.NoError(t, err)
 	for _, secret := range []string{requested.DeviceCode, requested.UserCode, account.FormatUserCode(requested.UserCode), key.Secret} {
-		require.NotContains(t, string(data), secret, "the log keeps no secret")
+		require.NotContains(t, string(data), secret, "the log contains no secret")
 	}
 }
 
-// TestAnApprovedKeyIsCollectedOnce: many polls at the same moment, and a service that
-// sees the others' events late, as another node does.
+// TestAnApprovedKeyIsCollectedOnce: many simultaneous polls, also on a service with an outdated cache, as on
+// another node.
 func TestAnApprovedKeyIsCollectedOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -122,10 +122,10 @@ func TestAnApprovedKeyIsCollectedOnce(t *testing.T) {
 		require.Contains(t, stateOf(w, accounts, approver.AccountID).Keys, handedOut[0].KeyID)
 		require.Equal(t, handedOut[0].KeyID, stateOf(w, deviceCodes, hash).KeyID)
 	}
-	require.Len(t, stateOf(w, accounts, approver.AccountID).Keys, 11, "one key for each code, and the first")
+	require.Len(t, stateOf(w, accounts, approver.AccountID).Keys, 11, "one key for each code and the first key")
 }
 
-// TestOneDecisionStands: approval and denial at the same moment, by two people.
+// TestOneDecisionStands: two people approve and deny at the same time.
 func TestOneDecisionStands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -187,7 +187,7 @@ func TestOpenClaimsOfAnAddress(t *testing.T) {
 	_, err := w.RequestDeviceCode(t.Context(), anonymous, "another address")
 	require.NoError(t, err)
 
-	// A denied code and a collected one make room, an approved one that waits does not.
+	// Denied and collected codes no longer count. An approved code that is not collected counts.
 	require.NoError(t, w.ApproveDeviceCode(t.Context(), caller, hashes[0]))
 	requireFault(t, request(0), fault.RateLimitExceeded)
 	_, err = w.CollectKey(t.Context(), hashes[0], caller.AccountID, "req_1")
@@ -219,7 +219,7 @@ func TestWrongUserCodes(t *testing.T) {
 	require.NoError(t, w.EnterUserCode(t.Context(), caller, true))
 }
 
-// TestAFullAccountCollectsLater: an approval waits until the account has room for a key.
+// TestAFullAccountCollectsLater: a key can be collected later, when the account has fewer keys.
 func TestAFullAccountCollectsLater(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -17,7 +17,7 @@ func TestExpiredHoldFailsItsAnalysis(t *testing.T) {
 	run := w.claimed(caller, w.readyVideo(caller))
 	w.clock.advance(holdLife - 1)
 	w.requireUnchanged(func() {
-		require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, run.AnalysisID), "too early is no error")
+		require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, run.AnalysisID), "a call before the expiry is not an error")
 	})
 	w.clock.advance(1)
 	require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, run.AnalysisID))
@@ -39,7 +39,7 @@ func TestExpiredHoldFailsItsAnalysis(t *testing.T) {
 		require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, run.AnalysisID), "once")
 		require.True(t, IsStale(w.CompleteAnalysis(t.Context(), run, yes(), 9_400_000, 3, nil)), "the answer comes too late")
 	})
-	require.NoError(t, w.DeleteVideo(t.Context(), caller, run.VideoID), "the video is free again")
+	require.NoError(t, w.DeleteVideo(t.Context(), caller, run.VideoID), "the video can be deleted")
 	w.requireLaws()
 }
 
@@ -56,7 +56,7 @@ func TestExpiredHoldStillSettlesBeforeTheSweep(t *testing.T) {
 	})
 }
 
-// TestHoldWithoutAnAnalysisExpires: nothing stands behind the hold that could fail.
+// TestHoldWithoutAnAnalysisExpires: a hold expires even when its source is not an analysis.
 func TestHoldWithoutAnAnalysisExpires(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -26,7 +26,7 @@ import (
 	"vqa/handlers/intake/fixture"
 )
 
-// clock is a clock that a test moves by hand.
+// clock is a clock that tests set.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -46,13 +46,12 @@ func (c *clock) advance(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// shim stands between a pipeline and its log, so that a test can step in. Its fields
-// are set before the pipeline runs.
+// shim is between a pipeline and its log. A test sets its fields before the pipeline runs.
 type shim struct {
 	eventstore.Store
 	beforeLoad   func(context.Context) error
 	beforeAppend func(context.Context, eventstore.Batch) error
-	// afterAppend sees what was recorded; its error hides that from the caller.
+	// afterAppend receives the recorded events. The caller gets its error instead of them.
 	afterAppend func(context.Context, eventstore.Batch) error
 }
 
@@ -80,13 +79,13 @@ func (s *shim) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Rec
 	return recorded, err
 }
 
-// intake is an object store that has been told what it will find.
+// intake is an object store with preset results.
 type intake struct {
 	file    video.File
 	err     error
 	keepErr error
 	noRoom  error
-	// during runs while the bytes are inspected.
+	// during is called while the bytes are inspected.
 	during func()
 
 	mu                      sync.Mutex
@@ -128,11 +127,11 @@ func (i *intake) Discard(_ context.Context, key string) error {
 	return nil
 }
 
-// capacity answers as it was told.
+// capacity returns preset values.
 type capacity struct {
 	down   error
 	queued int
-	// roomS are the seconds until each place is free.
+	// roomS has the seconds until each place is free.
 	roomS []int
 }
 
@@ -146,7 +145,7 @@ func (c *capacity) RoomIn(_ context.Context, places int) (seconds int, known boo
 	return c.roomS[places-1], true
 }
 
-// world is a service with its log and everything around it.
+// world is a service with its log and its fakes.
 type world struct {
 	*Service
 	t        testing.TB
@@ -161,7 +160,7 @@ type option func(*Dependencies)
 
 func withStore(s eventstore.Store) option { return func(d *Dependencies) { d.Store = s } }
 
-// withShim puts a shim before the world's log.
+// withShim puts a shim between the pipeline and the log.
 func withShim(s *shim) option {
 	return func(d *Dependencies) {
 		s.Store = d.Store
@@ -217,7 +216,7 @@ func micros(n int64) *int64 { return &n }
 
 func ptr[T any](v T) *T { return &v }
 
-// account opens an account with a live key and so many seconds.
+// account opens an account with a live key and a balance in seconds.
 func (w *world) account(seconds int64) Caller {
 	w.t.Helper()
 	key, err := w.IssueKey(context.Background(), NewKey{Mode: account.Live, Tier: account.Paid, Name: "test", GrantSeconds: seconds, Operator: "test"})
@@ -245,12 +244,12 @@ func (w *world) readyVideo(caller Caller) string {
 	return v.ID
 }
 
-// ask is a question that can be answered.
+// ask returns a command with an answerable prompt.
 func ask(videoID string) CreateAnalysis {
 	return CreateAnalysis{VideoID: videoID, Prompt: ptr("Is there a dog?")}
 }
 
-// queued asks a question and returns its first run.
+// queued creates an analysis and returns its first run.
 func (w *world) queued(caller Caller, videoID string) Run {
 	w.t.Helper()
 	plan, err := w.CreateAnalysis(context.Background(), caller, ask(videoID))
@@ -258,7 +257,7 @@ func (w *world) queued(caller Caller, videoID string) Run {
 	return Run{AccountID: caller.AccountID, AnalysisID: plan.Analysis.ID, VideoID: videoID, Attempt: 1}
 }
 
-// claimed is queued with its first run under way.
+// claimed creates an analysis, claims its first run and returns it.
 func (w *world) claimed(caller Caller, videoID string) Run {
 	w.t.Helper()
 	r := w.queued(caller, videoID)
@@ -267,12 +266,12 @@ func (w *world) claimed(caller Caller, videoID string) Run {
 	return r
 }
 
-// yes is a result.
+// yes returns a result.
 func yes() answer.Result {
 	return answer.Result{Answer: answer.Yes, Confidence: 0.9, QueryType: query.TypeObject, Clips: []answer.Clip{}, TermConfidences: map[string]float64{"dog": 0.9}}
 }
 
-// stateOf folds the whole history of an aggregate, past any snapshot.
+// stateOf folds the whole history of an aggregate. It ignores snapshots.
 func stateOf[S, C any, E eventstore.Event](w *world, a aggregate[S, C, E], streamID string) S {
 	w.t.Helper()
 	events, err := w.log.LoadAll(context.Background(), a.Stream(streamID))
@@ -282,7 +281,7 @@ func stateOf[S, C any, E eventstore.Event](w *world, a aggregate[S, C, E], strea
 	return state
 }
 
-// history is the log as it is now, in order.
+// history returns the current log.
 func (w *world) history() []eventstore.Recorded {
 	w.t.Helper()
 	var all []eventstore.Recorded
@@ -300,7 +299,7 @@ func (w *world) history() []eventstore.Recorded {
 	}
 }
 
-// requireUnchanged fails when do leaves anything in the log.
+// requireUnchanged fails the test when do records an event.
 func (w *world) requireUnchanged(do func()) {
 	w.t.Helper()
 	before := w.history()
@@ -319,7 +318,7 @@ func (c Caller) keyed(key, body string) Caller {
 	return c
 }
 
-// tally counts errors by their code; nil is "ok", what is not a fault is itself.
+// tally counts errors by their code. nil counts as "ok". An error that is not a fault counts by its text.
 func tally(errs []error) map[string]int {
 	counts := map[string]int{}
 	for _, err := range errs {
@@ -351,8 +350,8 @@ func together(n int, call func(i int) error) []error {
 	return errs
 }
 
-// types are the stored names of events, sorted: the order of streams within one append
-// is not fixed.
+// types returns the stored names of events, sorted, because the order of streams within one append is not
+// fixed.
 func types(recorded []eventstore.Recorded) []string {
 	names := make([]string, len(recorded))
 	for i, r := range recorded {

@@ -16,7 +16,7 @@ import (
 	"vqa/eventstore"
 )
 
-// keyOf is a key of an account as the log has it.
+// keyOf returns a key of an account from the log.
 func keyOf(w *world, caller Caller, keyID string) account.Key {
 	w.t.Helper()
 	return stateOf(w, accounts, caller.AccountID).Keys[keyID]
@@ -37,7 +37,7 @@ func TestMintKey(t *testing.T) {
 	require.Equal(t, []string{"account.key_issued"}, types(recorded))
 	data, err := json.Marshal(recorded)
 	require.NoError(t, err)
-	require.NotContains(t, string(data), minted.Secret, "the log keeps no secret")
+	require.NotContains(t, string(data), minted.Secret, "the log contains no secret")
 
 	narrow := Caller{AccountID: caller.AccountID, KeyID: minted.ID, Livemode: true, RequestID: "req_2"}
 	w.requireUnchanged(func() {
@@ -80,8 +80,7 @@ func TestRotateKey(t *testing.T) {
 	})
 }
 
-// TestRotateTogether: a key is replaced once, whoever asks at the same time, also on
-// another node.
+// TestRotateTogether: of simultaneous rotations of a key, also on another node, one succeeds.
 func TestRotateTogether(t *testing.T) {
 	t.Parallel()
 	one := newWorld(t)
@@ -110,7 +109,7 @@ func TestRevokeOwnKey(t *testing.T) {
 	require.NoError(t, w.RevokeOwnKey(t.Context(), caller, minted.ID))
 	requireFault(t, keyOf(w, caller, minted.ID).Check(w.Now()), fault.KeyRevoked)
 	w.requireUnchanged(func() {
-		require.NoError(t, w.RevokeOwnKey(t.Context(), caller, minted.ID), "revoking twice is harmless")
+		require.NoError(t, w.RevokeOwnKey(t.Context(), caller, minted.ID), "revoking is idempotent")
 	})
 }
 
@@ -154,7 +153,7 @@ func TestImportKey(t *testing.T) {
 	require.Regexp(t, `^svc_live_`, next.Secret)
 }
 
-// keyFlow leaves an event of every type that keys and upgrades have.
+// keyFlow records an event of every type of keys and upgrades.
 func keyFlow(t *testing.T, w *world, caller Caller) {
 	t.Helper()
 	minted, err := w.MintKey(t.Context(), caller, "n", nil)
@@ -169,7 +168,7 @@ func keyFlow(t *testing.T, w *world, caller Caller) {
 	require.NoError(t, w.UnrestrictAccount(t.Context(), caller.AccountID, "settled", "jo", ""))
 }
 
-// uses starts a recorder whose log can be held back.
+// uses starts a recorder whose appends can be blocked.
 func uses(t *testing.T) (*world, *KeyUses, Caller, func(hold bool), <-chan struct{}) {
 	t.Helper()
 	var gate sync.Mutex
@@ -200,7 +199,7 @@ func uses(t *testing.T) (*world, *KeyUses, Caller, func(hold bool), <-chan struc
 	return w, recorder, caller, hold, appended
 }
 
-// noted uses a key until that is recorded.
+// noted notes the use of a key and waits until it is recorded.
 func noted(t *testing.T, recorder *KeyUses, k account.Key, requestID string, appended <-chan struct{}) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -227,7 +226,7 @@ func TestKeyUses(t *testing.T) {
 	last := w.history()[len(w.history())-1]
 	require.Equal(t, []string{"req_9", caller.KeyID}, []string{last.Meta.RequestID, last.Meta.Actor})
 
-	// An hour is one event, however often the key is used, and whatever the edge knows.
+	// There is one event in an hour for any number of uses, even with an outdated key.
 	w.clock.advance(time.Hour - 1)
 	before := len(w.history())
 	recorder.Note(used, "req_10")
@@ -235,12 +234,12 @@ func TestKeyUses(t *testing.T) {
 	require.Len(t, w.history(), before)
 	w.clock.advance(1)
 	noted(t, recorder, used, "req_11", appended)
-	require.NoError(t, w.useKey(t.Context(), caller.AccountID, caller.KeyID, "req_12"), "behind whatever the recorder still does")
+	require.NoError(t, w.useKey(t.Context(), caller.AccountID, caller.KeyID, "req_12"), "after the queued uses of the recorder")
 	require.Len(t, w.history(), before+1)
 }
 
-// TestKeyUsesNeverWait: a log that hangs holds no request back, and what did not fit is
-// recorded at the next use.
+// TestKeyUsesNeverWait: a log that hangs does not delay requests. When the queue is full, the next use is
+// recorded instead.
 func TestKeyUsesNeverWait(t *testing.T) {
 	t.Parallel()
 	w, recorder, caller, hold, appended := uses(t)
@@ -251,7 +250,7 @@ func TestKeyUsesNeverWait(t *testing.T) {
 		other.ID = strings.Repeat("x", i+1)
 		recorder.Note(other, "req_9")
 	}
-	recorder.Note(k, "req_9") // finds the queue full
+	recorder.Note(k, "req_9") // the queue is full
 	hold(false)
 	noted(t, recorder, k, "req_10", appended)
 	require.Equal(t, w.Now(), *keyOf(w, caller, caller.KeyID).LastUsedAt)

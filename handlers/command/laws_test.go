@@ -11,7 +11,7 @@ import (
 	"vqa/eventstore"
 )
 
-// books are kept from the log alone, event by event, and know the laws of the design.
+// books checks the laws of docs/architecture.md#laws on the events of a log.
 type books struct {
 	t        testing.TB
 	versions map[eventstore.StreamID]int64
@@ -24,8 +24,8 @@ type books struct {
 	videos   map[string]video.State
 }
 
-// requireLaws reads the whole log of a service at rest and holds it to the laws 1, 2, 5
-// and 8, and to what joins the aggregates.
+// requireLaws checks the whole log of a service without running commands: laws 1, 2, 5 and 8, and the
+// relations between aggregates.
 func (w *world) requireLaws() *books {
 	w.t.Helper()
 	b := &books{
@@ -46,7 +46,7 @@ func (w *world) requireLaws() *books {
 			require.NotEqual(w.t, video.Removed, before.Status, "a removed video changed")
 			b.videos[r.Stream.ID] = video.Evolve(before, e)
 			if _, deleted := e.(video.Deleted); deleted {
-				require.Empty(w.t, before.OpenAnalyses, "a video was removed under an analysis")
+				require.Empty(w.t, before.OpenAnalyses, "a video was deleted while an analysis was open")
 			}
 		}
 	}
@@ -57,7 +57,7 @@ func (w *world) requireLaws() *books {
 	return b
 }
 
-// post books a credit event (laws 1 and 2).
+// post processes a credit event (laws 1 and 2).
 func (b *books) post(accountID string, event credit.Event) {
 	before := b.balances[accountID]
 	after := credit.Evolve(before, event)
@@ -66,7 +66,7 @@ func (b *books) post(accountID string, event credit.Event) {
 	case credit.Granted:
 		require.Equal(b.t, before.PostedSeconds+e.Seconds, e.BalanceAfter)
 	case credit.Held:
-		require.NotContains(b.t, b.heldFor, e.SourceID, "a source was held for twice")
+		require.NotContains(b.t, b.heldFor, e.SourceID, "a source has two holds")
 		b.heldFor[e.SourceID], b.holds[e.HoldID] = e.HoldID, e.Seconds
 	case credit.Settled:
 		require.Equal(b.t, b.holds[e.HoldID], e.HeldSeconds)
@@ -79,18 +79,18 @@ func (b *books) post(accountID string, event credit.Event) {
 	case credit.Refunded:
 		require.Equal(b.t, before.PostedSeconds+e.Seconds, e.BalanceAfter)
 	}
-	require.Equal(b.t, after.Totals.PostedSeconds(), after.PostedSeconds, "the balance of %s is not what its totals amount to", accountID)
+	require.Equal(b.t, after.Totals.PostedSeconds(), after.PostedSeconds, "the balance of %s differs from the sum of its totals", accountID)
 	b.balances[accountID] = after
 }
 
 func (b *books) end(holdID string) {
-	require.Contains(b.t, b.holds, holdID, "a hold ended that was never open, or twice")
+	require.Contains(b.t, b.holds, holdID, "a hold that is not open has ended")
 	require.False(b.t, b.ended[holdID])
 	delete(b.holds, holdID)
 	b.ended[holdID] = true
 }
 
-// analyze books an event of an analysis (law 5).
+// analyze processes an event of an analysis (law 5).
 func (b *books) analyze(analysisID string, event analysis.Event) {
 	before := b.analyses[analysisID]
 	after := analysis.Evolve(before, event)
@@ -104,8 +104,8 @@ func (b *books) analyze(analysisID string, event analysis.Event) {
 	b.analyses[analysisID] = after
 }
 
-// join holds the aggregates against each other: a live analysis at work has its hold and
-// its video, one that ended has neither, and its usage is what was debited.
+// join compares the aggregates with each other. An unfinished live analysis has an open hold and is open for
+// its video. A finished one has neither, and its usage equals the debit.
 func (b *books) join() {
 	for id, a := range b.analyses {
 		holdID, held := b.heldFor[id]
@@ -134,7 +134,7 @@ func (b *books) join() {
 	}
 }
 
-// snapshotOf is the balance as the pipeline would load it.
+// snapshotOf returns the balance as the pipeline loads it, from the snapshot.
 func (w *world) snapshotOf(accountID string) credit.State {
 	w.t.Helper()
 	id := credits.Stream(accountID)

@@ -14,11 +14,10 @@ import (
 	"vqa/domain/query"
 )
 
-// slang is a prompt that the rules do not understand, and scripted does.
+// slang is a prompt that only the scripted compiler understands.
 const slang = "yo, frumious woofers up in this joint, y/n"
 
-// scripted is a compiler that knows slang and nothing else. Each reading waits for until, if
-// there is one.
+// scripted is a compiler that compiles only slang. Each call waits for until, if it is set.
 type scripted struct {
 	until func()
 
@@ -45,7 +44,7 @@ func withCompiler(c Compiler) option { return func(d *Dependencies) { d.Compiler
 
 func TestPromptsAreReadByAModel(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, query.OpenEnded, query.Compile(slang).PromptIntent, "else a model would not be needed")
+	require.Equal(t, query.OpenEnded, query.Compile(slang).PromptIntent, "only the model must understand it")
 	model := &scripted{}
 	w := newWorld(t, withCompiler(model))
 	caller := w.account(100)
@@ -80,7 +79,7 @@ func TestPromptsAreReadByAModel(t *testing.T) {
 	require.Equal(t, []string{slang, slang, slang, "Is there a cat?"}, model.asked)
 }
 
-// TestPromptsOfABatchAreReadTogether: all ten wait for the model at the same time.
+// TestPromptsOfABatchAreReadTogether: all ten calls of the model run at the same time.
 func TestPromptsOfABatchAreReadTogether(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
@@ -102,7 +101,7 @@ func TestPromptsOfABatchAreReadTogether(t *testing.T) {
 	}
 }
 
-// TestNoModelIsAskedInVain: what is no question is refused before, and test keys stay with
+// TestNoModelIsAskedInVain: an invalid prompt is refused before the model is called, and test keys use only
 // the rules.
 func TestNoModelIsAskedInVain(t *testing.T) {
 	t.Parallel()
@@ -132,8 +131,8 @@ func TestNoModelIsAskedInVain(t *testing.T) {
 	require.Empty(t, model.asked)
 }
 
-// TestAssessableIsConfigured: with somebody to ask for a second opinion, a question that the
-// detector cannot answer is admitted, and reserves what any other does.
+// TestAssessableIsConfigured: with a vision model, a prompt that the detector cannot answer is accepted, and
+// it reserves the normal price.
 func TestAssessableIsConfigured(t *testing.T) {
 	t.Parallel()
 	const juggling = "Is a person juggling?"

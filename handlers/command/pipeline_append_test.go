@@ -28,7 +28,7 @@ func TestConflictIsDecidedAnew(t *testing.T) {
 		b.open()
 		small := b.begin(context.Background(), ofLane(), holdOf("an_2", 2))
 		b.settle()
-		requireFault(t, big.err, fault.InsufficientCredits) // 8 of 10 are held meanwhile
+		requireFault(t, big.err, fault.InsufficientCredits) // 8 of 10 are held at that time
 		require.NoError(t, small.err)
 		require.Equal(t, int64(0), b.balance().AvailableSeconds())
 	})
@@ -54,8 +54,8 @@ func TestConflictsAreBounded(t *testing.T) {
 	})
 }
 
-// TestOneBadCommandDoesNotFailItsNeighbours: the store refuses a group because of one.
-func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
+// TestOneBadCommandDoesNotFailItsNeighbors: the store refuses a group because of one command.
+func TestOneBadCommandDoesNotFailItsNeighbors(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		bad := func(s *session) error {
 			s.own[credits.Stream("bad")] = entry{pending: []eventstore.NewEvent{{Event: unknownEvent{}}}}
@@ -75,8 +75,7 @@ func TestOneBadCommandDoesNotFailItsNeighbours(t *testing.T) {
 	})
 }
 
-// TestUncertainAppendIsNotRepeated: the connection is lost at the commit, and what may
-// have happened is not done again.
+// TestUncertainAppendIsNotRepeated: after a lost connection during the commit, the append is not repeated.
 func TestUncertainAppendIsNotRepeated(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.shim.afterAppend = func(context.Context, eventstore.Batch) error {
@@ -94,7 +93,7 @@ func TestUncertainAppendIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestStreamsAreWrittenInTheOrderTheyWereAskedFor: the log tells a story in one order.
+// TestStreamsAreWrittenInTheOrderTheyWereAskedFor: the positions of one append follow the order of first use.
 func TestStreamsAreWrittenInTheOrderTheyWereAskedFor(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var want []string

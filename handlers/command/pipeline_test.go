@@ -20,8 +20,8 @@ import (
 
 const acct = "acct_1"
 
-// bench is a pipeline on a log in memory whose first Load waits, so that commands gather
-// behind it. All of it lives in a bubble of synctest.
+// bench is a pipeline on a log in memory. Its first Load waits, so that commands queue up. It runs in a
+// bubble of synctest.
 type bench struct {
 	t       *testing.T
 	p       *Pipeline
@@ -54,10 +54,10 @@ func inBubble(t *testing.T, test func(*bench)) {
 	})
 }
 
-// verdict is where a command that was started will leave its error.
+// verdict receives the error of a started command.
 type verdict struct{ err error }
 
-// begin starts a command and returns when it waits for its turn.
+// begin starts a command and returns when it is queued.
 func (b *bench) begin(ctx context.Context, in intent, decide func(*session) error) *verdict {
 	v := &verdict{errors.New("no verdict yet")}
 	go func() { v.err = b.p.do(ctx, in, decide) }()
@@ -65,13 +65,13 @@ func (b *bench) begin(ctx context.Context, in intent, decide func(*session) erro
 	return v
 }
 
-// open lets the gathered commands pass and waits until nothing moves any more.
+// open lets the first Load return and waits until all goroutines are blocked.
 func (b *bench) open() {
 	close(b.gate)
 	b.settle()
 }
 
-// settle outlasts every backoff; the bubble's time costs nothing.
+// settle waits longer than every backoff, in the time of the bubble.
 func (b *bench) settle() {
 	time.Sleep(time.Minute)
 	synctest.Wait()
@@ -81,7 +81,7 @@ func ofLane() intent {
 	return intent{accountID: acct, meta: eventstore.Meta{AccountID: acct}, streams: []eventstore.StreamID{credits.Stream(acct)}}
 }
 
-// grantOf adds seconds to the account.
+// grantOf returns a command that adds seconds to the account.
 func grantOf(seconds int64) func(*session) error {
 	return func(s *session) error {
 		_, err := credits.record(s, acct, credit.Grant{AccountID: acct, TransactionID: "txn", Kind: credit.Purchase, Seconds: seconds})
@@ -89,7 +89,7 @@ func grantOf(seconds int64) func(*session) error {
 	}
 }
 
-// holdOf reserves seconds.
+// holdOf returns a command that reserves seconds.
 func holdOf(source string, seconds int64) func(*session) error {
 	return func(s *session) error {
 		_, err := credits.record(s, acct, credit.Hold{
@@ -108,7 +108,7 @@ func (b *bench) balance() credit.State {
 	return state
 }
 
-// seed records a command on the account directly, as another process would.
+// seed records a command on the account without the pipeline, as another process does.
 func (b *bench) seed(command credit.Command) {
 	b.t.Helper()
 	histories, err := b.store.Load(context.Background(), credits.Stream(acct))
@@ -155,21 +155,21 @@ func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
 		requireFault(t, tooMuch.err, fault.InsufficientCredits)
 		requireFault(t, half.err, fault.ModelNotFound)
 		require.ErrorContains(t, panics.err, "a bug")
-		require.Nil(t, fault.Of(panics.err), "a panic is nothing that a caller is told about")
+		require.Nil(t, fault.Of(panics.err), "a panic is an internal error")
 		require.ErrorIs(t, gone.err, context.Canceled)
 		require.NoError(t, dryRun.err)
-		require.Equal(t, int64(3), seen, "a command sees what its neighbours did before it")
+		require.Equal(t, int64(3), seen, "a command sees the changes of earlier commands of its group")
 		require.NoError(t, hold3.err)
 
 		s := b.balance()
 		require.Equal(t, int64(10), s.PostedSeconds)
 		require.Equal(t, int64(10), s.HeldSeconds)
-		require.Equal(t, 2, b.appends, "one for the command at the gate, one for all behind it")
+		require.Equal(t, 2, b.appends, "one for the first command, one for all queued ones")
 	})
 }
 
-// TestRefusedByWhatNeverHappened: a command refused because of its neighbour is decided
-// anew when the neighbour's work does not come to be.
+// TestRefusedByWhatNeverHappened: a command was refused because of another one of its group. It is decided
+// again when the other one's events are not recorded.
 func TestRefusedByWhatNeverHappened(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
@@ -183,19 +183,18 @@ func TestRefusedByWhatNeverHappened(t *testing.T) {
 
 		first := b.begin(context.Background(), ofLane(), func(*session) error { return nil })
 		loser := b.begin(context.Background(), taken, holdOf("an_1", 10))
-		neighbour := b.begin(context.Background(), ofLane(), holdOf("an_2", 10))
+		neighbor := b.begin(context.Background(), ofLane(), holdOf("an_2", 10))
 		b.open()
 
 		require.NoError(t, first.err)
 		requireFault(t, loser.err, fault.IdempotencyUnavailable)
-		require.NoError(t, neighbour.err, "its credits were never taken")
+		require.NoError(t, neighbor.err, "its credits were not reserved")
 		_, open := b.balance().Holds.Get("an_2")
 		require.True(t, open)
 	})
 }
 
-// TestSameKeyInOneGroup: the second of two requests with a key is refused without
-// spoiling the group.
+// TestSameKeyInOneGroup: the second of two requests with a key is refused. The rest of the group is recorded.
 func TestSameKeyInOneGroup(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		keyed := func() intent {
@@ -210,9 +209,9 @@ func TestSameKeyInOneGroup(t *testing.T) {
 		b.open()
 		require.NoError(t, first.err)
 		requireFault(t, refused.err, fault.ModelNotFound)
-		require.NoError(t, one.err, "a refused request does not take the key")
+		require.NoError(t, one.err, "a refused request does not use up the key")
 		requireFault(t, two.err, fault.IdempotencyUnavailable)
-		require.Equal(t, 2, b.loads, "one for the command at the gate, one for the group, which was not taken apart")
+		require.Equal(t, 2, b.loads, "one for the first command, one for the group, which was not split")
 		require.Equal(t, int64(1), b.balance().PostedSeconds)
 	})
 }
@@ -231,13 +230,13 @@ func TestCanceledBeforeItsTurn(t *testing.T) {
 		require.ErrorIs(t, waiting.err, context.Canceled, "the caller does not wait for the lane")
 		b.open()
 		require.NoError(t, first.err)
-		require.False(t, ran, "nobody waits for it")
+		require.False(t, ran, "its caller no longer waits")
 		require.Equal(t, int64(1), b.balance().PostedSeconds)
 	})
 }
 
-// TestCanceledDuringItsTurn: once its lane works on a command, the caller learns what
-// became of it, and decide never runs behind the caller's back.
+// TestCanceledDuringItsTurn: when its lane has taken a command, the caller gets the result, and decide never
+// runs after do has returned.
 func TestCanceledDuringItsTurn(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		ctx, cancel := context.WithCancel(context.Background())
@@ -254,7 +253,7 @@ func TestCanceledDuringItsTurn(t *testing.T) {
 		require.ErrorContains(t, v.err, "no verdict yet")
 		close(atAppend)
 		b.settle()
-		require.NoError(t, v.err, "it was committed, whatever became of the caller")
+		require.NoError(t, v.err, "it was committed although the caller canceled")
 		require.Equal(t, int64(5), b.balance().PostedSeconds)
 	})
 }
@@ -274,7 +273,7 @@ func TestHungStoreEndsAtTheDeadline(t *testing.T) {
 		for _, v := range []*verdict{one, two, three} {
 			require.ErrorIs(t, v.err, context.DeadlineExceeded)
 		}
-		require.LessOrEqual(t, time.Since(began), 3*commitTimeout, "a group waits once, not once for each of its commands")
+		require.LessOrEqual(t, time.Since(began), 3*commitTimeout, "a group waits once and not once for each command")
 	})
 }
 
@@ -328,12 +327,11 @@ func TestDryRunAppendsNothing(t *testing.T) {
 		require.Zero(t, b.appends)
 		_, found, err := b.store.Receipt(context.Background(), acct, "k", time.Now())
 		require.NoError(t, err)
-		require.False(t, found, "a dry run leaves no receipt")
+		require.False(t, found, "a dry run records no receipt")
 	})
 }
 
-// TestReadsAreAsserted: a decision stands on what it read, also of streams it does not
-// change.
+// TestReadsAreAsserted: an append asserts the streams that were read, also those without events.
 func TestReadsAreAsserted(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
@@ -361,8 +359,8 @@ func TestReadsAreAsserted(t *testing.T) {
 	})
 }
 
-// TestSnapshotContinuesTheHistory: the balance of many commands is that of the fold,
-// although loads start from a snapshot that is written now and then.
+// TestSnapshotContinuesTheHistory: after many commands the balance equals the fold, although loads start from
+// a snapshot.
 func TestSnapshotContinuesTheHistory(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		close(b.gate)

@@ -17,7 +17,7 @@ import (
 	"vqa/migrations"
 )
 
-// nodes are services with a pipeline each on the same log.
+// nodes returns services on the same log, each with its own pipeline.
 func nodes(t *testing.T, n int, options ...option) []*world {
 	t.Helper()
 	all := []*world{newWorld(t, options...)}
@@ -55,7 +55,7 @@ func TestCreditsForHalf(t *testing.T) {
 	})
 }
 
-// creditsForHalf: 64 clients on one account with credits for 32 of them.
+// creditsForHalf runs 64 clients on one account with credits for 32 of them.
 func creditsForHalf(t *testing.T, nodes []*world) {
 	const clients, cost = 64, 10
 	w := nodes[0]
@@ -110,8 +110,7 @@ func TestConcurrencyLimitUnderLoad(t *testing.T) {
 	require.Equal(t, map[string]int{"ok": 10, "concurrency_limit_exceeded": 30}, tally(errs))
 }
 
-// TestDeleteAgainstCreate: a deletion and new analyses that arrive together never both
-// succeed, whichever comes first.
+// TestDeleteAgainstCreate: of a deletion and simultaneous new analyses, only one side succeeds.
 func TestDeleteAgainstCreate(t *testing.T) {
 	t.Parallel()
 	for name, count := range map[string]int{"one node": 1, "two nodes": 2} {
@@ -151,8 +150,8 @@ func TestDeleteAgainstCreate(t *testing.T) {
 	}
 }
 
-// TestEndsOfAnAnalysis: of completing, failing and canceling at once exactly one is the
-// end, and the hold ends with it.
+// TestEndsOfAnAnalysis: of simultaneous completion, failure and cancellation, exactly one succeeds, and the
+// hold ends with it.
 func TestEndsOfAnAnalysis(t *testing.T) {
 	t.Parallel()
 	for name, count := range map[string]int{"one node": 1, "two nodes": 2} {
@@ -193,7 +192,7 @@ func TestEndsOfAnAnalysis(t *testing.T) {
 	}
 }
 
-// TestClaimIsALock: of many workers of one attempt exactly one gets the analysis.
+// TestClaimIsALock: of many workers of one attempt, exactly one claims the analysis.
 func TestClaimIsALock(t *testing.T) {
 	t.Parallel()
 	all := nodes(t, 2)

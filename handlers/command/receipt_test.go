@@ -33,7 +33,7 @@ func TestSameKeyTwiceAtOnce(t *testing.T) {
 	require.Len(t, w.history(), before+1, "one video")
 }
 
-// TestSameKeyOnTwoNodes: each node has a pipeline of its own on the same log.
+// TestSameKeyOnTwoNodes: two nodes on the same log, each with its own pipeline.
 func TestSameKeyOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	one := newWorld(t)
@@ -88,7 +88,7 @@ func TestReplay(t *testing.T) {
 	w.clock.advance(eventstore.ReceiptWindow)
 	r, err = w.Replay(t.Context(), caller)
 	require.NoError(t, err)
-	require.Nil(t, r, "the window is over")
+	require.Nil(t, r, "the window has passed")
 	again, err := w.CreateVideo(t.Context(), caller, CreateVideo{ContentType: "video/mp4"})
 	require.NoError(t, err)
 	require.NotEqual(t, v.ID, again.ID)
@@ -107,7 +107,7 @@ func TestRefusedRequestLeavesNoReceipt(t *testing.T) {
 	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: CreditChange{AccountID: caller.AccountID}, Kind: credit.Purchase, Seconds: 5})
 	require.NoError(t, err)
 	plan, err := w.CreateAnalysis(t.Context(), caller, ask(videoID))
-	require.NoError(t, err, "the same key may try again")
+	require.NoError(t, err, "the same key may be used again")
 	r, err := w.Replay(t.Context(), caller)
 	require.NoError(t, err)
 	require.Equal(t, plan.Analysis.ID, r.ResourceID)
@@ -130,14 +130,14 @@ func TestValidateOnlyLeavesNoReceipt(t *testing.T) {
 	require.Nil(t, r)
 }
 
-// TestReceiptWithoutEffect: a keyed request that finds its work done still counts.
+// TestReceiptWithoutEffect: a request with a key that has nothing to do still records a receipt.
 func TestReceiptWithoutEffect(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(100)
 	v, err := w.CreateVideo(t.Context(), caller, CreateVideo{ContentType: "video/mp4"})
 	require.NoError(t, err)
-	// Another node completes the video while this one receives its bytes.
+	// Another node completes the video while this one inspects its bytes.
 	w.intake.during = func() {
 		w.intake.during = nil
 		_, err := w.CompleteVideo(context.Background(), caller, v.ID)
@@ -172,7 +172,7 @@ func TestGrantIsIdempotent(t *testing.T) {
 		require.True(t, again.Repeated)
 		require.Equal(t, first.TransactionID, again.TransactionID)
 	}
-	// A caller of the API may use the same key for something else.
+	// An API caller may use the same key for another request.
 	_, err = w.CreateVideo(t.Context(), caller.keyed("invoice-7", "a video"), CreateVideo{ContentType: "video/mp4"})
 	require.NoError(t, err)
 	order.Idempotency = caller.keyed("invoice-7", "60").Idempotency
@@ -188,7 +188,7 @@ func TestGrantIsIdempotent(t *testing.T) {
 	require.Equal(t, int64(200), stateOf(w, credits, caller.AccountID).PostedSeconds)
 }
 
-// TestReplayAtTheEndOfItsWindow: 24 hours less a second is still a replay.
+// TestReplayAtTheEndOfItsWindow: one second before 24 hours, a request is still a replay.
 func TestReplayAtTheEndOfItsWindow(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,18 +14,18 @@ import (
 	"vqa/domain/id"
 )
 
-// pager knows of one incident, or of none.
-type pager struct {
+// fakeIncidents has one open incident or none.
+type fakeIncidents struct {
 	open string
 	err  error
 }
 
-func (p *pager) OpenIncident(context.Context) (string, error) { return p.open, p.err }
+func (p *fakeIncidents) OpenIncident(context.Context) (string, error) { return p.open, p.err }
 
-func withPager(p *pager) option { return func(d *Dependencies) { d.Incidents = p } }
+func withIncidents(p *fakeIncidents) option { return func(d *Dependencies) { d.Incidents = p } }
 
-// unlucky is an analysis that failed in an incident.
-func (w *world) unlucky(p *pager, caller Caller, c CreateAnalysis) string {
+// failedInIncident creates an analysis that fails in an incident.
+func (w *world) failedInIncident(p *fakeIncidents, caller Caller, c CreateAnalysis) string {
 	w.t.Helper()
 	p.open = "inc_1"
 	plan, err := w.CreateAnalysis(w.t.Context(), caller, c)
@@ -40,15 +40,15 @@ func (w *world) unlucky(p *pager, caller Caller, c CreateAnalysis) string {
 
 func TestRerunIsFreeAndAsksTheSame(t *testing.T) {
 	t.Parallel()
-	p := &pager{}
-	w := newWorld(t, withPager(p))
+	p := &fakeIncidents{}
+	w := newWorld(t, withIncidents(p))
 	caller := w.account(10)
 	c := ask(w.readyVideo(caller))
 	c.Narrative, c.Metadata, c.Webhook = true, map[string]string{"a": "b"}, &analysis.Webhook{URL: "https://example.com/hook"}
-	originalID := w.unlucky(p, caller, c)
+	originalID := w.failedInIncident(p, caller, c)
 	original := stateOf(w, analyses, originalID)
 	require.True(t, original.RerunEligible())
-	// Nothing is left to reserve, and nothing needs to be.
+	// The account has no credits left. A re-run needs none.
 	_, err := w.GrantCredits(t.Context(), GrantCredits{CreditChange: CreditChange{AccountID: caller.AccountID}, Kind: credit.Adjustment, Seconds: -10})
 	require.NoError(t, err)
 
@@ -64,7 +64,7 @@ func TestRerunIsFreeAndAsksTheSame(t *testing.T) {
 	want := original
 	want.ID, want.RerunOf, want.HeldSeconds, want.Status, want.Attempt, want.Worker = a.ID, originalID, 0, analysis.Queued, 0, ""
 	want.Error, want.Usage, want.IncidentID, want.StartedAt, want.CompletedAt, want.CreatedAt = nil, nil, "", nil, nil, a.CreatedAt
-	require.Equal(t, want, a, "the same question about the same video")
+	require.Equal(t, want, a, "the same prompt about the same video")
 
 	after := stateOf(w, analyses, originalID)
 	require.Equal(t, a.ID, after.RerunID)
@@ -87,16 +87,16 @@ func TestRerunIsFreeAndAsksTheSame(t *testing.T) {
 			t.Fatalf("%s was debited", e.SourceID)
 		}
 	}
-	require.NoError(t, w.DeleteVideo(t.Context(), caller, a.VideoID), "it does not hold the video any more")
+	require.NoError(t, w.DeleteVideo(t.Context(), caller, a.VideoID), "the video can be deleted")
 	w.requireLaws()
 }
 
-// TestRerunEndsWithoutUsage: failed, canceled or expired, a re-run has no bill, and one
-// that fails in an incident has a re-run of its own.
+// TestRerunEndsWithoutUsage: a failed, canceled or expired re-run is not billed. A re-run that fails in an
+// incident may be run again too.
 func TestRerunEndsWithoutUsage(t *testing.T) {
 	t.Parallel()
-	p := &pager{}
-	w := newWorld(t, withPager(p))
+	p := &fakeIncidents{}
+	w := newWorld(t, withIncidents(p))
 	caller := w.account(1000)
 	videoID := w.readyVideo(caller)
 	rerun := func(originalID string) Run {
@@ -105,14 +105,14 @@ func TestRerunEndsWithoutUsage(t *testing.T) {
 		return Run{AccountID: caller.AccountID, AnalysisID: a.ID, VideoID: videoID}
 	}
 	p.open = "inc_2"
-	failed := rerun(w.unlucky(p, caller, ask(videoID)))
+	failed := rerun(w.failedInIncident(p, caller, ask(videoID)))
 	p.open = "inc_2"
 	require.NoError(t, w.FailAnalysis(t.Context(), failed, analysis.Failure{Code: fault.StuckTimeout}))
 	p.open = ""
 	again := rerun(failed.AnalysisID)
 	_, err := w.CancelAnalysis(t.Context(), caller, again.AnalysisID)
 	require.NoError(t, err)
-	expired := rerun(w.unlucky(p, caller, ask(videoID)))
+	expired := rerun(w.failedInIncident(p, caller, ask(videoID)))
 	w.clock.advance(holdLife)
 	require.NoError(t, w.ExpireHold(t.Context(), caller.AccountID, expired.AnalysisID))
 	for _, r := range []Run{failed, again, expired} {
@@ -126,11 +126,11 @@ func TestRerunEndsWithoutUsage(t *testing.T) {
 
 func TestRerunRefusals(t *testing.T) {
 	t.Parallel()
-	p := &pager{}
-	w := newWorld(t, withPager(p), withLimits(func(l *Limits) { l.MaxConcurrentAnalyses = 1; l.AnalysisQueueCap = 7 }))
+	p := &fakeIncidents{}
+	w := newWorld(t, withIncidents(p), withLimits(func(l *Limits) { l.MaxConcurrentAnalyses = 1; l.AnalysisQueueCap = 7 }))
 	caller, other := w.account(1000), w.account(1000)
 	videoID, doomed := w.readyVideo(caller), w.readyVideo(caller)
-	eligible, orphan := w.unlucky(p, caller, ask(videoID)), w.unlucky(p, caller, ask(doomed))
+	eligible, orphan := w.failedInIncident(p, caller, ask(videoID)), w.failedInIncident(p, caller, ask(doomed))
 	require.NoError(t, w.DeleteVideo(t.Context(), caller, doomed))
 	byItself := w.claimed(caller, videoID)
 	require.NoError(t, w.FailAnalysis(t.Context(), byItself, analysis.Failure{Code: fault.InferenceError}))
@@ -173,19 +173,19 @@ func TestRerunRefusals(t *testing.T) {
 	})
 	w.capacity.queued, w.capacity.down = 0, nil
 	a, err := w.RerunAnalysis(t.Context(), caller, eligible)
-	require.NoError(t, err, "what was refused used nothing up")
+	require.NoError(t, err, "a refused request does not use up the re-run")
 	_, err = w.CreateAnalysis(t.Context(), caller, ask(videoID))
 	requireFault(t, err, fault.ConcurrencyLimitExceeded)
 	require.Equal(t, a.ID, stateOf(w, analyses, eligible).RerunID)
 }
 
-// TestRerunOnce: of many requests at once one gets it.
+// TestRerunOnce: of many simultaneous requests, one gets the re-run.
 func TestRerunOnce(t *testing.T) {
 	t.Parallel()
-	p := &pager{}
-	w := newWorld(t, withPager(p))
+	p := &fakeIncidents{}
+	w := newWorld(t, withIncidents(p))
 	caller := w.account(1000)
-	originalID := w.unlucky(p, caller, ask(w.readyVideo(caller)))
+	originalID := w.failedInIncident(p, caller, ask(w.readyVideo(caller)))
 	errs := together(8, func(int) error {
 		_, err := w.RerunAnalysis(t.Context(), caller, originalID)
 		return err
@@ -196,11 +196,11 @@ func TestRerunOnce(t *testing.T) {
 
 func TestFailureAsksForIncidentsFirst(t *testing.T) {
 	t.Parallel()
-	p := &pager{}
-	w := newWorld(t, withPager(p))
+	p := &fakeIncidents{}
+	w := newWorld(t, withIncidents(p))
 	caller := w.account(1000)
 	run := w.claimed(caller, w.readyVideo(caller))
-	p.err = errors.New("the database is away")
+	p.err = errors.New("the database does not respond")
 	w.requireUnchanged(func() {
 		require.ErrorIs(t, w.FailAnalysis(t.Context(), run, analysis.Failure{Code: fault.InferenceError}), p.err)
 		w.clock.advance(holdLife)

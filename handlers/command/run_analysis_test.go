@@ -123,7 +123,7 @@ func TestCancelAnalysis(t *testing.T) {
 			requireFault(t, err, fault.AnalysisNotCancelable)
 			err = w.CompleteAnalysis(t.Context(), r, yes(), 9_400_000, 1, nil)
 			require.True(t, IsStale(err), "%v", err)
-			require.ErrorContains(t, err, "already canceled", "the analysis says no, not the ledger")
+			require.ErrorContains(t, err, "already canceled", "the analysis refuses, not the ledger")
 			err = w.FailAnalysis(t.Context(), Run{AccountID: r.AccountID, AnalysisID: r.AnalysisID, VideoID: r.VideoID}, lost)
 			require.True(t, IsStale(err), "%v", err)
 			err = w.ReportProgress(t.Context(), r, analysis.Rendering, 99)
@@ -155,7 +155,7 @@ func TestStaleAttempts(t *testing.T) {
 		err = w.FailAnalysis(t.Context(), first, lost)
 		require.True(t, IsStale(err), "%v", err)
 	})
-	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).AvailableSeconds(), "a stale end moves no credits")
+	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).AvailableSeconds(), "a stale report moves no credits")
 	require.NoError(t, w.CompleteAnalysis(t.Context(), second, yes(), 9_400_000, 1, nil))
 	require.Equal(t, int64(20), stateOf(w, credits, caller.AccountID).PostedSeconds)
 }

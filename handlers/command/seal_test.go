@@ -16,7 +16,7 @@ import (
 
 var ledgerKey = ed25519.NewKeyFromSeed([]byte(strings.Repeat("k", ed25519.SeedSize)))
 
-// checkpoints are those of an account, oldest first.
+// checkpoints returns the checkpoints of an account, oldest first.
 func (w *world) checkpoints(accountID string) []credit.Sealed {
 	w.t.Helper()
 	events, err := w.log.LoadAll(w.t.Context(), fold.Checkpoint.Stream(accountID))
@@ -47,7 +47,7 @@ func TestSealLedgers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, n)
 	}
-	seal(2) // the third never had a credit
+	seal(2) // the third account never had a credit event
 	w.requireUnchanged(func() { seal(0) })
 	w.queued(one, videoID)
 	seal(1)
@@ -67,7 +67,7 @@ func TestSealLedgers(t *testing.T) {
 	require.Len(t, w.checkpoints(other.AccountID), 1)
 }
 
-// TestSealingAtTheSameMoment: of two processes one seals, the other learns why not.
+// TestSealingAtTheSameMoment: of two processes, one seals and the other gets a conflict.
 func TestSealingAtTheSameMoment(t *testing.T) {
 	t.Parallel()
 	s := &shim{}

@@ -14,17 +14,17 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// asking is what must have been true of questions about a video that were refused, or of
-// which nothing was left.
+// asking describes a request for analyses of a video. Its methods say under which states of the
+// log the request may be refused or may leave no events.
 type asking struct {
 	*sim
 	caller  Caller
 	videoID string
-	// discounts are those of the questions that an engine must answer for credits.
+	// discounts has the discounts of the analyses that need an engine and credits.
 	discounts []int
 }
 
-// cost is what all questions reserve together.
+// cost returns the seconds that all analyses reserve together.
 func (a asking) cost(v video.State) int64 {
 	var sum int64
 	for _, pct := range a.discounts {
@@ -34,7 +34,7 @@ func (a asking) cost(v video.State) int64 {
 	return sum
 }
 
-// met looks for a moment of the caller's video together with one of the credits.
+// met reports whether the conditions on the video and on the balance each held at some moment.
 func (a asking) met(m moments, is func(video.State) bool, balance func(int64, credit.State) bool) bool {
 	return sometime(m, fold.Video, a.videoID, func(v video.State) bool {
 		return is(v) && sometime(m, fold.Credit, a.caller.AccountID, func(b credit.State) bool { return balance(a.cost(v), b) })
@@ -68,14 +68,14 @@ func (a asking) refused(m moments, code fault.Code) bool {
 	return false
 }
 
-// accepted reports whether at some moment nothing stood against the questions.
+// accepted reports whether the request was allowed at some moment.
 func (a asking) accepted(m moments) bool {
 	return a.met(m, a.usable, func(cost int64, b credit.State) bool {
 		return len(a.discounts) == 0 || b.AvailableSeconds() >= cost && !a.full(b)
 	})
 }
 
-// leaves are the events of so many questions, of which work need an engine.
+// leaves returns the events of so many analyses, of which work need an engine.
 func (a asking) leaves(questions, work int) string {
 	var types []string
 	for what, n := range map[string]int{
@@ -87,7 +87,7 @@ func (a asking) leaves(questions, work int) string {
 	return strings.Join(types, " ")
 }
 
-// drawPrompt is mostly a question that can be answered.
+// drawPrompt returns a prompt, mostly one that can be answered.
 func (s *sim) drawPrompt() (prompt string, assessable bool) {
 	if s.random.IntN(10) == 0 {
 		return "What does this mean?", false
@@ -127,37 +127,37 @@ func (s *sim) batchOperation(caller Caller) operation {
 	})
 }
 
-// operation is an order of so many questions.
+// operation returns the operation for a request of so many analyses.
 func (a asking) operation(name string, questions int, validateOnly bool) operation {
 	if validateOnly {
-		a.discounts = nil // a preview reserves nothing, and nothing stands against its price
+		a.discounts = nil // a preview reserves nothing, so its price is never refused
 		return operation{name: name + ", validate only", dry: true, refused: a.refused, idle: a.accepted}
 	}
 	return operation{name: name, leaves: []string{a.leaves(questions, len(a.discounts))}, refused: a.refused}
 }
 
-// leavesRepeated are the events of a free re-run.
+// leavesRepeated lists the events of a free re-run.
 const leavesRepeated = "analysis.created analysis.rerun credit.held video.analysis_opened"
 
-// pickUnlucky is an analysis that failed in an incident, mostly one that was not repeated.
-func (s *sim) pickUnlucky() (Run, bool) {
-	var unlucky []Run
+// pickFailedInIncident returns an analysis that failed in an incident, mostly one without a re-run.
+func (s *sim) pickFailedInIncident() (Run, bool) {
+	var failed []Run
 	for _, r := range s.oracle.analyses {
 		if a := latest(s.oracle, fold.Analysis, r.AnalysisID); a.RerunEligible() && (a.RerunID == "" || s.random.IntN(4) == 0) {
-			unlucky = append(unlucky, r)
+			failed = append(failed, r)
 		}
 	}
-	if len(unlucky) == 0 {
+	if len(failed) == 0 {
 		return Run{}, false
 	}
-	return unlucky[s.random.IntN(len(unlucky))], true
+	return failed[s.random.IntN(len(failed))], true
 }
 
-// rerunOperation asks for the free re-run of an analysis that may have none.
+// rerunOperation requests the free re-run of an analysis that may not be eligible.
 func (s *sim) rerunOperation(caller Caller) operation {
 	r, _ := s.pickRun()
-	if unlucky, found := s.pickUnlucky(); found && s.random.IntN(4) > 0 {
-		r = unlucky
+	if failed, found := s.pickFailedInIncident(); found && s.random.IntN(4) > 0 {
+		r = failed
 		owner := slices.IndexFunc(s.callers, func(c Caller) bool { return c.AccountID == r.AccountID })
 		caller = s.callers[owner]
 	}

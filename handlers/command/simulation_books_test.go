@@ -17,17 +17,18 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// simBooks are kept from postings and holds alone, beside the folds of the domain, and
-// held against those.
+// simBooks is a second implementation of the ledger, made from postings and holds only. It is
+// compared with the folds of the domain.
 type simBooks struct {
 	ledger map[credit.LedgerAccount]int64
-	// platform is what each customer exchanged with the platform, by kind of transaction.
+	// platform has the sums that each customer exchanged with the platform, by account of the
+	// platform.
 	platform map[string]map[credit.LedgerAccount]int64
 	holds    map[string]simHold // by source, open and ended
 	refunded map[string]int64   // by transaction
 	billed   map[string]int64   // by source
-	// touched are the analyses that the newest events were about; created and ended those
-	// that began and came to their end with them.
+	// touched has the analyses of the newest events. created and ended have those that these
+	// events created and ended.
 	touched, created, ended map[string]bool
 }
 
@@ -46,7 +47,7 @@ func newSimBooks() *simBooks {
 	}
 }
 
-// event books one event; before and after are the folds around it.
+// event processes one event. before and after are the states around it.
 func (b *simBooks) event(o *oracle, r eventstore.Recorded, before, after any) error {
 	switch e := r.Event.(type) {
 	case credit.Event:
@@ -71,7 +72,7 @@ func (b *simBooks) event(o *oracle, r eventstore.Recorded, before, after any) er
 	return nil
 }
 
-// credit books a ledger entry: laws 1 to 3.
+// credit processes a ledger event and checks laws 1 to 3.
 func (b *simBooks) credit(o *oracle, r eventstore.Recorded, event credit.Event, before credit.State) error {
 	accountID := r.Stream.ID
 	if r.Meta.AccountID != accountID {
@@ -92,7 +93,7 @@ func (b *simBooks) credit(o *oracle, r eventstore.Recorded, event credit.Event, 
 	switch e := event.(type) {
 	case credit.Held:
 		if _, held := b.holds[e.SourceID]; held {
-			return errors.New("law 2: a second hold of a source")
+			return errors.New("law 2: a source has a second hold")
 		}
 		b.holds[e.SourceID] = simHold{id: e.HoldID, account: accountID, source: e.SourceID, seconds: e.Seconds, expires: e.ExpiresAt}
 		b.touched[e.SourceID] = true
@@ -133,7 +134,7 @@ func (b *simBooks) end(source, holdID string) (simHold, error) {
 	return h, nil
 }
 
-// refund: the refunds of a transaction never exceed it.
+// refund checks that the refunds of a transaction never exceed it.
 func (b *simBooks) refund(o *oracle, accountID string, e credit.Refunded) error {
 	for _, t := range o.transactions[accountID] {
 		if t.TransactionID != e.Refunds {
@@ -148,7 +149,7 @@ func (b *simBooks) refund(o *oracle, accountID string, e credit.Refunded) error 
 	return fmt.Errorf("%s was never recorded", e.Refunds)
 }
 
-// balance holds the fold of an account to the books: law 1.
+// balance compares the fold of an account with the books (law 1).
 func (b *simBooks) balance(accountID string, s credit.State) error {
 	available, held := b.ledger[credit.Available(accountID)], b.ledger[credit.Reserved(accountID)]
 	if available < 0 {
@@ -176,13 +177,13 @@ func (b *simBooks) balance(accountID string, s credit.State) error {
 	return nil
 }
 
-// analysis: law 5, and that no attempt writes over a later one.
+// analysis checks law 5, and that no attempt overwrites a later one.
 func (b *simBooks) analysis(o *oracle, r eventstore.Recorded, event analysis.Event, before, after analysis.State) error {
 	b.touched[r.Stream.ID] = true
 	expected, fills := filledIn(before, after, event)
 	switch {
 	case fills && difference(expected, after) != "":
-		return fmt.Errorf("law 5: what it was without changes it (-before +after)\n%s", difference(expected, after))
+		return fmt.Errorf("law 5: the event changes a terminal state (-before +after)\n%s", difference(expected, after))
 	case fills:
 		return nil
 	case before.Status.Terminal():
@@ -215,8 +216,8 @@ func (b *simBooks) analysis(o *oracle, r eventstore.Recorded, event analysis.Eve
 	return nil
 }
 
-// filledIn is a terminal state with what an event may still fill in of it, once; ok is
-// false for an event that fills nothing in, or has no right to.
+// filledIn returns the terminal state before, with the fields that the event may still set once. ok is
+// false for an event that may not follow a terminal state.
 func filledIn(before, after analysis.State, event analysis.Event) (expected analysis.State, ok bool) {
 	switch event.(type) {
 	case analysis.Repeated:
@@ -255,8 +256,8 @@ func (b *simBooks) video(r eventstore.Recorded, event video.Event, before, after
 	return nil
 }
 
-// join holds the aggregates against each other, between appends: an analysis at work has
-// its hold and its video, one that ended has neither, and its usage is what was debited.
+// join compares the aggregates with each other between appends. An unfinished analysis has an open
+// hold and is open for its video. A finished one has neither, and its usage equals the debit.
 // during are the moments of the newest append.
 func (b *simBooks) join(o *oracle, during moments) error {
 	for id := range b.touched {
@@ -296,8 +297,8 @@ func (b *simBooks) join(o *oracle, during moments) error {
 	return nil
 }
 
-// read: what an analysis was decided on, but did not change, was true when it was recorded.
-// Several commands may stand in one append, so that this can be any version within it.
+// read checks that the states which an analysis was decided on, without changing them, were current
+// when it was recorded. One append may have several commands, so any version within it counts.
 func (b *simBooks) read(during moments, id string, a analysis.State) error {
 	if b.created[id] && !sometime(during, fold.Video, a.VideoID, ready) {
 		return fmt.Errorf("%s is about a video that is not ready", id)
@@ -307,7 +308,7 @@ func (b *simBooks) read(during moments, id string, a analysis.State) error {
 	}
 	said := *a.Usage.BalanceAfter
 	if _, held := b.holds[id]; !held && said == 0 {
-		return nil // that an account has no ledger yet is not asserted: there is no row to lock
+		return nil // a missing ledger is not asserted, because there is no row to lock
 	}
 	if !sometime(during, fold.Credit, a.AccountID, func(s credit.State) bool { return s.PostedSeconds == said }) {
 		return fmt.Errorf("%s says that %d seconds were left, which they were not", id, said)
@@ -315,7 +316,7 @@ func (b *simBooks) read(during moments, id string, a analysis.State) error {
 	return nil
 }
 
-// sealed: a checkpoint states what the ledger was at its version.
+// sealed checks that a checkpoint has the state of the ledger at its version.
 func sealed(o *oracle, e credit.Sealed, before any) error {
 	c := e.Checkpoint
 	last, _ := before.(credit.CheckpointState)
@@ -333,7 +334,7 @@ func sealed(o *oracle, e credit.Sealed, before any) error {
 	return nil
 }
 
-// openHolds are in the order of their sources.
+// openHolds returns the open holds in the order of their sources.
 func (o *oracle) openHolds() []simHold {
 	var open []simHold
 	for _, h := range o.books.holds {

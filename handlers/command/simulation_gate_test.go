@@ -9,8 +9,8 @@ import (
 	"vqa/eventstore"
 )
 
-// gate stands between a node and the log: each call waits there until the scheduler
-// draws it. The scheduler carries it out itself, so that nothing runs beside it.
+// gate is between a node and the log. Each call waits there until the scheduler chooses it. The
+// scheduler runs the call itself, so that only one call runs at a time.
 type gate struct {
 	eventstore.Store
 	node *node
@@ -20,20 +20,20 @@ type gate struct {
 type call struct {
 	node *node
 	what string
-	// by is the command that waits for it, or 0 when a lane does.
+	// by is the number of the command that waits for the call, or 0 when a lane waits.
 	by int
 	do func(context.Context) error
-	// ctx is the node's own.
+	// ctx is the context of the node.
 	ctx    context.Context
 	answer chan error
-	// carried is true when it took effect and only the answer, err, is still under way.
+	// carried is true when the call has taken effect and its response, err, is not delivered.
 	carried bool
 	err     error
 }
 
 type attemptKey struct{}
 
-// pass waits for the scheduler.
+// pass waits until the scheduler has run do.
 func (n *node) pass(ctx context.Context, what string, do func(context.Context) error) error {
 	if n.dead.Load() {
 		return errDead
@@ -114,8 +114,8 @@ func (g *gate) Receipt(ctx context.Context, accountID, key string, now time.Time
 	return r, found, nil
 }
 
-// saveTimeout is a deadline like that of the API: a response is not kept for hours, when
-// the key may belong to another request.
+// saveTimeout is a deadline as the API has one. A response must not be saved hours later, when the key
+// may belong to another request.
 const saveTimeout = 5 * time.Second
 
 // SaveResponse implements eventstore.Store.
@@ -143,7 +143,7 @@ func (g *gatedUploads) Keep(context.Context, string, string, string) error { ret
 func (g *gatedUploads) Close(context.Context, string) error                { return nil }
 func (g *gatedUploads) Discard(context.Context, string) error              { return nil }
 
-// requestsOf are the requests that have events in a batch.
+// requestsOf returns the requests that have events in a batch.
 func requestsOf(b eventstore.Batch) map[string]bool {
 	requests := map[string]bool{}
 	for _, w := range b.Writes {

@@ -18,11 +18,12 @@ import (
 	"vqa/eventstore/memory"
 )
 
-// deed is a command on one or two accounts; where the second part is refused, the first
-// must leave nothing.
-type deed struct {
+// testCommand is a command on one or two accounts. When the second part is refused, the first part
+// must leave no events.
+type testCommand struct {
 	parts []part
-	// declared streams are loaded with those of the neighbours, others when asked for.
+	// declared is true when the streams are loaded with those of the group. Otherwise they are
+	// loaded on first use.
 	declared, dry bool
 }
 
@@ -31,23 +32,22 @@ type part struct {
 	command credit.Command
 }
 
-// TestGroupIsASequence: commands that are decided together have the verdicts, and leave
-// the log, that they would have one after the other, however they are grouped and
-// whatever the lane remembers.
+// TestGroupIsASequence: commands that are decided together have the same results, and leave the same
+// log, as one after another. This must hold for any grouping and any content of the lane's cache.
 func TestGroupIsASequence(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		var deeds []deed
-		for i := range rapid.IntRange(1, 16).Draw(t, "deeds") {
-			deeds = append(deeds, drawDeed(t, i))
+		var commands []testCommand
+		for i := range rapid.IntRange(1, 16).Draw(t, "commands") {
+			commands = append(commands, drawCommand(t, i))
 		}
 		alone := newGrouping()
-		for _, d := range deeds {
+		for _, d := range commands {
 			alone.commit(d)
 			alone.lane.cache = newCache(cacheSize)
 		}
 		together := newGrouping()
-		for rest := deeds; len(rest) > 0; {
+		for rest := commands; len(rest) > 0; {
 			n := rapid.IntRange(1, len(rest)).Draw(t, "group")
 			together.commit(rest[:n]...)
 			rest = rest[n:]
@@ -62,8 +62,8 @@ func TestGroupIsASequence(t *testing.T) {
 	})
 }
 
-func drawDeed(t *rapid.T, i int) deed {
-	d := deed{declared: rapid.Bool().Draw(t, "declared"), dry: rapid.IntRange(0, 9).Draw(t, "dry") == 0}
+func drawCommand(t *rapid.T, i int) testCommand {
+	d := testCommand{declared: rapid.Bool().Draw(t, "declared"), dry: rapid.IntRange(0, 9).Draw(t, "dry") == 0}
 	for j := range rapid.IntRange(1, 2).Draw(t, "parts") {
 		account := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "account")
 		source := fmt.Sprintf("an_%d", rapid.IntRange(0, 4).Draw(t, "source"))
@@ -80,7 +80,7 @@ func drawDeed(t *rapid.T, i int) deed {
 	return d
 }
 
-// grouping is a lane of a pipeline that the test drives by hand.
+// grouping is a lane of a pipeline that the test runs step by step.
 type grouping struct {
 	pipeline *Pipeline
 	lane     *lane
@@ -93,10 +93,10 @@ func newGrouping() *grouping {
 	return &grouping{pipeline: p, lane: p.lanes[0]}
 }
 
-// commit decides deeds as one group.
-func (g *grouping) commit(deeds ...deed) {
+// commit runs commands as one group.
+func (g *grouping) commit(commands ...testCommand) {
 	var group []*task
-	for _, d := range deeds {
+	for _, d := range commands {
 		in := intent{accountID: d.parts[0].account, meta: eventstore.Meta{AccountID: d.parts[0].account}, dryRun: d.dry}
 		if d.declared {
 			for _, p := range d.parts {
@@ -118,7 +118,7 @@ func (g *grouping) commit(deeds ...deed) {
 	}
 }
 
-func (d deed) decide(s *session) error {
+func (d testCommand) decide(s *session) error {
 	for _, p := range d.parts {
 		if _, err := credits.record(s, p.account, p.command); err != nil {
 			return err
@@ -127,7 +127,7 @@ func (d deed) decide(s *session) error {
 	return nil
 }
 
-// heads are the chains of the accounts, which depend on every event before them.
+// heads returns the chains of the accounts. They depend on all events of their streams.
 func (g *grouping) heads(t *rapid.T) map[eventstore.StreamID]eventstore.Chain {
 	heads := map[eventstore.StreamID]eventstore.Chain{}
 	histories, err := g.pipeline.store.Load(context.Background(), fold.Credit.Stream("a"), fold.Credit.Stream("b"))

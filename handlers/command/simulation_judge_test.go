@@ -16,35 +16,35 @@ import (
 	"vqa/eventstore"
 )
 
-// operation is a command as a client means it; it may be sent several times.
+// operation is the command that a client wants to run. It may be sent several times.
 type operation struct {
 	name string
-	// run gives it to a service and returns what it made.
+	// run sends it to a service and returns the outcome.
 	run func(ctx context.Context, s *Service, request string, key *Idempotency) outcome
-	// leaves are the events that it may leave behind, each a sorted list of types.
+	// leaves lists the sets of events that it may record, each a sorted list of types.
 	leaves []string
-	// refused reports whether a refusal was true of some moment.
+	// refused reports whether a refusal was justified at some moment.
 	refused func(moments, fault.Code) bool
-	// idle reports whether at some moment there was nothing to do, so that success leaves
-	// nothing; nil when there always is something.
+	// idle reports whether at some moment there was nothing to do, so that success records no
+	// events. It is nil when success always records events.
 	idle func(moments) bool
-	// key makes it idempotent; scope is whose keys it is of.
+	// key makes it idempotent. scope is the namespace of the key.
 	key   *Idempotency
 	scope string
 	dry   bool
 }
 
-// outcome is what a client was told.
+// outcome is the response to a client.
 type outcome struct {
 	resource string
-	// replayed is true when an earlier request had made it; body is its response then, if
-	// that was kept.
+	// replayed is true when an earlier request created the resource. Then body is the response
+	// of that request, if it was saved.
 	replayed bool
 	body     string
 	err      error
 }
 
-// fate is what a client knows of a command.
+// fate is the client's knowledge about the effect of a command.
 type fate int
 
 const (
@@ -56,14 +56,14 @@ const (
 	unanswered
 )
 
-// attempt is one sending of an order.
+// attempt is an operation that was sent once.
 type attempt struct {
 	operation
 	number  int
 	request string
 	node    *node
 	moments moments
-	// disturbances is how many there had been when it began.
+	// disturbances is the value of sim.disturbances when the attempt started.
 	disturbances int
 	cancel       context.CancelFunc
 	result       chan outcome
@@ -75,7 +75,7 @@ func (a *attempt) String() string {
 	return fmt.Sprintf("command %d (%s on %s)", a.number, a.name, a.node.name)
 }
 
-// start sends a new order, or an earlier one again.
+// start sends a new operation, or an earlier one again.
 func (s *sim) start() {
 	a := &attempt{
 		operation: s.draw(), number: len(s.attempts) + 1, node: s.nodes[s.random.IntN(len(s.nodes))], result: make(chan outcome, 1),
@@ -93,7 +93,7 @@ func (s *sim) start() {
 	}()
 }
 
-// judge holds an answer to the log as it is now.
+// judge compares a response with the current log.
 func (s *sim) judge(a *attempt) error {
 	a.moments.to, a.moments.ended = s.oracle.position, s.clock.Now()
 	err, events := a.outcome.err, s.oracle.requests[a.request]
@@ -108,7 +108,7 @@ func (s *sim) judge(a *attempt) error {
 		a.fate = acknowledged
 		s.met["ok"]++
 		if len(events) == 0 && (a.idle == nil || !a.idle(a.moments)) {
-			return errors.New("acknowledged, but nothing is in the log, and never was there nothing to do")
+			return errors.New("acknowledged, but the log has no event of it although there was something to do")
 		}
 		if err := a.judgeEvents(events); err != nil {
 			return err
@@ -131,7 +131,7 @@ func (s *sim) judge(a *attempt) error {
 	return s.judgeRefusal(a, f)
 }
 
-// judgeFailure accepts what the simulation itself let fail.
+// judgeFailure accepts failures that the simulation itself has caused.
 func (s *sim) judgeFailure(a *attempt, err error) error {
 	var conflict *eventstore.ConflictError
 	for _, known := range []error{errBroken, context.Canceled, context.DeadlineExceeded} {
@@ -141,7 +141,7 @@ func (s *sim) judgeFailure(a *attempt, err error) error {
 	}
 	if errors.As(err, &conflict) {
 		if f := fault.Of(err); f != nil && s.disturbances-a.disturbances < maxTries {
-			return fmt.Errorf("gave up on conflicts, although only %d appends disturbed it", s.disturbances-a.disturbances)
+			return fmt.Errorf("failed because of conflicts, although there were only %d other appends", s.disturbances-a.disturbances)
 		}
 		s.met["too many conflicts"]++
 		return nil
@@ -149,7 +149,7 @@ func (s *sim) judgeFailure(a *attempt, err error) error {
 	return fmt.Errorf("failed for no reason: %w", err)
 }
 
-// judgeRefusal: it must have been true of the log at a moment between call and answer.
+// judgeRefusal checks that a refusal was justified by the log at a moment between call and response.
 func (s *sim) judgeRefusal(a *attempt, f *fault.Fault) error {
 	switch f.Code {
 	case fault.IdempotencyUnavailable, fault.IdempotencyKeyReused:
@@ -159,15 +159,15 @@ func (s *sim) judgeRefusal(a *attempt, f *fault.Fault) error {
 				return nil
 			}
 		}
-		return fmt.Errorf("refused with %w, but nobody else has the key", f)
+		return fmt.Errorf("refused with %w, but no other request has the key", f)
 	}
 	if a.refused == nil || !a.refused(a.moments, f.Code) {
-		return fmt.Errorf("refused with %w (%s), which was never true meanwhile", f, f.Code)
+		return fmt.Errorf("refused with %w (%s), which was not justified at any moment of the call", f, f.Code)
 	}
 	return s.judgeKey(a, "refused with "+string(f.Code))
 }
 
-// judgeEvents: a command leaves all of its events or none, and only once.
+// judgeEvents checks that a command has recorded all of its events or none, and only once.
 func (a *attempt) judgeEvents(events []eventstore.Recorded) error {
 	if len(events) == 0 {
 		return nil
@@ -182,8 +182,8 @@ func (a *attempt) sameKey(b *attempt) bool {
 	return a.key != nil && b.key != nil && a.scope == b.scope && a.key.Key == b.key.Key
 }
 
-// judgeKey: once a request was acknowledged, the same key makes nothing else within the
-// window. It is asked when a command was not answered from a receipt.
+// judgeKey checks that a key takes effect once within its window. It applies to a command that was not
+// answered from a receipt.
 func (s *sim) judgeKey(a *attempt, how string) error {
 	if a.key == nil || a.dry {
 		return nil
@@ -200,7 +200,7 @@ func (s *sim) judgeKey(a *attempt, how string) error {
 	return nil
 }
 
-// judgeReplay: what a repeated request is told is what the first one made.
+// judgeReplay checks that a repeated request gets the resource of the first one.
 func (s *sim) judgeReplay(a *attempt) error {
 	if a.outcome.body != "" && a.outcome.body != a.outcome.resource {
 		return fmt.Errorf("replayed %s with the response of %s", a.outcome.resource, a.outcome.body)
@@ -211,7 +211,7 @@ func (s *sim) judgeReplay(a *attempt) error {
 		}
 		events := s.oracle.requests[b.request]
 		if len(events) == 0 && a.outcome.resource == "" {
-			return nil // it had found its work done
+			return nil // the first request had nothing to do
 		}
 		for _, r := range events {
 			if a.outcome.resource == "" || r.Stream.ID == a.outcome.resource || isTransaction(r, a.outcome.resource) || inBatch(r, a.outcome.resource) {
@@ -236,9 +236,9 @@ func isTransaction(r eventstore.Recorded, txn string) bool {
 	return ok && t.TransactionID == txn
 }
 
-// judgeAll looks at every command once more when nothing is under way: what was
-// acknowledged is there once, what was refused is not, the rest is there whole or not at
-// all, and no key took effect twice within its window.
+// judgeAll checks every command again when the service is at rest. An acknowledged command is in the
+// log once. A refused one is not in the log. Any other is there completely or not at all. No key took
+// effect twice within its window.
 func (s *sim) judgeAll() error {
 	effects := map[string][]*attempt{}
 	for _, a := range s.attempts {
@@ -267,7 +267,7 @@ func (s *sim) judgeAll() error {
 	return nil
 }
 
-// at is when the effect of a command was decided.
+// at returns the time of the decision of a command.
 func (s *sim) at(a *attempt) time.Time { return at(s.oracle.requests[a.request][0]) }
 
 func at(r eventstore.Recorded) time.Time {
@@ -276,7 +276,7 @@ func at(r eventstore.Recorded) time.Time {
 
 func typesOf(events []eventstore.Recorded) string { return strings.Join(types(events), " ") }
 
-// The sets of events that commands leave.
+// The sets of events that commands record.
 const (
 	leavesQueued    = "analysis.created credit.held video.analysis_opened"
 	leavesCompleted = "analysis.completed credit.settled video.analysis_closed"
@@ -285,8 +285,8 @@ const (
 	leavesCanceled  = "analysis.canceled credit.released video.analysis_closed"
 )
 
-// withMeasure allows a set also with the news of the decoded length, which is that of a
-// third of the videos.
+// withMeasure allows a set with and without video.measured, which records a decoded length that differs
+// from the known one. A third of the videos have one.
 func withMeasure(leaves string) []string { return []string{leaves, leaves + " video.measured"} }
 
 func terminal(a analysis.State) bool { return a.Status.Terminal() }

@@ -8,10 +8,10 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// upgradesMost may be made from one address in 24 hours.
+// upgradesMost is the limit of upgrades from one address in 24 hours.
 const upgradesMost = 2
 
-// someKey is a key of the account, or one that nobody has.
+// someKey returns a key of the account or an unknown one.
 func (s *sim) someKey(accountID string) string {
 	if all := s.oracle.keys[accountID]; s.random.IntN(10) > 0 {
 		return all[s.random.IntN(len(all))]
@@ -19,7 +19,7 @@ func (s *sim) someKey(accountID string) string {
 	return "key_none"
 }
 
-// rotateOperation replaces a live key by order of the account's owner.
+// rotateOperation rotates a live key for the account's owner.
 func (s *sim) rotateOperation(accountID string) operation {
 	keyID, revoke := s.someKey(accountID), s.random.IntN(2) == 0
 	o := operation{name: "rotate " + keyID, leaves: []string{"account.key_issued account.key_replaced"}}
@@ -42,7 +42,7 @@ func (s *sim) rotateOperation(accountID string) operation {
 	return o
 }
 
-// restrictOperation shuts an account out, or lets it in again.
+// restrictOperation restricts an account or ends its restriction.
 func (s *sim) restrictOperation(accountID string) operation {
 	restrict := s.random.IntN(2) == 0
 	o := operation{name: "unrestrict", leaves: []string{"account.unrestricted"}}
@@ -64,7 +64,7 @@ func (s *sim) restrictOperation(accountID string) operation {
 	return o
 }
 
-// upgradeOperation lifts a sandbox: one append over five streams of as many categories.
+// upgradeOperation upgrades a sandbox, which is one append over five streams of five categories.
 func (s *sim) upgradeOperation(accountID string) operation {
 	o := operation{
 		name: "upgrade", leaves: []string{"account.key_issued account.upgraded credit.granted upgrade.granted upgrade_day.counted"},

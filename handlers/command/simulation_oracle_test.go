@@ -22,24 +22,23 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// oracle follows the log, event by event, holds it to the laws and remembers every state
-// that every stream was ever in.
+// oracle reads the log event by event. It checks the laws and stores every state of every stream.
 type oracle struct {
 	log      eventstore.Store
 	codec    *codec.Codec
 	position int64
 	streams  map[eventstore.StreamID]*track
-	// requests are the events of each request.
+	// requests has the events of each request.
 	requests map[string][]eventstore.Recorded
 	books    *simBooks
-	// What commands can be about, in an order that is the same in every run of a seed.
+	// The objects of commands, in an order that is the same in every run of a seed.
 	videos, keys map[string][]string // by account
 	transactions map[string][]credit.Original
 	analyses     []Run
 	met          map[string]int
 }
 
-// track is the history of one stream; version v is at index v-1.
+// track is the history of one stream. Version v is at index v-1.
 type track struct {
 	positions []int64
 	chains    []eventstore.Chain
@@ -54,8 +53,8 @@ func newOracle(log eventstore.Store, met map[string]int) *oracle {
 	}
 }
 
-// follow reads what is new in the log, up to a moment at which no append is under way. The
-// error names the law that an event breaks.
+// follow reads the new events of the log. No append is running meanwhile. The error names the law that
+// an event breaks.
 func (o *oracle) follow() error {
 	from := o.position
 	for {
@@ -75,7 +74,7 @@ func (o *oracle) follow() error {
 	if o.position == from {
 		return nil
 	}
-	// Several streams of one append may come in any order.
+	// The order of the streams within one append is not fixed.
 	for _, ids := range o.videos {
 		slices.Sort(ids)
 	}
@@ -90,7 +89,7 @@ func (o *oracle) isFixture(videoID string) bool {
 	return ok && v.Fixture
 }
 
-// add takes one more event into its stream's history.
+// add appends an event to its stream's history.
 func (o *oracle) add(r eventstore.Recorded) error {
 	t := o.streams[r.Stream]
 	if t == nil {
@@ -141,7 +140,7 @@ func (o *oracle) add(r eventstore.Recorded) error {
 	return nil
 }
 
-// list keeps what later commands can be about.
+// list collects the objects of later commands.
 func (o *oracle) list(r eventstore.Recorded) {
 	switch e := r.Event.(type) {
 	case video.Registered:
@@ -157,7 +156,7 @@ func (o *oracle) list(r eventstore.Recorded) {
 	}
 }
 
-// chains are the heads of all streams.
+// chains returns the chains of all streams.
 func (o *oracle) chains() map[string]eventstore.Chain {
 	heads := map[string]eventstore.Chain{}
 	for id, t := range o.streams {
@@ -166,22 +165,21 @@ func (o *oracle) chains() map[string]eventstore.Chain {
 	return heads
 }
 
-// moments is a stretch of a run, in positions of the log and in time.
+// moments is a part of a run, in positions of the log and in time.
 type moments struct {
 	*oracle
 	from, to     int64
 	began, ended time.Time
 }
 
-// sometime reports whether something was true of a stream at some version that it had
-// within the moments.
+// sometime reports whether a condition holds for some state that a stream had within the moments.
 func sometime[S any, E eventstore.Event](m moments, of fold.Of[S, E], id string, is func(S) bool) bool {
 	var zero S
 	t := m.streams[of.Stream(id)]
 	if t == nil {
 		return is(zero)
 	}
-	first, _ := slices.BinarySearch(t.positions, m.from+1) // versions that were there at the beginning
+	first, _ := slices.BinarySearch(t.positions, m.from+1) // versions that existed at the beginning
 	if first == 0 && is(zero) {
 		return true
 	}
@@ -193,7 +191,7 @@ func sometime[S any, E eventstore.Event](m moments, of fold.Of[S, E], id string,
 	return false
 }
 
-// latest is the state of a stream now.
+// latest returns the current state of a stream.
 func latest[S any, E eventstore.Event](o *oracle, of fold.Of[S, E], id string) S {
 	var zero S
 	if t := o.streams[of.Stream(id)]; t != nil {
@@ -202,8 +200,8 @@ func latest[S any, E eventstore.Event](o *oracle, of fold.Of[S, E], id string) S
 	return zero
 }
 
-// atRest holds a service that has nothing open to what must be true then: no analysis is
-// unfinished, all credits are available, and every snapshot is the fold.
+// atRest checks a service without open work: no analysis is unfinished, all credits are available, and
+// every snapshot equals the fold.
 func (o *oracle) atRest(ctx context.Context) error {
 	ids := slices.Collect(maps.Keys(o.streams))
 	histories, err := o.log.Load(ctx, ids...)
@@ -228,7 +226,7 @@ func (o *oracle) atRest(ctx context.Context) error {
 	return nil
 }
 
-// restores: a snapshot is what the events up to it fold to.
+// restores checks that a snapshot equals the fold of the events up to it.
 func restores(h eventstore.History, states []any) error {
 	if h.Version != int64(len(states)) {
 		return fmt.Errorf("version %d, want %d", h.Version, len(states))
@@ -247,7 +245,8 @@ func restores(h eventstore.History, states []any) error {
 	return nil
 }
 
-// difference is empty for equal states; the quick comparison first, for there are many.
+// difference returns the diff of two states, empty when they are equal. It first compares them quickly,
+// because most are equal.
 func difference(want, got any) string {
 	if reflect.DeepEqual(want, got) {
 		return ""

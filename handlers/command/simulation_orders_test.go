@@ -16,7 +16,7 @@ import (
 // sealKey signs the checkpoints of all runs.
 var sealKey = ed25519.NewKeyFromSeed(make([]byte, ed25519.SeedSize))
 
-// draw is what a client sends next: often an earlier request once more.
+// draw returns the next operation of a client, often an earlier one again.
 func (s *sim) draw() operation {
 	if s.random.IntN(100) < 14 {
 		if o, ok := s.again(); ok {
@@ -51,7 +51,7 @@ func (s *sim) draw() operation {
 	}
 }
 
-// again is a keyed order of before, sometimes with another body.
+// again returns an earlier operation with a key, sometimes with another body.
 func (s *sim) again() (operation, bool) {
 	for i := len(s.attempts) - 1; i >= 0 && i > len(s.attempts)-12; i-- {
 		a := s.attempts[i]
@@ -69,7 +69,7 @@ func (s *sim) again() (operation, bool) {
 	return operation{}, false
 }
 
-// newKey makes a third of the requests idempotent.
+// newKey returns an idempotency key for a third of the requests.
 func (s *sim) newKey() *Idempotency {
 	if s.random.IntN(3) > 0 {
 		return nil
@@ -78,8 +78,8 @@ func (s *sim) newKey() *Idempotency {
 	return &Idempotency{Key: key, Hash: sha256.Sum256([]byte(key))}
 }
 
-// asCaller is an order of a user of the API, as the API carries it out: a repeated
-// request is answered from its receipt, and a first one leaves its response there.
+// asCaller runs a request as the API does. A repeated request is answered from its receipt. The first
+// one saves its response there.
 func (s *sim) asCaller(o operation, caller Caller, do func(context.Context, *Service, Caller) (string, error)) operation {
 	o.key, o.scope = s.newKey(), caller.AccountID
 	o.run = func(ctx context.Context, svc *Service, request string, key *Idempotency) outcome {
@@ -94,14 +94,14 @@ func (s *sim) asCaller(o operation, caller Caller, do func(context.Context, *Ser
 		}
 		resource, err := do(ctx, svc, caller)
 		if err == nil && !o.dry {
-			_ = svc.SaveResponse(ctx, caller, 201, []byte(resource)) // without it the response is made anew
+			_ = svc.SaveResponse(ctx, caller, 201, []byte(resource)) // without a saved response it is rendered again
 		}
 		return outcome{resource: resource, err: err}
 	}
 	return o
 }
 
-// pickVideo is mostly a video of the account, sometimes another's, or none at all.
+// pickVideo returns mostly a video of the account, sometimes another account's or a missing one.
 func (s *sim) pickVideo(accountID string) string {
 	p := s.random.IntN(100)
 	if p < 8 {
@@ -114,7 +114,7 @@ func (s *sim) pickVideo(accountID string) string {
 	return own[s.random.IntN(len(own))]
 }
 
-// pickRun is mostly an analysis that is open, else one of the newest.
+// pickRun returns mostly an open analysis, else one of the newest.
 func (s *sim) pickRun() (Run, bool) {
 	all := s.oracle.analyses
 	if len(all) == 0 {
@@ -144,7 +144,7 @@ func (s *sim) cancelOperation(caller Caller) operation {
 	})
 }
 
-// workOperation is a report of a worker, whose attempt may long be over.
+// workOperation is a report of a worker. Its attempt may be outdated.
 func (s *sim) workOperation() operation {
 	r, found := s.pickRun()
 	if !found {
@@ -154,7 +154,7 @@ func (s *sim) workOperation() operation {
 	r.Attempt = max(1, now.Attempt+[]int{-1, 0, 0, 0, 1}[s.random.IntN(5)])
 	o := operation{}
 	var report func(context.Context, *Service, Run) error
-	stale := func(a analysis.State) bool { return terminal(a) || a.Attempt != r.Attempt }
+	staleLoads := func(a analysis.State) bool { return terminal(a) || a.Attempt != r.Attempt }
 	p := s.random.IntN(10)
 	if now.Status == analysis.Queued && p < 8 {
 		p = 0
@@ -162,7 +162,7 @@ func (s *sim) workOperation() operation {
 	switch {
 	case p < 2:
 		o.name, o.leaves = "claim", []string{"analysis.started", "analysis.reclaimed"}
-		stale = func(a analysis.State) bool { return terminal(a) || a.Attempt >= r.Attempt }
+		staleLoads = func(a analysis.State) bool { return terminal(a) || a.Attempt >= r.Attempt }
 		report = func(ctx context.Context, svc *Service, r Run) error {
 			_, _, err := svc.ClaimAnalysis(ctx, r, "w")
 			return err
@@ -172,7 +172,7 @@ func (s *sim) workOperation() operation {
 		percent := s.random.IntN(101)
 		o.name, o.leaves = "progress of", []string{"analysis.progressed"}
 		o.idle = func(m moments) bool {
-			return sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool { return !stale(a) && a.Percent >= percent })
+			return sometime(m, fold.Analysis, r.AnalysisID, func(a analysis.State) bool { return !staleLoads(a) && a.Percent >= percent })
 		}
 		report = func(ctx context.Context, svc *Service, r Run) error {
 			return svc.ReportProgress(ctx, r, stage, percent)
@@ -192,13 +192,13 @@ func (s *sim) workOperation() operation {
 	default:
 		o.name, o.leaves = "fail", []string{leavesFailed}
 		if s.random.IntN(2) == 0 {
-			r.Attempt, stale = 0, terminal
+			r.Attempt, staleLoads = 0, terminal
 		}
 		report = func(ctx context.Context, svc *Service, r Run) error { return svc.FailAnalysis(ctx, r, lost) }
 	}
 	o.name += fmt.Sprintf(" %s, attempt %d", r.AnalysisID, r.Attempt)
 	o.refused = func(m moments, code fault.Code) bool {
-		return code == fault.ResourceConflict && sometime(m, fold.Analysis, r.AnalysisID, stale)
+		return code == fault.ResourceConflict && sometime(m, fold.Analysis, r.AnalysisID, staleLoads)
 	}
 	o.run = func(ctx context.Context, svc *Service, request string, _ *Idempotency) outcome {
 		r := r
@@ -208,8 +208,8 @@ func (s *sim) workOperation() operation {
 	return o
 }
 
-// afterworkOperation is the end of a drawing or a narrative, which may have ended before,
-// or never begun.
+// afterworkOperation ends the rendering or the narrative of an analysis. It may have ended before or
+// never started.
 func (s *sim) afterworkOperation() operation {
 	r, found := s.pickAfterwork()
 	if !found {
@@ -245,8 +245,7 @@ func (s *sim) afterworkOperation() operation {
 	return o
 }
 
-// pickAfterwork is mostly an analysis that is still without something, else one of the
-// newest.
+// pickAfterwork returns mostly an analysis with missing artifacts or narrative, else one of the newest.
 func (s *sim) pickAfterwork() (Run, bool) {
 	var open []Run
 	for _, r := range s.oracle.analyses {
@@ -260,7 +259,7 @@ func (s *sim) pickAfterwork() (Run, bool) {
 	return s.pickRun()
 }
 
-// expireOperation is a sweep's, of a hold that may be open, ended or never made.
+// expireOperation expires a hold, which may be open, ended or missing.
 func (s *sim) expireOperation() operation {
 	r, _ := s.pickRun()
 	return operation{

@@ -24,19 +24,19 @@ import (
 
 const (
 	processes = 3
-	// processKills is how often one of them is killed; between two kills it has had some
-	// hundred answers at most.
+	// processKills is how often a process is killed. Between two kills there are a few hundred
+	// responses at most.
 	processKills = 3
-	// processAnswers are given before all of them end.
+	// processAnswers is the number of responses after which all processes end.
 	processAnswers = 1000
-	// processLimit is when the test gives up on a process that hangs.
+	// processLimit is the timeout of a process that hangs.
 	processLimit = 2 * time.Minute
 )
 
-// TestThreeProcesses: three processes of the operating system, each with its own lanes and
-// memory, work on one account and on some others in one database. Now and then one is
-// killed and started again. Afterwards the laws hold, every acknowledged command is in the
-// log once, every other is there whole or not at all, and no refusal was wrong.
+// TestThreeProcesses: three processes of the operating system, each with its own lanes and caches, work
+// on one busy account and some others in one database. Sometimes one is killed and started again. At the
+// end the laws hold. Every acknowledged command is in the log once. Every other command is there
+// completely or not at all. Every refusal was justified.
 func TestThreeProcesses(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), processLimit)
@@ -47,14 +47,14 @@ func TestThreeProcesses(t *testing.T) {
 	t.Cleanup(pool.Close)
 	w := newWorld(t, withStore(postgres.New(pool, codec.Events(), inlineModels())))
 	assignment := assignment{URL: url}
-	// The first account is the hot one, the last is short of credits.
+	// The first account gets most commands. The last one has few credits.
 	for _, funds := range []int64{1_000_000, 1_000_000, 60} {
 		caller := w.account(funds)
 		assignment.Accounts = append(assignment.Accounts, workplace{Caller: caller, VideoID: w.readyVideo(caller)})
 	}
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	c := &crew{t: t, ctx: ctx, assignment: assignment, random: rand.New(rand.NewPCG(seed, 1)), said: make(chan saying)}
+	c := &workers{t: t, ctx: ctx, assignment: assignment, random: rand.New(rand.NewPCG(seed, 1)), said: make(chan workerOutput)}
 	c.run()
 	w.settleDoubts(c.requests)
 	requireRequests(t, w, c.requests)
@@ -77,7 +77,7 @@ func TestThreeProcesses(t *testing.T) {
 	}
 }
 
-// inlineModels are the read models of the real service.
+// inlineModels returns the read models of the real service.
 func inlineModels() postgres.Option {
 	var all []postgres.Projection
 	for _, p := range slices.Concat[[]projections.Projection](resources.Projections(), ledger.Projections()) {
@@ -86,8 +86,7 @@ func inlineModels() postgres.Option {
 	return postgres.WithProjections(all...)
 }
 
-// settleDoubts sends each grant without an answer again, with its key: however it ended
-// the first time, it is there once now.
+// settleDoubts repeats each grant without a response, with its key. Afterwards it is in the log once.
 func (w *world) settleDoubts(requests map[string]*request) {
 	w.t.Helper()
 	for _, r := range requests {
@@ -99,8 +98,8 @@ func (w *world) settleDoubts(requests map[string]*request) {
 	}
 }
 
-// requireRequests: what was acknowledged is in the log once, what was refused is not, what
-// was never answered is there whole or not at all.
+// requireRequests checks the requests against the log. An acknowledged one is there once. A refused one
+// is not there. One without a response is there completely or not at all.
 func requireRequests(t *testing.T, w *world, requests map[string]*request) {
 	t.Helper()
 	events, grants := map[string][]eventstore.Recorded{}, map[string]int{}
@@ -125,15 +124,15 @@ func requireRequests(t *testing.T, w *world, requests map[string]*request) {
 	}
 }
 
-// leaves are the events of each kind of request.
+// leaves has the events of each kind of request.
 var leaves = map[string][]string{
 	"hold": {leavesQueued}, "settle": {leavesCompleted}, "release": {leavesCanceled}, grantKind: {"credit.granted"},
 	"claim": {"analysis.started", "analysis.reclaimed"},
 }
 
-// requireTrueRefusals: an account was short of credits at some moment of each request that
-// was refused for it, and somebody else had ended or taken the analysis of each request
-// that was refused for that.
+// requireTrueRefusals checks that each refusal was justified. For insufficient_credits, the account had
+// too few credits at some moment of the request. For a stale analysis, another request had ended or
+// claimed the analysis.
 func requireTrueRefusals(t *testing.T, w *world, requests map[string]*request, tight string) {
 	t.Helper()
 	o := newOracle(w.log, map[string]int{})
@@ -156,7 +155,7 @@ func requireTrueRefusals(t *testing.T, w *world, requests map[string]*request, t
 	}
 }
 
-// purchaseOf is a purchase whose reason and key are the request's name.
+// purchaseOf returns a purchase whose reason and key are the request's name.
 func purchaseOf(accountID, name string) GrantCredits {
 	return GrantCredits{
 		CreditChange: CreditChange{
@@ -168,15 +167,15 @@ func purchaseOf(accountID, name string) GrantCredits {
 
 const grantKind = "grant"
 
-// runOf is the first attempt at an analysis by order of a request.
+// runOf returns the first attempt at an analysis, caused by a request.
 func (p workplace) runOf(analysisID, name string) Run {
 	return Run{
 		AccountID: p.Caller.AccountID, AnalysisID: analysisID, VideoID: p.VideoID, Attempt: 1, Cause: Cause{RequestID: name},
 	}
 }
 
-// act is one step of a client of a process: an analysis begins, goes on or ends, be it its
-// own or that of another process.
+// act is one step of a client: it creates, continues or ends an analysis of its own or of another
+// process.
 func (p *process) act(ctx context.Context, random *rand.Rand) {
 	place := p.Accounts[[]int{0, 0, 0, 1, 2}[random.IntN(5)]]
 	caller := place.Caller
@@ -218,7 +217,7 @@ func (p *process) act(ctx context.Context, random *rand.Rand) {
 	}
 }
 
-// openOne is an analysis of the account that is not finished, as the log tells.
+// openOne returns an unfinished analysis of the account from the log.
 func (p *process) openOne(ctx context.Context, accountID string, random *rand.Rand) string {
 	stream := credits.Stream(accountID)
 	h, err := p.Store.Load(ctx, stream)
@@ -238,7 +237,7 @@ func (p *process) openOne(ctx context.Context, accountID string, random *rand.Ra
 	return ""
 }
 
-// fate is the code of the answer, "ok", or that there was none.
+// fate returns the error code of the response, "ok", or that there was no response.
 func (r *request) fate() string {
 	if !r.Done {
 		return unanswered.String()

@@ -53,7 +53,7 @@ func postedOutcome(p Posted, err error) outcome {
 	return outcome{resource: p.TransactionID, replayed: p.Repeated, err: err}
 }
 
-// refundOperation undoes a transaction that the account has, or not.
+// refundOperation refunds a transaction, which may be missing in the account.
 func (s *sim) refundOperation(o operation, accountID string, about func(string, *Idempotency) CreditChange) operation {
 	original := credit.Original{TransactionID: "txn_none"}
 	if all := s.oracle.transactions[accountID]; len(all) > 0 {
@@ -96,8 +96,8 @@ func (s *sim) refundOperation(o operation, accountID string, about func(string, 
 	return o
 }
 
-// keyOperation hands out, replaces or ends an API key, opens or upgrades a sandbox, or
-// shuts an account out.
+// keyOperation issues, rotates or revokes an API key, opens or upgrades a sandbox, or restricts an
+// account.
 func (s *sim) keyOperation(accountID string) operation {
 	o := operation{}
 	unknown := func(m moments, code fault.Code) bool {
@@ -173,7 +173,7 @@ func (s *sim) revokeOperation(accountID string) operation {
 	}
 }
 
-// videoOperation makes, completes, fetches or removes a video.
+// videoOperation registers, completes, fetches or deletes a video.
 func (s *sim) videoOperation(caller Caller) operation {
 	own := func(v video.State) bool { return owns(caller, v) }
 	id := s.pickVideo(caller.AccountID)
@@ -226,7 +226,7 @@ func (s *sim) completeOperation(caller Caller, id string, own func(video.State) 
 				return !own(v)
 			case fault.ResourceConflict:
 				return own(v) && v.Status != video.AwaitingUpload && !ready(v)
-			case fault.UploadIncomplete: // or the probe broke
+			case fault.UploadIncomplete: // or the probe failed
 				return own(v) && v.Status == video.AwaitingUpload && (s.broken > 0 || !m.ended.Before(*v.ExpiresAt))
 			case fault.VideoTooLong:
 				file := fileOf(id, "")
@@ -241,7 +241,7 @@ func (s *sim) completeOperation(caller Caller, id string, own func(video.State) 
 	})
 }
 
-// fetchOperation is the report of a fetcher, which nobody minds when the video moved on.
+// fetchOperation is the report of a fetcher. It is ignored when the video has left the state processing.
 func fetchOperation(name string, f Fetch, report func(context.Context, *Service, Fetch) error) operation {
 	return operation{
 		name: name + f.VideoID, leaves: []string{"video.ready", "video.failed"},

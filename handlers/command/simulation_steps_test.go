@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// restSteps bound how long a run may take to come to rest: after that it hangs.
+	// restSteps bounds the steps until a run is at rest. A run that needs more hangs.
 	restSteps = 3000
-	// backoffMost is longer than the longest pause between two tries.
+	// backoffMost is longer than any pause between two tries.
 	backoffMost = 100 * time.Millisecond
 )
 
-// step draws what happens next.
+// step draws the next step and runs it.
 func (s *sim) step() error {
 	switch p := s.random.IntN(100); {
 	case p < s.crashes:
@@ -34,7 +34,7 @@ func (s *sim) step() error {
 		s.note("gave up", "the client of %d gives up", a.number)
 		a.cancel()
 	default:
-		busy := len(s.waiting) + len(s.adrift)
+		busy := len(s.waiting) + len(s.detached)
 		if len(s.open) < s.clients && (busy == 0 || s.random.IntN(100) < 42) {
 			s.start()
 		} else if busy > 0 {
@@ -44,13 +44,13 @@ func (s *sim) step() error {
 	return s.settle()
 }
 
-// release lets a call go on, or, when disturbed, perhaps go wrong; those adrift are counted
-// after the waiting.
+// release runs a call. When disturbed is true, the call may fail. i counts the waiting calls and then
+// the detached ones.
 func (s *sim) release(i int, disturbed bool) {
 	if i >= len(s.waiting) {
 		i -= len(s.waiting)
-		c := s.adrift[i]
-		s.adrift = slices.Delete(s.adrift, i, i+1)
+		c := s.detached[i]
+		s.detached = slices.Delete(s.detached, i, i+1)
 		err := c.do(context.Background())
 		s.note("late commit", "%s arrives late: %v", c, err)
 		return
@@ -69,7 +69,7 @@ func (s *sim) release(i int, disturbed bool) {
 			return
 		}
 	} else if err := c.ctx.Err(); err != nil && c.err == nil {
-		c.err = err // nobody waited any longer
+		c.err = err // the caller no longer waits
 		if c.what == appending {
 			c.err = &eventstore.UncertainError{Cause: err}
 		}
@@ -77,7 +77,7 @@ func (s *sim) release(i int, disturbed bool) {
 	s.answer(c, c.err)
 }
 
-// fail lets a call go wrong in one of the ways in which a database can.
+// fail makes a call fail in one of the ways of a real database.
 func (s *sim) fail(c *call) {
 	if c.what != appending {
 		err := errBroken
@@ -90,7 +90,7 @@ func (s *sim) fail(c *call) {
 	}
 	doubt := &eventstore.UncertainError{Cause: errBroken}
 	way := s.random.IntN(5)
-	if s.stormy {
+	if s.deadlocks {
 		way = 4
 	}
 	switch way {
@@ -106,8 +106,8 @@ func (s *sim) fail(c *call) {
 		}
 		s.answer(c, doubt)
 	case 3:
-		s.note("in doubt, adrift", "%s is given up and goes on", c)
-		s.adrift = append(s.adrift, c)
+		s.note("in doubt, detached", "%s loses its caller and continues", c)
+		s.detached = append(s.detached, c)
 		s.answer(c, doubt)
 	default:
 		s.note("deadlock", "%s meets a deadlock", c)
@@ -115,9 +115,9 @@ func (s *sim) fail(c *call) {
 	}
 }
 
-// answer brings an answer to the node. After a conflict its lane pauses for a random
-// moment: letting all of it pass at once keeps the run a function of its seed, and the
-// lane's next call can still wait at the gate for as long as it takes.
+// answer delivers a response to the node. After a conflict its lane pauses for a random time. answer
+// waits until the pause is over, so that a run depends on its seed only. The lane's next call still
+// waits at the gate.
 func (s *sim) answer(c *call, err error) {
 	s.trace = append(s.trace, fmt.Sprintf("    %s <- %v", c, err))
 	c.answer <- err
@@ -132,13 +132,13 @@ func (s *sim) answer(c *call, err error) {
 	}
 }
 
-// crash replaces a node. Some of its appends were on their way and may still arrive.
+// crash replaces a node. Some of its appends may still take effect later.
 func (s *sim) crash() {
 	i := s.random.IntN(len(s.nodes))
 	n := s.nodes[i]
 	for _, c := range s.waiting {
 		if c.node == n && c.what == appending && !c.carried && s.random.IntN(2) == 0 {
-			s.adrift = append(s.adrift, c)
+			s.detached = append(s.detached, c)
 		}
 	}
 	var rest []*attempt
@@ -156,21 +156,22 @@ func (s *sim) crash() {
 	s.note("crash", "%s crashes, %s starts", n.name, s.nodes[i].name)
 }
 
-// advance lets time pass. No append takes an hour: by then its connection is closed.
+// advance lets time pass. After an hour, detached appends are dropped, because their connections are
+// closed by then.
 func (s *sim) advance(d time.Duration) {
 	s.note("clock", "%s pass", d)
 	s.clock.advance(d)
 	if d > commitTimeout {
-		s.adrift = nil
+		s.detached = nil
 		s.expire()
 	}
 }
 
-// expire lets the deadlines of all groups pass.
+// expire advances the clock past the deadlines of all groups.
 func (s *sim) expire() {
 	s.note("deadline", "the deadlines of all groups pass")
 	time.Sleep(commitTimeout)
-	s.disturbances += maxTries // no group under way has another try
+	s.disturbances += maxTries // no running group has another try
 }
 
 func (s *sim) note(what, format string, args ...any) {
@@ -178,7 +179,7 @@ func (s *sim) note(what, format string, args ...any) {
 	s.trace = append(s.trace, fmt.Sprintf(format, args...))
 }
 
-// settle waits until nothing moves and holds what came of the step to the laws.
+// settle waits until all goroutines are blocked and checks the laws.
 func (s *sim) settle() error {
 	synctest.Wait()
 	if err := s.gather(); err != nil {
@@ -207,8 +208,8 @@ func (s *sim) settle() error {
 	return nil
 }
 
-// gather orders the calls that arrived during the step: several clients may, but only one
-// lane, else their order would be the Go scheduler's.
+// gather sorts the calls that arrived during the step. They may come from several clients but from one
+// lane only. Otherwise their order would depend on the Go scheduler.
 func (s *sim) gather() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,11 +225,11 @@ func (s *sim) gather() error {
 	return nil
 }
 
-// checkMemory: what a lane remembers of a stream is what the log folds to.
+// checkMemory checks that the cached state of a stream equals the fold of the log.
 func (s *sim) checkMemory(n *node) error {
 	for _, l := range n.Pipeline.lanes {
 		if len(l.cache.old) > 0 {
-			return errors.New("the memory of a lane is larger than this check knows")
+			return errors.New("the cache of a lane has a second generation, which this check does not cover")
 		}
 		for id, known := range l.cache.young {
 			at := memoryKey{l, id}
@@ -250,7 +251,7 @@ type memoryKey struct {
 	stream eventstore.StreamID
 }
 
-// matches holds a remembered state to the fold of the log.
+// matches compares a cached state with the fold of the log.
 func (o *oracle) matches(id eventstore.StreamID, known aggregateState) error {
 	t := o.streams[id]
 	if t == nil || known.version > int64(len(t.states)) || known.version < 1 {
@@ -268,16 +269,16 @@ func (o *oracle) matches(id eventstore.StreamID, known aggregateState) error {
 	return nil
 }
 
-// rest lets everything under way come to its end without further mishap.
+// rest runs until all commands have ended, without further failures.
 func (s *sim) rest() error {
 	s.note("rest", "no more commands")
 	for range restSteps {
-		for i := range slices.Backward(s.adrift) {
+		for i := range slices.Backward(s.detached) {
 			if s.random.IntN(2) == 0 {
-				s.adrift = slices.Delete(s.adrift, i, i+1)
+				s.detached = slices.Delete(s.detached, i, i+1)
 			}
 		}
-		busy := len(s.waiting) + len(s.adrift)
+		busy := len(s.waiting) + len(s.detached)
 		if busy == 0 {
 			if len(s.open) > 0 {
 				return fmt.Errorf("%s never got an answer", s.open[0])
@@ -292,7 +293,7 @@ func (s *sim) rest() error {
 	return fmt.Errorf("still busy after %d steps of rest", restSteps)
 }
 
-// end runs the service on until nothing is open: each hold expires, each video can go.
+// end ends all open work: each hold expires, and each video can be deleted.
 func (s *sim) end() error {
 	s.calm.Store(true)
 	s.advance(2 * holdLife)
@@ -314,7 +315,7 @@ func (s *sim) end() error {
 	for _, caller := range s.callers {
 		for _, id := range s.oracle.videos[caller.AccountID] {
 			err := n.DeleteVideo(ctx, caller, id)
-			fixture := s.oracle.isFixture(id) && fault.Has(err, fault.ResourceConflict) // it stays with its test key
+			fixture := s.oracle.isFixture(id) && fault.Has(err, fault.ResourceConflict) // a fixture cannot be deleted
 			if err != nil && !fixture && !fault.Has(err, fault.ResourceNotFound) {
 				return fmt.Errorf("the end: %s cannot be removed: %w", id, err)
 			}

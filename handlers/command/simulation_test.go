@@ -18,15 +18,18 @@ import (
 	"vqa/eventstore"
 )
 
-// The simulation: one to three nodes, each with its own pipeline and memory, work on one
-// log. Every call of a node to the log waits at a gate, and what happens next is drawn
-// from a seed: a call goes on, is answered late, fails, or takes effect and loses its
-// answer; a node crashes; a client sends another command, or one again, or gives up; time
-// passes. An oracle follows the log and knows the laws (simulation_oracle_test.go,
-// simulation_books_test.go), and every answer a client got must be true of it
-// (simulation_judge_test.go).
+// The simulation: one to three nodes, each with its own pipeline and caches, work on one log. Every call
+// of a node to the log waits at a gate. Each step is drawn from a seed:
 //
-// A seed decides a run wholly, so that a failure can be had again.
+//   - a call runs, gets a late response, fails, or takes effect and loses its response;
+//   - a node crashes;
+//   - a client sends a new command, repeats one, or gives up;
+//   - time passes.
+//
+// An oracle reads the log and checks the laws (simulation_oracle_test.go, simulation_books_test.go). Every
+// response to a client must agree with the log (simulation_judge_test.go).
+//
+// A run depends on its seed only, so that a failure can be repeated.
 
 var (
 	simSeed = flag.Uint64("sim.seed", 0, "simulate only this seed, and print its steps")
@@ -34,11 +37,11 @@ var (
 )
 
 const (
-	// simSeeds are simulated in every test run.
+	// simSeeds is the number of seeds in every test run.
 	simSeeds = 3000
-	// simSteps are the events that the scheduler draws before it lets a run come to rest.
+	// simSteps is the number of drawn steps of a run.
 	simSteps = 80
-	// progressEvery is how often a soak says how far it is.
+	// progressEvery is the interval of the progress messages of a soak test.
 	progressEvery = 5 * time.Second
 )
 
@@ -69,7 +72,7 @@ func TestSimulation(t *testing.T) {
 	default:
 		simulateAll(t, 1, simSeeds, each)
 		for _, what := range mustMeet {
-			// With -run only some of the seeds are simulated.
+			// The check needs all seeds.
 			require.False(t, runs == simSeeds && met[what] == 0, "no run met %q, all of them met %v", what, met)
 		}
 	}
@@ -89,19 +92,19 @@ func simulateAll(t *testing.T, base, n uint64, each func(*sim)) {
 	workers.Wait()
 }
 
-// requireSeed fails with all that is needed to see the failure again.
+// requireSeed simulates a seed. On failure it prints the command that repeats it.
 func requireSeed(t *testing.T, seed uint64) *sim {
 	s, err := simulate(t, seed, nil)
 	if err == nil {
 		return s
 	}
 	tail := s.trace[max(0, len(s.trace)-25):]
-	t.Fatalf("seed %d breaks a law: %v\nits last steps:\n%s\nsee it again with\n"+
+	t.Fatalf("seed %d breaks a law: %v\nits last steps:\n%s\nrepeat it with\n"+
 		"  go test ./handlers/command -run '^TestSimulation$' -v -sim.seed=%d", seed, err, strings.Join(tail, "\n"), seed)
 	return nil
 }
 
-// soakProgress says now and then, and at the end, how far a soak of n seeds is.
+// soakProgress prints the progress of a soak test of n seeds.
 func soakProgress(n uint64) func(done uint64) {
 	start := time.Now()
 	last := start
@@ -117,8 +120,7 @@ func soakProgress(n uint64) func(done uint64) {
 	}
 }
 
-// simulate runs one seed to its end. flawed, if not nil, breaks the store that the nodes
-// work on.
+// simulate runs one seed. flawed, if not nil, wraps the store of the nodes with a broken one.
 func simulate(t *testing.T, seed uint64, flawed func(eventstore.Store) eventstore.Store) (s *sim, err error) {
 	t.Helper()
 	synctest.Test(t, func(*testing.T) {
@@ -142,8 +144,8 @@ func TestSimulationRepeats(t *testing.T) {
 	}
 }
 
-// mustMeet is what the runs of a test must have met: a simulation that never crashed a
-// node or never repeated a request would pass, too.
+// mustMeet lists the situations that the runs of a test must cover. Otherwise a simulation that never
+// crashes a node or never repeats a request would pass.
 var mustMeet = []string{
 	"crash", "clock", "deadline", "gave up", "late commit", "late answer", "broken", "in doubt, recorded", "in doubt, lost",
 	"conflict", "deadlock", "too many conflicts", "group of several", "snapshot loaded", "remembered", "replayed",

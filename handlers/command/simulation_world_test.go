@@ -24,66 +24,66 @@ import (
 	"vqa/handlers/intake/fixture"
 )
 
-// climate is what kind of run a seed leads to.
-type climate struct {
+// profile has the parameters of a run. They are drawn from the seed.
+type profile struct {
 	nodes, accounts, clients int
-	// broken, crashes and late are percentages: of calls that fail, of steps that crash a
-	// node, of calls that are answered later than they took effect.
+	// broken is the percentage of calls that fail. crashes is the percentage of steps that crash
+	// a node. late is the percentage of calls whose response comes later than their effect.
 	broken, crashes, late int
-	// stormy is a database in which most appends meet a deadlock.
-	stormy bool
+	// deadlocks is true when most appends meet a deadlock.
+	deadlocks bool
 	// maxActive is the concurrency limit of an account.
 	maxActive int
-	// outage is a run in which a platform incident is open throughout.
+	// outage is true when a platform incident is open during the whole run.
 	outage bool
-	// aged accounts have so many entries that snapshots are taken.
+	// aged is true when accounts have so many events that snapshots are written.
 	aged bool
 }
 
-func newClimate(r *rand.Rand) climate {
+func newProfile(r *rand.Rand) profile {
 	pick := func(of ...int) int { return of[r.IntN(len(of))] }
-	c := climate{
+	c := profile{
 		nodes: pick(1, 2, 2, 3), accounts: pick(1, 1, 2, 3), clients: pick(2, 5, 9), broken: pick(0, 0, 6, 25),
 		crashes: pick(0, 2, 5), late: pick(0, 20, 40), maxActive: pick(2, 100, 100),
-		stormy: r.IntN(20) == 0, aged: r.IntN(25) == 0, outage: r.IntN(3) == 0,
+		deadlocks: r.IntN(20) == 0, aged: r.IntN(25) == 0, outage: r.IntN(3) == 0,
 	}
-	if c.stormy {
+	if c.deadlocks {
 		c.broken = 95
 	}
 	return c
 }
 
-// sandboxesMost may be opened from one address in 24 hours.
+// sandboxesMost is the limit of sandboxes from one address in 24 hours.
 const sandboxesMost = 2
 
 // sim is one run.
 type sim struct {
 	seed   uint64
 	random *rand.Rand
-	climate
+	profile
 	clock *clock
 	log   *memory.Store
-	// store is the log as the nodes have it.
+	// store is the log that the nodes use.
 	store  eventstore.Store
 	oracle *oracle
 	nodes  []*node
-	// calm lets every call through at once.
+	// calm is true while every call runs at once.
 	calm atomic.Bool
 
 	mu sync.Mutex
-	// arrived are the calls that came to the gate since the last step, waiting those that
-	// the scheduler knows.
+	// arrived has the calls that came to the gate since the last step. waiting has the earlier
+	// ones.
 	arrived, waiting []*call
-	// adrift are appends whose node no longer listens.
-	adrift []*call
+	// detached has the appends whose node no longer waits for the response.
+	detached []*call
 
-	// attempts are all commands, open those without an answer.
+	// attempts has all commands. open has those without a response.
 	attempts, open []*attempt
 	callers        []Caller
-	// checked are the remembered versions that were held to the log.
+	// checked has the cached versions that were compared with the log.
 	checked  map[memoryKey]int64
 	restarts int
-	// disturbances counts what can make a group decide anew: appends and deadlocks.
+	// disturbances counts the events that can make a group decide again: appends and deadlocks.
 	disturbances int
 	trace        []string
 	met          map[string]int
@@ -101,14 +101,14 @@ type node struct {
 
 func newSim(seed uint64) *sim {
 	r := rand.New(rand.NewPCG(seed, 7))
-	s := &sim{seed: seed, random: r, climate: newClimate(r), clock: newClock(), met: map[string]int{}, checked: map[memoryKey]int64{}}
+	s := &sim{seed: seed, random: r, profile: newProfile(r), clock: newClock(), met: map[string]int{}, checked: map[memoryKey]int64{}}
 	s.log = memory.New(codec.Events(), s.clock.Now)
 	s.store = s.log
 	s.oracle = newOracle(s.log, s.met)
 	return s
 }
 
-// newNode starts a process; its ids and secrets follow from the seed and salt.
+// newNode starts a node. Its ids and secrets are derived from the seed and salt.
 func (s *sim) newNode(name string, salt uint64) *node {
 	n := &node{sim: s, name: name}
 	entropy := func(what uint64) *rand.ChaCha8 {
@@ -121,7 +121,7 @@ func (s *sim) newNode(name string, salt uint64) *node {
 		return rand.NewChaCha8(key)
 	}
 	g := &gate{Store: s.store, node: n}
-	incidents := &pager{}
+	incidents := &fakeIncidents{}
 	if s.outage {
 		incidents.open = "inc_sim"
 	}
@@ -141,7 +141,7 @@ func (s *sim) newNode(name string, salt uint64) *node {
 	return n
 }
 
-// stop ends every node, so that nothing is left of the run.
+// stop ends every node.
 func (s *sim) stop() {
 	s.waiting = append(s.waiting, s.arrived...)
 	for _, n := range s.nodes {
@@ -149,8 +149,8 @@ func (s *sim) stop() {
 	}
 }
 
-// run is the life of a run: a beginning, the drawn steps, rest, and an end in which
-// everything that is open is ended. The error names the law that was broken.
+// run runs the simulation: begin, the drawn steps, rest and end. The error names the law that was
+// broken.
 func (s *sim) run(flawed func(eventstore.Store) eventstore.Store) error {
 	if err := s.begin(); err != nil {
 		return fmt.Errorf("the beginning: %w", err)
@@ -158,7 +158,7 @@ func (s *sim) run(flawed func(eventstore.Store) eventstore.Store) error {
 	if flawed != nil {
 		s.store = flawed(s.log)
 	}
-	for i := range s.climate.nodes {
+	for i := range s.profile.nodes {
 		s.nodes = append(s.nodes, s.newNode(fmt.Sprintf("n%d", i), uint64(i)))
 	}
 	for range simSteps {
@@ -175,8 +175,8 @@ func (s *sim) run(flawed func(eventstore.Store) eventstore.Store) error {
 	return s.end()
 }
 
-// begin opens the accounts and their videos without any disturbance. It has a node of its
-// own, whose memory goes with it.
+// begin creates the accounts and their videos without failures. It uses a separate node, so that the
+// other nodes start with empty caches.
 func (s *sim) begin() error {
 	s.calm.Store(true)
 	defer s.calm.Store(false)
@@ -214,7 +214,7 @@ func (s *sim) begin() error {
 	return s.oracle.follow()
 }
 
-// age gives an account a long history: the next entries bring it to its first snapshot.
+// age gives an account a history so long that the next events lead to its first snapshot.
 func (s *sim) age(accountID string) error {
 	ctx, stream := context.Background(), fold.Credit.Stream(accountID)
 	histories, err := s.log.Load(ctx, stream)
@@ -241,8 +241,7 @@ func (s *sim) age(accountID string) error {
 	return err
 }
 
-// abandon ends a process in the midst of whatever it does: its calls never come back,
-// and what it says from now on reaches nobody.
+// abandon crashes a node: its calls never return, and its responses are ignored.
 func (s *sim) abandon(n *node) {
 	n.dead.Store(true)
 	n.stop()
@@ -260,12 +259,12 @@ var (
 	errUpload = fault.New(fault.UploadIncomplete, "Nothing was uploaded.")
 )
 
-// fileOf is what a probe finds of a video; its id decides.
+// fileOf returns the result of probing a video. It depends on the id only.
 func fileOf(videoID, contentType string) video.File {
 	f := video.File{SizeBytes: 1000, ContentType: contentType, ObjectKey: "videos/" + videoID}
 	switch videoID[len(videoID)-1] % 8 {
 	case 0:
-		f.DurationMicros = micros(5 * 3600 * 1_000_000) // more than the plan allows
+		f.DurationMicros = micros(5 * 3600 * 1_000_000) // longer than the plan allows
 	case 1:
 		// of unknown length
 	case 2, 3:

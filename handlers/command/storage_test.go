@@ -11,7 +11,7 @@ import (
 	"vqa/eventstore"
 )
 
-// held is what a read model would say.
+// held is a read model with preset values.
 type held struct{ bytes, unsized int64 }
 
 func (h *held) HeldBytes(context.Context, string) (int64, int64, error) {
@@ -71,7 +71,7 @@ func TestStorageQuota(t *testing.T) {
 	}
 }
 
-// counted sums what the log says, as the read model does.
+// counted sums the bytes in the log, as the read model does.
 type counted struct{ log eventstore.Store }
 
 func (c *counted) HeldBytes(ctx context.Context, _ string) (bytes, unsized int64, err error) {
@@ -84,8 +84,8 @@ func (c *counted) HeldBytes(ctx context.Context, _ string) (bytes, unsized int64
 	return bytes, 0, err
 }
 
-// TestStorageQuotaUnderParallelCreates decides many creates in one group: the read model
-// does not show yet what the group has not appended.
+// TestStorageQuotaUnderParallelCreates decides many commands in one group. The read model does not have the
+// videos of the group yet.
 func TestStorageQuotaUnderParallelCreates(t *testing.T) {
 	t.Parallel()
 	count := &counted{}
@@ -127,5 +127,5 @@ func TestCreateIsRefusedWithoutRoom(t *testing.T) {
 		}
 	})
 	_, err := w.CreateVideo(t.Context(), test, CreateVideo{ContentType: "video/mp4"})
-	require.NoError(t, err, "test-mode traffic is never shed")
+	require.NoError(t, err, "test-mode requests are never refused for capacity")
 }

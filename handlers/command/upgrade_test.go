@@ -16,7 +16,7 @@ import (
 // forge is a provider of identities that knows the tokens "1", "2", … of the accounts
 // 1, 2, …
 type forge struct {
-	// during runs while a token is verified.
+	// during is called while a token is verified.
 	during func()
 }
 
@@ -36,7 +36,7 @@ func (f *forge) Verify(_ context.Context, token string) (account.Identity, error
 
 func withForge(d *Dependencies) { d.Identities = &forge{} }
 
-// sandboxes opens n sandboxes, each from an address of its own.
+// sandboxes opens n sandboxes, each from its own address.
 func (w *world) sandboxes(n int) []Caller {
 	w.t.Helper()
 	callers := make([]Caller, n)
@@ -65,7 +65,7 @@ func TestUpgrade(t *testing.T) {
 	}, types(w.history()[before:]))
 	require.Equal(t, int64(6000), stateOf(w, credits, caller.AccountID).SignupGrantSeconds)
 	require.Equal(t, account.FreeGrant, stateOf(w, accounts, caller.AccountID).Tier)
-	require.NoError(t, keyOf(w, caller, caller.KeyID).Check(w.Now()), "the test key goes on")
+	require.NoError(t, keyOf(w, caller, caller.KeyID).Check(w.Now()), "the test key stays valid")
 
 	w.requireUnchanged(func() {
 		_, err = w.Upgrade(t.Context(), caller, Upgrade{AddressHash: "another"})
@@ -128,7 +128,7 @@ func TestUpgradesOfOneDay(t *testing.T) {
 	require.NoError(t, err, "a new day")
 }
 
-// TestOneGrantOfAnIdentity: 20 sandboxes of one person at once, on two nodes.
+// TestOneGrantOfAnIdentity: 20 simultaneous upgrades of one person on two nodes give one grant.
 func TestOneGrantOfAnIdentity(t *testing.T) {
 	t.Parallel()
 	one := newWorld(t, withForge)
@@ -163,13 +163,13 @@ func TestUpgradeAsksForIdentity(t *testing.T) {
 	_, err := w.Upgrade(t.Context(), callers[0], Upgrade{AddressHash: "address", ForgeToken: "7"})
 	require.NoError(t, err)
 	require.Contains(t, types(w.history()[before:]), "identity.claimed")
-	provider.during = func() { t.Error("whoever is refused in any case proves nothing") }
+	provider.during = func() { t.Error("the identity is verified although the upgrade is impossible") }
 	_, err = w.Upgrade(t.Context(), callers[1], Upgrade{AddressHash: "address"})
 	requireFault(t, err, fault.UpgradeLimitExceeded)
 	_, err = w.Upgrade(t.Context(), callers[0], Upgrade{AddressHash: "elsewhere", ForgeToken: "8"})
 	requireFault(t, err, fault.ResourceConflict)
 
-	// What changed while the provider was asked counts.
+	// A change during the verification counts.
 	provider.during = func() {
 		provider.during = nil
 		_, err := w.Upgrade(context.Background(), callers[2], Upgrade{AddressHash: "third", ForgeToken: "9"})

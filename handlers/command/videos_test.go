@@ -48,7 +48,7 @@ func TestCompleteVideo(t *testing.T) {
 	require.Equal(t, []string{"ticket of " + videoID}, w.intake.kept)
 	w.requireUnchanged(func() {
 		again, err := w.CompleteVideo(t.Context(), caller, videoID)
-		require.NoError(t, err, "completing twice is harmless")
+		require.NoError(t, err, "completing is idempotent")
 		require.Equal(t, v, again)
 		require.Len(t, w.intake.kept, 1)
 	})
@@ -89,14 +89,14 @@ func TestCompleteVideo(t *testing.T) {
 		w.intake.err, w.intake.file.DurationMicros = nil, micros(4*3600*1_000_000+1)
 		_, err = w.CompleteVideo(t.Context(), caller, long)
 		requireFault(t, err, fault.VideoTooLong)
-		require.Len(t, w.intake.kept, kept, "what was refused is not kept")
+		require.Len(t, w.intake.kept, kept, "a refused file is not stored")
 	})
 	w.intake.file.DurationMicros = micros(4 * 3600 * 1_000_000)
 	_, err = w.CompleteVideo(t.Context(), caller, long)
-	require.NoError(t, err, "exactly the longest; and a refusal can be mended")
+	require.NoError(t, err, "the longest allowed video; a retry after a refusal succeeds")
 }
 
-// account0 is an account without credits whose making is not part of a comparison.
+// account0 opens an account without credits, outside of the compared part of the log.
 func (w *world) account0(t *testing.T) Caller {
 	t.Helper()
 	return Caller{AccountID: w.IDs.New("acct"), Livemode: true}
@@ -141,11 +141,11 @@ func TestVideoDeletedWhileItIsCompleted(t *testing.T) {
 	_, err = w.CompleteVideo(t.Context(), caller, v.ID)
 	requireFault(t, err, fault.ResourceNotFound)
 	require.Equal(t, video.Removed, stateOf(w, videos, v.ID).Status)
-	require.Equal(t, []string{"videos/" + v.ID}, w.intake.discarded, "nothing stays of what was kept")
+	require.Equal(t, []string{"videos/" + v.ID}, w.intake.discarded, "the stored object is deleted")
 }
 
-// TestVideoCompletedWhileItIsCompleted lets a second call win while the first examines the
-// bytes, which then are no longer there.
+// TestVideoCompletedWhileItIsCompleted lets a second call complete the video while the first inspects the
+// bytes. The second call deletes the upload.
 func TestVideoCompletedWhileItIsCompleted(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]error{
@@ -170,7 +170,7 @@ func TestVideoCompletedWhileItIsCompleted(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, lostErr)
 			require.Equal(t, won, got)
-			require.Empty(t, w.intake.discarded, "both kept the same object")
+			require.Empty(t, w.intake.discarded, "both stored the same object")
 			require.Contains(t, w.intake.closed, v.ID)
 		})
 	}
@@ -194,7 +194,7 @@ func TestFetch(t *testing.T) {
 	require.False(t, stale)
 	require.Equal(t, video.ReadyStatus, statusOf(f))
 	w.requireUnchanged(func() {
-		require.NoError(t, w.FailVideo(t.Context(), f, fault.New(fault.URLFetchFailed, "")), "a late failure is dropped")
+		require.NoError(t, w.FailVideo(t.Context(), f, fault.New(fault.URLFetchFailed, "")), "a late failure is ignored")
 	})
 
 	f = fetch()
@@ -202,7 +202,7 @@ func TestFetch(t *testing.T) {
 	w.requireUnchanged(func() {
 		stale, err = w.FinishFetch(t.Context(), f, file)
 		require.NoError(t, err)
-		require.True(t, stale, "its bytes are waste")
+		require.True(t, stale, "its bytes must be deleted")
 		require.NoError(t, w.FailVideo(t.Context(), f, errors.New("late")))
 	})
 
@@ -211,7 +211,7 @@ func TestFetch(t *testing.T) {
 	long.DurationMicros = micros(4*3600*1_000_000 + 1)
 	stale, err = w.FinishFetch(t.Context(), f, long)
 	require.NoError(t, err)
-	require.True(t, stale, "its bytes are waste")
+	require.True(t, stale, "its bytes must be deleted")
 	require.Equal(t, fault.VideoTooLong, stateOf(w, videos, f.VideoID).Error.Code)
 
 	f = fetch()
@@ -222,7 +222,7 @@ func TestFetch(t *testing.T) {
 	require.NoError(t, w.FailVideo(t.Context(), f, errors.New("dial tcp 10.0.0.7: secret")))
 	got := stateOf(w, videos, f.VideoID).Error
 	require.Equal(t, fault.URLFetchFailed, got.Code)
-	require.NotContains(t, got.Message, "secret", "what is not a fault is nobody's business")
+	require.NotContains(t, got.Message, "secret", "the text of an internal error is not shown to the caller")
 }
 
 func TestDeleteVideo(t *testing.T) {

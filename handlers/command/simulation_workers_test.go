@@ -27,8 +27,8 @@ import (
 	"vqa/handlers/intake/fixture"
 )
 
-// assignmentEnv makes this test binary one of the processes of TestThreeProcesses. It
-// holds the assignment.
+// assignmentEnv is the variable with the assignment. It makes this test binary one of the processes of
+// TestThreeProcesses.
 const assignmentEnv = "VQA_TEST_ASSIGNMENT"
 
 func init() {
@@ -41,7 +41,7 @@ func init() {
 	}
 }
 
-// assignment is what a process is told.
+// assignment configures a process.
 type assignment struct {
 	Name     string
 	URL      string
@@ -54,29 +54,30 @@ type workplace struct {
 	VideoID string
 }
 
-// request is what a process says about a command: before it gives it, and again with the
-// answer.
+// request is a line in the output of a process. The process writes one before each command and
+// another one with the response.
 type request struct {
 	Name, Kind, Account, Subject string
 	Done                         bool
 	Code                         string
-	// Before and After are versions of the account's ledger around a command that was
-	// refused for want of credits.
+	// Before and After are the versions of the account's ledger around a command that was
+	// refused because of too few credits.
 	Before, After int64
 	repeated      bool
 }
 
-// process is one of the three.
+// process is one of the three processes.
 type process struct {
 	*Service
 	assignment
 	count atomic.Int64
 }
 
-// processClients give commands at the same time.
+// processClients is the number of simultaneous clients in a process.
 const processClients = 6
 
-// work is the life of a process: commands until its input ends, each told on its output.
+// work is the main function of a process. It runs commands until its input ends and writes each one to
+// its output.
 func work(text string) error {
 	p := &process{}
 	if err := json.Unmarshal([]byte(text), &p.assignment); err != nil {
@@ -126,8 +127,8 @@ func work(text string) error {
 	return nil
 }
 
-// request carries out one command and tells of it. A line is written at once and whole,
-// so that a kill loses none that came before it.
+// request runs one command and writes its lines. Each line is written at once, so that a kill loses no
+// earlier line.
 func (p *process) request(kind, accountID, subject string, run func(name string) error) {
 	r := request{
 		Name: fmt.Sprintf("req_%s_%d", p.Name, p.count.Add(1)), Kind: kind, Account: accountID, Subject: subject, Before: p.version(accountID),
@@ -145,7 +146,7 @@ func (p *process) request(kind, accountID, subject string, run func(name string)
 	p.say(r)
 }
 
-// version is that of an account's ledger.
+// version returns the version of an account's ledger.
 func (p *process) version(accountID string) int64 {
 	stream := credits.Stream(accountID)
 	h, err := p.Store.Load(context.Background(), stream)
@@ -161,23 +162,23 @@ func (p *process) say(r request) {
 		panic(err)
 	}
 	if _, err := os.Stdout.Write(append(line, '\n')); err != nil {
-		os.Exit(1) // nobody listens any more
+		os.Exit(1) // the reader of the output has ended
 	}
 }
 
-// crew are the processes as the test sees them.
-type crew struct {
+// workers runs the processes for the test.
+type workers struct {
 	t          *testing.T
 	ctx        context.Context
 	assignment assignment
 	random     *mathrand.Rand
 	started    int
-	said       chan saying
+	said       chan workerOutput
 	requests   map[string]*request
 }
 
-// saying is a line of a process, or that it has ended.
-type saying struct {
+// workerOutput is a line of a process, or its end.
+type workerOutput struct {
 	by      *member
 	request request
 	ended   error
@@ -191,12 +192,12 @@ type member struct {
 	killed bool
 }
 
-// run lets the crew work, with kills, until there are answers enough.
-func (c *crew) run() {
+// run runs the processes and kills some, until there are enough responses.
+func (c *workers) run() {
 	c.requests = map[string]*request{}
-	var crew []*member
+	var workers []*member
 	for range processes {
-		crew = append(crew, c.start())
+		workers = append(workers, c.start())
 	}
 	answers, kills, next := 0, 0, 50
 	for alive := processes; alive > 0; {
@@ -216,7 +217,7 @@ func (c *crew) run() {
 			continue
 		}
 		if answers++; answers == processAnswers {
-			for _, m := range crew {
+			for _, m := range workers {
 				require.NoError(c.t, m.stdin.Close())
 			}
 		}
@@ -224,16 +225,16 @@ func (c *crew) run() {
 			kills++
 			next += 100 + c.random.IntN(200)
 			i := c.random.IntN(processes)
-			crew[i].killed = true
-			require.NoError(c.t, crew[i].cmd.Process.Kill())
-			crew[i] = c.start()
+			workers[i].killed = true
+			require.NoError(c.t, workers[i].cmd.Process.Kill())
+			workers[i] = c.start()
 			alive++
 		}
 	}
 }
 
-// start starts a process and passes on what it says.
-func (c *crew) start() *member {
+// start starts a process and forwards its output.
+func (c *workers) start() *member {
 	c.started++
 	c.assignment.Name = fmt.Sprintf("p%d", c.started)
 	text, err := json.Marshal(c.assignment)
@@ -254,20 +255,20 @@ func (c *crew) start() *member {
 		for lines.Scan() {
 			var r request
 			if err := json.Unmarshal(lines.Bytes(), &r); err == nil {
-				c.tell(saying{by: m, request: r})
+				c.tell(workerOutput{by: m, request: r})
 			}
 		}
 		err := m.cmd.Wait()
 		if err != nil {
 			err = fmt.Errorf("%w: %s", err, &complaint)
 		}
-		c.tell(saying{by: m, over: true, ended: err})
+		c.tell(workerOutput{by: m, over: true, ended: err})
 	}()
 	return m
 }
 
-// tell passes something on to run, unless the test has ended.
-func (c *crew) tell(s saying) {
+// tell sends output to run, unless the test has ended.
+func (c *workers) tell(s workerOutput) {
 	select {
 	case c.said <- s:
 	case <-c.ctx.Done():

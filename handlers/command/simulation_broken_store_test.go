@@ -11,19 +11,19 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// TestSimulationSees: with a store that breaks one of its promises, or a pipeline that
-// does, some seed breaks a law. A simulation that passes whatever happens proves nothing.
-func TestSimulationSees(t *testing.T) {
+// TestSimulationFindsBrokenStores checks the simulation itself: with a store that violates one of its
+// guarantees, some seed must report a violation.
+func TestSimulationFindsBrokenStores(t *testing.T) {
 	t.Parallel()
 	for name, flawed := range map[string]func(eventstore.Store) eventstore.Store{
-		"versions are not checked":        func(s eventstore.Store) eventstore.Store { return lastWins{s} },
-		"what was read is not asserted":   func(s eventstore.Store) eventstore.Store { return readsForgotten{s} },
-		"an append is torn":               func(s eventstore.Store) eventstore.Store { return torn{s} },
-		"an acknowledged append is lost":  func(s eventstore.Store) eventstore.Store { return &forgetful{Store: s} },
-		"a commit is taken for conflict":  func(s eventstore.Store) eventstore.Store { return &denying{Store: s} },
-		"receipts are not kept":           func(s eventstore.Store) eventstore.Store { return receiptless{s} },
+		"versions are not checked":        func(s eventstore.Store) eventstore.Store { return ignoresVersions{s} },
+		"what was read is not asserted":   func(s eventstore.Store) eventstore.Store { return dropsAssertions{s} },
+		"an append is recordsPart":        func(s eventstore.Store) eventstore.Store { return recordsPart{s} },
+		"an acknowledged append is lost":  func(s eventstore.Store) eventstore.Store { return &losesAppends{Store: s} },
+		"a commit is taken for conflict":  func(s eventstore.Store) eventstore.Store { return &reportsConflicts{Store: s} },
+		"receipts are not kept":           func(s eventstore.Store) eventstore.Store { return dropsReceipts{s} },
 		"receipts are kept for too short": func(s eventstore.Store) eventstore.Store { return shortReceipts{s} },
-		"a load misses the last event":    func(s eventstore.Store) eventstore.Store { return stale{s} },
+		"a load misses the last event":    func(s eventstore.Store) eventstore.Store { return staleLoads{s} },
 		"a snapshot is of an older state": func(s eventstore.Store) eventstore.Store { return &oldSnapshot{Store: s} },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,15 +35,15 @@ func TestSimulationSees(t *testing.T) {
 					return
 				}
 			}
-			require.Fail(t, "no seed saw it", "%d seeds", most)
+			require.Fail(t, "no seed found it", "%d seeds", most)
 		})
 	}
 }
 
-// lastWins records every write on whatever the stream is at.
-type lastWins struct{ eventstore.Store }
+// ignoresVersions records every write at the current version of its stream.
+type ignoresVersions struct{ eventstore.Store }
 
-func (s lastWins) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
+func (s ignoresVersions) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	b.Writes = append([]eventstore.Write(nil), b.Writes...)
 	for i, w := range b.Writes {
 		h, err := s.Load(ctx, w.Stream)
@@ -55,10 +55,10 @@ func (s lastWins) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.
 	return s.Store.Append(ctx, b)
 }
 
-// readsForgotten drops the writes that only assert a version.
-type readsForgotten struct{ eventstore.Store }
+// dropsAssertions drops the writes that only assert a version.
+type dropsAssertions struct{ eventstore.Store }
 
-func (s readsForgotten) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
+func (s dropsAssertions) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	var writes []eventstore.Write
 	for _, w := range b.Writes {
 		if len(w.Events) > 0 {
@@ -71,10 +71,10 @@ func (s readsForgotten) Append(ctx context.Context, b eventstore.Batch) ([]event
 	return s.Store.Append(ctx, b)
 }
 
-// torn records the first write alone when the connection is lost.
-type torn struct{ eventstore.Store }
+// recordsPart records only the first write of a batch and reports a lost connection.
+type recordsPart struct{ eventstore.Store }
 
-func (s torn) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
+func (s recordsPart) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	if len(b.Writes) < 3 {
 		return s.Store.Append(ctx, b)
 	}
@@ -84,13 +84,13 @@ func (s torn) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Reco
 	return nil, &eventstore.UncertainError{Cause: errBroken}
 }
 
-// forgetful answers each tenth append without recording it.
-type forgetful struct {
+// losesAppends acknowledges every tenth append without recording it.
+type losesAppends struct {
 	eventstore.Store
 	n int
 }
 
-func (s *forgetful) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
+func (s *losesAppends) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	if s.n++; s.n%10 != 0 {
 		return s.Store.Append(ctx, b)
 	}
@@ -105,13 +105,13 @@ func (s *forgetful) Append(ctx context.Context, b eventstore.Batch) ([]eventstor
 	return recorded, nil
 }
 
-// denying records each tenth append and calls it a conflict.
-type denying struct {
+// reportsConflicts records every tenth append and reports a conflict.
+type reportsConflicts struct {
 	eventstore.Store
 	n int
 }
 
-func (s *denying) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
+func (s *reportsConflicts) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	recorded, err := s.Store.Append(ctx, b)
 	if s.n++; s.n%10 == 0 && err == nil {
 		return nil, &eventstore.ConflictError{Actual: -1}
@@ -119,15 +119,15 @@ func (s *denying) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.
 	return recorded, err
 }
 
-// receiptless keeps no receipt.
-type receiptless struct{ eventstore.Store }
+// dropsReceipts stores no receipts.
+type dropsReceipts struct{ eventstore.Store }
 
-func (s receiptless) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
+func (s dropsReceipts) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
 	b.Receipts = nil
 	return s.Store.Append(ctx, b)
 }
 
-// shortReceipts honours a receipt for one hour.
+// shortReceipts returns a receipt for one hour only.
 type shortReceipts struct{ eventstore.Store }
 
 func (s shortReceipts) Append(ctx context.Context, b eventstore.Batch) ([]eventstore.Recorded, error) {
@@ -138,10 +138,10 @@ func (s shortReceipts) Append(ctx context.Context, b eventstore.Batch) ([]events
 	return s.Store.Append(ctx, b)
 }
 
-// stale loads long histories without their last event, as a replica that lags would.
-type stale struct{ eventstore.Store }
+// staleLoads loads long histories without their last event, as a replica does that lags behind.
+type staleLoads struct{ eventstore.Store }
 
-func (s stale) Load(ctx context.Context, ids ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error) {
+func (s staleLoads) Load(ctx context.Context, ids ...eventstore.StreamID) (map[eventstore.StreamID]eventstore.History, error) {
 	histories, err := s.Store.Load(ctx, ids...)
 	for id, h := range histories {
 		if n := len(h.Events); n > 5 {
@@ -152,7 +152,7 @@ func (s stale) Load(ctx context.Context, ids ...eventstore.StreamID) (map[events
 	return histories, err
 }
 
-// oldSnapshot keeps with each snapshot the state of the one before it.
+// oldSnapshot stores the state of the previous snapshot instead of the new one.
 type oldSnapshot struct {
 	eventstore.Store
 	last []byte
