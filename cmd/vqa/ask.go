@@ -16,13 +16,13 @@ import (
 	"vqa/cmd/vqa/internal/terminal"
 )
 
-// Exit statuses of the tools, beside 0 and 1.
+// Exit statuses of the subcommands, besides 0 and 1.
 const (
 	exitUsage  exitError = 2
 	exitFailed exitError = 3 // the server ended the analysis with an error
 )
 
-// askOptions are the flags of `vqa ask`.
+// askOptions holds the flags of `vqa ask`.
 type askOptions struct {
 	server    string
 	key       string

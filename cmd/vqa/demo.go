@@ -16,8 +16,8 @@ func (s *server) demos() httpapi.Demos {
 	return httpapi.Demos{Scenes: demo.Scenes(), Files: s.objects}
 }
 
-// makeDemos makes the demo videos, unless they are not wanted, and returns when all is
-// there.
+// makeDemos adds the demo videos and asks their questions, unless VQA_DEMO is false. It returns when
+// all are complete.
 func (s *server) makeDemos(ctx context.Context) {
 	if !s.config.Demo {
 		return

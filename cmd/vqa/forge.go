@@ -53,7 +53,7 @@ func (c config) identities() (command.Identities, error) {
 	if u.Scheme == "https" {
 		host := net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443"))
 		if out, err = egress.New(egress.Options{Allow: []string{host}, CAFile: c.EgressCAFile}); err != nil {
-			return nil, fmt.Errorf("the HTTP client of the identity check: %w", err)
+			return nil, fmt.Errorf("opening the HTTP client of the identity check: %w", err)
 		}
 	}
 	return identity.New(identity.Options{

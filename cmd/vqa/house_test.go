@@ -55,7 +55,7 @@ var importRules = append([]importRule{
 	{
 		name: "scenarios are for tests", in: []string{"vqa/..."},
 		never: []string{scenarios},
-		why:   "it asserts, and nothing that is shipped may",
+		why:   "it fails tests, which the program must not do",
 	},
 	{
 		name: "drawing is for tests", in: []string{"vqa/..."}, except: []string{"vqa/cmd/vqa/internal/evaluate/suite", painting},

@@ -25,7 +25,7 @@ const keyBytes = 32
 func ledgerKey(c config) (ed25519.PrivateKey, error) {
 	seed, err := keyFile(c.DataDir, ledgerKeyFile)
 	if err != nil {
-		return nil, fmt.Errorf("the key of the ledger: %w", err)
+		return nil, fmt.Errorf("reading the key of the ledger: %w", err)
 	}
 	return ed25519.NewKeyFromSeed(seed), nil
 }

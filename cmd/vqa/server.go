@@ -46,7 +46,7 @@ type server struct {
 	*app
 	objects *objects.Store
 	intake  *intake.Intake
-	// ffmpeg runs every ffmpeg of the service.
+	// ffmpeg runs ffmpeg for all parts of the service.
 	ffmpeg *ffmpeg.Runner
 	engine gpu.Engine
 	meter  *meter
@@ -310,10 +310,10 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })
 	s.work("the sweep of the object store", func() error { s.orphans.Run(working); return nil })
 	s.work("the sealer", func() error { s.sealer.Run(working); return nil })
-	s.work("the watch over the engine", func() error { s.outages.Run(working); return nil })
-	s.work("the watch over ffmpeg", func() error { s.extraction.Run(working); return nil })
+	s.work("the check of the engine", func() error { s.outages.Run(working); return nil })
+	s.work("the check of ffmpeg", func() error { s.extraction.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
-	s.work("key uses", func() error { s.keyUses.Run(working); return nil })
+	s.work("the recording of key uses", func() error { s.keyUses.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	end, err := announce(s.config.DataDir, s.baseURL())
 	if err != nil {

@@ -43,7 +43,7 @@ func (c config) sessions() (*edge.Sessions, error) {
 	host := net.JoinHostPort(keys.Hostname(), cmp.Or(keys.Port(), "443"))
 	client, err := egress.New(egress.Options{Allow: []string{host}, CAFile: c.EgressCAFile})
 	if err != nil {
-		return nil, fmt.Errorf("the HTTP client for the keys of sessions: %w", err)
+		return nil, fmt.Errorf("opening the HTTP client for the keys of sessions: %w", err)
 	}
 	return edge.NewSessions(edge.SessionOptions{
 		Issuer: c.SessionIssuer, Audience: c.SessionAudience, KeysURL: c.SessionKeysURL, Transport: client, Now: clock,
