@@ -15,36 +15,36 @@ import (
 	"time"
 )
 
-// maxRedirects is how many redirects are followed; one more is url_fetch_failed.
+// maxRedirects is the number of redirects that are followed. One more is url_fetch_failed.
 const maxRedirects = 5
 
 // maxHeaderBytes bounds the headers of a response.
 const maxHeaderBytes = 64 << 10
 
-// Resolver answers name look-ups; *net.Resolver is one.
+// Resolver looks up names. *net.Resolver implements it.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
 // Options configure a Client. The zero value reaches public hosts only.
 type Options struct {
-	// Allow lists further targets as exact host:port, whatever their address
-	// (VQA_EGRESS_ALLOW). The scheme stays https.
+	// Allow lists additional targets as exact host:port; their addresses are not checked
+	// (VQA_EGRESS_ALLOW). The scheme must still be https.
 	Allow []string
-	// CAFile holds further certificate authorities in PEM, believed for the targets of
-	// Allow only (VQA_EGRESS_CA_FILE).
+	// CAFile has additional certificate authorities in PEM, which are trusted only for the
+	// targets of Allow (VQA_EGRESS_CA_FILE).
 	CAFile string
 	// Resolver defaults to net.DefaultResolver.
 	Resolver Resolver
 
-	// Deadlines; zero takes the default.
-	ConnectTimeout time.Duration // name, TCP and TLS each; 10 s
-	HeaderTimeout  time.Duration // from the request to the response's headers; 15 s
-	IdleTimeout    time.Duration // silence within a body; 30 s
-	TotalTimeout   time.Duration // one fetch in all; 30 min
+	// Deadlines. Zero means the default.
+	ConnectTimeout time.Duration // DNS, TCP and TLS each; default 10 s
+	HeaderTimeout  time.Duration // from the request to the response headers; default 15 s
+	IdleTimeout    time.Duration // silence within a body; default 30 s
+	TotalTimeout   time.Duration // one whole fetch; default 30 min
 
-	// MinRate is the least bytes a second of a body, over each RateWindow that is spent
-	// waiting for it; zero takes the default.
+	// MinRate is the minimum rate of a body in bytes per second, over each RateWindow of time
+	// spent waiting for it. Zero means the default.
 	MinRate    int64         // 32 KiB
 	RateWindow time.Duration // 20 s
 }
@@ -54,9 +54,9 @@ type Client struct {
 	allow    map[string]bool
 	resolver Resolver
 	opt      Options
-	// public believes the system's authorities; listed also those of CAFile.
+	// public trusts the authorities of the system. listed also trusts those of CAFile.
 	public, listed *http.Transport
-	// connect opens a socket to a judged address; a test replaces it.
+	// connect opens a socket to a checked address. A test replaces it.
 	connect func(ctx context.Context, d *net.Dialer, network, address string) (net.Conn, error)
 }
 
@@ -77,7 +77,7 @@ func New(opt Options) (*Client, error) {
 	for _, entry := range opt.Allow {
 		host, port, err := net.SplitHostPort(strings.ToLower(strings.TrimSpace(entry)))
 		if err != nil || host == "" || port == "" {
-			return nil, fmt.Errorf("egress: allow list: %q is not host:port", entry)
+			return nil, fmt.Errorf("egress: allow list: %q must be host:port", entry)
 		}
 		c.allow[net.JoinHostPort(host, port)] = true
 	}
@@ -95,8 +95,8 @@ func setDefault(d *time.Duration, value time.Duration) {
 	}
 }
 
-// extraRoots returns the system's authorities and those of a file, or nil, which is
-// the system's, when there is no file.
+// extraRoots returns the authorities of the system and of a file. Without a file it returns nil,
+// which means those of the system.
 func extraRoots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil
@@ -107,38 +107,38 @@ func extraRoots(file string) (*x509.CertPool, error) {
 	}
 	roots, err := x509.SystemCertPool()
 	if err != nil {
-		roots = x509.NewCertPool() // no system store on this machine: the file alone
+		roots = x509.NewCertPool() // this machine has no authorities, so use only the file
 	}
 	if !roots.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("egress: the CA file %s holds no certificate", file)
+		return nil, fmt.Errorf("egress: the CA file %s has no certificate", file)
 	}
 	return roots, nil
 }
 
 func (c *Client) transport(roots *x509.CertPool) *http.Transport {
 	return &http.Transport{
-		Proxy:                  nil, // a proxy would dial for us, past every check
+		Proxy:                  nil, // a proxy would dial unchecked addresses
 		DialContext:            c.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    c.opt.ConnectTimeout,
 		ResponseHeaderTimeout:  c.opt.HeaderTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableKeepAlives:      true, // each request is dialed, and so judged, anew
+		DisableKeepAlives:      true, // each request dials, so its address is checked
 		DisableCompression:     true,
 	}
 }
 
-// RoundTrip implements http.RoundTripper. It judges every request by itself, also
-// one that did not come through Fetch, and is called anew for each redirect.
+// RoundTrip implements http.RoundTripper. It checks every request, including redirects and
+// requests that do not come from Fetch.
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	t, err := c.parse(r.URL.String())
 	if err != nil {
 		if r.Body != nil {
-			_ = r.Body.Close() // the contract of a RoundTripper
+			_ = r.Body.Close() // a RoundTripper must close it
 		}
 		return nil, err
 	}
-	// The judged spelling is sent, so that the transport cannot read another host.
+	// The checked spelling is sent, so the transport cannot parse it as another host.
 	r = r.Clone(r.Context())
 	r.URL, r.Host = t.url, t.url.Host
 	if t.allowed {
@@ -147,7 +147,7 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	return c.public.RoundTrip(r)
 }
 
-// dial resolves once, judges every answer and connects to a judged literal address.
+// dial resolves a name once, checks every address and connects to a checked literal address.
 func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
 	defer cancel()
@@ -160,7 +160,7 @@ func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	// One silent address must not use up the time of the others.
+	// One silent address must not use up the time for the others.
 	dialer := net.Dialer{Timeout: max(c.opt.ConnectTimeout/time.Duration(len(addrs)), 2*time.Second)}
 	if !allowed {
 		for _, a := range addrs {
@@ -185,7 +185,7 @@ func connect(ctx context.Context, d *net.Dialer, network, address string) (net.C
 	return d.DialContext(ctx, network, address)
 }
 
-// maxAddresses bounds how many answers of a name are tried.
+// maxAddresses bounds the number of addresses that are tried for a name.
 const maxAddresses = 16
 
 func (c *Client) resolve(ctx context.Context, host string, allowed bool) ([]netip.Addr, error) {
@@ -193,7 +193,7 @@ func (c *Client) resolve(ctx context.Context, host string, allowed bool) ([]neti
 		return []netip.Addr{a}, nil
 	}
 	if !allowed {
-		host += "." // absolute: a search list must not complete a public name
+		host += "." // with the final dot, no search list completes the name
 	}
 	addrs, err := c.resolver.LookupNetIP(ctx, "ip", host)
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *Client) resolve(ctx context.Context, host string, allowed bool) ([]neti
 	return addrs[:min(len(addrs), maxAddresses)], nil
 }
 
-// refuseNonPublic is the last look, at the address the socket is about to connect to.
+// refuseNonPublic checks the address to which a socket is about to connect.
 func refuseNonPublic(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -224,11 +224,11 @@ func notPublic(a netip.Addr) error {
 	return forbidden("its host has no public address").WithCause(fmt.Errorf("egress: %s is not public", a))
 }
 
-// follow is the policy of http.Client for a redirect.
+// follow is the redirect policy of http.Client.
 func (c *Client) follow(r *http.Request, via []*http.Request) error {
 	if len(via) > maxRedirects {
 		return failed(fmt.Sprintf("more than %d redirects", maxRedirects))
 	}
-	r.Header.Del("Referer") // the query of the first URL may hold a secret
-	return nil              // RoundTrip judges the new URL
+	r.Header.Del("Referer") // the query of the first URL may be a secret
+	return nil              // RoundTrip checks the new URL
 }

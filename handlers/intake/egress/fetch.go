@@ -12,21 +12,21 @@ import (
 	"vqa/domain/fault"
 )
 
-// Fetched describes a body that arrived whole.
+// Fetched describes a body that arrived completely.
 type Fetched struct {
 	SizeBytes   int64
-	ContentType string // as the server gave it, unverified
+	ContentType string // sent by the server, not verified
 }
 
-// Fetch streams the body of raw, of at most limit bytes, into w. progress, which may
-// be nil, is called from the same goroutine with the bytes so far and the length the
-// server announced (-1 when it did not).
+// Fetch streams the body of the URL raw, of at most limit bytes, into w. progress may be nil. It
+// is called in the same goroutine with the number of bytes so far and the announced length
+// (-1 without one).
 //
-// Its faults: those of CheckURL for the URL itself; url_forbidden for a forbidden
-// address or redirect; url_fetch_failed for an unreachable host, a response other
-// than 200, a deadline, a transfer below MinRate, a cut, empty or encoded body; video_too_large over limit.
-// An error of w is returned as it is. When ctx ends, the error is that of ctx. In
-// every case w may have received a part.
+// Fetch returns the faults of CheckURL for the URL itself, and url_forbidden for a forbidden
+// address or redirect. It returns video_too_large for a body over limit, and url_fetch_failed
+// for an unreachable host, a status other than 200, a deadline, a transfer below MinRate, and a
+// cut, empty or encoded body. It returns errors of w and the cause of ctx unchanged. w may have
+// received a part of the body in all these cases.
 func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64, progress func(done, total int64)) (Fetched, error) {
 	t, err := c.parse(raw)
 	if err != nil {
@@ -62,10 +62,10 @@ func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64
 
 func checkResponse(resp *http.Response, limit int64) error {
 	if resp.StatusCode != http.StatusOK {
-		return failed(fmt.Sprintf("the server answered with status %d", resp.StatusCode))
+		return failed(fmt.Sprintf("the server responded with status %d", resp.StatusCode))
 	}
 	if enc := resp.Header.Get("Content-Encoding"); enc != "" && enc != "identity" {
-		return failed("the server sent an encoded body")
+		return failed("the server sent a body with a Content-Encoding")
 	}
 	if resp.ContentLength > limit {
 		return fault.New(fault.VideoTooLarge, "").WithParam(param)
@@ -73,11 +73,11 @@ func checkResponse(resp *http.Response, limit int64) error {
 	return nil
 }
 
-// readError marks an error of the server's side in what stream returns.
+// readError marks an error of stream that comes from the server.
 type readError struct{ error }
 
-// pace judges how fast a body arrives: a server that drips keeps a worker as busy as one
-// that is silent.
+// pace measures how fast a body arrives. A server that sends very slowly occupies a worker as
+// much as a silent one.
 type pace struct {
 	minRate int64
 	window  time.Duration
@@ -85,8 +85,8 @@ type pace struct {
 	bytes   int64
 }
 
-// read counts n bytes that took so long to arrive, and reports false when a whole window
-// brought too few.
+// read counts n bytes and the time that they took. It returns false when too few bytes arrived
+// in a whole window.
 func (p *pace) read(n int, took time.Duration) bool {
 	p.waited += took
 	p.bytes += int64(n)
@@ -99,7 +99,7 @@ func (p *pace) read(n int, took time.Duration) bool {
 	return fast
 }
 
-// stream copies the body and gives up, by cancel, when it falls silent or drips.
+// stream copies the body. It cancels the request when the server is silent or too slow.
 func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *http.Response, w io.Writer, limit int64, progress func(done, total int64)) (int64, error) {
 	silence := time.AfterFunc(c.opt.IdleTimeout, cancel)
 	defer silence.Stop()
@@ -110,7 +110,7 @@ func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *ht
 		asked := time.Now()
 		n, readErr := resp.Body.Read(buf)
 		fast := pace.read(n, time.Since(asked))
-		silence.Stop() // a slow writer is not the server's silence
+		silence.Stop() // the time of the writer does not count
 		if done += int64(n); done > limit {
 			return done, fault.New(fault.VideoTooLarge, "").WithParam(param)
 		}
@@ -124,8 +124,8 @@ func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *ht
 		}
 		switch {
 		case errors.Is(readErr, io.EOF) && ctx.Err() != nil:
-			// A deadline closes the connection, and a server may take that for the
-			// moment to end its body in good order: it is a cut all the same.
+			// A deadline closes the connection. A server may then end its body regularly, but
+			// the body is still incomplete.
 			return done, readError{ctx.Err()}
 		case errors.Is(readErr, io.EOF) && done == 0:
 			return 0, failed("the server sent no bytes")
@@ -134,15 +134,15 @@ func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *ht
 		case readErr != nil:
 			return done, readError{readErr}
 		case !fast:
-			return done, failed(fmt.Sprintf("the server sends fewer than %d bytes a second", c.opt.MinRate))
+			return done, failed(fmt.Sprintf("the server sends fewer than %d bytes per second", c.opt.MinRate))
 		}
 		silence.Reset(c.opt.IdleTimeout)
 	}
 }
 
-// translate turns what went wrong on the way into a fault. The fault of a refused
-// address or redirect is somewhere in the chain; a redirect's malformed target is not
-// the caller's mistake. ctx is the caller's, without the deadlines of this package.
+// translate turns an error of the transfer into a fault. The fault of a refused address or
+// redirect is in the chain of the error. A malformed target of a redirect is not a mistake of
+// the caller. ctx is the context of the caller, without the deadlines of this package.
 func translate(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("egress: %w", context.Cause(ctx))
@@ -150,8 +150,8 @@ func translate(ctx context.Context, err error) error {
 	if f := fault.Of(err); f != nil && f.Code != fault.ValidationFailed {
 		return f
 	}
-	// What http.Client wraps around an error repeats the URL, whose query may be a
-	// secret, and a cause is logged.
+	// The url.Error of http.Client repeats the URL. Its query may be a secret, and causes are
+	// logged.
 	var wrapped *url.Error
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
@@ -161,7 +161,7 @@ func translate(ctx context.Context, err error) error {
 		return failed("the server was too slow").WithCause(err)
 	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return failed("the connection broke off").WithCause(err)
+		return failed("the connection ended before the last byte").WithCause(err)
 	}
 	return failed("the server could not be reached").WithCause(err)
 }

@@ -25,7 +25,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// site is a TLS server on loopback and what a client needs to be let in.
+// site is a TLS server on loopback, with the options that let a client reach it.
 type site struct {
 	*httptest.Server
 	caFile string
@@ -42,7 +42,7 @@ func newSite(t *testing.T, h http.HandlerFunc) site {
 
 func (s site) hostPort() string { return s.Listener.Addr().String() }
 
-// client is one that may reach the site.
+// client returns a client that may reach the site.
 func (s site) client(t *testing.T, change ...func(*Options)) *Client {
 	t.Helper()
 	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, ConnectTimeout: 20 * time.Second, HeaderTimeout: 20 * time.Second, IdleTimeout: 20 * time.Second}
@@ -94,7 +94,7 @@ func TestFetchNeedsTheListAndItsAuthority(t *testing.T) {
 	require.Equal(t, fault.URLFetchFailed, fetch(func(o *Options) { o.CAFile = "" }))
 
 	c := s.client(t)
-	require.Nil(t, c.public.TLSClientConfig.RootCAs, "the extra authority is believed for listed targets only")
+	require.Nil(t, c.public.TLSClientConfig.RootCAs, "the extra authority is trusted only for listed targets")
 	require.Nil(t, c.public.Proxy)
 	require.Nil(t, c.listed.Proxy)
 	for _, bad := range []Options{{Allow: []string{"localhost"}}, {Allow: []string{":443"}}, {CAFile: "absent.pem"}, {CAFile: "doc.go"}} {
@@ -160,7 +160,7 @@ func TestFetchFailures(t *testing.T) {
 	}{
 		{"/status/404", fault.URLFetchFailed}, {"/status/500", fault.URLFetchFailed}, {"/status/204", fault.URLFetchFailed},
 		{"/status/200", fault.URLFetchFailed},                                        // an empty body
-		{"/status/304", fault.URLFetchFailed}, {"/status/302", fault.URLFetchFailed}, // a redirect to nowhere
+		{"/status/304", fault.URLFetchFailed}, {"/status/302", fault.URLFetchFailed}, // a redirect without a target
 		{"/announced", fault.VideoTooLarge}, {"/streamed", fault.VideoTooLarge},
 		{"/cut", fault.URLFetchFailed}, {"/cut-chunked", fault.URLFetchFailed}, {"/gzip", fault.URLFetchFailed}, {"/headers", fault.URLFetchFailed},
 		{"/silent", fault.URLFetchFailed}, {"/stalls", fault.URLFetchFailed},
@@ -169,7 +169,7 @@ func TestFetchFailures(t *testing.T) {
 		t.Run(tc.path, func(t *testing.T) {
 			t.Parallel()
 			c := s.client(t, func(o *Options) {
-				switch tc.path { // a busy machine must not turn the others into timeouts
+				switch tc.path { // a busy machine must not cause timeouts in the other cases
 				case "/silent":
 					o.HeaderTimeout = 200 * time.Millisecond
 				case "/stalls":
@@ -196,7 +196,7 @@ func TestFetchFailures(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		_, err := s.client(t).Fetch(ctx, s.URL+"/stalls", io.Discard, 10, func(int64, int64) { cancel() })
 		require.ErrorIs(t, err, context.Canceled)
-		require.Empty(t, code(err), "not the fault of the URL")
+		require.Empty(t, code(err), "the URL is not the problem")
 	})
 	t.Run("the writer fails", func(t *testing.T) {
 		t.Parallel()
@@ -284,7 +284,7 @@ func TestRedirects(t *testing.T) {
 	require.Zero(t, hits.Load(), "no request reached the inner server")
 }
 
-// resolver answers a name from a script, one line per look-up, the last for ever.
+// resolver answers from a script: one line per lookup, and the last line repeatedly.
 type resolver struct {
 	script [][]string
 	asked  []string
@@ -303,7 +303,8 @@ func (r *resolver) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr,
 	return out, nil
 }
 
-// A name whose answer changes is judged at each dial, on the address that is dialed.
+// TestNamesThatResolveInwards: the dialed address is checked at each dial, so a name whose
+// answer changes is refused.
 func TestNamesThatResolveInwards(t *testing.T) {
 	t.Parallel()
 	const outside = "93.184.216.34"
@@ -341,21 +342,21 @@ func TestNamesThatResolveInwards(t *testing.T) {
 			c.public.TLSClientConfig.RootCAs.AddCert(s.Certificate())
 			var dialed []string
 			c.connect = func(ctx context.Context, _ *net.Dialer, network, address string) (net.Conn, error) {
-				dialed = append(dialed, address) // the public address is played by the site
+				dialed = append(dialed, address) // the site stands for the public address
 				return (&net.Dialer{}).DialContext(ctx, network, s.hostPort())
 			}
 			_, err = c.Fetch(t.Context(), "https://example.com/", io.Discard, 10, nil)
 			require.Equal(t, tc.want, code(err), "%v", err)
 			require.Empty(t, cmp.Diff(tc.dialed, dialed))
 			for _, host := range dns.asked {
-				require.Equal(t, "example.com.", host, "no search list takes part")
+				require.Equal(t, "example.com.", host, "no search list is used")
 			}
-			require.Len(t, dns.asked, max(len(dialed), len(tc.script), 1), "one look-up for each dial")
+			require.Len(t, dns.asked, max(len(dialed), len(tc.script), 1), "one lookup for each dial")
 		})
 	}
 }
 
-// The socket's own check holds even when the one before it were passed by.
+// TestSocketRefusesInnerAddresses: the check of the socket works without the earlier check.
 func TestSocketRefusesInnerAddresses(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -369,7 +370,7 @@ func TestSocketRefusesInnerAddresses(t *testing.T) {
 	}
 }
 
-// TestFetchOfADrippingServer never falls silent, and is still given up.
+// TestFetchOfADrippingServer: a server that is never silent but too slow is given up.
 func TestFetchOfADrippingServer(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, func(w http.ResponseWriter, r *http.Request) {
@@ -382,7 +383,7 @@ func TestFetchOfADrippingServer(t *testing.T) {
 	c := s.client(t, func(o *Options) { o.MinRate, o.RateWindow, o.TotalTimeout = 1<<20, 100*time.Millisecond, time.Minute })
 	_, err := c.Fetch(t.Context(), s.URL+"/a.mp4", io.Discard, 1<<30, nil)
 	require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
-	require.Contains(t, fault.Of(err).Message, "fewer than 1048576 bytes a second")
+	require.Contains(t, fault.Of(err).Message, "fewer than 1048576 bytes per second")
 }
 
 func TestPace(t *testing.T) {
@@ -390,8 +391,8 @@ func TestPace(t *testing.T) {
 	p := pace{minRate: 1000, window: 10 * time.Second}
 	require.True(t, p.read(1, 9*time.Second), "the window is not over")
 	require.True(t, p.read(9999, time.Second), "exactly the rate")
-	require.True(t, p.read(0, 9*time.Second), "a window begins anew")
+	require.True(t, p.read(0, 9*time.Second), "the next window starts")
 	require.False(t, p.read(9998, time.Second))
-	require.True(t, p.read(1<<30, time.Minute), "a fast one that paused")
-	require.True(t, p.read(1, 0), "time that the writer takes does not count")
+	require.True(t, p.read(1<<30, time.Minute), "a fast server may pause")
+	require.True(t, p.read(1, 0), "the time of the writer does not count")
 }

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// maxURL is the longest URL, in characters (api-v1.md, "Limits": URL ingest).
+	// maxURL is the longest URL, in characters (docs/contract.md#limits).
 	maxURL    = 2048
 	httpsPort = "443"
 	// param names the field of a request in a fault.
 	param = "url"
 )
 
-// target is a URL that passed every check that needs no look-up.
+// target is a URL that has passed every check without a DNS lookup.
 type target struct {
 	url *url.URL // its host is in ASCII
-	// hostPort is host and port in the spelling of the allow list.
+	// hostPort is the host and port as the allow list spells them.
 	hostPort string
 	allowed  bool
 }
 
-// CheckURL judges what the URL itself shows (api-v1.md, create video, `url`):
-// url_forbidden for a scheme, port or host that is never fetched, validation_failed
-// for what is no URL or longer than 2048 characters. It looks nothing up.
+// CheckURL checks a URL without a DNS lookup (docs/contract.md#create-video). It returns
+// url_forbidden for a forbidden scheme, port or host, and validation_failed for a malformed URL
+// or one with more than 2048 characters.
 func (c *Client) CheckURL(raw string) error {
 	_, err := c.parse(raw)
 	return err
@@ -42,15 +42,15 @@ func (c *Client) parse(raw string) (target, error) {
 	if utf8.RuneCountInString(raw) > maxURL {
 		return target{}, invalid(fault.Length, fmt.Sprintf("must be at most %d characters", maxURL))
 	}
-	// The authority is read before url.Parse, which rejects a percent escape in a
-	// host as malformed, although it is one way to spell a forbidden one.
+	// url.Parse rejects a percent escape in a host as malformed. But it may spell a forbidden
+	// host, so it is checked first.
 	if _, rest, ok := strings.Cut(raw, "://"); ok {
 		authority := rest
 		if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
 			authority = rest[:i]
 		}
 		if host := authority[strings.LastIndexByte(authority, '@')+1:]; strings.Contains(host, "%") {
-			return target{}, forbidden("its host must be written without percent escapes and zones")
+			return target{}, forbidden("write its host without percent escapes and zones")
 		}
 	}
 	u, err := url.Parse(raw)
@@ -64,7 +64,7 @@ func (c *Client) parse(raw string) (target, error) {
 		return target{}, invalid(fault.Format, "must be an absolute URL with a host")
 	}
 	if u.User != nil {
-		return target{}, forbidden("it must not carry credentials")
+		return target{}, forbidden("it must not contain credentials")
 	}
 	return c.parseHost(u)
 }
@@ -106,9 +106,9 @@ func (c *Client) parseHost(u *url.URL) (target, error) {
 	return t, nil
 }
 
-// plainHost returns a host name in lower-case ASCII without the dot of the root. An
-// international name goes through the mapping that net/http would do when it dials:
-// full-width digits and dots become plain ones here, before they are judged.
+// plainHost returns a host name in lower-case ASCII without the final dot. It maps an
+// international name in the same way as net/http does for a dial. Full-width digits and dots
+// become plain ones before they are checked.
 func plainHost(host string) (string, error) {
 	if strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
 		ascii, err := idna.Lookup.ToASCII(host)
@@ -124,8 +124,8 @@ func plainHost(host string) (string, error) {
 	return host, nil
 }
 
-// numeric reports whether a host would be read as an IPv4 address by some resolver:
-// as in the WHATWG URL standard, its last label decides.
+// numeric reports whether some resolver could read a host as an IPv4 address. As in the WHATWG
+// URL standard, the last label decides.
 func numeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	if hex, ok := strings.CutPrefix(last, "0x"); ok {
@@ -134,15 +134,15 @@ func numeric(host string) bool {
 	return last != "" && strings.Trim(last, "0123456789") == ""
 }
 
-// localSuffixes are the top-level names set aside for use inside a network
-// (RFC 6761, RFC 6762, RFC 8375, ICANN's .internal) and those in common use for it.
-// Names that merely never resolve (.invalid, .test) are left to the look-up.
+// localSuffixes are the names for use inside a network: the reserved ones (RFC 6761, RFC 6762,
+// RFC 8375, ICANN's .internal) and others in common use. Reserved names that never resolve
+// (.invalid, .test) fail in the DNS lookup.
 var localSuffixes = []string{
 	".localhost", ".localdomain", ".local", ".internal", ".intranet", ".lan", ".home", ".corp", ".private", ".home.arpa",
 }
 
-// localName reports whether a name is not one of the public DNS. A name of one label
-// is completed by the resolver's own search list.
+// localName reports whether a name is outside the public DNS. A resolver completes a name with
+// one label from its search list.
 func localName(host string) bool {
 	if !strings.Contains(host, ".") {
 		return true
