@@ -10,25 +10,24 @@ import (
 	"time"
 )
 
-// errorTimeout bounds what is left of a connection after an error that no handler wrote.
+// errorTimeout bounds the rest of a connection after an error of net/http.
 const errorTimeout = time.Second
 
 type closeWriter interface{ CloseWrite() error }
 
-// conn is a connection that knows whether its request has reached the handler.
+// conn is a connection that records whether its request has reached the handler.
 type conn struct {
 	net.Conn
 	refuse func(client net.Addr, status int, reason string) []byte
 	leave  func()
 	// handled is true from the call of the handler to the end of its response.
 	handled atomic.Bool
-	// refused is true when an error was written that no handler wrote. net/http closes
-	// the connection after one.
+	// refused is true after an error of net/http, which then closes the connection.
 	refused bool
 }
 
-// Write implements net.Conn. What net/http writes before a handler was called is an error
-// of its own, in plain text, and is replaced.
+// Write implements net.Conn. Before a handler is called, net/http writes only errors in plain
+// text. Write replaces them.
 func (c *conn) Write(p []byte) (int, error) {
 	if c.handled.Load() {
 		return c.Conn.Write(p)
@@ -38,7 +37,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	}
 	c.refused = true
 	status, reason := parseError(p)
-	// net/http still reads the body of a request that it refuses for its Expect header.
+	// net/http still reads the body after it refuses an Expect header.
 	_ = c.SetDeadline(time.Now().Add(errorTimeout))
 	if _, err := c.Conn.Write(c.refuse(c.RemoteAddr(), status, reason)); err != nil {
 		return 0, err
@@ -52,8 +51,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http end its side first, so that the client can read an error while
-// it still sends.
+// CloseWrite lets net/http close its side first, so that the client can read an error while it
+// is still sending.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(closeWriter); ok {
 		return half.CloseWrite()
@@ -61,7 +60,7 @@ func (c *conn) CloseWrite() error {
 	return nil
 }
 
-// parseError reads the status and the reason of an error that net/http wrote:
+// parseError returns the status and the reason of an error of net/http, for example
 // "HTTP/1.1 400 Bad Request: missing required Host header\r\n…".
 func parseError(p []byte) (status int, reason string) {
 	line, _, _ := bytes.Cut(p, []byte("\r\n"))

@@ -1,19 +1,23 @@
-// Package wire bounds what a connection may cost: how many a client address may hold, how
-// slow its peer may be in both directions, and what it reads when net/http refuses a
-// request before any handler sees it.
+// Package wire limits connections: their number for each client address, and how slow a client
+// may be in both directions. It also replaces the errors that net/http writes before a handler
+// is called.
 //
-//	pace.go      a body or a response that is too slow is cut off
-//	listener.go  connections for each address; those beyond are answered and closed
-//	conn.go      net/http's own errors become the error envelope
+//	pace.go      ends a body or a response that is too slow
+//	listener.go  limits the connections of an address; it refuses and closes further ones
+//	conn.go      turns the errors of net/http into the error envelope
 //
-// State of a connection, as conn knows it:
+// It stands beside httpapi and not in httpapi/edge, because handlers/objects paces uploads with
+// it and must not depend on the API.
 //
-//	reading  from its accept, and after each response: what is written now is net/http's
-//	         own error, and Options.Refuse writes another answer in its place
+// States of a connection:
+//
+//	reading  from its accept, and after each response: a write is an error of net/http,
+//	         and Options.Refuse writes a response in its place
 //	handled  from the call of the handler to the end of its response: writes pass
 //
-// A connection that sends no whole header within http.Server.ReadHeaderTimeout, or that is
-// idle for longer than IdleTimeout, is closed; net/http may answer a header that has begun.
+// A connection is closed when its request header is incomplete after
+// http.Server.ReadHeaderTimeout, or when it is idle for longer than IdleTimeout. net/http may
+// answer an incomplete header.
 //
-// It imports the standard library only.
+// It imports only the standard library.
 package wire

@@ -13,31 +13,30 @@ import (
 )
 
 const (
-	// refusals bounds the refused connections that are answered at once. Others are closed
-	// without an answer.
+	// refusals bounds the refused connections that get a response at the same time. Others are
+	// closed without one.
 	refusals = 64
-	// refuseTimeout bounds the answer to a refused connection.
+	// refuseTimeout bounds the response to a refused connection.
 	refuseTimeout = time.Second
-	// maxHeader bounds the request line with the headers, in bytes: several times what a
-	// session token, the longest credential, needs. net/http adds 4 KiB.
+	// maxHeader bounds the request line with the headers, in bytes. It is several times the
+	// size of a session token, the longest credential. net/http adds 4 KiB.
 	maxHeader = 60 << 10
 )
 
 // Options are what a Listener enforces.
 type Options struct {
-	// PerAddress is how many open connections one client address may have; 0 is no limit.
-	// An IPv6 client is its /64.
+	// PerAddress is the largest number of open connections of one client address. 0 means no
+	// limit. For IPv6, all addresses of a /64 count as one.
 	PerAddress int
-	// Uncounted are the networks of trusted proxies, whose connections are those of many
-	// clients.
+	// Uncounted are the networks of trusted proxies. Their connections belong to many clients.
 	Uncounted []netip.Prefix
-	// Refuse writes a whole HTTP/1.1 response for a client whose request no handler saw.
-	// status is net/http's own, or 429 for a connection beyond PerAddress. reason is a
-	// sentence without its end, or empty.
+	// Refuse returns a complete HTTP/1.1 response for a request that reached no handler.
+	// status is that of net/http, or 429 for a connection beyond PerAddress. reason is a
+	// sentence without its final period, or empty.
 	Refuse func(client net.Addr, status int, reason string) []byte
 }
 
-// Listener counts the connections that it accepts.
+// Listener limits the connections that it accepts.
 type Listener struct {
 	net.Listener
 	Options
@@ -49,12 +48,12 @@ type Listener struct {
 	answers  sync.WaitGroup
 }
 
-// Listen takes connections from l.
+// Listen returns a Listener for the connections of l.
 func Listen(l net.Listener, o Options) *Listener {
 	return &Listener{Listener: l, Options: o, open: map[netip.Addr]int{}, refusing: make(chan struct{}, refusals)}
 }
 
-// Attach prepares a server for the connections of l: its handler must be set.
+// Attach prepares a server for the connections of l. The handler of the server must be set.
 func (l *Listener) Attach(s *http.Server) {
 	type key struct{}
 	next := s.Handler
@@ -88,14 +87,14 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. It waits for the answers to refused connections.
+// Close implements net.Listener. It waits for the responses to refused connections.
 func (l *Listener) Close() error {
 	err := l.Listener.Close()
 	l.answers.Wait()
 	return err
 }
 
-// enter counts a connection of a client, unless it has too many. leave ends the count.
+// enter counts a connection of a client, unless the client has too many. leave uncounts it.
 func (l *Listener) enter(client net.Addr) (leave func(), ok bool) {
 	at, err := netip.ParseAddrPort(client.String())
 	address := at.Addr().Unmap().WithZone("")
@@ -104,7 +103,7 @@ func (l *Listener) enter(client net.Addr) (leave func(), ok bool) {
 		return func() {}, true
 	}
 	if network, err := address.Prefix(64); err == nil && address.Is6() {
-		address = network.Addr() // what one subscriber has
+		address = network.Addr() // one subscriber usually has a /64
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -121,8 +120,8 @@ func (l *Listener) enter(client net.Addr) (leave func(), ok bool) {
 	}, true
 }
 
-// turnAway answers a connection that is one too many. It reads what the client sends
-// meanwhile: closing a connection with unread data would discard the answer.
+// turnAway responds to a connection that is one too many. It reads the data of the client
+// meanwhile, because closing a connection with unread data would discard the response.
 func (l *Listener) turnAway(c net.Conn) {
 	select {
 	case l.refusing <- struct{}{}:

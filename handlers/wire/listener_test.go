@@ -16,7 +16,7 @@ import (
 	"vqa/handlers/wire"
 )
 
-// site is a server whose handler says "handled".
+// site is a server whose handler responds with "handled".
 func site(t *testing.T, o wire.Options) string {
 	t.Helper()
 	raw, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -109,7 +109,7 @@ func TestErrorsOfNetHTTPAreReplaced(t *testing.T) {
 	require.Equal(t, "handled", body)
 	two := dial(t, address)
 	_, body = two.ask(t, good+"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n")
-	require.Equal(t, "handled", body, "the first of two that are sent at once")
+	require.Equal(t, "handled", body, "the first of two requests that are sent at once")
 	_, body = two.answer(t)
 	require.Equal(t, "400|", body)
 }
@@ -129,12 +129,12 @@ func TestConnectionsOfAnAddressAreBounded(t *testing.T) {
 	require.Equal(t, http.StatusTooManyRequests, status)
 	require.Equal(t, "429|This address has 3 open connections already", body)
 	_, body = held[0].ask(t, good)
-	require.Equal(t, "handled", body, "those that are open go on")
+	require.Equal(t, "handled", body, "open connections still work")
 	require.NoError(t, held[0].Close())
 	require.Eventually(t, func() bool {
 		_, body := dial(t, address).ask(t, good)
 		return body == "handled"
-	}, 30*time.Second, 10*time.Millisecond, "a place is free again")
+	}, 30*time.Second, 10*time.Millisecond, "a closed connection makes room")
 }
 
 func TestConnectionsOfATrustedProxyAreNotCounted(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"vqa/handlers/wire"
 )
 
-// line is a connection in the virtual time of synctest: a read or a write takes every, and
-// moves at most step bytes, unless its deadline comes before.
+// line is a connection in the virtual time of synctest. A read or a write takes the time every
+// and moves at most step bytes, unless its deadline is earlier.
 type line struct {
 	http.ResponseWriter
 	every       time.Duration
@@ -27,7 +27,7 @@ type line struct {
 func (l *line) SetReadDeadline(t time.Time) error  { l.read = t; return nil }
 func (l *line) SetWriteDeadline(t time.Time) error { l.write = t; return nil }
 
-// wait passes the time of one step.
+// wait waits for the time of one step.
 func (l *line) wait(deadline time.Time) error {
 	if !deadline.IsZero() && time.Until(deadline) < l.every {
 		time.Sleep(time.Until(deadline))
@@ -55,7 +55,7 @@ func (l *line) Write(p []byte) (int, error) {
 
 func (l *line) Close() error { return nil }
 
-// drain reads to the end in large pieces, as line has them.
+// drain reads to the end with a large buffer.
 func drain(r io.Reader) (int64, error) {
 	return io.CopyBuffer(struct{ io.Writer }{io.Discard}, r, make([]byte, 2<<20))
 }
@@ -63,7 +63,7 @@ func drain(r io.Reader) (int64, error) {
 // minute is the pace of uploads.
 var minute = wire.Pace{Patience: time.Minute, Rate: 16 << 10}
 
-// TestTheLargestUploadMayBeSlow: 2 GiB at 16 KiB per second are 36 hours.
+// TestTheLargestUploadMayBeSlow: 2 GiB at 16 KiB per second take 36 hours.
 func TestTheLargestUploadMayBeSlow(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -73,11 +73,11 @@ func TestTheLargestUploadMayBeSlow(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 2<<30, n)
 		require.Equal(t, 131_072*time.Second, time.Since(begin))
-		require.Zero(t, l.read, "the deadline is lifted")
+		require.Zero(t, l.read, "the deadline is removed")
 	})
 }
 
-// TestAnUploadMayPause: a minute of silence is earned back by what comes after.
+// TestAnUploadMayPause: later bytes give back the waiting time of a minute of silence.
 func TestAnUploadMayPause(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 	}
 }
 
-// TestABodyThatNobodyReadsHasADeadline: net/http reads the rest of it after the handler.
-func TestABodyThatNobodyReadsHasADeadline(t *testing.T) {
+// TestAnUnreadBodyHasADeadline: net/http reads the rest of it after the handler.
+func TestAnUnreadBodyHasADeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{}
@@ -125,8 +125,8 @@ func TestABodyThatNobodyReadsHasADeadline(t *testing.T) {
 	})
 }
 
-// TestTheWorkOfTheServiceIsNotTheClients: only waiting counts.
-func TestTheWorkOfTheServiceIsNotTheClients(t *testing.T) {
+// TestOnlyWaitingCounts: the time in which the service works does not count.
+func TestOnlyWaitingCounts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &line{every: time.Millisecond, step: 1, left: 10}
@@ -156,7 +156,7 @@ func TestSlowReadersAreCutOff(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := &line{every: tt.every, write: time.Now().Add(-time.Hour)}
 				w := minute.Writer(l)
-				require.Zero(t, l.write, "the deadline of the response before")
+				require.Zero(t, l.write, "the deadline of the earlier response is cleared")
 				var err error
 				for i := 0; i < 100 && err == nil; i++ {
 					_, err = w.Write(make([]byte, tt.size))
