@@ -1,21 +1,30 @@
-// Package media brings videos in: it checks, probes and keeps what was uploaded, and
-// fetches what a URL names. The packages below do the parts: objects (the store and
-// its signed URLs), egress (the one outbound client), probe (what a file is),
-// survey (what was seen in a video), artifact (annotated videos), demo (videos for
-// everyone), fixture (the video of test mode), ffmpeg (which runs ffmpeg for all of them,
-// confined) and scratch (temporary folders that do not outlive their process).
+// Package intake brings videos into the service. It checks, probes and stores uploads, and
+// fetches videos from URLs.
 //
-// Files are probed in slots: a few at once on each node, and half of them for one account
-// (Slots). Completing an upload waits 20 s for a slot and is then refused with
-// capacity_exhausted; a fetch waits as long as its attempt lasts.
+//	egress   the only HTTP client for URLs that callers name
+//	probe    checks and measures a file
+//	ffmpeg   the only package that runs ffmpeg, confined
+//	scratch  temporary folders that are removed after a crash
+//	fixture  the video of test mode, with its answers
+//	demo     the demo videos
+//	forged   files for tests that claim a false length
+//
+// It may import domain, handlers/objects, its own subpackages and golang.org/x/sync.
+//
+// # Slots
+//
+// A node probes only a few files at once, and at most half of them for one account (Slots).
+// Completing an upload waits for a slot for 20 s and is then refused with capacity_exhausted. A
+// fetch waits as long as its attempt lasts.
 //
 // # Completing an upload
 //
-// Each step may be repeated, and calls that run in parallel agree: Inspect probes the
-// upload, Keep gives those very bytes a key of their own, the log records the video with
-// that key, Close removes the upload. Until the log has recorded it, the upload stays and
-// completing may be tried again; what was kept and not recorded belongs to no video and is
-// removed.
+//	Inspect   probes the upload
+//	Keep      gives the probed bytes a key of their own
+//	(record)  done by the caller: an event with that key makes the video ready
+//	Close     removes the upload
 //
-// It may import domain, its own subpackages and golang.org/x/sync.
+// Each step may be repeated, and parallel calls agree. Until the event is recorded, the upload
+// stays and completing it may be tried again. Bytes that were kept without an event belong to
+// no video and are removed later.
 package intake

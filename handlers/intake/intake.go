@@ -21,8 +21,8 @@ const (
 	contentQuickTime = "video/quicktime"
 )
 
-// probePatience is how long a request waits for a slot. It is well below the time that a
-// request may take, so that probing still fits in.
+// probePatience bounds the wait of a request for a slot. It leaves enough of the request's time
+// for the probe.
 const probePatience = 20 * time.Second
 
 // Intake turns bytes into stored, probed videos.
@@ -30,14 +30,14 @@ type Intake struct {
 	Objects *objects.Store
 	Client  *egress.Client
 	Prober  *probe.Prober
-	// Slots bounds the probes that run at once; nil does not.
+	// Slots bounds the probes that run at once. nil means no limit.
 	Slots *Slots
 }
 
 // Inspect implements command.Uploads.
 func (in *Intake) Inspect(ctx context.Context, v video.State) (video.File, string, error) {
 	key := objects.UploadKey(v.ID)
-	// An absent upload is told at once, not after a wait.
+	// A missing upload is reported at once, without waiting for a slot.
 	if _, err := in.statUpload(ctx, key); err != nil {
 		return video.File{}, "", err
 	}
@@ -58,8 +58,8 @@ func (in *Intake) Inspect(ctx context.Context, v video.State) (video.File, strin
 	return f, info.ETag, err
 }
 
-// checkSize refuses an upload of another size than was declared. One over its limit is
-// removed: a folder never takes it, but the presigned PUT of S3 cannot bound a length.
+// checkSize refuses an upload whose size differs from the declared one. It removes an upload
+// over the limit, which can happen only on S3: a presigned PUT cannot limit the length.
 func (in *Intake) checkSize(ctx context.Context, v video.State, key string, size int64) error {
 	err := video.CheckUploadSize(v.DeclaredBytes, size)
 	if size > video.MaxBytes {
@@ -95,9 +95,8 @@ func (in *Intake) Room(need int64) error { return in.Objects.Room(need) }
 // Discard implements command.Uploads.
 func (in *Intake) Discard(ctx context.Context, key string) error { return in.Objects.Delete(ctx, key) }
 
-// FromURL implements jobs.Intake. Nothing is kept of a video that is refused. Each
-// attempt has an object of its own, so that one that comes too late cannot touch the
-// bytes of the one that was first.
+// FromURL implements jobs.Intake. The bytes of a refused video are removed. Each attempt has its
+// own object, so a late attempt cannot change the bytes of an earlier one.
 func (in *Intake) FromURL(ctx context.Context, accountID, videoID string, attempt int, url string) (video.File, error) {
 	key := fmt.Sprintf("%s.%d", objects.VideoKey(videoID), attempt)
 	w, err := in.Objects.Writer(ctx, key, contentMP4, video.MaxBytes)
@@ -123,7 +122,7 @@ func (in *Intake) FromURL(ctx context.Context, accountID, videoID string, attemp
 	return f, nil
 }
 
-// probeFetched waits for a slot as long as the attempt lasts: nobody waits for a response.
+// probeFetched waits for a slot as long as the attempt lasts, because no request is waiting.
 func (in *Intake) probeFetched(ctx context.Context, accountID, key string, size int64) (video.File, error) {
 	leave, err := in.Slots.Enter(ctx, accountID, 0)
 	if err != nil {
@@ -153,7 +152,7 @@ func (in *Intake) probe(ctx context.Context, key string, size int64) (video.File
 	}, nil
 }
 
-// claimed is the length that a stored object claims, in microseconds, or nil.
+// claimed returns the length that a stored object claims, in microseconds, or nil.
 func (in *Intake) claimed(ctx context.Context, key string) (*int64, error) {
 	r, err := in.Objects.Reader(ctx, key)
 	if err != nil {
@@ -163,7 +162,7 @@ func (in *Intake) claimed(ctx context.Context, key string) (*int64, error) {
 	return claimed, errors.Join(err, r.Close())
 }
 
-// contentType tells QuickTime from MP4 by the brand in the first box of the file.
+// contentType distinguishes QuickTime from MP4 by the brand in the first box of the file.
 func (in *Intake) contentType(ctx context.Context, key string) (string, error) {
 	r, err := in.Objects.Reader(ctx, key)
 	if err != nil {

@@ -30,7 +30,7 @@ const (
 	clipS   = 2
 )
 
-// newIntake is the intake of one site on loopback.
+// newIntake returns an intake that can fetch from one server on loopback.
 func newIntake(t *testing.T, serve http.HandlerFunc) (in *intake.Intake, url string) {
 	t.Helper()
 	server := httptest.NewTLSServer(serve)
@@ -49,7 +49,7 @@ func newIntake(t *testing.T, serve http.HandlerFunc) (in *intake.Intake, url str
 	return &intake.Intake{Objects: store, Client: client, Prober: probe.New(ffmpegtest.Runner(t))}, server.URL + "/clip"
 }
 
-// clip renders two seconds; the extension of the file chooses the container.
+// clip renders two seconds of video. The extension of the file chooses the container.
 func clip(t *testing.T, extension string) []byte {
 	t.Helper()
 	mp4 := filepath.Join(t.TempDir(), "clip.mp4")
@@ -100,11 +100,11 @@ func TestUploadBecomesAVideo(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, declared, stored.SizeBytes)
 
-	// The program stopped before it recorded this: the caller completes again.
+	// The program stopped before it recorded the video, so the caller completes it again.
 	again, second, err := in.Inspect(t.Context(), awaiting(&declared))
 	require.NoError(t, err)
 	require.Equal(t, f, again)
-	require.Equal(t, ticket, second, "the same bytes, and so the same object")
+	require.Equal(t, ticket, second, "the same bytes have the same object")
 	require.NoError(t, in.Keep(t.Context(), videoID, f.ObjectKey, ticket))
 
 	require.NoError(t, in.Close(t.Context(), videoID))
@@ -117,7 +117,7 @@ func TestUploadBecomesAVideo(t *testing.T) {
 	require.True(t, fault.Has(err, fault.ResourceNotFound))
 }
 
-// awaiting is a video whose upload is expected.
+// awaiting returns a video that waits for its upload.
 func awaiting(declared *int64) video.State {
 	return video.State{ID: videoID, AccountID: "acct_1", Status: video.AwaitingUpload, ContentType: "video/mp4", DeclaredBytes: declared}
 }
@@ -145,7 +145,7 @@ func TestRefusedUploads(t *testing.T) {
 			require.True(t, fault.Has(err, tt.code), "%v", err)
 			_, err = in.Objects.Stat(t.Context(), objects.UploadKey(videoID))
 			require.Equal(t, name == "too big", fault.Has(err, fault.ResourceNotFound), "only what is over its limit is deleted: %v", err)
-			// The caller may upload again.
+			// The caller may upload another file.
 			put(t, in, objects.UploadKey(videoID), data)
 			_, _, err = in.Inspect(t.Context(), awaiting(size(len(data))))
 			require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestRefusedUploads(t *testing.T) {
 	}
 }
 
-// TestUploadReplacedWhileCompleted swaps the bytes after they were examined.
+// TestUploadReplacedWhileCompleted replaces the bytes after they were probed.
 func TestUploadReplacedWhileCompleted(t *testing.T) {
 	t.Parallel()
 	in, _ := newIntake(t, http.NotFound)
@@ -164,7 +164,7 @@ func TestUploadReplacedWhileCompleted(t *testing.T) {
 	err = in.Keep(t.Context(), videoID, f.ObjectKey, ticket)
 	require.True(t, fault.Has(err, fault.ResourceConflict), "%v", err)
 	_, err = in.Objects.Stat(t.Context(), f.ObjectKey)
-	require.True(t, fault.Has(err, fault.ResourceNotFound), "nothing unexamined is kept")
+	require.True(t, fault.Has(err, fault.ResourceNotFound), "bytes that were not probed must not be kept")
 }
 
 func TestFromURL(t *testing.T) {
@@ -173,7 +173,7 @@ func TestFromURL(t *testing.T) {
 		t.Run(extension, func(t *testing.T) {
 			t.Parallel()
 			data := clip(t, extension)
-			// What the server calls it does not count.
+			// The content type of the server does not count.
 			in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Content-Type", "application/octet-stream")
 				_, _ = bytes.NewReader(data).WriteTo(w)
@@ -192,7 +192,7 @@ func TestFromURL(t *testing.T) {
 	}
 }
 
-// TestInspectWaitsForASlot holds the only slot of the node.
+// TestInspectWaitsForASlot occupies the only slot of the node.
 func TestInspectWaitsForASlot(t *testing.T) {
 	t.Parallel()
 	in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("this is no video")) })

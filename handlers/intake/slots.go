@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// maxWaitingProbes bounds the callers that wait for a slot on this node; more are
-	// refused at once.
+	// maxWaitingProbes bounds the callers that wait for a slot on this node. Further callers
+	// are refused at once.
 	maxWaitingProbes = 256
 	// probeRetryAfterS tells a refused caller when to try again, in seconds.
 	probeRetryAfterS = 5
 )
 
-// Slots bounds how many files this node probes at once, in all and for one account. A probe
-// may use hundreds of megabytes, so requests must not start as many as they like. An account
-// waits for its own share first, so that its queue never stands before another account.
-// A nil *Slots admits everybody.
+// Slots bounds the number of files that this node probes at once, in total and for one account.
+// A probe may use hundreds of megabytes, so requests must not start any number of them. A
+// caller waits for the share of its account first, so its queue never delays another account.
+// A nil *Slots has no limit.
 type Slots struct {
 	node       *semaphore.Weighted
 	perAccount int64
@@ -32,13 +32,13 @@ type Slots struct {
 	waiting  int
 }
 
-// share is the part of one account. It exists while somebody uses or wants it.
+// share holds the slots of one account. It exists while callers use them or wait for them.
 type share struct {
 	slots *semaphore.Weighted
 	users int
 }
 
-// NewSlots returns slots for so many probes on this node and for one account, each at
+// NewSlots returns slots for a number of probes on this node, and for one account. Both are at
 // least 1.
 func NewSlots(node, perAccount int) *Slots {
 	return &Slots{
@@ -46,9 +46,9 @@ func NewSlots(node, perAccount int) *Slots {
 	}
 }
 
-// Enter waits for a slot, for at most patience, and returns the function that gives it back.
-// A patience of 0 is bounded by ctx alone. Errors: capacity_exhausted with a Retry-After when
-// patience is over or too many wait already; that of ctx.
+// Enter waits for a slot for at most patience, and returns the function that releases it. With a
+// patience of 0 only ctx bounds the wait. Enter returns capacity_exhausted with a Retry-After
+// after patience, or when too many callers wait already.
 func (s *Slots) Enter(ctx context.Context, accountID string, patience time.Duration) (leave func(), err error) {
 	if s == nil {
 		return func() {}, nil
@@ -86,10 +86,10 @@ func (s *Slots) Enter(ctx context.Context, accountID string, patience time.Durat
 }
 
 func probesBusy() error {
-	return fault.New(fault.CapacityExhausted, "Too many videos are being examined. Try again later.").WithRetryAfter(probeRetryAfterS)
+	return fault.New(fault.CapacityExhausted, "Too many videos are being checked at the moment. Try again later.").WithRetryAfter(probeRetryAfterS)
 }
 
-// join counts a caller among the waiting and returns the share of its account.
+// join counts a waiting caller and returns the share of its account.
 func (s *Slots) join(accountID string) (*share, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Slots) join(accountID string) (*share, error) {
 	return own, nil
 }
 
-// part forgets the share of an account that nobody uses any more.
+// part removes the share of an account after its last user.
 func (s *Slots) part(accountID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

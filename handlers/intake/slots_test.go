@@ -11,7 +11,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// TestSlotsBoundNodeAndAccount counts how many hold a slot while many want one.
+// TestSlotsBoundNodeAndAccount counts the callers with a slot while many want one.
 func TestSlotsBoundNodeAndAccount(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,12 +35,12 @@ func TestSlotsBoundNodeAndAccount(t *testing.T) {
 		for len(entered) > 0 {
 			held[<-entered]++
 		}
-		require.Equal(t, map[string]int{"a": 2, "b": 1}, held, "the queue of a does not stand before b")
+		require.Equal(t, map[string]int{"a": 2, "b": 1}, held, "the queue of a does not delay b")
 		for range 3 {
 			release <- struct{}{}
 		}
 		synctest.Wait()
-		require.Len(t, entered, 2, "an account never has more than its share")
+		require.Len(t, entered, 2, "an account cannot exceed its share")
 		close(release)
 		synctest.Wait()
 		require.Empty(t, s.accounts)
@@ -59,12 +59,12 @@ func TestSlotsRefuse(t *testing.T) {
 		_, err = s.Enter(t.Context(), "b", 20*time.Second)
 		require.Equal(t, fault.CapacityExhausted, fault.Of(err).Code)
 		require.Positive(t, fault.Of(err).RetryAfterS)
-		require.Equal(t, 20*time.Second, time.Since(began), "it waited first")
+		require.Equal(t, 20*time.Second, time.Since(began), "the caller waited until its patience was over")
 
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err = s.Enter(ctx, "b", time.Minute)
-		require.ErrorIs(t, err, context.Canceled, "a caller that left is not told to come again")
+		require.ErrorIs(t, err, context.Canceled, "a caller that left gets the error of its context")
 
 		full, cancel := context.WithCancel(t.Context())
 		for range maxWaitingProbes {
@@ -80,7 +80,7 @@ func TestSlotsRefuse(t *testing.T) {
 
 		leave()
 		leave, err = s.Enter(t.Context(), "d", time.Second)
-		require.NoError(t, err, "what was given back serves others")
+		require.NoError(t, err, "a released slot is free for others")
 		leave()
 		require.Empty(t, s.accounts)
 	})

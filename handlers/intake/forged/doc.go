@@ -1,6 +1,5 @@
-// Package forged makes MP4 files for tests whose headers and tables lie about how long they
-// are; the service never imports it. ffmpeg renders an honest clip, and a few bytes of it
-// are changed.
+// Package forged makes MP4 files for tests. Their headers and tables claim a false length:
+// ffmpeg renders an honest clip, and then a few bytes are changed. Only tests import it.
 //
 // It may import the standard library.
 package forged

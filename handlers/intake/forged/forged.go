@@ -11,26 +11,26 @@ import (
 	"strings"
 )
 
-// ClipS is how long the honest clip is, in seconds: a picture each tenth of a second.
+// ClipS is the length of the honest clip, in seconds. It has 10 frames per second.
 const ClipS = 6
 
-// Headers are all boxes with a duration.
+// Headers are the names of all boxes with a duration.
 var Headers = []string{"mvhd", "tkhd", "mdhd", "mehd"}
 
-// File is an MP4 file that is not what it seems.
+// File is an MP4 file with a false or unusual length.
 type File struct {
 	Name string
 	Data []byte
 	// ClaimedMicros is the length that its header claims, in microseconds, or 0.
 	ClaimedMicros int64
-	// LengthS is how long its first video stream is on view, in seconds.
+	// LengthS is the time for which its first video stream is shown, in seconds.
 	LengthS float64
 }
 
-// plain are options of ffmpeg for a clip whose pictures are in the order of their times.
+// plain are the ffmpeg options for a clip whose frames are stored in the order of their times.
 var plain = []string{"-c:v", "libx264", "-preset", "ultrafast", "-bf", "0", "-g", "10", "-pix_fmt", "yuv420p", "-fps_mode", "vfr"}
 
-// Render makes a clip. source is a graph of lavfi, options are those of the output.
+// Render makes a clip. source is a lavfi graph. options are output options.
 func Render(ctx context.Context, source string, options ...string) ([]byte, error) {
 	return render(ctx, []string{source}, options)
 }
@@ -53,7 +53,7 @@ func render(ctx context.Context, sources, options []string) (_ []byte, err error
 	return os.ReadFile(path)
 }
 
-// Test is a graph that yields a moving picture at 10 frames a second.
+// Test returns a graph that makes a moving test pattern with 10 frames per second.
 func Test(seconds float64) string {
 	return fmt.Sprintf("testsrc2=size=64x64:rate=10:duration=%v", seconds)
 }
@@ -84,7 +84,7 @@ func Corpus(ctx context.Context) ([]File, error) {
 		{File{Name: "a variable frame rate", LengthS: ClipS, ClaimedMicros: claim}, []string{Test(ClipS) + ",select='lt(t,2)+not(mod(n,7))+gte(n,59)'"}, nil},
 		{File{Name: "a short and a long video stream", LengthS: 3, ClaimedMicros: 9e6}, []string{Test(3), Test(9)}, []string{"-map", "0", "-map", "1", "-disposition:v:1", "default"}},
 		{File{Name: "a long and a short video stream", LengthS: 9, ClaimedMicros: 9e6}, []string{Test(9), Test(3)}, []string{"-map", "0", "-map", "1"}},
-		{File{Name: "sound that is longer than the pictures", LengthS: 3, ClaimedMicros: 9e6}, []string{Test(3), "sine=duration=9"}, []string{"-c:a", "aac"}},
+		{File{Name: "sound that is longer than the video", LengthS: 3, ClaimedMicros: 9e6}, []string{Test(3), "sine=duration=9"}, []string{"-c:a", "aac"}},
 		{File{Name: "fragments", LengthS: ClipS}, []string{Test(ClipS)}, []string{"-movflags", "+frag_keyframe+empty_moov"}},
 		{File{Name: "a length that grows after the first fragment", LengthS: ClipS, ClaimedMicros: second}, []string{Test(ClipS)}, []string{"-movflags", "+frag_keyframe"}},
 	} {
@@ -96,8 +96,8 @@ func Corpus(ctx context.Context) ([]File, error) {
 	return files, nil
 }
 
-// Durations sets the duration in some kinds of boxes, in ticks of what they count in; a
-// negative one is written as its two's complement.
+// Durations sets the duration in some kinds of boxes, in ticks of their time scale. A negative
+// duration is written as its two's complement.
 func Durations(file []byte, ticks int64, kinds ...string) []byte {
 	return patch(file, func(kind string, content []byte) {
 		at := map[string]int{"mvhd": 16, "tkhd": 20, "mdhd": 16, "mehd": 4}[kind]
@@ -122,7 +122,7 @@ func Edit(file []byte, ticks uint32) []byte {
 	})
 }
 
-// Times changes how long the pictures last according to the table of times.
+// Times changes the durations of the frames in the time table.
 func Times(file []byte, change func(ticks uint32) uint32) []byte {
 	return patch(file, func(kind string, content []byte) {
 		if kind != "stts" {
@@ -135,10 +135,10 @@ func Times(file []byte, change func(ticks uint32) uint32) []byte {
 	})
 }
 
-// containers hold other boxes.
+// containers are the boxes that contain other boxes.
 const containers = "moov trak mdia minf stbl edts mvex"
 
-// patch returns a copy of a file after change has seen the content of each box.
+// patch calls change with the content of each box of a copy, and returns the copy.
 func patch(file []byte, change func(kind string, content []byte)) []byte {
 	file = bytes.Clone(file)
 	walk(file, change)

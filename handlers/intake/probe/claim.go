@@ -9,23 +9,23 @@ import (
 	"math/bits"
 )
 
-// maxBoxes bounds how many boxes of one level are passed over. Writers put the movie box
-// among the first few or behind the media.
+// maxBoxes bounds the number of boxes that are skipped in one level. Muxers put the movie box
+// among the first few boxes or after the media.
 const maxBoxes = 1000
 
 // Claimed returns the length that an MP4 or QuickTime file claims in its header, in
-// microseconds, > 0, and nil when it claims none that makes sense. Errors are those of
-// reading the file; a file of another format claims nothing.
+// microseconds, > 0. It returns nil for an impossible length and for a file of another format.
+// It returns an error when the file cannot be read.
 //
-// It is the duration of the movie header box, or, where that is 0, of the movie extends
-// header box of a fragmented file (ISO/IEC 14496-12, 8.2.2 and 8.8.2).
+// The claim is the duration in the movie header box. If that is 0, it is the duration in the
+// movie extends header box of a fragmented file (ISO/IEC 14496-12, 8.2.2 and 8.8.2).
 func Claimed(file io.ReadSeeker) (*int64, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, fmt.Errorf("probe: %w", err)
 	}
 	b := boxes{file: file}
-	movie := b.find(span{0, size}, "moov")
+	movie := b.find(byteRange{0, size}, "moov")
 	header := b.read(b.find(movie, "mvhd"), 32)
 	if b.err != nil || len(header) < 20 {
 		return nil, b.err
@@ -46,7 +46,7 @@ func Claimed(file io.ReadSeeker) (*int64, error) {
 	return microsOf(duration, uint64(scale)), nil
 }
 
-// microsOf is nil for a length of 0 and for one that does not fit.
+// microsOf returns nil for a length of 0 and for one that does not fit into an int64.
 func microsOf(ticks, scale uint64) *int64 {
 	high, low := bits.Mul64(ticks, 1e6)
 	if high >= scale { // also a scale of 0
@@ -60,21 +60,21 @@ func microsOf(ticks, scale uint64) *int64 {
 	return &micros
 }
 
-// span is a part of a file, in bytes from its start; the zero span is none.
-type span struct{ from, to int64 }
+// byteRange is a part of a file, in bytes from its start. The zero value is empty.
+type byteRange struct{ from, to int64 }
 
-// boxes reads the boxes of a file. After an error it finds nothing.
+// boxes reads the boxes of a file. After an error it finds no boxes.
 type boxes struct {
 	file io.ReadSeeker
 	err  error
 }
 
 // find returns the content of the first box with a name.
-func (b *boxes) find(in span, name string) span {
+func (b *boxes) find(in byteRange, name string) byteRange {
 	for range maxBoxes {
 		head := b.read(in, 16)
 		if len(head) < 8 {
-			return span{}
+			return byteRange{}
 		}
 		length, content := int64(binary.BigEndian.Uint32(head)), int64(8)
 		switch {
@@ -84,19 +84,19 @@ func (b *boxes) find(in span, name string) span {
 			length, content = int64(min(binary.BigEndian.Uint64(head[8:]), 1<<62)), 16
 		}
 		if length < content {
-			return span{}
+			return byteRange{}
 		}
 		end := min(in.from+length, in.to)
 		if bytes.Equal(head[4:8], []byte(name)) {
-			return span{in.from + content, end}
+			return byteRange{in.from + content, end}
 		}
 		in.from = end
 	}
-	return span{}
+	return byteRange{}
 }
 
-// extends is the duration of a fragmented movie, or 0.
-func (b *boxes) extends(movie span) uint64 {
+// extends returns the duration of a fragmented movie, or 0.
+func (b *boxes) extends(movie byteRange) uint64 {
 	header := b.read(b.find(b.find(movie, "mvex"), "mehd"), 12)
 	switch {
 	case len(header) >= 12 && header[0] == 1:
@@ -107,8 +107,8 @@ func (b *boxes) extends(movie span) uint64 {
 	return 0
 }
 
-// read returns the first n bytes of a span, fewer where it is shorter.
-func (b *boxes) read(s span, n int64) []byte {
+// read returns the first n bytes of a range, or all bytes of a shorter range.
+func (b *boxes) read(s byteRange, n int64) []byte {
 	n = min(n, s.to-s.from)
 	if b.err != nil || n <= 0 {
 		return nil

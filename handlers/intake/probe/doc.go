@@ -1,33 +1,32 @@
-// Package probe finds out what a file is before the service believes it to be a video:
-// whether it is a readable MP4 or QuickTime file, its length, size and frame rate
-// (api-v1.md, "Video").
+// Package probe checks that a file is a readable MP4 or QuickTime video, and measures its
+// length, size and frame rate (docs/contract.md#video).
 //
 // It may import domain/fault, handlers/intake/ffmpeg and the standard library. ffmpeg runs
-// under the limits of that package, with the same choice of demuxer and stream as sampling
-// and drawing: what is measured here is what is decoded later.
+// under the limits of that package, with the same demuxer and stream as for sampling and
+// drawing. The measured stream is therefore the one that is decoded later.
 //
 // # Rules
 //
-//	the file                                            the answer
+//	file                                                result
 //	not MP4 or QuickTime, text, empty, no moov          video_unreadable
-//	no video stream (a cover picture is none)           video_unreadable
-//	metadata, but not one frame can be decoded          video_unreadable
-//	more than 1,000 pictures per second                 video_unreadable
+//	no video stream (a cover picture does not count)    video_unreadable
+//	metadata, but no frame can be decoded               video_unreadable
+//	more than 1,000 frames per second                   video_unreadable
 //	no frame could be decoded in time                   capacity_exhausted
-//	a frame, and the length is not found in time        the length is nil
+//	a frame, but the length is not found in time        the length is nil
 //	cannot be opened, ffmpeg is missing, ctx ended      an ordinary error
 //
 // # Length
 //
-// The header of a file can claim any length, in four boxes that need not agree. Nothing is
-// decided by it; Claimed reads it for the receipt. The length is where the last packet of
-// the video stream ends, on the clock of the file. ffmpeg copies the stream into the muxer
-// framecrc, which prints one line for each packet, and nothing is decoded. Edit lists,
-// fragments and tables are read by the same code that reads them for decoding. The lines are
-// read as they come; memory does not grow with their number.
+// The header of a file can claim any length, in four boxes that need not agree. No decision
+// depends on that claim; Claimed reads it for the receipt. The length is the end of the last
+// packet of the video stream, on the clock of the file. ffmpeg copies the stream into the muxer
+// framecrc, which prints one line for each packet and decodes nothing. Edit lists, fragments
+// and tables are read by the same code as for decoding. The lines are read one by one, so the
+// memory does not grow with their number.
 //
-// This reads the whole file: 2.07 GB took 3.6 s from a local disk while other work used both
-// cores, of which ffmpeg computed 1.3 s. Where two thirds of the Timeout do not suffice, a
-// second run seeks to the last key frame and reads from there, which took 0.2 s. A file that
-// misleads both runs is found out when it is decoded, see handlers/jobs.
+// This reads the whole file: 2.07 GB took 3.6 s from a local disk on two busy cores, of which
+// ffmpeg computed 1.3 s. When two thirds of the timeout do not suffice, a second run reads from
+// the last key frame, which took 0.2 s. A file can deceive both runs, but decoding it reveals
+// the true length; see handlers/jobs.
 package probe

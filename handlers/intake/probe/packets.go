@@ -11,26 +11,26 @@ import (
 )
 
 const (
-	// discarded is the flag of a packet that an edit list cuts away (AV_PKT_FLAG_DISCARD).
+	// discarded is the flag of a packet that an edit list removes (AV_PKT_FLAG_DISCARD).
 	discarded = 0x4
 	// maxLine bounds one line of framecrc, in bytes.
 	maxLine = 4 << 10
-	// maxDensity is the most pictures per second. All of them are decoded, and only the
-	// seconds are paid for: cameras take up to 960.
+	// maxDensity is the largest number of frames per second. All frames are decoded, but only
+	// seconds are billed. Cameras record up to 960 frames per second.
 	maxDensity = 1000
-	// maxMicros bounds a computed length, which may be any nonsense: 31 years.
+	// maxMicros bounds the computed length of a nonsensical file: 31 years.
 	maxMicros = 1e15
 )
 
-// packets is what the lines of framecrc tell of a video stream: its packets or its frames.
+// packets summarizes the lines of framecrc about the packets or frames of a video stream.
 type packets struct {
 	// num/den is the time base in seconds.
 	num, den int64
-	// width and height are in pixels, 0 when the lines do not tell them.
+	// width and height are in pixels; 0 means that the lines do not have them.
 	width, height int
-	// count are the packets that are shown, ticks their durations together.
+	// count is the number of shown packets, ticks the sum of their durations.
 	count, ticks int64
-	// end is where the last of them ends, in ticks.
+	// end is the end of the last shown packet, in ticks.
 	end int64
 }
 
@@ -87,7 +87,7 @@ func (p *packets) packet(line []byte) error {
 		}
 	}
 	if pts == math.MinInt64 || duration < 0 || pts > math.MaxInt64-duration || p.ticks > math.MaxInt64-duration {
-		return nil // without a time, or one that cannot be
+		return nil // the packet has no time, or an impossible one
 	}
 	p.count++
 	p.ticks += duration
@@ -103,8 +103,8 @@ func number(field []byte) (int64, error) {
 	return n, nil
 }
 
-// durationMicros is where the stream ends on the clock of the file, in microseconds, rounded
-// to the nearest; nil when no packet is shown after the start.
+// durationMicros is the end of the stream on the clock of the file, rounded to the nearest
+// microsecond. It is nil when no packet is shown after the start.
 func (p packets) durationMicros() *int64 {
 	if p.count == 0 || p.den == 0 || p.end <= 0 {
 		return nil
@@ -120,7 +120,8 @@ func (p packets) durationMicros() *int64 {
 	return &d
 }
 
-// dense reports whether there are more than maxDensity packets for each second that was begun.
+// dense reports whether the stream has more than maxDensity packets per second, where a started
+// second counts in full.
 func (p packets) dense() bool {
 	seconds := int64(1)
 	if micros := p.durationMicros(); micros != nil {
@@ -129,8 +130,8 @@ func (p packets) dense() bool {
 	return p.count > maxDensity*seconds
 }
 
-// fps is the average frame rate; nil when the durations of the packets do not tell it. It
-// divides once, so that 30000/1001 is exact.
+// fps is the average frame rate. It is nil when the packets have no durations. It divides only
+// once, so 30000/1001 is exact.
 func (p packets) fps() *float64 {
 	if p.count == 0 || p.num == 0 || p.ticks == 0 {
 		return nil

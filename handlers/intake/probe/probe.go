@@ -13,20 +13,20 @@ import (
 )
 
 const (
-	// Timeout bounds one Probe.
-	Timeout = 10 * time.Second
-	// retryAfterS is when a caller may try again whose video could not be decoded in time.
+	// defaultTimeout bounds one Probe.
+	defaultTimeout = 10 * time.Second
+	// retryAfterS tells a caller when to try again after no frame was decoded in time, in seconds.
 	retryAfterS = 10
-	// tailShare is the part of the timeout that is kept for reading the end of a file alone.
+	// tailShare is the part of the timeout for reading only the end of a file: one third.
 	tailShare = 3
 )
 
-// Video is what a readable file holds; nil is "not known".
+// Video describes a readable file. nil means unknown.
 type Video struct {
-	// DurationMicros is where the video stream ends on the clock of the file, in
-	// microseconds, > 0, from the timestamps of its packets.
+	// DurationMicros is the end of the video stream on the clock of the file, in
+	// microseconds, > 0. It comes from the timestamps of the packets.
 	DurationMicros *int64
-	Width, Height  *int     // pixels as shown, after rotation
+	Width, Height  *int     // displayed pixels, after rotation
 	FPS            *float64 // average frames per second, > 0
 }
 
@@ -37,13 +37,13 @@ type Prober struct {
 }
 
 // New returns a prober that runs ffmpeg.
-func New(runner *ffmpeg.Runner) *Prober { return &Prober{ffmpeg: runner, timeout: Timeout} }
+func New(runner *ffmpeg.Runner) *Prober { return &Prober{ffmpeg: runner, timeout: defaultTimeout} }
 
-// Probe examines source, the path of a file or an http(s) URL of our own object
-// store. The answers stand in the table of the package.
+// Probe examines source, the path of a file or an http(s) URL of our object store. The table in
+// the documentation of the package lists the results.
 func (p *Prober) Probe(ctx context.Context, source string) (Video, error) {
 	if !ffmpeg.Remote(source) {
-		// A missing file says nothing about the video.
+		// A missing file is an error of the service, not of the video.
 		if _, err := os.Stat(source); err != nil {
 			return Video{}, fmt.Errorf("probe: %w", err)
 		}
@@ -70,15 +70,15 @@ func (p *Prober) Probe(ctx context.Context, source string) (Video, error) {
 	return Video{}, fmt.Errorf("probe: %w", err)
 }
 
-// measure adds what the timestamps of the packets tell. It reads all of the file. When the
-// time gets short for that, as for a large object behind a slow connection, it reads from
-// the last key frame of the index on: what is decoded later corrects a length that is wrong
-// then.
+// measure adds the length and the frame rate from the timestamps of the packets. It reads the
+// whole file. When that takes too long, as for a large object behind a slow connection, it reads
+// from the last key frame in the index. A wrong length is then corrected when the video is
+// decoded.
 func (p *Prober) measure(limited, ctx context.Context, source string, v Video) (Video, error) {
 	full, cancel := context.WithTimeout(limited, p.timeout-p.timeout/tailShare)
 	defer cancel()
 	found, err := p.packets(full, source)
-	dense := found.dense() // also of a file of which only a part was read in time
+	dense := found.dense() // even if only a part of the file was read in time
 	if full.Err() != nil {
 		found, err = p.packets(limited, source, "-ss", beyond)
 		dense = dense || found.dense()
@@ -88,19 +88,19 @@ func (p *Prober) measure(limited, ctx context.Context, source string, v Video) (
 	case ctx.Err() != nil:
 		return Video{}, fmt.Errorf("probe: %w", context.Cause(ctx))
 	case dense:
-		return Video{}, unreadable(fmt.Sprintf("The video has more than %d pictures per second.", maxDensity))
+		return Video{}, unreadable(fmt.Sprintf("The video has more than %d frames per second.", maxDensity))
 	case limited.Err() != nil:
-		return v, nil // the contract: a length that is not found stays null
+		return v, nil // an unknown length is null (docs/contract.md#video)
 	case err != nil && !isRefused:
 		return Video{}, fmt.Errorf("probe: %w", err)
 	}
-	// Of a file that is broken in its midst counts what could be read.
+	// Of a damaged file, the readable part counts.
 	v.DurationMicros, v.FPS = found.durationMicros(), found.fps()
 	return v, nil
 }
 
-// blamesData tells a bad file from a bad connection by ffmpeg's own words for
-// AVERROR_INVALIDDATA and AVERROR_EOF.
+// blamesData reports whether ffmpeg found bad data rather than a bad connection. It searches for
+// the messages of AVERROR_INVALIDDATA and AVERROR_EOF.
 func blamesData(stderr string) bool {
 	return strings.Contains(stderr, "Invalid data found") || strings.Contains(stderr, "moov atom not found") ||
 		strings.Contains(stderr, "End of file")

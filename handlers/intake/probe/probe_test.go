@@ -28,8 +28,8 @@ func newProber(t testing.TB) *Prober {
 	return New(ffmpegtest.Runner(t))
 }
 
-// render makes a clip with ffmpeg: two seconds of a test picture, 320x180 at
-// 30000/1001 frames a second, unless args say otherwise.
+// render makes a clip with ffmpeg. By default it has two seconds of a test pattern, 320x180 at
+// 30000/1001 frames per second.
 func render(t testing.TB, name string, args ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
@@ -144,7 +144,7 @@ func TestProbeUnreadable(t *testing.T) {
 	}
 }
 
-// A source of our own store that is no folder is a signed URL.
+// TestProbeURL: the source of an object in a bucket is a signed URL.
 func TestProbeURL(t *testing.T) {
 	t.Parallel()
 	p := newProber(t)
@@ -159,11 +159,11 @@ func TestProbeURL(t *testing.T) {
 	require.True(t, fault.Has(err, fault.VideoUnreadable), "%v", err)
 	_, err = p.Probe(t.Context(), server.URL+"/absent.mp4?signature=secret")
 	require.Error(t, err)
-	require.Nil(t, fault.Of(err), "a source that cannot be reached says nothing about the video")
+	require.Nil(t, fault.Of(err), "an unreachable source is not an error of the video")
 	require.NotContains(t, err.Error(), "secret")
 }
 
-// TestProbeOfACutFile counts what is left of it.
+// TestProbeOfACutFile: the length of a cut file is that of the remaining frames.
 func TestProbeOfACutFile(t *testing.T) {
 	t.Parallel()
 	front := read(t, render(t, "front.mp4", "-c:v", "libx264", "-preset", "ultrafast", "-pix_fmt", "yuv420p", "-movflags", "+faststart"))
@@ -176,8 +176,8 @@ func TestProbeOfACutFile(t *testing.T) {
 	require.Less(t, *got.DurationMicros, int64(2_000_000))
 }
 
-// TestLengthsOfForgedFiles: the length is that of the pictures, whatever the file claims,
-// and so it is when only the end of the file is read.
+// TestLengthsOfForgedFiles: the length is that of the frames and not the claimed one, even when
+// only the end of the file is read.
 func TestLengthsOfForgedFiles(t *testing.T) {
 	t.Parallel()
 	p := newProber(t)
@@ -190,13 +190,13 @@ func TestLengthsOfForgedFiles(t *testing.T) {
 			got, err := p.Probe(t.Context(), path)
 			require.NoError(t, err)
 			require.NotNil(t, got.DurationMicros)
-			// The tables do not always tell how long the last picture is on view.
-			picture := file.LengthS / 30 // each has at least 30
+			// The tables do not always have the duration of the last frame.
+			picture := file.LengthS / 30 // each file has at least 30 frames
 			require.InDelta(t, file.LengthS, float64(*got.DurationMicros)/1e6, picture+1e-6)
 			end, err := p.packets(t.Context(), path, "-ss", beyond)
 			require.NoError(t, err)
 			if file.LengthS < forged.ClipS && end.durationMicros() == nil {
-				require.Equal(t, "an edit list that shows half", file.Name, "only its last key frame is cut away")
+				require.Equal(t, "an edit list that shows half", file.Name, "the edit list removes only its last key frame")
 			} else {
 				require.Equal(t, *got.DurationMicros, *end.durationMicros())
 			}
@@ -212,7 +212,7 @@ func TestLengthsOfForgedFiles(t *testing.T) {
 	}
 }
 
-// slowServer serves a file, and stalls at a place.
+// slowServer serves a file and stalls at an offset.
 func slowServer(t *testing.T, body []byte, place int64) (url string) {
 	t.Helper()
 	released := make(chan struct{})
@@ -232,7 +232,7 @@ type stalled struct {
 	request   *http.Request
 }
 
-// Write stalls at the place. Who begins to read behind it gets all.
+// Write stalls at the offset. A response that starts after the offset is complete.
 func (s *stalled) Write(p []byte) (int, error) {
 	if s.at > s.place || s.at+int64(len(p)) <= s.place {
 		s.at += int64(len(p))
@@ -252,7 +252,7 @@ func (s *stalled) Write(p []byte) (int, error) {
 
 func TestProbeInTime(t *testing.T) {
 	t.Parallel()
-	// Noise makes 25 MB: ffmpeg reads up to 5 MB before it begins.
+	// Noise makes 25 MB, because ffmpeg reads up to 5 MB before it starts.
 	body, err := forged.Render(t.Context(), "testsrc2=size=640x360:rate=10:duration=6,noise=alls=60:allf=t", "-crf", "1", "-movflags", "+faststart")
 	require.NoError(t, err)
 	media := int64(bytes.Index(body, []byte("mdat")))
@@ -270,7 +270,7 @@ func TestProbeInTime(t *testing.T) {
 		p.timeout = 6 * time.Second
 		got, err := p.Probe(t.Context(), slowServer(t, body, int64(len(body))/2))
 		require.NoError(t, err)
-		require.EqualValues(t, 6_000_000, *got.DurationMicros, "the end of the file tells it")
+		require.EqualValues(t, 6_000_000, *got.DurationMicros, "the length comes from the end of the file")
 		require.InDelta(t, 10, *got.FPS, 1e-9)
 	})
 	t.Run("the caller gives up", func(t *testing.T) {
@@ -327,7 +327,7 @@ func TestReadPackets(t *testing.T) {
 	require.Zero(t, p.width)
 }
 
-// FuzzClaimed: no bytes make it read without end, fail, or claim nothing as something.
+// FuzzClaimed: for any bytes, Claimed ends without an error and returns nil or a positive length.
 func FuzzClaimed(f *testing.F) {
 	file, err := forged.Render(f.Context(), forged.Test(.2))
 	require.NoError(f, err)
@@ -350,8 +350,8 @@ func BenchmarkProbe(b *testing.B) {
 	}
 }
 
-// TestTooManyPicturesInASecond: decoding them would take hours, and a second would be paid.
-func TestTooManyPicturesInASecond(t *testing.T) {
+// TestTooManyFramesPerSecond: decoding them would take hours, but only one second is billed.
+func TestTooManyFramesPerSecond(t *testing.T) {
 	t.Parallel()
 	p := newProber(t)
 	for name, c := range map[string]struct {
@@ -367,6 +367,6 @@ func TestTooManyPicturesInASecond(t *testing.T) {
 			continue
 		}
 		require.True(t, fault.Has(err, fault.VideoUnreadable), "%s: %v", name, err)
-		require.ErrorContains(t, err, "1000 pictures per second")
+		require.ErrorContains(t, err, "1000 frames per second")
 	}
 }

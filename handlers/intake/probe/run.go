@@ -8,14 +8,15 @@ import (
 )
 
 const (
-	// maxFrameBytes bounds what is printed of one frame.
+	// maxFrameBytes bounds the output for one frame.
 	maxFrameBytes = 64 << 10
-	// beyond every video, in seconds: seeking there leads to the last key frame.
+	// beyond is a time after the end of every video, in seconds. Seeking there leads to the
+	// last key frame.
 	beyond = "10000000"
 )
 
-// frame decodes the first frame of the stream that is sampled and drawn later, and returns
-// its size.
+// frame decodes the first frame of the stream that is later sampled and drawn. It returns the
+// size of the frame.
 func (p *Prober) frame(ctx context.Context, source string) (Video, error) {
 	out, err := p.ffmpeg.Output(ctx, ffmpeg.Job{
 		Input: source, InputArgs: []string{"-threads", "1"},
@@ -29,7 +30,7 @@ func (p *Prober) frame(ctx context.Context, source string) (Video, error) {
 		return Video{}, err
 	}
 	if frame.count == 0 {
-		return Video{}, unreadable("Not one frame of the video can be decoded.")
+		return Video{}, unreadable("No frame of the video can be decoded.")
 	}
 	var v Video
 	if frame.width > 0 {
@@ -38,8 +39,8 @@ func (p *Prober) frame(ctx context.Context, source string) (Video, error) {
 	return v, nil
 }
 
-// packets reads the timestamps of the video stream without decoding it. Times are those of
-// package frames: 0 is where the file starts.
+// packets reads the timestamps of the video stream without decoding it. As in package frames,
+// time 0 is the start of the file.
 func (p *Prober) packets(ctx context.Context, source string, seek ...string) (packets, error) {
 	process, err := p.ffmpeg.Start(ctx, ffmpeg.Job{
 		Input: source, InputArgs: append([]string{"-copyts", "-start_at_zero"}, seek...),

@@ -86,8 +86,8 @@ func TestSweepRemovesOldUnlockedFolders(t *testing.T) {
 	require.DirExists(t, young, "New may be about to lock it")
 }
 
-// TestSweepsAndNewFolders: Sweep never removes a folder that New has returned, and New
-// succeeds however often Sweep runs.
+// TestSweepsAndNewFolders: Sweep never removes a folder that New has returned, and constant
+// sweeping never makes New fail.
 func TestSweepsAndNewFolders(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	done := make(chan struct{})
