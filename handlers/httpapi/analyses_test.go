@@ -203,8 +203,8 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 	require.Nil(t, over, "the stream ends after the terminal state")
 }
 
-// TestNothingDetectedCountsZeroInOldResults: results stored before result rule 4 was kept for every
-// form have no count, and are shown with one.
+// TestNothingDetectedCountsZeroInOldResults: results from before result rule 4 covered every
+// form have no count. Responses show 0 (docs/contract.md#result-4).
 func TestNothingDetectedCountsZeroInOldResults(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -239,7 +239,7 @@ func TestCountEvidenceIsKeptAndShown(t *testing.T) {
 	require.Equal(t, []any{}, got.at("result.clips"))
 }
 
-// TestASubjectThatTheModelDoesNotKnow is told in the preview, and costs nothing.
+// TestASubjectThatTheModelDoesNotKnow: the preview names the subject, and the analysis is free.
 func TestASubjectThatTheModelDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(o *httpapi.Options) {

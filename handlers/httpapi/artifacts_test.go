@@ -29,7 +29,7 @@ func fetch(t *testing.T, address string) (status int, contentType, body string) 
 	return got.StatusCode, got.Header.Get("Content-Type"), string(text)
 }
 
-// completed ends an analysis of the customer whose answer will be drawn.
+// completed completes an analysis whose artifacts are pending.
 func (c *client) completed(videoID string, planned *analysis.Artifacts) command.Afterwork {
 	c.w.t.Helper()
 	analysisID := c.ask(videoID, "Is there a dog?")
@@ -41,7 +41,7 @@ func (c *client) completed(videoID string, planned *analysis.Artifacts) command.
 	return command.Afterwork{AccountID: run.AccountID, AnalysisID: analysisID, Attempt: 1}
 }
 
-// drawn ends an analysis of the customer that shows these artifacts.
+// drawn completes an analysis with these artifacts.
 func (c *client) drawn(videoID string, artifacts *analysis.Artifacts) string {
 	c.w.t.Helper()
 	work := c.completed(videoID, artifacts)
@@ -49,7 +49,7 @@ func (c *client) drawn(videoID string, artifacts *analysis.Artifacts) string {
 	return work.AnalysisID
 }
 
-// put stores an object that says its own key.
+// put stores an object whose content is its key.
 func (w *world) put(keys ...string) {
 	w.t.Helper()
 	for _, key := range keys {
@@ -104,7 +104,7 @@ func TestArtifactsAreSignedOnEveryRead(t *testing.T) {
 	require.Nil(t, event())
 }
 
-// TestArtifactsAreWaitedFor opens URLs of an answer that is still drawn.
+// TestArtifactsAreWaitedFor opens the URLs of pending artifacts.
 func TestArtifactsAreWaitedFor(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -35,7 +35,7 @@ const authenticationPage = "../../docs/authentication.md"
 // described is an operation of the contract.
 type described struct {
 	id, method, path string
-	// scope is empty for none.
+	// scope is empty if the operation needs none.
 	scope string
 }
 
@@ -60,21 +60,21 @@ func operations(t *testing.T) []described {
 	return all
 }
 
-// holder is whose resources a request names: a tenant with a video that is ready.
+// holder is a tenant with a ready video, which owns the resources of a request.
 type holder struct {
 	*client
 	caller command.Caller
 	video  string
 }
 
-// credential is one way to ask.
+// credential is one kind of credential.
 type credential struct {
 	name   string
 	holder *holder
 	bearer bearer
 }
 
-// bearer makes what is shown to an operation on a video, or on something of it.
+// bearer returns the credential for an operation on a video or a resource of it.
 type bearer func(op described, videoID string) string
 
 func fixed(secret string) bearer { return func(described, string) string { return secret } }
@@ -83,7 +83,7 @@ func fixed(secret string) bearer { return func(described, string) string { retur
 type table struct {
 	*world
 	issuer *issuer
-	// limited and tokens are the secrets made so far, by what they are limited to.
+	// limited and tokens are the secrets that exist, by their limits.
 	limited, tokens map[string]string
 }
 
@@ -94,13 +94,13 @@ func newTable(t *testing.T) *table {
 		o.Sessions = i.sessions(o.Service.Now)
 		o.Rates = edge.Rates{Reads: 1e6, Writes: 1e6, AnalysesCreate: 1e6, Parse: 1e6}
 	})
-	// What a caller has used up is not what is asked here.
+	// This test must not reach any rate limit.
 	w.service.Limits.MaxConcurrentAnalyses = 1e6
 	w.service.Limits.SandboxPerIP, w.service.Limits.UpgradesPerAddress, w.service.Limits.UpgradesPerDay = 1e6, 1e6, 1e6
 	return &table{world: w, issuer: i, limited: map[string]string{}, tokens: map[string]string{}}
 }
 
-// live makes a live tenant of an account with a ready video.
+// live returns a live tenant with a ready video.
 func (w *table) live(c *client, keyID string) *holder {
 	h := &holder{client: c, caller: command.Caller{AccountID: c.key.AccountID, KeyID: keyID, Livemode: true, Tier: account.Paid}}
 	url := "https://example.com/clip.mp4"
@@ -116,21 +116,21 @@ func (w *table) live(c *client, keyID string) *holder {
 	return h
 }
 
-// issue is one more key of an account, by an operator.
+// issue creates another key of an account as an operator.
 func (w *table) issue(accountID string, expires *time.Time) command.IssuedKey {
 	key, err := w.service.IssueKey(w.t.Context(), command.NewKey{AccountID: accountID, Mode: account.Live, Tier: account.Paid, Name: "test", ExpiresAt: expires, Operator: "test"})
 	require.NoError(w.t, err)
 	return key
 }
 
-// credentials are all kinds, in the order of the page.
+// credentials returns all kinds in the order of the page.
 func (w *table) credentials() [][]credential {
 	ctx := w.t.Context()
 	main := w.customer(1e6)
 	owner := w.live(main, main.key.KeyID)
 	elsewhere := w.live(main, main.key.KeyID)
 
-	// Those whose time is over come first; then the clock goes on.
+	// Create the expired ones first, then advance the clock.
 	minute := w.now().Add(time.Minute)
 	expired := w.issue(main.key.AccountID, &minute)
 	overToken := main.token(`{"scopes": ["videos:write", "analyses:write"], "ttl_s": 60}`)
@@ -185,8 +185,8 @@ func (w *table) signIn(subject string) string {
 	return accountID
 }
 
-// limitedTo is a key of one scope that fits an operation, or of every scope but those
-// that do.
+// limitedTo returns a key with one scope that the operation accepts, or with all scopes that
+// it does not accept.
 func (w *table) limitedTo(c *client, op described, fitting bool) string {
 	var scopes []string
 	for _, scope := range account.Scopes() {
@@ -204,7 +204,8 @@ func (w *table) limitedTo(c *client, op described, fitting bool) string {
 	return w.limited[name]
 }
 
-// tokenFor is a client token whose scopes fit an operation, as far as any do, or not.
+// tokenFor returns a client token whose scopes the operation accepts, if there are any, or
+// does not accept.
 func (w *table) tokenFor(c *client, op described, fitting bool, videoID string) string {
 	var scopes []string
 	for _, scope := range []string{"videos:write", "analyses:read", "analyses:write", "streams:create", "streams:signal"} {
@@ -225,8 +226,8 @@ func (w *table) tokenFor(c *client, op described, fitting bool, videoID string) 
 	return w.tokens[body]
 }
 
-// request is a good request for an operation, about resources of the holder's own that
-// are fresh where the operation uses them up, and the video that it is about.
+// request returns a valid request for an operation and its video. The resources belong to the
+// holder. They are new if the operation consumes them.
 func (w *table) request(op described, h *holder) (path, contentType, body, videoID string) {
 	id, videoID := h.video, h.video
 	switch op.id {
@@ -266,10 +267,10 @@ func (w *table) request(op described, h *holder) (path, contentType, body, video
 	return strings.NewReplacer("{id}", id, "{code}", "unknown", "{file}", "unknown.js").Replace(op.path), contentType, body, videoID
 }
 
-// answer is what an operation answers to a credential: the status and the code.
+// answer returns the status and the code of an operation for a credential.
 func (w *table) answer(op described, c credential) string {
 	path, contentType, body, videoID := w.request(op, c.holder)
-	// A stream of events goes on: its status is enough.
+	// A stream does not end: read only its status.
 	ctx, cancel := context.WithCancel(w.t.Context())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, op.method, w.url+path, strings.NewReader(body))
@@ -295,14 +296,14 @@ func (w *table) answer(op described, c credential) string {
 	return fmt.Sprintf("%d `%s`", got.StatusCode, envelope.Error.Code)
 }
 
-// page is what docs/authentication.md shows.
+// page has the values of docs/authentication.md.
 type page struct {
-	// Same are operations that answer every credential alike.
+	// Same are the operations with the same result for every credential.
 	Same     []row
 	Sections []section
 }
 
-// section is one table: an operation a row, a credential a column.
+// section is one table with a row for each operation and a column for each credential.
 type section struct {
 	Columns []string
 	Rows    []row
@@ -313,8 +314,8 @@ type row struct {
 	Answers    []string
 }
 
-// TestAuthenticationTable asks for every operation of the contract with every kind of
-// credential and holds the answers against docs/authentication.md, which -update writes.
+// TestAuthenticationTable calls every operation of the contract with every kind of credential
+// and compares the results with docs/authentication.md, which -update writes.
 func TestAuthenticationTable(t *testing.T) {
 	t.Parallel()
 	w := newTable(t)
@@ -351,7 +352,7 @@ func TestAuthenticationTable(t *testing.T) {
 	require.Empty(t, diff.Diff(string(committed), got.String()), "an answer changed: look whether it should, then run the test with -update")
 }
 
-// joined puts operations with the same answers into one row.
+// joined merges operations with the same results into one row.
 func joined(rows []row) []row {
 	var out []row
 	for _, r := range rows {

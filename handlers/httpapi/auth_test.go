@@ -20,7 +20,7 @@ func (w *world) as(credential, method, path, body string, headers ...string) res
 	return w.do(method, path, body, append([]string{"Authorization", "Bearer " + credential}, headers...)...)
 }
 
-// count is the answer of a query for a number.
+// count returns the result of a query for a number.
 func (w *world) count(query string, args ...any) (n int) {
 	w.t.Helper()
 	require.NoError(w.t, w.pool.QueryRow(w.t.Context(), query, args...).Scan(&n))
@@ -32,7 +32,7 @@ func TestSessions(t *testing.T) {
 	w, i := openWithSessions(t)
 	ann, bob := i.session("ann", w.now()), i.session("bob", w.now())
 
-	// Many first requests of one person at once open one account.
+	// Many concurrent first requests of a person open one account.
 	var all sync.WaitGroup
 	for range 10 {
 		all.Go(func() {
@@ -57,7 +57,7 @@ func TestSessions(t *testing.T) {
 	require.Equal(t, 2, w.count("select count(*) from events where stream = 'account/' || $1", owned), "opened and signed up, once")
 	require.Zero(t, w.count("select count(*) from events where data::text like '%ann%'"), "the subject is stored nowhere")
 
-	// A session is live, paid, of all scopes, and sees its own account alone.
+	// A session is live and paid, has all scopes, and sees only its account.
 	created := w.as(ann, http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
 	require.Equal(t, http.StatusCreated, created.StatusCode, string(created.raw))
 	require.Equal(t, true, created.at("livemode"))
@@ -69,7 +69,7 @@ func TestSessions(t *testing.T) {
 	w.refused(w.as(ann, http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"]}`), http.StatusForbidden, fault.InsufficientScope, "")
 	w.refused(w.as(ann, http.MethodPost, "/v1/keys/upgrade", ""), http.StatusForbidden, fault.TestModeOnly, "")
 
-	// What a browser sends by itself is no credential of the API.
+	// The API ignores cookies, because browsers send them by themselves.
 	w.refused(w.do(http.MethodGet, "/v1/videos", "", "Cookie", "vqa_session="+ann), http.StatusUnauthorized, fault.InvalidAPIKey, "")
 
 	require.NoError(t, w.service.RestrictAccount(t.Context(), owned, "test", "test", ""))
@@ -94,8 +94,7 @@ func TestSessionsThatCannotBeVerified(t *testing.T) {
 	off.refused(off.as(i.session("ann", off.now()), http.MethodGet, "/v1/videos", ""), http.StatusUnauthorized, fault.InvalidAPIKey, "")
 }
 
-// TestChallenges: a client learns from WWW-Authenticate what its credential lacks
-// (RFC 6750, section 3).
+// TestChallenges: WWW-Authenticate says why a credential is refused (RFC 6750, section 3).
 func TestChallenges(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -131,7 +130,7 @@ func TestChallenges(t *testing.T) {
 	require.NotContains(t, strings.ToLower(w.logged.String()), "svcct_")
 }
 
-// TestOptionalCredentials: where none is needed, one that is shown must be good.
+// TestOptionalCredentials: an optional credential must be valid.
 func TestOptionalCredentials(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -12,7 +12,7 @@ import (
 	"vqa/domain/fault"
 )
 
-// batch asks about a video; fields are further members of the body.
+// batch sends prompts about a video. fields are additional members of the body.
 func (c *client) batch(videoID string, prompts []string, fields string, headers ...string) response {
 	c.w.t.Helper()
 	list, err := json.Marshal(prompts)
@@ -145,7 +145,7 @@ func TestBatchIsIdempotent(t *testing.T) {
 	w.refused(c.batch(videoID, append(twoPrompts, "Is there a cat?"), "", "Idempotency-Key", "b-1"), 409, fault.IdempotencyKeyReused, "")
 	require.Len(t, c.do(http.MethodGet, "/v1/analyses", "").at("data"), 2)
 
-	// A program that ended between its commit and its response renders it anew.
+	// After a crash between commit and response, the replay renders the batch again.
 	_, err := w.pool.Exec(t.Context(), "update receipts set status = 0, body = ''")
 	require.NoError(t, err)
 	anew := c.batch(videoID, twoPrompts, "", "Idempotency-Key", "b-1")

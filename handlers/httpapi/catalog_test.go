@@ -102,8 +102,7 @@ func TestSandboxKeyAnswersItsFixtureOnly(t *testing.T) {
 	w.namesTheCap(refused, 3, "VQA_SANDBOX_PER_IP")
 }
 
-// namesTheCap holds a refusal against the rule that it names the limit, its end and the
-// setting.
+// namesTheCap requires that a refusal names the limit, the time of its reset and its setting.
 func (w *world) namesTheCap(refused response, limit int, setting string) {
 	w.t.Helper()
 	require.EqualValues(w.t, limit, refused.at("error.details.limit"))
@@ -118,8 +117,8 @@ func (w *world) namesTheCap(refused response, limit int, setting string) {
 	require.Contains(w.t, message, ends.Format(time.RFC3339))
 }
 
-// TestSandboxesOfThisMachine: the documented way needs more sandboxes and upgrades than
-// the caps of an address allow.
+// TestSandboxesOfThisMachine: the documentation needs more sandboxes and upgrades than one
+// address may create.
 func TestSandboxesOfThisMachine(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(o *httpapi.Options) { o.Uncapped = edge.OnThisMachine(o.PublicURL, nil) })
@@ -136,7 +135,7 @@ func TestSandboxesOfThisMachine(t *testing.T) {
 	w.refused(w.do(http.MethodPost, "/v1/sandbox", "", "X-Forwarded-For", "203.0.113.9"), 429, fault.SandboxLimitExceeded, "")
 }
 
-// TestModelsSayWhatTheEngineKnows: another model behind the engine has other words.
+// TestModelsSayWhatTheEngineKnows: the vocabulary is that of the engine's model.
 func TestModelsSayWhatTheEngineKnows(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {

@@ -21,7 +21,7 @@ func shipped(t *testing.T) []change {
 	return changes
 }
 
-// contractTree is the contract file as it stands.
+// contractTree is the parsed contract file.
 func contractTree(t *testing.T) map[string]any {
 	t.Helper()
 	var document map[string]any
@@ -32,7 +32,7 @@ func contractTree(t *testing.T) map[string]any {
 // describedOperation is an operation of the contract file.
 type describedOperation struct {
 	id string
-	// parameters are the references to shared ones.
+	// parameters are the references to shared parameters.
 	parameters []string
 }
 
@@ -58,8 +58,8 @@ func describedOperations(t *testing.T) map[string]describedOperation {
 	return all
 }
 
-// TestChangelogKnowsTheContract: each operation came with an entry, and each entry is
-// about operations that there are.
+// TestChangelogKnowsTheContract: every operation has an entry, and every entry names existing
+// operations.
 func TestChangelogKnowsTheContract(t *testing.T) {
 	t.Parallel()
 	changes, operations := shipped(t), describedOperations(t)
@@ -72,13 +72,13 @@ func TestChangelogKnowsTheContract(t *testing.T) {
 	}
 	for endpoint := range operations {
 		if strings.HasPrefix(endpoint, http.MethodOptions+" ") || strings.HasSuffix(endpoint, " /claim") {
-			continue // what browsers ask by themselves, and the page of an entry
+			continue // preflight requests, and a page that belongs to another entry
 		}
 		require.True(t, added[endpoint], "no entry says that %s was added", endpoint)
 	}
 }
 
-// TestWhatIsDeprecatedIsInTheChangelog finds everything that the contract marks.
+// TestWhatIsDeprecatedIsInTheChangelog finds everything that the contract marks as deprecated.
 func TestWhatIsDeprecatedIsInTheChangelog(t *testing.T) {
 	t.Parallel()
 	changes := shipped(t)
@@ -138,7 +138,7 @@ func TestChangelogRefusesWhatSaysTooLittle(t *testing.T) {
 	require.Equal(t, "b", all[0].ID, "sorted by date")
 }
 
-// TestDeprecationsOfTheChangelog is what the edge is told of them.
+// TestDeprecationsOfTheChangelog checks the values that the edge gets.
 func TestDeprecationsOfTheChangelog(t *testing.T) {
 	t.Parallel()
 	byID := map[string]edge.Deprecation{}

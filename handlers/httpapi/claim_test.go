@@ -17,19 +17,19 @@ import (
 	"vqa/handlers/httpapi"
 )
 
-// person is somebody at a browser who signed in.
+// person is a signed-in person with a browser.
 type person struct {
 	w      *world
 	cookie string
 }
 
-// page opens the claim page with a code, as the link in the claim address does.
+// page opens the claim page with a code, like the link in claim_url.
 func (p person) page(code string) response {
 	p.w.t.Helper()
 	return p.w.do(http.MethodGet, "/claim?"+url.Values{"code": {code}}.Encode(), "", "Cookie", p.cookie)
 }
 
-// send sends a form of the page; headers are added to those of a browser.
+// send sends a form of the page. headers are added to those of a browser.
 func (p person) send(form url.Values, headers ...string) response {
 	p.w.t.Helper()
 	all := append([]string{
@@ -40,7 +40,7 @@ func (p person) send(form url.Values, headers ...string) response {
 
 var hiddenField = regexp.MustCompile(`<input type="hidden" name="(\w+)" value="([^"]*)">`)
 
-// form is what the page would send with a decision.
+// form is the form of the page with a decision.
 func formOf(t *testing.T, page response, decision string) url.Values {
 	t.Helper()
 	form := url.Values{"decision": {decision}}
@@ -51,7 +51,7 @@ func formOf(t *testing.T, page response, decision string) url.Values {
 	return form
 }
 
-// says asserts that a page came and what it says.
+// says requires a page that contains these texts.
 func says(t *testing.T, page response, texts ...string) {
 	t.Helper()
 	require.Equal(t, http.StatusOK, page.StatusCode, string(page.raw))
@@ -96,7 +96,7 @@ func TestDenyOnThePage(t *testing.T) {
 	says(t, p.send(formOf(t, page, "approve")), "This request is closed")
 }
 
-// TestPagesThatHaveNoForm: what a person is told who cannot decide.
+// TestPagesThatHaveNoForm checks the pages for people who cannot decide.
 func TestPagesThatHaveNoForm(t *testing.T) {
 	t.Parallel()
 	w, issuer := openWithSessions(t)
@@ -149,7 +149,7 @@ func TestARestrictedAccountClaimsNothing(t *testing.T) {
 	require.Equal(t, "pending", claim.poll().at("status"))
 }
 
-// TestForgedForms: whatever does not come from this person's own page decides nothing.
+// TestForgedForms: a form that does not come from the person's page has no effect.
 func TestForgedForms(t *testing.T) {
 	t.Parallel()
 	w, issuer := openWithSessions(t)
@@ -206,8 +206,8 @@ func TestForgedForms(t *testing.T) {
 	says(t, p.send(form), "Approved.")
 }
 
-// TestGuessingCodes: ten misses of a person shut the page, for right codes as well, and
-// for nobody else.
+// TestGuessingCodes: after ten wrong codes, the page refuses all codes of this person, and
+// still works for others.
 func TestGuessingCodes(t *testing.T) {
 	t.Parallel()
 	w, issuer := openWithSessions(t)
@@ -249,19 +249,19 @@ func TestClaimPageIsClosedToOthers(t *testing.T) {
 	require.Contains(t, policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "or the page has no style")
 }
 
-// openWithSessions opens a world in which an issuer signs people in.
+// openWithSessions starts a world with an issuer of sessions.
 func openWithSessions(t *testing.T) (*world, *issuer) {
 	t.Helper()
 	issuer := newIssuer(t)
 	return open(t, func(o *httpapi.Options) { o.Sessions = issuer.sessions(o.Service.Now) }), issuer
 }
 
-// signedIn is a person with a good session.
+// signedIn returns a person with a valid session.
 func (w *world) signedIn(i *issuer, subject string) person {
 	return person{w, "vqa_session=" + i.session(subject, w.now())}
 }
 
-// signedOut is a person whose session has ended.
+// signedOut returns a person with an expired session.
 func (w *world) signedOut(i *issuer, subject string) person {
 	return person{w, "vqa_session=" + i.session(subject, w.now().Add(-2*time.Hour))}
 }

@@ -19,11 +19,13 @@ import (
 	"vqa/projections/ledger"
 )
 
+// client calls the API with one key.
 type client struct {
 	w   *world
 	key command.IssuedKey
 }
 
+// customer opens a live account with credits.
 func (w *world) customer(grant int64) *client {
 	w.t.Helper()
 	key, err := w.service.IssueKey(w.t.Context(), command.NewKey{Mode: account.Live, Tier: account.Paid, Name: "test", GrantSeconds: grant, Operator: "test"})
@@ -31,6 +33,7 @@ func (w *world) customer(grant int64) *client {
 	return &client{w, key}
 }
 
+// tester opens an account with a test key and a fixture video.
 func (w *world) tester() *client {
 	w.t.Helper()
 	key, err := w.service.IssueKey(w.t.Context(), command.NewKey{Mode: account.Test, Tier: account.Sandbox, Name: "test", Operator: "test"})
@@ -38,12 +41,14 @@ func (w *world) tester() *client {
 	return &client{w, key}
 }
 
+// response is a whole response and its JSON.
 type response struct {
 	*http.Response
 	raw  []byte
 	json map[string]any
 }
 
+// at returns a member by its dotted path, or nil.
 func (r response) at(path string) any {
 	var v any = r.json
 	for name := range strings.SplitSeq(path, ".") {
@@ -53,11 +58,14 @@ func (r response) at(path string) any {
 	return v
 }
 
+// do sends a request with the key of the client.
 func (c *client) do(method, path, body string, headers ...string) response {
 	c.w.t.Helper()
 	return c.w.do(method, path, body, append([]string{"Authorization", "Bearer " + c.key.Secret}, headers...)...)
 }
 
+// do sends a request and validates the response against the contract. headers are names and
+// values in turn.
 func (w *world) do(method, path, body string, headers ...string) response {
 	w.t.Helper()
 	r, err := http.NewRequestWithContext(w.t.Context(), method, w.url+path, strings.NewReader(body))
@@ -81,6 +89,7 @@ func (w *world) do(method, path, body string, headers ...string) response {
 	return out
 }
 
+// check requires that the contract describes the status, headers and body of a response.
 func (w *world) check(r *http.Request, got response) {
 	w.t.Helper()
 	require.Regexp(w.t, `^req_[0-9A-HJKMNP-TV-Z]{26}$`, got.Header.Get("X-Request-Id"))
@@ -94,7 +103,7 @@ func (w *world) check(r *http.Request, got response) {
 	}
 	route, params, err := w.contract.FindRoute(described)
 	if strings.HasPrefix(r.URL.Path, objects.Path) {
-		// A signed URL is opaque to its reader: what serves it is no part of the contract.
+		// Signed URLs are opaque to clients, so the contract does not describe them.
 		return
 	}
 	if err != nil {
@@ -110,6 +119,7 @@ func (w *world) check(r *http.Request, got response) {
 	require.NoError(w.t, openapi3filter.ValidateResponse(w.t.Context(), input), "%s %s: %d %s", r.Method, r.URL.Path, got.StatusCode, got.raw)
 }
 
+// refused requires the status, the code and the field of an error.
 func (w *world) refused(got response, status int, code fault.Code, param string) {
 	w.t.Helper()
 	require.Equal(w.t, status, got.StatusCode, string(got.raw))
@@ -125,6 +135,7 @@ func (w *world) refused(got response, status int, code fault.Code, param string)
 	}
 }
 
+// ready uploads the fixture as a video of the customer and completes it.
 func (c *client) ready() string {
 	c.w.t.Helper()
 	created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "filename": "ball.mp4"}`)
@@ -137,6 +148,7 @@ func (c *client) ready() string {
 	return videoID
 }
 
+// upload follows the upload instructions of a video.
 func (c *client) upload(video response, content []byte) {
 	c.w.t.Helper()
 	r, err := http.NewRequestWithContext(c.w.t.Context(), video.at("upload.method").(string), video.at("upload.url").(string), bytes.NewReader(content))
@@ -150,6 +162,7 @@ func (c *client) upload(video response, content []byte) {
 	require.Less(c.w.t, put.StatusCode, 300)
 }
 
+// ask creates an analysis and returns its id.
 func (c *client) ask(videoID, prompt string) string {
 	c.w.t.Helper()
 	got := c.do(http.MethodPost, "/v1/analyses", `{"video_id": "`+videoID+`", "prompt": "`+prompt+`"}`)
@@ -157,6 +170,7 @@ func (c *client) ask(videoID, prompt string) string {
 	return got.at("id").(string)
 }
 
+// claim starts the work on an analysis like a worker.
 func (c *client) claim(videoID, analysisID string) command.Run {
 	c.w.t.Helper()
 	run := command.Run{AccountID: c.key.AccountID, AnalysisID: analysisID, VideoID: videoID, Attempt: 1}
@@ -165,6 +179,7 @@ func (c *client) claim(videoID, analysisID string) command.Run {
 	return run
 }
 
+// balance reads the balance of the account.
 func (c *client) balance() credit.State {
 	c.w.t.Helper()
 	b, err := ledger.NewReader(c.w.pool).Balance(c.w.t.Context(), c.key.AccountID)

@@ -13,7 +13,7 @@ import (
 	"vqa/handlers/command"
 )
 
-// token mints a client token with this key.
+// token creates a client token with this key.
 func (c *client) token(body string) string {
 	c.w.t.Helper()
 	got := c.do(http.MethodPost, "/v1/client_tokens", body)
@@ -21,7 +21,7 @@ func (c *client) token(body string) string {
 	return got.at("token").(string)
 }
 
-// limited is one more key of the account, limited to scopes.
+// limited creates another key of the account with these scopes.
 func (c *client) limited(scopes ...string) *client {
 	c.w.t.Helper()
 	caller := command.Caller{AccountID: c.key.AccountID, KeyID: c.key.KeyID, Livemode: c.key.Mode == account.Live}
@@ -91,7 +91,7 @@ func TestMintClientToken(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"], "video_id": "`+removed+`"}`), 404, fault.ResourceNotFound, "")
 }
 
-// TestClientTokenEnds: by time, with its key, and while its account is restricted.
+// TestClientTokenEnds: a token ends by time, with its key, and while its account is restricted.
 func TestClientTokenEnds(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -123,8 +123,8 @@ func TestClientTokenEnds(t *testing.T) {
 	w.refused(read("svcct_"+strings.Repeat("A", 43)), 401, fault.InvalidAPIKey, "")
 }
 
-// TestBoundClientToken: a bound token reaches its video and nothing else, and learns of
-// nothing else.
+// TestBoundClientToken: a bound token can only use its video, and learns nothing about other
+// resources.
 func TestBoundClientToken(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -139,7 +139,7 @@ func TestBoundClientToken(t *testing.T) {
 	batch := func(video string) string {
 		return `{"video_id": "` + video + `", "prompts": ["Is there a ball?", "Is there a dog?"]}`
 	}
-	// The key has asked this before: a replay must not serve it to the token.
+	// The key has sent this request before: the token must not get the replay.
 	kept := c.do(http.MethodPost, "/v1/analyses", question(other), "Idempotency-Key", "k1")
 	require.Equal(t, http.StatusAccepted, kept.StatusCode, string(kept.raw))
 

@@ -23,8 +23,7 @@ const (
 	plainFile = `{"content_type": "video/mp4", "filename": "ball.mp4"}`
 )
 
-// producers make a real request that is answered with the code. Each has a world of its
-// own.
+// producers send a real request whose response has the code. Each has its own world.
 var producers = map[fault.Code]func(t *testing.T, w *world) response{
 	fault.InvalidAPIKey: func(_ *testing.T, w *world) response { return w.do(http.MethodGet, "/v1/videos", "") },
 	fault.KeyRevoked: func(t *testing.T, w *world) response {
@@ -214,7 +213,7 @@ var producers = map[fault.Code]func(t *testing.T, w *world) response{
 	},
 	fault.DBUnavailable: func(_ *testing.T, w *world) response {
 		c := w.customer(0)
-		w.database.pull()
+		w.database.cut()
 		return c.do(http.MethodGet, "/v1/videos", "")
 	},
 	fault.InternalError: func(t *testing.T, w *world) response {
@@ -225,21 +224,21 @@ var producers = map[fault.Code]func(t *testing.T, w *world) response{
 	},
 }
 
-// resourceCodes appear in a failed resource; a test elsewhere makes the failure happen.
+// resourceCodes appear in failed resources. The named test causes the failure.
 var resourceCodes = map[fault.Code]string{
 	fault.URLFetchFailed: "../jobs/fetch_test.go:TestFetchFails",
 	fault.InferenceError: "../jobs/analyze_test.go:TestEngineFails",
 	fault.StuckTimeout:   "../../cmd/vqa/e2e_crash_test.go:TestCrashes",
 }
 
-// notYet are codes of parts that the service does not have, or that nothing here leads to.
+// notYet are codes of missing features, or codes that no request of these tests can cause.
 var notYet = map[fault.Code]string{
 	fault.WebhookEndpointLimit: "webhooks",
 	fault.StreamAlreadyActive:  "streams",
 	fault.ParseUnavailable:     "nothing: rules compile a prompt where a language model does not",
 }
 
-// TestEveryCodeOfTheRegistryIsProduced shows that no code of the registry is only words.
+// TestEveryCodeOfTheRegistryIsProduced shows that every code of the registry occurs.
 func TestEveryCodeOfTheRegistryIsProduced(t *testing.T) {
 	t.Parallel()
 	for _, entry := range fault.Registry() {
@@ -266,7 +265,7 @@ func TestEveryCodeOfTheRegistryIsProduced(t *testing.T) {
 	}
 }
 
-// requireTest asserts that a file declares a test.
+// requireTest requires that a file declares a test.
 func requireTest(t *testing.T, place string) {
 	t.Helper()
 	file, name, _ := strings.Cut(place, ":")
@@ -275,13 +274,13 @@ func requireTest(t *testing.T, place string) {
 	require.Regexp(t, `(?m)^func `+regexp.QuoteMeta(name)+`\(t \*testing\.T\)`, string(source), "%s declares no %s", file, name)
 }
 
-// question sends a question about a video of the customer's own, whose id stands as VIDEO.
+// question sends a body in which VIDEO is replaced by the id of a video of the customer.
 func (c *client) question(body string) response {
 	c.w.t.Helper()
 	return c.do(http.MethodPost, "/v1/analyses", strings.ReplaceAll(body, "VIDEO", c.ready()))
 }
 
-// forge switches the identity check on, against a provider that answers every token so.
+// forge turns on the identity check with a provider that sends this response for every token.
 func (w *world) forge(t *testing.T, status int, body string) {
 	t.Helper()
 	provider := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {

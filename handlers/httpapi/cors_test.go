@@ -16,8 +16,8 @@ const (
 	videoID = "video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
 )
 
-// closedToBrowsers are the operations that no page of another origin may call or read:
-// whoever holds what they need in a browser has lost it, or they are pages themselves.
+// closedToBrowsers are the operations that no page of another origin may call or read. They
+// need a credential that must not be in a browser, or they are pages.
 var closedToBrowsers = map[string]bool{
 	"getRobots": true, "getDocs": true, "getErrorDocs": true, "getQuestionDocs": true,
 	"getChangelogDocs": true, "getQuickstart": true, "getDocsAsset": true, "getHealth": true, "getReadiness": true, "getMetrics": true,
@@ -26,9 +26,9 @@ var closedToBrowsers = map[string]bool{
 	"rotateApiKey": true, "createClientToken": true, "parsePrompt": true, "listEvents": true, "getEvent": true, "streamEvents": true,
 }
 
-// TestOpenCORS asks as a browser does, for every operation of the contract: a preflight
-// passes and a response can be read exactly where a client token is accepted, and for
-// what anyone may read of the API.
+// TestOpenCORS sends the requests of a browser to every operation of the contract. Preflight
+// requests pass and responses can be read only for operations that accept client tokens and for
+// public reads of the API.
 func TestOpenCORS(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -61,7 +61,7 @@ func TestOpenCORS(t *testing.T) {
 	require.Empty(t, cmp.Diff(closedToBrowsers, closed))
 }
 
-// TestCORSOfResponses: errors can be read too, or a page would not learn why.
+// TestCORSOfResponses: pages can also read errors, so that they can show the reason.
 func TestCORSOfResponses(t *testing.T) {
 	t.Parallel()
 	w := open(t)

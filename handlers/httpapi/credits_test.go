@@ -16,8 +16,8 @@ import (
 	"vqa/handlers/intake/fixture"
 )
 
-// TestCreditsTellTheWholeStory follows one account through a purchase, a debit and two
-// refunds, and reads its ledger as a client does.
+// TestCreditsTellTheWholeStory reads the transactions of an account with a purchase, a debit
+// and two refunds.
 func TestCreditsTellTheWholeStory(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -67,8 +67,8 @@ func TestCreditsTellTheWholeStory(t *testing.T) {
 	c.walkCredits(transactions)
 }
 
-// walkCredits reads the ledger in pages, in both directions and by kind and time, and
-// holds it against all of it, newest first.
+// walkCredits reads the transactions in pages, in both directions and by kind and time, and
+// compares them with the whole list, newest first.
 func (c *client) walkCredits(all []any) {
 	c.w.t.Helper()
 	id := func(item any) string { return item.(map[string]any)["id"].(string) }

@@ -23,7 +23,7 @@ import (
 	"vqa/handlers/objects"
 )
 
-// demoWorld is a world with one scene, and the store that its files are in.
+// demoWorld is a world with one scene and the store of its files.
 func demoWorld(t *testing.T) (w *world, store *objects.Store, scene demo.Scene) {
 	t.Helper()
 	scene = demo.Scenes()[1]
@@ -34,7 +34,7 @@ func demoWorld(t *testing.T) (w *world, store *objects.Store, scene demo.Scene) 
 	return w, store, scene
 }
 
-// drawn records the scene's video and returns its bytes.
+// drawn records the video of the scene and returns its content.
 func (w *world) drawn(store *objects.Store, scene demo.Scene) []byte {
 	w.t.Helper()
 	file, err := (&demo.Studio{Objects: store, Prober: probe.New(ffmpegtest.Runner(w.t)), FFmpeg: ffmpegtest.Runner(w.t)}).Make(w.t.Context(), scene)
@@ -49,7 +49,7 @@ func (w *world) drawn(store *objects.Store, scene demo.Scene) []byte {
 	return data
 }
 
-// asked begins a question about the scene and returns its run.
+// asked starts an analysis of the scene and returns its run.
 func (w *world) asked(scene demo.Scene, prompt, after string) command.Run {
 	w.t.Helper()
 	a, err := w.service.AskDemo(w.t.Context(), command.AskDemo{VideoID: scene.VideoID(), Prompt: prompt, After: after})
@@ -154,7 +154,7 @@ func TestDemoFiles(t *testing.T) {
 	require.Equal(t, [2]int{640, 360}, [2]int{picture.Width, picture.Height})
 }
 
-// TestNoDemos: a service that shows none says so.
+// TestNoDemos: without demo videos, the list is empty.
 func TestNoDemos(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -17,21 +17,21 @@ import (
 	"vqa/projections/resources"
 )
 
-// requestedKey is a claim as the program that began it knows it.
+// requestedKey is a request for a key with the values that the program gets.
 type requestedKey struct {
 	w          *world
 	deviceCode string
-	// userCode is as the claim address carries it.
+	// userCode is the code in claim_url.
 	userCode string
 }
 
-// requestKey begins a claim without a key.
+// requestKey requests a key without a credential.
 func (w *world) requestKey() requestedKey {
 	w.t.Helper()
 	return w.requestedKey(w.do(http.MethodPost, "/v1/keys/request", ""))
 }
 
-// requestedKey reads the answer to a request.
+// requestedKey reads the response to a request.
 func (w *world) requestedKey(got response) requestedKey {
 	w.t.Helper()
 	require.Equal(w.t, http.StatusAccepted, got.StatusCode, string(got.raw))
@@ -45,7 +45,7 @@ func (k requestedKey) poll() response {
 	return k.w.do(http.MethodGet, "/v1/keys/request/"+k.deviceCode, "")
 }
 
-// decide plays the person, past the page.
+// decide sends the decision of a person without the page.
 func (k requestedKey) decide(c *client, approve bool) {
 	k.w.t.Helper()
 	decide := k.w.service.DenyDeviceCode
@@ -124,7 +124,7 @@ func TestPollsOfADeadCode(t *testing.T) {
 	w.refused(approved.poll(), http.StatusGone, fault.DeviceCodeExpired, "")
 }
 
-// TestManyPollsAtOnce: of many that see the approval at the same moment, one gets the key.
+// TestManyPollsAtOnce: of many concurrent polls after the approval, one gets the key.
 func TestManyPollsAtOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -157,7 +157,7 @@ func TestManyPollsAtOnce(t *testing.T) {
 	require.Equal(t, polls-1, answered[http.StatusGone]+answered[http.StatusTooManyRequests], answered)
 }
 
-// pollFor polls once, on any goroutine, and returns the key that came, if any.
+// pollFor polls once, on any goroutine, and returns the key, if there is one.
 func pollFor(t *testing.T, address string) (status int, key string, err error) {
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {

@@ -14,11 +14,11 @@ import (
 	"vqa/handlers/httpapi/reference"
 )
 
-// browserTimeout bounds a visit, of which most is the browser's own start.
+// browserTimeout is the time limit of a visit, most of which is the start of the browser.
 const browserTimeout = time.Minute
 
-// TestBrowserShowsEveryOperation renders /docs as a reader sees it, under the page's policy
-// and without any other host.
+// TestBrowserShowsEveryOperation renders /docs in a browser, with the content security policy of
+// the page and without access to other hosts.
 func TestBrowserShowsEveryOperation(t *testing.T) {
 	t.Parallel()
 	browser, err := exec.LookPath("chromium")
@@ -44,7 +44,7 @@ func TestBrowserShowsEveryOperation(t *testing.T) {
 		for method, described := range item.(map[string]any) {
 			operation, ok := described.(map[string]any)
 			if !ok {
-				continue // parameters of the path
+				continue // the parameters of a path
 			}
 			shown++
 			require.Contains(t, string(dom), "-"+operation["operationId"].(string)+`"`, "%s %s", method, path)

@@ -36,7 +36,7 @@ func TestReferenceIsServedFromHereAlone(t *testing.T) {
 		require.Equal(t, http.StatusNotModified, same.StatusCode)
 		require.Empty(t, same.raw)
 	}
-	// A name of another release is not this file.
+	// The name of another release does not exist.
 	w.refused(w.do(http.MethodGet, "/docs/assets/swagger-ui.000000000000.css", ""), 404, fault.ResourceNotFound, "")
 	w.refused(w.do(http.MethodGet, "/docs/assets/..%2Fdocs.html", ""), 404, fault.ResourceNotFound, "")
 }
@@ -50,7 +50,7 @@ func TestDocsWithoutTheRenderer(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/docs/assets/swagger-ui.css", ""), 404, fault.ResourceNotFound, "")
 }
 
-// TestPagesLinkToWhatThereIs follows every link of every page.
+// TestPagesLinkToWhatThereIs: every link of every page works.
 func TestPagesLinkToWhatThereIs(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -108,7 +108,7 @@ func TestChangesAreListed(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/v1/changelog?type=other", ""), 400, fault.ValidationFailed, "type")
 }
 
-// TestWhatIsDeprecatedSaysSo: the endpoints of a deprecation answer with its headers.
+// TestWhatIsDeprecatedSaysSo: responses of a deprecated endpoint have the headers.
 func TestWhatIsDeprecatedSaysSo(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -126,7 +126,7 @@ func TestWhatIsDeprecatedSaysSo(t *testing.T) {
 	}
 }
 
-// TestIndexListsEverySurface: what anyone may read without a parameter is in the index.
+// TestIndexListsEverySurface: every public read without a parameter is in the index.
 func TestIndexListsEverySurface(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -146,7 +146,7 @@ func TestIndexListsEverySurface(t *testing.T) {
 	}
 }
 
-// TestHomeIsAPageForBrowsers: with the headers that a browser sends, and JSON for all others.
+// TestHomeIsAPageForBrowsers: clients with the headers of a browser get a page, others JSON.
 func TestHomeIsAPageForBrowsers(t *testing.T) {
 	t.Parallel()
 	w, store, scene := demoWorld(t)

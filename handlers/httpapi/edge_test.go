@@ -52,7 +52,7 @@ func TestReplayAfterACrashShowsTheResource(t *testing.T) {
 	videoID := c.ready()
 	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, videoID)
 	first := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k-1")
-	// What a program leaves that stops between its commit and its response.
+	// The state after a crash between commit and response.
 	require.NoError(t, w.service.Store.SaveResponse(t.Context(), c.key.AccountID, "k-1", 0, nil))
 	again := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k-1")
 	require.Equal(t, http.StatusAccepted, again.StatusCode)
@@ -72,7 +72,7 @@ func TestKeysThatOpenNothing(t *testing.T) {
 	w.refused(get("Bearer svc_live_unknown"), 401, fault.InvalidAPIKey, "")
 	w.refused(get("Bearer "+c.key.Secret+"x"), 401, fault.InvalidAPIKey, "")
 	w.refused(get("Basic "+c.key.Secret), 401, fault.InvalidAPIKey, "")
-	// The key is judged before the request is.
+	// The credential is checked before the request.
 	w.refused(w.do(http.MethodPost, "/v1/videos?limit=x", `{`), 401, fault.InvalidAPIKey, "")
 	require.Equal(t, "Bearer", get("").Header.Get("WWW-Authenticate"))
 	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, c.key.KeyID, "test", ""))
@@ -135,13 +135,13 @@ func TestLostDatabaseIsUnavailable(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)
-	w.database.pull()
+	w.database.cut()
 	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 503, fault.DBUnavailable, "")
 	w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.DBUnavailable, "")
 	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 503, fault.DBUnavailable, "")
 }
 
-// narrowed gives every key the same few scopes.
+// narrowed replaces the scopes of every key.
 type narrowed struct {
 	httpapi.Resources
 	scopes []string

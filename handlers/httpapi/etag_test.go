@@ -11,8 +11,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// toTheSlot sets the clock to the start of a quarter of an hour, in which signed URLs
-// keep their resource's tag.
+// toTheSlot sets the clock to the start of a slot of 15 minutes, in which the tag of a
+// resource with signed URLs stays the same.
 func (w *world) toTheSlot() {
 	w.advance(w.now().Truncate(15 * time.Minute).Add(15 * time.Minute).Sub(w.now()))
 }

@@ -24,10 +24,10 @@ import (
 	"vqa/projections/public"
 )
 
-// unanswerable is a question that is completed at once, without an engine.
+// unanswerable is a prompt that is completed at once, without an engine.
 const unanswerable = "What is the meaning of this film?"
 
-// items are those of a list.
+// items returns the items of a list.
 func (r response) items() []map[string]any {
 	list, _ := r.at("data").([]any)
 	out := make([]map[string]any, len(list))
@@ -37,8 +37,7 @@ func (r response) items() []map[string]any {
 	return out
 }
 
-// ids are those of the items of a list. The items themselves differ from read to read when
-// they carry signed URLs.
+// ids returns the ids of the items of a list. Items with signed URLs differ on every read.
 func (r response) ids() []string {
 	var out []string
 	for _, item := range r.items() {
@@ -97,7 +96,7 @@ func TestEventsPageAsAllListsDo(t *testing.T) {
 	rest := c.do(http.MethodGet, fmt.Sprintf("/v1/events?limit=3&starting_after=%s", all[1]), "")
 	require.Equal(t, false, rest.at("has_more"))
 	require.Equal(t, all[2:], rest.ids())
-	// From the beginning, oldest page first, newest first within it.
+	// From the first event on: the oldest page first, and the newest event of a page first.
 	oldest := c.do(http.MethodGet, "/v1/events?limit=2&ending_before="+public.Beginning, "")
 	require.Equal(t, true, oldest.at("has_more"))
 	require.Equal(t, all[3:], oldest.ids())
@@ -120,7 +119,7 @@ type following struct {
 	lines  *bufio.Scanner
 	close  func()
 	header http.Header
-	// last is the id that a client would come again with.
+	// last is the id that a client would send as Last-Event-ID.
 	last string
 }
 
@@ -144,7 +143,7 @@ func (c *client) follow(last string) *following {
 	return f
 }
 
-// read returns the next block of lines: an event, or its id alone.
+// read returns the next block of lines: an event, or only an id.
 func (f *following) read() (kind string, data map[string]any) {
 	f.t.Helper()
 	for f.lines.Scan() {
@@ -174,7 +173,7 @@ func TestStreamBeginsWithWhatHappensFromNowOn(t *testing.T) {
 	fresh := c.follow("")
 	require.Equal(t, public.Beginning, fresh.last)
 	require.Equal(t, "text/event-stream", fresh.header.Get("Content-Type"))
-	fresh.close() // before anything happened
+	fresh.close() // before the first event
 	videoID := c.ready()
 	missed := c.follow(fresh.last)
 	kind, data := missed.read()
@@ -208,7 +207,7 @@ func TestStreamsOfAKeyAreBounded(t *testing.T) {
 	c.follow("")
 }
 
-// late writes a video that is ready in a transaction that is still open.
+// late writes a ready video in a transaction that stays open.
 func (c *client) late() (commit func()) {
 	t, ids := c.w.t, c.w.service.IDs
 	tx, err := c.w.pool.Begin(t.Context())
@@ -232,8 +231,8 @@ func (c *client) late() (commit func()) {
 	return func() { require.NoError(t, tx.Commit(t.Context())) }
 }
 
-// TestStreamMissesNothingAcrossReconnects: writers on many connections, one of which
-// commits last what it wrote first, and a reader that loses its connection again and again.
+// TestStreamMissesNothingAcrossReconnects has writers on many connections, one of which writes
+// first and commits last, and a reader that loses its connection many times.
 func TestStreamMissesNothingAcrossReconnects(t *testing.T) {
 	t.Parallel()
 	w := open(t)

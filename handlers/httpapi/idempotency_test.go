@@ -16,7 +16,7 @@ import (
 	"vqa/handlers/httpapi"
 )
 
-// beside is another node of the same service: its own pipeline, edge and clock on the same
+// beside starts another node of the service: with its own pipeline, edge and clock on the same
 // database and object store.
 func (w *world) beside(adjust ...func(*httpapi.Options)) *world {
 	w.t.Helper()
@@ -74,7 +74,7 @@ func TestEqualRequestsOnTwoNodesAreCarriedOutOnce(t *testing.T) {
 	}
 }
 
-// TestARequestThatRunsIsKnownOnEveryNode holds one request open by its wish to wait.
+// TestARequestThatRunsIsKnownOnEveryNode keeps a request open with Prefer: wait.
 func TestARequestThatRunsIsKnownOnEveryNode(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -128,7 +128,7 @@ func TestARefusedRequestGivesItsKeyBack(t *testing.T) {
 	require.Zero(t, n, "every key was given back")
 }
 
-// TestAClaimOfADeadNodeIsVoid leaves what a program leaves that is killed in the midst.
+// TestAClaimOfADeadNodeIsVoid creates the state after a crash during a request.
 func TestAClaimOfADeadNodeIsVoid(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -146,8 +146,8 @@ func TestAClaimOfADeadNodeIsVoid(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// TestKeysOfBothModesAreApart: a test key that repeats the request of a live key of its account
-// must not get the live response.
+// TestKeysOfBothModesAreApart: a test key that repeats the request of a live key of the same
+// account must not get the live response.
 func TestKeysOfBothModesAreApart(t *testing.T) {
 	t.Parallel()
 	w := open(t, byHeader)
@@ -193,8 +193,8 @@ func TestBodiesAreComparedAsValues(t *testing.T) {
 	}
 }
 
-// TestSecretsAreShownAgainToTheirCallerOnly: every create that shows a secret is carried out once,
-// and answers its caller again although the database holds no secret that could be read.
+// TestSecretsAreShownAgainToTheirCallerOnly: every create with a secret runs once. Its caller
+// gets the response again, although the database contains no readable secret.
 func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 	t.Parallel()
 	w := open(t, byHeader)
@@ -205,7 +205,8 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 	for name, tt := range map[string]struct {
 		path, body, secret string
 		by                 []string
-		// stranger may not see the response: another key of the account, or another address.
+		// stranger is another key of the account, or another address. It must not get the
+		// response.
 		stranger []string
 		told     int
 	}{
@@ -245,8 +246,7 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 	require.Equal(t, 2, names["to rotate"], "the old key and its one replacement")
 }
 
-// TestALostSecretIsToldAsLost leaves what a program leaves that ends between its commit and its
-// response.
+// TestALostSecretIsToldAsLost creates the state after a crash between commit and response.
 func TestALostSecretIsToldAsLost(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -15,14 +15,14 @@ import (
 	"vqa/handlers/httpapi"
 )
 
-// as is the client of another secret in the same account.
+// as returns the client of another secret in the same account.
 func (c *client) as(secret string) *client {
 	key := c.key
 	key.Secret = secret
 	return &client{c.w, key}
 }
 
-// mint makes a key by the API and returns its client and its resource.
+// mint creates a key with the API and returns its client and its resource.
 func (c *client) mint(body string) (*client, response) {
 	c.w.t.Helper()
 	got := c.do(http.MethodPost, "/v1/api-keys", body)
@@ -104,8 +104,8 @@ func TestCreateKeyIsChecked(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/api-keys/"+c.key.KeyID+"/rotate", `{"revoke": true}`), 400, fault.ValidationFailed, "revoke")
 }
 
-// TestKeysOfAnotherAreUnknown: another account's key, a key of the other mode and one
-// that nobody has are answered alike.
+// TestKeysOfAnotherAreUnknown: the key of another account, a key of the other mode and an
+// unknown key get the same response.
 func TestKeysOfAnotherAreUnknown(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -187,7 +187,7 @@ func TestTestKeysMakeTestKeys(t *testing.T) {
 	require.WithinDuration(t, w.now().Add(7*24*time.Hour), fresh, time.Minute)
 }
 
-// legacy takes a key of the old form over into the client's account.
+// legacy imports a key of the old form into the account of the client.
 func (c *client) legacy(secret string) *client {
 	c.w.t.Helper()
 	_, err := c.w.service.ImportKey(c.w.t.Context(), command.LegacyKey{
@@ -257,7 +257,7 @@ func TestRestrictedAccount(t *testing.T) {
 	}
 }
 
-// TestPersonManagesKeys: a session has no key of its own, and manages those of its account.
+// TestPersonManagesKeys: a session manages the keys of its account.
 func TestPersonManagesKeys(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)

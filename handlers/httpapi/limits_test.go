@@ -14,7 +14,7 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// under runs a node with small limits.
+// under starts a node with small limits.
 func under(rates edge.Rates) func(*httpapi.Options) {
 	return func(o *httpapi.Options) { o.Rates = rates }
 }
@@ -22,7 +22,7 @@ func under(rates edge.Rates) func(*httpapi.Options) {
 // toTheMinute sets the clock to the start of a minute, so that a test stays within one.
 func (w *world) toTheMinute() { w.advance(rate.Start(w.now()).Add(rate.Window).Sub(w.now())) }
 
-// remaining reads the rate headers of a response, which must agree with each other.
+// remaining reads the rate limit headers of a response, which must be consistent.
 func (w *world) remaining(got response, limit int) int {
 	w.t.Helper()
 	require.Equal(w.t, strconv.Itoa(limit), got.Header.Get("X-RateLimit-Limit"))
@@ -65,7 +65,7 @@ func TestEveryResponseSaysWhatIsLeft(t *testing.T) {
 		require.Less(t, w.remaining(got, tt.limit), tt.limit, "%s %s", tt.method, tt.path)
 	}
 	w.remaining(w.do(http.MethodGet, "/v1/videos", ""), 61)
-	w.database.pull()
+	w.database.cut()
 	lost := c.do(http.MethodGet, "/v1/videos", "")
 	w.refused(lost, 503, fault.DBUnavailable, "")
 	require.Equal(t, 60, w.remaining(lost, 61), "the node counts alone")
@@ -90,7 +90,7 @@ func TestALimitIsKeptToTheSecond(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "another class")
 	require.Equal(t, http.StatusCreated, create(other).StatusCode, "another key")
-	// The rest of this minute, and the quarter of the next that frees one of four.
+	// The rest of this minute, and the quarter of the next one after which one of four is free.
 	require.InDelta(t, 75, wait, 5)
 
 	w.advance(time.Duration(wait)*time.Second - 2*time.Second)
@@ -165,7 +165,7 @@ func TestANodeCountsAloneWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	w := open(t, under(edge.Rates{Reads: 3}))
 	w.toTheMinute()
-	w.database.pull()
+	w.database.cut()
 	for range 3 {
 		require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/v1/models", "").StatusCode)
 	}

@@ -24,16 +24,16 @@ func (c *client) page(query string) (ids []string, more bool) {
 	return ids, got.at("has_more").(bool)
 }
 
-// TestPagingWhileOthersInsert pages in both directions while three clients create
-// analyses, which come at the front of the list: backwards in time a reader sees what was
-// there when it began, each once; forwards it sees all that comes, each once; and
-// has_more is false only at the end.
+// TestPagingWhileOthersInsert pages in both directions while three clients create analyses,
+// which are added to the front of the list. Backward in time, a reader gets each analysis that
+// existed at its start once. Forward, it gets each new one once. has_more is false only at the
+// end.
 func TestPagingWhileOthersInsert(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.tester()
 	const before, writers, each = 30, 3, 25
-	// Commands stand for clients here: the rate of one key would end the test.
+	// Send commands instead of requests: the rate limit of a key would end the test.
 	caller := command.Caller{AccountID: c.key.AccountID, KeyID: c.key.KeyID, RequestID: "req_test"}
 	create := func(ctx context.Context, i int) error {
 		prompt := fmt.Sprintf("Is there a ball number %d?", i)
@@ -58,7 +58,7 @@ func TestPagingWhileOthersInsert(t *testing.T) {
 			}
 		})
 	}
-	// Backwards in time, from the newest of the beginning.
+	// Backward in time, from the newest analysis at the start.
 	var seen []string
 	for cursor, more := there[0], true; more; cursor = seen[len(seen)-1] {
 		var ids []string
@@ -68,7 +68,7 @@ func TestPagingWhileOthersInsert(t *testing.T) {
 	}
 	require.Equal(t, there[1:], seen, "what was there, each once, whatever came meanwhile")
 
-	// Forwards, from the oldest of all, until the writers are done and nothing is left.
+	// Forward, from the oldest analysis, until the writers are done and nothing is left.
 	forward, cursor := []string{}, there[before-1]
 	for done := false; ; {
 		ids, more := c.page("limit=7&ending_before=" + cursor)

@@ -16,13 +16,13 @@ import (
 	"vqa/handlers/intake/fixture"
 )
 
-// narrated asks a question with a narrative, and returns the response.
+// narrated creates an analysis with a narrative and returns the response.
 func (c *client) narrated(videoID, prompt string) response {
 	c.w.t.Helper()
 	return c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": %q, "options": {"narrative": true}}`, videoID, prompt))
 }
 
-// complete ends an analysis of the customer.
+// complete completes an analysis of the customer.
 func (c *client) complete(videoID, analysisID string) command.Afterwork {
 	c.w.t.Helper()
 	run := c.claim(videoID, analysisID)
@@ -93,8 +93,7 @@ func TestNarrativeOfWhatIsKnownAtOnce(t *testing.T) {
 	require.Equal(t, "failed", refused.at("narrative.status"), "nothing was looked at")
 }
 
-// TestNarrativeOfMany: a batch asks for it as one question does, and a re-run as its
-// original.
+// TestNarrativeOfMany: batches and reruns can also have narratives.
 func TestNarrativeOfMany(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -119,8 +118,8 @@ func TestNarrativeOfMany(t *testing.T) {
 	require.Equal(t, "generating", c.do(http.MethodGet, "/v1/analyses/"+rerunID, "").at("narrative.status"))
 }
 
-// TestReceiptOfWhatNobodyLookedAt is that of a refusal and of a canned answer; the wire form
-// of what was looked at is the worker's to show.
+// TestReceiptOfWhatNobodyLookedAt checks the receipts of a refusal and of a canned answer. Other
+// tests check receipts with examined frames.
 func TestReceiptOfWhatNobodyLookedAt(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -41,7 +41,7 @@ func TestNullMeansLeftOut(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type": null, "url": null}`), 400, fault.ValidationFailed, "content_type")
 }
 
-// TestAFixtureVideoIsNotDeleted: a test key that lost it could ask about nothing.
+// TestAFixtureVideoIsNotDeleted: without its fixture, a test key would be useless.
 func TestAFixtureVideoIsNotDeleted(t *testing.T) {
 	t.Parallel()
 	w := open(t)

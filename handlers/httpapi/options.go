@@ -152,8 +152,8 @@ type Options struct {
 	// SandboxAddress identifies the client of a request without a credential; see
 	// edge.AddressHash.
 	SandboxAddress func(*http.Request) string
-	// Uncapped reports a client for whom the limits per address on sandboxes and upgrades do
-	// not count; see edge.OnThisMachine. If it is nil, they count for everyone.
+	// Uncapped reports a client that is exempt from the limits per address on sandboxes and
+	// upgrades; see edge.OnThisMachine. If it is nil, no client is exempt.
 	Uncapped func(*http.Request) bool
 	// FormKey signs the forms of the pages.
 	FormKey []byte

@@ -13,7 +13,7 @@ func TestPageOf(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, projections.Page{Limit: 20}, pageOf(nil, nil, nil, nil, nil))
 	at := time.Date(2026, 1, 2, 3, 4, 5, 678_000_000, time.UTC)
-	end := at.Add(999 * time.Microsecond) // the last moment that is kept and shown as this one
+	end := at.Add(999 * time.Microsecond) // the last time that responses show as at
 	want := projections.Page{Limit: 100, StartingAfter: "a", EndingBefore: "b", CreatedAfter: &at, CreatedBefore: &end}
 	require.Equal(t, want, pageOf(new(100), new("a"), new("b"), &at, &at))
 	between := at.Add(400 * time.Microsecond)

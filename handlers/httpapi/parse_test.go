@@ -18,7 +18,7 @@ import (
 	"vqa/handlers/language"
 )
 
-// slang is a prompt that rules do not understand, and speaker does.
+// slang is a prompt that the model can compile and the rules cannot.
 const slang = "yo, frumious woofers up in this joint, y/n"
 
 // speaker is a server whose model compiles every prompt to one query, or hangs.
@@ -41,7 +41,7 @@ func (s *speaker) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}}}})
 }
 
-// withModel lets a model compile the prompts of a world, within some time each.
+// withModel compiles the prompts of a world with a model, with a time limit for each.
 func (w *world) withModel(t *testing.T, within time.Duration) *speaker {
 	t.Helper()
 	s := &speaker{}
@@ -83,7 +83,7 @@ func TestParseByAModel(t *testing.T) {
 	require.EqualValues(t, 1, model.calls.Load(), "the same prompt is not asked about twice")
 }
 
-// TestReplayAsksNoModel: whoever sends a request again gets what was read the first time.
+// TestReplayAsksNoModel: a repeated request gets the query of the first one.
 func TestReplayAsksNoModel(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -93,7 +93,7 @@ func TestReplayAsksNoModel(t *testing.T) {
 	created := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k")
 	require.Equal(t, "llm", created.at("parse_mode"), string(created.raw))
 
-	second := w.withModel(t, time.Minute) // one that remembers nothing
+	second := w.withModel(t, time.Minute) // with an empty cache
 	again := c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k")
 	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
 	require.JSONEq(t, string(created.raw), string(again.raw))
@@ -101,7 +101,8 @@ func TestReplayAsksNoModel(t *testing.T) {
 	require.EqualValues(t, 0, second.calls.Load())
 }
 
-// TestParseWithoutTheModel: one that hangs is given up, then left alone, and rules answer.
+// TestParseWithoutTheModel: a model that hangs times out and is not used for a while. The rules
+// compile the prompts.
 func TestParseWithoutTheModel(t *testing.T) {
 	t.Parallel()
 	w := open(t)

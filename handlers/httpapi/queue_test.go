@@ -23,7 +23,7 @@ func TestEstimatedStart(t *testing.T) {
 	videoID, other := c.ready(), c.ready()
 	first, second := c.ask(videoID, "Is there a dog?"), c.ask(other, "Is there a dog?")
 	estimate := func(analysisID string) any {
-		w.advance(time.Minute) // beyond what a forecast is used for
+		w.advance(time.Minute) // longer than a forecast is used
 		got := c.do(http.MethodGet, "/v1/analyses/"+analysisID, "")
 		require.Equal(t, http.StatusOK, got.StatusCode)
 		require.Contains(t, string(got.raw), `"estimated_start_s":`)

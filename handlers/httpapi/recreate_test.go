@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestIdempotentOperationsCanBeAnsweredAgain is for a program that ends between its commit
-// and its response: the next one makes the response from the receipt.
+// TestIdempotentOperationsCanBeAnsweredAgain: after a crash between commit and response, the
+// response is rendered from the receipt.
 func TestIdempotentOperationsCanBeAnsweredAgain(t *testing.T) {
 	t.Parallel()
 	idempotent := map[string]bool{}

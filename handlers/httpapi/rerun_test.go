@@ -17,7 +17,7 @@ import (
 
 func yesResult() answer.Result { return fixture.Fixture{}.Answer(query.Compile("Is there a ball?")) }
 
-// unlucky is an analysis that failed while an incident was open.
+// unlucky returns an analysis that failed during an incident.
 func (c *client) unlucky(videoID string) string {
 	c.w.t.Helper()
 	ctx := c.w.t.Context()
@@ -115,7 +115,7 @@ func TestParse(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "…"}`, videoID)), 422, fault.ParseFailed, "prompt")
 }
 
-// TestWebhookOverrideIsRefused: nothing delivers it yet.
+// TestWebhookOverrideIsRefused: the service does not deliver webhooks yet.
 func TestWebhookOverrideIsRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -29,17 +29,17 @@ type issuer struct {
 	t      *testing.T
 	name   string
 	server *httptest.Server
-	// fetched counts how often the keys were asked for.
+	// fetched counts the fetches of the keys.
 	fetched atomic.Int32
 
 	mu     sync.Mutex
 	rsaKey *rsa.PrivateKey
 	id     string
-	// answer replaces the published keys when it is set.
+	// answer replaces the published keys if it is set.
 	answer http.HandlerFunc
 }
 
-// rsaKeys are made once: they are slow to make, and no test depends on which it gets.
+// rsaKeys are created once, because this is slow. No test depends on which key it gets.
 var rsaKeys = sync.OnceValue(func() [2]*rsa.PrivateKey {
 	var keys [2]*rsa.PrivateKey
 	for i := range keys {
@@ -70,7 +70,7 @@ func newIssuer(t *testing.T) *issuer {
 	return i
 }
 
-// answers replaces what is published; nil publishes the keys again.
+// answers replaces the published keys. nil publishes the keys again.
 func (i *issuer) answers(answer http.HandlerFunc) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -90,12 +90,12 @@ func (i *issuer) sessions(now func() time.Time) *edge.Sessions {
 	})
 }
 
-// claims are those of a good session of a subject.
+// claims returns the claims of a valid session.
 func (i *issuer) claims(subject string, now time.Time) jwt.Claims {
 	return jwt.Claims{Issuer: i.name, Subject: subject, IssuedAt: jwt.NewNumericDate(now), Expiry: jwt.NewNumericDate(now.Add(time.Hour))}
 }
 
-// session is a good session of a subject.
+// session returns a valid session of a subject.
 func (i *issuer) session(subject string, now time.Time) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -111,7 +111,7 @@ func sign(t *testing.T, algorithm jose.SignatureAlgorithm, key any, claims any) 
 	return token
 }
 
-// hour is a clock that a test turns.
+// hour is a clock that a test sets.
 type hour struct{ at atomic.Pointer[time.Time] }
 
 func newHour() *hour {
@@ -142,7 +142,7 @@ func TestSessionVerify(t *testing.T) {
 			public(foreign, "enc", "", "enc"), public(foreign, "other-algorithm", "RS512", ""),
 		}})
 		require.NoError(t, err)
-		// What no reader of today knows must not spoil the rest.
+		// Unknown keys must not break the others.
 		_, _ = w.Write([]byte(strings.Replace(string(set), `"keys":[`, `"keys":[{"kty":"FUTURE","kid":"x"},{"kty":"RSA"},7,`, 1)))
 	})
 	sessions := i.sessions(h.now)
@@ -229,7 +229,7 @@ func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	verify := func(token string) error { _, err := sessions.Verify(t.Context(), token); return err }
 	first := i.session("user", h.now())
 
-	// Many at once wait for one fetch.
+	// Many concurrent requests wait for one fetch.
 	var all sync.WaitGroup
 	var failed atomic.Int32
 	for range 50 {
@@ -243,8 +243,7 @@ func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	require.Zero(t, failed.Load())
 	require.EqualValues(t, 1, i.fetched.Load())
 
-	// A key that appeared later is found, but made-up ids do not make it be looked for
-	// again and again.
+	// A new key is found, but invented ids do not cause a fetch each.
 	i.rotate()
 	second := i.session("user", h.now())
 	require.True(t, fault.Has(verify(second), fault.InvalidAPIKey), "the last fetch is too recent")
@@ -258,7 +257,7 @@ func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	}
 	require.EqualValues(t, 2, i.fetched.Load())
 
-	// Old keys outlive an outage, and are asked for again once it is over.
+	// Old keys work during an outage and are fetched again after it.
 	i.answers(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) })
 	h.advance(16 * time.Minute)
 	second = i.session("user", h.now())
@@ -305,8 +304,7 @@ func TestSessionKeysThatWereNeverToBeHad(t *testing.T) {
 	}
 }
 
-// BenchmarkSessionVerify is what a session costs beyond a key, apart from the account
-// that is read instead of the key.
+// BenchmarkSessionVerify measures the verification of a session, without the read of its account.
 func BenchmarkSessionVerify(b *testing.B) {
 	h := newHour()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -22,7 +22,7 @@ import (
 	"vqa/migrations"
 )
 
-// lastWord is when a caller must have been answered, whatever the database does.
+// lastWord is the time within which a caller must get a response.
 const lastWord = 5 * time.Second
 
 // ownServer is a Postgres that no other test uses.
@@ -35,7 +35,7 @@ type ownServer struct {
 
 func newServerOfItsOwn(t *testing.T) *ownServer {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "vqa-silent-") //nolint:usetesting // what t.TempDir makes only its owner may enter
+	dir, err := os.MkdirTemp("", "vqa-silent-") //nolint:usetesting // only its owner can enter a folder of t.TempDir
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	require.NoError(t, os.Chmod(dir, 0o755)) // Postgres runs as another user when this is root
@@ -44,7 +44,7 @@ func newServerOfItsOwn(t *testing.T) *ownServer {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		_ = server.Close(ctx) // of a server that the test killed nothing is left to stop
+		_ = server.Close(ctx) // fails if the test killed the server
 	})
 	require.NoError(t, server.EnsureDatabase(t.Context(), "vqa"))
 	s := &ownServer{t: t, url: server.URL("vqa")}
@@ -53,7 +53,7 @@ func newServerOfItsOwn(t *testing.T) *ownServer {
 	require.NoError(t, err)
 	require.NoError(t, conn.QueryRow(t.Context(), "show data_directory").Scan(&s.data))
 	require.NoError(t, conn.Close(t.Context()))
-	// A test that fails between stopping and killing leaves nothing behind: who is stopped cannot end.
+	// A stopped process cannot end, so a failed test must let it continue.
 	t.Cleanup(func() {
 		if processes := s.processes(); len(processes) > 0 {
 			s.send(processes, syscall.SIGKILL)
@@ -62,7 +62,7 @@ func newServerOfItsOwn(t *testing.T) *ownServer {
 	return s
 }
 
-// signal reaches every process of the server.
+// signal sends a signal to every process of the server.
 func (s *ownServer) signal(sig syscall.Signal) {
 	s.t.Helper()
 	processes := s.processes()
@@ -70,7 +70,7 @@ func (s *ownServer) signal(sig syscall.Signal) {
 	s.send(processes, sig)
 }
 
-// freeze stops every process. A signal takes its time, and until then the postmaster may start more.
+// freeze stops every process. Until the signal arrives, the postmaster may start more processes.
 func (s *ownServer) freeze() {
 	s.t.Helper()
 	require.Eventually(s.t, func() bool {
@@ -82,7 +82,7 @@ func (s *ownServer) freeze() {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// processes are the postmaster and its children; none once it has ended.
+// processes returns the postmaster and its children, or none after it has ended.
 func (s *ownServer) processes() []int {
 	text, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *ownServer) processes() []int {
 	return append([]int{pid}, childrenOf(postmaster)...)
 }
 
-// send reaches the postmaster first. A child may have ended by itself.
+// send signals the postmaster first. A child may have ended already.
 func (s *ownServer) send(processes []int, sig syscall.Signal) {
 	require.NoError(s.t, syscall.Kill(processes[0], sig))
 	for _, child := range processes[1:] {
@@ -115,7 +115,8 @@ func childrenOf(parent string) (pids []int) {
 	return pids
 }
 
-// stateOf reads the state and the parent of a process from proc(5); empty when it has ended.
+// stateOf reads the state and the parent of a process from proc(5). They are empty if it has
+// ended.
 func stateOf(pid int) (state, parent string) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -135,8 +136,8 @@ type request struct {
 	headers            []string
 }
 
-// needTheDatabase are requests for each thing that the database is asked for first: a key, the
-// count of a window, an account, an idempotency key, a public read.
+// needTheDatabase has a request for each kind of first query: a key, a rate limit window, an
+// account, an idempotency key, a public read.
 func needTheDatabase(c *client) map[string]request {
 	key := []string{"Authorization", "Bearer " + c.key.Secret}
 	return map[string]request{
@@ -152,8 +153,7 @@ func needTheDatabase(c *client) map[string]request {
 	}
 }
 
-// allUnavailable sends every request at once and expects each to be told in time that the database
-// is away.
+// allUnavailable sends all requests concurrently. Each must get db_unavailable in time.
 func allUnavailable(t *testing.T, w *world, requests map[string]request) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -181,8 +181,8 @@ func allUnavailable(t *testing.T, w *world, requests map[string]request) {
 	}
 }
 
-// TestAFrozenDatabaseIsToldInTime stops every process of a server in the midst of work: its sockets
-// stay open and nothing answers. Then it goes on, and later is killed.
+// TestAFrozenDatabaseIsToldInTime stops every process of a working server: its sockets stay open
+// and nothing responds. Then the server continues, and later it is killed.
 func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
 	t.Parallel()
 	server := newServerOfItsOwn(t)
@@ -190,7 +190,7 @@ func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
 	c := w.customer(1000)
 	videoID := c.ready()
 
-	// Requests that are under way when it freezes.
+	// Requests that run when the server freezes.
 	frozen := make(chan struct{})
 	var busy sync.WaitGroup
 	for i := range 12 {
@@ -231,7 +231,7 @@ func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
 	allUnavailable(t, w, needTheDatabase(c))
 }
 
-// TestAPoolWithoutAFreeConnectionIsToldInTime holds every connection that the node may have.
+// TestAPoolWithoutAFreeConnectionIsToldInTime uses every connection of the pool.
 func TestAPoolWithoutAFreeConnectionIsToldInTime(t *testing.T) {
 	t.Parallel()
 	w := open(t)

@@ -16,8 +16,8 @@ import (
 	"vqa/handlers/intake/fixture"
 )
 
-// TestParallelCompletesAgree completes one upload from several sides at once: all of them
-// get the same ready video.
+// TestParallelCompletesAgree completes one upload with concurrent requests: all get the same
+// ready video.
 func TestParallelCompletesAgree(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -49,7 +49,7 @@ func TestParallelCompletesAgree(t *testing.T) {
 }
 
 // TestUploadURLIsBoundToTheDeclaredSize sends more than was declared. 5% more are allowed
-// (api-v1.md, "Limits").
+// (docs/contract.md#complete-video).
 func TestUploadURLIsBoundToTheDeclaredSize(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -85,7 +85,7 @@ func TestUploadURLIsBoundToTheDeclaredSize(t *testing.T) {
 	require.Contains(t, unknown.at("upload.url"), "max_bytes=2147483648")
 }
 
-// TestStorageQuotaOfAnAccount fills the quota with open uploads and makes room again.
+// TestStorageQuotaOfAnAccount fills the quota with open uploads and then deletes some.
 func TestStorageQuotaOfAnAccount(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -117,7 +117,7 @@ func TestStorageQuotaOfAnAccount(t *testing.T) {
 	require.InDelta(t, w.service.Limits.StoragePerAccount, limit, 0)
 	require.Equal(t, http.StatusCreated, w.customer(0).do(http.MethodPost, "/v1/videos", body).StatusCode, "another account has its own")
 
-	// A finished upload counts what it has.
+	// A finished upload counts with its actual size.
 	c.upload(created[0], fixture.Bytes())
 	path := "/v1/videos/" + created[0].at("id").(string)
 	require.Equal(t, http.StatusOK, c.do(http.MethodPost, path+"/complete", "").StatusCode)

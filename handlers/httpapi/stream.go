@@ -85,8 +85,8 @@ func (st eventStream) visit(w http.ResponseWriter) error {
 }
 
 // follow sends the events that exist and those that follow. It returns when next returns
-// over, the life of the stream ends, the credential is no longer valid, the request ends,
-// or an error occurs.
+// over, the life of the stream ends, the credential expires, the request ends, or an error
+// occurs.
 func (st eventStream) follow(x *edge.Exchange, out *eventWriter, wake <-chan struct{}) error {
 	times := st.server.Streams
 	life, check := time.NewTimer(times.Life), time.NewTimer(times.Check)

@@ -34,7 +34,7 @@ func (w *world) stream(path, secret string) listening {
 	return listening{got, cancel}
 }
 
-// rest reads a stream to its end, which the server brings about.
+// rest reads a stream until the server ends it.
 func (l listening) rest(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder
@@ -49,7 +49,7 @@ func (l listening) rest(t *testing.T) string {
 	}
 }
 
-// endOf is the reason in the last event of a stream.
+// endOf returns the reason in the last event of a stream.
 func endOf(t *testing.T, text string) fault.Code {
 	t.Helper()
 	_, last, found := strings.Cut(text, "event: end\ndata: ")
@@ -86,7 +86,7 @@ func TestAllEventStreamsOfAKeyShareOneLimit(t *testing.T) {
 	w.stream(path, c.key.Secret)
 }
 
-// TestStreamsOfAnAccountAreBounded: more keys do not give an account more streams without end.
+// TestStreamsOfAnAccountAreBounded: the limit of an account covers all its keys.
 func TestStreamsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -100,7 +100,7 @@ func TestStreamsOfAnAccountAreBounded(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/events/stream", ""), 429, fault.ConcurrencyLimitExceeded, "")
 }
 
-// TestStreamsEndWithTheirCredential: whatever ends the credential of an open stream.
+// TestStreamsEndWithTheirCredential ends the credential of an open stream in every way.
 func TestStreamsEndWithTheirCredential(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -126,7 +126,7 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 			tt.end(w, c, token)
 			require.Equal(t, tt.want, endOf(t, byToken.rest(t)))
 			if tt.want == fault.TokenExpired {
-				return // the key goes on
+				return // the key stays valid
 			}
 			require.Equal(t, tt.want, endOf(t, byKey.rest(t)))
 			require.Equal(t, tt.want, endOf(t, feed.rest(t)))
@@ -134,7 +134,7 @@ func TestStreamsEndWithTheirCredential(t *testing.T) {
 	}
 }
 
-// TestStreamsEndAfterTheirLife: cleanly, so that the client comes again.
+// TestStreamsEndAfterTheirLife: a stream ends without an error, so that the client reconnects.
 func TestStreamsEndAfterTheirLife(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(o *httpapi.Options) { o.Streams.Life = 50 * time.Millisecond })
@@ -146,7 +146,7 @@ func TestStreamsEndAfterTheirLife(t *testing.T) {
 	require.Zero(t, w.waiting())
 }
 
-// TestStreamsEndWithTheirSession: a session ends by its own exp.
+// TestStreamsEndWithTheirSession: a session ends at its exp.
 func TestStreamsEndWithTheirSession(t *testing.T) {
 	t.Parallel()
 	issuer := newIssuer(t)

@@ -14,7 +14,7 @@ import (
 	"vqa/handlers/httpapi/edge"
 )
 
-// quiet is a stream that has nothing to tell, in the virtual time of synctest.
+// quiet returns a stream for the virtual time of synctest.
 func quiet(x *edge.Exchange, next func(*eventWriter) (step, error)) (eventStream, *httptest.ResponseRecorder) {
 	o := Options{
 		Wake: func() (<-chan struct{}, func()) { return nil, func() {} }, Log: slog.New(slog.DiscardHandler),

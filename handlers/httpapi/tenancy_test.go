@@ -17,8 +17,8 @@ import (
 // takesID is an operation of the contract that names a resource of an account.
 type takesID struct{ method, path, kind string }
 
-// operationsTakingIDs reads them from the contract: one that is added later is held
-// against the same rules, or this test says that it does not know its kind.
+// operationsTakingIDs reads them from the contract, so that the tests cover new operations. They
+// fail for an operation whose kind they do not know.
 func operationsTakingIDs(t *testing.T) []takesID {
 	t.Helper()
 	kinds := map[string]string{"videos": "video", "analyses": "an", "api-keys": "key", "events": "evt"}
@@ -36,9 +36,9 @@ func operationsTakingIDs(t *testing.T) []takesID {
 	return all
 }
 
-// TestIdsOfAnotherAccountReadAsUnknown holds every operation that takes an id against
-// the rule that there is no existence oracle (api-v1.md, "Conventions"): the same body,
-// and as many round trips to the database, which is what an answer's time is made of.
+// TestIdsOfAnotherAccountReadAsUnknown: for every operation on an id, the id of another account
+// and an unknown id get the same body (docs/contract.md#tenancy). They also take the same number
+// of round trips to the database, which determine the response time.
 func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -72,7 +72,7 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 	require.Equal(t, http.StatusOK, owner.do(http.MethodGet, "/v1/videos", "").StatusCode, "nobody revoked the owner's key")
 }
 
-// TestIdsInBodiesAndParametersRevealNothing is the same for ids that stand elsewhere.
+// TestIdsInBodiesAndParametersRevealNothing checks the same for ids in bodies and parameters.
 func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -107,15 +107,15 @@ func TestIdsInBodiesAndParametersRevealNothing(t *testing.T) {
 	require.Empty(t, stranger.do(http.MethodGet, "/v1/events?resource_id="+videoID, "").at("data"))
 }
 
-// said is the body of an answer without what the caller chose, the id, and without the id
-// of the request.
+// said returns the body of a response without the id that the caller chose and without the
+// request id.
 func said(got response, id string) string {
 	requestID, _ := got.at("error.request_id").(string)
 	return strings.NewReplacer(id, "ID", requestID, "REQUEST").Replace(string(got.raw))
 }
 
-// asks counts the round trips to the database that a request takes: the least of several,
-// because the first on a connection also prepares its statements.
+// asks counts the round trips to the database for a request: the least of several tries, because
+// the first one on a connection also prepares statements.
 func (c *client) asks(method, path string) int64 {
 	c.w.t.Helper()
 	least := int64(1 << 62)
@@ -128,7 +128,7 @@ func (c *client) asks(method, path string) int64 {
 	return least
 }
 
-// names are the names of headers.
+// names returns the names of headers.
 func names(h http.Header) []string {
 	var all []string
 	for name := range h {

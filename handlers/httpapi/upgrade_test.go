@@ -25,12 +25,12 @@ import (
 	"vqa/handlers/intake/egress"
 )
 
-// byHeader lets a test choose the address that a request comes from.
+// byHeader reads the address of a client from a header.
 func byHeader(o *httpapi.Options) {
 	o.SandboxAddress = func(r *http.Request) string { return "address " + r.Header.Get("X-Address") }
 }
 
-// sandbox opens a sandbox from an address of its own.
+// sandbox creates a sandbox from its own address.
 func (w *world) sandbox() *client {
 	w.t.Helper()
 	key, err := w.service.IssueSandbox(w.t.Context(), command.Caller{RequestID: "req_1"}, w.service.IDs.New("addr"))
@@ -82,8 +82,8 @@ func TestUpgradeTellsOfTheClaimWhereSessionsAre(t *testing.T) {
 	require.NotEmpty(t, got.at("claim_flow.instructions"))
 }
 
-// provider is a provider of identities on this machine, over TLS and through the guarded
-// way out. Its tokens are "token-N" of the account N.
+// provider starts an identity provider on this machine, with TLS. The guarded client calls it. The
+// token of account N is "token-N".
 func provider(t *testing.T) *identity.Forge {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -138,7 +138,7 @@ func TestUpgradeBehindTheIdentityCheck(t *testing.T) {
 	require.Equal(t, 1, kept, "the number of the account is kept")
 }
 
-// TestOneGrantForOnePerson: 20 sandboxes of one person at once, from as many addresses.
+// TestOneGrantForOnePerson upgrades 20 sandboxes of one person concurrently, from 20 addresses.
 func TestOneGrantForOnePerson(t *testing.T) {
 	t.Parallel()
 	w := open(t, byHeader, func(o *httpapi.Options) { o.Service.Identities = provider(t) })
@@ -165,7 +165,7 @@ func TestOneGrantForOnePerson(t *testing.T) {
 	require.Equal(t, int64(6000), granted)
 }
 
-// TestUpgradedKeyEndsWhenIdle: every recorded use moves the end on.
+// TestUpgradedKeyEndsWhenIdle: every recorded use extends the life of the key.
 func TestUpgradedKeyEndsWhenIdle(t *testing.T) {
 	t.Parallel()
 	var recorder *command.KeyUses
@@ -197,7 +197,7 @@ func TestUpgradedKeyEndsWhenIdle(t *testing.T) {
 		require.NoError(t, err)
 		require.WithinDuration(t, w.now().Add(account.UpgradedKeyIdle+account.UseEvery), ends, time.Minute)
 	}
-	// This use comes too soon after the recorded one to be recorded itself.
+	// This use is too soon after the recorded one to be recorded.
 	w.advance(account.UseEvery - time.Minute)
 	require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode)
 	w.advance(account.UpgradedKeyIdle - time.Second)

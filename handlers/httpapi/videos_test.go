@@ -54,8 +54,8 @@ func TestVideoFromURLWaitsForItsFetch(t *testing.T) {
 	require.Nil(t, got.at("expires_at"))
 }
 
-// TestBothSpellingsOfAVideosAnalysesAgree: GET /v1/videos/{id}/analyses is the nested spelling of
-// GET /v1/analyses?video_id={id} (api-v1.md, "Videos").
+// TestBothSpellingsOfAVideosAnalysesAgree: GET /v1/videos/{id}/analyses returns the same as
+// GET /v1/analyses?video_id={id} (docs/contract.md#lists).
 func TestBothSpellingsOfAVideosAnalysesAgree(t *testing.T) {
 	t.Parallel()
 	w := open(t)

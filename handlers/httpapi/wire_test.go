@@ -19,7 +19,7 @@ import (
 	"vqa/handlers/wire"
 )
 
-// listen serves the world on a listener as the program has one, and returns its address.
+// listen serves the world on a listener like that of the program and returns its address.
 func (w *world) listen(o wire.Options) string {
 	w.t.Helper()
 	raw, err := new(net.ListenConfig).Listen(w.t.Context(), "tcp", "127.0.0.1:0")
@@ -59,7 +59,7 @@ func (s *socket) send(format string, args ...any) {
 	require.NoError(s.t, err)
 }
 
-// answer reads one response and requires the envelope of an error.
+// answer reads one response and requires an error envelope.
 func (s *socket) answer(status int, code fault.Code) response {
 	s.t.Helper()
 	got, err := http.ReadResponse(s.r, nil)
@@ -81,14 +81,14 @@ func (s *socket) answer(status int, code fault.Code) response {
 	return out
 }
 
-// closed requires that the server ends the connection.
+// closed requires that the server closes the connection.
 func (s *socket) closed() {
 	s.t.Helper()
 	_, err := s.r.ReadByte()
 	require.ErrorIs(s.t, err, io.EOF)
 }
 
-// TestMalformedRequestsGetTheEnvelope sends what net/http refuses before the router runs.
+// TestMalformedRequestsGetTheEnvelope sends requests that net/http refuses before a handler runs.
 func TestMalformedRequestsGetTheEnvelope(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -120,7 +120,7 @@ func TestMalformedRequestsGetTheEnvelope(t *testing.T) {
 	s.answer(404, fault.ResourceNotFound)
 }
 
-// TestOneAddressHoldsOnlySoManyConnections repeats an attack that held 900.
+// TestOneAddressHoldsOnlySoManyConnections repeats an attack with 900 connections.
 func TestOneAddressHoldsOnlySoManyConnections(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -128,8 +128,8 @@ func TestOneAddressHoldsOnlySoManyConnections(t *testing.T) {
 	for range 8 {
 		w.dial(address)
 	}
-	// The kernel completes a handshake before the server accepts it: connections beyond
-	// the limit are told so whenever the server comes to them.
+	// The kernel completes handshakes before the server accepts the connections, so the
+	// refusals can arrive later.
 	s := w.dial(address)
 	got := s.answer(429, fault.ConcurrencyLimitExceeded)
 	require.Equal(t, "This address has 8 open connections already.", got.at("error.message"))
@@ -137,13 +137,13 @@ func TestOneAddressHoldsOnlySoManyConnections(t *testing.T) {
 	s.closed()
 }
 
-// hurried is a pace for tests: a stall is told after 200 ms.
+// hurried is a pace for tests: a pause may last 200 ms.
 func hurried(o *httpapi.Options) {
 	o.BodyPace = wire.Pace{Patience: 200 * time.Millisecond, Rate: 16 << 10, Total: 400 * time.Millisecond}
 }
 
-// TestStalledBodiesAreEnded: a body that stalls or drips is answered and its connection
-// closed, and nothing of that is an internal error.
+// TestStalledBodiesAreEnded: a body that stalls or arrives slowly gets an error and its
+// connection is closed. It is not an internal error.
 func TestStalledBodiesAreEnded(t *testing.T) {
 	t.Parallel()
 	w := open(t, hurried)
@@ -189,7 +189,7 @@ func TestStalledBodiesAreEnded(t *testing.T) {
 	require.NotContains(t, w.logged.String(), "status=500")
 }
 
-// drip sends a byte each 20 ms.
+// drip sends one byte every 20 ms.
 func drip(s *socket, stop chan struct{}) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -205,7 +205,7 @@ func drip(s *socket, stop chan struct{}) {
 	}
 }
 
-// TestClientsThatLeaveAreNoInternalError: what was logged as a failure of the service.
+// TestClientsThatLeaveAreNoInternalError: a client that disconnects is not logged as an error.
 func TestClientsThatLeaveAreNoInternalError(t *testing.T) {
 	t.Parallel()
 	w := open(t)
@@ -232,7 +232,7 @@ func TestClientsThatLeaveAreNoInternalError(t *testing.T) {
 	require.NotContains(t, w.logged.String(), "level=ERROR")
 }
 
-// TestWhoeverStopsReadingIsCutOff: a response of 64 MiB of which nothing is read.
+// TestWhoeverStopsReadingIsCutOff: a client that does not read its response is disconnected.
 func TestWhoeverStopsReadingIsCutOff(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
@@ -253,7 +253,7 @@ func TestWhoeverStopsReadingIsCutOff(t *testing.T) {
 	}
 }
 
-// endless is a source of zeros.
+// endless is an endless source of zeros.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) { return len(p), nil }

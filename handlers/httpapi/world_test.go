@@ -44,7 +44,7 @@ import (
 	"vqa/projections/resources"
 )
 
-// contractOf loads the contract file with a reader that is not the edge's own.
+// contractOf loads the contract with another parser than the edge uses.
 var contractOf = sync.OnceValues(func() (routers.Router, error) {
 	doc, err := openapi3.NewLoader().LoadFromFile("openapi.yaml")
 	if err != nil {
@@ -58,15 +58,15 @@ var contractOf = sync.OnceValues(func() (routers.Router, error) {
 	return gorillamux.NewRouter(doc)
 })
 
-// world is the whole edge on a real database and a real object store. The engine
-// alone is missing: a test plays the worker through the commands of one.
+// world is the HTTP interface with a real database and a real object store. Only the engine
+// is missing: tests send the commands of a worker themselves.
 type world struct {
 	t        *testing.T
 	url      string
 	service  *command.Service
 	engine   *engine
 	pool     *pgxpool.Pool
-	database *cable
+	database *proxy
 	contract routers.Router
 	logged   *lockedBuffer
 	// objects is the folder of the object store.
@@ -75,12 +75,12 @@ type world struct {
 	locks   *node.Locks
 
 	mu sync.Mutex
-	// ahead is how far the clock is set forward.
+	// ahead is added to the clock.
 	ahead  time.Duration
 	wakers map[chan struct{}]bool
 }
 
-// engine is whether inference can be had.
+// engine is an engine that can be down.
 type engine struct {
 	mu   sync.Mutex
 	down bool
@@ -121,9 +121,6 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// cable is a TCP connection to the database that can be pulled.
-// plug lays a cable to a server.
-// pull cuts every connection, and refuses new ones.
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -132,7 +129,7 @@ func (w *world) now() time.Time {
 
 func (w *world) advance(d time.Duration) { w.mu.Lock(); defer w.mu.Unlock(); w.ahead += d }
 
-// watch is the subscription that Prefer: wait listens to.
+// watch subscribes to changes, for Prefer: wait.
 func (w *world) watch() (<-chan struct{}, func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +138,7 @@ func (w *world) watch() (<-chan struct{}, func()) {
 	return c, func() { w.mu.Lock(); defer w.mu.Unlock(); delete(w.wakers, c) }
 }
 
-// wake tells every subscriber that something changed.
+// wake signals a change to every subscriber.
 func (w *world) wake() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -155,13 +152,13 @@ func (w *world) wake() {
 
 func (w *world) waiting() int { w.mu.Lock(); defer w.mu.Unlock(); return len(w.wakers) }
 
-// open builds a world; adjust may change the options before the edge is made.
+// open starts a world. adjust may change its options.
 func open(t *testing.T, adjust ...func(*httpapi.Options)) *world {
 	t.Helper()
 	return openOn(t, storetest.Database(t, migrations.Up, migrations.Version()), adjust...)
 }
 
-// openOn is open on a migrated database of the caller's.
+// openOn starts a world on a migrated database.
 func openOn(t *testing.T, databaseURL string, adjust ...func(*httpapi.Options)) *world {
 	t.Helper()
 	contract, err := contractOf()
@@ -170,7 +167,7 @@ func openOn(t *testing.T, databaseURL string, adjust ...func(*httpapi.Options)) 
 	log := slog.New(slog.NewTextHandler(w.logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	address, err := url.Parse(databaseURL)
 	require.NoError(t, err)
-	w.database = plug(t, address.Host)
+	w.database = startProxy(t, address.Host)
 	address.Host = w.database.listener.Addr().String()
 	w.pool, err = postgres.Connect(t.Context(), address.String())
 	require.NoError(t, err)
@@ -180,7 +177,7 @@ func openOn(t *testing.T, databaseURL string, adjust ...func(*httpapi.Options)) 
 	return w
 }
 
-// serve runs a node on the world's database and object store.
+// serve starts a node on the database and the object store of the world.
 func (w *world) serve(t *testing.T, log *slog.Logger, adjust ...func(*httpapi.Options)) {
 	t.Helper()
 	var handler http.Handler
@@ -268,19 +265,3 @@ func (w *world) newService(t *testing.T, log *slog.Logger, uploads command.Uploa
 		},
 	})
 }
-
-// client is one API key.
-// customer opens a live account with credits.
-// tester opens an account with a test key and a fixture video.
-// response is a whole response with its JSON.
-// at reads a member by its dotted path; nil when there is none.
-// do sends a request as this key and holds the response against the contract. headers
-// are names and values in turn.
-// check holds a response against the contract: its status is described, its headers
-// and its body match.
-// refused asserts an error's status, code and field.
-// ready uploads the fixture as this customer's own video and completes it.
-// upload follows the upload instructions of a video.
-// ask creates an analysis and returns its id.
-// claim begins the work on an analysis as a worker would.
-// balance reads the balance of an account.

@@ -1,15 +1,15 @@
-// Package identity asks a provider of identities, a forge, who holds a token (api-v1.md,
-// POST /v1/keys/upgrade). The caller gets the token by the provider's own device flow
-// (RFC 8628); this package only tells where that is, and checks what comes of it.
+// Package identity verifies tokens of an identity provider, the forge
+// (docs/contract.md#upgrade). The caller gets the token with the device flow of the provider
+// (RFC 8628). This package returns the addresses of that flow and checks the token.
 //
 // # Guarantees
 //
-//   - A token goes to the configured URL and nowhere else: no redirect is followed. It is
-//     neither stored nor logged, and is in no error.
-//   - Of the provider's answer only the number of the account is kept.
-//   - Asking takes at most 10 s, and at most 64 KiB of an answer are read.
-//   - A provider that refuses a token is told from one that does not work:
-//     forge_token_invalid and upstream_error.
+//   - A token is sent only to the configured URL. Redirects are not followed. The token is
+//     not stored, not logged and not in any error.
+//   - Only the account number is kept from the response of the provider.
+//   - A check takes at most 10 s and reads at most 64 KiB.
+//   - The error is forge_token_invalid if the provider refuses the token, and upstream_error
+//     if the provider fails.
 //
-// It may import domain and the standard library. The way out is handed in.
+// It may import domain and the standard library. The caller passes the HTTP transport.
 package identity

@@ -16,35 +16,34 @@ import (
 )
 
 const (
-	// timeout bounds one question to the provider.
+	// timeout is the time limit of one request to the provider.
 	timeout = 10 * time.Second
-	// maxAnswer is how many bytes of an answer are read; a user is far smaller.
+	// maxAnswer is the largest response in bytes. The JSON of an account is far smaller.
 	maxAnswer = 64 << 10
-	// maxToken is the longest token that is passed on, in bytes.
+	// maxToken is the longest accepted token in bytes.
 	maxToken = 1000
 )
 
-// Options say where the provider is.
+// Options configure a provider.
 type Options struct {
 	// ClientID, DeviceCodeURL and AccessTokenURL are for the caller's device flow.
 	ClientID, DeviceCodeURL, AccessTokenURL string
-	// UserURL answers a bearer token with the account that it belongs to, a JSON object
-	// with a numeric id.
+	// UserURL returns the account of a bearer token: a JSON object with a numeric id.
 	UserURL string
-	// Transport is the guarded way out, which judges where it leads.
+	// Transport sends the requests. It must refuse internal addresses.
 	Transport http.RoundTripper
-	// Timeout bounds one question; 0 is 10 s.
+	// Timeout is the time limit of one request. The default is 10 s.
 	Timeout time.Duration
 }
 
-// Forge is a provider of identities. It is safe for concurrent use.
+// Forge is an identity provider. It is safe for concurrent use.
 type Forge struct {
 	opt      Options
 	provider string
 	client   *http.Client
 }
 
-// New returns a provider, or an error for a missing option or a URL that is none.
+// New returns a provider. It fails if an option is missing or a URL is not absolute.
 func New(opt Options) (*Forge, error) {
 	if opt.ClientID == "" || opt.Transport == nil {
 		return nil, errors.New("identity: a client id and a transport are required")
@@ -63,27 +62,26 @@ func New(opt Options) (*Forge, error) {
 	}
 	return &Forge{opt: opt, provider: strings.ToLower(user.Host), client: &http.Client{
 		Transport: opt.Transport,
-		// A redirect would carry the token elsewhere.
+		// A redirect would send the token to another address.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }
 
-// Verify returns the account that a token belongs to. Errors:
-// forge_verification_required for an empty token, with the details of the device flow;
-// forge_token_invalid for one that the provider refuses; upstream_error when the
-// provider does not answer as it should; the error of ctx when the caller is gone.
+// Verify returns the account of a token. Errors: forge_verification_required for an empty
+// token, with the details of the device flow; forge_token_invalid if the provider refuses
+// the token; upstream_error if the provider fails; the error of ctx if it is canceled.
 func (f *Forge) Verify(ctx context.Context, token string) (account.Identity, error) {
 	if token == "" {
 		return account.Identity{}, fault.New(fault.ForgeVerificationRequired, "").
 			WithDetail("client_id", f.opt.ClientID).WithDetail("device_code_url", f.opt.DeviceCodeURL).
 			WithDetail("access_token_url", f.opt.AccessTokenURL)
 	}
-	if !passable(token) {
+	if !fitsHeader(token) {
 		return account.Identity{}, fault.New(fault.ForgeTokenInvalid, "")
 	}
-	asking, cancel := context.WithTimeout(ctx, f.opt.Timeout)
+	limited, cancel := context.WithTimeout(ctx, f.opt.Timeout)
 	defer cancel()
-	number, err := f.ask(asking, token)
+	number, err := f.fetchAccount(limited, token)
 	switch {
 	case err == nil:
 		return account.Identity{Provider: f.provider, ID: number}, nil
@@ -92,18 +90,19 @@ func (f *Forge) Verify(ctx context.Context, token string) (account.Identity, err
 	case fault.Has(err, fault.ForgeTokenInvalid):
 		return account.Identity{}, err
 	default:
-		return account.Identity{}, fault.New(fault.UpstreamError, "The provider of identities did not answer as it should; try again.").WithCause(err)
+		return account.Identity{}, fault.New(fault.UpstreamError, "The identity provider did not return an account. Try again later.").WithCause(err)
 	}
 }
 
-// passable reports whether a header can carry a token: visible ASCII (RFC 6750 has even
+// fitsHeader reports whether a token is short enough and visible ASCII (RFC 6750 allows even
 // fewer characters).
-func passable(token string) bool {
-	unfit := func(r rune) bool { return r <= ' ' || r > '~' }
-	return len(token) <= maxToken && !strings.ContainsFunc(token, unfit)
+func fitsHeader(token string) bool {
+	invisible := func(r rune) bool { return r <= ' ' || r > '~' }
+	return len(token) <= maxToken && !strings.ContainsFunc(token, invisible)
 }
 
-func (f *Forge) ask(ctx context.Context, token string) (int64, error) {
+// fetchAccount returns the account number of a token.
+func (f *Forge) fetchAccount(ctx context.Context, token string) (int64, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, f.opt.UserURL, nil)
 	if err != nil {
 		return 0, err
@@ -123,25 +122,25 @@ func (f *Forge) ask(ctx context.Context, token string) (int64, error) {
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return 0, fault.New(fault.ForgeTokenInvalid, "")
 	default:
-		return 0, fmt.Errorf("identity: the provider answered with status %d", answer.StatusCode)
+		return 0, fmt.Errorf("identity: the provider returned status %d", answer.StatusCode)
 	}
 }
 
-// accountNumber reads the id of the account, a whole number greater than 0.
+// accountNumber reads the id of the account, which must be an integer greater than 0.
 func accountNumber(body io.Reader) (int64, error) {
 	raw, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
 	if err != nil {
-		return 0, fmt.Errorf("identity: reading the answer: %w", err)
+		return 0, fmt.Errorf("identity: reading the response: %w", err)
 	}
 	if len(raw) > maxAnswer {
-		return 0, fmt.Errorf("identity: the answer is longer than %d bytes", maxAnswer)
+		return 0, fmt.Errorf("identity: the response is larger than %d bytes", maxAnswer)
 	}
 	var user struct {
 		ID *int64 `json:"id"`
 	}
-	// The error of the decoder may quote the answer, which is about a person.
+	// The decoder's error is dropped: it may quote personal data from the response.
 	if json.Unmarshal(raw, &user) != nil || user.ID == nil || *user.ID <= 0 {
-		return 0, errors.New("identity: the answer is no account with a number")
+		return 0, errors.New("identity: the response has no account number")
 	}
 	return *user.ID, nil
 }

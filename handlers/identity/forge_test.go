@@ -23,8 +23,8 @@ import (
 
 const token = "device-flow-token"
 
-// forge is a provider on this machine, reached as a real one is: over TLS, through the
-// guarded client, which is told of its address and its authority.
+// forge starts a provider on this machine. Like a real one, it is called over TLS with the
+// guarded client, which allows its address and trusts its certificate.
 func forge(t *testing.T, user http.HandlerFunc) (*identity.Forge, *httptest.Server) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(user)
@@ -51,22 +51,22 @@ func with(t *testing.T, userURL string, out http.RoundTripper) *identity.Forge {
 
 func TestVerify(t *testing.T) {
 	t.Parallel()
-	asking := make(chan *http.Request, 1)
+	requests := make(chan *http.Request, 1)
 	f, server := forge(t, func(w http.ResponseWriter, r *http.Request) {
-		asking <- r
+		requests <- r
 		_, _ = w.Write([]byte(`{"login": "jo", "id": 583231, "email": "jo@example.org"}`))
 	})
 	got, err := f.Verify(t.Context(), token)
 	require.NoError(t, err)
 	require.Equal(t, account.Identity{Provider: server.Listener.Addr().String(), ID: 583231}, got)
-	asked := <-asking
-	require.Equal(t, "Bearer "+token, asked.Header.Get("Authorization"))
-	require.Equal(t, "/user", asked.URL.Path)
+	sent := <-requests
+	require.Equal(t, "Bearer "+token, sent.Header.Get("Authorization"))
+	require.Equal(t, "/user", sent.URL.Path)
 }
 
 func TestVerifyWithoutATokenTellsHowToGetOne(t *testing.T) {
 	t.Parallel()
-	f, _ := forge(t, func(http.ResponseWriter, *http.Request) { t.Error("nobody is asked") })
+	f, _ := forge(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider must not be called") })
 	_, err := f.Verify(t.Context(), "")
 	require.True(t, fault.Has(err, fault.ForgeVerificationRequired), "%v", err)
 	require.Equal(t, map[string]any{
@@ -78,8 +78,8 @@ func TestVerifyWithoutATokenTellsHowToGetOne(t *testing.T) {
 	}
 }
 
-// TestProviderThatMisbehaves: whatever it does, the answer is one of two faults, in
-// time, and no error holds the token or what the provider said about a person.
+// TestProviderThatMisbehaves: the result is one of two faults, in time. No error contains the
+// token or personal data from the provider.
 func TestProviderThatMisbehaves(t *testing.T) {
 	t.Parallel()
 	says := func(status int, body string) http.HandlerFunc {
@@ -104,7 +104,7 @@ func TestProviderThatMisbehaves(t *testing.T) {
 		"a broken number": {says(200, `{"id": 1.5}`), fault.UpstreamError},
 		"a number beyond": {says(200, `{"id": 1e30}`), fault.UpstreamError},
 		"null":            {says(200, `{"id": null}`), fault.UpstreamError},
-		"nought":          {says(200, `{"id": 0}`), fault.UpstreamError},
+		"zero":            {says(200, `{"id": 0}`), fault.UpstreamError},
 		"a list":          {says(200, `[{"id": 1}]`), fault.UpstreamError},
 		"two objects":     {says(200, `{"id": 1}{"id": 2}`), fault.UpstreamError},
 		"endless": {func(w http.ResponseWriter, r *http.Request) {
@@ -132,9 +132,9 @@ func TestProviderThatMisbehaves(t *testing.T) {
 			got, err := f.Verify(t.Context(), token)
 			require.True(t, fault.Has(err, test.want), "%v", err)
 			require.Zero(t, got)
-			told := fmt.Sprintf("%v %v", err, fault.Of(err).Cause)
-			require.NotContains(t, told, token)
-			require.NotContains(t, told, "jo@example.org")
+			text := fmt.Sprintf("%v %v", err, fault.Of(err).Cause)
+			require.NotContains(t, text, token)
+			require.NotContains(t, text, "jo@example.org")
 		})
 	}
 }
@@ -162,7 +162,7 @@ func TestUnreachableProvider(t *testing.T) {
 	out, err := egress.New(egress.Options{})
 	require.NoError(t, err)
 	_, err = with(t, "https://169.254.169.254/user", out).Verify(t.Context(), token)
-	require.True(t, fault.Has(err, fault.UpstreamError), "the guarded way out refuses it: %v", err)
+	require.True(t, fault.Has(err, fault.UpstreamError), "the guarded client refuses it: %v", err)
 }
 
 func TestCallerWhoIsGone(t *testing.T) {

@@ -44,8 +44,8 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// FuzzBearer: whatever the header says, it is one clean credential, nothing, or
-// invalid_api_key; and a credential is of one kind at most.
+// FuzzBearer: every header yields one clean credential or invalid_api_key. A credential has at
+// most one kind.
 func FuzzBearer(f *testing.F) {
 	for _, seed := range []string{"", "Bearer", "Bearer x", "bearer  svc_live_x ", "Basic YTpi", "Bearer svcct_x", "Bearer a.b.c", "Bearer \x00", "Bearer é"} {
 		f.Add(seed, "", false)

@@ -2,8 +2,8 @@ package edge
 
 import "testing"
 
-// BenchmarkCheckBody is what strictness costs a create: parsing, the contract's schema
-// and the rules of the operation.
+// BenchmarkCheckBody measures the validation of a body: parsing, the schema of the contract and
+// the rules of the operation.
 func BenchmarkCheckBody(b *testing.B) {
 	e := bodyEdge(b)
 	for name, bench := range map[string]struct{ op, body string }{

@@ -28,7 +28,7 @@ func shippedContract(t testing.TB) *Contract {
 	return c
 }
 
-// bodyEdge is an edge that can check bodies and nothing else.
+// bodyEdge returns an edge that can only check bodies.
 func bodyEdge(t testing.TB) *Edge {
 	t.Helper()
 	c := shippedContract(t)
@@ -37,7 +37,7 @@ func bodyEdge(t testing.TB) *Edge {
 	return &Edge{Options: Options{CheckURL: client.CheckURL, Contract: c}}
 }
 
-// checked is the verdict on a body alone.
+// checked validates a body.
 func (e *Edge) checked(op *operation, raw []byte) ([]byte, error) {
 	v := &verdict{}
 	value, given := op.parseBody(raw, v)
@@ -51,12 +51,12 @@ func (e *Edge) checked(op *operation, raw []byte) ([]byte, error) {
 	return body, err
 }
 
-// v is a violation without its words.
+// v returns a violation without a message.
 func v(param string, code fault.ViolationCode) fault.Violation {
 	return fault.Violation{Param: param, Code: code}
 }
 
-// many makes n members of metadata.
+// many returns an object with n members.
 func many(n int) string {
 	members := make([]string, n)
 	for i := range members {
@@ -325,8 +325,8 @@ func TestBodiesThatMayBeLeftOut(t *testing.T) {
 	}
 }
 
-// FuzzBodies sends anything to every operation with a body: the verdict is always a
-// body that decodes, or a fault of the registry whose violations have a code.
+// FuzzBodies sends any bytes to every operation with a body. The result is a body that
+// encoding/json decodes, or a fault of the registry whose violations have a code.
 func FuzzBodies(f *testing.F) {
 	for _, seed := range []string{
 		`{"content_type": "video/mp4", "size_bytes": 1e3, "metadata": {"a b": 1}}`, `{"url": "https://[::1]/"}`,
@@ -339,7 +339,7 @@ func FuzzBodies(f *testing.F) {
 		for name, op := range e.Contract.operations {
 			got, err := e.checked(op, raw)
 			if err == nil && got == nil {
-				continue // an operation without a body, or one that may be left out
+				continue // no body, or an optional one
 			}
 			if err == nil {
 				var body map[string]any

@@ -106,8 +106,8 @@ func TestFindTellsWhatAPathAllows(t *testing.T) {
 	}
 }
 
-// TestCompiledQueryIsDescribedOnce holds the contract's CompiledQuery against the
-// schema that the domain serves: the same fields, the same bounds, the same values.
+// TestCompiledQueryIsDescribedOnce compares CompiledQuery in the contract with the schema of the
+// domain: both have the same fields, limits and values.
 func TestCompiledQueryIsDescribedOnce(t *testing.T) {
 	t.Parallel()
 	c := shippedContract(t)
@@ -121,7 +121,7 @@ func TestCompiledQueryIsDescribedOnce(t *testing.T) {
 	require.Empty(t, cmp.Diff(normal(served, served), normal(document, described)))
 }
 
-// normal resolves references and drops words, so that only rules are left.
+// normal resolves references and removes texts, so that only rules are left.
 func normal(root, node any) any {
 	o, ok := node.(map[string]any)
 	if !ok {
@@ -141,7 +141,7 @@ func normal(root, node any) any {
 		}
 		return normal(root, target)
 	}
-	// `oneOf [null, X]` and `type [object, null]` say the same; so do const and enum.
+	// `oneOf [null, X]` equals `type [object, null]`, and const equals an enum of one value.
 	if alternatives, ok := o["oneOf"].([]any); ok && len(alternatives) == 2 {
 		out := normal(root, alternatives[1]).(map[string]any)
 		out["type"] = []any{out["type"], "null"}
@@ -165,14 +165,14 @@ func normal(root, node any) any {
 			out[name] = normal(root, v)
 		}
 	}
-	// A closed list of values says its type.
+	// An enum implies its type.
 	if out["enum"] != nil {
 		delete(out, "type")
 	}
 	return out
 }
 
-// TestCodesInTheContractExist finds every code that a response names in its words.
+// TestCodesInTheContractExist checks every code in the description of a response.
 func TestCodesInTheContractExist(t *testing.T) {
 	t.Parallel()
 	c := shippedContract(t)
@@ -180,7 +180,7 @@ func TestCodesInTheContractExist(t *testing.T) {
 	for _, e := range fault.Registry() {
 		known[string(e.Code)] = true
 	}
-	// Words in backquotes that are names of something else.
+	// Words in backquotes that are not codes.
 	other := map[string]bool{"errors": true, "param": true, "request_id": true, "details.meter": true, "credit_seconds": true, "free_grant": true, "application/json": true}
 	responses := c.document["components"].(map[string]any)["responses"].(map[string]any)
 	for name, r := range responses {
@@ -191,8 +191,8 @@ func TestCodesInTheContractExist(t *testing.T) {
 	}
 }
 
-// TestWhatTheEdgeRefusesIsDescribed holds the answers that the edge itself may give
-// against the responses of each operation.
+// TestWhatTheEdgeRefusesIsDescribed: every operation describes the responses that the edge can
+// send.
 func TestWhatTheEdgeRefusesIsDescribed(t *testing.T) {
 	t.Parallel()
 	c := shippedContract(t)
@@ -214,8 +214,8 @@ func TestWhatTheEdgeRefusesIsDescribed(t *testing.T) {
 	}
 }
 
-// TestEveryPostThatCreatesTakesAnIdempotencyKey reads from the contract which operations create
-// something: those whose success is 201 or 202. One that is added later is held against it.
+// TestEveryPostThatCreatesTakesAnIdempotencyKey reads the operations from the contract whose
+// success is 201 or 202, so that it covers new operations.
 func TestEveryPostThatCreatesTakesAnIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	c := shippedContract(t)

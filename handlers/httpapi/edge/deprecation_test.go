@@ -35,7 +35,7 @@ func TestDeprecationHeaders(t *testing.T) {
 	link := `<https://api.example.com/docs/changelog#usage-flat-fields>; rel="deprecation"; type="text/html"`
 	require.Equal(t, []string{link}, h.Values("Link"))
 
-	// A legacy key on top: a link more, and the day on which the key ends.
+	// A legacy key adds a link and the day on which the key expires.
 	ends := time.Date(2027, 11, 1, 12, 0, 0, 0, time.FixedZone("", 3600))
 	d.addByID(h, DeprecatedLegacyKeys, ends)
 	d.addByID(h, DeprecatedLegacyKeys, ends)
@@ -48,7 +48,7 @@ func TestDeprecationHeaders(t *testing.T) {
 	d.add(h, older)
 	require.Equal(t, "@1700000000", h.Get("Deprecation"))
 	require.Equal(t, "Fri, 15 Jan 2027 08:00:00 GMT", h.Get("Sunset"))
-	// What should be gone already has no date to go.
+	// A sunset before the deprecation is left out.
 	h = http.Header{}
 	d.addByID(h, "results-summary-frames", time.Time{})
 	require.NotEmpty(t, h.Get("Deprecation"))

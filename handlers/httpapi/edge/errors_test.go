@@ -20,7 +20,7 @@ import (
 	"vqa/handlers/httpapi/api"
 )
 
-// written is what WriteError makes of an error, and what it logs.
+// written returns the response of WriteError to an error, and its log.
 func written(t *testing.T, err error) (*httptest.ResponseRecorder, api.Error, string) {
 	t.Helper()
 	var logged bytes.Buffer
@@ -89,7 +89,7 @@ func TestWriteErrorHidesCauses(t *testing.T) {
 	}
 }
 
-// sqlError looks like what a driver returns.
+// sqlError looks like the error of a driver.
 type sqlError string
 
 func (e sqlError) Error() string    { return "sql: " + string(e) }

@@ -14,9 +14,8 @@ import (
 	"vqa/domain/id"
 )
 
-// FuzzQuery sends anything as the query of every operation: what passes is bound by the
-// generated server and makes a page within its bounds; what does not is refused with
-// violations that have a code.
+// FuzzQuery sends any query string to every operation. A valid one has a page within its limits.
+// An invalid one is refused with violations that have a code.
 func FuzzQuery(f *testing.F) {
 	for _, seed := range []string{
 		"limit=5&starting_after=video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A", "limit=0&limit=0", "status=queued&model=%00", "created_after=2026-11-21T03:04:05Z",
@@ -42,7 +41,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// sound holds violations against what the contract says of them.
+// sound requires that violations have a code and a message.
 func sound(t *testing.T, name string, v *verdict) {
 	t.Helper()
 	err := v.err()
@@ -68,7 +67,7 @@ func cursorOf(op *operation) id.Prefix {
 	return ""
 }
 
-// requireList asserts that taken parameters of a list are what its reader relies on.
+// requireList requires that accepted parameters of a list are valid.
 func requireList(t *testing.T, name string, cursor id.Prefix, values url.Values) {
 	t.Helper()
 	fail := func(parameter string) { t.Fatalf("%s took %s = %q", name, parameter, values[parameter]) }
@@ -90,7 +89,7 @@ func requireList(t *testing.T, name string, cursor id.Prefix, values url.Values)
 	}
 }
 
-// FuzzHeaders sends anything in the headers that the edge reads.
+// FuzzHeaders sends any text in the headers that the edge reads.
 func FuzzHeaders(f *testing.F) {
 	f.Add("wait=5", "a-key", `W/"x", *`, "198.51.100.1, 10.0.0.2", "Bearer svc_live_x")
 	f.Add("wait=9999999999999999999, respond-async", "a key", `"`, "unknown,,[::1%eth0]:80", "Bearer")

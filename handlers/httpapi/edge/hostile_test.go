@@ -17,11 +17,11 @@ import (
 	"vqa/handlers/httpapi/api"
 )
 
-// hostileBody is a body of maxBody bytes that is made to be expensive.
+// hostileBody is a body of maxBody bytes that is expensive to check.
 type hostileBody struct{ name, text string }
 
-// filled repeats part between head and tail up to maxBody bytes. part gets the number of
-// its repetition.
+// filled repeats part between head and tail up to maxBody bytes. part gets the number of the
+// repetition.
 func filled(head, tail string, part func(i int) string) string {
 	var b strings.Builder
 	b.WriteString(head)
@@ -41,7 +41,7 @@ func filled(head, tail string, part func(i int) string) string {
 
 func always(text string) func(int) string { return func(int) string { return text } }
 
-// hostileValues are values that are put in the place of a field.
+// hostileValues returns bodies with a hostile value between head and tail.
 func hostileValues(head, tail string) []hostileBody {
 	long := strings.Repeat("n", 1000)
 	deep := head + strings.Repeat(`{"`+long+`":`, 50) + "{"
@@ -66,7 +66,7 @@ func hostileValues(head, tail string) []hostileBody {
 	}
 }
 
-// places are the fields of a body, as what stands before and after a value there.
+// places returns the fields of a body, each as the texts before and after its value.
 func places(b *bounds, head, tail string) [][2]string {
 	at := [][2]string{{head, tail}}
 	if b.items != nil {
@@ -83,8 +83,8 @@ func places(b *bounds, head, tail string) [][2]string {
 	return at
 }
 
-// hostileBodies are all hostile values in all fields of an operation, and bodies that are
-// not values.
+// hostileBodies returns all hostile values in all fields of an operation, and bodies that are not
+// JSON.
 func hostileBodies(op *operation) []hostileBody {
 	bodies := []hostileBody{
 		{"blank", strings.Repeat(" ", maxBody)},
@@ -108,7 +108,7 @@ func hostileBodies(op *operation) []hostileBody {
 	return bodies
 }
 
-// answered is the answer to a body alone: 200 when it passes.
+// answered returns the response to a body: 200 if it is valid.
 func (e *Edge) answered(op *operation, method, body string) *httptest.ResponseRecorder {
 	written := httptest.NewRecorder()
 	r := httptest.NewRequest(method, op.path, strings.NewReader(body))
@@ -132,7 +132,7 @@ func (e *Edge) bodied(visit func(method string, op *operation)) {
 	}
 }
 
-// allocated is how many bytes f allocates in all, freed or not.
+// allocated returns how many bytes f allocates, freed or not.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -141,7 +141,7 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestHostileBodiesStayCheap is not parallel: it counts what the whole program allocates.
+// TestHostileBodiesStayCheap is not parallel, because it counts the allocations of the program.
 func TestHostileBodiesStayCheap(t *testing.T) {
 	const mostMemory, mostAnswer = 32 << 20, 64 << 10
 	e := bodyEdge(t)
@@ -234,8 +234,8 @@ func TestLongPathsLoseTheirMiddle(t *testing.T) {
 	}
 }
 
-// TestEveryBodyHasBounds: a schema that takes any number of values is no contract that the
-// edge can enforce at a bounded price.
+// TestEveryBodyHasBounds: the edge refuses a schema that accepts any number of values, because its
+// memory would be unlimited.
 func TestEveryBodyHasBounds(t *testing.T) {
 	t.Parallel()
 	for name, schema := range map[string]string{
@@ -250,8 +250,8 @@ func TestEveryBodyHasBounds(t *testing.T) {
 	}
 }
 
-// TestRoomTakesWhatTheSchemaTakes reads through references and alternatives.
-func TestRoomTakesWhatTheSchemaTakes(t *testing.T) {
+// TestBoundsFollowTheSchema reads through references and alternatives.
+func TestBoundsFollowTheSchema(t *testing.T) {
 	t.Parallel()
 	r, err := boundsOf(compiled(t, `{"$defs": {"kind": {"enum": ["a", "b"]}}, "type": "object", "additionalProperties": false,
 		"anyOf": [{"required": ["kinds"]}, {"required": ["labels"]}], "properties": {
@@ -277,8 +277,8 @@ func compiled(t *testing.T, schema string) *jsonschema.Schema {
 	return s
 }
 
-// BenchmarkHostileBodies is what the most expensive bodies of 1 MiB cost each operation:
-// at most 50 ms and 32 MB.
+// BenchmarkHostileBodies measures the most expensive bodies of 1 MiB for each operation. The
+// limits are 50 ms and 32 MB.
 func BenchmarkHostileBodies(b *testing.B) {
 	e := bodyEdge(b)
 	e.bodied(func(method string, op *operation) {

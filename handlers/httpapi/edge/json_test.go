@@ -105,8 +105,8 @@ func TestParseJSONTakesTheDeepestAllowed(t *testing.T) {
 	require.Empty(t, got.violations)
 }
 
-// FuzzParseJSON holds parseJSON against encoding/json: what one takes the other takes,
-// with the same value, except for what is refused on purpose.
+// FuzzParseJSON compares parseJSON with encoding/json: both accept the same texts with the same
+// values, except for those that parseJSON refuses on purpose.
 func FuzzParseJSON(f *testing.F) {
 	for _, seed := range []string{`{"a":[1,2.5,"x",null,true]}`, `[1e999]`, `{"a":1,"a":2}`, `"\ud800"`, `[[[]]]`, `1 2`, "\xff"} {
 		f.Add([]byte(seed))

@@ -11,20 +11,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-type cable struct {
+// proxy is a TCP proxy in front of the database. It counts round trips and can cut all
+// connections.
+type proxy struct {
 	listener net.Listener
-	// trips counts the round trips that were asked of the server.
+	// trips counts the round trips to the server.
 	trips atomic.Int64
 
 	mu    sync.Mutex
 	conns []net.Conn
 }
 
-func plug(t *testing.T, server string) *cable {
+// startProxy starts a proxy in front of a server.
+func startProxy(t *testing.T, server string) *proxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	c := &cable{listener: listener}
+	c := &proxy{listener: listener}
 	var copies sync.WaitGroup
 	copies.Go(func() {
 		for {
@@ -50,11 +53,12 @@ func plug(t *testing.T, server string) *cable {
 			})
 		}
 	})
-	t.Cleanup(func() { c.pull(); copies.Wait() })
+	t.Cleanup(func() { c.cut(); copies.Wait() })
 	return c
 }
 
-func (c *cable) pull() {
+// cut closes every connection and refuses new ones.
+func (c *proxy) cut() {
 	_ = c.listener.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,14 +67,15 @@ func (c *cable) pull() {
 	}
 }
 
-// trips counts the Sync messages in what a client says, of which it sends one a round trip
-// (PostgreSQL, "Message Formats": a type and a length, after one message without type).
+// trips counts the Sync messages of a client, which sends one for each round trip. A message
+// has a type and a length, except for the first one, which has no type (PostgreSQL, "Message
+// Formats").
 type trips struct {
 	n *atomic.Int64
-	// began is true after the start-up message.
+	// began is true after the first message.
 	began bool
-	// head is the beginning of a message whose length is not yet known, rest what is left
-	// of one whose length is.
+	// head is the start of a message whose length is not known yet. rest is the number of
+	// bytes that are left of a message with a known length.
 	head []byte
 	rest int
 }
