@@ -38,7 +38,7 @@ func filmed(prompt string, frames [][]thing, camera func(i int) (x, y float64)) 
 	return answer.Decide(q, ev, answer.CPU())
 }
 
-func TestCameraMotionIsTakenOut(t *testing.T) {
+func TestCameraMotionIsRemoved(t *testing.T) {
 	t.Parallel()
 	stands := func(int) (float64, float64) { return 0, 0 }
 	pans := func(i int) (float64, float64) { return .12 * float64(i), 0 }

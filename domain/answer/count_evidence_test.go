@@ -50,9 +50,9 @@ func TestCountEvidence(t *testing.T) {
 	require.Equal(t, [][2]float64{{0, .5}}, evidenceOf(decide("How many dogs are there?", frame{.8, .7})), "one frame in all")
 }
 
-// TestCountEvidenceOfWhatLasts counts objects of the same size, one of them with a weak
+// TestCountEvidenceOfLastingObjects counts objects of the same size, one of them with a weak
 // score.
-func TestCountEvidenceOfWhatLasts(t *testing.T) {
+func TestCountEvidenceOfLastingObjects(t *testing.T) {
 	t.Parallel()
 	var frames [][]thing
 	for _, score := range []float64{0, 0, .24, .15, .22, .27, .14, .14, 0, 0} {
@@ -66,8 +66,8 @@ func TestCountEvidenceOfWhatLasts(t *testing.T) {
 	require.Equal(t, [][2]float64{{.75, 3.75}}, evidenceOf(r))
 }
 
-// TestFineFramesTellWhenTheNumberIsVisible: the second dog comes at about .625 s.
-func TestFineFramesTellWhenTheNumberIsVisible(t *testing.T) {
+// TestFineFramesRefineCountEvidence: the second dog comes at about .625 s.
+func TestFineFramesRefineCountEvidence(t *testing.T) {
 	t.Parallel()
 	one, two := frame{.8}, frame{.8, .7}
 	q, ev := seen("How many dogs are there?", one, one, two, two, two, two)

@@ -8,9 +8,9 @@ import (
 	"vqa/domain/evidence"
 )
 
-// TestWhatLastsCountsOnAverage: a second cup, as large as the first, has a weak score in
+// TestLastingObjectsCountByMeanScore: a second cup, as large as the first, has a weak score in
 // every sample.
-func TestWhatLastsCountsOnAverage(t *testing.T) {
+func TestLastingObjectsCountByMeanScore(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name   string

@@ -206,7 +206,7 @@ func TestRule9ConfidenceFollowsTheCalibration(t *testing.T) {
 	require.GreaterOrEqual(t, decide("Is there a dog?", frame{.75}, frame{.75}).Confidence, .7)
 }
 
-func TestAbsenceTurnsTheAnswerRound(t *testing.T) {
+func TestAbsenceNegatesTheAnswer(t *testing.T) {
 	t.Parallel()
 	for _, prompt := range []string{"Is the dog absent from the video?", "Is there no dog?"} {
 		there, away := decide(prompt, frame{.8}, frame{.8}), decide(prompt, frame{}, frame{})
@@ -288,7 +288,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-func TestCountOfWhatIsAlike(t *testing.T) {
+func TestCountOfEqualSizes(t *testing.T) {
 	t.Parallel()
 	cup := func(x, width, score float64) thing {
 		return thing{term: "cup", score: score, box: evidence.Box{X1: x, Y1: .4, X2: x + width, Y2: .7}}

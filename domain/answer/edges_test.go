@@ -47,8 +47,8 @@ func clips(r answer.Result) [][2]float64 {
 	return list
 }
 
-// TestFineFramesTellTheEdges: the samples show the dog from 1.0 to 2.0 s.
-func TestFineFramesTellTheEdges(t *testing.T) {
+// TestFineFramesRefineTheEdges: the samples show the dog from 1.0 to 2.0 s.
+func TestFineFramesRefineTheEdges(t *testing.T) {
 	t.Parallel()
 	dog := frame{.8}
 	cases := map[string]struct {
@@ -145,7 +145,7 @@ func TestFineEdgesOfConditions(t *testing.T) {
 	require.Empty(t, cmp.Diff(answer.Decide(q, ev, answer.CPU()), with))
 }
 
-func TestEdges(t *testing.T) {
+func TestEdgeGaps(t *testing.T) {
 	t.Parallel()
 	_, ev := seen("Is there a dog and a cat?",
 		frame{}, frame{.8}, frame{.8}, frame{}, frame{}, frame{.4}, frame{.5}, frame{}, frame{}, frame{.4}, frame{}, frame{.6})

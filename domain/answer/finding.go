@@ -58,13 +58,13 @@ func find(q query.Query, subject query.Subject, ev evidence.Evidence, cal Calibr
 		f.occurrences = occurrenceTimes(attachOccurrences(observations(classes, ev, cal, false), done))
 	}
 	strict, lenient := scoreBy(conditions, cal, false), scoreBy(conditions, cal, true)
-	var told, may []sample
+	var certain, possible []sample
 	for s := range all {
-		told, may = append(told, s.scored(strict, cal)), append(may, s.scored(lenient, cal))
+		certain, possible = append(certain, s.scored(strict, cal)), append(possible, s.scored(lenient, cal))
 	}
 	open := finding{}
-	open.settle(may, ev, cal)
-	f.settle(told, ev, cal)
+	open.settle(possible, ev, cal)
+	f.settle(certain, ev, cal)
 	f.fine = fineOf(q, subject, classes, ev, cal, true, strict)
 	f.undetermined = len(open.trusted) > 0 && len(f.trusted) == 0 && mostlyOpen(open.samples, f.samples, cal)
 	if cal.Vocabulary.Narrower(subject.Term) {
@@ -92,18 +92,18 @@ func (f finding) agrees(open finding, cal Calibration) bool {
 // mostlyOpen reports whether samples with unknown conditions are a significant share of the
 // samples that show the subject. A person who is cut off for a moment while entering is
 // not.
-func mostlyOpen(open, told []sample, cal Calibration) bool {
+func mostlyOpen(open, certain []sample, cal Calibration) bool {
 	const matters = .2
-	untold, seen := 0., 0.
+	unknown, seen := 0., 0.
 	for i, s := range open {
 		if s.raw >= cal.Threshold {
 			seen++
 		}
-		if s.best() >= cal.Faint && told[i].best() < cal.Faint {
-			untold++
+		if s.best() >= cal.Faint && certain[i].best() < cal.Faint {
+			unknown++
 		}
 	}
-	return untold >= matters*seen
+	return unknown >= matters*seen
 }
 
 // settle sets samples and everything that follows from them.

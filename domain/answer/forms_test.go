@@ -195,7 +195,7 @@ func TestColor(t *testing.T) {
 	require.Equal(t, answer.No, scene("Is there a red car on the left?", two...).Answer, "one object must satisfy all of it")
 }
 
-func TestConfidenceOfAnAttributeIsBoundBySight(t *testing.T) {
+func TestConfidenceOfAnAttributeIsBoundByTheDetection(t *testing.T) {
 	t.Parallel()
 	frames := func(score float64) [][]thing {
 		return still(6, thing{term: "car", score: score, box: at(.5, .5), colors: map[string]float64{"red": 1}})

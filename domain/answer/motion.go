@@ -108,7 +108,7 @@ func (f *follower) take(s observation) {
 func (f *follower) next() observation {
 	s := f.waiting[0]
 	f.waiting = f.waiting[1:]
-	told := slices.Clone(s.objects)
+	objects := slices.Clone(s.objects)
 	for k, n := range s.numbers {
 		if n < 0 {
 			continue
@@ -118,12 +118,12 @@ func (f *follower) next() observation {
 			t = t[1:]
 		}
 		i := slices.IndexFunc(t, func(o trailPoint) bool { return o.at == s.at })
-		told[k].motion, told[k].stance = t.motion(i, f.linker.IntervalS, f.linker.Aspect), t.stance(i)
+		objects[k].motion, objects[k].stance = t.motion(i, f.linker.IntervalS, f.linker.Aspect), t.stance(i)
 		if f.trails[n] = t; i == len(t)-1 {
 			delete(f.trails, n) // the trail has ended: no later sample shows the object
 		}
 	}
-	s.objects = told
+	s.objects = objects
 	return s.observation
 }
 

@@ -41,7 +41,7 @@ func swaying(n int) [][]thing {
 	return frames
 }
 
-func TestGait(t *testing.T) {
+func TestMovement(t *testing.T) {
 	t.Parallel()
 	// In a frame of 16:9, .03 of the width per sample is about half a height per second.
 	walker, runner, stood := going("person", 10, .1, .03), going("person", 6, .1, .12), trembling(10)
@@ -63,7 +63,7 @@ func TestGait(t *testing.T) {
 	})
 }
 
-func TestGaitIsFollowedPerObject(t *testing.T) {
+func TestMovementIsMeasuredPerObject(t *testing.T) {
 	t.Parallel()
 	frames, dogs := going("person", 10, .1, .03), going("dog", 10, .1, .12)
 	for i := range frames {
@@ -82,7 +82,7 @@ func TestGaitIsFollowedPerObject(t *testing.T) {
 	require.Equal(t, answer.No, scene("Is a person running?", dogs...).Answer, "the dog runs")
 }
 
-func TestGaitClips(t *testing.T) {
+func TestMovementClips(t *testing.T) {
 	t.Parallel()
 	frames := append(going("dog", 8, .1, 0), going("dog", 6, .1, .12)...)
 	frames = append(frames, going("dog", 8, .7, 0)...)

@@ -53,9 +53,9 @@ type objectOccurrences struct {
 // findOccurrences finds what happens to the objects of some classes, along their tracks
 // through the samples and the fine frames. They are in the order of their first detections.
 func findOccurrences(asked []query.Occurrence, classes subjectClasses, ev evidence.Evidence, cal Calibration) []objectOccurrences {
-	looks := ev
-	looks.Frames = slices.Concat(ev.Frames, ev.Fine)
-	tracks := tracksOf(looks, cal, classes.names(ev), func(s *TrackPoint, d evidence.Detection) { s.limbs = limbsOf(d) })
+	both := ev
+	both.Frames = slices.Concat(ev.Frames, ev.Fine)
+	tracks := tracksOf(both, cal, classes.names(ev), func(s *TrackPoint, d evidence.Detection) { s.limbs = limbsOf(d) })
 	all := make([]objectOccurrences, len(tracks))
 	for i, t := range tracks {
 		all[i].points = t.Points

@@ -18,7 +18,7 @@ func unsure(prompt string) (query.Query, answer.Result) {
 	return q, answer.Decide(q, evidence.Evidence{Terms: []string{"dog"}, Known: []bool{false}, IntervalS: .5, DurationS: 8}, answer.CPU())
 }
 
-func TestSecond(t *testing.T) {
+func TestOpinion(t *testing.T) {
 	t.Parallel()
 	yes := answer.Opinion{Answer: answer.Yes, Confidence: .9, ShownAtS: []float64{2, 3, 6}, StepS: 1}
 	no := answer.Opinion{Answer: answer.No, Confidence: .6, StepS: 1}

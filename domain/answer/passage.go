@@ -92,17 +92,17 @@ func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) [
 	if !t.Trusted || len(ev.Frames) == 0 || slices.ContainsFunc(all, lost) {
 		return nil
 	}
-	sights := slices.Clone(t.Points)
+	points := slices.Clone(t.Points)
 	side, ok := t.Enters(ev.Frames[0].At, ev.IntervalS)
 	if h == query.Leaving {
 		side, ok = t.Leaves(ev.Frames[len(ev.Frames)-1].At, ev.IntervalS)
-		slices.Reverse(sights)
+		slices.Reverse(points)
 	}
 	if !ok {
 		return nil
 	}
-	outer, inner := sights[0], sights[0]
-	for _, s := range sights {
+	outer, inner := points[0], points[0]
+	for _, s := range points {
 		if math.Abs(s.At-outer.At) > passageS || side == "" {
 			break
 		}

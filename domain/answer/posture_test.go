@@ -126,7 +126,7 @@ func TestPostureOfOneAmongMany(t *testing.T) {
 	})
 }
 
-func TestJointsThatAreNotToldLeaveItOpen(t *testing.T) {
+func TestUnseenKeypointsLeavePostureUndecided(t *testing.T) {
 	t.Parallel()
 	blind := stander.in(tall)
 	blind.joints = nil

@@ -23,9 +23,9 @@ func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Cali
 		query.Riding:  on,
 	}[r]
 	return func(s observation) []fit {
-		things := slices.Clone(s.others)
+		detections := slices.Clone(s.others)
 		for _, o := range s.objects {
-			things = append(things, o.Detection)
+			detections = append(detections, o.Detection)
 		}
 		out := make([]fit, len(s.objects))
 		for i, o := range s.objects {
@@ -34,7 +34,7 @@ func related(r query.Relation, mine map[int]bool, ev evidence.Evidence, cal Cali
 				continue
 			}
 			out[i].Probability = .02
-			for _, d := range things {
+			for _, d := range detections {
 				if mine[d.Term] && d.Score > 0 && d.Box != o.Box {
 					out[i].Probability = max(out[i].Probability, cal.Probability(d.Score)*fits(o.Box, d.Box))
 				}

@@ -50,7 +50,7 @@ func stanceOf(b body, aspect float64) stance {
 // stance compares the heights of shoulders, hips, knees and ankles with the length of the
 // torso.
 func (b body) stance() stance {
-	told := func(stands, sits, lies float64) stance { return stance{stands, sits, lies, true, true} }
+	known := func(stands, sits, lies float64) stance { return stance{stands, sits, lies, true, true} }
 	shoulders, okS := b.mean(leftShoulder, rightShoulder)
 	hips, okH := b.mean(leftHip, rightHip)
 	if !okS || !okH {
@@ -58,26 +58,26 @@ func (b body) stance() stance {
 	}
 	torso := math.Abs(hips - shoulders)
 	if lean := b.lean(); lean > 1.2 && b.box.X2-b.box.X1 > b.height()*.9 {
-		return told(.05, .1, .85)
+		return known(.05, .1, .85)
 	}
 	knees, okK := b.mean(leftKnee, rightKnee)
 	ankles, okA := b.mean(leftAnkle, rightAnkle)
 	switch {
 	case okK && okA && ankles-hips > 1.1*torso && knees-hips > .35*torso:
-		return told(.95, .03, .02)
+		return known(.95, .03, .02)
 	case b.footing(hips) > 1.2*torso:
-		return told(.85, .1, .03)
+		return known(.85, .1, .03)
 	case okK && knees-hips > .6*torso:
-		return told(.85, .12, .03)
+		return known(.85, .12, .03)
 	case okK && knees-hips < .45*torso && b.sure(leftKnee, rightKnee):
-		return told(.12, .8, .08)
+		return known(.12, .8, .08)
 	case okK && okA && b.sure(leftKnee, rightKnee) && b.sure(leftAnkle, rightAnkle):
-		return told(.6, .3, .05) // a squat, or a high stool
+		return known(.6, .3, .05) // a squat, or a high stool
 	case b.hanging(hips):
-		return told(.85, .12, .03)
+		return known(.85, .12, .03)
 	case b.box.Y2 < .93 && b.box.Y2-hips < .5*torso:
 		// The legs are hidden although the frame goes on below: the body is behind a table.
-		return told(.18, .78, .05)
+		return known(.18, .78, .05)
 	}
 	return stance{}
 }
@@ -116,20 +116,20 @@ func (b body) headUp() bool {
 // stance is the stance at point i of a trail. While the keypoints are hidden, it is that of
 // the nearest point at the same place where it was determined.
 func (t trail) stance(i int) stance {
-	told := t[i].stance
+	known := t[i].stance
 	before, after := i, i
 	step := func(at *int, by int) {
 		next := *at + by
-		if told.upright || next < 0 || next >= len(t) || evidence.IoU(t[*at].Scene, t[next].Scene) < sameSpot {
+		if known.upright || next < 0 || next >= len(t) || evidence.IoU(t[*at].Scene, t[next].Scene) < sameSpot {
 			return
 		}
 		if *at = next; t[next].stance.upright {
-			told = t[next].stance
+			known = t[next].stance
 		}
 	}
 	for range carried {
 		step(&before, -1)
 		step(&after, 1)
 	}
-	return told
+	return known
 }

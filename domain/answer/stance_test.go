@@ -50,7 +50,7 @@ func TestStance(t *testing.T) {
 	})
 }
 
-func TestStanceIsCarriedAlong(t *testing.T) {
+func TestStanceIsKeptWhileHidden(t *testing.T) {
 	t.Parallel()
 	hidden := stander.in(tall)
 	hidden.box.Y2 = 1 // cut off by the frame
@@ -70,7 +70,7 @@ func TestStanceIsCarriedAlong(t *testing.T) {
 	require.Equal(t, 3.5, scene("Is a person sitting?", shown...).Clips[0].EndS)
 }
 
-func TestFaintSightIsContested(t *testing.T) {
+func TestWeakDetectionIsContested(t *testing.T) {
 	t.Parallel()
 	apple := func(score float64) thing { return thing{term: "apple", score: score, box: at(.5, .5)} }
 	orange := func(score float64) thing { return thing{term: "orange", score: score, box: at(.51, .5)} }

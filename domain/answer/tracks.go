@@ -42,8 +42,8 @@ func Tracks(ev evidence.Evidence, cal Calibration, classes []string) []Track {
 		if len(d.Keypoints) != evidence.NumKeypoints || !(b.height() > 0) {
 			return
 		}
-		if told := b.stance(); told.upright {
-			s.stance = &told
+		if known := b.stance(); known.upright {
+			s.stance = &known
 		}
 	})
 }
@@ -138,12 +138,12 @@ func (s TrackPoint) Posture() (p query.Posture, probability float64, ok bool) {
 	if s.stance == nil {
 		return "", 0, false
 	}
-	switch told := *s.stance; max(told.stands, told.sits, told.lies) {
-	case told.stands:
-		return query.Standing, told.stands, true
-	case told.sits:
-		return query.Sitting, told.sits, true
+	switch known := *s.stance; max(known.stands, known.sits, known.lies) {
+	case known.stands:
+		return query.Standing, known.stands, true
+	case known.sits:
+		return query.Sitting, known.sits, true
 	default:
-		return query.Lying, told.lies, true
+		return query.Lying, known.lies, true
 	}
 }

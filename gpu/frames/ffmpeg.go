@@ -107,7 +107,7 @@ func decimal(seconds float64) string { return strconv.FormatFloat(seconds, 'f', 
 // process is a running ffmpeg.
 type process struct {
 	output   io.Closer
-	pictures *bufio.Reader
+	images   *bufio.Reader
 	times    *bufio.Reader
 	timesEnd *os.File
 }
@@ -126,7 +126,7 @@ func start(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode
 		return nil, fmt.Errorf("frames: %w", err)
 	}
 	return &process{
-		output: output, pictures: bufio.NewReaderSize(output, 64<<10), times: bufio.NewReaderSize(read, 256), timesEnd: read,
+		output: output, images: bufio.NewReaderSize(output, 64<<10), times: bufio.NewReaderSize(read, 256), timesEnd: read,
 	}, nil
 }
 
@@ -134,7 +134,7 @@ func start(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode
 // errBreak when yield returns false.
 func (p *process) frames(opts Options, mode mode, yield func(Frame) bool) error {
 	for {
-		jpeg, err := readPart(p.pictures)
+		jpeg, err := readPart(p.images)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}

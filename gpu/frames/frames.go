@@ -81,7 +81,7 @@ func Sample(ctx context.Context, ffmpeg FFmpeg, source string, opts Options) ite
 			err = run(ctx, ffmpeg, source, opts, first, counting)
 		}
 		if err == nil && count == 0 && opts.Within == nil {
-			err = &UnreadableError{Reason: "it holds no picture"}
+			err = &UnreadableError{Reason: "it has no frame that can be decoded"}
 		}
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(Frame{}, err)

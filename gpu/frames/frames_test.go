@@ -78,8 +78,8 @@ func TestSamplesShowTheInstantTheyName(t *testing.T) {
 	}
 }
 
-// TestPartsOfAVideo: the frame at an instant has the same bytes with any intervals.
-func TestPartsOfAVideo(t *testing.T) {
+// TestIntervalsOfAVideo: the frame at an instant has the same bytes with any intervals.
+func TestIntervalsOfAVideo(t *testing.T) {
 	t.Parallel()
 	clips := map[string]string{
 		"key pictures every 1.2 s": render(t, "a.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-bf", "2")...),
@@ -121,7 +121,7 @@ func TestPartsOfAVideo(t *testing.T) {
 	}
 }
 
-func TestAsManyPartsAsThereMayBe(t *testing.T) {
+func TestMaxIntervals(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "ramp.mp4", lavfi("color=s=32x32:r=4:d=130", "-c:v", "libx264")...)
 	opts := frames.Options{FPS: 4}
@@ -142,7 +142,7 @@ func TestLateInstantsAreExact(t *testing.T) {
 	require.Equal(t, []float64{11000.125, 11000.25, 11000.375}, times(list))
 }
 
-func TestPartsBehindTheEnd(t *testing.T) {
+func TestIntervalsBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "2", "-c:v", "libx264")...)
 	list, err := collect(t, clip, frames.Options{Within: []frames.Interval{{From: 60, To: 61}}})
@@ -163,7 +163,7 @@ func TestVariableFrameRate(t *testing.T) {
 	}
 }
 
-func TestPicturesThatBeginLateKeepTheirTime(t *testing.T) {
+func TestLateVideoTracksKeepTheirTime(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "late.mp4", "-f", "lavfi", "-i", "sine=d=4", "-itsoffset", "1.2", "-f", "lavfi", "-i", "testsrc=s=64x48:r=10:d=2",
 		"-map", "0", "-map", "1", "-fps_mode", "passthrough", "-c:v", "libx264", "-c:a", "aac")
@@ -240,9 +240,9 @@ func TestColorsSurvive(t *testing.T) {
 	}
 }
 
-// TestPicturesAreOfTheBestQuality reads the quantization table of the brightness. Its
+// TestFramesHaveTheBestQuality reads the quantization table of the brightness. Its
 // largest step is 10 at quality 1 and 20 at quality 2.
-func TestPicturesAreOfTheBestQuality(t *testing.T) {
+func TestFramesHaveTheBestQuality(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "clip.mp4", lavfi("testsrc=s=64x48", "-frames:v", "3", "-c:v", "libx264")...)
 	for f, err := range frames.Sample(t.Context(), ffmpegtest.Runner(t), clip, frames.Options{}) {

@@ -46,7 +46,7 @@ func children(t *testing.T, clip string) []string {
 	return found
 }
 
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestNoProcessIsLeft(t *testing.T) {
 	t.Parallel()
 	// The clip is long enough that ffmpeg still runs when the iteration ends.
 	clip := render(t, "long.mp4", lavfi("testsrc=s=640x360", "-t", "20", "-c:v", "libx264", "-preset", "ultrafast")...)

@@ -94,8 +94,8 @@ func TestDetectReadsJSONTensors(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, resp, approximately))
 }
 
-// TestDetectRefusesWhatCannotBeTrue changes one output of a valid response at a time.
-func TestDetectRefusesWhatCannotBeTrue(t *testing.T) {
+// TestDetectRefusesInvalidResponses changes one output of a valid response at a time.
+func TestDetectRefusesInvalidResponses(t *testing.T) {
 	t.Parallel()
 	nan := float32(0)
 	nan /= nan
@@ -267,7 +267,7 @@ func TestSlowServer(t *testing.T) {
 	require.False(t, isUnavailable, "the caller went away, not the engine")
 }
 
-func TestRequestsThatCannotBeAreNotSent(t *testing.T) {
+func TestInvalidRequestsAreNotSent(t *testing.T) {
 	t.Parallel()
 	c := serve(t, oip.Options{}, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
 	for name, req := range map[string]gpu.Request{

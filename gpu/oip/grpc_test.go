@@ -145,7 +145,7 @@ func TestGRPCDetectReadsTypedContents(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, got, approximately))
 }
 
-func TestGRPCDetectRefusesWhatCannotBeTrue(t *testing.T) {
+func TestGRPCDetectRefusesInvalidResponses(t *testing.T) {
 	t.Parallel()
 	alter := func(change func(*wire.ModelInferResponse)) *wire.ModelInferResponse {
 		resp := raw(good())

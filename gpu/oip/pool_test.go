@@ -277,7 +277,7 @@ func TestPoolQueueIsBounded(t *testing.T) {
 	})
 }
 
-func TestPoolTellsSaturationFromFailure(t *testing.T) {
+func TestPoolDistinguishesSaturationFromFailure(t *testing.T) {
 	inPool(t, 2, oip.PoolOptions{}, func(t *testing.T, p *oip.Pool, all []*backend) {
 		require.NoError(t, p.Check(t.Context()))
 		all[0].set(func(b *backend) { b.err = errBusy })

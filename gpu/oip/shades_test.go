@@ -67,7 +67,7 @@ func wide(values []byte) []uint32 {
 	return numbers
 }
 
-func TestDetectRefusesShadesThatCannotBe(t *testing.T) {
+func TestDetectRefusesInvalidShades(t *testing.T) {
 	t.Parallel()
 	flat, few, tooMuch := shades(0, 1), shades(0, 1), shades(0, 1)
 	flat.Shape = []int{2, evidence.Cells * evidence.Cells}

@@ -183,9 +183,9 @@ func TestServe(t *testing.T) {
 	require.Nil(t, info.Vocabulary, "it is open")
 }
 
-// TestServeRefusesWhatItCannotTake sends more requests at once than may wait for the
+// TestServeRefusesRequestsWhenBusy sends more requests at once than may wait for the
 // device. The refusals differ from failures, so that a pool tries another server.
-func TestServeRefusesWhatItCannotTake(t *testing.T) {
+func TestServeRefusesRequestsWhenBusy(t *testing.T) {
 	t.Parallel()
 	httpURL, grpcURL := serve(t)
 	for name, url := range map[string]string{"HTTP": httpURL, "gRPC": grpcURL} {

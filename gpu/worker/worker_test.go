@@ -193,7 +193,7 @@ func TestChildHasNoSecrets(t *testing.T) {
 	require.NotContains(t, string(environ), "hunter2")
 }
 
-func TestStartRefusesWhatCannotRun(t *testing.T) {
+func TestStartRefusesUnusableFolders(t *testing.T) {
 	t.Parallel()
 	_, err := Start(t.Context(), Options{Dir: t.TempDir()})
 	require.ErrorContains(t, err, "make setup")
@@ -201,7 +201,7 @@ func TestStartRefusesWhatCannotRun(t *testing.T) {
 	require.ErrorContains(t, err, "Node")
 }
 
-func TestChildThatCannotStartIsTriedAgain(t *testing.T) {
+func TestChildThatCannotStartIsRestarted(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for path, content := range map[string]string{

@@ -78,7 +78,7 @@ func (l *lostFor) Source(ctx context.Context, key string) (string, error) {
 	return l.Sources.Source(ctx, key)
 }
 
-func TestPassingFailureIsLeftToTheNextAttempt(t *testing.T) {
+func TestTemporaryFailureIsLeftToTheNextAttempt(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	run := w.ask(t, w.readyVideo(t, shortClip))

@@ -55,7 +55,7 @@ type full struct{ gpu.Engine }
 
 func (full) Ready(context.Context) error { return &gpu.UnavailableError{Err: gpu.ErrSaturated} }
 
-func TestAFullEngineIsNotAway(t *testing.T) {
+func TestABusyEngineIsAvailable(t *testing.T) {
 	t.Parallel()
 	c := &jobs.Capacity{Engine: full{}, Now: time.Now}
 	err := c.InferenceReady(t.Context())

@@ -19,13 +19,13 @@ import (
 // The length depends only on the survey and the known length. So every question about a
 // video is billed the same, even when it is answered from the stored survey.
 func (p *examination) decodedMicros(s survey.Survey) int64 {
-	pictures := sampling.OnGrid(s.Evidence.Frames, s.StepS)
-	if len(pictures) == 0 {
-		pictures = s.Evidence.Frames // a single frame may lie beside the grid
+	samples := sampling.OnGrid(s.Evidence.Frames, s.StepS)
+	if len(samples) == 0 {
+		samples = s.Evidence.Frames // a single frame may lie beside the grid
 	}
 	last := 0.0
-	if n := len(pictures); n > 0 {
-		last = pictures[n-1].At
+	if n := len(samples); n > 0 {
+		last = samples[n-1].At
 	}
 	if d := p.durationS; d != nil && last <= *d && *d <= last+2*s.StepS {
 		return max(1, micros(*d))

@@ -73,9 +73,9 @@ func (z *Analyzer) narrative(ctx context.Context, a analysis.State, v video.Stat
 			z.Log.WarnContext(ctx, "the language model failed, so the narrative is written by rules", "analysis_id", a.ID, "error", err)
 		}
 	}
-	told := make([]analysis.NarrativeEntry, len(entries))
+	list := make([]analysis.NarrativeEntry, len(entries))
 	for i, e := range entries {
-		told[i] = analysis.NarrativeEntry(e)
+		list[i] = analysis.NarrativeEntry(e)
 	}
-	return told, nil
+	return list, nil
 }

@@ -61,7 +61,7 @@ func TestEngineIsAskedForWhatTheQuestionNeeds(t *testing.T) {
 	}
 }
 
-func TestColorsOfAnEngineThatNamesNone(t *testing.T) {
+func TestColorsOfAnEngineWithoutColors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	run := w.askFor(t, w.readyVideo(t, shortClip), "Is there a red stop sign?")

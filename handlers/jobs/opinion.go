@@ -64,14 +64,14 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 	if err != nil {
 		return first, fmt.Errorf("locate the video: %w", err)
 	}
-	pictures, err := z.framesAt(ctx, source, at)
+	shown, err := z.framesAt(ctx, source, at)
 	if err != nil {
 		return first, err
 	}
-	if len(pictures) == 0 {
+	if len(shown) == 0 {
 		return answer.WithOpinion(a.Query, first, answer.Opinion{}, seen.DurationS), nil
 	}
-	o, err := z.VisionModel.Opinion(ctx, a.Prompt, a.Query, pictures)
+	o, err := z.VisionModel.Opinion(ctx, a.Prompt, a.Query, shown)
 	if err != nil {
 		return first, err
 	}
@@ -79,7 +79,7 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 	result := answer.WithOpinion(a.Query, first, o, seen.DurationS)
 	if result.Receipt != nil {
 		receipt := *result.Receipt
-		receipt.SecondOpinion = &answer.SecondOpinion{Model: z.VisionModel.Model(), Frames: len(pictures)}
+		receipt.SecondOpinion = &answer.SecondOpinion{Model: z.VisionModel.Model(), Frames: len(shown)}
 		result.Receipt = &receipt
 	}
 	return result, nil
@@ -88,16 +88,16 @@ func (z *Analyzer) askVisionModel(ctx context.Context, a analysis.State, v video
 // framesAt decodes one frame at each instant. Each is sought separately, because hours may
 // lie between them. An instant without a frame is left out.
 func (z *Analyzer) framesAt(ctx context.Context, source string, at []float64) ([]language.Frame, error) {
-	var pictures []language.Frame
+	var shown []language.Frame
 	for _, atS := range at {
 		near := frames.Interval{From: max(0, atS-nearS), To: atS + nearS}
 		for frame, err := range frames.Sample(ctx, z.FFmpeg, source, frames.Options{FPS: opinionFPS, LongSide: opinionSide, Within: []frames.Interval{near}}) {
 			if err != nil {
 				return nil, fmt.Errorf("decode the frame at %.2f s: %w", atS, err)
 			}
-			pictures = append(pictures, language.Frame{AtS: frame.At, JPEG: frame.JPEG})
+			shown = append(shown, language.Frame{AtS: frame.At, JPEG: frame.JPEG})
 			break
 		}
 	}
-	return pictures, nil
+	return shown, nil
 }

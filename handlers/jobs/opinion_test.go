@@ -176,9 +176,9 @@ func TestVisionModelIsNeeded(t *testing.T) {
 	}
 }
 
-// TestPicturesShowTheSubject: of a long video, the model is shown the parts with detections
+// TestShownFramesHaveTheSubject: of a long video, the model is shown the parts with detections
 // of the subject.
-func TestPicturesShowTheSubject(t *testing.T) {
+func TestShownFramesHaveTheSubject(t *testing.T) {
 	t.Parallel()
 	l := &looker{says: `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`}
 	w, vision := withVisionModel(t, l)

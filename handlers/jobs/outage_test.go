@@ -100,7 +100,7 @@ func TestASilentEngineIsAnIncident(t *testing.T) {
 	require.Empty(t, w.incidents(t, true), "the watch closes it")
 }
 
-func TestAShortAbsenceIsNoOutage(t *testing.T) {
+func TestAShortAbsenceIsNotAnOutage(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	engine := &switched{}

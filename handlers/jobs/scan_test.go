@@ -284,7 +284,7 @@ func TestColorsOfNoiseAreNotKept(t *testing.T) {
 	require.Empty(t, cmp.Diff([]evidence.Detection{{Score: .1}, {Score: .2, Colors: colors}}, got))
 }
 
-func TestSamples(t *testing.T) {
+func TestDecodes(t *testing.T) {
 	t.Parallel()
 	runs := scan{stepS: sampling.BaseStepS, at: []float64{1, 1.5, 2, 6.5, 7, 13, 13.5}}.decodes()
 	require.Len(t, runs, 2, "after 6 s, decoding starts again from a keyframe")

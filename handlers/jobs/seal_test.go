@@ -41,7 +41,7 @@ func (w *world) checkpoints(t *testing.T) []credit.Checkpoint {
 	return all
 }
 
-func TestSealerSealsWhatMoved(t *testing.T) {
+func TestSealerSealsAccountsWithNewEvents(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	sealer := w.sealer("a")

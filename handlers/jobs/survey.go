@@ -213,7 +213,7 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 	l.colorsFrom = sampling.HintScore(s.rules)
 	// This scan gets most of the remaining progress: what follows it is not known yet.
 	from, most := s.done, .8*(1-s.done)
-	pictures := 0
+	count := 0
 	fresh := survey.Scan{Pose: l.pose, Fine: l.stepS == sampling.FineStepS}
 	s.due = time.Now().Add(s.saveEvery())
 	err := s.examination.scan(ctx, l, s.info, func(ctx context.Context, seen []evidence.Frame, known []bool) error {
@@ -225,8 +225,8 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 			return err
 		}
 		fresh.Frames = append(fresh.Frames, kept...)
-		pictures += len(seen)
-		s.done = max(s.done, from+most*s.examination.share(l, pictures, seen[len(seen)-1].At))
+		count += len(seen)
+		s.done = max(s.done, from+most*s.examination.share(l, count, seen[len(seen)-1].At))
 		if err := s.report(ctx); err != nil {
 			return err
 		}
@@ -242,7 +242,7 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 	if err != nil {
 		return err
 	}
-	if n := len(l.at) - pictures; n > 0 {
+	if n := len(l.at) - count; n > 0 {
 		s.Log.WarnContext(ctx, "some instants have no frame", "video_id", s.videoID, "missing", n, "of", len(l.at))
 	}
 	fresh.At = l.at
@@ -251,10 +251,10 @@ func (s *surveyor) scan(ctx context.Context, l scan) error {
 
 // share is the share of a scan that is done after some frames, the last of them at atS,
 // 0..1.
-func (p *examination) share(l scan, pictures int, atS float64) float64 {
+func (p *examination) share(l scan, count int, atS float64) float64 {
 	switch {
 	case l.at != nil:
-		return float64(pictures) / float64(len(l.at))
+		return float64(count) / float64(len(l.at))
 	case p.durationS != nil && *p.durationS > 0:
 		return min(atS / *p.durationS, 1)
 	}
