@@ -40,7 +40,7 @@ func listColors(old json.RawMessage) (json.RawMessage, error) {
 	return json.Marshal(map[string][]string{"colors": {v.Color}})
 }
 
-func TestOldShapesAreLifted(t *testing.T) {
+func TestOldShapesAreConverted(t *testing.T) {
 	t.Parallel()
 	c := codec.New(codec.Register[painted]("test.painted", renameColour, listColors))
 	red := painted{Colors: []string{"red"}}
@@ -67,7 +67,7 @@ func TestUnmarshalRefuses(t *testing.T) {
 		"": true, "test.other": true, "test.painted@4": true, "test.painted@1": true, "test.painted@0": true,
 		"test.painted@": true, "test.painted@x": true, "test.painted@02": true, "test.painted@+2": true,
 		"test.painted@2@2": true, "test.painted@99999999999999999999": true,
-		// The payload is at fault, not the name:
+		// The name is valid and the payload is not:
 		"test.painted@3": false, "test.painted@2": false, "test.painted": false,
 	}
 	for stored, isUnknown := range unknown {
@@ -121,7 +121,7 @@ func TestStreamIDRoundTrip(t *testing.T) {
 		}
 		got, err := codec.ParseStreamID(id.String())
 		if err != nil || got != id {
-			t.Fatalf("%q came back as %q (%v)", id, got, err)
+			t.Fatalf("%q became %q (%v)", id, got, err)
 		}
 	})
 	for _, s := range []string{"", "a", "/", "a/", "/b"} {
@@ -135,7 +135,7 @@ func TestMetaRoundTrip(t *testing.T) {
 	meta := eventstore.Meta{AccountID: "acct_1", RequestID: "r", CorrelationID: "c", CausationID: "d", Actor: "a"}
 	data, err := codec.MarshalMeta(meta)
 	require.NoError(t, err)
-	require.NotContains(t, string(data), "acct_1", "the account is stored beside it")
+	require.NotContains(t, string(data), "acct_1", "the account has its own column")
 	got, err := codec.UnmarshalMeta("acct_1", data)
 	require.NoError(t, err)
 	require.Equal(t, meta, got)
@@ -154,7 +154,7 @@ func FuzzUnmarshal(f *testing.F) {
 		if err != nil {
 			return
 		}
-		// What was read can be written and is read again as the same.
+		// A decoded event can be encoded, and decoding it again gives the same event.
 		again, written, err := c.Marshal(event)
 		require.NoError(t, err)
 		back, err := c.Unmarshal(again, written)

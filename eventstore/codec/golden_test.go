@@ -21,10 +21,9 @@ var update = flag.Bool("update", false, "write the golden payloads that do not e
 
 const goldenDir = "testdata/golden"
 
-// TestGoldenPayloads compares, byte for byte, what the codec writes with what it
-// wrote when the event was introduced. A difference means that stored events can no
-// longer be read as they were meant: register an upcaster, which gives the event a
-// new stored name, and run the test with -update, which adds files but changes none.
+// TestGoldenPayloads compares the payloads of the codec, byte for byte, with those that it wrote when the event
+// was introduced. After a difference, old events would be read wrongly. Then register an upcaster, which gives
+// the event a new stored name, and run the test with -update. It adds files and never changes one.
 func TestGoldenPayloads(t *testing.T) {
 	t.Parallel()
 	c := codec.Events()
@@ -54,12 +53,12 @@ func TestGoldenPayloads(t *testing.T) {
 	}
 }
 
-// TestEveryGoldenPayloadIsReadable reads every shape ever stored: it fits the schema of
-// its version, and what it is lifted to fits the schema of the newest.
+// TestEveryGoldenPayloadIsReadable reads every shape ever stored. It matches the schema of its version, and the
+// converted payload matches the newest schema.
 func TestEveryGoldenPayloadIsReadable(t *testing.T) {
 	t.Parallel()
 	c := codec.Events()
-	require.Equal(t, storedNames(t, schemaDir), storedNames(t, goldenDir), "of every version there is a schema and a payload")
+	require.Equal(t, storedNames(t, schemaDir), storedNames(t, goldenDir), "every version has a schema and a payload")
 	for _, entry := range c.Registry() {
 		newest := compileSchema(t, entry.Stored[len(entry.Stored)-1])
 		for _, stored := range entry.Stored {
@@ -76,7 +75,7 @@ func TestEveryGoldenPayloadIsReadable(t *testing.T) {
 	}
 }
 
-// storedNames are the stored names that a directory has files of.
+// storedNames returns the stored names of the files in a directory.
 func storedNames(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.json"))
@@ -88,9 +87,8 @@ func storedNames(t *testing.T, dir string) []string {
 	return names
 }
 
-// fill sets every field that JSON can carry to a value other than its zero, made
-// from its path, so that a golden payload shows each field and a decoded event can
-// be compared.
+// fill sets every stored field to a non-zero value that depends on its path. So a golden payload has each field,
+// and decoded events can be compared.
 func fill(t *testing.T, v reflect.Value, path string, n int) {
 	t.Helper()
 	if v.Type() == reflect.TypeFor[time.Time]() {
@@ -129,10 +127,10 @@ func fill(t *testing.T, v reflect.Value, path string, n int) {
 			field := v.Type().Field(i)
 			require.True(t, field.IsExported(), "%s.%s would not be stored", path, field.Name)
 			require.NotEqual(t, "-", field.Tag.Get("json"), "%s.%s would not be stored", path, field.Name)
-			require.NotEmpty(t, field.Tag.Get("json"), "%s.%s needs a stored name of its own", path, field.Name)
+			require.NotEmpty(t, field.Tag.Get("json"), "%s.%s needs a json tag with a name", path, field.Name)
 			fill(t, v.Field(i), path+"."+field.Name, n+i)
 		}
 	default:
-		t.Fatalf("%s: events cannot hold a %s", path, v.Type())
+		t.Fatalf("%s: events cannot have a %s", path, v.Type())
 	}
 }

@@ -35,7 +35,7 @@ func TestRegistry(t *testing.T) {
 	require.Equal(t, c.Names(), newest)
 }
 
-// event is one event of the log that somebody gives other shapes S.
+// event is an event whose shape S a test changes.
 type event[S any] struct {
 	Body S `json:"body"`
 }
@@ -61,7 +61,7 @@ type original struct {
 	Named map[string]member `json:"named,omitempty"`
 }
 
-// committed are the schemas of a codec, as catalog writes them.
+// committed returns the schemas of a codec, as catalog writes them.
 func committed(t *testing.T, c *codec.Codec) fstest.MapFS {
 	t.Helper()
 	dir := fstest.MapFS{}
@@ -73,8 +73,7 @@ func committed(t *testing.T, c *codec.Codec) fstest.MapFS {
 	return dir
 }
 
-// TestAChangedShapeIsRefused is the guard of the log: each way in which somebody may
-// change a stored shape without giving it a version is found and named.
+// TestAChangedShapeIsRefused: every change of a stored shape without a new version is found and described.
 func TestAChangedShapeIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := committed(t, codec.New(shape[original]()))
@@ -183,7 +182,7 @@ func TestAChangedShapeIsRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoChangeOfShape(t *testing.T) {
+func TestChangesThatKeepTheShape(t *testing.T) {
 	t.Parallel()
 	dir := committed(t, codec.New(shape[original]()))
 	type text string

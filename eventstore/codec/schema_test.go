@@ -21,8 +21,8 @@ import (
 
 const schemaDir = "../../docs/schemas/events"
 
-// compileSchema returns the committed schema of a stored name. It must keep to the
-// meta-schema of JSON Schema 2020-12, and to its formats.
+// compileSchema returns the committed schema of a stored name. The schema must be valid JSON Schema 2020-12,
+// including formats.
 func compileSchema(t *testing.T, stored string) *jsonschema.Schema {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(schemaDir, stored+".json"))
@@ -43,9 +43,8 @@ func validate(t require.TestingT, schema *jsonschema.Schema, payload []byte) err
 	return schema.Validate(instance)
 }
 
-// TestSchemasFitWhatIsStored stores arbitrary values of each type, empty ones too: what
-// the codec writes fits the schema, and what lacks a required field or has a foreign one
-// does not.
+// TestSchemasFitWhatIsStored encodes arbitrary values of each type, also empty ones. The payloads match the
+// schema. A payload without a required field, or with an unknown one, does not match.
 func TestSchemasFitWhatIsStored(t *testing.T) {
 	t.Parallel()
 	c := codec.Events()

@@ -16,8 +16,8 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// TestFirstShapesMeanWhatTheyMeant reads the golden payloads of superseded versions.
-func TestFirstShapesMeanWhatTheyMeant(t *testing.T) {
+// TestFirstShapesKeepTheirMeaning reads the golden payloads of superseded versions.
+func TestFirstShapesKeepTheirMeaning(t *testing.T) {
 	t.Parallel()
 	at := func(micros int) time.Time { return time.Date(2026, 2, 3, 4, 5, 6, micros*1000, time.UTC) }
 	for stored, want := range map[string]eventstore.Event{

@@ -20,7 +20,7 @@ import (
 
 func nowhere(string) (string, error) { return "", exec.ErrNotFound }
 
-// installation writes programs that name a release and can do nothing else.
+// installation writes programs that print a release and do nothing else.
 func installation(t *testing.T, dir string, major int) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -90,7 +90,7 @@ func TestInstallRefusesWhatItDidNotExpect(t *testing.T) {
 	require.ErrorContains(t, err, "checksum")
 	err = install(t.Context(), server.URL+"/missing.jar", "", root)
 	require.ErrorContains(t, err, "404")
-	require.NoDirExists(t, root, "nothing half done may look finished")
+	require.NoDirExists(t, root, "an incomplete folder must not exist")
 }
 
 func TestUnpackStaysInItsFolder(t *testing.T) {
@@ -152,7 +152,7 @@ func TestMachineWithoutPostgres(t *testing.T) {
 	require.Contains(t, mustQuery(t, s.URL("postgres"), "select version()"), fmt.Sprintf("PostgreSQL %d.", defaultMajor))
 	closeServer(t, s)
 
-	f.cacheDir += "/" // the same folder: nothing is fetched twice, the old cluster finds its release
+	f.cacheDir += "/" // the same folder, so nothing is downloaded twice
 	again, err := f.find(t.Context(), defaultMajor)
 	require.NoError(t, err)
 	require.Equal(t, b, again)

@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// helperEnv makes this test binary a user of the server in the named folder
-// instead of a test run: it prints its URL and lives until its input ends.
+// helperEnv is the variable that makes this test binary a user of the server in a folder. It prints the server's URL
+// and runs until its input ends.
 const helperEnv = "VQA_EMBEDDED_HELPER_DIR"
 
 func TestMain(m *testing.M) {
@@ -52,8 +52,7 @@ type guest struct {
 	url   string
 }
 
-// startGuest runs a helper process and waits until it has the server.
-// change may alter the command first.
+// startGuest starts a helper process and waits until it uses the server. change may change the command first.
 func startGuest(t *testing.T, dir string, change func(*exec.Cmd)) *guest {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
@@ -84,18 +83,17 @@ func (u *guest) leave(t *testing.T) {
 	require.NoError(t, u.cmd.Wait())
 }
 
-// folder returns a folder that the account of Postgres can reach, and makes
-// sure that no server is left behind in it.
+// folder returns a folder that the account of Postgres can reach. It stops a remaining server when the test ends.
 func folder(t *testing.T) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "vqa-embedded-") //nolint:usetesting // t.TempDir lies in a folder of mode 0700
+	dir, err := os.MkdirTemp("", "vqa-embedded-") //nolint:usetesting // t.TempDir is in a folder of mode 0700
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755))
 	t.Cleanup(func() { discard(t, dir) })
 	return filepath.Join(dir, "postgres")
 }
 
-// discard stops a server that a failed test left, and removes its folders.
+// discard stops the server of a failed test and removes its folders.
 func discard(t *testing.T, parent string) {
 	t.Helper()
 	dir := filepath.Join(parent, "postgres")
@@ -114,19 +112,19 @@ func discard(t *testing.T, parent string) {
 	require.NoError(t, os.RemoveAll(parent))
 }
 
-// gone reports whether a process ended; a zombie counts as ended.
+// gone reports whether a process has ended. A zombie counts as ended.
 func gone(pid int) bool {
 	_, err := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
 	return err != nil
 }
 
-// waitUntil polls what no signal announces: the end of a process that is not a child.
+// waitUntil polls, because the end of a process that is not a child gives no signal.
 func waitUntil(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second)
 	for !done() {
 		if time.Now().After(deadline) {
-			t.Errorf("waited in vain for %s", what)
+			t.Errorf("timed out waiting for %s", what)
 			return
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -140,13 +138,13 @@ func start(t *testing.T, opts Options) *Server {
 	return s
 }
 
-// closeServer closes with a context that a test's end does not cancel.
+// closeServer closes the server with a context that outlives the test.
 func closeServer(t *testing.T, s *Server) {
 	t.Helper()
 	require.NoError(t, s.Close(context.Background()))
 }
 
-// query runs SQL in a connection of its own and returns the first value, if any.
+// query runs SQL on a new connection and returns the first value, if any.
 func query(t *testing.T, url, sql string) (string, error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)

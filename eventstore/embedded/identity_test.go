@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// needRoot skips what only root can set up; the rest of the suite shows the
-// same for an ordinary user when one runs it.
+// needRoot skips a test that only root can set up. For an ordinary user the other tests cover the same.
 func needRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -52,7 +51,7 @@ func TestFolderThatPostgresCannotReach(t *testing.T) {
 	require.Equal(t, "yes", mustQuery(t, s.URL("postgres"), "select value from kept"))
 	closeServer(t, s)
 
-	// Whoever removes the folder wants a fresh start, and loses nothing.
+	// After the folder was removed, Start begins with a new cluster and keeps the old one.
 	old := s.cluster
 	require.NoError(t, os.RemoveAll(dir))
 	s = start(t, Options{Dir: dir})
@@ -64,8 +63,7 @@ func TestFolderThatPostgresCannotReach(t *testing.T) {
 	require.NoError(t, os.RemoveAll(old.dir))
 }
 
-// asNobody makes a helper run as an ordinary user, from a copy of this binary
-// that this user can reach.
+// asNobody runs a helper as an ordinary user, from a copy of this binary that the user can reach.
 func asNobody(t *testing.T, parent string) func(*exec.Cmd) {
 	t.Helper()
 	id, err := unprivilegedIdentity()
@@ -98,7 +96,7 @@ func TestRootAdoptsTheClusterOfAnOrdinaryUser(t *testing.T) {
 	closeServer(t, s)
 
 	s = start(t, Options{Dir: dir})
-	require.Equal(t, id.uid, s.cluster.id.uid, "root keeps to the owner of the data")
+	require.Equal(t, id.uid, s.cluster.id.uid, "root uses the owner of the data")
 	closeServer(t, s)
 	u = startGuest(t, dir, asNobody(t, filepath.Dir(dir)))
 	mustQuery(t, u.url, "select 1::text")

@@ -9,10 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// BenchmarkStart measures what a command pays for its database: when it runs
-// already, and when it must be started on existing data (and stopped again).
+// BenchmarkStart measures the start of the database for a command: with a running server, and with a server that
+// must be started on existing data and stopped again.
 func BenchmarkStart(b *testing.B) {
-	parent, err := os.MkdirTemp("", "vqa-embedded-") //nolint:usetesting // t.TempDir lies in a folder of mode 0700
+	parent, err := os.MkdirTemp("", "vqa-embedded-") //nolint:usetesting // t.TempDir is in a folder of mode 0700
 	require.NoError(b, err)
 	require.NoError(b, os.Chmod(parent, 0o755))
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(parent)) })
@@ -23,7 +23,7 @@ func BenchmarkStart(b *testing.B) {
 		require.NoError(b, err)
 		require.NoError(b, s.Close(context.Background()))
 	}
-	startAndClose(b) // makes the cluster
+	startAndClose(b) // creates the cluster
 	b.Run("stopped", func(b *testing.B) {
 		for b.Loop() {
 			startAndClose(b)

@@ -23,13 +23,13 @@ func TestStoppedServerKeepsItsDataAndPort(t *testing.T) {
 	s := start(t, Options{Dir: dir})
 	require.False(t, s.adopted)
 	require.NoError(t, s.EnsureDatabase(t.Context(), "vqa"))
-	require.NoError(t, s.EnsureDatabase(t.Context(), "vqa"), "an existing database is left alone")
+	require.NoError(t, s.EnsureDatabase(t.Context(), "vqa"), "an existing database is not an error")
 	first := s.URL("vqa")
 	mustQuery(t, first, "create table kept as select 'yes' as value")
 	closeServer(t, s)
-	require.NoError(t, s.Close(t.Context()), "closing twice is harmless")
+	require.NoError(t, s.Close(t.Context()), "closing is idempotent")
 	_, err := query(t, first, "select 1::text")
-	require.Error(t, err, "the last user is gone: the server must be down")
+	require.Error(t, err, "the last user has closed it, so the server must be down")
 
 	s = start(t, Options{Dir: dir})
 	require.Equal(t, first, s.URL("vqa"))
@@ -102,7 +102,7 @@ func TestServerOutlivesAKilledUserAndIsAdopted(t *testing.T) {
 	require.Equal(t, "yes", mustQuery(t, s.URL("postgres"), "select value from kept"))
 	closeServer(t, s)
 	_, err := query(t, s.URL("postgres"), "select 1::text")
-	require.Error(t, err, "the killed user must not count any more")
+	require.Error(t, err, "the killed user must no longer count")
 }
 
 func TestKilledServerIsStartedAgain(t *testing.T) {
@@ -124,8 +124,8 @@ func TestKilledServerIsStartedAgain(t *testing.T) {
 	closeServer(t, again)
 }
 
-// After a restart of a container the number in postmaster.pid may be anybody's.
-// Postgres itself cannot tell such a process from a server.
+// After a restart of a container, the process id in postmaster.pid may belong to another process. Postgres cannot
+// distinguish it from a server.
 func TestPidFileThatNamesAnotherProcess(t *testing.T) {
 	t.Parallel()
 	for _, state := range []string{"alive", "zombie"} {
@@ -201,7 +201,7 @@ func TestFolderIsRefused(t *testing.T) {
 			}
 			after, err := os.ReadFile(control)
 			require.NoError(t, err)
-			require.Equal(t, before, after, "data must stay as it was")
+			require.Equal(t, before, after, "the data must not change")
 		})
 	}
 }
@@ -218,7 +218,7 @@ func TestSettings(t *testing.T) {
 	closeServer(t, s)
 
 	_, err := Start(t.Context(), Options{Dir: dir, Settings: map[string]string{"work_mem": "plenty"}})
-	require.ErrorContains(t, err, `invalid value for parameter "work_mem"`, "the error must carry the server's own words")
+	require.ErrorContains(t, err, `invalid value for parameter "work_mem"`, "the error must contain the message of the server")
 	_, err = Start(t.Context(), Options{Dir: dir, Settings: map[string]string{"x'; y": "1"}})
 	require.ErrorContains(t, err, "is not valid")
 }
@@ -288,11 +288,11 @@ func TestEphemeralServerEndsAfterItsLastUserDied(t *testing.T) {
 	require.Error(t, err)
 
 	s := start(t, Options{Dir: dir, Ephemeral: true, reapAfter: time.Second})
-	require.False(t, s.adopted, "a new one is made in the same folder")
+	require.False(t, s.adopted, "a new server starts in the same folder")
 	closeServer(t, s)
 }
 
-func TestLastingClusterIsNeverEphemeral(t *testing.T) {
+func TestPermanentClusterIsNeverEphemeral(t *testing.T) {
 	t.Parallel()
 	dir := folder(t)
 	s := start(t, Options{Dir: dir})

@@ -59,7 +59,7 @@ func BenchmarkAppendToHandler(b *testing.B) {
 		committed := time.Now()
 		latencies = append(latencies, (<-handled).Sub(committed))
 	}
-	appendOne(0) // the first one waits for the subscriber to come up
+	appendOne(0) // the first one waits for the subscriber to start
 	latencies = latencies[:0]
 	b.ResetTimer()
 	for i := range b.N {

@@ -34,7 +34,7 @@ func TestEachGroupSeesEverythingInOrder(t *testing.T) {
 	require.Empty(t, cmp.Diff(want, f.await(b, len(want))))
 	f.awaitPosition("a", want[len(want)-1].Position)
 
-	// A group goes on where it stopped.
+	// A group continues where it stopped.
 	c := make(chan eventstore.Recorded, 1000)
 	stop := f.subscribe("c", into(c))
 	f.await(c, len(want))
@@ -57,7 +57,7 @@ func TestSubscribersOfOneGroupTakeTurns(t *testing.T) {
 		atWork++
 		overlapped = overlapped || atWork > 1
 		mu.Unlock()
-		runtime.Gosched() // lets another in, if it could come
+		runtime.Gosched() // lets another subscriber run
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, e)
@@ -97,7 +97,7 @@ func TestALateCommitIsDeliveredInItsPlace(t *testing.T) {
 	f.append("after", 0, 1)
 	other := make(chan eventstore.Recorded, 10)
 	f.subscribe("other", into(other))
-	f.await(other, 1) // polled after the gap was there
+	f.await(other, 1) // its poll started after the gap existed
 	require.Empty(t, got)
 	require.NoError(t, late.Commit(t.Context()))
 	for _, ch := range []chan eventstore.Recorded{got, other} {
@@ -111,7 +111,7 @@ func (f fixture) parked() (position int64, message string, attempts int) {
 	require.Eventually(f, func() bool {
 		err := f.pool.QueryRow(f.Context(), "select position, error, attempts from parked").Scan(&position, &message, &attempts)
 		return err == nil
-	}, patience, 2*time.Millisecond)
+	}, waitLimit, 2*time.Millisecond)
 	return position, message, attempts
 }
 
@@ -171,7 +171,7 @@ func TestAFailingEventIsParkedAndTheGroupGoesOn(t *testing.T) {
 			var undone int
 			require.NoError(t, f.pool.QueryRow(t.Context(),
 				"select count(*) from subscriptions where name = 'undone'").Scan(&undone))
-			require.Zero(t, undone, "what failed attempts wrote")
+			require.Zero(t, undone, "the writes of failed attempts")
 		})
 	}
 }
@@ -182,7 +182,7 @@ func TestAHandlerIsTriedAgain(t *testing.T) {
 	attempts := make(chan int, 10)
 	tries := 0
 	f.subscribe("g", func(ctx context.Context, e eventstore.Recorded) error {
-		// What a failed attempt wrote is undone, or the second insert would collide.
+		// The writes of a failed attempt are undone. Otherwise the second insert would fail.
 		if _, err := feed.Tx(ctx).ExecContext(ctx,
 			"insert into subscriptions (name, position) values ('mine', $1)", e.Position); err != nil {
 			return err
@@ -239,7 +239,7 @@ func TestACrashBeforeTheAckRedelivers(t *testing.T) {
 			if err := tx.QueryRowContext(ctx, "select pg_backend_pid()").Scan(&pid); err != nil {
 				return err
 			}
-			// All the work is done; the connection dies before it is acknowledged.
+			// All work is done. The connection fails before the ack.
 			if _, err := admin.Exec(ctx, "select pg_terminate_backend($1, 5000)", pid); err != nil {
 				return err
 			}
@@ -255,7 +255,7 @@ func TestACrashBeforeTheAckRedelivers(t *testing.T) {
 	for e := range deliveries {
 		versions = append(versions, e.Version)
 	}
-	require.Equal(t, []int64{1, 2, 1, 2, 3}, versions, "what was not acknowledged came again, in order")
+	require.Equal(t, []int64{1, 2, 1, 2, 3}, versions, "events without an ack are delivered again, in order")
 }
 
 func TestShutdownLeavesNothingHalfDone(t *testing.T) {
@@ -270,7 +270,7 @@ func TestShutdownLeavesNothingHalfDone(t *testing.T) {
 		}
 		close(inside)
 		<-ctx.Done()
-		return nil // it claims success, too late
+		return nil // it reports success after its deadline
 	})
 	<-inside
 	stop()
@@ -285,7 +285,7 @@ func TestShutdownLeavesNothingHalfDone(t *testing.T) {
 
 func TestTheWakeUpConnectionComesBack(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, feed.WithPollInterval(time.Hour)) // only wake-ups deliver
+	f := newFixture(t, feed.WithPollInterval(time.Hour)) // only notifications lead to a delivery
 	got := make(chan eventstore.Recorded, 10)
 	f.subscribe("g", into(got))
 	f.append("a", 0, 1)

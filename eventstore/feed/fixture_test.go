@@ -17,8 +17,8 @@ import (
 	"vqa/migrations"
 )
 
-// patience bounds a wait for something that is sure to come.
-const patience = 30 * time.Second
+// waitLimit bounds a wait in a test.
+const waitLimit = 30 * time.Second
 
 // fixture is a log with a feed, both running until the test ends.
 type fixture struct {
@@ -43,7 +43,7 @@ func newFixture(t *testing.T, opts ...feed.Option) fixture {
 	return f
 }
 
-// background runs until the test ends and must then end without an error.
+// background runs run until the test ends. run must then return without an error.
 func (f fixture) background(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
@@ -53,7 +53,7 @@ func (f fixture) background(run func(context.Context) error) (stop func()) {
 		select {
 		case err := <-ended:
 			require.NoError(f, err)
-		case <-time.After(patience):
+		case <-time.After(waitLimit):
 			f.Error("it did not end")
 		}
 	})
@@ -80,11 +80,11 @@ func (f fixture) append(id string, expected int64, n int) []eventstore.Recorded 
 	return recorded
 }
 
-// await receives n events or fails.
+// await receives n events or fails the test.
 func (f fixture) await(from <-chan eventstore.Recorded, n int) []eventstore.Recorded {
 	f.Helper()
 	var got []eventstore.Recorded
-	deadline := time.After(patience)
+	deadline := time.After(waitLimit)
 	for len(got) < n {
 		select {
 		case e := <-from:
@@ -103,10 +103,10 @@ func (f fixture) awaitPosition(group string, position int64) {
 		var at int64
 		err := f.pool.QueryRow(f.Context(), "select position from subscriptions where name = $1", group).Scan(&at)
 		return err == nil && at == position
-	}, patience, 2*time.Millisecond)
+	}, waitLimit, 2*time.Millisecond)
 }
 
-// into sends what a group sees.
+// into returns a handler that sends its events to ch.
 func into(ch chan<- eventstore.Recorded) feed.Handler {
 	return func(ctx context.Context, e eventstore.Recorded) error {
 		select {

@@ -15,12 +15,12 @@ import (
 	"vqa/eventstore/feed"
 )
 
-// order is a replay of g from the first to the last of some events.
-func order(events []eventstore.Recorded) feed.ReplayRequest {
+// request returns a replay of g from the first to the last of some events.
+func request(events []eventstore.Recorded) feed.ReplayRequest {
 	return feed.ReplayRequest{Subscriber: "g", From: events[0].Position, To: events[len(events)-1].Position, By: "tester"}
 }
 
-// awaitReplay waits until an order is finished.
+// awaitReplay waits until a replay is finished.
 func (f fixture) awaitReplay(id int64) (r feed.Replay) {
 	f.Helper()
 	require.Eventually(f, func() bool {
@@ -28,13 +28,13 @@ func (f fixture) awaitReplay(id int64) (r feed.Replay) {
 		r, err = f.feed.ReplayProgress(f.Context(), id)
 		require.NoError(f, err)
 		return r.FinishedAt != nil
-	}, patience, 2*time.Millisecond)
+	}, waitLimit, 2*time.Millisecond)
 	return r
 }
 
 func TestAReplayDeliversAgainAndMovesNoPosition(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, feed.WithPollInterval(time.Hour)) // an order wakes the group
+	f := newFixture(t, feed.WithPollInterval(time.Hour)) // the request wakes the group
 	events := f.append("a", 0, 250)                      // more than two batches
 	got := make(chan eventstore.Recorded, 1000)
 	f.subscribe("g", into(got))
@@ -42,10 +42,10 @@ func TestAReplayDeliversAgainAndMovesNoPosition(t *testing.T) {
 	f.awaitPosition("g", events[249].Position)
 
 	again := events[10:230]
-	counts, err := f.feed.Preview(t.Context(), order(again))
+	counts, err := f.feed.Preview(t.Context(), request(again))
 	require.NoError(t, err)
 	require.Equal(t, map[string]int64{"storetest.noted": 220}, counts)
-	r, err := f.feed.Replay(t.Context(), order(again))
+	r, err := f.feed.Replay(t.Context(), request(again))
 	require.NoError(t, err)
 	require.Equal(t, []any{int64(220), "tester", (*time.Time)(nil)}, []any{r.Events, r.OrderedBy, r.FinishedAt})
 	require.Empty(t, cmp.Diff(again, f.await(got, len(again))))
@@ -53,7 +53,7 @@ func TestAReplayDeliversAgainAndMovesNoPosition(t *testing.T) {
 	require.Equal(t, []int64{220, 220, 0}, []int64{r.Events, r.Delivered, r.Failed})
 	f.awaitPosition("g", events[249].Position)
 
-	// The group goes on as if nothing had been.
+	// The group continues with new events.
 	more := f.append("b", 0, 1)
 	require.Empty(t, cmp.Diff(more, f.await(got, 1)))
 	require.Empty(t, got)
@@ -79,8 +79,8 @@ func TestAReplayAndTheLogTakeTurns(t *testing.T) {
 	f.await(seen, len(old))
 	gate := f.append("gate", 0, 1)
 	<-begun
-	// Both a long replay and new events wait when the group goes on.
-	r, err := f.feed.Replay(t.Context(), order(old))
+	// A long replay and new events both wait when the group continues.
+	r, err := f.feed.Replay(t.Context(), request(old))
 	require.NoError(t, err)
 	fresh := f.append("new", 0, 150)
 	close(goOn)
@@ -113,7 +113,7 @@ func TestAReplayGoesOnAfterACrash(t *testing.T) {
 	f.awaitPosition("g", events[199].Position)
 	stop()
 
-	r, err := f.feed.Replay(t.Context(), order(events))
+	r, err := f.feed.Replay(t.Context(), request(events))
 	require.NoError(t, err)
 	inside := make(chan struct{})
 	stop = f.subscribe("g", func(ctx context.Context, e eventstore.Recorded) error {
@@ -127,7 +127,7 @@ func TestAReplayGoesOnAfterACrash(t *testing.T) {
 	stop()
 	r, err = f.feed.ReplayProgress(t.Context(), r.ID)
 	require.NoError(t, err)
-	require.Equal(t, int64(100), r.Delivered, "the first batch is done for good")
+	require.Equal(t, int64(100), r.Delivered, "the first batch is not repeated")
 	require.Nil(t, r.FinishedAt)
 	f.subscribe("g", into(got))
 	require.Empty(t, cmp.Diff(events[100:], f.await(got, 100)))
@@ -160,14 +160,14 @@ func TestParkedEventsAreRetried(t *testing.T) {
 	}
 
 	cured.Store(true)
-	retry := order(events)
+	retry := request(events)
 	retry.OnlyParked = true
 	r, err := f.feed.Replay(t.Context(), retry)
 	require.NoError(t, err)
 	r = f.awaitReplay(r.ID)
 	require.Equal(t, []int64{2, 2, 1}, []int64{r.Events, r.Delivered, r.Failed})
 	require.Equal(t, int64(2), <-done)
-	require.Empty(t, done, "only what was parked comes again")
+	require.Empty(t, done, "only parked events are delivered again")
 	parked, err = f.feed.ParkedEvents(t.Context(), "g", 0)
 	require.NoError(t, err)
 	require.Len(t, parked, 1)
@@ -181,7 +181,7 @@ func TestParkedEventsAreRetried(t *testing.T) {
 	require.ErrorAs(t, err, &nothing)
 }
 
-func TestAnOrderEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
+func TestAReplayEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	events := f.append("a", 0, 2)
@@ -189,7 +189,7 @@ func TestAnOrderEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
 	stop := f.subscribe("g", fail)
 	f.awaitPosition("g", events[1].Position)
 	stop()
-	retry := order(events)
+	retry := request(events)
 	retry.OnlyParked = true
 	r, err := f.feed.Replay(t.Context(), retry)
 	require.NoError(t, err)
@@ -202,21 +202,21 @@ func TestAnOrderEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
 	require.Empty(t, cmp.Diff(more, f.await(got, 1)))
 }
 
-// done makes a group that is done with some events.
+// done creates a group that has handled some events.
 func (f fixture) done(group string, events []eventstore.Recorded) {
 	f.Helper()
 	_, err := f.feed.Reset(f.Context(), group, events[len(events)-1].Position, false)
 	require.NoError(f, err)
 }
 
-func TestReplaysAreWorkedOffInTurnAndCanBeCanceled(t *testing.T) {
+func TestReplaysRunInTurnAndCanBeCanceled(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	events := f.append("a", 0, 3)
 	f.done("g", events)
-	first, err := f.feed.Replay(t.Context(), order(events[:1]))
+	first, err := f.feed.Replay(t.Context(), request(events[:1]))
 	require.NoError(t, err)
-	second, err := f.feed.Replay(t.Context(), order(events[1:]))
+	second, err := f.feed.Replay(t.Context(), request(events[1:]))
 	require.NoError(t, err)
 	subscribers, err := f.feed.Subscribers(t.Context())
 	require.NoError(t, err)
@@ -229,7 +229,7 @@ func TestReplaysAreWorkedOffInTurnAndCanBeCanceled(t *testing.T) {
 
 	var orders []int64
 	for _, e := range []int{2, 0, 1} {
-		r, err := f.feed.Replay(t.Context(), order(events[e:e+1]))
+		r, err := f.feed.Replay(t.Context(), request(events[e:e+1]))
 		require.NoError(t, err)
 		orders = append(orders, r.ID)
 	}
@@ -240,13 +240,13 @@ func TestReplaysAreWorkedOffInTurnAndCanBeCanceled(t *testing.T) {
 	require.Empty(t, got)
 }
 
-// TestSubscribersOfOneGroupShareAReplay: whoever holds the group takes the next batch.
+// TestSubscribersOfOneGroupShareAReplay: the holder of the group takes the next batch.
 func TestSubscribersOfOneGroupShareAReplay(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, feed.WithPollInterval(time.Millisecond))
 	old := f.append("old", 0, 450)
 	f.done("g", old)
-	r, err := f.feed.Replay(t.Context(), order(old))
+	r, err := f.feed.Replay(t.Context(), request(old))
 	require.NoError(t, err)
 	got := make(chan eventstore.Recorded, 1000)
 	for range 3 {
@@ -273,8 +273,8 @@ func TestReplayRefusesNonsense(t *testing.T) {
 		require.Error(t, err)
 	}
 	_, err := f.feed.Preview(t.Context(), feed.ReplayRequest{Subscriber: "other", From: 1, To: last})
-	require.ErrorAs(t, err, new(*feed.NothingToReplayError), "it was delivered nothing")
-	// What is yet to come is not delivered again.
+	require.ErrorAs(t, err, new(*feed.NothingToReplayError), "the group has received no event")
+	// Events after the group's position are not part of a replay.
 	r, err := f.feed.Replay(t.Context(), feed.ReplayRequest{Subscriber: "g", From: last, To: last + 1000})
 	require.NoError(t, err)
 	require.Equal(t, []int64{last, 1}, []int64{r.To, r.Events})

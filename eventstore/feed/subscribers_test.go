@@ -12,7 +12,7 @@ import (
 	"vqa/eventstore/feed"
 )
 
-func TestSubscribersShowHowFarTheyAre(t *testing.T) {
+func TestSubscribersShowTheirProgress(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	events := f.append("a", 0, 5)
@@ -72,7 +72,7 @@ func TestResetMovesAGroup(t *testing.T) {
 	require.Equal(t, []int64{more[0].Position, more[0].Position}, []int64{seen[0].Position, seen[1].Position})
 }
 
-// TestResetWaitsForTheBatch: the ack of a batch under way must not overwrite a reset.
+// TestResetWaitsForTheBatch: the ack of a running batch must not overwrite a reset.
 func TestResetWaitsForTheBatch(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
@@ -99,7 +99,7 @@ func TestResetWaitsForTheBatch(t *testing.T) {
 		err := f.pool.QueryRow(t.Context(), `select exists (select from pg_locks where locktype = 'advisory' and not granted
 			and database = (select oid from pg_database where datname = current_database()))`).Scan(&waiting)
 		return err == nil && waiting
-	}, patience, 2*time.Millisecond)
+	}, waitLimit, 2*time.Millisecond)
 	require.Empty(t, reset)
 	close(goOn)
 	require.NoError(t, <-reset)

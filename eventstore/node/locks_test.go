@@ -18,7 +18,7 @@ import (
 	"vqa/eventstore/storetest"
 )
 
-// join joins a living node and returns its locks; leave lets it die.
+// join starts a node and returns its locks. leave ends the node.
 func join(t *testing.T, pool *pgxpool.Pool, name string) (locks *node.Locks, leave func()) {
 	t.Helper()
 	present, err := node.Join(t.Context(), pool, name, slog.New(slog.DiscardHandler))
@@ -44,7 +44,7 @@ func acquire(t *testing.T, l *node.Locks, c eventstore.Claim, now time.Time) eve
 	return claimed
 }
 
-func TestOneClaimStandsAtATime(t *testing.T) {
+func TestOneClaimIsHeldAtATime(t *testing.T) {
 	t.Parallel()
 	pool := connect(t)
 	here, _ := join(t, pool, "here")
@@ -54,21 +54,21 @@ func TestOneClaimStandsAtATime(t *testing.T) {
 	require.Equal(t, eventstore.Claimed{Held: true, RequestHash: claim("", "body").RequestHash}, first)
 	require.False(t, acquire(t, there, claim("req_2", "body"), minute).Held, "on the same node")
 	second := acquire(t, here, claim("req_2", "another"), minute)
-	require.Equal(t, eventstore.Claimed{RequestHash: claim("", "body").RequestHash}, second, "it says what runs")
+	require.Equal(t, eventstore.Claimed{RequestHash: claim("", "body").RequestHash}, second, "it has the hash of the running request")
 	other := claim("req_2", "body")
 	other.AccountID = "acct_2"
-	require.True(t, acquire(t, here, other, minute).Held, "keys are those of an account")
+	require.True(t, acquire(t, here, other, minute).Held, "keys belong to an account")
 
 	require.NoError(t, here.Release(t.Context(), claim("req_2", "body")))
-	require.False(t, acquire(t, here, claim("req_2", "body"), minute).Held, "only the holder gives it back")
+	require.False(t, acquire(t, here, claim("req_2", "body"), minute).Held, "only the holder releases it")
 	require.NoError(t, there.Release(t.Context(), claim("req_1", "body")))
 	require.True(t, acquire(t, there, claim("req_3", "body"), minute).Held)
 
 	leave()
 	require.Eventually(t, func() bool { return acquire(t, here, claim("req_4", "body"), minute).Held },
-		10*time.Second, time.Millisecond, "its node is gone")
+		10*time.Second, time.Millisecond, "its node has ended")
 	require.False(t, acquire(t, here, claim("req_5", "body"), minute.Add(59*time.Second)).Held)
-	require.True(t, acquire(t, here, claim("req_5", "body"), minute.Add(time.Minute)).Held, "its time is up")
+	require.True(t, acquire(t, here, claim("req_5", "body"), minute.Add(time.Minute)).Held, "it has expired")
 }
 
 func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
@@ -89,11 +89,11 @@ func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
 	require.NoError(t, err)
 
 	running := acquire(t, locks, claim("req_2", "body"), minute)
-	require.False(t, running.Held, "its response is still on the way")
+	require.False(t, running.Held, "its response is not saved yet")
 	require.Equal(t, "video_1", running.Receipt.ResourceID)
 	require.NoError(t, locks.Release(t.Context(), c))
 	abandoned := acquire(t, locks, claim("req_2", "another"), minute)
-	require.True(t, abandoned.Held, "whoever makes the response anew holds the key")
+	require.True(t, abandoned.Held, "the request that renders the response again holds the key")
 	require.Equal(t, c.RequestHash, abandoned.RequestHash)
 	require.Zero(t, abandoned.Receipt.Status)
 
@@ -103,7 +103,7 @@ func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
 	require.Equal(t, 201, answered.Receipt.Status)
 	n, err := locks.DeleteExpired(t.Context(), minute.Add(time.Hour), 10)
 	require.NoError(t, err)
-	require.Zero(t, n, "a kept response gave the lock back")
+	require.Zero(t, n, "saving the response released the lock")
 
 	later := claim("req_4", "body")
 	later.Until = minute.Add(26 * time.Hour)
@@ -112,7 +112,7 @@ func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {
 	require.Nil(t, again.Receipt)
 }
 
-func TestOfManyClaimsAtOnceOneStands(t *testing.T) {
+func TestOneOfManyClaimsSucceeds(t *testing.T) {
 	t.Parallel()
 	pool := connect(t)
 	here, _ := join(t, pool, "here")

@@ -12,7 +12,7 @@ import (
 	"vqa/eventstore/node"
 )
 
-func TestWhoLives(t *testing.T) {
+func TestLivingNodes(t *testing.T) {
 	t.Parallel()
 	pool := connect(t)
 	join := func(name string) (p *node.Presence, leave func()) {
@@ -43,7 +43,7 @@ func TestWhoLives(t *testing.T) {
 	require.Equal(t, 2, n)
 	require.True(t, second)
 	_, err = node.Join(t.Context(), pool, "node_2", slog.New(slog.DiscardHandler))
-	require.ErrorContains(t, err, "node_2", "a name is one node's")
+	require.ErrorContains(t, err, "node_2", "two nodes cannot have the same name")
 
 	leave()
 	require.Eventually(t, func() bool { n, err := first.Count(t.Context()); return err == nil && n == 1 }, 10*time.Second, 10*time.Millisecond)

@@ -17,8 +17,7 @@ import (
 
 var minute = time.Date(2026, 11, 21, 3, 0, 0, 0, time.UTC)
 
-// TestWindowsCountAsTheDomainDoes holds the SQL against rate.Count over random histories,
-// clocks that lag among them.
+// TestWindowsCountAsTheDomainDoes compares the SQL with rate.Count on random histories, also with clocks that lag.
 func TestWindowsCountAsTheDomainDoes(t *testing.T) {
 	t.Parallel()
 	pool := connect(t)
@@ -39,8 +38,8 @@ func TestWindowsCountAsTheDomainDoes(t *testing.T) {
 	}
 }
 
-// TestWindowsAreSharedByAllNodes asks for more than there is, from two nodes at once and
-// for subjects in any order.
+// TestWindowsAreSharedByAllNodes sends more requests than allowed, from two nodes at once and for subjects in any
+// order.
 func TestWindowsAreSharedByAllNodes(t *testing.T) {
 	t.Parallel()
 	const limit, callers, subjects = 20, 16, 5
@@ -69,7 +68,7 @@ func TestWindowsAreSharedByAllNodes(t *testing.T) {
 	}
 }
 
-func TestOnceInAWhile(t *testing.T) {
+func TestOnceInAnInterval(t *testing.T) {
 	t.Parallel()
 	pool := connect(t)
 	w := node.NewWindows(pool)
@@ -125,7 +124,7 @@ func TestWithoutADatabaseNothingIsCounted(t *testing.T) {
 	require.Error(t, err)
 }
 
-// BenchmarkWindows is what counting costs a request, alone and among others.
+// BenchmarkWindows measures the time to count a request, with one and with several callers.
 func BenchmarkWindows(b *testing.B) {
 	pool := connect(b)
 	for _, callers := range []int{1, 8, 64} {

@@ -17,10 +17,10 @@ import (
 	"vqa/migrations"
 )
 
-// The server of the benchmarks is that of the tests, which may run without fsync;
-// name one that is set up as in production by VQA_TEST_DATABASE_URL.
+// The benchmarks use the test server, which may run without fsync. Set VQA_TEST_DATABASE_URL to measure a server with
+// the settings of production.
 
-// clients share b.N appends; each has a connection.
+// clients runs b.N appends by n clients, each with its own connection.
 func clients(b *testing.B, n int, run func(store *postgres.Store, client int, next func() bool) error) {
 	b.Helper()
 	database := storetest.Database(b, migrations.Up, migrations.Version())
@@ -50,8 +50,7 @@ func clients(b *testing.B, n int, run func(store *postgres.Store, client int, ne
 
 var clientCounts = []int{1, 8, 32}
 
-// anyChain gives the writes a chain to go on from, not the stream's own: looking that up
-// would be what is measured.
+// anyChain gives the writes an arbitrary chain. Loading the real one would distort the measurement.
 func anyChain(batch eventstore.Batch) eventstore.Batch {
 	for i := range batch.Writes {
 		if w := &batch.Writes[i]; w.Expected > 0 {
@@ -61,7 +60,7 @@ func anyChain(batch eventstore.Batch) eventstore.Batch {
 	return batch
 }
 
-// BenchmarkAppendManyStreams appends one event to a stream of the client's own.
+// BenchmarkAppendManyStreams appends one event to the client's own stream.
 func BenchmarkAppendManyStreams(b *testing.B) {
 	for _, n := range clientCounts {
 		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
@@ -77,8 +76,7 @@ func BenchmarkAppendManyStreams(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendThreeStreams appends to two new streams and one of the client's
-// own, as the creation of an analysis does.
+// BenchmarkAppendThreeStreams appends to two new streams and the client's own one, as the creation of an analysis does.
 func BenchmarkAppendThreeStreams(b *testing.B) {
 	for _, n := range clientCounts {
 		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
@@ -97,8 +95,7 @@ func BenchmarkAppendThreeStreams(b *testing.B) {
 	}
 }
 
-// BenchmarkAppendOneHotStream lets all clients append to one stream, each deciding
-// anew after a conflict.
+// BenchmarkAppendOneHotStream lets all clients append to one stream. After a conflict a client tries again.
 func BenchmarkAppendOneHotStream(b *testing.B) {
 	for _, n := range clientCounts {
 		b.Run(fmt.Sprintf("clients=%d", n), func(b *testing.B) {
@@ -127,7 +124,7 @@ func BenchmarkAppendOneHotStream(b *testing.B) {
 	}
 }
 
-// BenchmarkRead pages through the whole log; an operation is an event.
+// BenchmarkRead pages through the whole log. An operation is one event.
 func BenchmarkRead(b *testing.B) {
 	pool, _ := connect(b)
 	store := postgres.New(pool, storetest.Codec())

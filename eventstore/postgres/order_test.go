@@ -21,11 +21,11 @@ import (
 	"vqa/eventstore/storetest"
 )
 
-// insertSQL writes an event as any program could, psql included.
+// insertSQL inserts an event as any program could, for example psql.
 const insertSQL = `insert into events (stream, version, type, account_id, data, meta, chain)
 	values ($1, $2, 'storetest.noted', '', '{"text":"","number":0}', '{}', sha256('')) returning position`
 
-// open begins a transaction on a connection of its own and writes one event in it.
+// open begins a transaction on its own connection and inserts one event.
 func open(t *testing.T, pool *pgxpool.Pool, stream string) (tx pgx.Tx, position int64) {
 	t.Helper()
 	tx, err := pool.Begin(t.Context())
@@ -35,7 +35,7 @@ func open(t *testing.T, pool *pgxpool.Pool, stream string) (tx pgx.Tx, position 
 	return tx, position
 }
 
-// streams returns which streams a reader sees, in order.
+// streams returns the streams of the events that a reader gets, in order.
 func streams(t *testing.T, store *postgres.Store, after int64) []string {
 	t.Helper()
 	events, err := store.Read(t.Context(), after, 100)
@@ -78,7 +78,7 @@ func TestReadWaitsForAnEarlierPosition(t *testing.T) {
 	}
 }
 
-// terminate ends a transaction as a crash of its client would.
+// terminate ends a transaction as a crash of its client does.
 func terminate(_ context.Context, tx pgx.Tx) error {
 	return tx.Conn().PgConn().Conn().Close()
 }
@@ -94,7 +94,7 @@ func waitGone(t *testing.T, pool *pgxpool.Pool) {
 	}, 10*time.Second, 5*time.Millisecond)
 }
 
-func TestReadIsNotHeldByWhoCannotFillTheGap(t *testing.T) {
+func TestReadDoesNotWaitForUnrelatedTransactions(t *testing.T) {
 	t.Parallel()
 	pool, _ := connect(t)
 	store := postgres.New(pool, storetest.Codec())
@@ -102,7 +102,7 @@ func TestReadIsNotHeldByWhoCannotFillTheGap(t *testing.T) {
 	require.NoError(t, gone.Rollback(t.Context()))
 	appendOne(t, store, "a", 0)
 
-	// A transaction without events, a long report for instance, holds nobody.
+	// A transaction without events, such as a long report, does not delay readers.
 	idle, err := pool.Begin(t.Context())
 	require.NoError(t, err)
 	defer func() { _ = idle.Rollback(context.Background()) }()
@@ -110,7 +110,7 @@ func TestReadIsNotHeldByWhoCannotFillTheGap(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a"}, streams(t, store, 0))
 
-	// A writer that began later holds only what comes after it began.
+	// A writer that began later delays only later events.
 	later, _ := open(t, pool, "test/later")
 	require.Equal(t, []string{"a"}, streams(t, store, 0))
 	appendOne(t, store, "b", 0)
@@ -119,7 +119,7 @@ func TestReadIsNotHeldByWhoCannotFillTheGap(t *testing.T) {
 	require.Equal(t, []string{"a", "later", "b"}, streams(t, store, 0))
 }
 
-func TestWaitingForAHeadHoldsNoReader(t *testing.T) {
+func TestWaitingForAHeadDoesNotDelayReaders(t *testing.T) {
 	t.Parallel()
 	pool, _ := connect(t)
 	store := postgres.New(pool, storetest.Codec())
@@ -146,7 +146,7 @@ func TestWaitingForAHeadHoldsNoReader(t *testing.T) {
 	require.NoError(t, <-appended)
 }
 
-func TestReadIsNotHeldByAnotherDatabase(t *testing.T) {
+func TestReadDoesNotWaitForAnotherDatabase(t *testing.T) {
 	t.Parallel()
 	pool, _ := connect(t)
 	other, _ := connect(t)
@@ -174,8 +174,7 @@ func TestReadGoesOnAfterTerminatedBackend(t *testing.T) {
 	require.Equal(t, []string{"after"}, streams(t, store, 0))
 }
 
-// writerEnv makes this test binary a writer that stops in the middle of its
-// transaction.
+// writerEnv is the variable that makes this test binary a writer. It stops in the middle of its transaction.
 const writerEnv = "VQA_TEST_WRITER_URL"
 
 func TestReadGoesOnAfterKilledProcess(t *testing.T) {
@@ -197,7 +196,7 @@ func TestReadGoesOnAfterKilledProcess(t *testing.T) {
 	require.Equal(t, "written\n", line)
 
 	appendOne(t, store, "after", 0)
-	require.Empty(t, streams(t, store, 0), "the process still lives")
+	require.Empty(t, streams(t, store, 0), "the process still runs")
 	require.NoError(t, writer.Process.Kill())
 	require.Error(t, writer.Wait())
 	waitGone(t, pool)
@@ -218,11 +217,10 @@ func writeAndHang(url string) {
 		return
 	}
 	fmt.Println("written")
-	time.Sleep(time.Minute) // killed long before
+	time.Sleep(time.Minute) // it is killed before
 }
 
-// TestReadLosesAndReordersNothing lets 12 writers with random pauses, some of which
-// roll back, race against readers of small pages.
+// TestReadLosesAndReordersNothing runs 12 writers with random pauses and rollbacks beside readers of small pages.
 func TestReadLosesAndReordersNothing(t *testing.T) {
 	t.Parallel()
 	pool, _ := connect(t)
@@ -243,7 +241,7 @@ func TestReadLosesAndReordersNothing(t *testing.T) {
 	seen := make([][]eventstore.Recorded, 2)
 	for i := range seen {
 		reading.Go(func() {
-			// Each reader has a store of its own, hence its own idea of what is settled.
+			// Each reader has its own store, because a store caches the settled position.
 			seen[i], failures[writers+i] = follow(ctx, postgres.New(pool, storetest.Codec()), 5+20*i, done)
 		})
 	}
@@ -261,8 +259,8 @@ func TestReadLosesAndReordersNothing(t *testing.T) {
 	}
 }
 
-// writeWithPauses commits events of one stream in transactions of several
-// statements and returns how many it committed.
+// writeWithPauses commits events of one stream in transactions of several statements. It returns how many it
+// committed.
 func writeWithPauses(ctx context.Context, pool *pgxpool.Pool, random *rand.Rand, stream string, transactions int) (int, error) {
 	pause := func() { time.Sleep(time.Duration(random.IntN(4)) * time.Millisecond) }
 	version := 0
@@ -292,7 +290,7 @@ func writeWithPauses(ctx context.Context, pool *pgxpool.Pool, random *rand.Rand,
 	return version, nil
 }
 
-// follow reads until done is closed and nothing is left.
+// follow reads until done is closed and there are no further events.
 func follow(ctx context.Context, store *postgres.Store, page int, done <-chan struct{}) ([]eventstore.Recorded, error) {
 	var seen []eventstore.Recorded
 	after := int64(0)

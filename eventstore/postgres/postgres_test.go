@@ -12,8 +12,7 @@ import (
 	"vqa/migrations"
 )
 
-// connect returns the service's pool on a new database of its own, and the URL of
-// the database's owner.
+// connect returns the service's pool on a new database, and the URL of the database's owner.
 func connect(t testing.TB) (pool *pgxpool.Pool, owner string) {
 	t.Helper()
 	url := storetest.Database(t, migrations.Up, migrations.Version())

@@ -15,7 +15,7 @@ import (
 	"vqa/eventstore/storetest"
 )
 
-// scanned appends three events to each of two streams of two accounts, in turns.
+// scanned appends three events alternately to two streams of two accounts.
 func scanned(t *testing.T) (*postgres.Store, []eventstore.Recorded) {
 	t.Helper()
 	pool, _ := connect(t)
@@ -108,10 +108,10 @@ func TestStoredEventsFollowFromEachOther(t *testing.T) {
 	require.False(t, holds)
 	holds, err = found[1].Follows(nil)
 	require.NoError(t, err)
-	require.False(t, holds, "the one before is missing")
+	require.False(t, holds, "the previous event is missing")
 }
 
-func TestCensus(t *testing.T) {
+func TestStats(t *testing.T) {
 	t.Parallel()
 	store, all := scanned(t)
 	c, err := store.Stats(t.Context(), postgres.Filter{})
@@ -128,7 +128,7 @@ func TestCensus(t *testing.T) {
 	require.Equal(t, []postgres.Count{{Name: "storetest.noted", Events: 6, Bytes: stored}}, c.Types)
 	require.Equal(t, []postgres.Count{{"acct_a_1", 3, stored / 2}, {"acct_b%2", 3, stored / 2}}, c.Accounts)
 	var inDays int64
-	for _, d := range c.Days { // two, when midnight passed
+	for _, d := range c.Days { // two days when the test runs at midnight
 		inDays += d.Events
 	}
 	require.Equal(t, int64(6), inDays)

@@ -59,7 +59,7 @@ func TestTheServiceIsNotTheOwner(t *testing.T) {
 		require.ErrorAs(t, err, &pg, sql)
 		require.Equal(t, "42501", pg.Code, sql)
 	}
-	// What it needs of River is open to it.
+	// It may use River's tables.
 	_, err := pool.Exec(t.Context(), "select count(*) from river_job; delete from river_job; delete from river_leader")
 	require.NoError(t, err)
 }
@@ -69,7 +69,7 @@ func TestConnectNamesTheMissingMigration(t *testing.T) {
 	url := storetest.Database(t, func(context.Context, string) error { return nil }, "nothing")
 	pool, err := postgres.Connect(t.Context(), url)
 	if err == nil {
-		// Another database of the cluster has made the role; then the tables are missing.
+		// The role exists because of another database on this server, but the tables are missing.
 		defer pool.Close()
 		_, err = postgres.New(pool, storetest.Codec()).Read(t.Context(), 0, 1)
 	}
@@ -95,8 +95,8 @@ func TestAHeadThatLagsIsAConflict(t *testing.T) {
 	t.Parallel()
 	pool, _ := connect(t)
 	store := postgres.New(pool, storetest.Codec())
-	// An event without its head, which only a foreign writer can leave behind: the
-	// second guard, the unique index, answers.
+	// An event without its head, which only another program can insert. The unique index refuses
+	// the append.
 	_, err := pool.Exec(t.Context(), insertSQL, "test/a", 1)
 	require.NoError(t, err)
 	_, err = storetest.Append(t.Context(), store, one("a", 0))
@@ -130,7 +130,7 @@ func TestADeadlockIsAConflict(t *testing.T) {
 		_, err := storetest.Append(t.Context(), store, b)
 		appended <- err
 	}()
-	// The append has a and waits for b; now this transaction wants a.
+	// The append has locked a and waits for b. Now this transaction locks a.
 	require.Eventually(t, func() bool {
 		var waiting int
 		err := owner.QueryRow(t.Context(), `select count(*) from pg_stat_activity
@@ -176,7 +176,7 @@ func TestReadModelsCommitWithTheirEvents(t *testing.T) {
 	require.ErrorIs(t, err, refuse)
 	require.Equal(t, int64(1), count())
 	require.Equal(t, []string{"a"}, streams(t, store, 0))
-	require.Equal(t, int64(2), appendOne(t, store, "a", 1).Version, "the head is where it was")
+	require.Equal(t, int64(2), appendOne(t, store, "a", 1).Version, "the head has not changed")
 }
 
 func TestRunWakesListeners(t *testing.T) {

@@ -31,7 +31,7 @@ func TestDatabaseIsMigratedOnceAndEmptyForEachTest(t *testing.T) {
 		migrations.Add(1)
 		return exec(ctx, url, "create table things (name text primary key)")
 	}
-	key := rand.Text() // another run on the same server must not find this result
+	key := rand.Text() // another run on the same server must use another key
 	t.Run("in parallel", func(t *testing.T) {
 		for range 8 {
 			t.Run("test", func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestConfigOfExternalServer(t *testing.T) {
 	again, err := url.Parse(conf.URL())
 	require.NoError(t, err)
 	password, _ := again.User.Password()
-	require.Equal(t, "p@ss/+w rd", password, "the URL that pgtestdb builds must mean the same password")
+	require.Equal(t, "p@ss/+w rd", password, "the URL that pgtestdb builds must have the same password")
 
 	_, err = configOf("host=localhost")
 	require.ErrorContains(t, err, "expected postgres://")

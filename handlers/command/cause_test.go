@@ -19,9 +19,9 @@ import (
 	"vqa/eventstore/fold"
 )
 
-// TestEveryEventSaysHowItCameToBe runs every flow of the service and checks the metadata of each event: its
+// TestEveryEventHasItsCause runs every flow of the service and checks the metadata of each event: its
 // actor, its request and its cause.
-func TestEveryEventSaysHowItCameToBe(t *testing.T) {
+func TestEveryEventHasItsCause(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	everyFlow(t, w)
@@ -114,7 +114,7 @@ func everyFlow(t *testing.T, w *world) {
 	require.Equal(t, 1, n)
 }
 
-func TestCauseOfForgottenWorkIsItsFirstEvent(t *testing.T) {
+func TestCauseOfLostWorkIsItsFirstEvent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(100)

@@ -46,7 +46,7 @@ func TestCreateAnalysis(t *testing.T) {
 	require.True(t, stateOf(w, videos, videoID).OpenAnalyses[a.ID])
 }
 
-func TestCreateAnalysisTellsWhoAsked(t *testing.T) {
+func TestCreateAnalysisRecordsTheCaller(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	caller := w.account(25)
@@ -151,8 +151,8 @@ func TestCreateAnalysisRefusals(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestWhenThereIsRoom: when the queue is full, Retry-After estimates when it has room.
-func TestWhenThereIsRoom(t *testing.T) {
+// TestRetryAfterOfAFullQueue: when the queue is full, Retry-After estimates when it has room.
+func TestRetryAfterOfAFullQueue(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, withLimits(func(l *Limits) { l.AnalysisQueueCap = 7 }))
 	caller := w.account(1000)

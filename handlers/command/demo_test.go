@@ -52,7 +52,7 @@ func TestDemoVideoIsAddedOnce(t *testing.T) {
 	require.Equal(t, []string{"account.opened"}, w.typesOf(accounts.Stream(account.SystemID)))
 }
 
-func TestDemoQuestionIsAskedOnceAndCostsNothing(t *testing.T) {
+func TestDemoPromptIsAnalyzedOnceAndCostsNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.AddDemoVideo(t.Context(), demoVideo, "a.mp4", demoFile("demo/a.mp4"))
@@ -78,7 +78,7 @@ func TestDemoQuestionIsAskedOnceAndCostsNothing(t *testing.T) {
 	require.Empty(t, w.typesOf(credits.Stream(account.SystemID)), "no credits moved")
 }
 
-func TestFailedDemoQuestionIsAskedAnew(t *testing.T) {
+func TestFailedDemoPromptIsRepeated(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	_, err := w.AddDemoVideo(t.Context(), demoVideo, "a.mp4", demoFile("demo/a.mp4"))

@@ -101,9 +101,9 @@ func TestPromptsOfABatchAreReadTogether(t *testing.T) {
 	}
 }
 
-// TestNoModelIsAskedInVain: an invalid prompt is refused before the model is called, and test keys use only
+// TestModelIsNotCalledForInvalidPrompts: an invalid prompt is refused before the model is called, and test keys use only
 // the rules.
-func TestNoModelIsAskedInVain(t *testing.T) {
+func TestModelIsNotCalledForInvalidPrompts(t *testing.T) {
 	t.Parallel()
 	model := &scripted{}
 	w := newWorld(t, withCompiler(model))

@@ -13,7 +13,7 @@ import (
 	"vqa/eventstore/codec"
 )
 
-func TestConflictIsDecidedAnew(t *testing.T) {
+func TestConflictIsDecidedAgain(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
 		intruded := false
@@ -93,8 +93,8 @@ func TestUncertainAppendIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestStreamsAreWrittenInTheOrderTheyWereAskedFor: the positions of one append follow the order of first use.
-func TestStreamsAreWrittenInTheOrderTheyWereAskedFor(t *testing.T) {
+// TestStreamsAreWrittenInTheOrderOfUse: the positions of one append follow the order of first use.
+func TestStreamsAreWrittenInTheOrderOfUse(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		var want []string
 		ordered := b.begin(context.Background(), ofLane(), func(s *session) error {

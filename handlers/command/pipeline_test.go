@@ -122,7 +122,7 @@ func (b *bench) seed(command credit.Command) {
 	require.NoError(b.t, err)
 }
 
-func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
+func TestGroupGivesEachCommandItsOwnResult(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		ctx := context.Background()
 		canceled, cancel := context.WithCancel(ctx)
@@ -168,9 +168,9 @@ func TestGroupGivesEachItsOwnVerdict(t *testing.T) {
 	})
 }
 
-// TestRefusedByWhatNeverHappened: a command was refused because of another one of its group. It is decided
+// TestRefusedBecauseOfADroppedCommand: a command was refused because of another one of its group. It is decided
 // again when the other one's events are not recorded.
-func TestRefusedByWhatNeverHappened(t *testing.T) {
+func TestRefusedBecauseOfADroppedCommand(t *testing.T) {
 	inBubble(t, func(b *bench) {
 		b.seed(credit.Grant{AccountID: acct, Kind: credit.Purchase, Seconds: 10})
 		taken := ofLane()
@@ -295,7 +295,7 @@ func TestFullLaneRefuses(t *testing.T) {
 	})
 }
 
-func TestStoppingFinishesWhatWasAccepted(t *testing.T) {
+func TestStoppingFinishesQueuedCommands(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := memory.New(codec.Events(), time.Now)

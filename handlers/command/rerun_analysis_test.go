@@ -38,7 +38,7 @@ func (w *world) failedInIncident(p *fakeIncidents, caller Caller, c CreateAnalys
 	return r.AnalysisID
 }
 
-func TestRerunIsFreeAndAsksTheSame(t *testing.T) {
+func TestRerunIsFreeAndKeepsTheRequest(t *testing.T) {
 	t.Parallel()
 	p := &fakeIncidents{}
 	w := newWorld(t, withIncidents(p))

@@ -71,8 +71,8 @@ func TestLinks(t *testing.T) {
 	}
 }
 
-// TestExample checks the worked example of the page in the two ways in which a reader
-// would: with the program's own hash of the row, and with the command line shown.
+// TestExample checks the example of the page in two ways: with the service's own hash of the row, and with the
+// command line of the page.
 func TestExample(t *testing.T) {
 	t.Parallel()
 	text := readPage(t)
@@ -85,7 +85,7 @@ func TestExample(t *testing.T) {
 	require.NoError(t, err)
 	version, err := strconv.ParseInt(column("version"), 10, 64)
 	require.NoError(t, err)
-	require.EqualValues(t, 1, version, "the chain before it is that of an empty stream")
+	require.EqualValues(t, 1, version, "the previous chain is that of an empty stream")
 	chain := codec.Link(eventstore.Chain{}, codec.Encoded{
 		Stream: stream, Version: version, Type: column("type"), AccountID: column("account_id"),
 		Data: []byte(column("data")), Meta: []byte(column("meta")),
@@ -142,7 +142,7 @@ func clone(t *testing.T) string {
 	return dir
 }
 
-// contents are the files below a directory.
+// contents returns the files below a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -184,11 +184,11 @@ func TestCatalogAddsWhatIsMissing(t *testing.T) {
 	require.Equal(t, readPage(t), string(text))
 	now, err := os.Stat(filepath.Join(dir, schemaDir, "video.failed.json"))
 	require.NoError(t, err)
-	require.Equal(t, kept.ModTime(), now.ModTime(), "what was there is not written again")
+	require.Equal(t, kept.ModTime(), now.ModTime(), "an existing schema is not written again")
 }
 
-// TestCatalogRefusesAnotherShape is why "make verify" fails: schemas of a repository
-// whose events had another shape are not overwritten, and nothing else is written.
+// TestCatalogRefusesAnotherShape: when events have another shape than their schemas, catalog fails and writes
+// nothing.
 func TestCatalogRefusesAnotherShape(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
