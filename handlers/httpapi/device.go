@@ -55,7 +55,7 @@ func (s *server) GetDeviceCode(ctx context.Context, r api.GetDeviceCodeRequestOb
 		return nil, err
 	}
 	if wait > 0 {
-		return nil, fault.New(fault.RateLimitExceeded, "Poll no faster than poll_interval.").
+		return nil, fault.New(fault.RateLimitExceeded, "Wait poll_interval seconds between two polls.").
 			WithRetryAfter(int((wait + time.Second - 1) / time.Second))
 	}
 	// The response to HEAD has no body, so it must not consume the key.

@@ -26,7 +26,7 @@ func (s *server) StreamEvents(ctx context.Context, r api.StreamEventsRequestObje
 		return st.response(), err
 	}
 	if st.last = *r.Params.LastEventID; !id.Valid(id.Event, st.last) {
-		return nil, fault.Invalid(fault.Violation{Param: "Last-Event-ID", Code: fault.Format, Message: "must be an id that begins with evt_"})
+		return nil, fault.Invalid(fault.Violation{Param: "Last-Event-ID", Code: fault.Format, Message: "must be an id that starts with evt_"})
 	}
 	st.after, err = s.Events.Position(ctx, tenant, st.last)
 	if fault.Has(err, fault.ResourceNotFound) {

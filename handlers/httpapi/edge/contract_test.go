@@ -231,3 +231,24 @@ func TestEveryPostThatCreatesTakesAnIdempotencyKey(t *testing.T) {
 		require.Equal(t, created || accepted, op.idempotent, op.id)
 	}
 }
+
+// TestExamplesOfErrorsAreThoseOfTheRegistry: the examples of error responses have the default
+// messages of their codes.
+func TestExamplesOfErrorsAreThoseOfTheRegistry(t *testing.T) {
+	t.Parallel()
+	responses := shippedContract(t).document["components"].(map[string]any)["responses"].(map[string]any)
+	compared := 0
+	for name, r := range responses {
+		content, _ := r.(map[string]any)["content"].(map[string]any)
+		media, _ := content["application/json"].(map[string]any)
+		example, _ := media["example"].(map[string]any)
+		shown, _ := example["error"].(map[string]any)
+		code, _ := shown["code"].(string)
+		if code == "" || code == string(fault.ValidationFailed) || code == string(fault.ResourceNotFound) {
+			continue // no example, or one whose message names the field or the id
+		}
+		require.Equal(t, fault.Lookup(fault.Code(code)).Message, shown["message"], name)
+		compared++
+	}
+	require.Greater(t, compared, 10)
+}

@@ -68,7 +68,7 @@ func logUndelivered(ctx context.Context, x *Exchange, err error) {
 	if ctx.Err() != nil || errors.Is(err, wire.ErrSlow) || errors.As(err, &network) {
 		level = slog.LevelDebug
 	}
-	x.log.Log(ctx, level, "response not delivered", "request_id", x.RequestID, "error", err.Error())
+	x.log.Log(ctx, level, "cannot send the response", "request_id", x.RequestID, "error", err.Error())
 }
 
 // writeEnvelope writes a fault with a status that may differ from the status of its code.

@@ -56,7 +56,7 @@ func (e *Edge) answerConditional(x *Exchange, r *http.Request, began time.Time) 
 		}
 	}
 	if err := w.send(); err != nil {
-		e.Log.DebugContext(r.Context(), "response not delivered", "request_id", x.RequestID, "error", err.Error())
+		e.Log.DebugContext(r.Context(), "cannot send the response", "request_id", x.RequestID, "error", err.Error())
 	}
 }
 

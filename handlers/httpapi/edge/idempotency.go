@@ -34,7 +34,7 @@ func (e *Edge) readIdempotencyKey(x *Exchange, r *http.Request, body any) error 
 	}
 	canonical, err := json.Marshal(body)
 	if err != nil {
-		return fmt.Errorf("a body in its canonical form: %w", err)
+		return fmt.Errorf("encoding a body for its hash: %w", err)
 	}
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\n%s\n", r.Method, r.URL.Path)
@@ -107,7 +107,7 @@ func (e *Edge) sendReplay(x *Exchange, r *http.Request, status int, body []byte)
 	h.Set("Cache-Control", "no-store")
 	x.response.WriteHeader(status)
 	if _, err := x.response.Write(body); err != nil {
-		e.Log.DebugContext(r.Context(), "replay not delivered", "request_id", x.RequestID, "error", err.Error())
+		e.Log.DebugContext(r.Context(), "cannot send the replay", "request_id", x.RequestID, "error", err.Error())
 	}
 }
 

@@ -2634,14 +2634,14 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "validation_failed",
-                 *         "message": "metadata.a b: must match ^[a-zA-Z0-9_.-]+$",
+                 *         "message": "metadata.a b: the key must match ^[a-zA-Z0-9_.-]+$",
                  *         "status": 400,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A",
                  *         "errors": [
                  *           {
                  *             "param": "metadata.a b",
                  *             "code": "format",
-                 *             "message": "must match ^[a-zA-Z0-9_.-]+$"
+                 *             "message": "the key must match ^[a-zA-Z0-9_.-]+$"
                  *           }
                  *         ]
                  *       }
@@ -2682,7 +2682,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "invalid_api_key",
-                 *         "message": "The API key is missing, malformed or unknown.",
+                 *         "message": "The API key is missing, malformed or unknown. Send a valid key as a Bearer token in the Authorization header.",
                  *         "status": 401,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -2722,7 +2722,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "insufficient_credits",
-                 *         "message": "The credit balance does not cover this operation.",
+                 *         "message": "The credit balance does not cover this operation. Add credits and try again.",
                  *         "status": 402,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A",
                  *         "details": {
@@ -2765,7 +2765,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "test_key_fixture_only",
-                 *         "message": "A test key can analyze only the fixture video that came with it.",
+                 *         "message": "A test key can analyze only the fixture video that came with it. Use that video, or a live key.",
                  *         "status": 403,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -2846,7 +2846,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "analysis_not_cancelable",
-                 *         "message": "The analysis is already terminal.",
+                 *         "message": "The analysis has already ended and cannot be canceled.",
                  *         "status": 409,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -2886,7 +2886,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "device_code_expired",
-                 *         "message": "The device code is expired or consumed.",
+                 *         "message": "The device code has expired or was already used. Request a new one.",
                  *         "status": 410,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -2926,7 +2926,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "payload_too_large",
-                 *         "message": "The request body is too large.",
+                 *         "message": "The request body is too large. Send a smaller one.",
                  *         "status": 413,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -2966,7 +2966,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "unsupported_media_type",
-                 *         "message": "The content type is not supported.",
+                 *         "message": "This operation does not accept the Content-Type of the request. Send the type that it documents.",
                  *         "status": 415,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -3006,7 +3006,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "parse_failed",
-                 *         "message": "The prompt could not be compiled.",
+                 *         "message": "Cannot compile the prompt into a query. Rephrase it, or try again.",
                  *         "status": 422,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -3047,7 +3047,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "concurrency_limit_exceeded",
-                 *         "message": "Too many analyses are active; wait for one to finish.",
+                 *         "message": "Too many analyses are active. Wait for one to finish.",
                  *         "status": 429,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -3087,7 +3087,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "internal_error",
-                 *         "message": "Something went wrong on our side.",
+                 *         "message": "The server failed to process the request. Try again; if it fails again, report the request id.",
                  *         "status": 500,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -3127,7 +3127,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "upstream_error",
-                 *         "message": "An upstream service failed.",
+                 *         "message": "An external service that this operation needs failed.",
                  *         "status": 502,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
@@ -3203,7 +3203,7 @@ export interface components {
                  *           {
                  *             "param": "Range",
                  *             "code": "range",
-                 *             "message": "lies outside the file"
+                 *             "message": "is outside the file"
                  *           }
                  *         ]
                  *       }
@@ -3244,7 +3244,7 @@ export interface components {
                  * @example {
                  *       "error": {
                  *         "code": "capacity_exhausted",
-                 *         "message": "The service is at capacity; try again later.",
+                 *         "message": "The service is at capacity. Try again later.",
                  *         "status": 503,
                  *         "request_id": "req_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1A"
                  *       }
