@@ -17,7 +17,7 @@ func doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Check everything that the service needs, and say how to repair it",
 		Long: `Checks the parts of the service by using them: it starts the database, which it creates before the
-first start; it draws, stores and analyzes a clip; and it sends one request to each language model.
+first start; it stores and analyzes a demo video; and it sends one request to each language model.
 It writes nothing to the database. The exit status is 1 when a part is broken.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadConfig()

@@ -33,7 +33,7 @@ func TestCheckMedia(t *testing.T) {
 		got := check(name)
 		require.Equal(t, doctor.OK, got.Verdict, got.Detail)
 		if name == "analysis" {
-			require.Contains(t, got.Detail, `"Is there a ball?" about a drawn clip: yes`)
+			require.Contains(t, got.Detail, `"Is there a ball?" about a demo video: yes`)
 		}
 	}
 

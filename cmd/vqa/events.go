@@ -34,8 +34,8 @@ service.`,
 // filterHelp describes the flags of eventFilter.
 const filterHelp = `--stream and --type take exact names or quoted patterns with *, for example --type 'credit.*' or
 --stream 'video/*'. An id selects all its streams: --stream acct_…. A type without @ selects all its
-versions. You can repeat a flag: an event must match one of its values, and every kind of flag. Times
-are RFC 3339, a day, or a time before now such as 90m.`
+versions. You can repeat a flag. An event must match at least one value of each kind of flag that you
+give. Times are RFC 3339, a day, or a time before now such as 90m.`
 
 // eventFilter holds the flags that select events.
 type eventFilter struct {

@@ -37,9 +37,9 @@ FILE is JSON. A field that is left out keeps its current value. Decimals can be 
   rounding_seconds        seconds are rounded up to a multiple of this
 
 The billed seconds are computed in this order: length, less the discount, times the factor, rounded up,
-at least the minimum, rounded up to the step. The length of discounted work is computed from its bill.
-When a bill was cut because the credits ended, only the billed part is known. A refund returns the same
-share. Grants and purchases keep their seconds.
+at least minimum_seconds, rounded up to a multiple of rounding_seconds. The length of discounted work is
+computed from its bill. When a bill was cut because the credits ended, only the billed part is known. A
+refund returns the same share. Grants and purchases keep their seconds.
 
 An account "runs out" when its available credits would have become negative. From then on its work would
 have been refused, or its bill cut.`,

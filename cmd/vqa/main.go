@@ -35,7 +35,7 @@ func main() {
 func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "vqa",
-		Short:         "Answers questions about video",
+		Short:         "Answer questions about videos",
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		PersistentPreRun: func(cmd *cobra.Command, _ []string) {

@@ -19,9 +19,9 @@ import (
 	"vqa/handlers/survey"
 )
 
-// checkAnalysis runs one analysis with the code of the service. It encodes, probes and stores a
-// clip, extracts frames, detects objects, answers a question, and draws the annotated video and the
-// contact sheet.
+// checkAnalysis runs one analysis of a demo video with the code of the service. It stores and probes
+// the video, extracts frames, detects objects, answers a question, and renders the annotated video and
+// the contact sheet.
 func checkAnalysis(ctx context.Context, x *Examination) Finding {
 	if x.engine.Engine == nil {
 		return Finding{Verdict: Warning, Detail: "not checked, because ffmpeg or the engine does not work"}
@@ -38,13 +38,13 @@ func checkAnalysis(ctx context.Context, x *Examination) Finding {
 	}
 	took := time.Since(started).Seconds()
 	if result.Answer != answer.Yes {
-		detail := fmt.Sprintf("%q about a clip with a ball: %s, in %.1f s", prompt, result.Answer, took)
+		detail := fmt.Sprintf("%q about a video with a ball: %s, in %.1f s", prompt, result.Answer, took)
 		return Finding{Verdict: Warning, Detail: detail, Fix: "configure a more capable model"}
 	}
-	return found("%q about a drawn clip: %s, in %.1f s", prompt, result.Answer, took)
+	return found("%q about a demo video: %s, in %.1f s", prompt, result.Answer, took)
 }
 
-// rehearse draws the clip into a folder and asks about it.
+// rehearse stores the demo video in a folder and asks about it.
 func (x *Examination) rehearse(ctx context.Context, dir string) (prompt string, _ answer.Result, _ error) {
 	log := slog.New(slog.DiscardHandler)
 	key := make([]byte, 32)

@@ -1,5 +1,5 @@
 // Package doctor examines an installation by using its parts: the data folder, the database, ffmpeg,
-// the inference engine, a whole analysis of a drawn clip, and the language models. Each finding
+// the inference engine, a whole analysis of a demo video, and the language models. Each finding
 // describes a part and how to repair it.
 //
 // The subcommand hands over the settings and the functions that open the parts. The checks use
