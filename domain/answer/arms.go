@@ -14,8 +14,8 @@ const (
 
 var (
 	// acrossCurve is the probability that arms with level forearms are crossed. Its input
-	// is the distance of each wrist from its own elbow toward the other one, as a part of
-	// the distance between the elbows, summed over both arms. Hanging arms have 0. In
+	// is the distance of a wrist from its own elbow toward the other elbow, in distances
+	// between the elbows. The distances of both arms are added; hanging arms have 0. In
 	// pictures of 12 people with crossed arms it was .32 and .70 to 1.07; of 15 others with
 	// level forearms at most .53.
 	acrossCurve = []Point{{.45, .03}, {.55, .15}, {.65, .60}, {.75, .80}, {.9, .88}, {2, .88}}

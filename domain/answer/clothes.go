@@ -25,7 +25,7 @@ const second, third, fourth = "/2", "/3", "/4"
 
 const (
 	// wholeBody is the height over the width of the box of a person who is visible from
-	// head to foot, halfBody that of one who is visible down to the hips, or sits.
+	// head to foot. halfBody is that of a person who is visible down to the hips, or sits.
 	wholeBody, halfBody = 2., 1.3
 	// cutOff is the lower end of a box from which the frame cuts off the body.
 	cutOff = .97

@@ -8,8 +8,9 @@ var seats = map[string]bool{
 	"horse": true, "elephant": true, "car": true, "truck": true, "bus": true, "boat": true,
 }
 
-// lowSeat is the probability that a person who sits does so on the ground, by the height of
-// the hips above the lower foot, in lengths of the torso. A chair is as high as a shank.
+// lowSeat is the probability that a sitting person sits on the ground, by the height of the
+// hips above the lower foot. The height is in lengths of the torso. A chair is as high as a
+// shank.
 var lowSeat = []Point{{.2, .85}, {.4, .65}, {.55, .25}, {.7, .05}}
 
 // onGround is the condition that people and animals are on the ground, for a model that

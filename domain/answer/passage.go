@@ -49,9 +49,10 @@ func (t Track) Exit(intervalS float64) evidence.Side {
 	return crossed(outer, inner, intervalS)
 }
 
-// crossed is the side of the frame that an object touches at its outer point, or would
-// touch within a sample if it went on from its inner to its outer point. The direction of a
-// box that the frame cuts off follows from its inner border.
+// crossed is the side of the frame that an object touches at its outer point, "" for none.
+// The object may also reach the side within a sample, if it goes on from its inner to its
+// outer point. The direction of a box that the frame cuts off follows from its inner
+// border.
 func crossed(outer, inner TrackPoint, intervalS float64) evidence.Side {
 	const least = .01 // of the frame per sample: less is noise
 	steps := math.Abs(outer.At-inner.At) / intervalS

@@ -63,9 +63,9 @@ func (e *UnreadableError) Error() string { return "video unreadable: " + e.Reaso
 var errStalled = errors.New("ffmpeg made no progress in time")
 
 // Sample yields the frames of a video in order. The source is a path, or an http or https
-// URL. An error is the last item: *UnreadableError for a source without a decodable frame
-// or one that breaks off (after the frames before the break), an error that wraps the cause
-// when ctx ended, another error when ffmpeg could not run.
+// URL. An error is the last item. It is an *UnreadableError for a source without a
+// decodable frame, and for one that breaks off, after the frames before the break. It wraps
+// the cause when ctx ended. Any other error means that ffmpeg could not run.
 func Sample(ctx context.Context, ffmpeg FFmpeg, source string, opts Options) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
 		opts, err := opts.checked()

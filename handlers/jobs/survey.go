@@ -104,8 +104,8 @@ type surveyor struct {
 	due time.Time
 }
 
-// load loads the stored survey. Otherwise it begins a new one, for all terms that the model
-// knows and all that were ever asked of it, so that questions about different terms do not
+// load loads the stored survey, or begins a new one. A new survey is for all terms that the
+// model knows and all that were ever asked of it. So questions about different terms do not
 // replace each other's surveys.
 func (s *surveyor) load(ctx context.Context) {
 	engine := answer.Engine{Name: s.info.Name, Weights: s.info.Weights, Digest: s.info.Digest, Worker: s.info.Worker}
