@@ -60,13 +60,13 @@ func visible(ev evidence.Evidence, terms []string, cal Calibration) []int {
 
 // fineOf are the samples of the fine frames. It is nil when a condition cannot be checked
 // in a single frame: movement needs neighbors at the interval of the samples.
-func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, closely bool, scoreOf scorer) []sample {
+func fineOf(q query.Query, subject query.Subject, classes subjectClasses, ev evidence.Evidence, cal Calibration, details bool, scoreOf scorer) []sample {
 	for _, c := range q.Conditions {
 		if _, moves := c.Movement(); moves && c.Subject == subject.ID {
 			return nil
 		}
 	}
-	return samplesOf(observations(classes, evidence.Evidence{Frames: ev.Fine}, cal, closely), scoreOf, cal)
+	return samplesOf(observations(classes, evidence.Evidence{Frames: ev.Fine}, cal, details), scoreOf, cal)
 }
 
 // overlayFine combines the fine samples of findings as overlay does; nil when a finding has

@@ -119,11 +119,11 @@ type observation struct {
 
 // observations yields one observation for each frame, in the order of time. It never holds
 // all of them: the detections of hours of a crowd do not fit in memory. Keypoints, colors
-// and shades are loaded only if closely.
-func observations(c subjectClasses, ev evidence.Evidence, cal Calibration, closely bool) iter.Seq[observation] {
+// and shades are loaded only if details.
+func observations(c subjectClasses, ev evidence.Evidence, cal Calibration, details bool) iter.Seq[observation] {
 	return func(yield func(observation) bool) {
 		for _, f := range ev.Ordered() {
-			if !yield(observe(f.Load(closely), c, cal)) {
+			if !yield(observe(f.Load(details), c, cal)) {
 				return
 			}
 		}
