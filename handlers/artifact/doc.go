@@ -13,10 +13,10 @@
 //     evenly. Before its first sample and after its last one it stays for half an interval.
 //   - Below the video, never over it: the answer, the question, a timeline with the clips
 //     and the time. They stay readable on every background.
-//   - A video of at most MaxOutputS seconds is shown completely. Of a longer video, the
+//   - A video of at most 600 seconds is shown completely. Of a longer video, the
 //     excerpts around its clips are shown with 2 seconds before and after each, from the first
-//     clip until MaxOutputS is full. A longer video without clips has no annotated video.
-//   - The sheet has up to MaxTiles clips of the annotated video, those with the highest
+//     clip until 600 seconds are full. A longer video without clips has no annotated video.
+//   - The sheet has up to 12 clips of the annotated video, those with the highest
 //     confidence.
 //
 // # Guarantees
@@ -27,6 +27,6 @@
 //     and a deadline of the Studio bound its time.
 //   - A Studio stores both files or none, so a failed attempt leaves nothing behind.
 //   - The plan holds, except for a video that has fewer frames than its length promises.
-//   - A reader of a pending artifact waits at a Waiter: PatienceS at most, and MaxWaiting
+//   - A reader of a pending artifact waits at a Waiter: 50 seconds at most, and 64
 //     readers at once.
 package artifact

@@ -212,7 +212,7 @@ func TestExcerpts(t *testing.T) {
 	t.Parallel()
 	in := aDog(t)
 	in.Source = writeClip(t, "320x180", 8)
-	in.Evidence.DurationS = 2 * MaxOutputS
+	in.Evidence.DurationS = 2 * maxOutputS
 	in.Result.Clips = []answer.Clip{{StartS: 3, EndS: 4}, {StartS: 900, EndS: 901}}
 	files, err := Render(t.Context(), ffmpegtest.Runner(t), in, t.TempDir())
 	require.NoError(t, err)
@@ -289,7 +289,7 @@ func TestPlanEqualsResult(t *testing.T) {
 	unseen.Result.Clips = nil
 	require.Equal(t, &analysis.Artifacts{VideoKey: "artifacts/vid_1/an_1.1.mp4"}, s.Plan(name, unseen), "no clips, no sheet")
 	long := unseen
-	long.Evidence.DurationS = MaxOutputS + 1
+	long.Evidence.DurationS = maxOutputS + 1
 	require.Nil(t, s.Plan(name, long), "a long video without clips has no artifacts")
 }
 

@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	// MaxTiles is the number of clips on a contact sheet.
-	MaxTiles = 12
+	// maxTiles is the number of clips on a contact sheet.
+	maxTiles = 12
 	// tileSide is the longer side of a tile, in pixels.
 	tileSide = 440
 )
@@ -32,9 +32,9 @@ type tile struct {
 // the sample with the highest score.
 func tilesOf(in Input, samples [][]answer.TrackPoint) []*tile {
 	clips := slices.Clone(in.Result.Shown())
-	if len(clips) > MaxTiles {
+	if len(clips) > maxTiles {
 		slices.SortStableFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(b.Confidence, a.Confidence) })
-		clips = clips[:MaxTiles]
+		clips = clips[:maxTiles]
 		slices.SortFunc(clips, func(a, b answer.Clip) int { return cmp.Compare(a.StartS, b.StartS) })
 	}
 	tiles := make([]*tile, len(clips))

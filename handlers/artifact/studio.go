@@ -16,9 +16,9 @@ import (
 )
 
 const (
-	// makeTimeout bounds one rendering. MaxOutputS of output take a few minutes on one core.
+	// makeTimeout bounds one rendering. maxOutputS of output take a few minutes on one core.
 	makeTimeout = 10 * time.Minute
-	// maxBytes bounds one file: twice the size of MaxOutputS at the highest bit rate.
+	// maxBytes bounds one file: twice the size of maxOutputS at the highest bit rate.
 	maxBytes = 600 << 20
 )
 

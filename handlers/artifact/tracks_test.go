@@ -127,7 +127,7 @@ func TestIntervalsAreBounded(t *testing.T) {
 			}
 			total, last = total+s.endS-s.startS, s.endS
 		}
-		if total > MaxOutputS+1e-6 {
+		if total > maxOutputS+1e-6 {
 			t.Fatalf("the intervals have %v s", total)
 		}
 	})
@@ -145,7 +145,7 @@ func TestTilesAreTheSurestClips(t *testing.T) {
 	}
 	in.Evidence = evidenceOf(frames...)
 	tiles := tilesOf(in, pointsBySample(tracksOf(in)))
-	require.Len(t, tiles, MaxTiles)
+	require.Len(t, tiles, maxTiles)
 	for i, tile := range tiles {
 		require.Equal(t, 70+float64(10*i), tile.clip.StartS)
 		require.Equal(t, tile.clip.StartS+.5, tile.atS, "the better of the two samples")

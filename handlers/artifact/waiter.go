@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// PatienceS is the time that a reader waits for a file, in seconds. It is shorter than the
+	// patienceS is the time that a reader waits for a file, in seconds. It is shorter than the
 	// timeouts of usual proxies.
-	PatienceS = 50
-	// MaxWaiting is the number of readers that may wait on this node.
-	MaxWaiting = 64
+	patienceS = 50
+	// maxWaiting is the number of readers that may wait on this node.
+	maxWaiting = 64
 	// retryAfterS tells a refused reader when to try again, in seconds.
 	retryAfterS = 5
 	// checkEvery is the time between two checks without a signal. Signals are lost, for
@@ -38,16 +38,16 @@ type Waiter struct {
 }
 
 // Wait returns when the artifact with a key has been drawn or given up. The file may be missing.
-// It returns capacity_exhausted with a Retry-After after PatienceS, or when MaxWaiting readers
+// It returns capacity_exhausted with a Retry-After after patienceS, or when maxWaiting readers
 // wait already.
 func (w *Waiter) Wait(ctx context.Context, key string) error {
 	defer w.waiting.Add(-1)
-	if w.waiting.Add(1) > MaxWaiting {
+	if w.waiting.Add(1) > maxWaiting {
 		return notReady("Too many readers are waiting for artifacts. Try again later.")
 	}
 	wake, unsubscribe := w.Wake()
 	defer unsubscribe()
-	enough := time.NewTimer(PatienceS * time.Second)
+	enough := time.NewTimer(patienceS * time.Second)
 	defer enough.Stop()
 	for {
 		if drawing, err := w.Drawing(ctx, analysisOf(key)); err != nil || !drawing {

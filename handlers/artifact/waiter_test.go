@@ -59,19 +59,19 @@ func TestWaiterRefuses(t *testing.T) {
 		err := w.Wait(t.Context(), waitedFor)
 		require.True(t, fault.Has(err, fault.CapacityExhausted), "%v", err)
 		require.Positive(t, fault.Of(err).RetryAfterS)
-		require.Equal(t, PatienceS*time.Second, time.Since(began))
+		require.Equal(t, patienceS*time.Second, time.Since(began))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		w, _ := waiter(forever)
 		ctx, leave := context.WithCancel(t.Context())
-		ended := make(chan error, MaxWaiting)
-		for range MaxWaiting {
+		ended := make(chan error, maxWaiting)
+		for range maxWaiting {
 			go func() { ended <- w.Wait(ctx, waitedFor) }()
 		}
 		synctest.Wait()
 		require.True(t, fault.Has(w.Wait(t.Context(), waitedFor), fault.CapacityExhausted), "one too many")
 		leave()
-		for range MaxWaiting {
+		for range maxWaiting {
 			require.ErrorIs(t, <-ended, context.Canceled)
 		}
 		w.Drawing = func(context.Context, string) (bool, error) { return false, nil }

@@ -72,7 +72,7 @@ func (s *Slots) Enter(ctx context.Context, accountID string, patience time.Durat
 	s.waiting--
 	s.mu.Unlock()
 	if err != nil {
-		s.part(accountID)
+		s.leave(accountID)
 		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
 			return nil, probesBusy()
 		}
@@ -81,7 +81,7 @@ func (s *Slots) Enter(ctx context.Context, accountID string, patience time.Durat
 	return func() {
 		s.node.Release(1)
 		own.slots.Release(1)
-		s.part(accountID)
+		s.leave(accountID)
 	}, nil
 }
 
@@ -106,8 +106,8 @@ func (s *Slots) join(accountID string) (*share, error) {
 	return own, nil
 }
 
-// part removes the share of an account after its last user.
-func (s *Slots) part(accountID string) {
+// leave removes the share of an account after its last user.
+func (s *Slots) leave(accountID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := s.accounts[accountID]

@@ -20,7 +20,7 @@ func TestArtifactsGoWithTheirVideo(t *testing.T) {
 		require.NoError(t, w.Commit())
 	}
 	for range 2 { // the second time there is nothing to delete
-		require.NoError(t, s.DeleteArtifacts(t.Context(), "vid_1"))
+		require.NoError(t, s.deleteArtifacts(t.Context(), "vid_1"))
 	}
 	for i, key := range keys {
 		_, err := s.Stat(t.Context(), key)
@@ -31,7 +31,7 @@ func TestArtifactsGoWithTheirVideo(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "../videos", "vid_1/../vid_10"} {
-		require.True(t, fault.Has(s.DeleteArtifacts(t.Context(), id), fault.ResourceNotFound), "%q", id)
+		require.True(t, fault.Has(s.deleteArtifacts(t.Context(), id), fault.ResourceNotFound), "%q", id)
 	}
 	_, err := s.Stat(t.Context(), keys[2])
 	require.NoError(t, err)

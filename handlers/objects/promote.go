@@ -117,8 +117,8 @@ func (s *Store) checkOpen(ctx context.Context, key string) error {
 	return nil
 }
 
-// DeleteArtifacts removes the artifacts of a video, if it has any.
-func (s *Store) DeleteArtifacts(ctx context.Context, videoID string) error {
+// deleteArtifacts removes the artifacts of a video, if it has any.
+func (s *Store) deleteArtifacts(ctx context.Context, videoID string) error {
 	prefix := ArtifactKey(videoID, "")
 	if err := checkKey(strings.TrimSuffix(prefix, "/")); err != nil {
 		return err

@@ -179,7 +179,7 @@ func (s *Store) Remove(ctx context.Context, o Object) error {
 // It closes the upload, so that a valid URL cannot store new bytes. key is the key of the
 // video's bytes, or empty when it has none.
 func (s *Store) DeleteVideo(ctx context.Context, videoID, key string) error {
-	errs := []error{s.Freeze(ctx, UploadKey(videoID)), s.Delete(ctx, SurveyKey(videoID)), s.DeleteArtifacts(ctx, videoID)}
+	errs := []error{s.Freeze(ctx, UploadKey(videoID)), s.Delete(ctx, SurveyKey(videoID)), s.deleteArtifacts(ctx, videoID)}
 	if key != "" {
 		errs = append(errs, s.Delete(ctx, key))
 	}

@@ -83,7 +83,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 		if leave, ok := l.enter(raw.RemoteAddr()); ok {
 			return &conn{Conn: raw, refuse: l.Refuse, leave: sync.OnceFunc(leave)}, nil
 		}
-		l.turnAway(raw)
+		l.reject(raw)
 	}
 }
 
@@ -120,9 +120,9 @@ func (l *Listener) enter(client net.Addr) (leave func(), ok bool) {
 	}, true
 }
 
-// turnAway responds to a connection that is one too many. It reads the data of the client
+// reject responds to a connection that is one too many. It reads the data of the client
 // meanwhile, because closing a connection with unread data would discard the response.
-func (l *Listener) turnAway(c net.Conn) {
+func (l *Listener) reject(c net.Conn) {
 	select {
 	case l.refusing <- struct{}{}:
 	default:

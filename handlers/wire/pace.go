@@ -59,8 +59,8 @@ func (m *meter) spend(begin time.Time, n int) {
 	m.left = min(m.Patience, m.left-time.Since(begin)+m.earned(n))
 }
 
-// late wraps ErrSlow around the error of a deadline.
-func late(err error) error {
+// slow wraps ErrSlow around the error of a deadline.
+func slow(err error) error {
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return fmt.Errorf("%w: %w", ErrSlow, err)
 	}
@@ -94,7 +94,7 @@ func (b *pacedBody) Read(p []byte) (int, error) {
 		// net/http now waits for the client to disconnect, while the handler may take long.
 		_ = b.control.SetReadDeadline(time.Time{})
 	}
-	return n, late(err)
+	return n, slow(err)
 }
 
 // Writer writes a response at a pace.
@@ -118,7 +118,7 @@ func (o *Writer) Write(p []byte) (int, error) {
 	_ = o.control.SetWriteDeadline(o.deadline(begin, len(p)))
 	n, err := o.w.Write(p)
 	o.spend(begin, n)
-	return n, late(err)
+	return n, slow(err)
 }
 
 // Finish sets the deadline for the bytes that are still buffered when the handler returns.

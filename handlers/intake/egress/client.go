@@ -21,8 +21,8 @@ const maxRedirects = 5
 // maxHeaderBytes bounds the headers of a response.
 const maxHeaderBytes = 64 << 10
 
-// Resolver looks up names. *net.Resolver implements it.
-type Resolver interface {
+// nameResolver looks up names. *net.Resolver implements it.
+type nameResolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
@@ -34,25 +34,26 @@ type Options struct {
 	// CAFile has additional certificate authorities in PEM, which are trusted only for the
 	// targets of Allow (VQA_EGRESS_CA_FILE).
 	CAFile string
-	// Resolver defaults to net.DefaultResolver.
-	Resolver Resolver
+
+	// The rest is for tests. resolver defaults to net.DefaultResolver.
+	resolver nameResolver
 
 	// Deadlines. Zero means the default.
-	ConnectTimeout time.Duration // DNS, TCP and TLS each; default 10 s
-	HeaderTimeout  time.Duration // from the request to the response headers; default 15 s
-	IdleTimeout    time.Duration // silence within a body; default 30 s
-	TotalTimeout   time.Duration // one whole fetch; default 30 min
+	connectTimeout time.Duration // DNS, TCP and TLS each; default 10 s
+	headerTimeout  time.Duration // from the request to the response headers; default 15 s
+	idleTimeout    time.Duration // silence within a body; default 30 s
+	totalTimeout   time.Duration // one whole fetch; default 30 min
 
-	// MinRate is the minimum rate of a body in bytes per second, over each RateWindow of time
+	// minRate is the minimum rate of a body in bytes per second, over each rateWindow of time
 	// spent waiting for it. Zero means the default.
-	MinRate    int64         // 32 KiB
-	RateWindow time.Duration // 20 s
+	minRate    int64         // 32 KiB
+	rateWindow time.Duration // 20 s
 }
 
 // Client is a guarded HTTP client. It is safe for concurrent use.
 type Client struct {
 	allow    map[string]bool
-	resolver Resolver
+	resolver nameResolver
 	opt      Options
 	// public trusts the authorities of the system. listed also trusts those of CAFile.
 	public, listed *http.Transport
@@ -62,15 +63,15 @@ type Client struct {
 
 // New returns a client, or an error for a malformed allow list or CA file.
 func New(opt Options) (*Client, error) {
-	setDefault(&opt.ConnectTimeout, 10*time.Second)
-	setDefault(&opt.HeaderTimeout, 15*time.Second)
-	setDefault(&opt.IdleTimeout, 30*time.Second)
-	setDefault(&opt.TotalTimeout, 30*time.Minute)
-	setDefault(&opt.RateWindow, 20*time.Second)
-	if opt.MinRate <= 0 {
-		opt.MinRate = 32 << 10
+	setDefault(&opt.connectTimeout, 10*time.Second)
+	setDefault(&opt.headerTimeout, 15*time.Second)
+	setDefault(&opt.idleTimeout, 30*time.Second)
+	setDefault(&opt.totalTimeout, 30*time.Minute)
+	setDefault(&opt.rateWindow, 20*time.Second)
+	if opt.minRate <= 0 {
+		opt.minRate = 32 << 10
 	}
-	c := &Client{allow: map[string]bool{}, resolver: opt.Resolver, opt: opt, connect: connect}
+	c := &Client{allow: map[string]bool{}, resolver: opt.resolver, opt: opt, connect: connect}
 	if c.resolver == nil {
 		c.resolver = net.DefaultResolver
 	}
@@ -120,8 +121,8 @@ func (c *Client) transport(roots *x509.CertPool) *http.Transport {
 		Proxy:                  nil, // a proxy would dial unchecked addresses
 		DialContext:            c.dial,
 		TLSClientConfig:        &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    c.opt.ConnectTimeout,
-		ResponseHeaderTimeout:  c.opt.HeaderTimeout,
+		TLSHandshakeTimeout:    c.opt.connectTimeout,
+		ResponseHeaderTimeout:  c.opt.headerTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		DisableKeepAlives:      true, // each request dials, so its address is checked
 		DisableCompression:     true,
@@ -149,7 +150,7 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // dial resolves a name once, checks every address and connects to a checked literal address.
 func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.opt.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, c.opt.connectTimeout)
 	defer cancel()
 	host, port, err := net.SplitHostPort(hostPort)
 	if err != nil {
@@ -161,7 +162,7 @@ func (c *Client) dial(ctx context.Context, network, hostPort string) (net.Conn, 
 		return nil, err
 	}
 	// One silent address must not use up the time for the others.
-	dialer := net.Dialer{Timeout: max(c.opt.ConnectTimeout/time.Duration(len(addrs)), 2*time.Second)}
+	dialer := net.Dialer{Timeout: max(c.opt.connectTimeout/time.Duration(len(addrs)), 2*time.Second)}
 	if !allowed {
 		for _, a := range addrs {
 			if !public(a) {

@@ -24,7 +24,7 @@ type Fetched struct {
 //
 // Fetch returns the faults of CheckURL for the URL itself, and url_forbidden for a forbidden
 // address or redirect. It returns video_too_large for a body over limit, and url_fetch_failed
-// for an unreachable host, a status other than 200, a deadline, a transfer below MinRate, and a
+// for an unreachable host, a status other than 200, a deadline, a transfer below the minimum rate, and a
 // cut, empty or encoded body. It returns errors of w and the cause of ctx unchanged. w may have
 // received a part of the body in all these cases.
 func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64, progress func(done, total int64)) (Fetched, error) {
@@ -32,7 +32,7 @@ func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64
 	if err != nil {
 		return Fetched{}, err
 	}
-	fetchCtx, cancel := context.WithTimeout(ctx, c.opt.TotalTimeout)
+	fetchCtx, cancel := context.WithTimeout(ctx, c.opt.totalTimeout)
 	defer cancel()
 	req, err := http.NewRequestWithContext(fetchCtx, http.MethodGet, t.url.String(), nil)
 	if err != nil {
@@ -101,11 +101,11 @@ func (p *pace) read(n int, took time.Duration) bool {
 
 // stream copies the body. It cancels the request when the server is silent or too slow.
 func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *http.Response, w io.Writer, limit int64, progress func(done, total int64)) (int64, error) {
-	silence := time.AfterFunc(c.opt.IdleTimeout, cancel)
+	silence := time.AfterFunc(c.opt.idleTimeout, cancel)
 	defer silence.Stop()
 	buf := make([]byte, 128<<10)
 	var done int64
-	pace := pace{minRate: c.opt.MinRate, window: c.opt.RateWindow}
+	pace := pace{minRate: c.opt.minRate, window: c.opt.rateWindow}
 	for {
 		asked := time.Now()
 		n, readErr := resp.Body.Read(buf)
@@ -134,9 +134,9 @@ func (c *Client) stream(ctx context.Context, cancel context.CancelFunc, resp *ht
 		case readErr != nil:
 			return done, readError{readErr}
 		case !fast:
-			return done, failed(fmt.Sprintf("the server sends fewer than %d bytes per second", c.opt.MinRate))
+			return done, failed(fmt.Sprintf("the server sends fewer than %d bytes per second", c.opt.minRate))
 		}
-		silence.Reset(c.opt.IdleTimeout)
+		silence.Reset(c.opt.idleTimeout)
 	}
 }
 

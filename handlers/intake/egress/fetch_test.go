@@ -45,7 +45,7 @@ func (s site) hostPort() string { return s.Listener.Addr().String() }
 // client returns a client that may reach the site.
 func (s site) client(t *testing.T, change ...func(*Options)) *Client {
 	t.Helper()
-	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, ConnectTimeout: 20 * time.Second, HeaderTimeout: 20 * time.Second, IdleTimeout: 20 * time.Second}
+	opt := Options{Allow: []string{s.hostPort()}, CAFile: s.caFile, connectTimeout: 20 * time.Second, headerTimeout: 20 * time.Second, idleTimeout: 20 * time.Second}
 	for _, f := range change {
 		f(&opt)
 	}
@@ -171,9 +171,9 @@ func TestFetchFailures(t *testing.T) {
 			c := s.client(t, func(o *Options) {
 				switch tc.path { // a busy machine must not cause timeouts in the other cases
 				case "/silent":
-					o.HeaderTimeout = 200 * time.Millisecond
+					o.headerTimeout = 200 * time.Millisecond
 				case "/stalls":
-					o.IdleTimeout = 200 * time.Millisecond
+					o.idleTimeout = 200 * time.Millisecond
 				}
 			})
 			var got bytes.Buffer
@@ -187,7 +187,7 @@ func TestFetchFailures(t *testing.T) {
 	}
 	t.Run("the whole has a deadline", func(t *testing.T) {
 		t.Parallel()
-		c := s.client(t, func(o *Options) { o.TotalTimeout = 300 * time.Millisecond })
+		c := s.client(t, func(o *Options) { o.totalTimeout = 300 * time.Millisecond })
 		_, err := c.Fetch(t.Context(), s.URL+"/stalls", io.Discard, 10, nil)
 		require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
 	})
@@ -336,7 +336,7 @@ func TestNamesThatResolveInwards(t *testing.T) {
 				_, _ = io.WriteString(w, "bytes")
 			})
 			dns := &resolver{script: tc.script}
-			c, err := New(Options{Resolver: dns})
+			c, err := New(Options{resolver: dns})
 			require.NoError(t, err)
 			c.public.TLSClientConfig.RootCAs = x509.NewCertPool()
 			c.public.TLSClientConfig.RootCAs.AddCert(s.Certificate())
@@ -380,7 +380,7 @@ func TestFetchOfADrippingServer(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	c := s.client(t, func(o *Options) { o.MinRate, o.RateWindow, o.TotalTimeout = 1<<20, 100*time.Millisecond, time.Minute })
+	c := s.client(t, func(o *Options) { o.minRate, o.rateWindow, o.totalTimeout = 1<<20, 100*time.Millisecond, time.Minute })
 	_, err := c.Fetch(t.Context(), s.URL+"/a.mp4", io.Discard, 1<<30, nil)
 	require.Equal(t, fault.URLFetchFailed, code(err), "%v", err)
 	require.Contains(t, fault.Of(err).Message, "fewer than 1048576 bytes per second")

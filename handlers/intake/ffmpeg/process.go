@@ -141,9 +141,6 @@ func (p *Process) closePipes() {
 	}
 }
 
-// Pid returns the process id.
-func (p *Process) Pid() int { return p.cmd.Process.Pid }
-
 // Kill ends the process. Wait must still be called.
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 

@@ -71,10 +71,10 @@ func Corpus(ctx context.Context) ([]File, error) {
 		{"durations of zero", Durations(honest, 0, Headers...), 0, ClipS},
 		{"durations of minus one second", Durations(honest, -1000, Headers...), (1<<32 - 1000) * 1000, ClipS},
 		{"durations of one tick", Durations(honest, 1, Headers...), 1000, ClipS},
-		{"an edit list that shows half", Edit(honest, ClipS*500), claim, ClipS / 2},
-		{"an edit list that claims five hours", Edit(honest, 5*3600*1000), claim, ClipS},
+		{"an edit list that shows half", edit(honest, ClipS*500), claim, ClipS / 2},
+		{"an edit list that claims five hours", edit(honest, 5*3600*1000), claim, ClipS},
 		{"a table of times a hundred times as fast", Times(honest, func(ticks uint32) uint32 { return ticks / 100 }), claim, ClipS / 100.},
-		{"a table of times a third as fast", Times(Durations(Edit(honest, 3*ClipS*1000), 1000, Headers...), func(ticks uint32) uint32 { return 3 * ticks }), second, 3 * ClipS},
+		{"a table of times a third as fast", Times(Durations(edit(honest, 3*ClipS*1000), 1000, Headers...), func(ticks uint32) uint32 { return 3 * ticks }), second, 3 * ClipS},
 	}
 	for _, made := range []struct {
 		file    File
@@ -113,8 +113,8 @@ func Durations(file []byte, ticks int64, kinds ...string) []byte {
 	})
 }
 
-// Edit sets the duration of the first edit of each track, in ticks of the movie.
-func Edit(file []byte, ticks uint32) []byte {
+// edit sets the duration of the first edit of each track, in ticks of the movie.
+func edit(file []byte, ticks uint32) []byte {
 	return patch(file, func(kind string, content []byte) {
 		if kind == "elst" {
 			binary.BigEndian.PutUint32(content[8:], ticks)

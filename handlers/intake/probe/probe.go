@@ -64,7 +64,7 @@ func (p *Prober) Probe(ctx context.Context, source string) (Video, error) {
 			WithRetryAfter(retryAfterS)
 	case isRefused && strings.Contains(refused.Said, "matches no streams"):
 		return Video{}, unreadable("The file has no video stream.").WithCause(err)
-	case isRefused && (!ffmpeg.Remote(source) || blamesData(refused.Said)):
+	case isRefused && (!ffmpeg.Remote(source) || isBadData(refused.Said)):
 		return Video{}, unreadable("The file is not a readable MP4 or QuickTime video.").WithCause(err)
 	}
 	return Video{}, fmt.Errorf("probe: %w", err)
@@ -99,9 +99,9 @@ func (p *Prober) measure(limited, ctx context.Context, source string, v Video) (
 	return v, nil
 }
 
-// blamesData reports whether ffmpeg found bad data rather than a bad connection. It searches for
+// isBadData reports whether ffmpeg found bad data rather than a bad connection. It searches for
 // the messages of AVERROR_INVALIDDATA and AVERROR_EOF.
-func blamesData(stderr string) bool {
+func isBadData(stderr string) bool {
 	return strings.Contains(stderr, "Invalid data found") || strings.Contains(stderr, "moov atom not found") ||
 		strings.Contains(stderr, "End of file")
 }

@@ -9,8 +9,8 @@ type Shape struct {
 	distance                 func(x, y float64) float64
 }
 
-// away is a lower bound of the distance, from the bounding box. It is 0 inside the box.
-func (s Shape) away(x, y float64) float64 {
+// boxDistance is a lower bound of the distance, from the bounding box. It is 0 inside the box.
+func (s Shape) boxDistance(x, y float64) float64 {
 	return max(s.left-x, x-s.right, s.top-y, y-s.bottom, 0)
 }
 
@@ -116,7 +116,7 @@ func Union(all ...Shape) Shape {
 	s.distance = func(x, y float64) float64 {
 		d := math.Inf(1)
 		for _, o := range all {
-			if away := o.away(x, y); away == 0 || away < d {
+			if away := o.boxDistance(x, y); away == 0 || away < d {
 				d = min(d, o.distance(x, y))
 			}
 		}
