@@ -7,6 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestProjectReads holds the whole project to the share of suspect lines that
+// docs/style.md allows.
+func TestProjectReads(t *testing.T) {
+	var out strings.Builder
+	require.NoError(t, run(&out, "../..", "", 13, 40), "%s", out.String())
+	require.Contains(t, out.String(), "Comments (40 of ")
+	require.Contains(t, out.String(), "Texts (40 of ")
+}
+
 func TestSuspectLinesAreFoundWithTheirPlace(t *testing.T) {
 	patterns, err := readPatterns(strings.NewReader("text\n```suspect patterns\n# archaic\n\\banew\\b\n```\n```\nother\n```\n"))
 	require.NoError(t, err)
