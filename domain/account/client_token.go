@@ -85,8 +85,8 @@ type MintClientToken struct {
 	VideoID, StreamID string
 }
 
-// DecideClientToken mints a token or refuses it: resource_conflict when the token exists,
-// validation_failed for invalid scopes, life or binding, and insufficient_scope for a scope
+// DecideClientToken mints a token. Errors: resource_conflict when the token exists,
+// validation_failed for invalid scopes, life or binding, insufficient_scope for a scope
 // that the key lacks.
 func DecideClientToken(t ClientToken, c MintClientToken, now time.Time) ([]ClientTokenMinted, error) {
 	if t.ID != "" {

@@ -24,8 +24,8 @@ type ClaimRequested struct {
 	// CodeHash is the hash of the device code that the address received.
 	CodeHash  string    `json:"code_hash"`
 	ExpiresAt time.Time `json:"expires_at"`
-	// Closed are earlier codes of the address that were found to be approved, denied or
-	// collected.
+	// Closed are earlier codes of the address that were found to be denied, collected or
+	// expired.
 	Closed []string  `json:"closed,omitempty"`
 	At     time.Time `json:"at"`
 }
@@ -50,7 +50,8 @@ type HeldClaim struct {
 type RequestClaim struct {
 	AddressHash string
 	CodeHash    string
-	// Closed are codes of the address that were decided and no longer count.
+	// Closed are codes of the address that are denied, collected or expired. They no longer
+	// count.
 	Closed []string
 }
 

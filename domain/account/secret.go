@@ -58,9 +58,9 @@ const (
 	maxLegacySecret = 200
 )
 
-// CheckLegacySecret returns validation_failed when a secret cannot be a legacy key. Such a
-// key has another prefix, fewer than 20 or more than 200 characters, or characters that no
-// header can carry.
+// CheckLegacySecret returns validation_failed for a secret that cannot be a legacy key.
+// Such a secret has another prefix, fewer than 20 or more than 200 characters, or
+// characters that no header can carry.
 func CheckLegacySecret(secret string) error {
 	violation := func(code fault.ViolationCode, message string) error {
 		return fault.Invalid(fault.Violation{Param: "secret", Code: code, Message: message})

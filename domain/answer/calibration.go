@@ -15,7 +15,7 @@ type Calibration struct {
 	// a no is never certain.
 	Curve []Point
 	// Threshold is the score from which a detection counts, as the mean of two neighboring
-	// samples.
+	// samples. It counts even where another class scores as much at the same place.
 	Threshold float64
 	// Faint is the lower score from which a detection counts when it lasts for three
 	// samples. No other class may score as much at the same place. Its probability is even
@@ -24,7 +24,7 @@ type Calibration struct {
 	// Contest is the intersection over union from which a box of another class is at the
 	// same place as a weak one.
 	Contest float64
-	// Firm is the score below which a person is worth half when the boxes of all other
+	// Firm is the score below which a person may be worth half. That is so when all other
 	// classes at the same place together score Spread times as much.
 	Firm, Spread float64
 	// Keep is the lower score that continues a run begun at Threshold or Faint.
@@ -40,9 +40,9 @@ type Calibration struct {
 	// for Sustained samples.
 	Alike float64
 	// Flash is the score from which a detection without support by a neighboring sample
-	// leaves a no undecided, even when conditions or other classes lowered its score. The
-	// best of many samples is high by chance. A score that was not lowered leaves a no
-	// undecided from Faint on.
+	// leaves a no undecided. It does so even when conditions or other classes lowered its
+	// score. The best of many samples is high by chance. A score that was not lowered
+	// leaves a no undecided from Faint on.
 	Flash float64
 	// Absence bounds the confidence of a no by the best score of the class. Below Score it
 	// is at most Probability; when that is less than even, the answer is undecided. Scores
@@ -78,11 +78,11 @@ const CPUWeights = "centernet-mobilenetv3-512"
 // .21 instead of .20, and pictures of JPEG quality 3, 85 of 92 counts were right and one
 // was too high.
 //
-// Absence was measured on 23 labeled clips with 127 questions. A no was right in 99% of
-// cases when the best score of the class was below .08, in 93% below .18, and in 44%
-// between .18 and .25. Firm and Spread were measured on the same clips. The spread of
-// classes at a person's box separates true from false persons with an area under the curve
-// of .95, the score alone with .75.
+// Absence was measured on 23 labeled clips with 127 questions. With a best score of the
+// class below .08, 99% of the answers no were right. It was 93% below .18, and 44% between
+// .18 and .25. Firm and Spread were measured on the same clips. The spread of classes at a
+// person's box separates true from false persons with an area under the curve of .95. The
+// score alone has .75.
 //
 // The curve was measured on pictures of JPEG quality 3. Quality 1 with deblocking changes the
 // scores of present objects by +.002 on average and those of absent ones by -.002. These are
@@ -116,7 +116,7 @@ func CPU() Calibration {
 func (c Calibration) Probability(score float64) float64 { return interpolate(c.Curve, score) }
 
 // presence is the least probability that a class is present, by its best score in the whole
-// video: 1 less the most that a no may be sure of ([Calibration.Absence]).
+// video. It is 1 less the largest confidence of a no ([Calibration.Absence]).
 func (c Calibration) presence(score float64) float64 {
 	for _, band := range c.Absence {
 		if score < band.Score {

@@ -2,8 +2,8 @@ package answer
 
 import "slices"
 
-// shades are the names by which pixels of a color also go in shade, in warm light or on a
-// glossy surface, with the weight of their share. White in the shade is gray, red in the
+// shades are the other names that pixels of a color get in shade, in warm light or on a
+// glossy surface. Each has the weight of its share. White in the shade is gray, red in the
 // light is orange. A gray object is not white.
 var shades = map[string]map[string]float64{
 	"black":  {"gray": .15},

@@ -29,10 +29,10 @@
 //
 // # Conditions
 //
-// Conditions select among the objects of each frame. The score of an object becomes the one
-// that is worth the product of two probabilities: that it is the subject, and that it
-// satisfies the conditions. The steps above then use these scores. Some frames do not show
-// whether a condition holds, for example when the body is cut off. Then it is unknown:
+// Conditions select among the objects of each frame. Two probabilities are multiplied for
+// each object: that it is the subject, and that it satisfies the conditions. The steps
+// above then use the score that is worth the product. Some frames do not show whether a
+// condition holds, for example when the body is cut off. Then it is unknown:
 //
 //	condition  decided by                                unknown when
 //	location   the third with the center of the box      never
@@ -57,8 +57,8 @@
 //	           come down again                           sample
 //	fall       a box higher than wide becomes a low one  in a still picture, or in a single
 //	           within 1.5 s and stays low                sample
-//	enter,     the ends of a track at a side of the      never; a track that ends in the middle
-//	leave      frame; an object in the first sample      makes a no less sure
+//	enter,     the ends of a track at a side of the      never; a track that begins or ends in the
+//	leave      frame; an object in the first sample      middle makes a no less sure
 //	           does not enter
 //	narrower   no object of the class; whether a person  an object of the class is there
 //	word       is a woman is not visible
@@ -117,6 +117,6 @@
 // An indeterminate result has confidence 0. Every confidence is within 0..1. Clips are
 // ordered, disjoint, within the duration and at most 500. Evidence of any shape is answered
 // without a panic. The order of the detections in a frame does not matter. Frames with an
-// evidence.Source are loaded one after the other, several times, and never held together:
-// only a few numbers of each object stay in memory.
+// evidence.Source are loaded one after the other, several times, and never held together.
+// Only a few numbers of each object stay in memory.
 package answer

@@ -170,7 +170,7 @@ func (f finding) verdict(cal Calibration) verdict {
 func (f finding) tally(cal Calibration) tally { return tallyOf(f.samples, f.trusted, f.visible, cal) }
 
 // least is the number of instances that must be visible together for the quantity of the
-// subject; 0 when its absence is asked for or allowed.
+// subject. It is 0 when its absence is asked for or allowed.
 func (f finding) least() int {
 	q := f.subject.Quantity
 	switch {

@@ -10,8 +10,8 @@ const (
 	flightS = .7
 	// airborne is the part of the rise of a jump from which the body is in the air.
 	airborne = .3
-	// jumpFeetRatio is the rise of the feet by that of the hips in a jump: the feet point
-	// down. The hips of a runner rise as much as the feet.
+	// jumpFeetRatio is the rise of the feet divided by the rise of the hips in a jump: the
+	// feet point down. The hips of a runner rise at most as much as the feet.
 	jumpFeetRatio = .6
 	// blur is the noise of the edges of a box, in heights of the frame.
 	blur = .004
@@ -81,8 +81,8 @@ func rise(on, at TrackPoint) float64 {
 	return max(0, min(head, feet)-blur) / height
 }
 
-// limbs are the heights in the frame of the lower hip and the lower ankle of a body; 0 when
-// one of the two is not seen.
+// limbs are the heights in the frame of the lower hip and the lower ankle of a body. A
+// height is 0 when the left or the right joint is not seen.
 type limbs struct{ hips, ankles float64 }
 
 func limbsOf(d evidence.Detection) limbs {

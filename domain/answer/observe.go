@@ -197,7 +197,7 @@ func (s observation) spread(d evidence.Detection, cal Calibration) float64 {
 	return sum / d.Score
 }
 
-// samplesOf turns observations into samples with the scores that score gives to the
+// samplesOf turns observations into samples with the scores that scoreOf gives to the
 // objects.
 func samplesOf(all iter.Seq[observation], scoreOf scorer, cal Calibration) []sample {
 	var samples []sample

@@ -21,7 +21,7 @@ type occurrence struct {
 }
 
 // noOccurrenceProbability is the probability of an occurrence that was not found. It is
-// higher for a jump of an object without keypoints (unknownJumpProbability): the box of an
+// higher for a jump of an object without keypoints (unknownJumpProbability). The box of an
 // animal that rears and leaps among others does not show that it stayed on the ground.
 const (
 	noOccurrenceProbability = .04
@@ -135,8 +135,9 @@ func occurring(h query.Occurrence, side evidence.Side, intervalS, threshold floa
 }
 
 // motionUnknown reports whether the video cannot show what the body does. That is so in a
-// still picture, unless the body is cut off at the bottom, as a picture of a jump or a fall
-// hardly is. It is also so for an object with a sure score that was detected only once.
+// still picture, unless the body is cut off at the bottom: a picture of a jump or a fall
+// hardly ever is. It is also so for an object with a sure score that was detected only
+// once.
 func (o object) motionUnknown(threshold float64) bool {
 	if o.motion.still {
 		return !o.Box.Touches(evidence.Bottom)

@@ -34,8 +34,8 @@ func closely(prompt string, frames ...[]thing) answer.Result {
 	return answer.Decide(q, ev, answer.CPU())
 }
 
-// raised is the height above the ground of a body that jumps for half a second at a time,
-// by the largest height that it reaches.
+// raised is the height above the ground of a body at a time. The body jumps for half a
+// second at a time, up to height.
 func raised(atS, height float64) float64 {
 	const flightS = .5
 	fromTop := 2*atS/flightS - 1

@@ -83,9 +83,9 @@ const (
 // passageS is the longest time that entering or leaving takes, in seconds.
 const passageS = 2
 
-// passages finds where a track enters or leaves. There is no passage when another track
-// ends shortly before its start, or begins shortly after its end, at about the same place:
-// then the object was lost in between.
+// passages finds where a track enters or leaves. There is none when another track ends at
+// about the same place shortly before its start, or begins there shortly after its end.
+// Then the object was lost in between.
 func (t Track) passages(h query.Occurrence, all []Track, ev evidence.Evidence) []occurrence {
 	lost := func(u Track) bool {
 		return h == query.Entering && t.continues(u, ev.AspectRatio()) || h == query.Leaving && u.continues(t, ev.AspectRatio())

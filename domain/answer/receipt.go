@@ -29,7 +29,7 @@ type Receipt struct {
 }
 
 // ReceiptDuration is the length of the video by three measures, in microseconds, so that an
-// auditor can check a bill. Billed is the decoded length, rounded up to whole seconds.
+// auditor can check a bill. A bill is the decoded length, rounded up to whole seconds.
 type ReceiptDuration struct {
 	// ClaimedMicros is the length in the header of the container, or nil.
 	ClaimedMicros *int64 `json:"claimed_micros"`
@@ -88,8 +88,8 @@ type Engine struct {
 	Worker string
 }
 
-// Examined adds to a receipt the engine and the frames that it examined: all frames in the
-// part of the video that the question is about, fine frames included.
+// Examined adds to a receipt the engine and the frames that it examined. These are all
+// frames in the part of the video that the question is about, fine frames included.
 func (r *Receipt) Examined(e Engine, q query.Query, ev evidence.Evidence) {
 	r.Model.Name, r.Model.Weights, r.WorkerVersion = stated(e.Name), stated(e.Weights), stated(e.Worker)
 	if e.Digest != "" {

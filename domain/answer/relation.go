@@ -78,9 +78,9 @@ func on(a, b evidence.Box) float64 {
 	return interpolate([]Point{{-.25, .03}, {-.05, .70}, {.10, .88}, {.95, .88}, {1.2, .30}, {1.5, .05}}, sunk)
 }
 
-// inFront is the probability that a is in front of b: it covers a part of b or stands close
-// to it, and its lower end is lower in the picture, so nearer. An object that the lower
-// edge of the frame cuts off may stand anywhere.
+// inFront is the probability that a is in front of b. That is so when a covers a part of b
+// or stands close to it, and its lower end is lower in the picture. Lower means nearer. An
+// object that the lower edge of the frame cuts off may stand anywhere.
 func inFront(a, b evidence.Box) float64 {
 	width, height := min(a.X2, b.X2)-max(a.X1, b.X1), b.Y2-b.Y1
 	if !(width > .25*min(a.X2-a.X1, b.X2-b.X1)) || !(a.Y1 < b.Y2+.2*height) || !(b.Y1 < a.Y2) {

@@ -133,7 +133,7 @@ func (t Track) Term() int {
 }
 
 // Posture is the most probable posture of the body (standing, sitting or lying) with its
-// probability; ok is false when the keypoints do not show it.
+// probability. ok is false when the keypoints do not show it.
 func (s TrackPoint) Posture() (p query.Posture, probability float64, ok bool) {
 	if s.stance == nil {
 		return "", 0, false

@@ -101,7 +101,7 @@ func mismatch(a, b background, dx, dy, bound int) float64 {
 }
 
 // shift is how far the background has moved in the picture from a to b, in widths and
-// heights of the frame; ok is false when it cannot be measured.
+// heights of the frame. ok is false when it cannot be measured.
 func shift(a, b background) (x, y float64, ok bool) {
 	type place struct{ x, y int }
 	halfA, halfB := a.halved(), b.halved()
@@ -140,8 +140,8 @@ func shift(a, b background) (x, y float64, ok bool) {
 	return x / Cells, y / Cells, true
 }
 
-// vertex is the position of the minimum of a parabola through three neighboring values,
-// from -.5 to .5 around the middle one, which is the least of them.
+// vertex is the position of the minimum of a parabola through three neighboring values. The
+// middle one is the least of them, so the position is from -.5 to .5 around it.
 func vertex(before, least, after float64) float64 {
 	bend := before - 2*least + after
 	if !(bend > 0) || math.IsInf(bend, 0) {
@@ -164,8 +164,8 @@ type camera struct {
 }
 
 // steady sets Scene and Segment of the objects of the next sample. A shift that cannot be
-// measured starts a new segment when the pictures show that the camera has moved; else the
-// camera is taken to stand.
+// measured starts a new segment when the pictures show that the camera has moved. Otherwise
+// the camera is taken to stand.
 func (c *camera) steady(atS float64, shades []byte, objects []*Object, others []Detection, keep, withinS float64) {
 	now, ok := backgroundOf(shades, objects, others, keep)
 	if ok && c.known && atS-c.atS <= withinS {

@@ -29,8 +29,8 @@ type Object struct {
 	Detection
 	// OtherTerms are the terms of weaker detections of the same object.
 	OtherTerms []int
-	// Scene is the box without the movement of the camera: its place in the picture of the
-	// first sample, which may lie outside of that picture. A Linker sets it.
+	// Scene is the box without the movement of the camera. It is the place in the picture
+	// of the first sample, and may lie outside of that picture. A Linker sets it.
 	Scene Box
 	// Segment numbers the parts of a video within which the movement of the camera is known.
 	// Places in different segments cannot be compared. A Linker sets it.

@@ -44,7 +44,7 @@ func Valid(prefix Prefix, s string) bool {
 	return true
 }
 
-// Source creates ids. Ids from one source ascend, even within one millisecond, so a list
+// Source creates ids. Ids that one source creates within one millisecond ascend, so a list
 // ordered by id keeps the order of creation. It is safe for concurrent use.
 type Source struct {
 	now func() time.Time

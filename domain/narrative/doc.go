@@ -1,7 +1,7 @@
 // Package narrative describes in plain English what the evidence shows of a video
-// (docs/contract.md#narrative): the objects in view at the beginning, the objects that come
-// and go, the direction in which they move, the people who sit down or stand up, and the
-// changes of scene.
+// (docs/contract.md#narrative). It names the objects in view at the beginning, the objects
+// that come and go, and the direction in which they move. It also names people who sit down
+// or stand up, and changes of scene.
 //
 // Imports: the standard library, domain/answer, domain/evidence and domain/query. The package
 // is pure: the same evidence gives the same text.

@@ -164,8 +164,8 @@ func (p *parser) readAuxiliary(ts words) bool {
 	return ok && p.readPredicate(ts, j, first)
 }
 
-// endsInPredicate reports whether a term ends in a word that may describe the subject instead:
-// "is the dog hungry" does not ask for a "dog hungry".
+// endsInPredicate reports whether a term ends in a word that may describe the subject
+// instead. "is the dog hungry" does not ask for a "dog hungry".
 func endsInPredicate(s Subject) bool {
 	i := strings.LastIndexByte(s.Term, ' ')
 	return i > 0 && knownNouns[s.Term[:i]] && !knownNouns[s.Term] && !knownNouns[s.Term[i+1:]]

@@ -263,8 +263,9 @@ func mediaPhrase(ts words, i int) int {
 	return j + 1 - i
 }
 
-// refersBack reports whether the "it" behind the preposition at i is an object named before,
-// rather than the video: "left of it", "a bench with two people on it".
+// refersBack reports whether the "it" behind the preposition at i is an object named
+// before, rather than the video. Examples are "left of it" and "a bench with two people on
+// it".
 func refersBack(ts words, i int) bool {
 	return ts.at(i) != "in" && ts.at(i) != "within" || ts[:i].has("with")
 }

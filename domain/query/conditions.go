@@ -72,9 +72,9 @@ var coloredGarments = map[BodyPart]map[string]bool{
 	LowerBody: set("trousers jeans shorts skirt"),
 }
 
-// Worn are the colors of clothing that an attribute asks for, and the body part that wears it.
-// ok is false for any other attribute, for clothing without a color, and for garments that
-// cover little of a body, such as shoes and hats.
+// Worn are the colors of clothing that an attribute asks for, and the body part that wears
+// it. ok is false for any other attribute and for clothing without a color. It is also
+// false for garments that cover little of a body, such as shoes and hats.
 func (c Condition) Worn() (colors []string, on BodyPart, ok bool) {
 	value, worn := strings.CutPrefix(c.Value, "wearing ")
 	if !worn || c.Kind != KindAttribute {

@@ -15,8 +15,8 @@ var timeLeads = phrases(`when at_what_time at_what_times at_what_point at_what_m
 	show_me_when find_when list_when mark_when identify_when point_out_when
 	at_what_second at_which_second at_what_minute in_what_part in_which_part in_which_parts around_what_time how_far_into_the_video how_far_in`)
 
-// findVerbs, partNouns and partClauses make up "find all the parts where": a verb that asks for
-// parts of the video, a noun for the parts, and a word that starts their description.
+// findVerbs, partNouns and partClauses make up "find all the parts where". The first ask
+// for parts of the video, the second name the parts, and the third start their description.
 var (
 	findVerbs = phrases(`find find_me show show_me list return give give_me get get_me identify locate mark point_out highlight
 		extract report tell_me what_is what_are`)

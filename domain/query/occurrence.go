@@ -20,8 +20,9 @@ const (
 var frameSides = set("left right top bottom")
 
 // Occurrence is the occurrence that an action asks for, and the side of the frame where it
-// takes place: left, right, top or bottom, or "" for any. ok is false for any other action. The
-// thing that is entered or left is the frame, or the scene that it shows: "entering room".
+// takes place. The side is left, right, top or bottom, or "" for any. ok is false for any
+// other action. The thing that is entered or left is the frame, or the scene that it shows:
+// "entering room".
 func (c Condition) Occurrence() (h Occurrence, side string, ok bool) {
 	if c.Kind != KindAction {
 		return "", "", false
@@ -53,8 +54,8 @@ func NeedsDenseSamples(q Query) bool {
 // passageVerbs are the verbs for coming and going.
 var passageVerbs = set("walking coming going moving stepping driving")
 
-// passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i as
-// entering or leaving; n is 0 for anything else.
+// passageAt reads "walks into the frame", "comes in from" and "goes out of the room" at i
+// as entering or leaving. n is 0 for anything else.
 func passageAt(ts words, i int) (verb string, n int) {
 	if !passageVerbs[gerund(ts.at(i))] {
 		return "", 0

@@ -362,8 +362,8 @@ func objectEnd(ts words, i int) int {
 	return j
 }
 
-// verbAfter reports whether the word at i is the verb of the sentence, and the word before it
-// only describes the subject: "the man in the red shirt jumps".
+// verbAfter reports whether the word at i is the verb of the sentence, so that the word
+// before it only describes the subject. An example is "the man in the red shirt jumps".
 func verbAfter(ts words, i int) bool {
 	w, thing := ts.at(i), ts.at(i-1)
 	if _, verb := actionForms[w]; !verb || garmentName(w) != "" || knownNouns[singular(thing+" "+w)] {

@@ -55,8 +55,8 @@ func newVocabulary(classes []string) Vocabulary {
 	for name, class := range named {
 		v.meanings[name] = meaning{classes: []string{class}}
 	}
-	// A class of the model with the same name wins over the everyday words below, except over
-	// cocoSynonyms: a car always includes the class truck.
+	// A word of cocoSynonyms replaces a class of the model with the same name, because a
+	// car always includes the class truck. A word of the tables after it does not.
 	for word, to := range cocoSynonyms {
 		if known := modelClasses(named, to); len(known) == len(to) {
 			v.meanings[word] = meaning{classes: known}
@@ -123,8 +123,9 @@ func (v Vocabulary) Narrower(term string) bool {
 	return ok && m.narrower
 }
 
-// Confused returns the classes that the model confuses with the first class of a known term,
-// although the word does not mean them: a truck without a car at the same place is not a car.
+// Confused returns the classes that the model confuses with the first class of a known
+// term, although the word does not mean them. A truck without a car at the same place is
+// not a car.
 func (v Vocabulary) Confused(term string) []string {
 	m, ok := v.find(term)
 	if !ok || m.partial || m.narrower {

@@ -5,8 +5,8 @@
 // package keeps nothing and reads no clock.
 //
 // The forecast knows the length of each video and which videos have a survey. It does not
-// know how much of a video a new scan covers: a scan of a part of a video, or a scan that
-// only adds keypoints, counts as a scan of the whole video.
+// know how much of a video a new scan covers. A scan of a part of a video, or one that only
+// adds keypoints, counts as a scan of the whole video.
 //
 // It imports domain/query alone, to tell whether a stored survey can answer a query.
 package queue

@@ -7,10 +7,10 @@ import (
 	"vqa/domain/query"
 )
 
-// ForOpinion returns at most n instants at which a second model is shown the video, evenly
+// ForOpinion returns at most n instants of the frames for a vision model. They are evenly
 // spread over the samples that may show the subjects of a question. stepS is the longest
-// time between two of these instants in which something may be visible: a time without any
-// detection of a known subject does not count.
+// time, in seconds, between two of these instants in which a subject may be visible. A time
+// without any detection of a known subject does not count.
 func ForOpinion(q query.Query, ev evidence.Evidence, v query.Vocabulary, n int) (at []float64, stepS float64) {
 	all := inWindow(q, ev)
 	candidates := withSubjects(q, ev, v, all)

@@ -63,9 +63,10 @@ func (a Aggregate[S, C, E]) Fold(events ...E) S {
 	return state
 }
 
-// Step folds events into a state. It fails the test when that changes the earlier state, or
-// when the new state differs after encoding and decoding as JSON: snapshots and read models
-// store it so. It returns the decoded state, so that later steps start from it.
+// Step folds events into a state. It fails the test when that changes the earlier state. It
+// also fails when the new state differs after encoding and decoding as JSON, the form in
+// which snapshots and read models store it. It returns the decoded state, so that later
+// steps start from it.
 func (a Aggregate[S, C, E]) Step(t require.TestingT, before S, events ...E) S {
 	untouched := encode(t, before)
 	after := before
