@@ -95,8 +95,8 @@ func proof(ctx context.Context, made, live pgx.Tx, m Projection) (TableProof, er
 	return p, p.differences(ctx, made, m, within)
 }
 
-// digest is the digest of a set of rows in any order: the number of rows, and the sums of
-// two 64-bit halves of their hashes.
+// digest is the digest of a set of rows in any order. It has the number of rows, and the
+// sums of two 64-bit halves of their hashes.
 type digest struct {
 	rows   int64
 	hi, lo uint64

@@ -52,9 +52,9 @@ var errBusy = errors.New("another rebuild is running")
 
 // Rebuild rebuilds the named read models, or all. It swaps them in when they equal the live
 // ones. With accept it swaps them in any case. Differing rows are not an error: the
-// certificate lists them and says whether the tables were swapped. Errors: errBusy, an
-// unknown name, or a failure of the database. After an error the live tables are unchanged,
-// and the next Rebuild resumes.
+// certificate lists them and says whether the tables were swapped. Errors: another rebuild
+// is running, an unknown name, or a failure of the database. After an error the live tables
+// are unchanged, and the next Rebuild resumes.
 func (r *Rebuilder) Rebuild(ctx context.Context, accept bool, names ...string) (Certificate, error) {
 	return r.withLock(ctx, busyTimeout, func(conn *pgx.Conn) (Certificate, error) {
 		return r.run(ctx, conn, names, runOptions{swap: true, accept: accept})

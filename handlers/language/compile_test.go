@@ -139,8 +139,8 @@ func TestCompileMisbehavior(t *testing.T) {
 	})
 }
 
-// TestOutage checks that requests pause after three failures, that one request is sent after
-// the pause, and that the log has one line for each change.
+// TestOutage checks that requests pause after three failures and that one request is sent after the
+// pause. The log has one line for each change.
 func TestOutage(t *testing.T) {
 	t.Parallel()
 	log := new(journal)

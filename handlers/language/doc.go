@@ -1,7 +1,7 @@
-// Package language uses language models for three tasks: to compile a prompt, to write a
-// narrative in better prose, and to look at frames when the detector finds no answer. The
-// service works without any of them. The rules of domain/query and domain/narrative, and the
-// detector, do the work when no model is configured or a model fails.
+// Package language uses language models for three tasks. They compile a prompt, write a narrative
+// in better prose, and look at frames when the detector finds no answer. The service works without
+// any of them. The rules of domain/query and domain/narrative, and the detector, do the work when
+// no model is configured or a model fails.
 //
 // # Guarantees
 //

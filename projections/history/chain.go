@@ -131,8 +131,9 @@ func (t *tree) parent(e postgres.Stored) *Step {
 	return below
 }
 
-// reportingJob returns the job that reported an event: the job of the attempt that the
-// event names, or else the last reporting job, or else the last job that had started.
+// reportingJob returns the job that reported an event. It is the job of the attempt that
+// the event names, or else the last reporting job. Without one it is the last job that had
+// started.
 func (t *tree) reportingJob(cause string, e postgres.Stored) *Step {
 	var named struct {
 		Attempt int `json:"attempt"`

@@ -5,8 +5,8 @@
 //
 // Every event records the request that caused it (correlation) and its direct cause
 // (causation): a request, or the position of an earlier event. A Chain is everything that
-// one request caused, as a tree: the request, its events, the jobs that an event caused, the
-// events that a job reported, and the ledger entry of each credit event.
+// one request caused, as a tree. It has the request, its events, the jobs that an event
+// caused and the events that a job reported. Each credit event has its ledger entry.
 //
 // The log has no index for chains. The search starts in the streams of the id. It continues
 // in the streams of the video_, an_ and acct_ ids in the payloads found so far, and at nearby
@@ -21,6 +21,6 @@
 //   - Jobs are River's rows. River keeps finished jobs for a day, so an older chain shows
 //     its events without them.
 //
-// It may import domain, eventstore, eventstore/codec, eventstore/fold,
-// eventstore/postgres and pgx.
+// It may import domain, eventstore, eventstore/codec, eventstore/fold, eventstore/postgres,
+// pgx and ulid.
 package history

@@ -20,6 +20,6 @@
 //   - An event of another account, or of the other mode, looks like one that does not exist
 //     (docs/architecture.md#law-9).
 //
-// It may import domain, eventstore, eventstore/fold, eventstore/postgres, projections and
-// projections/resources.
+// It may import domain, eventstore, eventstore/fold, eventstore/postgres, projections,
+// projections/resources and ulid.
 package public

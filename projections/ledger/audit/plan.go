@@ -165,7 +165,7 @@ func heads(ctx context.Context, tx pgx.Tx, sql string, args ...any) ([]head, err
 	return found, nil
 }
 
-// strangersSQL finds accounts without a head of a credit stream that checkpoints know.
+// strangersSQL finds accounts that have checkpoints, but no head of a credit stream.
 const strangersSQL = `
 select substr(c.stream, length('checkpoint/') + 1) from streams c
  where starts_with(c.stream, 'checkpoint/')

@@ -13,5 +13,6 @@
 // It never falls within an account. So the entries of a period have no gap, and the closing
 // balance of one period is the opening balance of the next.
 //
-// It may import domain, the contract of eventstore with codec, and pgx. It never writes.
+// It may import domain, the contract of eventstore with codec and fold, decimal and pgx. It
+// never writes.
 package book
