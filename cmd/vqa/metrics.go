@@ -144,7 +144,7 @@ func (s *server) metrics() http.Handler {
 	}
 	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
 	gauge("vqa_db_connections_in_use", "Connections to Postgres that are in use.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
-	gauge("vqa_storage_free_bytes", "Free bytes on the disk of the object store; -1 when unknown.",
+	gauge("vqa_storage_free_bytes", "Bytes that can still be written to the disk of the object store; -1 when the store has no such limit or it is unknown.",
 		func() float64 {
 			free, known, err := s.objects.Free()
 			if err != nil || !known {

@@ -2,7 +2,7 @@
 // the inference engine, a whole analysis of a demo video, and the language models. Each finding
 // describes a part and how to repair it.
 //
-// The subcommand hands over the settings and the functions that open the parts. The checks use
-// the same code as the service, so they may import handlers, gpu and the embedded database. They
-// write nothing to the database.
+// The subcommand hands over the settings and the functions that open the parts. The checks use the
+// same code as the service, so they may import domain, handlers, gpu and the embedded database.
+// They also import the client and the terminal package. They write nothing to the database.
 package doctor

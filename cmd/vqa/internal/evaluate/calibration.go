@@ -4,8 +4,9 @@ import "math"
 
 // Reliability compares the confidence of answers with the share of them that is right.
 type Reliability struct {
-	// ECE is the expected calibration error, 0 to 1: the difference between the mean confidence and
-	// the share of right answers of a bin, averaged over the answers. It is nil without an answer.
+	// ECE is the expected calibration error, 0 to 1. It is the difference between the mean
+	// confidence and the share of right answers of a bin, averaged over the answers. It is nil
+	// without an answer.
 	ECE *float64 `json:"ece"`
 	// Answered counts the answers yes and no. Undecided counts indeterminate results and failures:
 	// they are not right, but they have no confidence to compare (docs/contract.md#result-1).

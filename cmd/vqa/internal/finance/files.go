@@ -11,7 +11,7 @@ import (
 	"vqa/projections/ledger/export"
 )
 
-// WriteZip writes a zip archive. After an error, the file does not exist.
+// WriteZip writes a zip archive, in the way of WriteFile.
 func WriteZip(path string, write func(export.Target) error) error {
 	return WriteFile(path, func(out io.Writer) error {
 		archive := zip.NewWriter(out)

@@ -32,7 +32,7 @@ func ReadPricing(path string) ([]byte, error) {
 	return text, nil
 }
 
-// PrintWhatIf writes what accounts were billed and what they would have been.
+// PrintWhatIf writes the bills of the accounts as they were, and under the other prices.
 func PrintWhatIf(out terminal.Screen, w book.WhatIf) {
 	t := terminal.Table{{"ACCOUNT", "SECONDS", "THEN", "CHANGE", "CENTS", "THEN", "CHANGE", "NOTE"}}
 	row := func(name string, c book.Comparison, note string) {

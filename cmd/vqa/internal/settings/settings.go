@@ -19,7 +19,7 @@ type setting struct {
 	group, name, preset, format, help string
 }
 
-// formats are the forms of the values by Go type. A tag "format" replaces it.
+// formats describe the values of each Go type. The tag "format" of a field replaces this text.
 var formats = map[string]string{
 	"string":             "text",
 	"[]string":           "list, comma-separated",

@@ -81,7 +81,8 @@ func (e *Escaper) Write(p []byte) (int, error) {
 }
 
 // steers reports whether a terminal acts on a character, or whether it changes how the text around
-// it is read: C0, C1, DEL, and Unicode's direction, zero-width, format and separator characters.
+// it is read. These are C0, C1, DEL, and Unicode's direction, zero-width, format and separator
+// characters.
 func steers(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
 
 // escaped writes a character as JSON does. A character outside the Basic Multilingual Plane becomes
