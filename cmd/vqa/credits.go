@@ -139,9 +139,9 @@ func (f *changeFlags) check() error {
 	return nil
 }
 
-// order returns the part of a change that all kinds have in common. Its hash covers everything that
+// change returns the part of a change that all kinds have in common. Its hash covers everything that
 // distinguishes this change from another one.
-func (f *changeFlags) order(accountID string, what ...any) command.CreditChange {
+func (f *changeFlags) change(accountID string, what ...any) command.CreditChange {
 	hash := sha256.New()
 	for _, part := range append([]any{"operator", accountID, f.reason}, what...) {
 		fmt.Fprintf(hash, "%v\x00", part)
@@ -155,7 +155,7 @@ func (f *changeFlags) order(accountID string, what ...any) command.CreditChange 
 // creditsChangeCommand makes the subcommand of a grant, a purchase or an adjustment.
 func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 	var flags changeFlags
-	ordered := string(kind)
+	kindName := string(kind)
 	cmd := changeCommand(name+" ACCOUNT SECONDS", short, &flags, func(args []string) (postChange, error) {
 		seconds, err := wholeSeconds(args[1])
 		switch {
@@ -163,16 +163,16 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 			return nil, err
 		case seconds == 0 || seconds < 0 && kind != credit.Adjustment:
 			return nil, errors.New("SECONDS must be greater than 0; use adjust to reduce a balance")
-		case kind == credit.CardGrant && ordered != string(credit.CardGrant) && ordered != string(credit.SignupGrant):
+		case kind == credit.CardGrant && kindName != string(credit.CardGrant) && kindName != string(credit.SignupGrant):
 			return nil, errors.New("--kind must be card_grant or signup_grant")
 		}
-		order := command.GrantCredits{CreditChange: flags.order(args[0], ordered, seconds), Kind: credit.Kind(ordered), Seconds: seconds}
+		change := command.GrantCredits{CreditChange: flags.change(args[0], kindName, seconds), Kind: credit.Kind(kindName), Seconds: seconds}
 		return func(ctx context.Context, s *command.Service) (command.Posted, error) {
-			return s.GrantCredits(ctx, order)
+			return s.GrantCredits(ctx, change)
 		}, nil
 	})
 	if kind == credit.CardGrant {
-		cmd.Flags().StringVar(&ordered, "kind", ordered, "card_grant or signup_grant")
+		cmd.Flags().StringVar(&kindName, "kind", kindName, "card_grant or signup_grant")
 	}
 	return strict(cmd, "ACCOUNT", "SECONDS")
 }
@@ -191,11 +191,11 @@ func creditsRefundCommand() *cobra.Command {
 					return nil, errors.New("SECONDS must be greater than 0")
 				}
 			}
-			order := command.RefundCredits{
-				CreditChange: flags.order(args[0], "refund", args[1], seconds), TransactionID: args[1], Seconds: seconds,
+			change := command.RefundCredits{
+				CreditChange: flags.change(args[0], "refund", args[1], seconds), TransactionID: args[1], Seconds: seconds,
 			}
 			return func(ctx context.Context, s *command.Service) (command.Posted, error) {
-				return s.RefundCredits(ctx, order)
+				return s.RefundCredits(ctx, change)
 			}, nil
 		})
 	cmd.Long = "Returns the seconds of a debit to the account, or takes back the seconds of a grant or a purchase.\n\n" +

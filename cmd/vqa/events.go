@@ -169,12 +169,12 @@ func printEvents(out io.Writer, events []postgres.Stored, asJSON bool) error {
 func eventLine(s terminal.Screen, e postgres.Stored) string {
 	place := fmt.Sprintf("%s#%d", e.Stream, e.Version)
 	plain := fmt.Sprintf("%8d  %s  %-24s  %-43s", e.Position, stamp(e.RecordedAt), e.Type, place)
-	said := []rune(summary(e.Data))
-	if room := s.Columns - len(plain) - 2; s.Live && len(said) > room {
-		said = said[:max(0, room)]
+	text := []rune(summary(e.Data))
+	if room := s.Columns - len(plain) - 2; s.Live && len(text) > room {
+		text = text[:max(0, room)]
 	}
 	line := fmt.Sprintf("%8d  %s  %s  %-43s  %s", e.Position, s.Paint(terminal.Dim, stamp(e.RecordedAt)),
-		s.Paint(terminal.Bold, fmt.Sprintf("%-24s", e.Type)), place, s.Paint(terminal.Dim, string(said)))
+		s.Paint(terminal.Bold, fmt.Sprintf("%-24s", e.Type)), place, s.Paint(terminal.Dim, string(text)))
 	return strings.TrimRight(line, " ")
 }
 

@@ -43,8 +43,8 @@ parked (vqa events parked), and the replay continues.`,
 				if o.cancel {
 					return a.cancelReplays(ctx, cmd.OutOrStdout(), args[0], o.json)
 				}
-				order := feed.ReplayRequest{Subscriber: args[0], From: o.from, To: o.to, By: operator()}
-				return a.redeliver(ctx, cmd, order, o)
+				request := feed.ReplayRequest{Subscriber: args[0], From: o.from, To: o.to, By: operator()}
+				return a.redeliver(ctx, cmd, request, o)
 			})
 		},
 	}
@@ -75,16 +75,16 @@ func (o replayOptions) check() error {
 }
 
 // redeliver requests a replay. When a service runs, it shows the progress until the end.
-func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, order feed.ReplayRequest, o replayOptions) error {
+func (a *app) redeliver(ctx context.Context, cmd *cobra.Command, request feed.ReplayRequest, o replayOptions) error {
 	out := cmd.OutOrStdout()
 	if o.dryRun {
-		counts, err := a.subscriptions().Preview(ctx, order)
+		counts, err := a.subscriptions().Preview(ctx, request)
 		if err != nil {
 			return err
 		}
 		return printPreview(out, counts, o.json)
 	}
-	r, err := a.subscriptions().Replay(ctx, order)
+	r, err := a.subscriptions().Replay(ctx, request)
 	if err != nil {
 		return err
 	}

@@ -58,7 +58,7 @@ type issuedKey struct {
 
 func keysCreateCommand() *cobra.Command {
 	var (
-		order      command.NewKey
+		newKey     command.NewKey
 		mode, tier string
 		expiresIn  time.Duration
 		asJSON     bool
@@ -67,42 +67,42 @@ func keysCreateCommand() *cobra.Command {
 		Use:   "create --mode live|test",
 		Short: "Create an API key, in a new account unless --account is given",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			order.Mode, order.Tier, order.Operator = account.Mode(mode), account.Tier(tier), operator()
-			order.RequestID = newRequestID()
-			if err := checkOrder(order, expiresIn); err != nil {
+			newKey.Mode, newKey.Tier, newKey.Operator = account.Mode(mode), account.Tier(tier), operator()
+			newKey.RequestID = newRequestID()
+			if err := checkNewKey(newKey, expiresIn); err != nil {
 				fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
 				return exitUsage
 			}
 			if expiresIn > 0 {
 				at := clock().Add(expiresIn)
-				order.ExpiresAt = &at
+				newKey.ExpiresAt = &at
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				k, err := a.commands.IssueKey(ctx, order)
+				k, err := a.commands.IssueKey(ctx, newKey)
 				if err != nil {
 					return err
 				}
 				return printIssuedKey(cmd.OutOrStdout(), issuedKey{
 					AccountID: k.AccountID, KeyID: k.KeyID, APIKey: k.Secret, Mode: k.Mode,
-					GrantSeconds: order.GrantSeconds, ExpiresAt: k.ExpiresAt, FixtureVideoID: k.FixtureVideoID,
-					RequestID: order.RequestID,
+					GrantSeconds: newKey.GrantSeconds, ExpiresAt: k.ExpiresAt, FixtureVideoID: k.FixtureVideoID,
+					RequestID: newKey.RequestID,
 				}, asJSON)
 			})
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&mode, "mode", "", "live or test")
-	flags.StringVar(&order.AccountID, "account", "", "account of the key; when empty, a new account")
-	flags.StringVar(&order.Name, "name", "", "name of the key")
-	flags.Int64Var(&order.GrantSeconds, "grant-seconds", 0, "credit-seconds to grant to the account")
+	flags.StringVar(&newKey.AccountID, "account", "", "account of the key; when empty, a new account")
+	flags.StringVar(&newKey.Name, "name", "", "name of the key")
+	flags.Int64Var(&newKey.GrantSeconds, "grant-seconds", 0, "credit-seconds to grant to the account")
 	flags.StringVar(&tier, "tier", string(account.Paid), "tier of a new account: paid or free_grant")
 	flags.DurationVar(&expiresIn, "expires-in", 0, "lifetime of the key, for example 720h; 0 means that it does not expire")
 	flags.BoolVar(&asJSON, "json", false, "print JSON")
 	return strict(cmd)
 }
 
-// checkOrder refuses flags that no key can have.
-func checkOrder(o command.NewKey, expiresIn time.Duration) error {
+// checkNewKey refuses flags that no key can have.
+func checkNewKey(o command.NewKey, expiresIn time.Duration) error {
 	switch {
 	case o.Mode != account.Live && o.Mode != account.Test:
 		return errors.New("--mode must be live or test")

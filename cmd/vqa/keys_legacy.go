@@ -57,7 +57,7 @@ func keysImportCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			order := command.LegacyKey{AccountID: accountID, Name: name, Secret: secret, Operator: operator(), RequestID: newRequestID()}
+			key := command.LegacyKey{AccountID: accountID, Name: name, Secret: secret, Operator: operator(), RequestID: newRequestID()}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				known, found, err := a.resources.Key(ctx, account.HashSecret(secret))
 				if err != nil {
@@ -66,14 +66,14 @@ func keysImportCommand() *cobra.Command {
 				if found {
 					return fault.Newf(fault.ResourceConflict, "This key already exists: %s of account %s.", known.ID, known.AccountID)
 				}
-				keyID, err := a.commands.ImportKey(ctx, order)
+				keyID, err := a.commands.ImportKey(ctx, key)
 				if err != nil {
 					return err
 				}
 				if asJSON {
-					return terminal.PrintJSON(cmd.OutOrStdout(), importedKey{AccountID: accountID, KeyID: keyID, RequestID: order.RequestID})
+					return terminal.PrintJSON(cmd.OutOrStdout(), importedKey{AccountID: accountID, KeyID: keyID, RequestID: key.RequestID})
 				}
-				fmt.Fprintf(cmd.OutOrStdout(), "Account %s now accepts the key %s (%s).\n", accountID, keyID, order.RequestID)
+				fmt.Fprintf(cmd.OutOrStdout(), "Account %s now accepts the key %s (%s).\n", accountID, keyID, key.RequestID)
 				return nil
 			})
 		},

@@ -21,7 +21,7 @@ func keysUnrestrictCommand() *cobra.Command {
 	return restrictionCommand("unrestrict", "Accept requests of a restricted account again", "no longer restricted", (*command.Service).UnrestrictAccount)
 }
 
-func restrictionCommand(name, short, outcome string, order restriction) *cobra.Command {
+func restrictionCommand(name, short, outcome string, restrict restriction) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use:   name + " ACCOUNT --reason TEXT",
@@ -33,7 +33,7 @@ func restrictionCommand(name, short, outcome string, order restriction) *cobra.C
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
 				request := newRequestID()
-				if err := order(a.commands, ctx, args[0], reason, operator(), request); err != nil {
+				if err := restrict(a.commands, ctx, args[0], reason, operator(), request); err != nil {
 					return err
 				}
 				fmt.Fprintf(cmd.OutOrStdout(), "%s is %s (%s).\n", args[0], outcome, request)

@@ -106,33 +106,33 @@ func summary(data json.RawMessage) string {
 	if decoder.Decode(&fields) != nil {
 		return ""
 	}
-	var told []string
+	var parts []string
 	for _, name := range summaryFields {
 		switch v := fields[name].(type) {
 		case string:
 			if v != "" {
-				told = append(told, name+" "+v)
+				parts = append(parts, name+" "+v)
 			}
 		case json.Number:
-			told = append(told, name+" "+v.String())
+			parts = append(parts, name+" "+v.String())
 		}
 	}
 	if failure, ok := fields["error"].(map[string]any); ok {
-		told = append(told, fmt.Sprint("error ", failure["code"]))
+		parts = append(parts, fmt.Sprint("error ", failure["code"]))
 	}
 	if result, ok := fields["result"].(map[string]any); ok && result["answer"] != nil {
-		told = append(told, fmt.Sprint("answer ", result["answer"]))
+		parts = append(parts, fmt.Sprint("answer ", result["answer"]))
 	}
 	for _, pending := range []string{"drawing", "narrating"} {
 		if fields[pending] == true {
-			told = append(told, pending)
+			parts = append(parts, pending)
 		}
 	}
 	if artifacts, ok := fields["artifacts"].(map[string]any); ok && fields["drawing"] == nil {
-		told = append(told, fmt.Sprint(artifacts["video_key"]))
+		parts = append(parts, fmt.Sprint(artifacts["video_key"]))
 	}
 	if entries, ok := fields["entries"].([]any); ok {
-		told = append(told, counted(int64(len(entries)), "sentence"))
+		parts = append(parts, counted(int64(len(entries)), "sentence"))
 	}
-	return terminal.Printable(strings.Join(told, ", "))
+	return terminal.Printable(strings.Join(parts, ", "))
 }

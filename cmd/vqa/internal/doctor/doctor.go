@@ -19,6 +19,7 @@ const checkTimeout = 3 * time.Minute
 // Verdict is the outcome of a check.
 type Verdict string
 
+// The verdicts. A warning does not keep the service from working.
 const (
 	OK      Verdict = "ok"
 	Warning Verdict = "warning"
@@ -114,6 +115,7 @@ type Check struct {
 
 // The checks, in the order in which a start needs the parts.
 var (
+	// System has the checks of the machine and of the database.
 	System = []Check{
 		{"data folder", checkDataFolder},
 		{"disk space", checkDisk},
@@ -121,6 +123,7 @@ var (
 		{"Postgres", checkPostgres},
 		{"clock", checkClock},
 	}
+	// Media has the checks of ffmpeg, of the engine and of one analysis.
 	Media = []Check{
 		{"ffmpeg", checkFFmpeg},
 		{"confinement", checkConfinement},
@@ -128,6 +131,7 @@ var (
 		{"inference", checkInference},
 		{"analysis", checkAnalysis},
 	}
+	// Language has the checks of the optional language models.
 	Language = []Check{
 		{"language", checkLanguageModel},
 		{"vision", checkVisionModel},

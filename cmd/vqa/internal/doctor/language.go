@@ -70,11 +70,11 @@ func checkVisionModel(ctx context.Context, x *Examination) Finding {
 		return wrong(fixVLM, "%v", err)
 	}
 	prompt := modelQuestion
-	said, err := vision.Opinion(ctx, &prompt, query.Compile(prompt), []language.Frame{{JPEG: x.picture}})
+	opinion, err := vision.Opinion(ctx, &prompt, query.Compile(prompt), []language.Frame{{JPEG: x.picture}})
 	if err != nil {
 		return wrong(fixVLM, "%v", err)
 	}
-	if said.Answer != answer.Yes {
+	if opinion.Answer != answer.Yes {
 		return Finding{Verdict: Warning, Detail: client.Model() + " does not see the ball in the test frame", Fix: "configure a model that reads images"}
 	}
 	return found("%s sees the ball in the test frame", client.Model())

@@ -28,12 +28,12 @@ type Progress struct {
 	what string
 	unit string
 	bar  *progressbar.ProgressBar
-	// said is the percentage in the last line, or -1; saidAt is the time of that line.
-	said   int
-	saidAt time.Time
-	// begun is the time of the first count of this stage, and first is that count.
-	begun time.Time
-	first int64
+	// percent is the percentage in the last line, or -1; lineAt is the time of that line.
+	percent int
+	lineAt  time.Time
+	// startedAt is the time of the first count of this stage, and first is that count.
+	startedAt time.Time
+	first     int64
 	// waits is the last text about the queue, and place the place in it; 0 means none.
 	waits string
 	place int
@@ -52,7 +52,7 @@ func NewProgress(w io.Writer, what, unit string) *Progress {
 }
 
 func progressOn(out Screen, what, unit string) *Progress {
-	p := &Progress{out: out, what: what, unit: unit, said: -1}
+	p := &Progress{out: out, what: what, unit: unit, percent: -1}
 	if !p.out.Live {
 		return p
 	}
@@ -94,7 +94,7 @@ func (p *Progress) Stage(what string) {
 		return
 	}
 	p.wipe()
-	p.what, p.said, p.begun = what, -1, time.Time{}
+	p.what, p.percent, p.startedAt = what, -1, time.Time{}
 	if p.bar != nil {
 		p.bar.Describe(p.label())
 	}
@@ -115,8 +115,8 @@ func (p *Progress) Queued(place int, startS *int) {
 		p.wipe()
 		p.waits = text[:min(len(text), p.out.Columns-len(Margin)-1)]
 		fmt.Fprintf(p.out.drawing(), "\r%s%s", Margin, p.waits)
-	case p.place == 0 || place != p.place && time.Since(p.saidAt) >= lineEvery:
-		p.waits, p.place, p.saidAt = text, place, time.Now()
+	case p.place == 0 || place != p.place && time.Since(p.lineAt) >= lineEvery:
+		p.waits, p.place, p.lineAt = text, place, time.Now()
 		fmt.Fprintln(p.out, text)
 	}
 }
@@ -144,29 +144,29 @@ func (p *Progress) wipe() {
 func (p *Progress) Set(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.begun.IsZero() {
-		p.begun, p.first = time.Now(), done
+	if p.startedAt.IsZero() {
+		p.startedAt, p.first = time.Now(), done
 	}
 	switch {
 	case p.done:
 	case p.bar != nil:
 		p.draw(done, total)
 	default:
-		p.say(done, total)
+		p.writeLine(done, total)
 	}
 }
 
-// say writes a line for each step, the first included.
-func (p *Progress) say(done, total int64) {
+// writeLine writes a line for each step, the first included.
+func (p *Progress) writeLine(done, total int64) {
 	percent := 0
 	if total > 0 {
 		percent = int(min(done, total) * 100 / total)
 	}
 	step := percent / lineStep * lineStep
-	if p.said >= 0 && (step <= p.said || time.Since(p.saidAt) < lineEvery) {
+	if p.percent >= 0 && (step <= p.percent || time.Since(p.lineAt) < lineEvery) {
 		return
 	}
-	p.said, p.saidAt = step, time.Now()
+	p.percent, p.lineAt = step, time.Now()
 	switch {
 	case total <= 0 || p.unit == PercentUnit && step == 0:
 		fmt.Fprintf(p.out, "%s\n", p.what)
@@ -183,7 +183,7 @@ func (p *Progress) say(done, total int64) {
 
 // pace returns the rate of this stage and the time that the rest takes at this rate.
 func (p *Progress) pace(done, total int64) string {
-	took := time.Since(p.begun)
+	took := time.Since(p.startedAt)
 	if done <= p.first || took <= 0 {
 		return ""
 	}

@@ -49,6 +49,7 @@ func NewScreen(w io.Writer) Screen {
 // Style is the parameter of an SGR escape sequence.
 type Style string
 
+// The styles of the output.
 const (
 	Bold       Style = "1"
 	Dim        Style = "2"
