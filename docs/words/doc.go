@@ -7,5 +7,5 @@
 //	go run ./docs/words -dir domain/query  the suspect lines of one folder
 //
 // It exits with 1 when more than 2 of 1,000 lines are suspect. It reads tracked files
-// only, imports the standard library only, and leaves generated files out.
+// only and leaves generated files out. It imports the standard library only.
 package main

@@ -135,7 +135,7 @@ func groupChanges(changes []change) []change {
 	return out
 }
 
-// before is the time of the sample before the one at a time.
+// before returns the time of the last sample before at, or of the first sample.
 func (s scene) before(at float64) float64 {
 	i, _ := slices.BinarySearch(s.at, at)
 	return s.at[max(i-1, 0)]

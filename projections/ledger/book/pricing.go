@@ -45,7 +45,7 @@ const (
 	maxPlaces = 12
 )
 
-// Same returns the pricing that gives the same seconds as were billed, at a price.
+// Same returns a pricing that bills the same seconds as today, at another price per second.
 func Same(pricePerSecondCents decimal.Decimal) Pricing {
 	rule := Rule{Factor: decimal.NewFromInt(1), RoundingSeconds: 1}
 	return Pricing{PricePerSecondCents: pricePerSecondCents, Analysis: rule, Stream: rule}
