@@ -27,9 +27,9 @@
 //
 // # Decisions
 //
-// Postgres refuses to run as root, so for root it runs under the account "postgres", or "nobody" where
-// that is missing. When this account cannot reach the data folder (for example below a folder of mode
-// 0700), the cluster is under /var/lib/vqa, and the file "location" has its path.
+// Postgres refuses to run as root. For root it runs under the account postgres, or nobody where
+// that is missing. When this account cannot reach the data folder (for example below a folder of
+// mode 0700), the cluster is under /var/lib/vqa, and the file "location" has its path.
 //
 // The binaries of the machine are used first. Otherwise they are downloaded once from Maven Central,
 // from the archives that the module fergusstrange/embedded-postgres uses. This package does not use

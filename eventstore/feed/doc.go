@@ -39,7 +39,7 @@
 //
 // A parked event loses its place in the order: the group continues with later events, also of
 // the same stream. A replay may handle the parked event after them. When the replay succeeds, the
-// event is no longer parked. When it fails, the event stays parked with the new error. A parked
+// event leaves the table parked. When it fails, the event stays parked with the new error. A parked
 // event never blocks the group.
 //
 // # Problems of watermill-sql v3 and their solutions

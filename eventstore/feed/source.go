@@ -206,8 +206,8 @@ func (s *source) HandleError(_ watermill.LoggerAdapter, noMsg bool, err error) t
 	return 0
 }
 
-// finishReplay ends a replay without remaining events. This happens when its last event is no longer
-// parked, so that no ack has ended the replay.
+// finishReplay ends a replay without remaining events. This happens when its last event has left the
+// table parked, so that no ack has ended the replay.
 func (s *source) finishReplay() {
 	ctx, cancel := context.WithTimeout(s.ctx, finishTimeout)
 	defer cancel()

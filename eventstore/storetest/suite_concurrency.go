@@ -141,7 +141,7 @@ func addToAll(ctx context.Context, s eventstore.Store, ids []string, turn int) e
 func agreesWithModel(t *testing.T, ctx context.Context, s eventstore.Store) {
 	run := 0
 	rapid.Check(t, func(r *rapid.T) {
-		run++ // the store is shared by all runs, so each has streams of its own
+		run++ // all runs share the store, so each run uses its own streams
 		model := map[eventstore.StreamID]int64{}
 		id := rapid.Custom(func(r *rapid.T) string {
 			return fmt.Sprint(run, "-", rapid.IntRange(0, 3).Draw(r, "stream"))

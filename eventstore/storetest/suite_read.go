@@ -44,7 +44,7 @@ func snapshots(t *testing.T, ctx context.Context, s eventstore.Store) {
 	}
 	require.Empty(t, cmp.Diff(eventstore.History{Version: 2, Chain: events[1].Chain, Snapshot: first.Snapshot, SnapshotVersion: 2}, load()))
 
-	// An append without a snapshot keeps the old one and adds to what follows it.
+	// An append without a snapshot keeps the old snapshot. Its events follow the snapshot.
 	later := mustAppend(t, ctx, s, batch(write("a", 2, note("a", 3), note("a", 4))))
 	require.Empty(t, cmp.Diff(eventstore.History{
 		Version: 4, Chain: later[1].Chain, Snapshot: first.Snapshot, SnapshotVersion: 2, Events: later,

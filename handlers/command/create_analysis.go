@@ -186,7 +186,7 @@ func (s *Service) decideAnalyses(ss *session, caller Caller, videoID string, req
 		work++
 	}
 	if work > 0 {
-		if err := s.CheckDuration(v.DurationMicros()); err != nil {
+		if err := s.checkDuration(v.DurationMicros()); err != nil {
 			return nil, err
 		}
 	}

@@ -79,7 +79,7 @@ func (s *Service) RequestDeviceCode(ctx context.Context, caller Caller, addressH
 	return requested, err
 }
 
-// closedClaims returns the claims of an address that are no longer open. It returns nothing
+// closedClaims returns the claims of an address that have ended. It returns nothing
 // while the address is below the limit, because then the count does not matter.
 func closedClaims(ss *session, addressHash string) ([]string, error) {
 	a, err := claimAddresses.get(ss, addressHash)

@@ -42,8 +42,7 @@ type Limits struct {
 
 // Uploads is the part of the object store that completing a video needs.
 type Uploads interface {
-	// Room refuses need more bytes when they would nearly fill the disk. Error:
-	// capacity_exhausted.
+	// Room returns capacity_exhausted when storing need more bytes would nearly fill the disk.
 	Room(need int64) error
 	// Inspect probes the uploaded bytes of a video. The ticket identifies exactly these
 	// bytes. The caller passes it to Keep with the file's ObjectKey. Errors:

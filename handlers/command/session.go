@@ -83,8 +83,8 @@ func (a aggregate[S, C, E]) restore(h eventstore.History) (any, error) { return 
 // entry is one aggregate within a session.
 type entry struct {
 	aggregateState
-	// order counts the aggregates that the group used before. Streams are written in that
-	// order.
+	// order is the rank of the group's first use of the aggregate, from 1. Streams are written
+	// in that order.
 	order int
 	// remembered is true when the state came from the lane's cache and not from the log.
 	remembered bool

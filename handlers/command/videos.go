@@ -99,7 +99,7 @@ func (s *Service) complete(ctx context.Context, caller Caller, v video.State) (v
 	if err != nil {
 		return v, err
 	}
-	if err := errors.Join(s.CheckDuration(file.DurationMicros), s.checkStorage(caller.Tier, v.DeclaredBytes, file.SizeBytes)); err != nil {
+	if err := errors.Join(s.checkDuration(file.DurationMicros), s.checkStorage(caller.Tier, v.DeclaredBytes, file.SizeBytes)); err != nil {
 		return v, err
 	}
 	if err := s.Uploads.Keep(ctx, v.ID, file.ObjectKey, ticket); err != nil {
@@ -157,7 +157,7 @@ func (s *Service) FinishFetch(ctx context.Context, f Fetch, file video.File) (wa
 	if err != nil {
 		return false, err
 	}
-	if err := errors.Join(s.CheckDuration(file.DurationMicros), s.checkStorage(tier, nil, file.SizeBytes)); err != nil {
+	if err := errors.Join(s.checkDuration(file.DurationMicros), s.checkStorage(tier, nil, file.SizeBytes)); err != nil {
 		return true, s.FailVideo(ctx, f, err)
 	}
 	v, err := s.recordFetch(ctx, f, video.Finish{File: file})
@@ -207,9 +207,9 @@ func owns(caller Caller, v video.State) bool {
 	return v.Exists() && v.AccountID == caller.AccountID && v.Livemode == caller.Livemode
 }
 
-// CheckDuration refuses a video length, in microseconds, above the limit of the plan. An unknown
+// checkDuration refuses a video length, in microseconds, above the limit of the plan. An unknown
 // length passes, because decoding the video enforces the limit again.
-func (s *Service) CheckDuration(micros *int64) error {
+func (s *Service) checkDuration(micros *int64) error {
 	if micros == nil || *micros <= s.Limits.MaxVideoDuration.Microseconds() {
 		return nil
 	}
