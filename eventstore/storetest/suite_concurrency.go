@@ -136,8 +136,8 @@ func addToAll(ctx context.Context, s eventstore.Store, ids []string, turn int) e
 	}
 }
 
-// agreesWithModel appends random batches and compares with the obvious model: a
-// slice for each stream.
+// agreesWithModel appends random batches and compares the store with a simple model: a slice for
+// each stream.
 func agreesWithModel(t *testing.T, ctx context.Context, s eventstore.Store) {
 	run := 0
 	rapid.Check(t, func(r *rapid.T) {

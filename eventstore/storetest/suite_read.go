@@ -49,7 +49,7 @@ func snapshots(t *testing.T, ctx context.Context, s eventstore.Store) {
 	require.Empty(t, cmp.Diff(eventstore.History{
 		Version: 4, Chain: later[1].Chain, Snapshot: first.Snapshot, SnapshotVersion: 2, Events: later,
 	}, load()))
-	// An assertion leaves it alone.
+	// An assertion does not change the snapshot.
 	mustAppend(t, ctx, s, batch(write("a", 4)))
 	require.Equal(t, int64(2), load().SnapshotVersion)
 
