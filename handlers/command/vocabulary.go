@@ -63,9 +63,9 @@ func (s *Service) note(r analysisRequest) string {
 	case !s.assessable(r.Query):
 		return answer.Refused(r.Query).UnsupportedAction.Reason
 	case r.knowsNoSubject():
-		return unknown + " The analysis completes at once as indeterminate with the reason nothing_detected and is not billed."
+		return unknown + " The analysis completes at once as indeterminate, with the reason nothing_detected, and is not billed."
 	case len(r.unknown) > 0:
-		return unknown + " The answer is based on the other subjects only."
+		return unknown + " The answer is indeterminate unless the other subjects decide it."
 	default:
 		return ""
 	}
