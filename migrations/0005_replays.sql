@@ -8,7 +8,7 @@ create table replays (
     subscription   text        not null check (subscription <> ''),
     first_position bigint      not null check (first_position > 0),
     last_position  bigint      not null check (last_position >= first_position),
-    -- True to deliver only the events of the range that are parked at that time.
+    -- True to deliver only events that are parked when the replay reaches them.
     only_parked    boolean     not null,
     -- The last delivered position of the range.
     position       bigint      not null check (position >= first_position - 1 and position <= last_position),

@@ -3,7 +3,7 @@
 -- next start, because their recorded shape differs (read_models).
 
 -- +goose Up
--- True while the artifacts or the narrative of the answer do not exist yet.
+-- True while artifacts or a narrative that were promised with the answer do not exist yet.
 alter table analyses add column afterwork boolean not null default false
     check (not afterwork or status = 'completed');
 create index analyses_afterwork on analyses (created_at, id) where afterwork;

@@ -5,7 +5,7 @@
 -- +goose Up
 -- The stored bytes of the video, or the bytes reserved for it.
 alter table videos add column held_bytes bigint not null default 0 check (held_bytes >= 0);
--- True while its size is not known.
+-- True while the size of a video that may still receive bytes is not known.
 alter table videos add column unsized boolean not null default false
     check (not unsized or status in ('awaiting_upload', 'processing'));
 -- The index alone gives the sum.

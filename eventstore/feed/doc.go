@@ -11,7 +11,7 @@
 //     that cannot be decoded is parked at once.
 //   - Writes of a handler through Tx commit together with the group's position, so they happen
 //     exactly once. Other effects (a job inserted through another connection, a command) may
-//     happen again after a crash, so they must be idempotent.
+//     happen again after a crash, so they must be idempotent: a job needs a unique key.
 //
 // # States of a delivery
 //

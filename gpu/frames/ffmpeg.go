@@ -63,8 +63,7 @@ func outputArguments(opts Options, mode mode) []string {
 }
 
 // decodeThreads is a quarter of the cores, from 1 to 4. Inference takes several times as long
-// as
-// decoding and needs the others. A second decoding thread adds a fifth to the CPU time.
+// as decoding and needs the others. A second decoding thread adds a fifth to the CPU time.
 func decodeThreads() int {
 	return min(4, max(1, runtime.GOMAXPROCS(0)/4))
 }

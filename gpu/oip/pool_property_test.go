@@ -35,8 +35,8 @@ var turns = map[string]func(*backend){
 }
 
 // TestPoolSurvivesAnything changes servers at random while callers ask. No server gets more
-// calls than its limit. Every call ends in time, and an error may be repeated. When all
-// servers work again, all are used again.
+// calls than its limit. Every call ends in time, and every error allows the caller to try
+// again. When all servers work again, all are used again.
 func TestPoolSurvivesAnything(t *testing.T) {
 	t.Parallel()
 	names := []string{"down", "up", "busy", "fails", "slow", "quick", "other", "proper"}

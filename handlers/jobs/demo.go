@@ -57,7 +57,7 @@ type Demos struct {
 	Log  *slog.Logger
 }
 
-// Run works until every scene is drawn and every question is answered, or ctx ends. It
+// Run works until every video exists and every question is answered, or ctx ends. It
 // retries after a failure, such as an engine that does not answer.
 func (d *Demos) Run(ctx context.Context) {
 	for wait := demoRetry; ; wait = min(2*wait, demoRetryMax) {
@@ -74,8 +74,8 @@ func (d *Demos) Run(ctx context.Context) {
 	}
 }
 
-// Pass makes the missing videos and answers, and returns at the first failure. The videos come first: they
-// are useful before their questions are answered.
+// Pass makes the missing videos and answers, and returns at the first failure. The videos
+// come first: they are useful before their questions are answered.
 func (d *Demos) Pass(ctx context.Context) error {
 	for _, scene := range d.Scenes {
 		if err := d.add(ctx, scene); err != nil {

@@ -97,9 +97,10 @@
 // # Second opinions
 //
 // When the detector finds no answer to a question of a closed form, a vision model may be
-// asked. It is shown up to 8 frames. Package answer bounds the weight of its opinion. When
-// the vision model fails, the first result stays. Only a question that the detector cannot
-// answer at all fails without it; it is not billed.
+// asked. It is shown up to 8 frames, evenly spread over those that may show the answer.
+// Package answer bounds the weight of its opinion. When the vision model fails, the first
+// result stays. Only a question that the detector cannot answer at all then fails, as in an
+// outage of the engine, and is not billed.
 //
 // # Demo videos
 //

@@ -101,7 +101,7 @@ func (o *Orphans) Sweep(ctx context.Context) (removed int, err error) {
 		return removed, fmt.Errorf("walk the object store: %w", err)
 	}
 	if unknown != o.unknownObjects {
-		o.Log.Warn("the object store holds objects of unknown videos, which are not removed", "count", unknown)
+		o.Log.Warn("the object store holds objects of videos that are not in the log; they are not removed", "count", unknown)
 		o.unknownObjects = unknown
 	}
 	return removed, nil

@@ -32,7 +32,8 @@ type examination struct {
 	query  query.Query
 	// plan is the sampling plan. It is set when the vocabulary of the model is known.
 	plan sampling.Plan
-	// everything asks for all terms of the model instead, at the instants of the scan.
+	// everything asks for the evidence of all terms of the survey instead of that of the
+	// query, but only at the instants of the scan over the whole video.
 	everything bool
 	// unsaved is true when the video may be deleted during the examination. The survey is
 	// not saved then: it would stay when its video is deleted.
@@ -209,7 +210,8 @@ func gather(ctx context.Context, l scan, order <-chan *batch, take framesFunc) e
 	return nil
 }
 
-// keep returns a copy of the detections that has no spare capacity.
+// keep returns a copy of the detections without spare capacity, and without the colors of
+// those that score below colorsFrom.
 func (l scan) keep(all []evidence.Detection) []evidence.Detection {
 	if len(all) == 0 {
 		return nil

@@ -41,7 +41,7 @@
 // is counted as it arrives. An empty or cut body is 400 upload_incomplete, as for POST complete
 // (docs/contract.md#complete-video). S3 cannot limit the length of a presigned PUT. Its size is
 // checked when the upload is completed, and an upload over the limit is removed then. Until
-// that, or until the sweep, S3 keeps the sent bytes.
+// then, or until the sweep, S3 keeps the sent bytes.
 //
 // # Room
 //

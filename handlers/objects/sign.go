@@ -37,7 +37,7 @@ const (
 	argType      = "type"
 	argMaxBytes  = "max_bytes"
 	argFilename  = "filename"
-	argAwaited   = "awaited" // any value: the object may be missing yet
+	argAwaited   = "awaited" // any value: the object may not exist yet
 	argSignature = "signature"
 )
 
@@ -121,7 +121,7 @@ type grant struct {
 	maxBytes    int64
 	filename    string
 	expiresAt   time.Time
-	// awaited says that the object may be missing yet.
+	// awaited says that the object may not exist yet.
 	awaited bool
 }
 

@@ -50,8 +50,8 @@ type Object struct {
 }
 
 // Walk calls visit with all objects of videos, in pages of at most 500 and in any order. It
-// leaves out the marks of frozen uploads. Objects that are written or removed meanwhile may be
-// missing. Only one page is in memory at a time.
+// leaves out the marks of frozen uploads. It may or may not report objects that are written or
+// removed meanwhile. Only one page is in memory at a time.
 func (s *Store) Walk(ctx context.Context, visit func(page []Object) error) error {
 	for _, p := range prefixes {
 		collect := collector{kind: p.kind, visit: visit}

@@ -79,7 +79,7 @@ function readTensor(input, body, offset) {
   }
   const size = parameters?.binary_data_size;
   if (size === undefined) {
-    if (!Array.isArray(data)) throw new ProtocolError(400, `input ${name}: data: required`);
+    if (!Array.isArray(data)) throw new ProtocolError(400, `input ${name}: its data is missing`);
     return { name, datatype, shape, raw: null, data: data.flat(Infinity) };
   }
   if (!Number.isInteger(size) || size < 0 || offset + size > body.length) {

@@ -145,8 +145,8 @@ func (p *Process) closePipes() {
 func (p *Process) Kill() { _ = p.cmd.Process.Kill() }
 
 // Wait closes Stdin and Stdout and waits until the process has ended. It returns an *ExitError
-// when ffmpeg refused its input or reached a limit, and the cause of ctx when ctx ended. Any
-// other error is a problem of the service or the machine.
+// when ffmpeg refused its input or reached a limit. It returns an error that wraps the cause
+// when ctx ended. Any other error is a problem of the service or the machine.
 func (p *Process) Wait() error {
 	p.closePipes()
 	<-p.ended
