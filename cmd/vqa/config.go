@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/netip"
@@ -121,7 +122,7 @@ func loadConfig() (config, error) {
 func (c config) check() error {
 	if _, port, err := net.SplitHostPort(c.Addr); err != nil {
 		return wrongValue("VQA_ADDR", c.Addr, "must be an address with a port, such as 127.0.0.1:8080")
-	} else if _, err := net.LookupPort("tcp", port); err != nil {
+	} else if _, err := new(net.Resolver).LookupPort(context.Background(), "tcp", port); err != nil {
 		return wrongValue("VQA_ADDR", c.Addr, "must have a port of 0 to 65535, such as 127.0.0.1:8080")
 	}
 	if u, err := url.Parse(c.PublicURL); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {

@@ -19,12 +19,12 @@ func TestNotReadyWithoutFrames(t *testing.T) {
 	t.Parallel()
 	real, err := exec.LookPath("ffmpeg")
 	require.NoError(t, err)
-	dir, err := os.MkdirTemp(workshop, "ffmpeg-")
+	dir, err := os.MkdirTemp(workshop, "ffmpeg-") //nolint:usetesting // other users must be able to enter the folder
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.Chmod(dir, 0o755))
 	lacking := filepath.Join(dir, "ffmpeg")
 	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *metadata=mode=print*) echo \"Option 'direct' not found\" >&2; exit 8 ;; esac\nexec %s \"$@\"\n", real)
-	require.NoError(t, os.WriteFile(lacking, []byte(script), 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(lacking, []byte(script), 0o755))
 
 	s, err := newService("PATH=" + dir + string(os.PathListSeparator) + os.Getenv("PATH"))
 	require.NoError(t, err)

@@ -21,14 +21,14 @@ func TestFindsWhatSetupFetched(t *testing.T) {
 	clone := t.TempDir()
 	fetched, old := filepath.Join(clone, ".cache", "tools", "bin", "ffmpeg"), filepath.Join(clone, "old")
 	for _, dir := range []string{filepath.Dir(fetched), filepath.Join(clone, "bin"), filepath.Join(clone, "elsewhere")} {
-		require.NoError(t, os.MkdirAll(dir, 0o755)) //nolint:gosec // a program
+		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
 	require.NoError(t, os.Symlink(machines, fetched))
-	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho 'ffmpeg version 4.1.3-static Copyright'\n"), 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(old, []byte("#!/bin/sh\necho 'ffmpeg version 4.1.3-static Copyright'\n"), 0o755))
 	text, err := os.ReadFile(program)
 	require.NoError(t, err)
 	program = filepath.Join(clone, "bin", "vqa")
-	require.NoError(t, os.WriteFile(program, text, 0o755)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(program, text, 0o755))
 
 	// Without a worker, the checks after the one of ffmpeg end at once.
 	examine := func(setting ...string) (verdict, detail, fix string) {

@@ -38,7 +38,7 @@ func requireNoFiles(t *testing.T, s *service, ids ...string) {
 		left = nil
 		err := filepath.WalkDir(filepath.Join(s.dir, "objects"), func(path string, d os.DirEntry, err error) error {
 			if err != nil || d.IsDir() || strings.HasSuffix(path, ".closed") {
-				return nil // the file may be deleted meanwhile
+				return nil //nolint:nilerr // the file may be deleted meanwhile
 			}
 			for _, id := range ids {
 				if strings.Contains(path, id) {
@@ -142,7 +142,7 @@ func plantLeftovers(t *testing.T, s *service) {
 	require.NoError(t, s.start())
 	requireNoFiles(t, s, deleted)
 	require.True(t, poll(goneWithin, func() bool { _, err := os.Stat(waste); return os.IsNotExist(err) }))
-	media, err := http.Get(c.call(t, http.MethodGet, "/v1/videos/"+kept, nil).text("media.url")) //nolint:noctx // the service runs here
+	media, err := http.Get(c.call(t, http.MethodGet, "/v1/videos/"+kept, nil).text("media.url"))
 	require.NoError(t, err)
 	require.NoError(t, media.Body.Close())
 	require.Equal(t, http.StatusOK, media.StatusCode, "an existing video stays")

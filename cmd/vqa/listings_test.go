@@ -280,7 +280,7 @@ func checkout(t *testing.T) string {
 	t.Helper()
 	path, err := binary()
 	require.NoError(t, err)
-	folder, err := os.MkdirTemp(workshop, "checkout-")
+	folder, err := os.MkdirTemp(workshop, "checkout-") //nolint:usetesting // Postgres, another user, must be able to enter the folder
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(folder, 0o755))
 	link := func(from, to string) {

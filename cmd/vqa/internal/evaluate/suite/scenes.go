@@ -19,8 +19,8 @@ var Scenes = []Scene{
 	{
 		Name: "signs", Seconds: 6, ground: meadow,
 		Things: []Thing{
-			{Class: "stop sign", width: 100, height: 100, from: 1.4, to: 3.9, place: stays(180, 130), paint: stopSignOf(50)},
-			{Class: "stop sign", width: 100, height: 100, from: 2.7, to: 4.8, place: stays(460, 140), paint: stopSignOf(50)},
+			{Class: "stop sign", width: 100, height: 100, from: 1.4, to: 3.9, place: stays(180, 130), paint: stopSign},
+			{Class: "stop sign", width: 100, height: 100, from: 2.7, to: 4.8, place: stays(460, 140), paint: stopSign},
 		},
 		Asks: []Question{
 			whenIsThere("stop sign"), howMany("stop sign"), areThereExactly(2, "stop sign"), areThereExactly(1, "stop sign"),
@@ -66,7 +66,7 @@ var Scenes = []Scene{
 		Name: "junction", Seconds: 6, ground: meadow,
 		Things: []Thing{
 			{Class: "traffic light", width: 50, height: 130, from: 0, to: 6, place: stays(470, 130), paint: trafficLightOf(130)},
-			{Class: "stop sign", width: 100, height: 100, from: 1.1, to: 3.4, place: stays(160, 130), paint: stopSignOf(50)},
+			{Class: "stop sign", width: 100, height: 100, from: 1.1, to: 3.4, place: stays(160, 130), paint: stopSign},
 		},
 		Asks: []Question{
 			isThereAnd("traffic light", "stop sign"), isThere("traffic light"), howMany("traffic light"), isThereOn("left", "stop sign"),
@@ -93,7 +93,7 @@ var Scenes = []Scene{
 	{
 		Name: "pan", Seconds: 6, ground: meadow, scenery: hills(60),
 		Things: []Thing{
-			{Class: "stop sign", width: 100, height: 100, from: 0, to: 6, place: passes(560, 200, 130, 0, 6), paint: stopSignOf(50)},
+			{Class: "stop sign", width: 100, height: 100, from: 0, to: 6, place: passes(560, 200, 130, 0, 6), paint: stopSign},
 		},
 		Asks: []Question{isMoving("stop sign"), howMany("stop sign"), whenIsThere("stop sign")},
 	},
@@ -113,9 +113,7 @@ var Scenes = []Scene{
 	},
 }
 
-func stopSignOf(r float64) func(c paint.Canvas, x, y, atS float64) {
-	return func(c paint.Canvas, x, y, _ float64) { c.StopSign(x, y, r, 300) }
-}
+func stopSign(c paint.Canvas, x, y, _ float64) { c.StopSign(x, y, 50, 300) }
 
 func kiteOf(size float64, one, other uint32) func(c paint.Canvas, x, y, atS float64) {
 	return func(c paint.Canvas, x, y, atS float64) {

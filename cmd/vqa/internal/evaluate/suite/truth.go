@@ -10,8 +10,9 @@ import (
 
 // Size of the drawn scenes in pixels, and their frame rate.
 const (
-	Width, Height = 640, 360
-	FPS           = 12
+	Width  = 640
+	Height = 360
+	FPS    = 12
 )
 
 // Thing is one thing in a scene.
@@ -121,8 +122,9 @@ func number(view []seen, sure bool, class string, traits ...trait) int {
 	return n
 }
 
-func atLeast(n int, class string, traits ...trait) holds {
-	return func(view []seen, sure bool) bool { return number(view, sure, class, traits...) >= n }
+// some is true when at least one thing of a class has all traits.
+func some(class string, traits ...trait) holds {
+	return func(view []seen, sure bool) bool { return number(view, sure, class, traits...) > 0 }
 }
 
 func both(a, b holds) holds {
@@ -189,11 +191,11 @@ func plural(class string) string {
 }
 
 func isThere(class string) Question {
-	return Question{Prompt: fmt.Sprintf("Is there %s?", a(class)), So: atLeast(1, class)}
+	return Question{Prompt: fmt.Sprintf("Is there %s?", a(class)), So: some(class)}
 }
 
 func isThereNo(class string) Question {
-	return Question{Prompt: fmt.Sprintf("Is there no %s?", class), So: atLeast(1, class), Never: true}
+	return Question{Prompt: fmt.Sprintf("Is there no %s?", class), So: some(class), Never: true}
 }
 
 func howMany(class string) Question {
@@ -213,29 +215,29 @@ func areThereExactly(n int, class string) Question {
 }
 
 func isThereAnd(one, other string) Question {
-	return Question{Prompt: fmt.Sprintf("Is there %s and %s?", a(one), a(other)), So: both(atLeast(1, one), atLeast(1, other))}
+	return Question{Prompt: fmt.Sprintf("Is there %s and %s?", a(one), a(other)), So: both(some(one), some(other))}
 }
 
 func isThereOr(one, other string) Question {
-	return Question{Prompt: fmt.Sprintf("Is there %s or %s?", a(one), a(other)), So: either(atLeast(1, one), atLeast(1, other))}
+	return Question{Prompt: fmt.Sprintf("Is there %s or %s?", a(one), a(other)), So: either(some(one), some(other))}
 }
 
 func isThereOn(side, class string) Question {
 	third := map[string]float64{"left": 0, "right": 2}
-	return Question{Prompt: fmt.Sprintf("Is there %s on the %s?", a(class), side), So: atLeast(1, class, inThird(across, third[side])), Clipless: true}
+	return Question{Prompt: fmt.Sprintf("Is there %s on the %s?", a(class), side), So: some(class, inThird(across, third[side])), Clipless: true}
 }
 
 func isThereAtThe(height, class string) Question {
 	third := map[string]float64{"top": 0, "bottom": 2}
-	return Question{Prompt: fmt.Sprintf("Is there %s at the %s?", a(class), height), So: atLeast(1, class, inThird(down, third[height])), Clipless: true}
+	return Question{Prompt: fmt.Sprintf("Is there %s at the %s?", a(class), height), So: some(class, inThird(down, third[height])), Clipless: true}
 }
 
 func isThereOf(color, class string) Question {
-	return Question{Prompt: fmt.Sprintf("Is there %s %s?", a(color), class), So: atLeast(1, class, ofColor(color)), Clipless: true}
+	return Question{Prompt: fmt.Sprintf("Is there %s %s?", a(color), class), So: some(class, ofColor(color)), Clipless: true}
 }
 
 func isMoving(class string) Question {
-	return Question{Prompt: fmt.Sprintf("Is the %s moving?", class), So: atLeast(1, class, moving)}
+	return Question{Prompt: fmt.Sprintf("Is the %s moving?", class), So: some(class, moving)}
 }
 
 func whenIsThere(class string) Question { return when(isThere(class)) }
@@ -247,11 +249,11 @@ func when(q Question) Question {
 }
 
 func isThereBetween(class string, from, to float64) Question {
-	return Question{Prompt: fmt.Sprintf("Is there %s between 0:%02.0f and 0:%02.0f?", a(class), from, to), So: atLeast(1, class), From: from, To: to}
+	return Question{Prompt: fmt.Sprintf("Is there %s between 0:%02.0f and 0:%02.0f?", a(class), from, to), So: some(class), From: from, To: to}
 }
 
 func isThereInTheFirst(seconds float64, class string) Question {
-	return Question{Prompt: fmt.Sprintf("Is there %s in the first %.0f seconds?", a(class), seconds), So: atLeast(1, class), To: seconds}
+	return Question{Prompt: fmt.Sprintf("Is there %s in the first %.0f seconds?", a(class), seconds), So: some(class), To: seconds}
 }
 
 // Interval is an interval of a video in seconds.
@@ -286,6 +288,6 @@ func (d Scene) Most(class string, sure bool) int {
 
 // OnView is the interval in which a thing is visible.
 func (d Scene) OnView(t Thing, sure bool) Interval {
-	visible := Scene{Seconds: d.Seconds, Things: []Thing{t}}.Intervals(Question{So: atLeast(1, t.Class)}, sure)
+	visible := Scene{Seconds: d.Seconds, Things: []Thing{t}}.Intervals(Question{So: some(t.Class)}, sure)
 	return Interval{visible[0].From, visible[len(visible)-1].To}
 }
