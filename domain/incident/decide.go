@@ -11,8 +11,8 @@ import (
 // maxTitle is the longest title, in characters.
 const maxTitle = 200
 
-// Decide returns the events that a command leads to, or the fault that refuses it:
-// validation_failed, resource_not_found or resource_conflict.
+// Decide returns the events of a command, or the fault that refuses it: validation_failed,
+// resource_not_found or resource_conflict.
 func Decide(s State, command Command, now time.Time) ([]Event, error) {
 	switch c := command.(type) {
 	case Open:

@@ -22,7 +22,7 @@ func (s State) Exists() bool { return s.ID != "" }
 // Open is true until the incident is closed.
 func (s State) Open() bool { return s.Exists() && s.ClosedAt == nil }
 
-// Evolve folds one event into the state; it panics on an unknown one.
+// Evolve folds one event into the state. It panics on an unknown event.
 func Evolve(s State, event Event) State {
 	switch e := event.(type) {
 	case Opened:

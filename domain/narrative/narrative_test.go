@@ -23,7 +23,7 @@ type testVideo struct {
 
 func newVideo(n int) *testVideo { return &testVideo{make([][]evidence.Detection, n)} }
 
-// place is a box of a fifth of the frame's width around a centre.
+// place is a box of a fifth of the frame's width around a center.
 func place(x, y float64) evidence.Box {
 	return evidence.Box{X1: max(x-.1, 0), Y1: y - .1, X2: min(x+.1, 1), Y2: y + .1}
 }

@@ -13,7 +13,7 @@ import (
 	"vqa/projections/ledger/book"
 )
 
-// TestLedgerOnScreen looks at what a person sees of what the other tests have not.
+// TestLedgerOnScreen checks the printed holds, entries and comparisons that no other test prints.
 func TestLedgerOnScreen(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

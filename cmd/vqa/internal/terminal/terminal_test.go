@@ -114,7 +114,7 @@ func TestProgressInLines(t *testing.T) {
 		p.Set(2048, 4096) // too soon for another line
 		time.Sleep(lineEvery)
 		p.Set(3072, 4096)
-		p.Set(1024, 4096) // never backwards
+		p.Set(1024, 4096) // never backward
 		p.Finish()
 		p.Set(4096, 4096)
 		p = progressOn(Screen{Writer: &out}, "queued", PercentUnit)
