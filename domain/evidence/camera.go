@@ -155,7 +155,7 @@ type camera struct {
 	// x and y are the shift of the background since the first sample, in widths and heights
 	// of the frame.
 	x, y float64
-	// segment counts the shifts that could not be measured.
+	// segment counts the unknown shifts of a camera that has moved.
 	segment int
 	// last is the background of the previous sample, at atS, if known.
 	last  background
