@@ -70,7 +70,7 @@ func TestFailedAnalysisSaysWhy(t *testing.T) {
 	require.EqualValues(t, 0, got.at("usage.billed_seconds"))
 }
 
-func TestQuestionThatCannotBeAnsweredIsAnsweredAtOnce(t *testing.T) {
+func TestUnsupportedQuestionIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(100)

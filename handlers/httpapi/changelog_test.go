@@ -118,7 +118,7 @@ func TestNoDateIsAheadOfTheLast(t *testing.T) {
 	}
 }
 
-func TestChangelogRefusesWhatSaysTooLittle(t *testing.T) {
+func TestChangelogRefusesIncompleteEntries(t *testing.T) {
 	t.Parallel()
 	const good = "{id: a, date: 2026-01-02, version: '1', type: fix, title: t, description: d}"
 	for name, file := range map[string]string{

@@ -126,7 +126,7 @@ func TestPagesThatHaveNoForm(t *testing.T) {
 	w.refused(late.poll(), http.StatusGone, fault.DeviceCodeExpired, "")
 }
 
-func TestClaimingIsOff(t *testing.T) {
+func TestClaimPageWithoutSessions(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	requested := w.do(http.MethodPost, "/v1/keys/request", "")

@@ -50,8 +50,8 @@ func TestDocsWithoutTheRenderer(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/docs/assets/swagger-ui.css", ""), 404, fault.ResourceNotFound, "")
 }
 
-// TestPagesLinkToWhatThereIs: every link of every page works.
-func TestPagesLinkToWhatThereIs(t *testing.T) {
+// TestLinksOfPagesWork: every link of every page works.
+func TestLinksOfPagesWork(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	seen := map[string]bool{}
@@ -108,8 +108,8 @@ func TestChangesAreListed(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/v1/changelog?type=other", ""), 400, fault.ValidationFailed, "type")
 }
 
-// TestWhatIsDeprecatedSaysSo: responses of a deprecated endpoint have the headers.
-func TestWhatIsDeprecatedSaysSo(t *testing.T) {
+// TestDeprecatedEndpointsHaveHeaders: responses of a deprecated endpoint have the headers.
+func TestDeprecatedEndpointsHaveHeaders(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(10)

@@ -61,7 +61,7 @@ func TestReplayAfterACrashShowsTheResource(t *testing.T) {
 	require.Equal(t, 1, c.balance().Holds.Len())
 }
 
-func TestKeysThatOpenNothing(t *testing.T) {
+func TestInvalidKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)

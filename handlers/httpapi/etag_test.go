@@ -17,7 +17,7 @@ func (w *world) toTheSlot() {
 	w.advance(w.now().Truncate(15 * time.Minute).Add(15 * time.Minute).Sub(w.now()))
 }
 
-func TestAResourceIsReadOnlyWhenItChanged(t *testing.T) {
+func TestUnchangedResourcesGet304(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(1000)
@@ -53,7 +53,7 @@ func TestAResourceIsReadOnlyWhenItChanged(t *testing.T) {
 	w.refused(w.customer(0).do(http.MethodGet, path, "", "If-None-Match", "*"), 404, fault.ResourceNotFound, "")
 }
 
-func TestAClientKeepsAURLThatLives(t *testing.T) {
+func TestACachedSignedURLStaysValid(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)
@@ -73,7 +73,7 @@ func TestAClientKeepsAURLThatLives(t *testing.T) {
 	require.NotEqual(t, first.at("media.url"), renewed.at("media.url"))
 }
 
-func TestWhatMayBeKept(t *testing.T) {
+func TestCacheControl(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)

@@ -46,7 +46,7 @@ func (r response) ids() []string {
 	return out
 }
 
-func TestEventsTellWhatResourcesWere(t *testing.T) {
+func TestEventsHaveTheStateAfterThem(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(100)

@@ -74,8 +74,8 @@ func TestEqualRequestsOnTwoNodesAreCarriedOutOnce(t *testing.T) {
 	}
 }
 
-// TestARequestThatRunsIsKnownOnEveryNode keeps a request open with Prefer: wait.
-func TestARequestThatRunsIsKnownOnEveryNode(t *testing.T) {
+// TestARunningRequestIsKnownOnEveryNode keeps a request open with Prefer: wait.
+func TestARunningRequestIsKnownOnEveryNode(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(1000)
@@ -106,7 +106,7 @@ func TestARequestThatRunsIsKnownOnEveryNode(t *testing.T) {
 	require.Equal(t, string(done.raw), string(again.raw))
 }
 
-func TestARefusedRequestGivesItsKeyBack(t *testing.T) {
+func TestARefusedRequestUnlocksItsKey(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(1000)
@@ -128,8 +128,8 @@ func TestARefusedRequestGivesItsKeyBack(t *testing.T) {
 	require.Zero(t, n, "every key was given back")
 }
 
-// TestAClaimOfADeadNodeIsVoid creates the state after a crash during a request.
-func TestAClaimOfADeadNodeIsVoid(t *testing.T) {
+// TestALockOfADeadNodeIsVoid creates the state after a crash during a request.
+func TestALockOfADeadNodeIsVoid(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)
@@ -246,8 +246,8 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 	require.Equal(t, 2, names["to rotate"], "the old key and its one replacement")
 }
 
-// TestALostSecretIsToldAsLost creates the state after a crash between commit and response.
-func TestALostSecretIsToldAsLost(t *testing.T) {
+// TestALostSecretIsReported creates the state after a crash between commit and response.
+func TestALostSecretIsReported(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(0)

@@ -34,7 +34,7 @@ func (w *world) remaining(got response, limit int) int {
 	return n
 }
 
-func TestEveryResponseSaysWhatIsLeft(t *testing.T) {
+func TestEveryResponseHasRateLimitHeaders(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(o *httpapi.Options) {
 		o.Rates = edge.Rates{Reads: 61, Writes: 31, AnalysesCreate: 11}
@@ -119,7 +119,7 @@ func TestALimitHoldsOverAllNodes(t *testing.T) {
 	beside.refused((&client{beside, c.key}).do(http.MethodGet, "/v1/videos", ""), 429, fault.RateLimitExceeded, "")
 }
 
-func TestStrangersAreCountedByAddress(t *testing.T) {
+func TestAnonymousClientsAreCountedByAddress(t *testing.T) {
 	t.Parallel()
 	w := open(t, under(edge.Rates{Reads: 3}))
 	c := w.customer(0)
@@ -161,7 +161,7 @@ func TestParsingIsCountedByAddress(t *testing.T) {
 	w.refused(w.customer(0).do(http.MethodPost, "/v1/parse", `{"prompt": "Is there a dog?"}`), 429, fault.RateLimitExceeded, "")
 }
 
-func TestANodeCountsAloneWithoutADatabase(t *testing.T) {
+func TestANodeCountsLocallyWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	w := open(t, under(edge.Rates{Reads: 3}))
 	w.toTheMinute()

@@ -78,7 +78,7 @@ func TestNarrativeComesAfterTheAnswer(t *testing.T) {
 	require.Nil(t, c.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("narrative"), "nobody asked for it")
 }
 
-func TestNarrativeOfWhatIsKnownAtOnce(t *testing.T) {
+func TestNarrativeOfAnImmediateAnswer(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	tester := w.tester()
@@ -118,9 +118,9 @@ func TestNarrativeOfMany(t *testing.T) {
 	require.Equal(t, "generating", c.do(http.MethodGet, "/v1/analyses/"+rerunID, "").at("narrative.status"))
 }
 
-// TestReceiptOfWhatNobodyLookedAt checks the receipts of a refusal and of a canned answer. Other
+// TestReceiptWithoutExaminedFrames checks the receipts of a refusal and of a canned answer. Other
 // tests check receipts with examined frames.
-func TestReceiptOfWhatNobodyLookedAt(t *testing.T) {
+func TestReceiptWithoutExaminedFrames(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c, tester := w.customer(100), w.tester()

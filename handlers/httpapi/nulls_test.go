@@ -10,8 +10,8 @@ import (
 	"vqa/domain/fault"
 )
 
-// TestNullMeansLeftOut sends every optional field of every create as null.
-func TestNullMeansLeftOut(t *testing.T) {
+// TestNullEqualsAbsent sends every optional field of every create as null.
+func TestNullEqualsAbsent(t *testing.T) {
 	t.Parallel()
 	w := open(t, byHeader)
 	c := w.customer(1000)

@@ -31,7 +31,7 @@ func (c *client) unlucky(videoID string) string {
 	return analysisID
 }
 
-func TestRerunOfAnUnluckyAnalysis(t *testing.T) {
+func TestRerunAfterAnIncident(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c, stranger := w.customer(10), w.customer(10)

@@ -272,7 +272,7 @@ func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	require.EqualValues(t, 4, i.fetched.Load(), "fresh keys are not asked for")
 }
 
-func TestSessionKeysThatWereNeverToBeHad(t *testing.T) {
+func TestSessionKeysThatWereNeverFetched(t *testing.T) {
 	t.Parallel()
 	weak := func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: []byte("a shared secret of enough bytes to be one"), KeyID: "first", Algorithm: "HS256"}}})

@@ -181,9 +181,9 @@ func allUnavailable(t *testing.T, w *world, requests map[string]request) {
 	}
 }
 
-// TestAFrozenDatabaseIsToldInTime stops every process of a working server: its sockets stay open
+// TestAFrozenDatabaseIsReportedInTime stops every process of a working server: its sockets stay open
 // and nothing responds. Then the server continues, and later it is killed.
-func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
+func TestAFrozenDatabaseIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	server := newServerOfItsOwn(t)
 	w := openOn(t, server.url)
@@ -231,8 +231,8 @@ func TestAFrozenDatabaseIsToldInTime(t *testing.T) {
 	allUnavailable(t, w, needTheDatabase(c))
 }
 
-// TestAPoolWithoutAFreeConnectionIsToldInTime uses every connection of the pool.
-func TestAPoolWithoutAFreeConnectionIsToldInTime(t *testing.T) {
+// TestAPoolWithoutAFreeConnectionIsReportedInTime uses every connection of the pool.
+func TestAPoolWithoutAFreeConnectionIsReportedInTime(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c := w.customer(1000)

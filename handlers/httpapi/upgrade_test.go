@@ -70,7 +70,7 @@ func TestUpgrade(t *testing.T) {
 	require.NotContains(t, w.logged.String(), got.at("api_key"))
 }
 
-func TestUpgradeTellsOfTheClaimWhereSessionsAre(t *testing.T) {
+func TestUpgradeNamesTheClaimFlowIfSessionsAreConfigured(t *testing.T) {
 	t.Parallel()
 	i := newIssuer(t)
 	w := open(t, func(o *httpapi.Options) {

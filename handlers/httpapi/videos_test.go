@@ -54,9 +54,9 @@ func TestVideoFromURLWaitsForItsFetch(t *testing.T) {
 	require.Nil(t, got.at("expires_at"))
 }
 
-// TestBothSpellingsOfAVideosAnalysesAgree: GET /v1/videos/{id}/analyses returns the same as
+// TestBothListsOfAVideosAnalysesAgree: GET /v1/videos/{id}/analyses returns the same as
 // GET /v1/analyses?video_id={id} (docs/contract.md#lists).
-func TestBothSpellingsOfAVideosAnalysesAgree(t *testing.T) {
+func TestBothListsOfAVideosAnalysesAgree(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	c, stranger := w.customer(100), w.customer(100)

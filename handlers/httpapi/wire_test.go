@@ -120,8 +120,8 @@ func TestMalformedRequestsGetTheEnvelope(t *testing.T) {
 	s.answer(404, fault.ResourceNotFound)
 }
 
-// TestOneAddressHoldsOnlySoManyConnections repeats an attack with 900 connections.
-func TestOneAddressHoldsOnlySoManyConnections(t *testing.T) {
+// TestConnectionsOfAnAddressAreLimited repeats an attack with 900 connections.
+func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	address := w.listen(wire.Options{PerAddress: 8})
@@ -205,8 +205,8 @@ func drip(s *socket, stop chan struct{}) {
 	}
 }
 
-// TestClientsThatLeaveAreNoInternalError: a client that disconnects is not logged as an error.
-func TestClientsThatLeaveAreNoInternalError(t *testing.T) {
+// TestDisconnectedClientsAreNotInternalErrors: a client that disconnects is not logged as an error.
+func TestDisconnectedClientsAreNotInternalErrors(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	address := w.listen(wire.Options{})
@@ -232,8 +232,8 @@ func TestClientsThatLeaveAreNoInternalError(t *testing.T) {
 	require.NotContains(t, w.logged.String(), "level=ERROR")
 }
 
-// TestWhoeverStopsReadingIsCutOff: a client that does not read its response is disconnected.
-func TestWhoeverStopsReadingIsCutOff(t *testing.T) {
+// TestClientsThatStopReadingAreDisconnected: a client that does not read its response is disconnected.
+func TestClientsThatStopReadingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
 	w := open(t, func(o *httpapi.Options) {

@@ -64,7 +64,7 @@ func TestVerify(t *testing.T) {
 	require.Equal(t, "/user", sent.URL.Path)
 }
 
-func TestVerifyWithoutATokenTellsHowToGetOne(t *testing.T) {
+func TestVerifyWithoutATokenReturnsTheDeviceFlow(t *testing.T) {
 	t.Parallel()
 	f, _ := forge(t, func(http.ResponseWriter, *http.Request) { t.Error("the provider must not be called") })
 	_, err := f.Verify(t.Context(), "")
@@ -165,7 +165,7 @@ func TestUnreachableProvider(t *testing.T) {
 	require.True(t, fault.Has(err, fault.UpstreamError), "the guarded client refuses it: %v", err)
 }
 
-func TestCallerWhoIsGone(t *testing.T) {
+func TestCanceledCaller(t *testing.T) {
 	t.Parallel()
 	f, _ := forge(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	ctx, cancel := context.WithCancel(t.Context())

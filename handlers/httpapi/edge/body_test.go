@@ -225,7 +225,7 @@ func TestCreateAnalysisBodyIsRefused(t *testing.T) {
 	}
 }
 
-func TestBodyIsTaken(t *testing.T) {
+func TestBodyIsAccepted(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ op, body, want string }{
 		"upload, least":     {"POST /v1/videos", `{"content_type": "video/mp4"}`, `{"content_type":"video/mp4"}`},

@@ -77,7 +77,7 @@ func TestOperationsCarryWhatTheEdgeEnforces(t *testing.T) {
 	}, scopes))
 }
 
-func TestFindTellsWhatAPathAllows(t *testing.T) {
+func TestFindReturnsAllowedMethods(t *testing.T) {
 	t.Parallel()
 	c := shippedContract(t)
 	tests := map[string]struct {

@@ -59,7 +59,7 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-func TestParseJSONRefusesWhatIsNoJSON(t *testing.T) {
+func TestParseJSONRefusesInvalidJSON(t *testing.T) {
 	t.Parallel()
 	tests := map[string]string{
 		"nothing":           "",

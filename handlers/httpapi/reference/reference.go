@@ -21,12 +21,12 @@ var (
 	dist   = filepath.Join("node_modules", "swagger-ui-dist")
 )
 
-// ErrMissing means that Swagger UI is not installed.
-var ErrMissing = errors.New("the renderer of the API reference is not installed: run `make setup`")
+// errMissing means that Swagger UI is not installed.
+var errMissing = errors.New("the renderer of the API reference is not installed: run `make setup`")
 
 // Open returns the files of the renderer in dir, a copy of the folder of this package. If
 // dir is empty, it searches for this folder in the working directory and its parents, and
-// then beside the program and in its parent folder. Error: ErrMissing.
+// then beside the program and in its parent folder. It fails if there is none.
 func Open(dir string) (fs.FS, error) {
 	candidates := []string{dir}
 	if dir == "" {
@@ -39,9 +39,9 @@ func Open(dir string) (fs.FS, error) {
 		}
 	}
 	if dir != "" {
-		return nil, fmt.Errorf("%s: %w", dir, ErrMissing)
+		return nil, fmt.Errorf("%s: %w", dir, errMissing)
 	}
-	return nil, ErrMissing
+	return nil, errMissing
 }
 
 func complete(files fs.FS) bool {

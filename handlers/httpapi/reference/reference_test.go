@@ -1,4 +1,4 @@
-package reference_test
+package reference
 
 import (
 	"io/fs"
@@ -7,15 +7,13 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"vqa/handlers/httpapi/reference"
 )
 
 func TestOpenFindsTheInstalledPackage(t *testing.T) {
 	t.Parallel()
-	files, err := reference.Open("")
+	files, err := Open("")
 	require.NoError(t, err)
-	for _, name := range []string{reference.Script, reference.Style} {
+	for _, name := range []string{Script, Style} {
 		content, err := fs.ReadFile(files, name)
 		require.NoError(t, err)
 		require.NotEmpty(t, content, name)
@@ -25,17 +23,17 @@ func TestOpenFindsTheInstalledPackage(t *testing.T) {
 func TestOpenNeedsAllFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	_, err := reference.Open(dir)
-	require.ErrorIs(t, err, reference.ErrMissing)
+	_, err := Open(dir)
+	require.ErrorIs(t, err, errMissing)
 	dist := filepath.Join(dir, "node_modules", "swagger-ui-dist")
 	require.NoError(t, os.MkdirAll(dist, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(dist, reference.Script), []byte("s"), 0o600))
-	_, err = reference.Open(dir)
-	require.ErrorIs(t, err, reference.ErrMissing)
-	require.NoError(t, os.WriteFile(filepath.Join(dist, reference.Style), []byte("c"), 0o600))
-	files, err := reference.Open(dir)
+	require.NoError(t, os.WriteFile(filepath.Join(dist, Script), []byte("s"), 0o600))
+	_, err = Open(dir)
+	require.ErrorIs(t, err, errMissing)
+	require.NoError(t, os.WriteFile(filepath.Join(dist, Style), []byte("c"), 0o600))
+	files, err := Open(dir)
 	require.NoError(t, err)
-	content, err := fs.ReadFile(files, reference.Style)
+	content, err := fs.ReadFile(files, Style)
 	require.NoError(t, err)
 	require.Equal(t, "c", string(content))
 }
