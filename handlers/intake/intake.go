@@ -74,7 +74,7 @@ func (in *Intake) checkSize(ctx context.Context, v video.State, key string, size
 func (in *Intake) statUpload(ctx context.Context, key string) (objects.Info, error) {
 	info, err := in.Objects.Stat(ctx, key)
 	if fault.Has(err, fault.ResourceNotFound) {
-		return objects.Info{}, fault.New(fault.UploadIncomplete, "Nothing was uploaded.")
+		return objects.Info{}, fault.New(fault.UploadIncomplete, "Nothing was uploaded. Upload the file before you complete the video.")
 	}
 	return info, err
 }

@@ -112,7 +112,7 @@ func (s *Store) checkOpen(ctx context.Context, key string) error {
 		return fmt.Errorf("objects: check whether %s is closed: %w", key, err)
 	}
 	if closed {
-		return fault.New(fault.ResourceConflict, "The upload of this video is closed.")
+		return fault.New(fault.ResourceConflict, "The upload of this video is closed. Create a new video to upload another file.")
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ type grant struct {
 // verify checks the signature before it uses anything that the signature covers. The URL of a
 // GET allows HEAD too.
 func (s *Store) verify(r *http.Request) (grant, error) {
-	refused := fault.New(fault.InsufficientScope, "The signature of this URL does not allow this request.")
+	refused := fault.New(fault.InsufficientScope, "The signature of this URL does not allow this request. Use the URL exactly as you received it.")
 	key, ok := strings.CutPrefix(r.URL.Path, Path)
 	args, err := url.ParseQuery(r.URL.RawQuery)
 	if !ok || err != nil || checkKey(key) != nil {

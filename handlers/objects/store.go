@@ -121,7 +121,7 @@ func ArtifactKey(videoID, name string) string { return artifactPrefix + videoID 
 // Open opens the bucket and, for a folder, makes it.
 func Open(ctx context.Context, opt Options) (*Store, error) {
 	if opt.Now == nil {
-		return nil, errors.New("objects: a clock is required")
+		return nil, errors.New("objects: set Now")
 	}
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
@@ -132,10 +132,10 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		return nil, err
 	}
 	if len(opt.SigningKey) < minSigningKey {
-		return nil, fmt.Errorf("objects: the signing key has %d bytes, fewer than %d", len(opt.SigningKey), minSigningKey)
+		return nil, fmt.Errorf("objects: the signing key has %d bytes but needs at least %d", len(opt.SigningKey), minSigningKey)
 	}
 	if opt.WriteError == nil || opt.PublicURL == "" {
-		return nil, errors.New("objects: PublicURL and WriteError are needed to serve signed URLs")
+		return nil, errors.New("objects: set PublicURL and WriteError")
 	}
 	if dir == "" {
 		bucket, err := blob.OpenBucket(ctx, opt.URL)

@@ -105,7 +105,7 @@ func startPut(t *testing.T, conn net.Conn, u Signed, length int64) {
 	require.NoError(t, err)
 }
 
-// waitFor polls a condition that another goroutine brings about.
+// waitFor polls until another goroutine makes a condition true.
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	require.Eventually(t, ok, 20*time.Second, 2*time.Millisecond, what)
