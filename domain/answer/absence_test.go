@@ -99,7 +99,7 @@ func TestSpreadHalvesAWeakPerson(t *testing.T) {
 	for range 6 {
 		apart = append(apart, []thing{{term: "person", score: .34, box: box}, {term: "dog", score: .4, box: at(.1, .1)}})
 	}
-	require.Equal(t, answer.Yes, scene("Is there a person?", apart...).Answer, "what is elsewhere claims nothing")
+	require.Equal(t, answer.Yes, scene("Is there a person?", apart...).Answer, "other classes elsewhere do not count")
 }
 
 // narrowed are questions with two conditions, each with its variants that have fewer.

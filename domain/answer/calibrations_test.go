@@ -68,22 +68,22 @@ func TestUnmeasuredClaimsLittle(t *testing.T) {
 func TestCalibrationsAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string][2]string{
-		"no list":           {measured, `{}`},
-		"more than a list":  {`]`, `] []`},
-		"unknown field":     {`"keep"`, `"kep"`},
-		"missing":           {`"flash":0.3,`, ``},
-		"no name":           {`owlv2@0123456789ab`, ``},
-		"keep over all":     {`"keep":0.15`, `"keep":0.25`},
-		"peak under flash":  {`"peak":0.5`, `"peak":0.25`},
-		"peak beyond":       {`"peak":0.5`, `"peak":1.5`},
-		"further negative":  {`"further":0.05`, `"further":-1`},
-		"certainty":         {`[1,0.99]`, `[1,1]`},
-		"falling":           {`[0.2,0.5]`, `[0.2,0.01]`},
-		"scores that stand": {`[0.2,0.5]`, `[0,0.5]`},
-		"cut short":         {`,[1,0.99]`, ``},
-		"one point":         {`[0,0.02],[0.2,0.5],`, ``},
-		"text":              {`0.15`, `"0.15"`},
-		"twice":             {measured, strings.TrimSuffix(measured, "]") + "," + strings.TrimPrefix(measured, "[")},
+		"no list":                 {measured, `{}`},
+		"more than a list":        {`]`, `] []`},
+		"unknown field":           {`"keep"`, `"kep"`},
+		"missing":                 {`"flash":0.3,`, ``},
+		"no name":                 {`owlv2@0123456789ab`, ``},
+		"keep over all":           {`"keep":0.15`, `"keep":0.25`},
+		"peak under flash":        {`"peak":0.5`, `"peak":0.25`},
+		"peak beyond":             {`"peak":0.5`, `"peak":1.5`},
+		"further negative":        {`"further":0.05`, `"further":-1`},
+		"certainty":               {`[1,0.99]`, `[1,1]`},
+		"falling":                 {`[0.2,0.5]`, `[0.2,0.01]`},
+		"scores that do not rise": {`[0.2,0.5]`, `[0,0.5]`},
+		"cut short":               {`,[1,0.99]`, ``},
+		"one point":               {`[0,0.02],[0.2,0.5],`, ``},
+		"text":                    {`0.15`, `"0.15"`},
+		"twice":                   {measured, strings.TrimSuffix(measured, "]") + "," + strings.TrimPrefix(measured, "[")},
 	} {
 		raw := strings.Replace(measured, change[0], change[1], 1)
 		require.NotEqual(t, measured, raw, name)

@@ -20,7 +20,7 @@ func TestLastingObjectsCountByMeanScore(t *testing.T) {
 		{"enough on average", []float64{.24, .17, .20, .27}, 2},
 		{"too weak on average", []float64{.19, .19, .19, .19}, 1},
 		{"a little below Keep once", []float64{.22, .15, .24, .23}, 2},
-		{"not seen in one sample", []float64{.30, .30, .12, .30}, 1},
+		{"not detected in one sample", []float64{.30, .30, .12, .30}, 1},
 		{"for too short", []float64{.26, .26, .26}, 1},
 	} {
 		var frames [][]thing

@@ -77,9 +77,9 @@ func TestRule2NoNeedsEvidence(t *testing.T) {
 		answer answer.Answer
 		reason query.Reason
 	}{
-		{"known, looked at, not seen", decide("Is there a dog?", frame{}, frame{.1}), answer.No, ""},
+		{"known, examined, not detected", decide("Is there a dog?", frame{}, frame{.1}), answer.No, ""},
 		{"unknown term", decide("Is there a unicorn?", frame{}, frame{}), answer.Indeterminate, query.NothingDetected},
-		{"nothing looked at", decide("Is there a dog?"), answer.Indeterminate, query.NothingDetected},
+		{"nothing examined", decide("Is there a dog?"), answer.Indeterminate, query.NothingDetected},
 		{"classes cover the word in part", decide("Are there any animals?", frame{}, frame{}), answer.Indeterminate, query.NothingDetected},
 		{"over the threshold, once", decide("Is there a dog?", frame{}, frame{.5}, frame{}), answer.Indeterminate, query.LowConfidence},
 	}
@@ -136,7 +136,7 @@ func TestRule5CountConfidenceIsOfTheExactNumber(t *testing.T) {
 	require.Less(t, weak.Confidence, clear.Confidence, "a doubtful instance makes the number doubtful")
 	third := decide("How many dogs are there?", frame{.8, .75, .34}, frame{.8, .75, .34})
 	require.Equal(t, 2, *third.DetectedCount)
-	require.Less(t, third.Confidence, clear.Confidence, "so does one that was nearly counted")
+	require.Less(t, third.Confidence, clear.Confidence, "so does an instance that was nearly counted")
 	better := decide("How many dogs are there?", frame{.8, .40}, frame{.8, .40}, frame{.8, .75}, frame{.8, .75})
 	require.Equal(t, clear.Confidence, better.Confidence, "the best place of the video counts")
 }
@@ -334,7 +334,7 @@ func TestClips(t *testing.T) {
 		{"the ends of the video close", []frame{x, x, x}, 1.7, [][2]float64{{0, 1.7}}},
 		{"one missed sample is closed", []frame{x, o, x, o, o, o}, 3, [][2]float64{{0, 1.25}}},
 		{"two are a gap", []frame{x, o, o, x, o, o}, 3, [][2]float64{{0, .5}, {1.25, 1.75}}},
-		{"weak sights continue a strong one", []frame{o, o, w, x, w, o, o, o}, 4, [][2]float64{{.75, 2.25}}},
+		{"weak detections continue a strong one", []frame{o, o, w, x, w, o, o, o}, 4, [][2]float64{{.75, 2.25}}},
 		{"widened to one interval", []frame{x, o, o, o, o}, 2.5, [][2]float64{{0, .5}}},
 		{"clamped to the duration", []frame{o, o, o, x}, 1.6, [][2]float64{{1.1, 1.6}}},
 		{"shorter than one interval", []frame{x}, .1, [][2]float64{{0, .1}}},
@@ -363,7 +363,7 @@ func TestAtMost500Clips(t *testing.T) {
 	}
 	clips := decide("Is there a dog?", frames...).Clips
 	require.Len(t, clips, answer.MaxClips)
-	require.Greater(t, clips[0].StartS, 199.0, "the least confident are left out")
+	require.Greater(t, clips[0].StartS, 199.0, "the least confident clips are left out")
 }
 
 func TestMalformedEvidenceIsIgnored(t *testing.T) {

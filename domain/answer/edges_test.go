@@ -64,15 +64,15 @@ func TestFineFramesRefineTheEdges(t *testing.T) {
 			[]fineFrame{{.625, dog}, {.75, dog}, {.875, dog}, {2.125, nil}, {2.25, nil}, {2.375, nil}},
 			[2]float64{.563, 2.063},
 		},
-		"only what is next to the run counts": {
+		"only frames next to the run count": {
 			[]fineFrame{{.625, dog}, {.75, nil}, {.875, dog}, {2.125, nil}, {2.25, dog}, {2.375, dog}},
 			[2]float64{.813, 2.063},
 		},
-		"a faint sight goes on, one below Keep does not": {
+		"a weak detection continues a run, one below Keep does not": {
 			[]fineFrame{{.75, frame{.15}}, {.875, frame{.17}}, {2.125, frame{.17}}, {2.25, frame{.15}}},
 			[2]float64{.813, 2.188},
 		},
-		"looks within the run, and far from it": {
+		"fine frames within the run, and far from it": {
 			[]fineFrame{{.125, dog}, {1.25, nil}, {1.75, nil}, {2.875, dog}},
 			[2]float64{.75, 2.25},
 		},
@@ -89,7 +89,7 @@ func TestFineEdgesOfTheWholeVideo(t *testing.T) {
 	t.Parallel()
 	q, ev := seen("Is there a dog?", frame{.8}, frame{.8}, frame{}, frame{.8}, frame{.8})
 	r := answer.Decide(q, finely(ev, 0, fineFrame{.625, nil}, fineFrame{1.375, nil}), answer.CPU())
-	require.Equal(t, [][2]float64{{0, 2.5}}, clips(r), "one missed sample is no edge")
+	require.Equal(t, [][2]float64{{0, 2.5}}, clips(r), "one missed sample is not an edge")
 }
 
 // TestAShortRunIsWidened checks that a clip shorter than one interval is

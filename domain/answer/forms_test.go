@@ -248,7 +248,7 @@ func TestCompoundWhereOneIsTheOther(t *testing.T) {
 	t.Parallel()
 	dog, cat := thing{term: "dog", score: .8, box: at(.2, .5)}, thing{term: "cat", score: .5, box: at(.2, .5)}
 	require.Equal(t, answer.No, scene("Is there a dog and a cat?", still(6, dog, cat)...).Answer,
-		"what looks a little like a cat and much like a dog is not both")
+		"an object that is a little like a cat and much like a dog is not both")
 }
 
 func TestSegment(t *testing.T) {

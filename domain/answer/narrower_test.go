@@ -69,6 +69,6 @@ func TestPresupposed(t *testing.T) {
 	require.Less(t, two.Confidence, alone.Confidence, "it may be the other one")
 	require.Equal(t, answer.No, scene("Is the woman on the left?", still(6, right)...).Answer)
 	require.Equal(t, answer.No, scene("Is the woman on the left?", still(6)...).Answer)
-	require.Equal(t, answer.Indeterminate, scene("Is the woman there?", still(6, left)...).Answer, "that she is there is what is asked")
+	require.Equal(t, answer.Indeterminate, scene("Is the woman there?", still(6, left)...).Answer, "the question asks whether she is there")
 	require.Equal(t, answer.Indeterminate, scene("Is a woman on the left?", still(6, left)...).Answer)
 }

@@ -84,7 +84,7 @@ func TestReceipt(t *testing.T) {
 	r.Examined(answer.Engine{Name: "detect", Weights: "w", Digest: "00ff", Worker: "worker/1"}, q, ev)
 	require.Equal(t, "sha256:00ff", *r.Model.Digest)
 	require.Equal(t, "worker/1", *r.WorkerVersion)
-	require.Equal(t, 3, r.Frames, "only what the question is about")
+	require.Equal(t, 3, r.Frames, "only the frames that the question is about")
 	require.Equal(t, []answer.SampleRun{{0, .5, 3}}, r.Sampled)
 
 	ev.Fine = []evidence.Frame{{At: .25}, {At: 1.25}}

@@ -36,19 +36,19 @@ func TestTracks(t *testing.T) {
 		classes []string
 		want    []track
 	}{
-		"one":                       {[]ds{{detected(dog, .1, .4)}, {detected(dog, .2, .4)}, {detected(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
-		"missed once":               {[]ds{{detected(dog, .1, .4)}, {detected(dog, .1, .4)}, nil, {detected(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
-		"missed twice":              {[]ds{{detected(dog, .1, .6)}, nil, nil, {detected(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
-		"two side by side":          {[]ds{{detected(dog, .1, .4), detected(dog, .6, .5)}, {detected(dog, .6, .4), detected(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
-		"too far for one":           {[]ds{{detected(dog, 0, .6)}, {detected(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
-		"weak":                      {[]ds{{detected(dog, .1, .26)}, {detected(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
-		"too weak":                  {[]ds{{detected(dog, .1, .15)}, {detected(dog, .1, .15)}}, all, nil},
-		"one good sight":            {[]ds{{detected(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
-		"one frame":                 {[]ds{{detected(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
-		"two readings":              {[]ds{{detected(car, .1, .5), detected(truck, .1, .4)}, {detected(car, .1, .4), detected(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
-		"two readings on their way": {[]ds{{detected(car, .1, .5), detected(truck, .1, .4)}, {detected(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
-		"two things":                {[]ds{{detected(car, .1, .5)}, {detected(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
-		"of one class only":         {[]ds{{detected(car, .1, .6), detected(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
+		"one":                            {[]ds{{detected(dog, .1, .4)}, {detected(dog, .2, .4)}, {detected(dog, .3, .4)}}, all, []track{{0, 1, 3, dog, true}}},
+		"missed once":                    {[]ds{{detected(dog, .1, .4)}, {detected(dog, .1, .4)}, nil, {detected(dog, .1, .4)}}, all, []track{{0, 1.5, 3, dog, true}}},
+		"missed twice":                   {[]ds{{detected(dog, .1, .6)}, nil, nil, {detected(dog, .1, .6)}}, all, []track{{0, 0, 1, dog, true}, {1.5, 1.5, 1, dog, true}}},
+		"two side by side":               {[]ds{{detected(dog, .1, .4), detected(dog, .6, .5)}, {detected(dog, .6, .4), detected(dog, .1, .5)}}, all, []track{{0, .5, 2, dog, true}, {0, .5, 2, dog, true}}},
+		"too far for one":                {[]ds{{detected(dog, 0, .6)}, {detected(dog, .8, .6)}}, all, []track{{0, 0, 1, dog, true}, {.5, .5, 1, dog, true}}},
+		"weak":                           {[]ds{{detected(dog, .1, .26)}, {detected(dog, .1, .29)}}, all, []track{{0, .5, 2, dog, false}}},
+		"too weak":                       {[]ds{{detected(dog, .1, .15)}, {detected(dog, .1, .15)}}, all, nil},
+		"one good detection":             {[]ds{{detected(dog, .1, .5)}, nil}, all, []track{{0, 0, 1, dog, false}}},
+		"one frame":                      {[]ds{{detected(dog, .1, .31)}}, all, []track{{0, 0, 1, dog, true}}},
+		"two classes at one place":       {[]ds{{detected(car, .1, .5), detected(truck, .1, .4)}, {detected(car, .1, .4), detected(truck, .1, .45)}}, all, []track{{0, .5, 2, car, true}}},
+		"two classes of a moving object": {[]ds{{detected(car, .1, .5), detected(truck, .1, .4)}, {detected(truck, .25, .4)}}, all, []track{{0, .5, 2, car, true}}},
+		"two objects":                    {[]ds{{detected(car, .1, .5)}, {detected(dog, .25, .4)}}, all, []track{{0, 0, 1, car, false}, {.5, .5, 1, dog, false}}},
+		"of one class only":              {[]ds{{detected(car, .1, .6), detected(dog, .6, .6)}}, []string{"dog"}, []track{{0, 0, 1, dog, true}}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -82,9 +82,9 @@ func TestSamplesShowTheInstantTheyName(t *testing.T) {
 func TestIntervalsOfAVideo(t *testing.T) {
 	t.Parallel()
 	clips := map[string]string{
-		"key pictures every 1.2 s": render(t, "a.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-bf", "2")...),
-		"one key picture":          render(t, "b.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "250")...),
-		"pictures that stay on view": render(t, "c.mp4", lavfi(ramp+",trim=end_frame=60,select='eq(n,0)+eq(n,1)+eq(n,20)+eq(n,57)'",
+		"keyframes every 1.2 s": render(t, "a.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-bf", "2")...),
+		"one key picture":       render(t, "b.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "250")...),
+		"frames that stay visible": render(t, "c.mp4", lavfi(ramp+",trim=end_frame=60,select='eq(n,0)+eq(n,1)+eq(n,20)+eq(n,57)'",
 			"-fps_mode", "vfr", "-c:v", "libx264")...),
 		"a clock that begins late": render(t, "d.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-output_ts_offset", "7")...),
 	}
@@ -146,7 +146,7 @@ func TestIntervalsBeyondTheEnd(t *testing.T) {
 	t.Parallel()
 	clip := render(t, "ramp.mp4", lavfi(ramp, "-t", "2", "-c:v", "libx264")...)
 	list, err := collect(t, clip, frames.Options{Within: []frames.Interval{{From: 60, To: 61}}})
-	require.NoError(t, err, "nothing to see after the end is no error")
+	require.NoError(t, err, "an empty interval after the end is not an error")
 	require.Empty(t, list)
 }
 

@@ -101,7 +101,7 @@ func TestDetectRefusesInvalidResponses(t *testing.T) {
 	nan /= nan
 	cases := map[string]output{
 		"a box outside the frame":     floats("BOXES", []int{2, 4}, 0.1, 0.2, 1.3, 0.4, 0, 0, 1, 1),
-		"a box turned over":           floats("BOXES", []int{2, 4}, 0.3, 0.2, 0.1, 0.4, 0, 0, 1, 1),
+		"a box with swapped corners":  floats("BOXES", []int{2, 4}, 0.3, 0.2, 0.1, 0.4, 0, 0, 1, 1),
 		"a box of NaN":                floats("BOXES", []int{2, 4}, nan, 0.2, 0.1, 0.4, 0, 0, 1, 1),
 		"a box of five corners":       floats("BOXES", []int{2, 5}, make([]float32, 10)...),
 		"a box too few":               floats("BOXES", []int{1, 4}, 0, 0, 1, 1),
@@ -314,7 +314,7 @@ func TestInfo(t *testing.T) {
 			config:   `{"parameters":{"vocabulary":{"string_value":"dog"},"max_concurrency":{"string_value":"99999"}}}`,
 			want:     gpu.Info{Name: "detect", Version: "1", Weights: "detect", Vocabulary: []string{"dog"}, Concurrency: 1024},
 		},
-		"a digest that is none and a worker without end": {
+		"an invalid digest and a worker name that is too long": {
 			metadata: `{"name":"detect","parameters":{"digest":"ABC","worker":"` + strings.Repeat("w", 101) + `"}}`,
 			want:     gpu.Info{Name: "detect", Weights: "detect", Concurrency: 1},
 		},

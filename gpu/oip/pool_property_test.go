@@ -84,7 +84,7 @@ func play(t *testing.T, servers, callers int, script []turn) (broken []string) {
 				began := time.Now()
 				err := detect(t, p)
 				if _, away := errors.AsType[*gpu.UnavailableError](err); err != nil && !away {
-					report("an error that is none of an engine's: %v", err)
+					report("an error that is not of gpu's kinds: %v", err)
 				}
 				// Three times: a wait for room, which a probe may prolong, and a slow call.
 				if took := time.Since(began); took > 3*(3+7)*time.Second {
@@ -115,11 +115,11 @@ func play(t *testing.T, servers, callers int, script []turn) (broken []string) {
 	before := counts(all)
 	for range 4 * servers {
 		if err := detect(t, p); err != nil {
-			report("all servers are well: %v", err)
+			report("all servers are healthy: %v", err)
 		}
 	}
 	if after := counts(all); slices.ContainsFunc(all, func(b *backend) bool { i := slices.Index(all, b); return after[i] == before[i] }) {
-		report("a server that is well is not used: %v, then %v", before, after)
+		report("a healthy server is not used: %v, then %v", before, after)
 	}
 	return broken
 }

@@ -136,7 +136,7 @@ func TestPoolPrefersTheServerWithMostRoom(t *testing.T) {
 			})
 		}
 		callers.Wait()
-		require.Greater(t, all[1].calls.Load(), 2*all[0].calls.Load(), "the slow one holds its calls longer, so it gets fewer")
+		require.Greater(t, all[1].calls.Load(), 2*all[0].calls.Load(), "the slow server holds its calls longer, so it gets fewer")
 	})
 }
 
@@ -148,7 +148,7 @@ func TestPoolRetriesElsewhereAndEjects(t *testing.T) {
 		for range 10 {
 			require.NoError(t, detect(t, p), "the other server takes over")
 		}
-		require.Equal(t, []int32{1, 10}, counts(all), "one failure is enough to be left alone")
+		require.Equal(t, []int32{1, 10}, counts(all), "one failure takes a server out")
 
 		// It is probed again, less and less often, and never gets a call before it is
 		// ready.
@@ -168,7 +168,7 @@ func TestPoolRetriesElsewhereAndEjects(t *testing.T) {
 		for range 10 {
 			require.NoError(t, detect(t, p))
 		}
-		require.EqualValues(t, 6, all[0].calls.Load(), "back, with its half of the calls")
+		require.EqualValues(t, 6, all[0].calls.Load(), "in use again, with half of the calls")
 	})
 	require.Equal(t, 1, strings.Count(log.String(), `level=WARN msg="inference server out of use" server=s0`), "said once")
 	require.Equal(t, 1, strings.Count(log.String(), `msg="inference server in use again" server=s0`))
@@ -223,7 +223,7 @@ func TestPoolWithoutServers(t *testing.T) {
 		for _, n := range counts(all) {
 			calls += n
 		}
-		require.EqualValues(t, 3, calls, "a call is tried three times at most")
+		require.EqualValues(t, 3, calls, "a call is tried at most three times")
 	})
 }
 
@@ -270,7 +270,7 @@ func TestPoolQueueIsBounded(t *testing.T) {
 		start := time.Now()
 		require.ErrorIs(t, detect(t, p), gpu.ErrSaturated)
 		require.ErrorIs(t, p.Ready(t.Context()), gpu.ErrSaturated)
-		require.Zero(t, time.Since(start), "nobody waits for a place in the queue")
+		require.Zero(t, time.Since(start), "no call waits for room in the queue")
 		cancel()
 		callers.Wait()
 		require.NoError(t, p.Ready(t.Context()))
@@ -284,7 +284,7 @@ func TestPoolDistinguishesSaturationFromFailure(t *testing.T) {
 		for range 4 {
 			require.NoError(t, detect(t, p))
 		}
-		require.Equal(t, []int32{1, 4}, counts(all), "who refused is asked last for a while")
+		require.Equal(t, []int32{1, 4}, counts(all), "a server that refused is asked last for a while")
 		require.NoError(t, p.Ready(t.Context()))
 
 		all[1].set(func(b *backend) { b.err = errBusy })
@@ -341,7 +341,7 @@ func TestPoolReplacesWeights(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "w1", info.Weights, "the new server waits")
 		all[1].set(down)
-		require.NoError(t, detect(t, p), "the last old one is gone")
+		require.NoError(t, detect(t, p), "the last server with old weights is gone")
 		info, err = p.Info(t.Context())
 		require.NoError(t, err)
 		require.Equal(t, "w2", info.Weights)

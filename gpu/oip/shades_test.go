@@ -56,7 +56,7 @@ func TestDetectReadsShades(t *testing.T) {
 	}
 	resp, err := serve(t, oip.Options{}, answering(append(good(), shades(3, 31)))).Detect(t.Context(), request())
 	require.NoError(t, err)
-	require.Nil(t, resp.Shades, "they were not asked for")
+	require.Nil(t, resp.Shades, "they were not requested")
 }
 
 func wide(values []byte) []uint32 {

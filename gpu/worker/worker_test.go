@@ -180,7 +180,7 @@ func TestStartingChild(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := w.Engine().Info(ctx)
-	require.ErrorIs(t, err, context.Canceled, "a caller need not wait for the start")
+	require.ErrorIs(t, err, context.Canceled, "callers do not wait for the start")
 }
 
 func TestChildHasNoSecrets(t *testing.T) {

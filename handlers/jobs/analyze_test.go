@@ -252,7 +252,7 @@ func TestCapacity(t *testing.T) {
 	engine.NotReady = nil
 	require.NoError(t, c.InferenceReady(t.Context()))
 	engine.NotReady = &gpu.UnavailableError{Err: errors.New("gone")}
-	require.NoError(t, c.InferenceReady(t.Context()), "asked a moment ago")
+	require.NoError(t, c.InferenceReady(t.Context()), "checked a moment ago")
 	now = now.Add(time.Minute)
 	require.True(t, fault.Has(c.InferenceReady(t.Context()), fault.InferenceUnavailable))
 

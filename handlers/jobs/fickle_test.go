@@ -35,7 +35,7 @@ func (f *fickle) Detect(ctx context.Context, req gpu.Request) (gpu.Response, err
 func TestAnEngineThatForgetsATerm(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for name, calls := range map[string]int32{"in the first look": 1, "at the edges of what it saw": 2} {
+	for name, calls := range map[string]int32{"in the first scan": 1, "at the edges of its detections": 2} {
 		v := w.readyVideo(t, shortClip)
 		engine := &fickle{Engine: &gpufixture.Engine{Detections: comesAndGoes}}
 		engine.left.Store(calls)

@@ -121,7 +121,7 @@ func TestScanStopsAtThePlanLimit(t *testing.T) {
 	for _, call := range engine.Calls() {
 		pictures += len(call.Frames)
 	}
-	require.Less(t, pictures, 150, "of 200 that there are")
+	require.Less(t, pictures, 150, "of 200 in the file")
 
 	looked := len(engine.Calls())
 	require.NoError(t, z.Run(t.Context(), second))

@@ -116,8 +116,8 @@ func TestSecondOpinion(t *testing.T) {
 			answer.Indeterminate, query.LowConfidence, 0, nil},
 		"unsure of an unknown": {"Is there a unicorn?", `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`, true,
 			answer.Indeterminate, query.NothingDetected, 0, nil},
-		"who is sure asks nobody": {"Is there a stop sign?", ``, false, answer.Yes, "", -1, [][2]float64{{0, shortS}}},
-		"away, and not needed":    {"Is there a unicorn?", ``, true, answer.Indeterminate, query.NothingDetected, 0, nil},
+		"a sure result":        {"Is there a stop sign?", ``, false, answer.Yes, "", -1, [][2]float64{{0, shortS}}},
+		"away, and not needed": {"Is there a unicorn?", ``, true, answer.Indeterminate, query.NothingDetected, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

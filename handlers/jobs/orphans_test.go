@@ -162,5 +162,5 @@ func TestDeletionRacesCompletion(t *testing.T) {
 		require.NoError(t, err)
 		require.Empty(t, w.filesOf(t, id))
 	}
-	t.Logf("who was first: %v", won)
+	t.Logf("the order of the requests: %v", won)
 }

@@ -97,7 +97,7 @@ func TestASilentEngineIsAnIncident(t *testing.T) {
 	require.Equal(t, "node", open[0].Node)
 	w.requireBilled(t, 0)
 	require.NoError(t, w.outages(&switched{}, living{"node": true}, "node").Check(t.Context()))
-	require.Empty(t, w.incidents(t, true), "the watch closes it")
+	require.Empty(t, w.incidents(t, true), "the check closes it")
 }
 
 func TestAShortAbsenceIsNotAnOutage(t *testing.T) {

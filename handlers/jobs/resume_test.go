@@ -60,17 +60,17 @@ func (w *watchedVideo) kept(t *testing.T) survey.Survey {
 func TestAScanContinuesWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	cuts := map[string]func(survey.Survey) bool{
-		"in the first pass": func(survey.Survey) bool { return true },
-		"behind it":         func(s survey.Survey) bool { return s.Whole },
-		"in a closer look":  func(s survey.Survey) bool { return s.Whole && len(s.Examined) > 305 },
+		"in the scan of the whole video": func(survey.Survey) bool { return true },
+		"behind it":                      func(s survey.Survey) bool { return s.Whole },
+		"in a closer look":               func(s survey.Survey) bool { return s.Whole && len(s.Examined) > 305 },
 	}
 	for name, tt := range map[string]struct {
 		durationS, from, to float64
 		prompt              string
 		cuts                []string
 	}{
-		"short": {40, 3.25, 36.625, "Is there a stop sign?", []string{"in the first pass", "behind it"}},
-		"long":  {610, 30.25, 63.625, "Is a person sitting?", []string{"in the first pass", "behind it", "in a closer look"}},
+		"short": {40, 3.25, 36.625, "Is there a stop sign?", []string{"in the scan of the whole video", "behind it"}},
+		"long":  {610, 30.25, 63.625, "Is a person sitting?", []string{"in the scan of the whole video", "behind it", "in a closer look"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
