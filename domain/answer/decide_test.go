@@ -57,7 +57,7 @@ func TestRule1IndeterminateHasNoConfidence(t *testing.T) {
 	for name, r := range map[string]answer.Result{
 		"unknown term":    decide("Is there a unicorn?", frame{}, frame{}),
 		"no frames":       decide("Is there a dog?"),
-		"one weak sight":  decide("Is there a dog?", frame{}, frame{.4}, frame{}),
+		"one weak sample": decide("Is there a dog?", frame{}, frame{.4}, frame{}),
 		"refused":         decide("Is the dog dancing?", frame{.9}, frame{.9}),
 		"partly covered":  decide("Are there any animals?", frame{}, frame{}),
 		"absence unclear": decide("Is there no dog?", frame{}, frame{.4}, frame{}),

@@ -57,7 +57,7 @@ func TestRuns(t *testing.T) {
 		"none":             {nil, []answer.SampleRun{}},
 		"one":              {[]float64{1.5}, []answer.SampleRun{{1.5, 0, 1}}},
 		"a video":          {[]float64{0, .5, 1, 1.5, 2}, []answer.SampleRun{{0, .5, 5}}},
-		"a closer look":    {[]float64{0, .5, 1, 1.1, 1.2, 1.3}, []answer.SampleRun{{0, .5, 3}, {1.1, .1, 3}}},
+		"a finer step":     {[]float64{0, .5, 1, 1.1, 1.2, 1.3}, []answer.SampleRun{{0, .5, 3}, {1.1, .1, 3}}},
 		"a gap":            {[]float64{0, 30, 60, 60.5, 61}, []answer.SampleRun{{0, 30, 3}, {60.5, .5, 2}}},
 		"an early single":  {[]float64{.1, .5, 1, 1.5}, []answer.SampleRun{{.1, 0, 1}, {.5, .5, 3}}},
 		"rounded to a ms":  {[]float64{0, 1. / 3, 2. / 3}, []answer.SampleRun{{0, .333, 2}, {.667, 0, 1}}},
