@@ -39,9 +39,9 @@ func tallyOf(samples []sample, trusted []run, visible float64, cal Calibration) 
 	return t
 }
 
-// pairwise is the probability of k instances, k > 1. It comes from the best two neighbors,
-// or from the only frame of the video, or from k instances of the same size throughout
-// Sustained samples.
+// pairwise is the probability of k instances, k > 1. It comes from the best two neighbors
+// or from the only frame of the video. It may also come from k instances of the same size
+// throughout Sustained samples.
 func pairwise(samples []sample, k int, single bool, cal Calibration) float64 {
 	firm := func(s sample) float64 { return cal.Probability(s.nth(k) - cal.Further) }
 	if single {

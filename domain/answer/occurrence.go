@@ -135,9 +135,9 @@ func occurring(h query.Occurrence, side evidence.Side, intervalS, threshold floa
 }
 
 // motionUnknown reports whether the video cannot show what the body does. That is so in a
-// still picture, unless the body is cut off at the bottom: a picture of a jump or a fall
-// hardly ever is. It is also so for an object with a sure score that was detected only
-// once.
+// still picture, unless the body is cut off at the bottom. A picture of a jump or a fall is
+// hardly ever cut off there. It is also so for an object with a sure score that was
+// detected only once.
 func (o object) motionUnknown(threshold float64) bool {
 	if o.motion.still {
 		return !o.Box.Touches(evidence.Bottom)

@@ -97,7 +97,7 @@ func (r *Receipt) Examined(e Engine, q query.Query, ev evidence.Evidence) {
 	}
 	within := windowOf(q, withDefaults(ev).DurationS)
 	times := instants(within.framesIn(ev.Frames), within.framesIn(ev.Fine))
-	r.Frames, r.Sampled = len(times), Runs(times)
+	r.Frames, r.Sampled = len(times), sampleRuns(times)
 }
 
 func stated(text string) *string {
@@ -120,10 +120,10 @@ func instants(samples, between []evidence.Frame) []float64 {
 	return times
 }
 
-// Runs groups times, in seconds and in order, into series with equal steps. It looks one
-// time ahead, so the number of series is small but not always minimal. Times are rounded to
-// milliseconds.
-func Runs(times []float64) []SampleRun {
+// sampleRuns groups times, in seconds and in order, into series with equal steps. It looks
+// one time ahead, so the number of series is small but not always minimal. Times are
+// rounded to milliseconds.
+func sampleRuns(times []float64) []SampleRun {
 	runs := []SampleRun{}
 	for i := 0; i < len(times); {
 		first := millis(times[i])

@@ -1,6 +1,6 @@
-// Package doctor examines an installation by using its parts: the data folder, the database, ffmpeg,
-// the inference engine, a whole analysis of a demo video, and the language models. Each finding
-// describes a part and how to repair it.
+// Package doctor examines an installation by using its parts: the data folder, the database,
+// ffmpeg, the inference engine and the language models. It also runs a whole analysis of a demo
+// video. Each finding describes a part and how to repair it.
 //
 // The subcommand hands over the settings and the functions that open the parts. The checks use the
 // same code as the service, so they may import domain, handlers, gpu and the embedded database.
