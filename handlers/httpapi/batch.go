@@ -87,7 +87,7 @@ func (s *server) batchPricing(estimates []*int64) api.BatchPricing {
 	}
 }
 
-// renderBatchPreview makes the answer to validate_only.
+// renderBatchPreview renders the response to validate_only.
 func (s *server) renderBatchPreview(batch command.PlannedBatch) api.AnalysisBatchPreview {
 	out := api.AnalysisBatchPreview{
 		Object: api.AnalysisBatchPreviewObjectAnalysisBatchPreview, VideoId: batch.VideoID,

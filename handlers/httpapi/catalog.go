@@ -137,7 +137,7 @@ func (s *server) ListErrors(context.Context, api.ListErrorsRequestObject) (api.L
 	return api.ListErrors200JSONResponse(list), nil
 }
 
-// fixturePath serves the bytes of the fixture.
+// fixturePath is the path of the fixture file.
 const fixturePath = "/v1/test-fixture/video.mp4"
 
 // GetTestFixture answers GET /v1/test-fixture. The result is what a test key gets from the

@@ -29,7 +29,7 @@ type change struct {
 	Type        api.ChangeType `yaml:"type"`
 	Title       string         `yaml:"title"`
 	Description string         `yaml:"description"`
-	// Endpoints are operations as "METHOD path".
+	// Endpoints are the changed operations, as "METHOD path".
 	Endpoints []string `yaml:"endpoints"`
 	Migration string   `yaml:"migration"`
 	SunsetAt  string   `yaml:"sunset_at"`

@@ -11,10 +11,10 @@
 //	stream.go     every stream of server-sent events: its limit, life and credential
 //	pages.go, claim.go
 //	              the operations that answer with a page
-//	recreate.go   the response of a request whose first response was not kept
+//	recreate.go   the response of a request whose first response was not stored
 //	render.go     state -> resource
-//	edge/         what every request passes before its operation
-//	pages/        the pages for people, with their files
+//	edge/         checks every request before its operation
+//	pages/        renders the HTML pages
 //	api/          the generated server: types, routing, parameter binding
 //	reference/    the files that render the contract
 //
@@ -27,8 +27,8 @@
 //   - openapi.yaml is the one description of the interface: bodies are validated
 //     against it, scopes and idempotent operations are read from it, and the tests
 //     validate every response against it.
-//   - docs/authentication.md has the answer of every operation to every credential, as a
-//     test got it.
+//   - docs/authentication.md shows the response of every operation to every credential. A
+//     test writes and compares it.
 //   - The feed of events has no gaps and contains each event once, across reconnects and
 //     late commits (projections/public).
 //   - changelog.yaml lists what is deprecated, and responses say so in their headers. A

@@ -36,8 +36,8 @@ const (
 	over              // end
 )
 
-// eventStream is the one implementation of server-sent events. It implements the
-// responses of StreamEvents and StreamAnalysis.
+// eventStream sends server-sent events. It implements the responses of StreamEvents and
+// StreamAnalysis.
 type eventStream struct {
 	server *server
 	ctx    context.Context

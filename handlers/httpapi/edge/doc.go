@@ -1,4 +1,4 @@
-// Package edge is everything between a request and its operation.
+// Package edge checks every request before its operation runs.
 //
 // # A request, from top to bottom
 //
@@ -31,8 +31,8 @@
 //   - All violations of the query, the headers and the body are reported at once. A code
 //     that the contract names for one of them (prompt_empty, video_too_large, …) replaces
 //     validation_failed; errors[] lists all of them in either case.
-//   - An id of another account reads exactly as an unknown one. A bound client token gets
-//     the same answer for everything outside its video.
+//   - The id of another account gets the same response as an unknown id. A bound client
+//     token cannot find out whether a resource outside its video exists.
 //   - Secrets, headers and query strings are never logged. A path that holds a secret is
 //     logged as its pattern.
 //

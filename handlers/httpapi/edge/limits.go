@@ -21,7 +21,7 @@ const (
 	writes         class = "writes"
 	analysesCreate class = "analyses.create"
 	parse          class = "parse"
-	// exempt requests are counted as reads are and never refused.
+	// exempt requests have the rate limit headers of reads and are never refused.
 	exempt class = "exempt"
 )
 
@@ -138,7 +138,8 @@ func (l *limiter) takeLocally(subject string, limit int, now time.Time) (rate.Co
 	return count, granted > 0
 }
 
-// removeIdle removes the subjects whose count is 0 again, or all subjects if there are none.
+// removeIdle removes the subjects whose count is 0 again. If no subject is idle, it removes
+// all of them.
 func (l *limiter) removeIdle(now time.Time) {
 	for subject, count := range l.local {
 		if count.Reset(now).Equal(now) {
