@@ -13,26 +13,26 @@ type Change struct {
 }
 
 // Heading returns the title as fragments.
-func (c Change) Heading() []fragment { return fragments(c.Title) }
+func (c Change) Heading() []Fragment { return fragments(c.Title) }
 
 // Summary returns the description as fragments.
-func (c Change) Summary() []fragment { return fragments(c.Description) }
+func (c Change) Summary() []Fragment { return fragments(c.Description) }
 
 // Advice returns the migration as fragments.
-func (c Change) Advice() []fragment { return fragments(c.Migration) }
+func (c Change) Advice() []Fragment { return fragments(c.Migration) }
 
-// fragment is a piece of plain text or of code.
-type fragment struct {
+// Fragment is a piece of plain text or of code.
+type Fragment struct {
 	Text string
 	Code bool
 }
 
 // fragments divides a text at its backquotes.
-func fragments(text string) []fragment {
-	var all []fragment
+func fragments(text string) []Fragment {
+	var all []Fragment
 	for i, part := range strings.Split(text, "`") {
 		if part != "" {
-			all = append(all, fragment{part, i%2 == 1})
+			all = append(all, Fragment{part, i%2 == 1})
 		}
 	}
 	return all

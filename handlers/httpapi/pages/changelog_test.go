@@ -8,7 +8,7 @@ import (
 
 func TestChangelogTextIsEscaped(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, []fragment{{"use ", false}, {"<b>", true}, {" now", false}}, fragments("use `<b>` now"))
+	require.Equal(t, []Fragment{{"use ", false}, {"<b>", true}, {" now", false}}, fragments("use `<b>` now"))
 	require.Empty(t, fragments(""))
 	p, err := New(Options{Changes: []Change{{ID: "a", Title: "`<b>`"}}})
 	require.NoError(t, err)
