@@ -104,7 +104,7 @@ func TestDetectRefusesInvalidResponses(t *testing.T) {
 		"a box with swapped corners":  floats("BOXES", []int{2, 4}, 0.3, 0.2, 0.1, 0.4, 0, 0, 1, 1),
 		"a box of NaN":                floats("BOXES", []int{2, 4}, nan, 0.2, 0.1, 0.4, 0, 0, 1, 1),
 		"a box of five corners":       floats("BOXES", []int{2, 5}, make([]float32, 10)...),
-		"a box too few":               floats("BOXES", []int{1, 4}, 0, 0, 1, 1),
+		"one box is missing":          floats("BOXES", []int{1, 4}, 0, 0, 1, 1),
 		"boxes of a wrong type":       ints("BOXES", []int{2, 4}, make([]int32, 8)...),
 		"fewer bytes than the shape":  floats("BOXES", []int{2, 4}, 0, 0, 1, 1),
 		"a score over 1":              floats("SCORES", []int{2}, 1.5, 0.2),

@@ -49,7 +49,7 @@ func TestAfterworkEndsOnce(t *testing.T) {
 	require.NoError(t, w.RecordNarrative(ctx, work, nil))
 	for name, err := range map[string]error{
 		"drawn": w.RecordDrawing(ctx, work, nil), "narrated": w.RecordNarrative(ctx, work, nil), "given up": w.FailNarrative(ctx, work),
-		"of nothing": w.RecordDrawing(ctx, Afterwork{AccountID: caller.AccountID, AnalysisID: "an_none"}, nil),
+		"of an unknown analysis": w.RecordDrawing(ctx, Afterwork{AccountID: caller.AccountID, AnalysisID: "an_none"}, nil),
 	} {
 		require.True(t, IsStale(err), "%s: %v", name, err)
 	}

@@ -111,16 +111,16 @@ func TestBatchIsAllOrNothing(t *testing.T) {
 		want   fault.Code
 		param  string
 	}{
-		"an empty prompt":              {rich, blank, nil, fault.PromptEmpty, "prompts.2"},
-		"a prompt that is too long":    {rich, long, nil, fault.PromptTooLong, "prompts.1"},
-		"a prompt without words":       {rich, dots, nil, fault.ParseFailed, "prompts.2"},
-		"a model past its sunset":      {rich, sunk, nil, fault.ModelDeprecated, "model"},
-		"a video of another account":   {poor, batchOf(ready, 2), nil, fault.ResourceNotFound, "video_id"},
-		"a test key on a real video":   {test, batchOf(ready, 2), nil, fault.TestKeyFixtureOnly, ""},
-		"credits for two of three":     {poor, batchOf(poors, 3), nil, fault.InsufficientCredits, ""},
-		"a free grant for two":         {free, batchOf(frees, 3), nil, fault.GrantExhausted, ""},
-		"room in the queue for one":    {rich, batchOf(ready, 2), queue(6), fault.CapacityExhausted, ""},
-		"more at once than the cap is": {rich, batchOf(ready, 5), queue(0), fault.ConcurrencyLimitExceeded, ""},
+		"an empty prompt":                     {rich, blank, nil, fault.PromptEmpty, "prompts.2"},
+		"a prompt that is too long":           {rich, long, nil, fault.PromptTooLong, "prompts.1"},
+		"a prompt without words":              {rich, dots, nil, fault.ParseFailed, "prompts.2"},
+		"a model past its sunset":             {rich, sunk, nil, fault.ModelDeprecated, "model"},
+		"a video of another account":          {poor, batchOf(ready, 2), nil, fault.ResourceNotFound, "video_id"},
+		"a test key on a real video":          {test, batchOf(ready, 2), nil, fault.TestKeyFixtureOnly, ""},
+		"credits for two of three":            {poor, batchOf(poors, 3), nil, fault.InsufficientCredits, ""},
+		"a free grant for two":                {free, batchOf(frees, 3), nil, fault.GrantExhausted, ""},
+		"room in the queue for one":           {rich, batchOf(ready, 2), queue(6), fault.CapacityExhausted, ""},
+		"more active analyses than the limit": {rich, batchOf(ready, 5), queue(0), fault.ConcurrencyLimitExceeded, ""},
 	} {
 		if w.capacity.queued = 0; tt.before != nil {
 			tt.before()

@@ -53,11 +53,11 @@ func TestBillOfAnUnknownDuration(t *testing.T) {
 		decoded int64
 		want    int64
 	}{
-		"what was decoded, rounded up":    {100, 12_100_000, 13},
-		"whole seconds":                   {100, 12_000_000, 12},
-		"more than was held":              {100, 75_500_000, 76},
-		"at most what was held, if empty": {60, 75_500_000, 60},
-		"at most held plus available":     {70, 75_500_000, 70},
+		"what was decoded, rounded up":               {100, 12_100_000, 13},
+		"whole seconds":                              {100, 12_000_000, 12},
+		"more than was held":                         {100, 75_500_000, 76},
+		"at most the hold when the balance is empty": {60, 75_500_000, 60},
+		"at most held plus available":                {70, 75_500_000, 70},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -18,7 +18,7 @@ func TestSimulationFindsBrokenStores(t *testing.T) {
 	for name, flawed := range map[string]func(eventstore.Store) eventstore.Store{
 		"versions are not checked":        func(s eventstore.Store) eventstore.Store { return ignoresVersions{s} },
 		"what was read is not asserted":   func(s eventstore.Store) eventstore.Store { return dropsAssertions{s} },
-		"an append is recordsPart":        func(s eventstore.Store) eventstore.Store { return recordsPart{s} },
+		"an append records only a part":   func(s eventstore.Store) eventstore.Store { return recordsPart{s} },
 		"an acknowledged append is lost":  func(s eventstore.Store) eventstore.Store { return &losesAppends{Store: s} },
 		"a commit is taken for conflict":  func(s eventstore.Store) eventstore.Store { return &reportsConflicts{Store: s} },
 		"receipts are not kept":           func(s eventstore.Store) eventstore.Store { return dropsReceipts{s} },

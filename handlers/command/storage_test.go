@@ -38,18 +38,18 @@ func TestStorageQuota(t *testing.T) {
 		create  CreateVideo
 		refused bool
 	}{
-		"nothing is kept":                        {held{}, false, unsized, false},
-		"the last byte":                          {held{bytes: 10*gib - 105}, false, sized(100), false},
-		"5% more may come":                       {held{bytes: 10*gib - 104}, false, sized(100), true},
-		"unknown size needs the largest":         {held{bytes: 8*gib + 1}, false, unsized, true},
-		"a URL too":                              {held{bytes: 8*gib + 1}, false, CreateVideo{URL: url}, true},
-		"room for the largest":                   {held{bytes: 8 * gib}, false, CreateVideo{URL: url}, false},
-		"open ones of unknown size count":        {held{unsized: 5}, false, sized(1), true},
-		"a sandbox has less":                     {held{bytes: gib}, true, sized(1), true},
-		"a sandbox may bring one of any size":    {held{}, true, unsized, false},
-		"it has room for four of them":           {held{unsized: 3}, true, unsized, false},
-		"but no fifth":                           {held{unsized: 4}, true, sized(1), true},
-		"nor one that is larger than its quota ": {held{}, true, sized(gib), true},
+		"nothing is stored":                           {held{}, false, unsized, false},
+		"the last byte":                               {held{bytes: 10*gib - 105}, false, sized(100), false},
+		"the size may be 5% more than declared":       {held{bytes: 10*gib - 104}, false, sized(100), true},
+		"unknown size needs the largest":              {held{bytes: 8*gib + 1}, false, unsized, true},
+		"a URL too":                                   {held{bytes: 8*gib + 1}, false, CreateVideo{URL: url}, true},
+		"room for the largest":                        {held{bytes: 8 * gib}, false, CreateVideo{URL: url}, false},
+		"open uploads of unknown size count":          {held{unsized: 5}, false, sized(1), true},
+		"a sandbox has less":                          {held{bytes: gib}, true, sized(1), true},
+		"a sandbox may store a video of any size":     {held{}, true, unsized, false},
+		"it has room for four videos of unknown size": {held{unsized: 3}, true, unsized, false},
+		"but not for a fifth video":                   {held{unsized: 4}, true, sized(1), true},
+		"nor for a video larger than its quota":       {held{}, true, sized(gib), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

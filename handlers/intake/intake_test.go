@@ -131,7 +131,7 @@ func TestRefusedUploads(t *testing.T) {
 		declared *int64
 		code     fault.Code
 	}{
-		"text":            {[]byte("this is no video"), nil, fault.VideoUnreadable},
+		"text":            {[]byte("this is not a video"), nil, fault.VideoUnreadable},
 		"cut in its head": {data[:200], nil, fault.VideoUnreadable},
 		"too small":       {data, size(len(data) * 2), fault.UploadIncomplete},
 		"too big":         {data, size(len(data) / 2), fault.UploadIncomplete},
@@ -195,9 +195,9 @@ func TestFromURL(t *testing.T) {
 // TestInspectWaitsForASlot occupies the only slot of the node.
 func TestInspectWaitsForASlot(t *testing.T) {
 	t.Parallel()
-	in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("this is no video")) })
+	in, url := newIntake(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("this is not a video")) })
 	in.Slots = intake.NewSlots(1, 1)
-	put(t, in, objects.UploadKey(videoID), []byte("this is no video"))
+	put(t, in, objects.UploadKey(videoID), []byte("this is not a video"))
 	leave, err := in.Slots.Enter(t.Context(), "acct_2", 0)
 	require.NoError(t, err)
 	examined := make(chan error, 2)

@@ -77,18 +77,18 @@ func TestErrorsOfNetHTTPAreReplaced(t *testing.T) {
 	t.Parallel()
 	address := site(t, wire.Options{})
 	for name, tt := range map[string]struct{ text, want string }{
-		"a path":                {"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400|"},
-		"no host":               {"GET / HTTP/1.1\r\n\r\n", "400|missing required Host header"},
-		"two hosts":             {"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "400|"},
-		"no request":            {"hello\r\n\r\n", "400|"},
-		"a header":              {"GET / HTTP/1.1\r\nHost: x\r\na b: c\r\n\r\n", "400|invalid header name"},
-		"headers of 70 KB":      {"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 70_000) + "\r\n\r\n", "431|"},
-		"a URI of 70 KB":        {"GET /" + strings.Repeat("a", 70_000) + " HTTP/1.1\r\nHost: x\r\n\r\n", "431|"},
-		"a transfer encoding":   {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "501|"},
-		"a length that is none": {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "400|"},
-		"an expectation":        {"POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nContent-Length: 1\r\n\r\n", "417|"},
-		"another version":       {"GET / HTTP/3.0\r\nHost: x\r\n\r\n", "505|unsupported protocol version"},
-		"TLS":                   {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "400|"},
+		"a path":              {"GET /%zz HTTP/1.1\r\nHost: x\r\n\r\n", "400|"},
+		"no host":             {"GET / HTTP/1.1\r\n\r\n", "400|missing required Host header"},
+		"two hosts":           {"GET / HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n", "400|"},
+		"not a request":       {"hello\r\n\r\n", "400|"},
+		"a header":            {"GET / HTTP/1.1\r\nHost: x\r\na b: c\r\n\r\n", "400|invalid header name"},
+		"headers of 70 KB":    {"GET / HTTP/1.1\r\nHost: x\r\nA: " + strings.Repeat("a", 70_000) + "\r\n\r\n", "431|"},
+		"a URI of 70 KB":      {"GET /" + strings.Repeat("a", 70_000) + " HTTP/1.1\r\nHost: x\r\n\r\n", "431|"},
+		"a transfer encoding": {"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip\r\n\r\n", "501|"},
+		"an invalid length":   {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", "400|"},
+		"an expectation":      {"POST / HTTP/1.1\r\nHost: x\r\nExpect: more\r\nContent-Length: 1\r\n\r\n", "417|"},
+		"another version":     {"GET / HTTP/3.0\r\nHost: x\r\n\r\n", "505|unsupported protocol version"},
+		"TLS":                 {"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", "400|"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

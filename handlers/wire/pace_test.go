@@ -95,7 +95,7 @@ func TestSlowBodiesAreCutOff(t *testing.T) {
 		line  line
 		after time.Duration
 	}{
-		"nothing comes":                 {minute, line{every: time.Hour, left: 1}, time.Minute},
+		"no byte arrives":               {minute, line{every: time.Hour, left: 1}, time.Minute},
 		"a byte each second":            {minute, line{every: time.Second, step: 1, left: 1 << 20}, time.Minute},
 		"a byte each 59 s":              {minute, line{every: 59 * time.Second, step: 1, left: 1 << 20}, time.Minute},
 		"half the rate":                 {minute, line{every: time.Second, step: 8 << 10, left: 1 << 30}, 2 * time.Minute},

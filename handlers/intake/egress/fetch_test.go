@@ -205,7 +205,7 @@ func TestFetchFailures(t *testing.T) {
 		require.ErrorIs(t, err, full)
 		require.Empty(t, code(err))
 	})
-	t.Run("nobody listens", func(t *testing.T) {
+	t.Run("the port is closed", func(t *testing.T) {
 		t.Parallel()
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
@@ -321,7 +321,7 @@ func TestNamesThatResolveInwards(t *testing.T) {
 		{"metadata", [][]string{{"169.254.169.254"}}, fault.URLForbidden, nil},
 		{"metadata, IPv6", [][]string{{"fd00:ec2::254"}}, fault.URLForbidden, nil},
 		{"link-local with a zone", [][]string{{"fe80::1%lo"}}, fault.URLForbidden, nil},
-		{"one inner answer among outer ones", [][]string{{outside, "10.0.0.1"}}, fault.URLForbidden, nil},
+		{"one inner address among public ones", [][]string{{outside, "10.0.0.1"}}, fault.URLForbidden, nil},
 		{"turns inwards for the redirect", [][]string{{outside}, {"127.0.0.1"}}, fault.URLForbidden, []string{outside + ":443"}},
 		{"does not exist", [][]string{{}}, fault.URLFetchFailed, nil},
 	}

@@ -123,7 +123,7 @@ func TestProbeUnreadable(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	cases := map[string]string{
 		"no bytes":                         write(t, "zero.mp4", nil),
-		"text":                             write(t, "text.mp4", []byte(strings.Repeat("this is no video\n", 1000))),
+		"text":                             write(t, "text.mp4", []byte(strings.Repeat("this is not a video\n", 1000))),
 		"a playlist of another file":       write(t, "list.mp4", []byte("#EXTM3U\n#EXTINF:2,\nfile://"+secret+"\n#EXT-X-ENDLIST\n")),
 		"a concat script":                  write(t, "concat.mp4", []byte("ffconcat version 1.0\nfile '"+secret+"'\n")),
 		"moov at the end, cut":             write(t, "cut.mp4", plain[:len(plain)/2]),
@@ -298,15 +298,15 @@ func TestReadPackets(t *testing.T) {
 		micros *int64
 		fps    *float64
 	}{
-		"none":                      {"", nil, nil},
-		"out of order":              {"0, 0, 200, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x0\n", ptr[int64](300_000), ptr(10.0)},
-		"cut away by an edit list":  {"0, 0, 0, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x5\n", ptr[int64](100_000), ptr(10.0)},
-		"a damaged packet counts":   {"0, 0, 0, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x2, S=1, 12, 0x2\n", ptr[int64](200_000), ptr(10.0)},
-		"no durations":              {"0, 0, 0, 0, 9, 0x1\n0, 100, 100, 0, 9, 0x1\n", ptr[int64](100_000), nil},
-		"before the start":          {"0, -200, -200, 100, 9, 0x1\n", nil, ptr(10.0)},
-		"without a time":            {"0, 0, -9223372036854775808, 100, 9, 0x1\n", nil, nil},
-		"a time that cannot be":     {"0, 0, 9223372036854775807, 100, 9, 0x1\n", nil, nil},
-		"a time that is out of use": {"0, 0, 9223372036854775000, 100, 9, 0x1\n", ptr[int64](maxMicros), ptr(10.0)},
+		"none":                     {"", nil, nil},
+		"out of order":             {"0, 0, 200, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x0\n", ptr[int64](300_000), ptr(10.0)},
+		"cut away by an edit list": {"0, 0, 0, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x5\n", ptr[int64](100_000), ptr(10.0)},
+		"a damaged packet counts":  {"0, 0, 0, 100, 9, 0x1\n0, 100, 100, 100, 9, 0x1, F=0x2, S=1, 12, 0x2\n", ptr[int64](200_000), ptr(10.0)},
+		"no durations":             {"0, 0, 0, 0, 9, 0x1\n0, 100, 100, 0, 9, 0x1\n", ptr[int64](100_000), nil},
+		"before the start":         {"0, -200, -200, 100, 9, 0x1\n", nil, ptr(10.0)},
+		"without a time":           {"0, 0, -9223372036854775808, 100, 9, 0x1\n", nil, nil},
+		"an impossible time":       {"0, 0, 9223372036854775807, 100, 9, 0x1\n", nil, nil},
+		"a time beyond the bound":  {"0, 0, 9223372036854775000, 100, 9, 0x1\n", ptr[int64](maxMicros), ptr(10.0)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -116,7 +116,7 @@ func TestFetchRefuses(t *testing.T) {
 		"a program that does not run":      {serve(t, w.filename(), broken), ofBroken, "needs glibc 2.28"},
 		"an index without the release":     {serve(t, "imageio_ffmpeg-0.1-py3-none-any.whl", file), w, "does not list " + w.filename()},
 		"an index without the project":     {serve(t, w.filename(), file) + "/elsewhere", w, "404 Not Found"},
-		"an index that is away":            {"http://127.0.0.1:1/simple", w, "cannot reach the index"},
+		"an index that does not answer":    {"http://127.0.0.1:1/simple", w, "cannot reach the index"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
