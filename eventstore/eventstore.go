@@ -139,10 +139,10 @@ type Store interface {
 	ReadStream(ctx context.Context, stream StreamID, after int64, limit int) ([]Recorded, error)
 
 	// Append records the batch atomically and returns its events in the order of positions.
-	// Errors: *ConflictError when a stream is not at its expected version, or after a deadlock
-	// or a serialization failure; *ReceiptError when a receipt's key is already taken within
-	// its window; *UncertainError when the connection was lost before the store responded.
-	// After any other error nothing is recorded.
+	// It returns a *ConflictError when a stream is not at its expected version, and after a
+	// deadlock or a serialization failure. It returns a *ReceiptError when a receipt's key is
+	// already taken within its window. It returns an *UncertainError when the connection was
+	// lost before the store responded. After any other error nothing is recorded.
 	Append(ctx context.Context, batch Batch) ([]Recorded, error)
 
 	// Read returns up to limit events with a position greater than after, in order and

@@ -103,8 +103,8 @@ func memberShape(t reflect.Type, within []reflect.Type) (object, error) {
 	}
 }
 
-// structShape finds the optional fields by encoding the zero value: a field that is missing there
-// may be absent, and a field that is null there may be null.
+// structShape finds the optional fields by encoding the zero value. A field that is missing there
+// may be absent. A field that is null there may be null.
 func structShape(t reflect.Type, within []reflect.Type) (object, error) {
 	if slices.Contains(within, t) {
 		return nil, fmt.Errorf(": %s contains itself", t)

@@ -30,6 +30,6 @@
 //
 // A decide function may run several times. Its only effect must be on its session.
 //
-// It may import domain, eventstore and eventstore/fold. It must not use SQL, HTTP or an
-// engine.
+// It may import domain, eventstore, eventstore/codec and eventstore/fold. It must not use SQL,
+// HTTP or an engine.
 package command

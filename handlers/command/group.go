@@ -10,9 +10,9 @@ import (
 	"vqa/eventstore/codec"
 )
 
-// attempt decides every task of the group once and appends the events. The verdicts, one for
-// each task, are valid only when err is nil: a task may have been refused because of another
-// task whose events were then not recorded.
+// attempt decides every task of the group once and appends the events. It returns a verdict for
+// each task. The verdicts are valid only when err is nil: the events of a task may be the reason
+// why another task was refused, and after an error they are not recorded.
 //
 // It decides on cached state first. An append checks the cached versions. Where no append
 // checks them (a refusal, a dry run, no events), it decides a second time on loaded state.
@@ -167,8 +167,8 @@ func declared(group []*task, c *cache) []eventstore.StreamID {
 	return all
 }
 
-// writes returns the writes of an append. An aggregate that was only read gets a write without
-// events when anything else is written, even only a receipt: the store then asserts that it is
+// writes returns the writes of an append. When anything is written, even only a receipt, an
+// aggregate that was only read gets a write without events. The store then asserts that it is
 // unchanged, because the decision depends on it.
 func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.Write, error) {
 	changed := receipts
@@ -184,7 +184,7 @@ func writes(entries map[eventstore.StreamID]entry, receipts bool) ([]eventstore.
 		if e.snapshots && len(e.pending) > 0 && e.version+int64(len(e.pending))-e.snapshotVersion >= snapshotEvery {
 			snapshot, err := codec.MarshalState(e.state)
 			if err != nil {
-				return nil, fmt.Errorf("writing the snapshot of %s: %w", id, err)
+				return nil, fmt.Errorf("encode the snapshot of %s: %w", id, err)
 			}
 			w.Snapshot = snapshot
 		}

@@ -109,7 +109,7 @@
 // question and the model, so several nodes, or a second start, repeat no work. A new
 // revision of a scene and a new model have new ids, so the questions are asked again.
 //
-// It may import domain, handlers/language, the contract of eventstore, handlers/command,
-// handlers/artifact, demo, objects and survey, handlers/react, the readers of projections,
-// the contract of gpu and River. It never sees SQL.
+// It may import domain, eventstore and eventstore/fold, gpu and gpu/frames, the readers of
+// projections, and River with the pool of pgx. Of handlers it may import artifact, command,
+// intake/demo, language, objects and survey. It has no SQL of its own.
 package jobs

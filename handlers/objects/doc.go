@@ -1,8 +1,8 @@
 // Package objects stores the bytes of videos in one bucket behind gocloud.dev/blob: a folder
 // (file://) by default, or S3 and compatible servers by URL (s3://).
 //
-// It may import domain/fault, domain/video, handlers/wire, the standard library and
-// gocloud.dev.
+// It may import domain/fault, domain/video, handlers/wire, the standard library, gocloud.dev
+// and the S3 client of AWS.
 //
 // # Life of an uploaded object
 //

@@ -137,10 +137,10 @@ func (s *Store) deleteArtifacts(ctx context.Context, videoID string) error {
 	}
 }
 
-// Sweep removes objects that are older than age, and returns their number: uploads that were
-// not completed, the marks of frozen uploads, and unfinished files of a killed process. age
-// must be at least the upload window (24 hours) plus the life of a signed URL. Otherwise a
-// valid URL could reopen a frozen upload.
+// Sweep removes objects that are older than age, and returns their number. These are uploads
+// that were not completed, the marks of frozen uploads, and unfinished files of a killed
+// process. age must be at least the upload window (24 hours) plus the life of a signed URL.
+// Otherwise a valid URL could reopen a frozen upload.
 func (s *Store) Sweep(ctx context.Context, age time.Duration) (int, error) {
 	before := s.opt.Now().Add(-age)
 	opts := &blob.ListOptions{Prefix: uploadPrefix}

@@ -23,10 +23,11 @@ type Fetched struct {
 // (-1 without one).
 //
 // Fetch returns the faults of CheckURL for the URL itself, and url_forbidden for a forbidden
-// address or redirect. It returns video_too_large for a body over limit, and url_fetch_failed
-// for an unreachable host, a status other than 200, a deadline, a transfer below the minimum rate, and a
-// cut, empty or encoded body. It returns errors of w and the cause of ctx unchanged. w may have
-// received a part of the body in all these cases.
+// address or redirect. It returns video_too_large for a body over limit. It returns
+// url_fetch_failed for an unreachable host, a status other than 200, a deadline, a transfer
+// below the minimum rate, and a cut, empty or encoded body. Errors of w are returned unchanged.
+// When ctx ends, the error wraps the cause. w may have received a part of the body in all these
+// cases.
 func (c *Client) Fetch(ctx context.Context, raw string, w io.Writer, limit int64, progress func(done, total int64)) (Fetched, error) {
 	t, err := c.parse(raw)
 	if err != nil {
