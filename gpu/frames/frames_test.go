@@ -83,7 +83,7 @@ func TestIntervalsOfAVideo(t *testing.T) {
 	t.Parallel()
 	clips := map[string]string{
 		"keyframes every 1.2 s": render(t, "a.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-bf", "2")...),
-		"one key picture":       render(t, "b.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "250")...),
+		"one keyframe":          render(t, "b.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "250")...),
 		"frames that stay visible": render(t, "c.mp4", lavfi(ramp+",trim=end_frame=60,select='eq(n,0)+eq(n,1)+eq(n,20)+eq(n,57)'",
 			"-fps_mode", "vfr", "-c:v", "libx264")...),
 		"a clock that begins late": render(t, "d.mp4", lavfi(ramp, "-t", "6", "-c:v", "libx264", "-g", "12", "-output_ts_offset", "7")...),
@@ -283,7 +283,7 @@ func TestUnreadableSources(t *testing.T) {
 	bytes, err := os.ReadFile(good)
 	require.NoError(t, err)
 	for name, path := range map[string]string{
-		"text":                 write("text.mp4", "this is no video"),
+		"text":                 write("text.mp4", "this is not a video"),
 		"empty":                write("empty.mp4", ""),
 		"missing":              filepath.Join(dir, "missing.mp4"),
 		"cut off before moov":  write("cut.mp4", string(bytes[:len(bytes)/2])),

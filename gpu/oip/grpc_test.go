@@ -156,7 +156,7 @@ func TestGRPCDetectRefusesInvalidResponses(t *testing.T) {
 		"nothing":                       {},
 		"a score over 1":                raw([]output{good()[0], floats("SCORES", []int{2}, 1.5, 0.2), good()[2], good()[3], good()[4]}),
 		"a frame with an invalid index": raw([]output{good()[0], good()[1], good()[2], ints("FRAME_INDEX", []int{2}, 0, 2), good()[4]}),
-		"a raw content too few": alter(func(r *wire.ModelInferResponse) {
+		"one raw content is missing": alter(func(r *wire.ModelInferResponse) {
 			r.RawOutputContents = r.RawOutputContents[:4]
 		}),
 		"a raw content too short": alter(func(r *wire.ModelInferResponse) {

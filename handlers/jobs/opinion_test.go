@@ -109,15 +109,15 @@ func TestSecondOpinion(t *testing.T) {
 	}{
 		"an action": {"Is the stop sign spinning?", `{"answer": "yes", "confidence": 0.9, "frames": [2, 3], "count": null}`, true,
 			answer.Yes, "", .69, [][2]float64{{.75, 1.75}}},
-		"a state":    {"Is the stop sign folded?", `{"answer": "no", "confidence": 0.6, "frames": [], "count": null}`, true, answer.No, "", .6, nil},
-		"an unknown": {"Is there a unicorn?", `{"answer": "no", "confidence": 0.65, "frames": [], "count": null}`, true, answer.No, "", .65, nil},
-		"a number":   {"How many unicorns are there?", `{"answer": "yes", "confidence": 0.8, "frames": [0], "count": 2}`, true, answer.Yes, "", .69, nil},
+		"a state":         {"Is the stop sign folded?", `{"answer": "no", "confidence": 0.6, "frames": [], "count": null}`, true, answer.No, "", .6, nil},
+		"an unknown term": {"Is there a unicorn?", `{"answer": "no", "confidence": 0.65, "frames": [], "count": null}`, true, answer.No, "", .65, nil},
+		"a number":        {"How many unicorns are there?", `{"answer": "yes", "confidence": 0.8, "frames": [0], "count": 2}`, true, answer.Yes, "", .69, nil},
 		"unsure": {"Is the stop sign spinning?", `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`, true,
 			answer.Indeterminate, query.LowConfidence, 0, nil},
-		"unsure of an unknown": {"Is there a unicorn?", `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`, true,
+		"unsure about an unknown term": {"Is there a unicorn?", `{"answer": "unsure", "confidence": 0, "frames": [], "count": null}`, true,
 			answer.Indeterminate, query.NothingDetected, 0, nil},
-		"a sure result":        {"Is there a stop sign?", ``, false, answer.Yes, "", -1, [][2]float64{{0, shortS}}},
-		"away, and not needed": {"Is there a unicorn?", ``, true, answer.Indeterminate, query.NothingDetected, 0, nil},
+		"a sure result": {"Is there a stop sign?", ``, false, answer.Yes, "", -1, [][2]float64{{0, shortS}}},
+		"the model does not answer and is not needed": {"Is there a unicorn?", ``, true, answer.Indeterminate, query.NothingDetected, 0, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

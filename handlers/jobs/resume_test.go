@@ -61,7 +61,7 @@ func TestAScanContinuesWhereItWasCutOff(t *testing.T) {
 	t.Parallel()
 	cuts := map[string]func(survey.Survey) bool{
 		"in the scan of the whole video": func(survey.Survey) bool { return true },
-		"behind it":                      func(s survey.Survey) bool { return s.Whole },
+		"after that scan":                func(s survey.Survey) bool { return s.Whole },
 		"in the close-ups":               func(s survey.Survey) bool { return s.Whole && len(s.Examined) > 305 },
 	}
 	for name, tt := range map[string]struct {
@@ -69,8 +69,8 @@ func TestAScanContinuesWhereItWasCutOff(t *testing.T) {
 		prompt              string
 		cuts                []string
 	}{
-		"short": {40, 3.25, 36.625, "Is there a stop sign?", []string{"in the scan of the whole video", "behind it"}},
-		"long":  {610, 30.25, 63.625, "Is a person sitting?", []string{"in the scan of the whole video", "behind it", "in the close-ups"}},
+		"short": {40, 3.25, 36.625, "Is there a stop sign?", []string{"in the scan of the whole video", "after that scan"}},
+		"long":  {610, 30.25, 63.625, "Is a person sitting?", []string{"in the scan of the whole video", "after that scan", "in the close-ups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
