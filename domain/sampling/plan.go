@@ -43,7 +43,8 @@ type Plan struct {
 	// Own are those of Classes that the question is about. The others tell similar things
 	// apart.
 	Own []string
-	// Everything plans for all terms of the survey, at the instants of the scan.
+	// Everything plans for all terms of the survey: the samples of the scan and, after a scan
+	// at BaseStepS, the edges of all terms. There are no close-ups.
 	Everything bool
 }
 

@@ -33,7 +33,7 @@ type examination struct {
 	// plan is the sampling plan. It is set when the vocabulary of the model is known.
 	plan sampling.Plan
 	// everything asks for the evidence of all terms of the survey instead of that of the
-	// query, but only at the instants of the scan over the whole video.
+	// query. See sampling.Plan.
 	everything bool
 	// unsaved is true when the video may be deleted during the examination. The survey is
 	// not saved then: it would stay when its video is deleted.
