@@ -25,20 +25,29 @@ const (
 	recovery = 5 * time.Minute
 )
 
-// TestCrashes kills the real process. The parts share one service, because the creation of a Postgres
-// cluster takes longer than any of them. Each part has its own account.
+// TestCrashes kills the real process during an analysis and after it. The parts share one service.
+// Each part has its own account.
 func TestCrashes(t *testing.T) {
 	t.Parallel()
-	origin, err := newSite()
-	require.NoError(t, err)
-	t.Cleanup(origin.Close)
 	temp := filepath.Join(t.TempDir(), "drawings")
 	require.NoError(t, os.Mkdir(temp, 0o755))
-	s := ownService(t, append(origin.settings(), "VQA_MAX_CONCURRENT_ANALYSES=64", "TMPDIR="+temp)...)
+	s := ownService(t, "VQA_MAX_CONCURRENT_ANALYSES=64", "TMPDIR="+temp)
 
 	t.Run("in a drawing", func(t *testing.T) { killInDrawing(t, s, temp) })
 	s.env = append(s.env, "VQA_ARTIFACTS=false") // from the next start on, the tests do not need them
 	t.Run("in an analysis", func(t *testing.T) { killInAnalyses(t, s) })
+	t.Run("read models", func(t *testing.T) { requireRebuiltEqual(t, s) })
+}
+
+// TestCrashesOfTransfers kills the real process, or its database, during an upload, a fetch and a
+// request. It has its own service, so that it can wait beside TestCrashes.
+func TestCrashesOfTransfers(t *testing.T) {
+	t.Parallel()
+	origin, err := newSite()
+	require.NoError(t, err)
+	t.Cleanup(origin.Close)
+	s := ownService(t, append(origin.settings(), "VQA_ARTIFACTS=false")...)
+
 	t.Run("in an upload", func(t *testing.T) { killInUpload(t, s) })
 	t.Run("in a fetch", func(t *testing.T) { killInFetch(t, s, origin) })
 	t.Run("stopped in an analysis", func(t *testing.T) { stopInAnalysis(t, s) })
