@@ -194,7 +194,7 @@ func TestEventsFollowAnAnalysis(t *testing.T) {
 	_, second := next()
 	require.Equal(t, "preparing", second["status"])
 	_, resumed := later()
-	require.Equal(t, "preparing", resumed["status"], "what was seen is not told again")
+	require.Equal(t, "preparing", resumed["status"], "a known state is not sent again")
 	require.NoError(t, w.service.FailAnalysis(t.Context(), run, analysis.Failure{Code: fault.InferenceError, Message: "m"}))
 	w.wake()
 	_, last := next()
@@ -274,7 +274,7 @@ func TestASubjectThatTheModelDoesNotKnow(t *testing.T) {
 	mixed := ask("Is there a dog or a unicorn?", `, "validate_only": true`)
 	require.Equal(t, true, mixed.at("assessable"), string(mixed.raw))
 	require.Contains(t, mixed.at("note"), `"unicorn"`)
-	require.Equal(t, "queued", ask("Is there a dog or a unicorn?", "").at("status"), "the dog alone may answer it")
+	require.Equal(t, "queued", ask("Is there a dog or a unicorn?", "").at("status"), "the dog is enough for an answer")
 
 	batch := c.do(http.MethodPost, "/v1/analyses/batch", fmt.Sprintf(`{"video_id": %q, "prompts": ["Is there a unicorn?", "Is there a dog?"]}`, videoID))
 	require.Equal(t, http.StatusAccepted, batch.StatusCode, string(batch.raw))

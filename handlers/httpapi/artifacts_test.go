@@ -99,7 +99,7 @@ func TestArtifactsAreSignedOnEveryRead(t *testing.T) {
 	require.NotNil(t, shown("/v1/analyses"))
 	require.NotNil(t, event())
 	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+videoID, "").StatusCode)
-	require.Nil(t, c.do(http.MethodGet, path, "").at("artifacts"), "they went with the video")
+	require.Nil(t, c.do(http.MethodGet, path, "").at("artifacts"), "artifacts are deleted with the video")
 	require.Nil(t, shown("/v1/analyses"))
 	require.Nil(t, event())
 }
@@ -139,7 +139,7 @@ func TestArtifactsAreWaitedFor(t *testing.T) {
 	address = c.do(http.MethodGet, path, "").at("artifacts.annotated_video_url").(string)
 	require.NoError(t, w.service.RecordDrawing(t.Context(), work, nil))
 	status, _, _ := fetch(t, address)
-	require.Equal(t, http.StatusNotFound, status, "drawing failed")
+	require.Equal(t, http.StatusNotFound, status, "rendering failed")
 	require.Nil(t, c.do(http.MethodGet, path, "").at("artifacts"))
 }
 

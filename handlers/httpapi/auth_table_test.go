@@ -349,7 +349,7 @@ func TestAuthenticationTable(t *testing.T) {
 	}
 	committed, err := os.ReadFile(authenticationPage)
 	require.NoError(t, err)
-	require.Empty(t, diff.Diff(string(committed), got.String()), "an answer changed: look whether it should, then run the test with -update")
+	require.Empty(t, diff.Diff(string(committed), got.String()), "a result changed: if this is intended, run the test with -update")
 }
 
 // joined merges operations with the same results into one row.

@@ -54,8 +54,8 @@ func TestSessions(t *testing.T) {
 	all.Wait()
 	owned := account.OwnedID(i.name, "ann")
 	require.Equal(t, 1, w.count("select count(*) from accounts"))
-	require.Equal(t, 2, w.count("select count(*) from events where stream = 'account/' || $1", owned), "opened and signed up, once")
-	require.Zero(t, w.count("select count(*) from events where data::text like '%ann%'"), "the subject is stored nowhere")
+	require.Equal(t, 2, w.count("select count(*) from events where stream = 'account/' || $1", owned), "opened and signed up once")
+	require.Zero(t, w.count("select count(*) from events where data::text like '%ann%'"), "the subject is not stored")
 
 	// A session is live and paid, has all scopes, and sees only its account.
 	created := w.as(ann, http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)

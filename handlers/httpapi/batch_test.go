@@ -148,8 +148,8 @@ func TestBatchIsIdempotent(t *testing.T) {
 	// After a crash between commit and response, the replay renders the batch again.
 	_, err := w.pool.Exec(t.Context(), "update receipts set status = 0, body = ''")
 	require.NoError(t, err)
-	anew := c.batch(videoID, twoPrompts, "", "Idempotency-Key", "b-1")
-	require.Equal(t, "true", anew.Header.Get("Idempotency-Replayed"))
-	require.Equal(t, http.StatusAccepted, anew.StatusCode)
-	require.JSONEq(t, string(first.raw), string(anew.raw))
+	replayed := c.batch(videoID, twoPrompts, "", "Idempotency-Key", "b-1")
+	require.Equal(t, "true", replayed.Header.Get("Idempotency-Replayed"))
+	require.Equal(t, http.StatusAccepted, replayed.StatusCode)
+	require.JSONEq(t, string(first.raw), string(replayed.raw))
 }

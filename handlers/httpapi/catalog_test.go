@@ -145,9 +145,9 @@ func TestModelsSayWhatTheEngineKnows(t *testing.T) {
 		words any
 		open  bool
 	}{
-		"an open model":       {nil, true, nil, true},
-		"a closed one":        {[]string{"dog", "flower"}, true, []any{"dog", "flower"}, false},
-		"nobody has said yet": {nil, false, nil, false},
+		"an open model":          {nil, true, nil, true},
+		"a closed one":           {[]string{"dog", "flower"}, true, []any{"dog", "flower"}, false},
+		"vocabulary unknown yet": {nil, false, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -74,7 +74,7 @@ func TestChangelogKnowsTheContract(t *testing.T) {
 		if strings.HasPrefix(endpoint, http.MethodOptions+" ") || strings.HasSuffix(endpoint, " /claim") {
 			continue // preflight requests, and a page that belongs to another entry
 		}
-		require.True(t, added[endpoint], "no entry says that %s was added", endpoint)
+		require.True(t, added[endpoint], "no entry adds %s", endpoint)
 	}
 }
 
@@ -95,7 +95,7 @@ func TestWhatIsDeprecatedIsInTheChangelog(t *testing.T) {
 		case map[string]any:
 			if node["deprecated"] == true {
 				marked++
-				require.Contains(t, words, "`"+name, "%s is deprecated and no entry says so", name)
+				require.Contains(t, words, "`"+name, "%s is deprecated without an entry", name)
 			}
 			for child, v := range node {
 				look(child, v)
@@ -107,7 +107,7 @@ func TestWhatIsDeprecatedIsInTheChangelog(t *testing.T) {
 		}
 	}
 	look("", contractTree(t))
-	require.Greater(t, marked, 5, "the flat fields of usage and the alias of streams")
+	require.Greater(t, marked, 5, "the deprecated fields of usage and of streams")
 }
 
 func TestNoDateIsAheadOfTheLast(t *testing.T) {

@@ -246,7 +246,7 @@ func TestClaimPageIsClosedToOthers(t *testing.T) {
 	style := regexp.MustCompile(`(?s)<style>(.*)</style>`).FindSubmatch(page.raw)
 	require.NotNil(t, style)
 	sum := sha256.Sum256(style[1])
-	require.Contains(t, policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "or the page has no style")
+	require.Contains(t, policy, "style-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", "the page has a style")
 }
 
 // openWithSessions starts a world with an issuer of sessions.

@@ -73,7 +73,7 @@ func TestMintClientToken(t *testing.T) {
 		"a malformed stream":   {c, `{"scopes": ["streams:signal"], "stream_id": "st_1"}`, 400, fault.ValidationFailed, "stream_id"},
 		"an unknown field":     {c, `{"scopes": ["analyses:read"], "ttl": 60}`, 400, fault.ValidationFailed, "ttl"},
 		"another's video":      {c, `{"scopes": ["analyses:read"], "video_id": "` + foreign + `"}`, 404, fault.ResourceNotFound, ""},
-		"a video of nobody":    {c, `{"scopes": ["analyses:read"], "video_id": "` + unknown + `"}`, 404, fault.ResourceNotFound, ""},
+		"an unknown video":     {c, `{"scopes": ["analyses:read"], "video_id": "` + unknown + `"}`, 404, fault.ResourceNotFound, ""},
 		"no video at all":      {c, `{"scopes": ["analyses:read"], "video_id": "nothing"}`, 404, fault.ResourceNotFound, ""},
 		"beyond the key":       {c.limited("videos:write"), `{"scopes": ["analyses:read"]}`, 403, fault.InsufficientScope, "scopes"},
 		"beyond a reading key": {c.limited("videos:read"), `{"scopes": ["videos:write"]}`, 403, fault.InsufficientScope, "scopes"},
@@ -84,7 +84,7 @@ func TestMintClientToken(t *testing.T) {
 		})
 	}
 	w.refused(w.as(secret, http.MethodPost, "/v1/client_tokens", `{"scopes": ["analyses:read"]}`), 403, fault.InsufficientScope, "")
-	require.NotEmpty(t, c.limited("analyses:write").token(`{"scopes": ["analyses:read"]}`), "reading comes with writing")
+	require.NotEmpty(t, c.limited("analyses:write").token(`{"scopes": ["analyses:read"]}`), "a write scope includes its read scope")
 
 	removed := c.ready()
 	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+removed, "").StatusCode)
@@ -109,7 +109,7 @@ func TestClientTokenEnds(t *testing.T) {
 
 	require.NoError(t, w.service.RevokeKey(t.Context(), c.key.AccountID, other.key.KeyID, "test", ""))
 	w.refused(read(ofOther), 401, fault.KeyRevoked, "")
-	require.Equal(t, http.StatusOK, read(long).StatusCode, "a token of another key lives on")
+	require.Equal(t, http.StatusOK, read(long).StatusCode, "a token of another key still works")
 	require.NoError(t, w.service.RestrictAccount(t.Context(), c.key.AccountID, "test", "test", ""))
 	w.refused(read(long), 403, fault.AccountRestricted, "")
 
@@ -162,7 +162,7 @@ func TestBoundClientToken(t *testing.T) {
 		{"list with both", http.MethodGet, "/v1/analyses?video_id=" + bound + "&video_id=" + other, "", 403},
 		{"read an analysis", http.MethodGet, "/v1/analyses/" + own, "", 200},
 		{"read an analysis of another", http.MethodGet, "/v1/analyses/" + foreign, "", 404},
-		{"read one of nobody", http.MethodGet, "/v1/analyses/" + absent(foreign), "", 404},
+		{"read an unknown one", http.MethodGet, "/v1/analyses/" + absent(foreign), "", 404},
 		{"follow an analysis of another", http.MethodGet, "/v1/analyses/" + foreign + "/events", "", 404},
 		{"cancel an analysis of another", http.MethodPost, "/v1/analyses/" + foreign + "/cancel", "", 404},
 		{"rerun an analysis of another", http.MethodPost, "/v1/analyses/" + foreign + "/rerun", "", 404},

@@ -48,7 +48,7 @@ func TestOpenCORS(t *testing.T) {
 		if !strings.Contains(allowed, op.method) {
 			closed[op.id] = true
 			actual := w.do(op.method, path, "", "Origin", "https://app.example")
-			require.Empty(t, actual.Header.Get("Access-Control-Allow-Origin"), "%s: what may not be asked may not be read", op.id)
+			require.Empty(t, actual.Header.Get("Access-Control-Allow-Origin"), "%s: a page that may not call it may not read it", op.id)
 			continue
 		}
 		require.Equal(t, http.StatusNoContent, got.StatusCode, op.id)

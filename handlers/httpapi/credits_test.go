@@ -45,7 +45,7 @@ func TestCreditsTellTheWholeStory(t *testing.T) {
 
 	all := c.do(http.MethodGet, "/v1/credits", "")
 	require.EqualValues(t, 130, all.at("balance_seconds"))
-	require.EqualValues(t, 0, all.at("used_seconds"), "what was refunded was not used")
+	require.EqualValues(t, 0, all.at("used_seconds"), "refunds are not counted as used")
 	require.EqualValues(t, 100, all.at("grant_seconds"))
 	transactions := all.at("transactions").([]any)
 	at := func(i int) map[string]any { return transactions[i].(map[string]any) }

@@ -69,7 +69,7 @@ func TestDemoVideosAreListedAsTheyCome(t *testing.T) {
 		require.Equal(t, "public, max-age=30", got.Header.Get("Cache-Control"))
 		return got
 	}
-	require.Equal(t, []any{}, list().at("videos"), "nothing is drawn yet")
+	require.Equal(t, []any{}, list().at("videos"), "nothing is rendered yet")
 
 	w.drawn(store, scene)
 	got := list()
@@ -88,7 +88,7 @@ func TestDemoVideosAreListedAsTheyCome(t *testing.T) {
 	require.NoError(t, w.service.CompleteAnalysis(t.Context(), done, answer.Result{Answer: answer.Yes, Confidence: 0.9, QueryType: "object", DetectedCount: new(1)}, 8_000_000, 16, nil))
 	entry = list().at("videos").([]any)[0].(map[string]any)
 	results := entry["results_by_prompt"].(map[string]any)
-	require.Len(t, results, 1, "one question failed and was asked again, one is not answered")
+	require.Len(t, results, 1, "one question has an answer after a retry, one has none yet")
 	result := results[scene.Prompts[0]].(map[string]any)
 	require.NotEmpty(t, result["computed_at"])
 	delete(result, "computed_at")
@@ -98,7 +98,7 @@ func TestDemoVideosAreListedAsTheyCome(t *testing.T) {
 	for _, shown := range []any{result["video_url"], entry["thumbnail_url"]} {
 		u, err := url.Parse(shown.(string))
 		require.NoError(t, err)
-		require.Equal(t, http.StatusOK, w.do(http.MethodGet, u.Path, "").StatusCode, "%s leads somewhere", shown)
+		require.Equal(t, http.StatusOK, w.do(http.MethodGet, u.Path, "").StatusCode, "%s is a working link", shown)
 	}
 }
 

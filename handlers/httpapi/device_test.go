@@ -73,11 +73,11 @@ func TestClaimOfAKey(t *testing.T) {
 	require.Regexp(t, `^[B-DF-HJ-NP-TV-XZ]{4}-[B-DF-HJ-NP-TV-XZ]{4}$`, claim.userCode)
 
 	pending := claim.poll()
-	require.Equal(t, http.StatusOK, pending.StatusCode, "the first poll may come at once")
+	require.Equal(t, http.StatusOK, pending.StatusCode, "the first poll needs no wait")
 	require.Equal(t, map[string]any{"object": "device_code_request", "status": "pending"}, pending.json)
-	hurried := claim.poll()
-	w.refused(hurried, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
-	require.Contains(t, []string{"4", "5"}, hurried.Header.Get("Retry-After"))
+	early := claim.poll()
+	w.refused(early, http.StatusTooManyRequests, fault.RateLimitExceeded, "")
+	require.Contains(t, []string{"4", "5"}, early.Header.Get("Retry-After"))
 
 	approver := w.customer(0)
 	claim.decide(approver, true)
@@ -85,7 +85,7 @@ func TestClaimOfAKey(t *testing.T) {
 	require.Equal(t, http.StatusOK, w.do(http.MethodHead, "/v1/keys/request/"+claim.deviceCode, "").StatusCode)
 	w.advance(account.DevicePollEvery)
 	consumed := claim.poll()
-	require.Equal(t, http.StatusOK, consumed.StatusCode, "a HEAD took the key")
+	require.Equal(t, http.StatusOK, consumed.StatusCode, "a HEAD consumed the key")
 	require.Equal(t, "consumed", consumed.at("status"))
 	require.Equal(t, "no-store", consumed.Header.Get("Cache-Control"))
 	key := consumed.at("api_key").(string)
@@ -101,7 +101,7 @@ func TestClaimOfAKey(t *testing.T) {
 	w.do(http.MethodDelete, "/v1/keys/request/"+claim.deviceCode, "")
 	w.do(http.MethodGet, "/v1/keys/request/"+claim.deviceCode+"/", "")
 	for _, secret := range []string{claim.deviceCode, claim.userCode, key} {
-		require.NotContains(t, w.logged.String(), secret, "the access log holds no secret")
+		require.NotContains(t, w.logged.String(), secret, "the access log contains no secret")
 	}
 	require.Contains(t, w.logged.String(), "path=/v1/keys/request/{code}")
 }

@@ -33,10 +33,10 @@ func TestIdempotentCreates(t *testing.T) {
 
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{}`, "Idempotency-Key", "k-2"), 400, fault.ValidationFailed, "content_type")
 	fixed := c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-2")
-	require.Equal(t, http.StatusCreated, fixed.StatusCode, "a refused request leaves the key free")
+	require.Equal(t, http.StatusCreated, fixed.StatusCode, "a refused request unlocks its key")
 
 	other := w.customer(0).do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", "k-1")
-	require.Empty(t, other.Header.Get("Idempotency-Replayed"), "keys are those of an account")
+	require.Empty(t, other.Header.Get("Idempotency-Replayed"), "keys belong to an account")
 	for _, key := range []string{"", "with space", strings.Repeat("k", 256), "é"} {
 		w.refused(c.do(http.MethodPost, "/v1/videos", body, "Idempotency-Key", key), 400, fault.ValidationFailed, "Idempotency-Key")
 	}
@@ -111,7 +111,7 @@ func TestBodiesAtTheEdge(t *testing.T) {
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "size_bytes": 2147483649}`), 400, fault.VideoTooLarge, "size_bytes")
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{"url": "http://example.com/a.mp4"}`), 400, fault.URLForbidden, "url")
 	all := c.do(http.MethodPost, "/v1/videos", `{"extra": 1, "filename": 2, "content_type": "x"}`, "Idempotency-Key", "a key")
-	require.Len(t, all.at("error.errors"), 4, "the header's among them")
+	require.Len(t, all.at("error.errors"), 4, "the violation of the header is listed")
 	lists := c.do(http.MethodGet, "/v1/analyses?limit=0&status=done&starting_after=x", "")
 	require.Len(t, lists.at("error.errors"), 3)
 	w.refused(c.do(http.MethodPost, "/v1/videos", "--x--", "Content-Type", "multipart/form-data; boundary=x"), 415, fault.UnsupportedMediaType, "")
@@ -128,7 +128,7 @@ func TestPanicIsAnInternalError(t *testing.T) {
 	w.refused(got, 500, fault.InternalError, "")
 	require.NotContains(t, string(got.raw), "hunter2")
 	require.Contains(t, w.logged.String(), "hunter2")
-	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode, "the service goes on")
+	require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode, "the service still works")
 }
 
 func TestLostDatabaseIsUnavailable(t *testing.T) {
@@ -160,7 +160,7 @@ func TestScopesBoundAKey(t *testing.T) {
 	c := w.customer(0)
 	created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
 	require.Equal(t, http.StatusCreated, created.StatusCode)
-	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "write brings read")
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "a write scope includes its read scope")
 	for _, path := range []string{"/v1/credits", "/v1/analyses", "/v1/videos/" + created.at("id").(string) + "/analyses"} {
 		w.refused(c.do(http.MethodGet, path, ""), 403, fault.InsufficientScope, "")
 	}

@@ -61,7 +61,7 @@ func TestACachedSignedURLStaysValid(t *testing.T) {
 	w.toTheSlot()
 	first := c.do(http.MethodGet, path, "")
 	tag := first.Header.Get("ETag")
-	require.True(t, strings.HasPrefix(tag, "W/"), "its URL differs on every read")
+	require.True(t, strings.HasPrefix(tag, "W/"), "the URL differs on every read")
 	w.advance(14 * time.Minute)
 	require.Equal(t, http.StatusNotModified, c.do(http.MethodGet, path, "", "If-None-Match", tag).StatusCode)
 	expires, err := time.Parse(time.RFC3339, first.at("media.expires_at").(string))
@@ -81,7 +81,7 @@ func TestCacheControl(t *testing.T) {
 	for _, path := range []string{"/v1/errors", "/v1/models", "/v1/openapi.json", "/v1/credit-pricing", "/v1/schemas/compiled-query.json", "/v1/test-fixture", "/"} {
 		got := w.do(http.MethodGet, path, "")
 		tag := got.Header.Get("ETag")
-		require.Regexp(t, `^"[^"]+"$`, tag, "a strong one: %s", path)
+		require.Regexp(t, `^"[^"]+"$`, tag, "the tag is strong: %s", path)
 		require.Equal(t, "public, max-age=300", got.Header.Get("Cache-Control"))
 		w.advance(time.Hour)
 		same := w.do(http.MethodGet, path, "", "If-None-Match", tag)

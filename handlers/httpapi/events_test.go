@@ -67,11 +67,11 @@ func TestEventsHaveTheStateAfterThem(t *testing.T) {
 	require.Equal(t, "video.ready", ready["type"])
 	require.EqualValues(t, 2, ready["sequence"])
 	require.Equal(t, true, ready["livemode"])
-	told := ready["data"].(map[string]any)
-	require.NotEmpty(t, told["media"].(map[string]any)["url"])
-	delete(told, "media")
+	data := ready["data"].(map[string]any)
+	require.NotEmpty(t, data["media"].(map[string]any)["url"])
+	delete(data, "media")
 	delete(asWas, "media")
-	require.Empty(t, cmp.Diff(asWas, told), "a removed video is told as it was")
+	require.Empty(t, cmp.Diff(asWas, data), "the event of a deleted video keeps its data")
 
 	one := c.do(http.MethodGet, "/v1/events/"+cancel["id"].(string), "")
 	require.Empty(t, cmp.Diff(cancel, one.json))
@@ -203,7 +203,7 @@ func TestStreamsOfAKeyAreBounded(t *testing.T) {
 	require.Equal(t, "1", refused.Header.Get("Retry-After"))
 	other.follow("")
 	streams[0].close()
-	require.Eventually(t, func() bool { return w.waiting() == 20 }, 10*time.Second, time.Millisecond, "the place of a closed stream is free")
+	require.Eventually(t, func() bool { return w.waiting() == 20 }, 10*time.Second, time.Millisecond, "a closed stream is not counted")
 	c.follow("")
 }
 

@@ -35,7 +35,7 @@ func TestEqualRequestsOnTwoNodesAreCarriedOutOnce(t *testing.T) {
 	videoID := c.ready()
 	nodes := []*client{c, {w.beside(), c.key}}
 	for _, request := range []struct{ path, body, list string }{
-		{"/v1/videos", `{"content_type": "video/quicktime", "filename": "twin.mov"}`, "/v1/videos?status=awaiting_upload"},
+		{"/v1/videos", `{"content_type": "video/quicktime", "filename": "equal.mov"}`, "/v1/videos?status=awaiting_upload"},
 		{"/v1/analyses", fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, videoID), "/v1/analyses"},
 	} {
 		answers := make([]response, 20)
@@ -125,7 +125,7 @@ func TestARefusedRequestUnlocksItsKey(t *testing.T) {
 	require.Equal(t, http.StatusCreated, c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`, "Idempotency-Key", "k").StatusCode)
 	n, err := w.locks.DeleteExpired(t.Context(), w.now().Add(time.Hour), 10)
 	require.NoError(t, err)
-	require.Zero(t, n, "every key was given back")
+	require.Zero(t, n, "every key is unlocked")
 }
 
 // TestALockOfADeadNodeIsVoid creates the state after a crash during a request.
@@ -208,7 +208,7 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 		// stranger is another key of the account, or another address. It must not get the
 		// response.
 		stranger []string
-		told     int
+		refusal  int
 	}{
 		"key":          {"/v1/api-keys", `{"name": "once"}`, "api_key", credential(c), credential(second), 409},
 		"rotation":     {"/v1/api-keys/" + old.at("id").(string) + "/rotate", "", "api_key", credential(c), credential(second), 409},
@@ -230,13 +230,13 @@ func TestSecretsAreShownAgainToTheirCallerOnly(t *testing.T) {
 		require.Equal(t, "no-store", again.Header.Get("Cache-Control"), name)
 		if tt.stranger != nil {
 			got := send(tt.stranger)
-			require.Equal(t, tt.told, got.StatusCode, "%s: %s", name, got.raw)
+			require.Equal(t, tt.refusal, got.StatusCode, "%s: %s", name, got.raw)
 			require.NotContains(t, string(got.raw), secret, name)
 		}
 		var readable int
 		require.NoError(t, w.pool.QueryRow(t.Context(), `select count(*) from receipts
 			where position(convert_to($1, 'UTF8') in body) > 0 or key = $1`, secret).Scan(&readable))
-		require.Zero(t, readable, "%s: the database holds the secret", name)
+		require.Zero(t, readable, "%s: the database contains the secret", name)
 	}
 	names := map[any]int{}
 	for _, key := range c.do(http.MethodGet, "/v1/api-keys", "").items() {

@@ -49,7 +49,7 @@ func TestKeysAreManaged(t *testing.T) {
 	keyPath := "/v1/api-keys/" + made.at("id").(string)
 	read := c.do(http.MethodGet, keyPath, "")
 	require.Equal(t, made.at("id"), read.at("id"))
-	require.NotContains(t, string(read.raw), made.at("api_key"), "a secret is shown once")
+	require.NotContains(t, string(read.raw), made.at("api_key"), "the secret is not returned again")
 	require.NotContains(t, string(c.do(http.MethodGet, "/v1/api-keys", "").raw), made.at("api_key"))
 
 	rotated := c.do(http.MethodPost, keyPath+"/rotate", "")
@@ -99,7 +99,7 @@ func TestCreateKeyIsChecked(t *testing.T) {
 	_, made := narrow.mint(`{"name": "n", "scopes": ["videos:read"]}`)
 	require.Equal(t, []any{"videos:read"}, made.at("scopes"))
 	_, made = narrow.mint(`{"name": "n"}`)
-	require.Equal(t, []any{"keys:write", "videos:write"}, made.at("scopes"), "no scopes named are those of the key that asks")
+	require.Equal(t, []any{"keys:write", "videos:write"}, made.at("scopes"), "the default is the scopes of the creating key")
 	w.refused(narrow.do(http.MethodPost, "/v1/api-keys/"+c.key.KeyID+"/rotate", ""), 403, fault.InsufficientScope, "")
 	w.refused(c.do(http.MethodPost, "/v1/api-keys/"+c.key.KeyID+"/rotate", `{"revoke": true}`), 400, fault.ValidationFailed, "revoke")
 }
@@ -131,11 +131,11 @@ func TestKeysOfAnotherAreUnknown(t *testing.T) {
 			answers[said(got, ask.id)] = true
 		}
 	}
-	require.Len(t, answers, 1, "but for the id that was sent, the bodies are the same")
+	require.Len(t, answers, 1, "the bodies are equal, except for the id that was sent")
 	require.Equal(t, "active", owner.do(http.MethodGet, "/v1/api-keys/"+keyID, "").at("status"))
 	w.refused(stranger.do(http.MethodGet, "/v1/api-keys?starting_after="+keyID, ""), 404, fault.ResourceNotFound, "")
 	listed := owner.as(testKey.Secret).do(http.MethodGet, "/v1/api-keys", "").items()
-	require.Len(t, listed, 1, "a test key sees test keys")
+	require.Len(t, listed, 1, "a test key lists test keys")
 }
 
 func TestKeysAreListed(t *testing.T) {
@@ -161,7 +161,7 @@ func TestKeysAreListed(t *testing.T) {
 		}
 		path = "/v1/api-keys?limit=2&starting_after=" + seen[len(seen)-1]
 	}
-	require.Equal(t, ids, seen, "newest first, revoked ones included")
+	require.Equal(t, ids, seen, "newest first, including revoked keys")
 	require.Equal(t, []any{"active", "revoked"}, []any{statuses[ids[0]], statuses[ids[1]]})
 	w.refused(c.do(http.MethodGet, "/v1/api-keys?limit=101", ""), 400, fault.ValidationFailed, "limit")
 	w.refused(c.do(http.MethodGet, "/v1/api-keys?starting_after=video_01JZ8Y5C3Q7R9T2V4W6X8Y0Z1C", ""), 400, fault.ValidationFailed, "starting_after")
@@ -210,9 +210,9 @@ func TestLegacyKeys(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, announced.AddDate(1, 0, 0), sunset.UTC())
 	require.Contains(t, got.Header.Get("Link"), `rel="deprecation"`)
-	require.Empty(t, c.do(http.MethodGet, "/v1/videos", "").Header.Get("Deprecation"), "today's keys are not told")
+	require.Empty(t, c.do(http.MethodGet, "/v1/videos", "").Header.Get("Deprecation"), "current keys are not deprecated")
 	refused := old.do(http.MethodGet, "/v1/videos?limit=0", "")
-	require.NotEmpty(t, refused.Header.Get("Deprecation"), "whatever it asks for")
+	require.NotEmpty(t, refused.Header.Get("Deprecation"), "every response has the header")
 
 	listed := old.do(http.MethodGet, "/v1/api-keys", "").items()[0]
 	require.Equal(t, []any{true, "active", sunset.UTC().Format("2006-01-02T15:04:05Z")}, []any{listed["legacy"], listed["status"], listed["expires_at"]})
@@ -232,7 +232,7 @@ func TestLegacyKeys(t *testing.T) {
 	old = unannounced.customer(0).legacy("pk_live_0123456789abcdef")
 	unannounced.advance(50 * 365 * 24 * time.Hour)
 	got = old.do(http.MethodGet, "/v1/videos", "")
-	require.Equal(t, http.StatusOK, got.StatusCode, "not announced: no end")
+	require.Equal(t, http.StatusOK, got.StatusCode, "no end is announced")
 	require.NotEmpty(t, got.Header.Get("Deprecation"))
 	require.Empty(t, got.Header.Get("Sunset"))
 }

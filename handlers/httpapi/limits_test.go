@@ -68,7 +68,7 @@ func TestEveryResponseHasRateLimitHeaders(t *testing.T) {
 	w.database.cut()
 	lost := c.do(http.MethodGet, "/v1/videos", "")
 	w.refused(lost, 503, fault.DBUnavailable, "")
-	require.Equal(t, 60, w.remaining(lost, 61), "the node counts alone")
+	require.Equal(t, 60, w.remaining(lost, 61), "the node counts locally")
 	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/healthz", "").StatusCode)
 }
 
@@ -88,8 +88,8 @@ func TestALimitIsKeptToTheSecond(t *testing.T) {
 	require.Zero(t, w.remaining(got, 4))
 	wait, err := strconv.Atoi(got.Header.Get("Retry-After"))
 	require.NoError(t, err)
-	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "another class")
-	require.Equal(t, http.StatusCreated, create(other).StatusCode, "another key")
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "another class has its own limit")
+	require.Equal(t, http.StatusCreated, create(other).StatusCode, "another key has its own limit")
 	// The rest of this minute, and the quarter of the next one after which one of four is free.
 	require.InDelta(t, 75, wait, 5)
 
@@ -130,7 +130,7 @@ func TestAnonymousClientsAreCountedByAddress(t *testing.T) {
 	w.refused(w.do(http.MethodGet, "/v1/videos", "", "Authorization", "Bearer svc_live_guess"), 429, fault.RateLimitExceeded, "")
 	w.refused(w.do(http.MethodGet, "/v1/models", ""), 429, fault.RateLimitExceeded, "")
 	w.refused(w.do(http.MethodGet, "/v1/nothing", ""), 429, fault.RateLimitExceeded, "")
-	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "a key has a window of its own")
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "a key has its own window")
 	for range 5 {
 		require.Equal(t, http.StatusOK, w.do(http.MethodGet, "/healthz", "").StatusCode, "probes are never refused")
 	}

@@ -63,10 +63,10 @@ func TestPagingWhileOthersInsert(t *testing.T) {
 	for cursor, more := there[0], true; more; cursor = seen[len(seen)-1] {
 		var ids []string
 		ids, more = c.page("limit=4&starting_after=" + cursor)
-		require.NotEmpty(t, ids, "has_more was true and nothing came")
+		require.NotEmpty(t, ids, "has_more was true and the page is empty")
 		seen = append(seen, ids...)
 	}
-	require.Equal(t, there[1:], seen, "what was there, each once, whatever came meanwhile")
+	require.Equal(t, there[1:], seen, "each analysis that existed at the start, once")
 
 	// Forward, from the oldest analysis, until the writers are done and nothing is left.
 	forward, cursor := []string{}, there[before-1]
@@ -78,7 +78,7 @@ func TestPagingWhileOthersInsert(t *testing.T) {
 			forward, cursor = append(forward, newestLast...), ids[0]
 		}
 		if more {
-			require.Len(t, ids, 7, "a page that is followed by more is full")
+			require.Len(t, ids, 7, "a page with has_more is full")
 			continue
 		}
 		if done {
@@ -100,5 +100,5 @@ func TestPagingWhileOthersInsert(t *testing.T) {
 	require.Len(t, all, before+writers*each)
 	oldestFirst := slices.Clone(all)
 	slices.Reverse(oldestFirst)
-	require.Equal(t, oldestFirst[1:], forward, "all that came, each once, in order")
+	require.Equal(t, oldestFirst[1:], forward, "each new analysis, once, in order")
 }

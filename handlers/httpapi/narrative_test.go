@@ -49,10 +49,10 @@ func TestNarrativeComesAfterTheAnswer(t *testing.T) {
 	w := open(t)
 	c := w.customer(100)
 	videoID := c.ready()
-	asked := c.narrated(videoID, "Is there a dog?")
-	require.Equal(t, true, asked.at("options.narrative"))
-	require.Nil(t, asked.at("narrative"), "there is no answer yet")
-	analysisID := asked.at("id").(string)
+	created := c.narrated(videoID, "Is there a dog?")
+	require.Equal(t, true, created.at("options.narrative"))
+	require.Nil(t, created.at("narrative"), "there is no answer yet")
+	analysisID := created.at("id").(string)
 	path := "/v1/analyses/" + analysisID
 	work := c.complete(videoID, analysisID)
 	generating := map[string]any{"status": "generating", "entries": []any{}}
@@ -64,10 +64,10 @@ func TestNarrativeComesAfterTheAnswer(t *testing.T) {
 	ready := map[string]any{"status": "ready", "entries": []any{map[string]any{"t_s": 1.5, "text": "A dog enters from the left."}}}
 	require.Equal(t, ready, c.do(http.MethodGet, path, "").at("narrative"))
 	require.Equal(t, ready, c.do(http.MethodGet, "/v1/analyses", "").at("data").([]any)[0].(map[string]any)["narrative"])
-	require.Equal(t, before, c.balance(), "it costs nothing")
+	require.Equal(t, before, c.balance(), "a narrative is free")
 	events := c.do(http.MethodGet, "/v1/events?resource_id="+analysisID, "").at("data").([]any)
-	require.Len(t, events, 1, "that it is ready is no event of the feed")
-	require.Equal(t, generating, events[0].(map[string]any)["data"].(map[string]any)["narrative"], "as it was right after the event")
+	require.Len(t, events, 1, "the feed has no event for a ready narrative")
+	require.Equal(t, generating, events[0].(map[string]any)["data"].(map[string]any)["narrative"], "the state right after the event")
 
 	analysisID = c.narrated(videoID, "Is there a dog?").at("id").(string)
 	require.NoError(t, w.service.FailNarrative(t.Context(), c.complete(videoID, analysisID)))
@@ -75,7 +75,7 @@ func TestNarrativeComesAfterTheAnswer(t *testing.T) {
 
 	analysisID = c.ask(videoID, "Is there a dog?")
 	c.complete(videoID, analysisID)
-	require.Nil(t, c.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("narrative"), "nobody asked for it")
+	require.Nil(t, c.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("narrative"), "the request did not ask for a narrative")
 }
 
 func TestNarrativeOfAnImmediateAnswer(t *testing.T) {
@@ -90,7 +90,7 @@ func TestNarrativeOfAnImmediateAnswer(t *testing.T) {
 
 	c := w.customer(100)
 	refused := c.narrated(c.ready(), "What is the meaning of this film?")
-	require.Equal(t, "failed", refused.at("narrative.status"), "nothing was looked at")
+	require.Equal(t, "failed", refused.at("narrative.status"), "no frame was examined")
 }
 
 // TestNarrativeOfMany: batches and reruns can also have narratives.
@@ -133,10 +133,10 @@ func TestReceiptWithoutExaminedFrames(t *testing.T) {
 		}, got.at("result.receipt"), prompt)
 	}
 	expected := w.do(http.MethodGet, "/v1/test-fixture", "")
-	require.Equal(t, expected.at("expected_result"), canned.at("result"), "a test key gets what was promised")
+	require.Equal(t, expected.at("expected_result"), canned.at("result"), "a test key gets the expected result")
 
 	videoID := c.ready()
 	old := c.ask(videoID, "Is there a dog?")
 	c.complete(videoID, old)
-	require.Nil(t, c.do(http.MethodGet, "/v1/analyses/"+old, "").at("result.receipt"), "there was none when it was made")
+	require.Nil(t, c.do(http.MethodGet, "/v1/analyses/"+old, "").at("result.receipt"), "the event is older than the narrative")
 }

@@ -80,7 +80,7 @@ func TestParseByAModel(t *testing.T) {
 	read := c.do(http.MethodGet, "/v1/analyses/"+created.at("id").(string), "")
 	require.Equal(t, "llm", read.at("parse_mode"))
 	require.Equal(t, preview.at("query"), read.at("query"))
-	require.EqualValues(t, 1, model.calls.Load(), "the same prompt is not asked about twice")
+	require.EqualValues(t, 1, model.calls.Load(), "the model is called once for a prompt")
 }
 
 // TestReplayAsksNoModel: a repeated request gets the query of the first one.
@@ -118,7 +118,7 @@ func TestParseWithoutTheModel(t *testing.T) {
 		}
 		w.service.Limits.MaxConcurrentAnalyses = 100
 	}
-	require.LessOrEqual(t, model.calls.Load(), int32(10), "all of the first batch at once, none of the second")
+	require.LessOrEqual(t, model.calls.Load(), int32(10), "the first batch calls the model for all prompts, the second for none")
 	parsed := w.do(http.MethodPost, "/v1/parse", `{"prompt": "Is there a dog?"}`)
 	require.Equal(t, http.StatusOK, parsed.StatusCode)
 	require.Equal(t, "heuristic", parsed.at("parse_mode"))

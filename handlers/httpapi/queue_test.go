@@ -30,7 +30,7 @@ func TestEstimatedStart(t *testing.T) {
 		return got.at("estimated_start_s")
 	}
 	require.EqualValues(t, 0, estimate(first), "the slot is free")
-	require.Nil(t, estimate(second), "nothing was ever looked at")
+	require.Nil(t, estimate(second), "no analysis has run yet")
 
 	run := c.claim(videoID, first)
 	require.Nil(t, estimate(first), "only while queued")
@@ -40,7 +40,7 @@ func TestEstimatedStart(t *testing.T) {
 	third := c.ask(videoID, "Is there a cat?")
 	waiting := estimate(third)
 	require.IsType(t, 0.0, waiting)
-	require.Greater(t, waiting.(float64), 60.0, "as long as the first took")
+	require.Greater(t, waiting.(float64), 60.0, "the duration of the first analysis")
 	page := c.do(http.MethodGet, "/v1/analyses?status=queued", "")
-	require.Equal(t, waiting, page.at("data").([]any)[0].(map[string]any)["estimated_start_s"], "a list tells the same")
+	require.Equal(t, waiting, page.at("data").([]any)[0].(map[string]any)["estimated_start_s"], "a list has the same value")
 }

@@ -17,8 +17,8 @@ import (
 
 func yesResult() answer.Result { return fixture.Fixture{}.Answer(query.Compile("Is there a ball?")) }
 
-// unlucky returns an analysis that failed during an incident.
-func (c *client) unlucky(videoID string) string {
+// failedInIncident returns an analysis that failed during an incident.
+func (c *client) failedInIncident(videoID string) string {
 	c.w.t.Helper()
 	ctx := c.w.t.Context()
 	incident, err := c.w.service.OpenIncident(ctx, "The engine is down", "test")
@@ -36,7 +36,7 @@ func TestRerunAfterAnIncident(t *testing.T) {
 	w := open(t)
 	c, stranger := w.customer(10), w.customer(10)
 	videoID := c.ready()
-	originalID := c.unlucky(videoID)
+	originalID := c.failedInIncident(videoID)
 	path := "/v1/analyses/" + originalID
 	original := c.do(http.MethodGet, path, "")
 	require.Equal(t, true, original.at("rerun_eligible"))
@@ -60,7 +60,7 @@ func TestRerunAfterAnIncident(t *testing.T) {
 	require.JSONEq(t, string(original.raw), string(c.do(http.MethodGet, path, "").raw), "the original is unchanged")
 	credits := c.do(http.MethodGet, "/v1/credits", "")
 	require.EqualValues(t, 0, credits.at("held_seconds"))
-	require.Empty(t, credits.at("holds"), "nothing is reserved")
+	require.Empty(t, credits.at("holds"), "nothing is held")
 
 	run := c.claim(videoID, got.at("id").(string))
 	require.NoError(t, w.service.CompleteAnalysis(t.Context(), run, yesResult(), 6_000_000, 12, nil))
@@ -78,7 +78,7 @@ func TestRerunNeedsItsVideo(t *testing.T) {
 	w := open(t)
 	c := w.customer(10)
 	videoID := c.ready()
-	originalID := c.unlucky(videoID)
+	originalID := c.failedInIncident(videoID)
 	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, "/v1/videos/"+videoID, "").StatusCode)
 	w.refused(c.do(http.MethodPost, "/v1/analyses/"+originalID+"/rerun", ""), 409, fault.ResourceConflict, "")
 }
@@ -170,7 +170,7 @@ func TestUsageMeters(t *testing.T) {
 	require.InDelta(t, 2, got["analyses.period"]["used"], 0)
 	require.InDelta(t, 1, got["analyses.active"]["used"], 0)
 	usage := c.do(http.MethodGet, "/v1/usage", "")
-	require.InDelta(t, billed, usage.at("seconds_processed"), 0, "the flat fields say the same")
+	require.InDelta(t, billed, usage.at("seconds_processed"), 0, "the deprecated fields have the same values")
 	require.InDelta(t, 100-billed, usage.at("credits_remaining"), 0)
 	require.InDelta(t, billed, usage.at("credits_used"), 0)
 	require.InDelta(t, 2, usage.at("analyses_count"), 0)
@@ -187,5 +187,5 @@ func TestUsageMeters(t *testing.T) {
 	}
 	tester := w.tester()
 	require.Equal(t, http.StatusAccepted, tester.batch(tester.key.FixtureVideoID, twoPrompts, "").StatusCode)
-	require.InDelta(t, 0, meters(tester)["analyses.period"]["used"], 0, "test mode uses nothing up")
+	require.InDelta(t, 0, meters(tester)["analyses.period"]["used"], 0, "test mode uses no quota")
 }

@@ -251,7 +251,7 @@ func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	h.advance(10 * time.Second)
 	require.NoError(t, verify(second))
 	require.EqualValues(t, 2, i.fetched.Load())
-	require.True(t, fault.Has(verify(first), fault.InvalidAPIKey), "a key that was taken back no longer counts")
+	require.True(t, fault.Has(verify(first), fault.InvalidAPIKey), "a withdrawn key is not accepted")
 	for n := range 20 {
 		require.Error(t, verify(sign(t, jose.RS256, jose.JSONWebKey{Key: rsaKeys()[0], KeyID: "made-up" + string(rune('a'+n))}, i.claims("user", h.now()))))
 	}
@@ -269,7 +269,7 @@ func TestSessionKeysAreFetchedAtABoundedPace(t *testing.T) {
 	require.NoError(t, verify(second))
 	require.EqualValues(t, 4, i.fetched.Load())
 	require.NoError(t, verify(second))
-	require.EqualValues(t, 4, i.fetched.Load(), "fresh keys are not asked for")
+	require.EqualValues(t, 4, i.fetched.Load(), "fresh keys are not fetched again")
 }
 
 func TestSessionKeysThatWereNeverFetched(t *testing.T) {
@@ -299,7 +299,7 @@ func TestSessionKeysThatWereNeverFetched(t *testing.T) {
 			i.answers(nil)
 			h.advance(10 * time.Second)
 			_, err = sessions.Verify(t.Context(), i.session("user", h.now()))
-			require.NoError(t, err, "it recovers by itself")
+			require.NoError(t, err, "the next fetch succeeds")
 		})
 	}
 }

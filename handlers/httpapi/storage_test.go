@@ -124,7 +124,7 @@ func TestStorageQuotaOfAnAccount(t *testing.T) {
 	used, _ = stored()
 	require.InDelta(t, 2*video.UploadLimit(&size)+size, used, 0)
 	require.Equal(t, http.StatusOK, c.do(http.MethodDelete, path, "").StatusCode)
-	require.Equal(t, http.StatusCreated, c.do(http.MethodPost, "/v1/videos", body).StatusCode, "what is deleted makes room")
+	require.Equal(t, http.StatusCreated, c.do(http.MethodPost, "/v1/videos", body).StatusCode, "a deletion frees storage")
 }
 
 func TestStorageQuotaOfASandbox(t *testing.T) {
@@ -135,7 +135,7 @@ func TestStorageQuotaOfASandbox(t *testing.T) {
 	for range 4 {
 		created := c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4"}`)
 		require.Equal(t, http.StatusCreated, created.StatusCode, string(created.raw))
-		require.Contains(t, created.at("upload.url"), "max_bytes=262144", "it accepts a quarter of the quota")
+		require.Contains(t, created.at("upload.url"), "max_bytes=262144", "the URL accepts a quarter of the quota")
 	}
 	w.refused(c.do(http.MethodPost, "/v1/videos", `{"content_type": "video/mp4", "size_bytes": 1}`), 429, fault.QuotaExceeded, "")
 }

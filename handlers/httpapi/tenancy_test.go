@@ -29,7 +29,7 @@ func operationsTakingIDs(t *testing.T) []takesID {
 			continue
 		}
 		segment, _, _ := strings.Cut(rest, "/")
-		require.Contains(t, kinds, segment, "%s takes an id of a kind that this test does not know", o.path)
+		require.Contains(t, kinds, segment, "%s has an id of a kind that this test does not know", o.path)
 		all = append(all, takesID{o.method, strings.Replace(o.path, "{id}", "%s", 1), kinds[segment]})
 	}
 	require.NotEmpty(t, all)
@@ -60,7 +60,7 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 			w.refused(absent, 404, fault.ResourceNotFound, "")
 			require.Equal(t, said(foreign, own[op.kind]), said(absent, unknown), op)
 			require.Equal(t, "id", foreign.at("error.param"), "the field is named")
-			require.Contains(t, foreign.at("error.message"), own[op.kind], "so is the id")
+			require.Contains(t, foreign.at("error.message"), own[op.kind], "the id is named")
 			require.Equal(t, names(foreign.Header), names(absent.Header), op)
 			require.Equal(t, c.asks(op.method, fmt.Sprintf(op.path, unknown)), c.asks(op.method, fmt.Sprintf(op.path, own[op.kind])), "%v", op)
 		}
@@ -69,7 +69,7 @@ func TestIdsOfAnotherAccountReadAsUnknown(t *testing.T) {
 		}
 	}
 	require.Equal(t, "queued", owner.do(http.MethodGet, "/v1/analyses/"+analysisID, "").at("status"))
-	require.Equal(t, http.StatusOK, owner.do(http.MethodGet, "/v1/videos", "").StatusCode, "nobody revoked the owner's key")
+	require.Equal(t, http.StatusOK, owner.do(http.MethodGet, "/v1/videos", "").StatusCode, "the owner's key is not revoked")
 }
 
 // TestIdsInBodiesAndParametersRevealNothing checks the same for ids in bodies and parameters.

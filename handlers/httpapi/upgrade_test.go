@@ -59,7 +59,7 @@ func TestUpgrade(t *testing.T) {
 	require.Equal(t, "signup_grant", live.do(http.MethodGet, "/v1/credits", "").at("transactions").([]any)[0].(map[string]any)["kind"])
 	w.refused(live.do(http.MethodPost, "/v1/keys/upgrade", ""), 403, fault.TestModeOnly, "")
 	w.refused(c.do(http.MethodPost, "/v1/keys/upgrade", "{}", "X-Address", "another"), 409, fault.ResourceConflict, "")
-	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "the test key goes on")
+	require.Equal(t, http.StatusOK, c.do(http.MethodGet, "/v1/videos", "").StatusCode, "the test key still works")
 
 	for range 2 {
 		require.Equal(t, http.StatusCreated, w.sandbox().do(http.MethodPost, "/v1/keys/upgrade", "{}").StatusCode)
@@ -135,7 +135,7 @@ func TestUpgradeBehindTheIdentityCheck(t *testing.T) {
 	require.NoError(t, w.pool.QueryRow(t.Context(), "select count(*) from events where data::text like '%token-583231%' or meta::text like '%token-583231%'").Scan(&kept))
 	require.Zero(t, kept, "the token is discarded")
 	require.NoError(t, w.pool.QueryRow(t.Context(), "select count(*) from events where type = 'identity.claimed' and data::text like '%583231%'").Scan(&kept))
-	require.Equal(t, 1, kept, "the number of the account is kept")
+	require.Equal(t, 1, kept, "the account number is stored")
 }
 
 // TestOneGrantForOnePerson upgrades 20 sandboxes of one person concurrently, from 20 addresses.
@@ -148,13 +148,13 @@ func TestOneGrantForOnePerson(t *testing.T) {
 	for range sandboxes {
 		clients = append(clients, w.sandbox())
 	}
-	var asking sync.WaitGroup
+	var upgrades sync.WaitGroup
 	for i, c := range clients {
-		asking.Go(func() {
+		upgrades.Go(func() {
 			answers[i] = c.do(http.MethodPost, "/v1/keys/upgrade", `{"forge_token": "token-7"}`, "X-Address", fmt.Sprint(i))
 		})
 	}
-	asking.Wait()
+	upgrades.Wait()
 	tally, granted := map[string]int{}, int64(0)
 	for i, a := range answers {
 		code, _ := a.at("error.code").(string)
@@ -201,7 +201,7 @@ func TestUpgradedKeyEndsWhenIdle(t *testing.T) {
 	w.advance(account.UseEvery - time.Minute)
 	require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode)
 	w.advance(account.UpgradedKeyIdle - time.Second)
-	require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode, "30 full days are not over")
+	require.Equal(t, http.StatusOK, live.do(http.MethodGet, "/v1/videos", "").StatusCode, "30 full days have not passed")
 	w.advance(account.UpgradedKeyIdle + account.UseEvery + time.Minute)
 	w.refused(live.do(http.MethodGet, "/v1/api-keys", ""), 401, fault.KeyExpired, "")
 }

@@ -20,7 +20,7 @@ func TestVideoFromUploadToDeletion(t *testing.T) {
 	require.Equal(t, map[string]any{"camera": "yard-1"}, created.at("metadata"))
 	path := "/v1/videos/" + created.at("id").(string)
 	w.refused(c.do(http.MethodPost, path+"/complete", ""), 400, fault.UploadIncomplete, "")
-	require.NotNil(t, c.do(http.MethodGet, path, "").at("upload"), "instructions are made on each read")
+	require.NotNil(t, c.do(http.MethodGet, path, "").at("upload"), "every read creates new instructions")
 
 	c.upload(created, fixture.Bytes())
 	done := c.do(http.MethodPost, path+"/complete", "")

@@ -137,8 +137,8 @@ func TestConnectionsOfAnAddressAreLimited(t *testing.T) {
 	s.closed()
 }
 
-// hurried is a pace for tests: a pause may last 200 ms.
-func hurried(o *httpapi.Options) {
+// impatient is a pace for tests: a pause may last 200 ms.
+func impatient(o *httpapi.Options) {
 	o.BodyPace = wire.Pace{Patience: 200 * time.Millisecond, Rate: 16 << 10, Total: 400 * time.Millisecond}
 }
 
@@ -146,7 +146,7 @@ func hurried(o *httpapi.Options) {
 // connection is closed. It is not an internal error.
 func TestStalledBodiesAreEnded(t *testing.T) {
 	t.Parallel()
-	w := open(t, hurried)
+	w := open(t, impatient)
 	address := w.listen(wire.Options{})
 	c := w.customer(100)
 	const late = "The body arrived too slowly. Send it without pauses, within 30 seconds."

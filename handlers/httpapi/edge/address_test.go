@@ -27,8 +27,8 @@ func TestOnThisMachine(t *testing.T) {
 		"another machine, public URL here": {public: here, local: "192.0.2.1:8080", remote: "192.0.2.7:4711", host: "192.0.2.1:8080"},
 		"a service for others":             {public: "https://vqa.example", local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080"},
 		"a service on all addresses":       {public: "http://0.0.0.0:8080", local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080"},
-		"through a proxy that tells":       {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080", header: "X-Forwarded-For"},
-		"through a proxy that tells less":  {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080", header: "Via"},
+		"through a proxy":                  {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080", header: "X-Forwarded-For"},
+		"through a proxy with Via only":    {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080", header: "Via"},
 		"through a tunnel":                 {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "abc.tunnel.example"},
 		"a rebound name":                   {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "evil.example:8080"},
 		"behind a trusted proxy":           {public: here, local: "127.0.0.1:8080", remote: "127.0.0.1:4711", host: "127.0.0.1:8080", trusted: proxy},
@@ -47,5 +47,5 @@ func TestOnThisMachine(t *testing.T) {
 			require.Equal(t, tt.want, OnThisMachine(tt.public, tt.trusted)(r))
 		})
 	}
-	require.False(t, OnThisMachine(here, nil)(httptest.NewRequest(http.MethodPost, "/v1/sandbox", nil)), "no connection is known")
+	require.False(t, OnThisMachine(here, nil)(httptest.NewRequest(http.MethodPost, "/v1/sandbox", nil)), "the request has no connection")
 }

@@ -63,7 +63,7 @@ func FuzzBearer(f *testing.F) {
 			require.Empty(t, credential)
 			return
 		}
-		require.False(t, two, "two headers name nobody")
+		require.False(t, two, "two headers are refused")
 		require.NotEmpty(t, credential)
 		require.LessOrEqual(t, len(credential), maxCredential)
 		require.NotContains(t, credential, " ")

@@ -344,7 +344,7 @@ func FuzzBodies(f *testing.F) {
 			if err == nil {
 				var body map[string]any
 				if err := json.Unmarshal(got, &body); err != nil {
-					t.Fatalf("%s took %q as %q: %v", name, raw, got, err)
+					t.Fatalf("%s accepted %q as %q: %v", name, raw, got, err)
 				}
 				continue
 			}

@@ -41,7 +41,7 @@ func TestDeprecationHeaders(t *testing.T) {
 	d.addByID(h, DeprecatedLegacyKeys, ends)
 	require.Equal(t, "@1795219200", h.Get("Deprecation"))
 	require.Equal(t, "Mon, 01 Nov 2027 11:00:00 GMT", h.Get("Sunset"))
-	require.Len(t, h.Values("Link"), 2, "each thing is told once")
+	require.Len(t, h.Values("Link"), 2, "each deprecation has one link")
 
 	// The earliest dates count.
 	older := Deprecation{ID: "x", Since: time.Unix(1700000000, 0), Sunset: time.Unix(1800000000, 0)}

@@ -69,7 +69,7 @@ func TestWriteErrorShowsTheMembersOfAFault(t *testing.T) {
 	w, _, _ := written(t, fault.New(fault.CapacityExhausted, "").WithRetryAfter(17))
 	require.Equal(t, "17", w.Header().Get("Retry-After"))
 	w, _, _ = written(t, fault.New(fault.IdempotencyUnavailable, "").WithRetryAfter(1))
-	require.Equal(t, "1", w.Header().Get("Retry-After"), "a promise is kept with any status")
+	require.Equal(t, "1", w.Header().Get("Retry-After"), "Retry-After is sent with any status")
 }
 
 func TestWriteErrorHidesCauses(t *testing.T) {

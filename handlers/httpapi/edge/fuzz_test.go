@@ -34,7 +34,7 @@ func FuzzQuery(f *testing.F) {
 			}
 			values, err := url.ParseQuery(query)
 			if err != nil {
-				t.Fatalf("%s took %q", name, query)
+				t.Fatalf("%s accepted %q", name, query)
 			}
 			requireList(t, name, cursorOf(op), values)
 		}
@@ -70,7 +70,7 @@ func cursorOf(op *operation) id.Prefix {
 // requireList requires that accepted parameters of a list are valid.
 func requireList(t *testing.T, name string, cursor id.Prefix, values url.Values) {
 	t.Helper()
-	fail := func(parameter string) { t.Fatalf("%s took %s = %q", name, parameter, values[parameter]) }
+	fail := func(parameter string) { t.Fatalf("%s accepted %s = %q", name, parameter, values[parameter]) }
 	if n, err := strconv.Atoi(values.Get("limit")); values.Has("limit") && (err != nil || n < 1 || n > 100) {
 		fail("limit")
 	}
@@ -109,7 +109,7 @@ func FuzzHeaders(f *testing.F) {
 			op.checkParameters(r, v)
 			sound(t, name, v)
 			if op.idempotent && !v.has(idempotencyHeader) && (len(key) < 1 || len(key) > 255 || strings.ContainsAny(key, " \x00\x7f")) {
-				t.Fatalf("the key %q was taken", key)
+				t.Fatalf("the key %q was accepted", key)
 			}
 		}
 		header := r.Header.Get("Prefer")
@@ -117,13 +117,13 @@ func FuzzHeaders(f *testing.F) {
 			t.Fatalf("%q waits %s", header, wait)
 		}
 		if matches(r.Header.Values("If-None-Match"), `W/"tag"`) && !strings.Contains(ifNoneMatch, `"tag"`) && !strings.Contains(ifNoneMatch, "*") {
-			t.Fatalf("%q matches a tag that it does not name", ifNoneMatch)
+			t.Fatalf("%q matches another tag", ifNoneMatch)
 		}
 		if address := clientAddress(r, trusted); address == "" {
-			t.Fatalf("%q leads to no address", forwarded)
+			t.Fatalf("%q has no address", forwarded)
 		}
 		if credential, given, err := bearer(r.Header); err == nil && given && (credential == "" || strings.ContainsAny(credential, " \t\r\n")) {
-			t.Fatalf("%q is the credential %q", authorization, credential)
+			t.Fatalf("%q has the invalid credential %q", authorization, credential)
 		}
 	})
 }

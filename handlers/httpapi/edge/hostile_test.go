@@ -189,7 +189,7 @@ func TestRepeatedMembersAreNamedAHundredTimes(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, w.Code)
 	require.Less(t, w.Body.Len(), 4<<10)
 	violations := *errorOf(t, w).Error.Errors
-	require.Len(t, violations, 2, "the unknown field and the missing prompt; what is within an unknown field is not read")
+	require.Len(t, violations, 2, "the unknown field and the missing prompt; the content of an unknown field is not read")
 
 	flat := `{"prompt":"x"` + strings.Repeat(`,"prompt":"x"`, 5000) + `}`
 	w = e.answered(op, http.MethodPost, flat)

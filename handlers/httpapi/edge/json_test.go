@@ -120,7 +120,7 @@ func FuzzParseJSON(f *testing.F) {
 			return
 		}
 		if !json.Valid(raw) {
-			t.Fatalf("%q is not JSON and was taken", raw)
+			t.Fatalf("%q is not JSON and was accepted", raw)
 		}
 		if len(got.violations) > 0 {
 			return
