@@ -47,9 +47,8 @@ type Codec struct {
 	byType map[reflect.Type]Registration
 }
 
-// New returns a codec. It panics on a wrong registration, because registrations are constants of
-// the program: a duplicate name or type, a type that is not a struct, or a name that differs from
-// EventType.
+// New returns a codec. It panics on a wrong registration: a duplicate name or type, a type that is
+// not a struct, or a name that differs from EventType. Registrations are constants of the program.
 func New(registrations ...Registration) *Codec {
 	c := &Codec{byName: map[string]Registration{}, byType: map[reflect.Type]Registration{}}
 	for _, r := range registrations {

@@ -76,7 +76,7 @@ func locate(ctx context.Context, home string, log *slog.Logger) (cluster, error)
 }
 
 // outside returns a new folder under systemRoot for the cluster of home. A folder of an earlier home
-// with the same path is neither used nor deleted: the user who removed that home wanted a fresh
+// with the same path is neither used nor deleted. The user who removed that home wanted a fresh
 // start, but may still need the data.
 func outside(home string) (string, error) {
 	if err := os.MkdirAll(systemRoot, 0o755); err != nil { //nolint:gosec // the account of Postgres needs access

@@ -11,9 +11,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 )
 
-// middlewares returns the middlewares of a subscription, the outermost first. From the inside out, a
-// panic or a timeout becomes an error, the writes of the attempt are undone, the handler is tried
-// again, and finally the event is parked.
+// middlewares returns the middlewares of a subscription, the outermost first. From the inside out: a
+// panic or a timeout becomes an error. The writes of the attempt are undone. The handler is tried
+// again. Finally the event is parked.
 func (f *Feed) middlewares(group string, log *slog.Logger) []message.HandlerMiddleware {
 	retry := middleware.Retry{
 		MaxRetries:      f.attempts - 1,

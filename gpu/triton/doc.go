@@ -25,9 +25,9 @@
 // whole, with the clients of package oip, on random weights on the CPU. model.py is tested
 // with a stand-in for Triton's Python module.
 //
-// These were never run, because there was no accelerator and no image: Triton itself with
+// There was no accelerator and no image. So these were never run: Triton itself with
 // config.pbtxt, the Dockerfile, the compose and Kubernetes examples, half precision on a
-// GPU, and real weights. So the quality and the speed of OWLv2 are not known here.
+// GPU, and real weights. The quality and the speed of OWLv2 are therefore not known here.
 //
 // BenchmarkServed compares serve.py with the model alone.
 package triton

@@ -11,8 +11,8 @@ import (
 )
 
 // attempt decides every task of the group once and appends the events. It returns a verdict for
-// each task. The verdicts are valid only when err is nil: the events of a task may be the reason
-// why another task was refused, and after an error they are not recorded.
+// each task. The verdicts are valid only when err is nil. A task may have been refused because of
+// the events of another task, and after an error these are not recorded.
 //
 // It decides on cached state first. An append checks the cached versions. Where no append
 // checks them (a refusal, a dry run, no events), it decides a second time on loaded state.

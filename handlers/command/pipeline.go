@@ -152,9 +152,10 @@ const (
 )
 
 // gather takes the waiting commands. After a group of several it first yields to their
-// callers, which often send the next command at once: two half groups cost nearly as much as
-// two full ones. When yielding did not help, it yields less the next time. There is no delay
-// when the service is idle. Tasks that their callers gave up are left out.
+// callers, which often send the next command at once. Yielding pays, because two half groups
+// cost nearly as much as two full ones. When it did not help, gather yields less the next
+// time. There is no delay when the service is idle. Tasks that their callers gave up are left
+// out.
 func (l *lane) gather(first *task) []*task {
 	if l.last > 1 {
 		yields := 0

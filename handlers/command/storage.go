@@ -35,7 +35,7 @@ func (l Limits) StorageOf(tier account.Tier) int64 {
 
 // UploadLimit returns the most bytes that a video of this declared size may have in an account of
 // this tier. Without a declared size it is the size of the largest video, but at most a quarter
-// of the quota, so that one video of unknown size does not block the next.
+// of the quota. So one video of unknown size does not block the next.
 func (l Limits) UploadLimit(tier account.Tier, declared *int64) int64 {
 	limit := video.UploadLimit(declared)
 	if quota := l.StorageOf(tier); quota > 0 && declared == nil {

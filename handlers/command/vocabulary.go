@@ -39,8 +39,8 @@ func (s *Service) unknownTo(ctx context.Context, m model.Model, q query.Query) [
 }
 
 // knowsNoSubject reports whether the model knows no subject of the query. Examining the video is
-// then useless. One known subject is enough to examine it: a video without a dog answers "a dog
-// and a unicorn", and a video with a dog answers "a dog or a unicorn".
+// then useless. One known subject is enough to examine it. A video without a dog answers "a dog
+// and a unicorn". A video with a dog answers "a dog or a unicorn".
 func (r analysisRequest) knowsNoSubject() bool {
 	return len(r.Query.Subjects) > 0 && !slices.ContainsFunc(r.Query.Subjects, func(s query.Subject) bool {
 		return !slices.Contains(r.unknown, s.Term)

@@ -1,7 +1,7 @@
 // Package jobs runs the work that takes time, mostly as River jobs: analyses, fetches of
-// videos from URLs, drawings, narratives and removals. It also holds the background loops of
-// a node: the sweep for lost work, the removal of orphaned objects, the sealer of ledger
-// checkpoints, the check of the engine, and the demo videos.
+// videos from URLs, drawings, narratives and removals. It also runs the background loops of a
+// node. They sweep for lost work, remove orphaned objects, seal the ledger, check the engine
+// and make the demo videos.
 //
 // # Attempts
 //

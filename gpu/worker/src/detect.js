@@ -2,12 +2,21 @@
  * The model `detect` of the protocol: its tensors and its metadata. Turns a request into
  * frames for the pool, and their results into a response.
  *
- * Inputs: FRAMES (BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB), TERMS (BYTES [K],
- * class names), WANT_POSE (BOOL [1], optional). Outputs, a row for each detection, by
- * frame and then by descending score: BOXES [M,4] (x1, y1, x2, y2 in 0..1), SCORES
- * [M] (raw), TERM_INDEX and FRAME_INDEX [M]; KNOWN_TERMS [K]; when requested KEYPOINTS
- * [M,17,3] (x, y, score; zeros where no pose was estimated), COLORS [M,55] (shares of
- * COLUMNS) and SHADES [N,32,32] (the brightness of the parts of each frame, 0 to 31).
+ * Inputs:
+ *   FRAMES       BYTES [N], a JPEG each, or UINT8 [N,H,W,3] RGB
+ *   TERMS        BYTES [K], class names
+ *   WANT_POSE    BOOL [1], optional
+ *
+ * Outputs. Those with M rows have a row for each detection, by frame and then by
+ * descending score. The last three are sent only when requested.
+ *   BOXES        [M,4]      x1, y1, x2, y2 in 0..1
+ *   SCORES       [M]        raw
+ *   TERM_INDEX   [M]
+ *   FRAME_INDEX  [M]
+ *   KNOWN_TERMS  [K]
+ *   KEYPOINTS    [M,17,3]   x, y, score; zeros where no pose was estimated
+ *   COLORS       [M,55]     shares of COLUMNS
+ *   SHADES       [N,32,32]  the brightness of the parts of each frame, 0 to 31
  */
 import { readFileSync } from 'node:fs';
 import { byteValues, bytesElements, ProtocolError } from './protocol.js';
@@ -38,9 +47,11 @@ const OUTPUTS = [
 
 /**
  * Metadata of the model. `parameters` holds the values without a field in the protocol:
- * `vocabulary` and `colors` are comma-separated lists in index order, `model` names
- * the weights and `digest` is their SHA-256, `worker` names this program,
- * `max_concurrency` is the number of frames processed at once.
+ *   vocabulary, colors  comma-separated lists in index order
+ *   model, digest       the name of the weights and their SHA-256
+ *   worker              the name of this program
+ *   max_concurrency     the number of frames processed at once
+ *
  * @param {number} threads
  * @param {string} digest
  */

@@ -28,9 +28,10 @@
 // embeds an IPv4 address (compatible, NAT64, Teredo, 6to4). The mapped form is checked as an
 // IPv4 address. Hosts behind NAT64 must therefore be in the allow list.
 //
-// These are refused before any DNS lookup: a numeric host that is not four plain decimals
-// (2130706433, 0177.0.0.1, 0x7f.1, 127.1), a percent escape, a zone, credentials in the URL, a
-// name with a single label, and names that are reserved for local use.
+// These are refused before any DNS lookup:
+//   - a numeric host that is not four plain decimals (2130706433, 0177.0.0.1, 0x7f.1, 127.1)
+//   - a percent escape, a zone, or credentials in the URL
+//   - a name with a single label, and a name that is reserved for local use
 //
 // # Why not doyensec/safeurl
 //
