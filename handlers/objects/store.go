@@ -135,7 +135,7 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 		return nil, fmt.Errorf("objects: the signing key has %d bytes but needs at least %d", len(opt.SigningKey), minSigningKey)
 	}
 	if opt.WriteError == nil || opt.PublicURL == "" {
-		return nil, errors.New("objects: set PublicURL and WriteError")
+		return nil, errors.New("objects: set PublicURL and WriteError, which signed URLs need")
 	}
 	if dir == "" {
 		bucket, err := blob.OpenBucket(ctx, opt.URL)
