@@ -312,6 +312,9 @@ func (v *verdict) addAll(e *jsonschema.ValidationError) {
 		return
 	}
 	code, message := describe(e.ErrorKind)
+	if at == "" {
+		message = "The body " + message + "."
+	}
 	v.add(at, code, message)
 }
 
@@ -363,6 +366,9 @@ func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 	case *kind.Format:
 		return fault.Format, "must be a " + k.Want
 	case *kind.MinLength:
+		if k.Want == 1 {
+			return fault.Length, "must not be empty"
+		}
 		return fault.Length, fmt.Sprintf("must have at least %d characters", k.Want)
 	case *kind.MaxLength:
 		return fault.Length, fmt.Sprintf("must have at most %d characters", k.Want)
@@ -386,7 +392,9 @@ func describe(k jsonschema.ErrorKind) (fault.ViolationCode, string) {
 func listed(values []any) string {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		texts[i] = fmt.Sprint(v)
+		if texts[i] = fmt.Sprint(v); v == nil {
+			texts[i] = "null"
+		}
 	}
 	return strings.Join(texts, ", ")
 }

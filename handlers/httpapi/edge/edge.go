@@ -124,11 +124,11 @@ func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error
 		return err
 	}
 	if len(allowed) == 0 {
-		return fault.New(fault.ResourceNotFound, "This path does not exist.")
+		return fault.New(fault.ResourceNotFound, "This path does not exist. The reference at /docs lists the paths.")
 	}
 	x.response.Header().Set("Allow", strings.Join(allowed, ", "))
 	x.code = fault.ValidationFailed
-	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this path.", r.Method)
+	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this path. The response header Allow lists the methods that are.", r.Method)
 	writeEnvelope(x.response, http.StatusMethodNotAllowed, f, x.RequestID)
 	return nil
 }
