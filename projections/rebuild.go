@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -166,14 +167,16 @@ func (r *Rebuilder) named(names []string) ([]Projection, error) {
 		return r.Projections, nil
 	}
 	var models []Projection
+	var known []string
 	for _, p := range r.Projections {
+		known = append(known, p.Table())
 		if slices.Contains(names, p.Table()) {
 			models = append(models, p)
 		}
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(models, func(p Projection) bool { return p.Table() == n }) {
-			return nil, fmt.Errorf("there is no read model %q", n)
+			return nil, fmt.Errorf("there is no read model %q; the read models are %s", n, strings.Join(known, ", "))
 		}
 	}
 	return models, nil

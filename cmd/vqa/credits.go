@@ -161,7 +161,9 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 		switch {
 		case err != nil:
 			return nil, err
-		case seconds == 0 || seconds < 0 && kind != credit.Adjustment:
+		case seconds == 0 && kind == credit.Adjustment:
+			return nil, errors.New("SECONDS must not be 0")
+		case seconds < 1 && kind != credit.Adjustment:
 			return nil, errors.New("SECONDS must be greater than 0; use adjust to reduce a balance")
 		case kind == credit.CardGrant && kindName != string(credit.CardGrant) && kindName != string(credit.SignupGrant):
 			return nil, errors.New("--kind must be card_grant or signup_grant")
@@ -171,6 +173,10 @@ func creditsChangeCommand(name, short string, kind credit.Kind) *cobra.Command {
 			return s.GrantCredits(ctx, change)
 		}, nil
 	})
+	if kind == credit.Adjustment {
+		cmd.Example = `  vqa credits adjust acct_01JZ… 12 --reason "billed twice" --idempotency-key K
+  vqa credits adjust acct_01JZ… --reason "granted twice" --idempotency-key K2 -- -6000`
+	}
 	if kind == credit.CardGrant {
 		cmd.Flags().StringVar(&kindName, "kind", kindName, "card_grant or signup_grant")
 	}

@@ -37,6 +37,9 @@ contain only the entries of the period.
   vqa ledger export --format csv --from 2026-11-01 --to 2026-11-30 -o november.csv`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := export.ParseFormat(format)
+			if err != nil {
+				err = fmt.Errorf("--format: %w", err)
+			}
 			p, wrong := period.period()
 			if err := errors.Join(err, wrong); err != nil {
 				return misuse(cmd, err)

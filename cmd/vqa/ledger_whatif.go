@@ -45,7 +45,7 @@ An account "runs out" when its available credits would have become negative. Fro
 have been refused, or its bill cut.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if path == "" {
-				return misuse(cmd, errors.New("--pricing is required"))
+				return misuse(cmd, errors.New("--pricing is required: a JSON file with the other prices"))
 			}
 			file, err := finance.ReadPricing(path)
 			if err != nil {

@@ -93,7 +93,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		}
 	}()
 	if s.listener, err = new(net.ListenConfig).Listen(ctx, "tcp", c.Addr); err != nil {
-		return s, fmt.Errorf("listening on VQA_ADDR: %w", err)
+		return s, fmt.Errorf("cannot listen on VQA_ADDR; set an address that is free: %w", err)
 	}
 	if removed, err := scratch.Sweep(); removed > 0 || err != nil {
 		log.Info("removed temporary folders of processes that were killed", "folders", removed, "error", err)
