@@ -23,6 +23,7 @@ CODES = {
 VIOLATIONS = {
     ("createVideo", r"url", "format"): "a URL must parse, and its host must be public",
     ("", r"ending_before", "exclusive"): "OpenAPI cannot express that two parameters exclude each other",
+    ("", r"Last-Event-ID", "format"): "a tab is refused; the released contract has no pattern for this header",
     ("", r"Prefer", "range|format"): "a header with several preferences (RFC 7240); wait is one of them",
     ("", r".*", "format:U\\+0000"): "Postgres cannot store U+0000 in a text",
 }
