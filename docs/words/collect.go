@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -23,8 +24,8 @@ type passage struct {
 }
 
 // collect reads the tracked files below dir and returns their passages in file order.
-func collect(root, dir string) ([]passage, error) {
-	list := exec.Command("git", "-c", "safe.directory=*", "ls-files", "-z", "--", dir)
+func collect(ctx context.Context, root, dir string) ([]passage, error) {
+	list := exec.CommandContext(ctx, "git", "-c", "safe.directory=*", "ls-files", "-z", "--", dir)
 	list.Dir = root
 	out, err := list.Output()
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,7 +22,7 @@ func main() {
 	seed := flag.Uint64("seed", 13, "seed of the draw")
 	n := flag.Int("n", 40, "how many comments and how many texts to draw")
 	flag.Parse()
-	if err := run(os.Stdout, ".", *dir, *seed, *n); err != nil {
+	if err := run(context.Background(), os.Stdout, ".", *dir, *seed, *n); err != nil {
 		fmt.Fprintln(os.Stderr, "words:", err)
 		os.Exit(1)
 	}
@@ -29,7 +30,7 @@ func main() {
 
 // run prints the draw (or, with dir, the suspect lines of that folder) and the count. It
 // fails when more than most of 1,000 lines are suspect.
-func run(w io.Writer, root, dir string, seed uint64, n int) error {
+func run(ctx context.Context, w io.Writer, root, dir string, seed uint64, n int) error {
 	style, err := os.Open(filepath.Join(root, "docs", "style.md"))
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func run(w io.Writer, root, dir string, seed uint64, n int) error {
 	if err != nil {
 		return err
 	}
-	all, err := collect(root, filepath.Join(".", dir))
+	all, err := collect(ctx, root, filepath.Join(".", dir))
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func draw(w io.Writer, title string, all []passage, comments bool, seed uint64, 
 		}
 	}
 	fmt.Fprintf(w, "%s (%d of %d, seed %d)\n\n", title, min(n, len(from)), len(from), seed)
-	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(from))
+	order := rand.New(rand.NewPCG(seed, 0)).Perm(len(from)) //nolint:gosec // the draw must be repeatable
 	for i, at := range order[:min(n, len(from))] {
 		p := from[at]
 		fmt.Fprintf(w, "%2d. %s:%d\n    %s\n", i+1, p.file, p.line, strings.ReplaceAll(p.text, "\n", "\n    "))

@@ -11,7 +11,7 @@ import (
 // docs/style.md allows.
 func TestProjectReads(t *testing.T) {
 	var out strings.Builder
-	require.NoError(t, run(&out, "../..", "", 13, 40), "%s", out.String())
+	require.NoError(t, run(t.Context(), &out, "../..", "", 13, 40), "%s", out.String())
 	require.Contains(t, out.String(), "Comments (40 of ")
 	require.Contains(t, out.String(), "Texts (40 of ")
 }

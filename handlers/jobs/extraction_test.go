@@ -44,7 +44,7 @@ func TestExtractionIsWatched(t *testing.T) {
 		}
 		require.Equal(t, 1, trials)
 
-		broken = errors.New("Option not found") //nolint:revive // the spelling of ffmpeg
+		broken = errors.New("Option not found")
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		unready(broken)

@@ -40,7 +40,7 @@ func (s *Store) Free() (bytes int64, known bool, err error) {
 func (s *Store) Room(need int64) error {
 	free, known, err := s.Free()
 	if err != nil || !known || free-need >= s.opt.MinFree {
-		return nil
+		return nil //nolint:nilerr // free space that cannot be read refuses no upload
 	}
 	return noRoom(fmt.Errorf("objects: %d bytes are free, %d are needed, and %d must stay free", free, need, s.opt.MinFree))
 }

@@ -96,7 +96,7 @@ func TestRealDiskFills(t *testing.T) {
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(dir, syscall.MNT_DETACH)) })
 	for name, minFree := range map[string]int64{"kept free": 8 << 20, "filled to the last byte": 0} {
-		folder, err := os.MkdirTemp(dir, "objects")
+		folder, err := os.MkdirTemp(dir, "objects") //nolint:usetesting // it must be on the small file system
 		require.NoError(t, err)
 		s := newSite(t)
 		require.NoError(t, s.Close())

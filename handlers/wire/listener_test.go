@@ -21,7 +21,7 @@ func site(t *testing.T, o wire.Options) string {
 	t.Helper()
 	raw, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	o.Refuse = func(client net.Addr, status int, reason string) []byte {
+	o.Refuse = func(_ net.Addr, status int, reason string) []byte {
 		body := fmt.Sprintf("%d|%s", status, reason)
 		return fmt.Appendf(nil, "HTTP/1.1 %d refused\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s", status, len(body), body)
 	}

@@ -113,7 +113,7 @@ func TestEnvironmentIsEmpty(t *testing.T) {
 }
 
 // idle starts ffmpeg, which waits for input until the test ends, and returns its pid.
-func idle(t *testing.T, ctx context.Context, job ffmpeg.Job) int { //nolint:revive // t comes first
+func idle(t *testing.T, ctx context.Context, job ffmpeg.Job) int {
 	t.Helper()
 	read, write, err := os.Pipe()
 	require.NoError(t, err)
@@ -171,7 +171,7 @@ func TestDescriptorsAreNotInherited(t *testing.T) {
 	t.Parallel()
 	fd, err := unix.Open("/dev/zero", unix.O_RDONLY, 0)
 	require.NoError(t, err)
-	defer unix.Close(fd) //nolint:errcheck // read only
+	defer func() { _ = unix.Close(fd) }()
 	dir := fmt.Sprintf("/proc/%d/fd", idle(t, t.Context(), ffmpeg.Job{}))
 	open, err := os.ReadDir(dir)
 	require.NoError(t, err)
@@ -248,7 +248,7 @@ func TestALocalFileReachesNoNetwork(t *testing.T) {
 	job := checksums(clip(t))
 	job.OutputArgs = append([]string{"-f", "data", "-i", "tcp://" + listener.Addr().String()}, job.OutputArgs...)
 	_, err = ffmpegtest.Runner(t).Output(t.Context(), job, 1<<20)
-	refusal(t, err)
+	_ = refusal(t, err)
 	require.NoError(t, listener.Close())
 	select {
 	case <-met:
@@ -344,7 +344,7 @@ func TestDiesWithTheService(t *testing.T) {
 	require.NoError(t, err)
 	child, err := unix.PidfdOpen(pid, 0)
 	require.NoError(t, err)
-	defer unix.Close(child) //nolint:errcheck // read only
+	defer func() { _ = unix.Close(child) }()
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	ready, err := unix.Poll([]unix.PollFd{{Fd: int32(child), Events: unix.POLLIN}}, 10_000)
@@ -357,7 +357,7 @@ func TestOldAndMissingPrograms(t *testing.T) {
 	dir := t.TempDir()
 	script := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700)) //nolint:gosec // it is executed
+		require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
 		return path
 	}
 	old := script("old", "echo 'ffmpeg version 4.1.3-static Copyright'")

@@ -105,11 +105,11 @@ func tested(ctx context.Context, program string) (*Runner, error) {
 func (r *Runner) tryEach(ctx context.Context, ways []isolation, abi int) {
 	for _, way := range ways {
 		r.measures.isolation = way
-		if err := r.trial(ctx); err == nil {
+		err := r.trial(ctx)
+		if err == nil {
 			break
-		} else {
-			r.measures.isolation, r.failed[measureNetwork] = notIsolated, err
 		}
+		r.measures.isolation, r.failed[measureNetwork] = notIsolated, err
 	}
 	if r.measures.landlock = abi; abi > 0 {
 		if err := r.trial(ctx); err != nil {

@@ -186,7 +186,7 @@ func (p *Process) Wait() error {
 // limit more exactly than it reports the time of a killed process, so half of the limit is
 // enough.
 func (p *Process) spent(exit *exec.ExitError) bool {
-	limit := time.Duration(p.limits.CPUSeconds) * time.Second
+	limit := time.Duration(p.limits.CPUSeconds) * time.Second //nolint:gosec // limits are set in this program and far below the range
 	return exit.UserTime()+exit.SystemTime() >= limit/2
 }
 

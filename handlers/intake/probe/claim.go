@@ -53,7 +53,7 @@ func microsOf(ticks, scale uint64) *int64 {
 		return nil
 	}
 	quotient, _ := bits.Div64(high, low, scale)
-	micros := int64(quotient)
+	micros := int64(quotient) //nolint:gosec // a value above the range is negative and refused below
 	if micros <= 0 {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (b *boxes) find(in byteRange, name string) byteRange {
 		case length == 0: // up to the end
 			length = in.to - in.from
 		case length == 1 && len(head) == 16:
-			length, content = int64(min(binary.BigEndian.Uint64(head[8:]), 1<<62)), 16
+			length, content = int64(min(binary.BigEndian.Uint64(head[8:]), 1<<62)), 16 //nolint:gosec // at most 1<<62
 		}
 		if length < content {
 			return byteRange{}

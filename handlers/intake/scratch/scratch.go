@@ -78,7 +78,8 @@ func Sweep() (removed int, err error) {
 // sweep removes one folder, unless it is younger than age or its process lives.
 func sweep(path string, age time.Duration) (removed bool, err error) {
 	info, err := os.Lstat(path)
-	if err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != uint32(os.Geteuid()) || time.Since(info.ModTime()) < age {
+	own := uint32(os.Geteuid()) //nolint:gosec // a user id is not negative on Linux
+	if err != nil || !info.IsDir() || info.Sys().(*syscall.Stat_t).Uid != own || time.Since(info.ModTime()) < age {
 		return false, nil //nolint:nilerr // the folder is gone
 	}
 	lock, err := claim(path)

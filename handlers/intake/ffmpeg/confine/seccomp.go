@@ -61,7 +61,7 @@ func (l Limits) restrictCalls() error {
 		}
 	}
 	only("clone", seccomp.BitsSet, unix.CLONE_THREAD)
-	only("tgkill", seccomp.Equal, uint64(os.Getpid())) // the pid stays when ffmpeg is executed
+	only("tgkill", seccomp.Equal, uint64(os.Getpid())) //nolint:gosec // a pid is positive; it stays when ffmpeg is executed
 	only("prctl", seccomp.Equal, prctlOptions...)
 	if l.Network {
 		only("socket", seccomp.Equal, families...)

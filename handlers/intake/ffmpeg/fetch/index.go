@@ -96,12 +96,12 @@ func save(ctx context.Context, file *url.URL, to string) error {
 func get(ctx context.Context, from *url.URL) (io.ReadCloser, *url.URL, error) {
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // the library says so
 	transport.ResponseHeaderTimeout = headerTimeout
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil) //nolint:gosec // the operator names the index
 	if err != nil {
 		return nil, nil, err
 	}
 	req.Header.Set("Accept", "text/html, */*;q=0.1")
-	resp, err := (&http.Client{Transport: transport}).Do(req)
+	resp, err := (&http.Client{Transport: transport}).Do(req) //nolint:gosec // the operator names the index
 	if err != nil {
 		return nil, nil, fmt.Errorf("cannot reach the index: %w", err)
 	}
