@@ -34,6 +34,8 @@
 //     the quota of the month is refused with quota_exceeded.
 //   - A hold of 0 seconds reserves nothing. With it, work that is never billed counts as
 //     active and ends like any other work.
+//   - A hold may have a discount in percent. Every prompt of a batch after the first has one
+//     (docs/contract.md#batches). Discounted computes the price.
 //   - The state forgets ended holds, so that it stays small. This is safe because a source
 //     requests its hold only when it is created, which happens once.
 //

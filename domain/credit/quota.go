@@ -47,11 +47,3 @@ func checkQuota(s State, c Hold, now time.Time) error {
 		WithDetail("used", used).
 		WithRetryAfter(int((wait + time.Second - 1) / time.Second))
 }
-
-// Discounted returns a price in seconds after a discount of pct percent (0 to 100), rounded
-// up to a whole second (docs/contract.md#billed-seconds).
-func Discounted(seconds int64, pct int) int64 {
-	// The product is computed in two parts, so that it cannot overflow.
-	share := int64(100 - pct)
-	return seconds/100*share + (seconds%100*share+99)/100
-}

@@ -16,7 +16,8 @@ type Forecast struct {
 	queued []float64
 }
 
-// Forecast plays the tasks, in the order in which they start, running ones first, from the time at on.
+// Forecast simulates the work on the tasks from the time at. The tasks are in the order in
+// which they start, running ones first.
 func (f Fleet) Forecast(tasks []Task, at time.Time) Forecast {
 	made := Forecast{at: at, starts: make(map[string]float64, len(tasks))}
 	starts := f.starts(tasks)

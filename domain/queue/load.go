@@ -22,7 +22,7 @@ type LoadPeriod struct {
 
 // SamplingRate returns the number of frames examined per second of a video of the given
 // length. The rate depends on the length because long videos are sampled more sparsely. It
-// returns 1 when no load period tells; any other constant would do.
+// returns 1 when there is no usable load period; any other constant would do.
 func SamplingRate(completed []LoadPeriod, videoS float64) float64 {
 	distance := func(p LoadPeriod) float64 { return math.Abs(math.Log(p.VideoS / videoS)) }
 	completed = slices.DeleteFunc(slices.Clone(completed), func(p LoadPeriod) bool { return p.VideoS <= 0 || p.Frames <= 0 })
@@ -63,7 +63,7 @@ func busyTimes(periods []LoadPeriod) []busy {
 }
 
 // Speed returns the number of frames that a node examines per second while it is busy, or 0
-// when no load period tells. It is the median over the busy times, weighted by frames, so
+// when there is no usable load period. It is the median over the busy times, weighted by frames, so
 // that one slow start or outage does not change it.
 func Speed(periods []LoadPeriod) float64 {
 	all := busyTimes(periods)
