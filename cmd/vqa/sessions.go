@@ -10,8 +10,8 @@ import (
 	"vqa/handlers/intake/egress"
 )
 
-// checkSessions refuses an incomplete configuration, and a URL of the keys without TLS, because
-// others could replace the keys.
+// checkSessions refuses an incomplete configuration. It also refuses a URL of the keys without TLS,
+// because somebody on the network could replace the keys.
 func (c config) checkSessions() error {
 	if c.SessionIssuer == "" && c.SessionKeysURL == "" {
 		return nil

@@ -70,8 +70,8 @@ const CPUWeights = "centernet-mobilenetv3-512"
 // is present. The curve is for classes that people ask about, not for random classes. Such
 // a class is present about half of the time. When it is absent, it is mistaken about five
 // times as often as a random class, because people ask about likely objects. Measured like
-// that, weak detections are about even. Of all absent classes, one in 150 passes; of
-// present ones, nine in ten.
+// that, a weak detection is about as often true as false. Of all absent classes, one in 150
+// passes; of present ones, nine in ten.
 //
 // Counts need more: further instances count from .35 on, and from .20 on when they last and
 // have the same size. Parts, reflections and a blurred background score below that. With

@@ -14,8 +14,8 @@ const contained = .8
 // sample is one frame's scores for one subject.
 type sample struct {
 	at float64
-	// scores are the scores of the distinct objects, best first: raw scores, or what the
-	// conditions leave of them.
+	// scores are the scores of the distinct objects, best first: raw scores, or the scores
+	// after the conditions were applied.
 	scores []float64
 	// alike are the scores for counts that last, best first. Objects about as large as the
 	// best are discounted less than others.

@@ -26,7 +26,8 @@
 //   - The memory for a rendering does not grow with the length of the video. The context
 //     and a deadline of the Studio bound its time.
 //   - A Studio stores both files or none, so a failed attempt leaves nothing behind.
-//   - The plan holds, except for a video that has fewer frames than its length promises.
+//   - Make stores exactly the files that Plan named. The exception is a video with fewer
+//     frames than its length promises, which may get no sheet.
 //   - A reader of a pending artifact waits at a Waiter: 50 seconds at most, and 64
 //     readers at once.
 package artifact

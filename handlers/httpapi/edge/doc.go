@@ -13,7 +13,7 @@
 //	                encrypts the stored responses that show a secret
 //	bounds.go       the largest body that the contract can accept
 //	json.go         the body as strict JSON within these bounds
-//	body.go         the body against the contract, then the rules of its operation
+//	body.go         the body: its type and size, the contract, the rules of its operation
 //	api             parameter binding, then the operation
 //	etag.go         whether the client has the response already
 //	errors.go       fault -> error envelope; nothing else writes an error

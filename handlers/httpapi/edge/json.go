@@ -69,7 +69,7 @@ func malformed(err error) string {
 }
 
 // parser builds a value from the tokens of a decoder. The decoder checks the grammar. The
-// parser finds every violation that has a place.
+// parser reports each other violation with the path of its value.
 type parser struct {
 	decoder *jsontext.Decoder
 	// path is the path of the current value. It is joined only for a violation: joining it
