@@ -128,7 +128,7 @@ func (e *Edge) refuseRoute(x *Exchange, r *http.Request, allowed []string) error
 	}
 	x.response.Header().Set("Allow", strings.Join(allowed, ", "))
 	x.code = fault.ValidationFailed
-	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this path. The response header Allow lists the methods that are.", r.Method)
+	f := fault.Newf(fault.ValidationFailed, "The method %.20q is not allowed for this path. The response header Allow lists the allowed methods.", r.Method)
 	writeEnvelope(x.response, http.StatusMethodNotAllowed, f, x.RequestID)
 	return nil
 }
