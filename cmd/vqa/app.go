@@ -131,6 +131,9 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	// Close ends the pipeline, not the caller's context, so that accepted commands are completed.
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = stop
+	if a.server != nil {
+		a.work.Go(func() { a.server.Supervise(running) })
+	}
 	a.work.Go(func() { pipeline.Run(running) })
 	a.work.Go(func() {
 		if err := a.store.Run(running); err != nil {

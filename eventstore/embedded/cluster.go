@@ -162,6 +162,9 @@ func (c cluster) create(ctx context.Context, bin binaries, password string, ephe
 		"--auth=scram-sha-256", "--encoding=UTF8", "--locale=C"}
 	if ephemeral {
 		args = append(args, "--no-sync")
+	} else {
+		// Postgres 18 does this by default. Releases 14 to 17 do not.
+		args = append(args, "--data-checksums")
 	}
 	if out, err := c.id.command(ctx, c.dir, bin.path("initdb"), args...).CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w: %s", err, lastLines(string(out)))

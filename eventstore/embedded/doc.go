@@ -12,18 +12,25 @@
 //	running   --Close--> running    it has other users
 //	running   --Close--> stopped    the last user closed it: fast shutdown
 //	running   --kill -9 of a user--> running    adopted by the next Start
+//	running   --kill -9 or stop of the server--> running    restarted by one user in Supervise
 //
 // # Guarantees
 //
 //   - Processes may share one folder. Start and Close take an exclusive lock on start.lock. Each
 //     user holds a shared lock on users.lock. The kernel drops it when the process ends for any
 //     reason.
+//   - Supervise of any user restarts a server that has ended, within about a second, on the same port.
+//     Processes that outlived the postmaster are ended first. Repeated restarts back off to one in
+//     30 seconds, counted over all users.
+//   - A new cluster has data checksums, unless it is ephemeral.
 //   - Data is never deleted unless [Options].Ephemeral is set. Start returns [ErrNoBinaries] when
 //     no binaries match the version of the data folder.
 //   - The server listens on 127.0.0.1 and on a socket in a folder of mode 0700. Both need a
 //     password (SCRAM). It is random and stored in the file "password", mode 0600.
 //   - Every wait ends with the caller's context or a deadline of this package.
 //   - Errors contain the last lines of the server's log.
+//
+// A server that is frozen (SIGSTOP) still has its process, so Supervise leaves it alone.
 //
 // # Decisions
 //

@@ -3,12 +3,17 @@ package embedded
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,15 +39,23 @@ func TestMain(m *testing.M) {
 
 func helper(dir string) error {
 	ctx := context.Background()
-	s, err := Start(ctx, Options{Dir: dir, Ephemeral: os.Getenv(helperEnv+"_EPHEMERAL") != "", reapAfter: time.Second})
+	s, err := Start(ctx, Options{
+		Dir: dir, Ephemeral: os.Getenv(helperEnv+"_EPHEMERAL") != "", reapAfter: time.Second,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
 	if err != nil {
 		return err
 	}
-	fmt.Println(s.URL("postgres"))
-	if _, err := io.Copy(io.Discard, os.Stdin); err != nil {
-		return err
+	supervised, stop := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	if os.Getenv(helperEnv+"_SUPERVISE") != "" {
+		work.Go(func() { s.Supervise(supervised) })
 	}
-	return s.Close(ctx)
+	fmt.Println(s.URL("postgres"))
+	_, err = io.Copy(io.Discard, os.Stdin)
+	stop()
+	work.Wait()
+	return errors.Join(err, s.Close(ctx))
 }
 
 // guest is another process that uses a server.
@@ -57,6 +70,7 @@ func startGuest(t *testing.T, dir string, change func(*exec.Cmd)) *guest {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), helperEnv+"="+dir)
+	cmd.Stderr = os.Stderr
 	if change != nil {
 		change(cmd)
 	}
@@ -64,7 +78,6 @@ func startGuest(t *testing.T, dir string, change func(*exec.Cmd)) *guest {
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	url, err := bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err, "the helper did not get the server")
@@ -171,4 +184,11 @@ func mustQuery(t *testing.T, url, sql string) string {
 	value, err := query(t, url, sql)
 	require.NoError(t, err)
 	return value
+}
+
+// listen takes a port of the loopback interface.
+func listen(t *testing.T, port int) (net.Listener, error) {
+	t.Helper()
+	var lc net.ListenConfig
+	return lc.Listen(t.Context(), "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }

@@ -99,11 +99,14 @@ func same(a, b string) bool {
 	return errA == nil && errB == nil && os.SameFile(ia, ib)
 }
 
-// launch starts the server and returns its port. It uses the port of the last start when that is free,
-// so that a noted URL stays valid.
-func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[string]string) (int, error) {
+// launch starts the server and returns its port. With a port that is not 0 it uses only that one. Else
+// it uses the port of the last start when that is free, so that a noted URL stays valid.
+func (c cluster) launch(ctx context.Context, bin binaries, only int, settings ...map[string]string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
+	if err := c.endOrphans(ctx); err != nil {
+		return 0, err
+	}
 	socket, err := c.socketDir()
 	if err != nil {
 		return 0, err
@@ -111,15 +114,17 @@ func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[strin
 	if err := c.clearStaleFiles(socket); err != nil {
 		return 0, err
 	}
-	note := filepath.Join(c.home, "port")
-	wanted := 0
-	if text, err := os.ReadFile(note); err == nil {
-		wanted, _ = strconv.Atoi(strings.TrimSpace(string(text))) // 0, any port, when unreadable
+	wanted := only
+	if wanted == 0 {
+		wanted = c.notedPort()
 	}
 	for attempt := 1; ; attempt++ {
 		port, err := freePort(ctx, wanted)
 		if err != nil {
 			return 0, err
+		}
+		if only != 0 && port != only {
+			return 0, fmt.Errorf("another program listens on port %d, which the users of this server have noted: stop that program", only)
 		}
 		fixed := map[string]string{
 			"port": strconv.Itoa(port), "unix_socket_directories": socket, "log_directory": c.logs(),
@@ -129,17 +134,29 @@ func (c cluster) launch(ctx context.Context, bin binaries, settings ...map[strin
 		}
 		err = c.pgCtl(ctx, bin, "start", startTimeout)
 		if err == nil {
-			if err := os.WriteFile(note, []byte(strconv.Itoa(port)+"\n"), 0o600); err != nil {
+			if err := os.WriteFile(c.portFile(), []byte(strconv.Itoa(port)+"\n"), 0o600); err != nil {
 				return 0, fmt.Errorf("write port: %w", err)
 			}
 			return port, nil
 		}
 		// Another program may take the port between the check and the start.
-		if attempt == portAttempts || !strings.Contains(err.Error(), "Address already in use") {
+		if only != 0 || attempt == portAttempts || !strings.Contains(err.Error(), "Address already in use") {
 			return 0, err
 		}
 		wanted = 0
 	}
+}
+
+func (c cluster) portFile() string { return filepath.Join(c.home, "port") }
+
+// notedPort returns the port of the last start, or 0.
+func (c cluster) notedPort() int {
+	text, err := os.ReadFile(c.portFile())
+	if err != nil {
+		return 0
+	}
+	port, _ := strconv.Atoi(strings.TrimSpace(string(text))) // 0 when unreadable
+	return port
 }
 
 // freePort returns wanted when that port is free, else a port that the kernel chooses.

@@ -43,6 +43,8 @@ type Server struct {
 	port     int
 	password string
 	adopted  bool // the server was running when Start was called
+	settings []map[string]string
+	log      *slog.Logger
 }
 
 // Start adopts the server that runs in opts.Dir. If there is none, it starts one, and creates the data
@@ -67,7 +69,11 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := start.wait(ctx, lockExclusive); err != nil {
 		return nil, err
 	}
-	s := &Server{}
+	s := &Server{log: opts.Log}
+	if opts.Ephemeral {
+		s.settings = append(s.settings, ephemeralSettings())
+	}
+	s.settings = append(s.settings, opts.Settings)
 	if s.cluster, err = locate(ctx, home, opts.Log); err != nil {
 		return nil, err
 	}
@@ -104,7 +110,7 @@ func (s *Server) bringUp(ctx context.Context, opts Options) error {
 	if err := s.ready(ctx, opts); err != nil {
 		return err
 	}
-	if err := s.adoptOrLaunch(ctx, opts); err != nil {
+	if err := s.adoptOrLaunch(ctx); err != nil {
 		return err
 	}
 	// An exclusive lock is taken only under the start lock, so this must succeed.
@@ -140,7 +146,7 @@ func (s *Server) ready(ctx context.Context, opts Options) error {
 	return s.cluster.create(ctx, s.bin, s.password, opts.Ephemeral)
 }
 
-func (s *Server) adoptOrLaunch(ctx context.Context, opts Options) error {
+func (s *Server) adoptOrLaunch(ctx context.Context) error {
 	pm, ok, err := s.cluster.running()
 	if err != nil {
 		return err
@@ -153,11 +159,14 @@ func (s *Server) adoptOrLaunch(ctx context.Context, opts Options) error {
 		}
 	}
 	s.adopted = false
-	var extra []map[string]string
-	if opts.Ephemeral {
-		extra = append(extra, ephemeralSettings())
+	// Other users have noted the port. They hold their locks while the server is down.
+	only := 0
+	if alone, err := s.users.try(lockExclusive); err != nil {
+		return err
+	} else if !alone {
+		only = s.cluster.notedPort()
 	}
-	if s.port, err = s.cluster.launch(ctx, s.bin, append(extra, opts.Settings)...); err != nil {
+	if s.port, err = s.cluster.launch(ctx, s.bin, only, s.settings...); err != nil {
 		return err
 	}
 	return s.cluster.ping(ctx, s.URL("postgres"))
@@ -166,6 +175,20 @@ func (s *Server) adoptOrLaunch(ctx context.Context, opts Options) error {
 // URL returns the connection URL of the superuser for a database. It contains the password. Do not log
 // it.
 func (s *Server) URL(database string) string { return serverURL(s.port, s.password, database) }
+
+// ChecksumsCommand returns the shell command that adds data checksums to the cluster. The server must be
+// stopped. The command needs no password.
+func (s *Server) ChecksumsCommand() string {
+	program := s.bin.path("pg_checksums")
+	if _, err := os.Stat(program); err != nil {
+		program = "pg_checksums" // downloaded archives lack it
+	}
+	command := fmt.Sprintf("%s --enable --pgdata=%s", program, s.cluster.data())
+	if !s.cluster.id.switched {
+		return command
+	}
+	return fmt.Sprintf("setpriv --reuid=%d --regid=%d --clear-groups %s", s.cluster.id.uid, s.cluster.id.gid, command)
+}
 
 // EnsureDatabase creates a database unless it exists. Several processes may call it at once.
 func (s *Server) EnsureDatabase(ctx context.Context, name string) (err error) {
