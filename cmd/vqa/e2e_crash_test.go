@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -215,16 +213,16 @@ func stopInAnalysis(t *testing.T, s *service) {
 	require.InDelta(t, 100-longClipS, c.credits(t).number("balance_seconds"), 0)
 }
 
-// killPostgres kills the database of a running service.
+// killPostgres kills the database of a running service. The service restarts it, but only after the test
+// has let go of the lock that a restart needs.
 func killPostgres(t *testing.T, s *service) {
 	c := s.account(t, 100)
 	videoID := c.readyVideo(t, clip(t, briefClip))
-	text, err := os.ReadFile(filepath.Join(s.dir, "postgres", "cluster", "data", "postmaster.pid"))
+	lock, err := os.Open(filepath.Join(s.dir, "postgres", "start.lock"))
 	require.NoError(t, err)
-	first, _, _ := strings.Cut(string(text), "\n")
-	pid, err := strconv.Atoi(first)
-	require.NoError(t, err)
-	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
+	defer func() { _ = lock.Close() }()
+	require.NoError(t, syscall.Flock(int(lock.Fd()), syscall.LOCK_EX))
+	require.NoError(t, syscall.Kill(postmaster(s), syscall.SIGKILL))
 
 	for _, request := range []func() answer{
 		func() answer { return c.call(t, http.MethodGet, "/v1/videos/"+videoID, nil) },
@@ -240,8 +238,8 @@ func killPostgres(t *testing.T, s *service) {
 	}
 	require.Equal(t, http.StatusServiceUnavailable, (&apiClient{service: s}).call(t, http.MethodGet, "/readyz", nil).status)
 
-	s.kill()
-	require.NoError(t, s.start())
+	require.NoError(t, lock.Close())
+	require.True(t, poll(recovery, func() bool { return c.call(t, http.MethodGet, "/readyz", nil).status == http.StatusOK }), "the service did not restart its database")
 	require.Equal(t, http.StatusOK, c.call(t, http.MethodGet, "/v1/videos/"+videoID, nil).status)
 	a := c.ask(t, videoID, "Are there stop signs?", "Prefer", "wait=100")
 	require.Equal(t, "yes", a.text("result.answer"), "%s", a.raw)

@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"path/filepath"
 	"runtime"
 	"sync"
 
@@ -123,6 +122,9 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	if s.app, err = openApp(ctx, c, log, with); err != nil {
 		return s, err
 	}
+	if err := s.confirmInstallation(ctx, key); err != nil {
+		return s, err
+	}
 	s.capacity.Queue = s.resources
 	if err := s.openJobs(ctx); err != nil {
 		return s, err
@@ -140,7 +142,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 // openMedia opens the object store, ffmpeg and the client that fetches videos.
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
-		URL: c.BlobURL, Dir: filepath.Join(c.DataDir, "objects"), PublicURL: c.PublicURL, SigningKey: key,
+		URL: c.BlobURL, Dir: c.objectsDir(), PublicURL: c.PublicURL, SigningKey: key,
 		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: edge.WriteError, Log: log, Await: s.artifacts.Wait,
 	})
 	if err != nil {

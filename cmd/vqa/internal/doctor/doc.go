@@ -3,6 +3,7 @@
 // video. Each finding describes a part and how to repair it.
 //
 // The subcommand hands over the settings and the functions that open the parts. The checks use the
-// same code as the service, so they may import domain, handlers, gpu and the embedded database.
-// They also import the client and the terminal package. They write nothing to the database.
+// same code as the service, so they may import domain, handlers, gpu, eventstore/node and the
+// embedded database. They also import the client and the terminal package. They write nothing to
+// the database.
 package doctor

@@ -74,6 +74,10 @@ type Installation struct {
 	// LLMTimeout is how long a request waits for the compilation of a prompt.
 	LLMTimeout time.Duration
 
+	// CompareInstallation compares the secret key and the object store with those that the database
+	// has recorded. complete is false when the first start will record one.
+	CompareInstallation func(ctx context.Context, databaseURL string) (complete bool, err error)
+
 	OpenFFmpeg func(context.Context) (*ffmpeg.Runner, error)
 	// Picture extracts a JPEG that shows a ball.
 	Picture    func(context.Context, *ffmpeg.Runner) ([]byte, error)
@@ -89,6 +93,10 @@ type Examination struct {
 	// skew is the time by which the database's clock is ahead of this machine's; nil without a
 	// database.
 	skew *time.Duration
+	// database is what checkPostgres found; nil without a database. closeDatabase ends this use of an
+	// embedded one, or is nil.
+	database      *database
+	closeDatabase func()
 	// picture is a frame of the fixture, a JPEG; nil when none could be extracted.
 	picture []byte
 	// ffmpeg is nil when no usable one was found.
@@ -100,8 +108,11 @@ type Examination struct {
 // Examine starts an examination. The caller closes it.
 func Examine(in Installation) *Examination { return &Examination{Installation: in} }
 
-// Close ends the engine.
+// Close ends the engine and the embedded database.
 func (x *Examination) Close() {
+	if x.closeDatabase != nil {
+		x.closeDatabase()
+	}
 	if x.engine.Close != nil {
 		x.engine.Close()
 	}
@@ -121,6 +132,8 @@ var (
 		{"disk space", checkDisk},
 		{"address", checkAddress},
 		{"Postgres", checkPostgres},
+		{"checksums", checkChecksums},
+		{"installation", checkInstallation},
 		{"clock", checkClock},
 	}
 	// Media has the checks of ffmpeg, of the engine and of one analysis.

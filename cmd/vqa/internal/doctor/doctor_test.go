@@ -11,9 +11,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
 	"vqa/domain/evidence"
+	"vqa/eventstore/node"
 	"vqa/eventstore/storetest"
 	"vqa/gpu"
 	"vqa/migrations"
@@ -95,6 +97,8 @@ func TestCheckPostgresAndClock(t *testing.T) {
 	require.Contains(t, got.Detail, "PostgreSQL ")
 	require.NotContains(t, got.Detail, "postgres:postgres@", "no password is shown")
 	require.NotNil(t, x.skew)
+	require.Equal(t, Warning, checkChecksums(t.Context(), x).Verdict, "a server for tests has no checksums")
+	require.Contains(t, checkChecksums(t.Context(), x).Fix, "pg_checksums --enable")
 	require.Equal(t, OK, checkClock(t.Context(), x).Verdict)
 
 	x = &Examination{Installation: Installation{DatabaseURL: "postgres://u:secret@127.0.0.1:" + freePort() + "/d?connect_timeout=2", Now: time.Now}}
@@ -102,6 +106,34 @@ func TestCheckPostgresAndClock(t *testing.T) {
 	require.Equal(t, Broken, got.Verdict)
 	require.NotContains(t, got.Detail, "secret")
 	require.Equal(t, Warning, checkClock(t.Context(), x).Verdict, "nothing to compare with")
+	require.Equal(t, Warning, checkChecksums(t.Context(), x).Verdict)
+	require.Equal(t, Warning, checkInstallation(t.Context(), x).Verdict)
+}
+
+func TestCheckInstallation(t *testing.T) {
+	t.Parallel()
+	mismatch := &node.MismatchError{Part: node.SecretKey, Problem: "another key", Remedy: "copy it"}
+	tests := map[string]struct {
+		complete bool
+		err      error
+		want     Finding
+	}{
+		"equal":            {true, nil, found("this node has the secret key and the object store that the database has recorded")},
+		"before the start": {false, nil, found("the first start records the secret key and the object store")},
+		"no database yet":  {false, &pgconn.PgError{Code: noSuchDatabase}, found("the first start records the secret key and the object store")},
+		"another key":      {true, errors.Join(mismatch), wrong("copy it", "another key")},
+		"store away":       {false, errors.New("away"), wrong("make the object store and the database available, then: vqa doctor", "away")},
+	}
+	for name, tt := range tests {
+		x := &Examination{database: &database{url: "here"}, Installation: Installation{
+			CompareInstallation: func(_ context.Context, url string) (bool, error) {
+				require.Equal(t, "here", url)
+				return tt.complete, tt.err
+			},
+		}}
+		require.Equal(t, tt.want, checkInstallation(t.Context(), x), name)
+	}
+	require.Equal(t, OK, checkChecksums(t.Context(), &Examination{database: &database{checksums: true}}).Verdict)
 }
 
 func TestJudges(t *testing.T) {

@@ -13,11 +13,13 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"golang.org/x/sys/unix"
 
 	"vqa/cmd/vqa/internal/client"
 	"vqa/cmd/vqa/internal/terminal"
 	"vqa/eventstore/embedded"
+	"vqa/eventstore/node"
 )
 
 // amplyFree is the free space, in bytes, that should remain above VQA_MIN_FREE_SPACE: two of the
@@ -26,6 +28,12 @@ const amplyFree = 4 << 30
 
 // oldestPostgres is the oldest release on which the migrations are tested, as server_version_num.
 const oldestPostgres = 140000
+
+// fixNoDatabase is for a check that needs the database.
+const fixNoDatabase = "repair Postgres first"
+
+// noSuchDatabase is the code of Postgres for a database that does not exist.
+const noSuchDatabase = "3D000"
 
 // mostSkew is the largest harmless difference between two clocks. A larger one breaks signed URLs
 // and expiry times.
@@ -141,16 +149,31 @@ func freePort() string {
 	return port
 }
 
+// embeddedDatabase is the name of the service's database in the embedded server.
+const embeddedDatabase = "vqa"
+
+// database is a database that responds.
+type database struct {
+	// url is that of the service's database. An embedded one may not exist yet.
+	url string
+	// checksums reports whether Postgres detects damaged pages. addChecksums is the command that adds
+	// the checksums while Postgres is stopped.
+	checksums    bool
+	addChecksums string
+}
+
 // checkPostgres connects to the configured database, or starts the embedded one.
 func checkPostgres(ctx context.Context, x *Examination) Finding {
 	target, place := x.DatabaseURL, terminal.Masked(x.DatabaseURL, true)
+	db := &database{url: target, addChecksums: "stop Postgres, then: pg_checksums --enable --pgdata=FOLDER_OF_ITS_DATA"}
 	fix := "set VQA_DATABASE_URL to a database that answers, or unset it to use the embedded database"
 	if target == "" {
 		server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(x.DataDir, "postgres"), BinDir: x.PostgresBin})
 		if err != nil {
 			return wrong(embeddedFix(err), "%v", err)
 		}
-		defer func() { _ = server.Close(context.WithoutCancel(ctx)) }() // the next start adopts or recovers it
+		db.url, db.addChecksums = server.URL(embeddedDatabase), "stop the service, then: "+server.ChecksumsCommand()
+		x.closeDatabase = func() { _ = server.Close(context.WithoutCancel(ctx)) } // the next start adopts or recovers it
 		target, place, fix = server.URL("postgres"), "embedded, in "+x.DataDir, "vqa migrate"
 	}
 	conn, err := pgx.Connect(ctx, target)
@@ -162,17 +185,51 @@ func checkPostgres(ctx context.Context, x *Examination) Finding {
 	var number int
 	var now time.Time
 	before := time.Now()
-	err = conn.QueryRow(ctx, `select current_setting('server_version'), current_setting('server_version_num')::int, clock_timestamp()`).
-		Scan(&version, &number, &now)
+	err = conn.QueryRow(ctx, `select current_setting('server_version'), current_setting('server_version_num')::int, clock_timestamp(),
+		current_setting('data_checksums') = 'on'`).Scan(&version, &number, &now, &db.checksums)
 	if err != nil {
 		return wrong(fix, "%s: %v", place, err)
 	}
 	skew := now.Sub(before.Add(time.Since(before) / 2))
-	x.skew = &skew
+	x.skew, x.database = &skew, db
 	if number < oldestPostgres {
 		return wrong("sudo apt-get install -y postgresql", "%s: PostgreSQL %s is older than %d", place, version, oldestPostgres/10000)
 	}
 	return found("PostgreSQL %s, %s", version, place)
+}
+
+// checkChecksums says whether the cluster has data checksums. Without them the service works, but a
+// damaged page is found late or never.
+func checkChecksums(_ context.Context, x *Examination) Finding {
+	switch {
+	case x.database == nil:
+		return Finding{Verdict: Warning, Detail: "no database to ask", Fix: fixNoDatabase}
+	case !x.database.checksums:
+		return Finding{Verdict: Warning, Detail: "off: Postgres does not notice when the disk damages a page", Fix: x.database.addChecksums}
+	}
+	return found("on")
+}
+
+// checkInstallation checks that this node has the secret key and the object store of the other nodes.
+func checkInstallation(ctx context.Context, x *Examination) Finding {
+	if x.database == nil {
+		return Finding{Verdict: Warning, Detail: "no database to ask", Fix: fixNoDatabase}
+	}
+	complete, err := x.CompareInstallation(ctx, x.database.url)
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && pgErr.Code == noSuchDatabase {
+		complete, err = false, nil
+	}
+	var mismatch *node.MismatchError
+	switch {
+	case errors.As(err, &mismatch):
+		return wrong(mismatch.Remedy, "%s", mismatch.Problem)
+	case err != nil:
+		return wrong("make the object store and the database available, then: vqa doctor", "%v", err)
+	case !complete:
+		return found("the first start records the secret key and the object store")
+	}
+	return found("this node has the secret key and the object store that the database has recorded")
 }
 
 func embeddedFix(err error) string {
