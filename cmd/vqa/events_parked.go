@@ -14,7 +14,7 @@ import (
 	"vqa/eventstore/feed"
 )
 
-const parkedHelp = `When a subscriber fails to handle an event five times, the event is parked with its error, and the
+const parkedHelp = `When a subscriber fails to handle an event ten times, the event is parked with its error, and the
 subscriber continues with the next event. Later events of the same stream may therefore be handled
 before a parked event; LATER counts them.`
 

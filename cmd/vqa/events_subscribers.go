@@ -33,7 +33,8 @@ func subscribersCommand() *cobra.Command {
 		Use:   "subscribers",
 		Short: "Show the position of each subscriber of the log",
 		Long: `Shows for each subscriber its position, the number of undelivered events and the age of the oldest of
-them, the number of parked events, and its state:
+them, the number of events that are set aside for another attempt or wait behind one, the number of
+parked events, and its state:
 
   delivering  a server delivers events to it now
   waiting     a server runs and delivers the next events
@@ -73,7 +74,7 @@ func printSubscribers(s terminal.Screen, all shownSubscribers) {
 		running = fmt.Sprintf("%d running", all.Processes)
 	}
 	fmt.Fprintf(s, "  the log ends at %s; %s\n\n", s.Paint(terminal.Bold, strconv.FormatInt(all.Head, 10)), running)
-	t := terminal.Table{{"SUBSCRIBER", "POSITION", "BEHIND", "BY", "PARKED", "STATE", "REPLAY"}}
+	t := terminal.Table{{"SUBSCRIBER", "POSITION", "BEHIND", "BY", "SET ASIDE", "PARKED", "STATE", "REPLAY"}}
 	for _, x := range all.Subscribers {
 		state, replay := "waiting", "-"
 		switch {
@@ -87,7 +88,7 @@ func printSubscribers(s terminal.Screen, all shownSubscribers) {
 		}
 		t = append(t, []string{
 			x.Name, strconv.FormatInt(x.Position, 10), strconv.FormatInt(x.LagEvents, 10), lag(x.LagSeconds),
-			strconv.FormatInt(x.Parked, 10), state, replay,
+			strconv.FormatInt(x.SetAside, 10), strconv.FormatInt(x.Parked, 10), state, replay,
 		})
 	}
 	t.Print(s)

@@ -3,12 +3,18 @@
 //
 // # Guarantees
 //
-//   - A group receives every event at least once, in the order of positions, without skipping
-//     any, even after late commits and crashes (postgres, "Reading in order").
+//   - A group receives every event at least once, without skipping any, even after late commits
+//     and crashes (postgres, "Reading in order"). The events of a stream come in their order, and
+//     all events in the order of positions while no handler fails.
 //   - At most one process delivers to a group at any time. The others wait.
-//   - A handler that fails, panics or times out is tried again a bounded number of times. Then
-//     the event is parked (table parked), and the group continues with the next event. An event
+//   - An event whose handler fails, panics or times out is set aside and tried again a bounded
+//     number of times. The pause doubles each time. The later events of its stream wait behind it,
+//     in order. The group continues with all other events.
+//   - After the last attempt the event is parked (table parked), and its stream continues. An event
 //     that cannot be decoded is parked at once.
+//   - A failing event delays the events of other streams by at most one attempt, which is shorter
+//     than a second. While an account has slow failures, one of them is tried between two batches
+//     of the log.
 //   - Writes of a handler through Tx commit together with the group's position, so they happen
 //     exactly once. Other effects (a job inserted through another connection, a command) may
 //     happen again after a crash, so they must be idempotent: a job needs a unique key.
@@ -21,8 +27,16 @@
 //	    ▼                     attempts used up, or not decodable
 //	  failed ───────────────────────────────────▶ parked ──▶ delivered, by a replay
 //	    │ attempts left
-//	    └──▶ delivered, after a pause
+//	    └──▶ set aside ──▶ delivered, after a pause
+//	an earlier event of the stream is set aside ──▶ set aside ──▶ delivered, when that one is done or parked
 //	any ── connection lost, shutdown ──▶ delivered again, by the next holder of the group
+//
+// # Events set aside
+//
+// The table set_aside has the failing events and the later events of their streams. Its rows commit
+// together with the group's position, so they survive a crash and a change of the holder. Polls
+// alternate between the log and the events that are due. An attempt that the transaction does not
+// survive is recorded in the next one.
 //
 // # Replays
 //
@@ -33,7 +47,8 @@
 // Batches of the replay and of the log alternate, so neither delays the other for long, and each
 // is in the order of positions. The group's position does not move. The position of the replay
 // commits with its batch, so a crash repeats at most one batch. A replay waits while no process
-// subscribes to the group.
+// subscribes to the group. It leaves out events that are set aside. When an event of the replay
+// fails, the replay waits for its next attempt, and the log does not.
 //
 // # Parked events
 //
@@ -44,6 +59,8 @@
 //
 // # Problems of watermill-sql v3 and their solutions
 //
+//   - Its retry middleware waits within the batch and calls NextBackOff twice for each failure, so
+//     its pauses quadrupled. So attempts and pauses are our own.
 //   - A batch of messages shares one transaction, and an SQL error aborts all of it. So each
 //     attempt runs inside a savepoint.
 //   - A nack does not roll back. So a failure never becomes a nack.

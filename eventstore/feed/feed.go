@@ -11,6 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	watermillsql "github.com/ThreeDotsLabs/watermill-sql/v3/pkg/sql"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -50,13 +51,14 @@ type Option func(*Feed)
 func WithPollInterval(d time.Duration) Option { return func(f *Feed) { f.poll = d } }
 
 // WithRetry sets the number of attempts before an event is parked, and the pause after the first
-// failure. The pause doubles each time, up to 5 s. Default: 5 attempts, 100 ms.
+// failure. The pause doubles each time, up to 5 s. Default: 10 attempts and 100 ms, which is 21 s in
+// all.
 func WithRetry(attempts int, firstPause time.Duration) Option {
 	return func(f *Feed) { f.attempts, f.firstPause = max(attempts, 1), firstPause }
 }
 
-// WithHandlerTimeout sets the deadline of one attempt. It must be shorter than the time that a
-// transaction may idle (postgres.Connect). Default: 30 s.
+// WithHandlerTimeout sets the deadline of one attempt. Events of other streams wait for at most one
+// attempt of a failing event. Default: 800 ms.
 func WithHandlerTimeout(d time.Duration) Option { return func(f *Feed) { f.handlerTimeout = d } }
 
 // batchSize bounds the events of one transaction, which are delivered again after a crash.
@@ -70,7 +72,7 @@ const maxPause = 5 * time.Second
 func New(pool *pgxpool.Pool, codec *codec.Codec, log *slog.Logger, opts ...Option) *Feed {
 	f := &Feed{
 		pool: pool, codec: codec, log: log,
-		poll: time.Second, attempts: 5, firstPause: 100 * time.Millisecond, handlerTimeout: 30 * time.Second,
+		poll: time.Second, attempts: 10, firstPause: 100 * time.Millisecond, handlerTimeout: 800 * time.Millisecond,
 		wakers: map[chan struct{}]struct{}{},
 	}
 	for _, opt := range opts {
@@ -102,7 +104,8 @@ func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) err
 	})
 	source := &source{
 		DB: db, ctx: ctx, group: group, wake: wake, log: log,
-		poll: f.poll, pause: pendingPauseMin,
+		poll: f.poll, pause: pendingPauseMin, failedPause: failedPauseMin,
+		attempts: f.attempts, firstPause: f.firstPause,
 	}
 	deadline := ackDeadline
 	subscriber, err := watermillsql.NewSubscriber(source, watermillsql.SubscriberConfig{
@@ -119,7 +122,9 @@ func (f *Feed) Subscribe(ctx context.Context, group string, handler Handler) err
 	if err != nil {
 		return fmt.Errorf("subscribe %s: %w", group, err)
 	}
-	router.AddMiddleware(f.middlewares(group, log)...)
+	// From the inside out: a panic or a timeout becomes an error. The writes of a failed attempt are
+	// undone. The event is done, set aside or parked.
+	router.AddMiddleware(source.deliver, savepoint(log), middleware.Timeout(f.handlerTimeout), middleware.Recoverer)
 	router.AddConsumerHandler(group, topic, subscriber, func(msg *message.Message) error {
 		e, err := fromMessage(f.codec, msg)
 		if err != nil {

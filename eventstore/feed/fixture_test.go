@@ -68,11 +68,16 @@ func (f fixture) subscribe(group string, handler feed.Handler) (stop func()) {
 
 func (f fixture) append(id string, expected int64, n int) []eventstore.Recorded {
 	f.Helper()
+	return f.appendAs("acct_1", id, expected, n)
+}
+
+func (f fixture) appendAs(account, id string, expected int64, n int) []eventstore.Recorded {
+	f.Helper()
 	w := eventstore.Write{Stream: eventstore.StreamID{Category: "test", ID: id}, Expected: expected}
 	for i := range n {
 		w.Events = append(w.Events, eventstore.NewEvent{
 			Event: storetest.Noted{Text: id, Number: int(expected) + i + 1},
-			Meta:  eventstore.Meta{AccountID: "acct_1", RequestID: "req_1", CorrelationID: "corr", Actor: "key_1"},
+			Meta:  eventstore.Meta{AccountID: account, RequestID: "req_1", CorrelationID: "corr", Actor: "key_1"},
 		})
 	}
 	recorded, err := storetest.Append(f.Context(), f.store, eventstore.Batch{Writes: []eventstore.Write{w}})

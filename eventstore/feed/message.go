@@ -20,6 +20,8 @@ type stored struct {
 	data, meta            []byte
 	at                    time.Time
 	chain                 []byte
+	// attempts counts the attempts of an event that was set aside.
+	attempts int
 }
 
 // The metadata keys of a message. The correlation id has Watermill's own key, so that its middlewares
@@ -33,7 +35,8 @@ const (
 	keyMeta        = "meta"
 	keyRecordedAt  = "recorded_at"
 	keyChain       = "chain"
-	keyReplay      = "replay" // the id of the replay that delivers it
+	keyReplay      = "replay"   // the id of the replay that delivers it
+	keyAttempts    = "attempts" // the attempts of an event that was set aside
 	keyCorrelation = middleware.CorrelationIDMetadataKey
 )
 
@@ -50,6 +53,7 @@ func (r stored) message() *message.Message {
 		keyMeta:       string(r.meta),
 		keyRecordedAt: r.at.UTC().Format(time.RFC3339Nano),
 		keyChain:      hex.EncodeToString(r.chain),
+		keyAttempts:   strconv.Itoa(r.attempts),
 	}
 	if meta, err := codec.UnmarshalMeta(r.account, r.meta); err == nil {
 		msg.Metadata.Set(keyCorrelation, meta.CorrelationID)

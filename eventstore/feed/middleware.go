@@ -6,126 +6,106 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 )
-
-// middlewares returns the middlewares of a subscription, the outermost first. From the inside out: a
-// panic or a timeout becomes an error. The writes of the attempt are undone. The handler is tried
-// again. Finally the event is parked.
-func (f *Feed) middlewares(group string, log *slog.Logger) []message.HandlerMiddleware {
-	retry := middleware.Retry{
-		MaxRetries:      f.attempts - 1,
-		InitialInterval: f.firstPause,
-		MaxInterval:     maxPause,
-		Multiplier:      2,
-		ShouldRetry: func(p middleware.RetryParams) bool {
-			var undecodable *undecodableError
-			var lost *lostError
-			return !errors.As(p.Err, &undecodable) && !errors.As(p.Err, &lost)
-		},
-		// Each attempt gets its own deadline.
-		ResetContextOnRetry: true,
-	}
-	return []message.HandlerMiddleware{
-		park(group, f.attempts, log),
-		retry.Middleware,
-		savepoint(log),
-		middleware.Timeout(f.handlerTimeout),
-		middleware.Recoverer,
-	}
-}
 
 // undecodableError says that the event cannot be decoded, so another attempt is useless.
 type undecodableError struct{ error }
 
 func (e *undecodableError) Unwrap() error { return e.error }
 
-// lostError says that the transaction itself failed, not the handler.
-type lostError struct{ error }
+// lostError says that the transaction itself failed. attempted is true when the handler had started,
+// so that it may be the cause.
+type lostError struct {
+	error
+	attempted bool
+}
 
 func (e *lostError) Unwrap() error { return e.error }
 
-type attemptsKey struct{}
+// delivery is one message, with what the group must know of it.
+type delivery struct {
+	position        int64
+	stream, account string
+	// attempts counts the earlier attempts that were recorded.
+	attempts int
+	replay   string
+}
 
-// park is the outermost middleware. It never returns an error, because Watermill would then send the
-// message again within the same transaction, endlessly. When the transaction was lost limit times
-// during the same event, park parks the event, because its handler is the likely cause.
-func park(group string, limit int, log *slog.Logger) message.HandlerMiddleware {
-	return func(next message.HandlerFunc) message.HandlerFunc {
-		var losses struct { // of the current message; a subscription has one at a time
-			id    string
-			count int
-			last  error
-		}
-		return func(msg *message.Message) ([]*message.Message, error) {
-			attempts := 0
-			ctx := context.WithValue(msg.Context(), attemptsKey{}, &attempts)
-			msg.SetContext(ctx)
-			tx := Tx(ctx)
-			var err error
-			if losses.id == msg.UUID && losses.count >= limit {
-				attempts, err = losses.count, losses.last
-			} else if _, err = next(msg); err == nil {
-				err = unpark(ctx, tx, group, msg)
-			}
-			if err == nil {
-				return nil, nil
-			}
-			var lost *lostError
-			if ctx.Err() == nil && !errors.As(err, &lost) {
-				log.ErrorContext(ctx, "an event was parked", "position", msg.UUID,
-					"type", msg.Metadata.Get(keyType), "attempts", attempts, "error", err)
-				if err = recordParked(ctx, tx, group, msg, attempts, err); err == nil {
-					return nil, nil
-				}
-			}
-			if ctx.Err() == nil && attempts > 0 {
-				log.WarnContext(ctx, "a delivery was interrupted and will be repeated", "position", msg.UUID, "error", err)
-				if losses.id != msg.UUID {
-					losses.id, losses.count = msg.UUID, 0
-				}
-				losses.count++
-				losses.last = errors.New(err.Error()) // no longer a lostError
-			}
-			// After the rollback, recording the group's position at the ack fails, and the
-			// batch is delivered again.
-			if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
-				log.DebugContext(ctx, "roll back a lost transaction", "error", err)
-			}
+func deliveryOf(msg *message.Message) (d delivery, err error) {
+	d.stream, d.account, d.replay = msg.Metadata.Get(keyStream), msg.Metadata.Get(keyAccount), msg.Metadata.Get(keyReplay)
+	if d.position, err = strconv.ParseInt(msg.Metadata.Get(keyPosition), 10, 64); err == nil {
+		d.attempts, err = strconv.Atoi(msg.Metadata.Get(keyAttempts))
+	}
+	return d, err
+}
+
+// deliver is the outermost middleware. It never returns an error, because Watermill would then send the
+// message again within the same transaction, endlessly. When the outcome cannot be recorded, it rolls
+// back. Then recording the group's position at the ack fails, and the batch is delivered again.
+func (s *source) deliver(next message.HandlerFunc) message.HandlerFunc {
+	return func(msg *message.Message) ([]*message.Message, error) {
+		ctx := msg.Context()
+		tx := Tx(ctx)
+		err := s.handle(ctx, tx, msg, next)
+		if err == nil {
 			return nil, nil
 		}
+		if ctx.Err() == nil {
+			s.log.WarnContext(ctx, "a delivery was interrupted and will be repeated", "position", msg.UUID, "error", err)
+		}
+		if err := tx.Rollback(); err != nil && !errors.Is(err, sql.ErrTxDone) {
+			s.log.DebugContext(ctx, "roll back a lost transaction", "error", err)
+		}
+		return nil, nil
 	}
 }
 
-// maxParkedError bounds the text of a stored error, in characters.
-const maxParkedError = 4000
-
-func recordParked(ctx context.Context, tx *sql.Tx, group string, msg *message.Message, attempts int, cause error) error {
-	text := []rune(cause.Error())
-	_, err := tx.ExecContext(ctx, `insert into parked (subscription, position, error, attempts)
-		values ($1, $2::bigint, $3, $4)
-		on conflict (subscription, position) do update
-		set error = excluded.error, attempts = parked.attempts + excluded.attempts, at = clock_timestamp()`,
-		group, msg.Metadata.Get(keyPosition), string(text[:min(len(text), maxParkedError)]), attempts)
-	if replay := msg.Metadata.Get(keyReplay); err == nil && replay != "" {
-		_, err = tx.ExecContext(ctx, "update replays set failed = failed + 1 where id = $1::bigint", replay)
-	}
-	return err
-}
-
-// unpark removes an event from the parked ones after a replay has handled it.
-func unpark(ctx context.Context, tx *sql.Tx, group string, msg *message.Message) error {
-	if msg.Metadata.Get(keyReplay) == "" {
-		return nil
-	}
-	_, err := tx.ExecContext(ctx, "delete from parked where subscription = $1 and position = $2::bigint",
-		group, msg.Metadata.Get(keyPosition))
+// handle makes one attempt, unless an earlier event of the stream is set aside, and records the outcome
+// in the transaction. An error means that the transaction is lost or the subscription ends.
+func (s *source) handle(ctx context.Context, tx *sql.Tx, msg *message.Message, next message.HandlerFunc) error {
+	d, err := deliveryOf(msg)
 	if err != nil {
-		return &lostError{fmt.Errorf("after the handler: %w", err)}
+		return err
 	}
-	return nil
+	if s.replayed.stopped != 0 {
+		return nil // the replay continues with the event that failed
+	}
+	if s.turn == turnLog && s.waiting {
+		if behind, err := s.mustWait(ctx, tx, d); err != nil || behind {
+			return err
+		}
+	}
+	if s.slow[d.account] {
+		return s.postpone(ctx, tx, d)
+	}
+	// An attempt that the last transaction did not survive counts now.
+	failure := s.lost.take(d.position)
+	if failure != nil {
+		s.slow[d.account] = true // this batch must commit
+	} else {
+		began := time.Now()
+		_, failure = next(msg)
+		var lost *lostError
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case errors.As(failure, &lost):
+			if lost.attempted {
+				s.lost.note(d.position, failure)
+				s.wasSlow(d.account)
+			}
+			return failure
+		case failure == nil:
+			return s.succeeded(ctx, tx, d)
+		case time.Since(began) > slowAttempt:
+			s.wasSlow(d.account)
+		}
+	}
+	return s.failed(ctx, tx, d, msg.Metadata.Get(keyType), failure)
 }
 
 // savepoint undoes the writes of a failed attempt, and only those.
@@ -135,10 +115,7 @@ func savepoint(log *slog.Logger) message.HandlerMiddleware {
 			ctx := msg.Context()
 			tx := Tx(ctx)
 			if _, err := tx.ExecContext(ctx, "savepoint delivery"); err != nil {
-				return nil, &lostError{fmt.Errorf("before the handler: %w", err)}
-			}
-			if attempts, ok := ctx.Value(attemptsKey{}).(*int); ok {
-				*attempts++
+				return nil, &lostError{fmt.Errorf("before the handler: %w", err), false}
 			}
 			_, err := next(msg)
 			if err == nil {
@@ -151,7 +128,7 @@ func savepoint(log *slog.Logger) message.HandlerMiddleware {
 			}
 			log.WarnContext(ctx, "a handler failed", "position", msg.UUID, "error", err)
 			if _, lost := tx.ExecContext(ctx, "rollback to savepoint delivery"); lost != nil {
-				return nil, &lostError{fmt.Errorf("after %w: %w", err, lost)}
+				return nil, &lostError{fmt.Errorf("after %w: %w", err, lost), true}
 			}
 			return nil, err
 		}

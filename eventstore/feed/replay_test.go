@@ -147,7 +147,10 @@ func TestParkedEventsAreRetried(t *testing.T) {
 		return nil
 	})
 	events := f.append("a", 0, 5)
-	f.awaitPosition("g", events[4].Position)
+	for _, version := range []int64{1, 3, 5} {
+		require.Equal(t, version, <-done)
+	}
+	f.awaitNoneSetAside("g")
 	parked, err := f.feed.ParkedEvents(t.Context(), "g", 0)
 	require.NoError(t, err)
 	require.Equal(t, []int64{events[1].Position, events[3].Position}, []int64{parked[0].Position, parked[1].Position})
@@ -155,9 +158,6 @@ func TestParkedEventsAreRetried(t *testing.T) {
 		Subscriber: "g", Position: events[1].Position, Type: "storetest.noted", Stream: "test/a", Version: 2,
 		Error: "cannot yet", Attempts: 3, At: parked[0].At, LaterInStream: 3,
 	}, parked[0])
-	for range 3 {
-		<-done
-	}
 
 	cured.Store(true)
 	retry := request(events)
@@ -188,6 +188,7 @@ func TestAReplayEndsWhenItsLastEventIsNoLongerParked(t *testing.T) {
 	fail := func(context.Context, eventstore.Recorded) error { return errors.New("no") }
 	stop := f.subscribe("g", fail)
 	f.awaitPosition("g", events[1].Position)
+	f.awaitNoneSetAside("g")
 	stop()
 	retry := request(events)
 	retry.OnlyParked = true

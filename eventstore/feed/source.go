@@ -34,13 +34,37 @@ type source struct {
 	// pause is the next wait while pending.
 	pause time.Duration
 
-	// replay is the id of the oldest open replay of the group, or 0. While there is one, polls
-	// alternate between it and the log. replaying is true when this poll reads the replay.
-	replay    int64
-	replaying bool
+	// failedPause is the next wait after a failed poll.
+	failedPause time.Duration
+
+	// turn is the source of this poll. Polls alternate between the log and the other sources, and
+	// special is the last of those.
+	turn, special turn
+	// again is true when this poll reads the log although the last one did.
+	again bool
+	// more is true when another source than the log had events for this poll. next is the wait
+	// until such a source may have events.
+	more bool
+	next time.Duration
+	// replay is the id of the oldest open replay of the group, or 0.
+	replay int64
 	// batch has the positions of this poll.
 	batch []int64
+
+	// attempts and firstPause are the limits of WithRetry.
+	attempts   int
+	firstPause time.Duration
+	failures
 }
+
+// turn is the source of a poll.
+type turn int
+
+const (
+	turnLog    turn = iota
+	turnRetry       // events that were set aside and are due
+	turnReplay      // the oldest open replay
+)
 
 var (
 	_ watermillsql.Beginner       = (*source)(nil)
@@ -59,8 +83,12 @@ const beginSQL = `select pg_try_advisory_xact_lock($1, hashtext($2)), events_set
 	(select coalesce(max(position), 0) from events),
 	coalesce((select id from replays where subscription = $2 and finished_at is null order by id limit 1), 0)`
 
+// The events that are set aside are read in a statement after the one that took the lock. Otherwise
+// the snapshot could lack those of the last holder, and later events of their streams would pass them.
+const nextDueSQL = `select extract(epoch from min(due_at) - clock_timestamp())::float8 from set_aside where subscription = $1`
+
 // BeginTx begins the transaction of one poll. It takes the group's lock and finds the last position
-// to read, before any further statement of the poll takes its snapshot.
+// to read, before any further statement of the poll takes its snapshot. Then it chooses what to read.
 func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, error) {
 	tx, err := s.DB.BeginTx(ctx, opts)
 	if err != nil {
@@ -68,24 +96,55 @@ func (s *source) BeginTx(ctx context.Context, opts *sql.TxOptions) (*sql.Tx, err
 	}
 	var held bool
 	var newest int64
+	var due sql.NullFloat64
 	err = tx.QueryRowContext(ctx, beginSQL, groupLock, s.group).Scan(&held, &s.settled, &newest, &s.replay)
 	if err == nil && !held {
 		err = errBusy
+	}
+	if err == nil {
+		err = tx.QueryRowContext(ctx, nextDueSQL, s.group).Scan(&due)
 	}
 	if err != nil {
 		return nil, errors.Join(err, tx.Rollback())
 	}
 	s.pending = newest > s.settled
-	s.replaying = s.replay != 0 && !s.replaying
+	s.choose(due)
 	s.batch = s.batch[:0]
+	s.failures.begin(s.turn, due.Valid)
 	return tx, nil
+}
+
+// choose sets the turn of this poll. due has the seconds until the next event that was set aside is
+// due, if there is one.
+func (s *source) choose(due sql.NullFloat64) {
+	s.next = s.poll
+	later := func(d time.Duration) (now bool) {
+		s.next = min(s.next, max(d, 0))
+		return d <= 0
+	}
+	retry := due.Valid && later(time.Duration(due.Float64*float64(time.Second)))
+	replay := s.replay != 0 && later(time.Until(s.replayed.again))
+	s.more = retry || replay
+	// A batch of the log with a slow failure has delayed the events that were committed meanwhile.
+	// The log is read once more, so that they do not wait for another slow failure.
+	s.again = s.turn == turnLog && len(s.slowNow) > 0 && !s.again
+	switch {
+	case s.turn != turnLog || s.again || !s.more:
+		s.turn = turnLog
+		return
+	case retry && (!replay || s.special == turnReplay):
+		s.turn = turnRetry
+	default:
+		s.turn = turnReplay
+	}
+	s.special = s.turn
 }
 
 // SubscribeIsolationLevel implements SchemaAdapter. Each statement needs a new snapshot.
 func (s *source) SubscribeIsolationLevel() sql.IsolationLevel { return sql.LevelReadCommitted }
 
 const selectSQL = `
-select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain
+select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain, 0
   from events
  where position > coalesce((select position from subscriptions where name = $1), 0)
    and position <= $2
@@ -93,21 +152,33 @@ select position, stream, version, type, account_id, data::text, meta::text, reco
  limit $3`
 
 // The replay is read in a statement after the one that took the lock, so that its snapshot is not
-// older than the lock. The same holds for the group's position.
+// older than the lock. The same holds for the group's position. An event that is set aside is left out,
+// because it will be delivered anyway, after the earlier events of its stream.
 const selectReplaySQL = `
-select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain
+select position, stream, version, type, account_id, data::text, meta::text, recorded_at, chain, 0
   from events e
  where position > (select position from replays where id = $1)
    and position <= (select last_position from replays where id = $1)
    and (not (select only_parked from replays where id = $1)
         or exists (select from parked p where p.subscription = $2 and p.position = e.position))
+   and not exists (select from set_aside a where a.subscription = $2 and a.position = e.position)
  order by position
  limit $3`
 
+const selectDueSQL = `
+select e.position, e.stream, e.version, e.type, e.account_id, e.data::text, e.meta::text, e.recorded_at, e.chain, a.attempts
+  from set_aside a join events e on e.position = a.position
+ where a.subscription = $1 and a.due_at <= clock_timestamp()
+ order by a.due_at, a.position
+ limit $2`
+
 // SelectQuery implements SchemaAdapter.
 func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) watermillsql.Query {
-	if s.replaying {
+	switch s.turn {
+	case turnReplay:
 		return watermillsql.Query{Query: selectReplaySQL, Args: []any{s.replay, group, batchSize}}
+	case turnRetry:
+		return watermillsql.Query{Query: selectDueSQL, Args: []any{group, batchSize}}
 	}
 	return watermillsql.Query{Query: selectSQL, Args: []any{group, s.settled, batchSize}}
 }
@@ -116,11 +187,11 @@ func (s *source) SelectQuery(_, group string, _ watermillsql.OffsetsAdapter) wat
 // cannot be decoded must be parked and must not stop the group.
 func (s *source) UnmarshalMessage(row watermillsql.Scanner) (watermillsql.Row, error) {
 	var r stored
-	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain); err != nil {
+	if err := row.Scan(&r.position, &r.stream, &r.version, &r.kind, &r.account, &r.data, &r.meta, &r.at, &r.chain, &r.attempts); err != nil {
 		return watermillsql.Row{}, fmt.Errorf("scan an event: %w", err)
 	}
 	msg := r.message()
-	if s.replaying {
+	if s.turn == turnReplay {
 		msg.Metadata.Set(keyReplay, strconv.FormatInt(s.replay, 10))
 	}
 	s.batch = append(s.batch, r.position)
@@ -128,15 +199,27 @@ func (s *source) UnmarshalMessage(row watermillsql.Scanner) (watermillsql.Row, e
 }
 
 // AckMessageQuery implements OffsetsAdapter. Watermill calls it once for a batch, with the last handled
-// row. A replay does not change the group's position.
+// row. Only a batch of the log changes the group's position. A replay records the last event before one
+// that it will try again.
 func (s *source) AckMessageQuery(_ string, row watermillsql.Row, group string) watermillsql.Query {
-	if s.replaying {
-		handled, _ := slices.BinarySearch(s.batch, row.Offset+1)
+	nothing := watermillsql.Query{Query: "select 1"} // it fails when the transaction was lost
+	switch s.turn {
+	case turnRetry:
+		return nothing
+	case turnReplay:
+		last := row.Offset + 1
+		if s.replayed.stopped != 0 {
+			last = s.replayed.stopped
+		}
+		handled, _ := slices.BinarySearch(s.batch, last)
+		if handled == 0 {
+			return nothing
+		}
 		return watermillsql.Query{
 			Query: `update replays set position = $2, delivered = delivered + $3,
 				finished_at = case when $2 = last_position then coalesce(finished_at, clock_timestamp()) else finished_at end
 				where id = $1`,
-			Args: []any{s.replay, row.Offset, handled},
+			Args: []any{s.replay, s.batch[handled-1], handled},
 		}
 	}
 	return watermillsql.Query{
@@ -172,11 +255,12 @@ func (s *source) InsertQuery(string, message.Messages) (watermillsql.Query, erro
 const ackDeadline = 24 * time.Hour
 
 // The pauses between polls while a writer of an earlier position is open. The pause doubles from the
-// minimum to the maximum. failedPollPause is the pause after a failed poll.
+// minimum to the maximum. The pauses after failed polls double, too.
 const (
 	pendingPauseMin = 2 * time.Millisecond
 	pendingPauseMax = 100 * time.Millisecond
-	failedPollPause = 500 * time.Millisecond
+	failedPauseMin  = 20 * time.Millisecond
+	failedPauseMax  = 500 * time.Millisecond
 )
 
 // finishTimeout bounds the statement that ends a replay.
@@ -185,24 +269,27 @@ const finishTimeout = 10 * time.Second
 // HandleError implements BackoffManager. It waits by itself and returns 0, so that a notification can
 // end the wait.
 func (s *source) HandleError(_ watermill.LoggerAdapter, noMsg bool, err error) time.Duration {
+	s.lost.recorded(err == nil)
 	switch {
 	case s.ctx.Err() != nil:
 	case errors.Is(err, errBusy):
 		s.wait(s.poll, nil)
 	case err != nil:
 		s.log.Warn("could not poll the log", "error", err)
-		s.wait(failedPollPause, nil)
-	case noMsg && s.replaying:
+		s.wait(s.failedPause, nil)
+		s.failedPause = min(2*s.failedPause, failedPauseMax)
+		return 0
+	case noMsg && s.turn == turnReplay:
 		s.finishReplay()
-	case noMsg && s.replay != 0: // the next poll reads the replay
+	case noMsg && (s.turn == turnRetry || s.more): // the next poll reads another source
 	case noMsg && s.pending:
-		s.wait(s.pause, s.wake)
+		s.wait(min(s.pause, s.next), s.wake)
 		s.pause = min(2*s.pause, pendingPauseMax)
 		return 0
 	case noMsg:
-		s.wait(s.poll, s.wake)
+		s.wait(s.next, s.wake)
 	}
-	s.pause = pendingPauseMin
+	s.pause, s.failedPause = pendingPauseMin, failedPauseMin
 	return 0
 }
 
@@ -214,7 +301,7 @@ func (s *source) finishReplay() {
 	_, err := s.ExecContext(ctx, "update replays set finished_at = clock_timestamp() where id = $1 and finished_at is null", s.replay)
 	if err != nil && s.ctx.Err() == nil {
 		s.log.Warn("could not finish a replay", "replay", s.replay, "error", err)
-		s.wait(failedPollPause, nil)
+		s.wait(failedPauseMax, nil)
 	}
 }
 

@@ -15,12 +15,16 @@ import (
 // Subscriber is the state of a group, for operators.
 type Subscriber struct {
 	Name string `json:"name"`
-	// Position is the position of the last event that is handled or parked, 0 before the first.
+	// Position is the position of the last event that is handled, set aside or parked, 0 before
+	// the first.
 	Position int64 `json:"position"`
-	// LagEvents counts the recorded events that are not delivered yet. LagSeconds is the age of
-	// the oldest.
+	// LagEvents counts the recorded events that are neither handled nor parked. LagSeconds is the
+	// age of the oldest.
 	LagEvents  int64   `json:"lag_events"`
 	LagSeconds float64 `json:"lag_seconds"`
+	// SetAside counts the events among them that failed and wait for another attempt, and the
+	// later events of their streams.
+	SetAside int64 `json:"set_aside"`
 	// Parked counts the parked events.
 	Parked int64 `json:"parked"`
 	// Delivering is true while a process holds the group's lock: during a batch and briefly at
@@ -36,7 +40,9 @@ const subscribersSQL = `
 select n.name, coalesce(s.position, 0), s.updated_at,
        (select count(*) from events where position > coalesce(s.position, 0)),
        coalesce((select extract(epoch from clock_timestamp() - recorded_at)::float8 from events
-                  where position > coalesce(s.position, 0) order by position limit 1), 0),
+                  where position = coalesce((select min(position) from set_aside where subscription = n.name),
+                        (select min(position) from events where position > coalesce(s.position, 0)))), 0),
+       (select count(*) from set_aside where subscription = n.name),
        (select count(*) from parked where subscription = n.name),
        exists (select from pg_locks
                 where locktype = 'advisory' and objsubid = 2 and granted
@@ -59,7 +65,8 @@ func (f *Feed) Subscribers(ctx context.Context, known ...string) ([]Subscriber, 
 	}
 	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Subscriber, error) {
 		var s Subscriber
-		err := row.Scan(&s.Name, &s.Position, &s.UpdatedAt, &s.LagEvents, &s.LagSeconds, &s.Parked, &s.Delivering)
+		err := row.Scan(&s.Name, &s.Position, &s.UpdatedAt, &s.LagEvents, &s.LagSeconds, &s.SetAside, &s.Parked, &s.Delivering)
+		s.LagEvents += s.SetAside
 		s.UpdatedAt = inUTC(s.UpdatedAt)
 		return s, err
 	})
@@ -105,8 +112,9 @@ type Move struct {
 const resetTimeout = 20 * time.Second
 
 // Reset sets the position of a group. It waits for the group's lock, so no ack of a running batch can
-// overwrite the new position. A dry run changes nothing and returns the effect. Errors: a position
-// below 0 or after the settled log, or no lock within 20 s.
+// overwrite the new position. Events up to the new position that were set aside are still tried again.
+// A dry run changes nothing and returns the effect. Errors: a position below 0 or after the settled
+// log, or no lock within 20 s.
 func (f *Feed) Reset(ctx context.Context, group string, to int64, dryRun bool) (Move, error) {
 	m := Move{Subscriber: group, To: to}
 	waiting, cancel := context.WithTimeout(ctx, resetTimeout)
@@ -130,6 +138,10 @@ func (f *Feed) Reset(ctx context.Context, group string, to int64, dryRun bool) (
 			from events where position > least($1::bigint, $2::bigint) and position <= greatest($1::bigint, $2::bigint)`,
 			m.From, to).Scan(&m.Again, &m.Skipped)
 		if err != nil || dryRun {
+			return err
+		}
+		// The group reads the later events again from the log.
+		if _, err = tx.Exec(waiting, "delete from set_aside where subscription = $1 and position > $2", group, to); err != nil {
 			return err
 		}
 		_, err = tx.Exec(waiting, `insert into subscriptions (name, position) values ($1, $2)
