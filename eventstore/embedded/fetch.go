@@ -98,7 +98,7 @@ func (f finder) fetch(ctx context.Context, major int) (binaries, error) {
 	defer func() { _ = l.release() }() // the kernel drops the lock in any case
 	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	if err := l.wait(ctx, lockExclusive); err != nil {
+	if err := l.wait(ctx); err != nil {
 		return binaries{}, err
 	}
 	root := filepath.Join(f.cacheDir, "postgres-"+a.version)

@@ -44,12 +44,12 @@ func (l *lock) try(how int) (bool, error) {
 	return true, nil
 }
 
-// wait waits for the lock until ctx ends.
-func (l *lock) wait(ctx context.Context, how int) error {
+// wait takes the lock exclusively. It waits for it until ctx ends.
+func (l *lock) wait(ctx context.Context) error {
 	tick := time.NewTicker(lockPoll)
 	defer tick.Stop()
 	for {
-		ok, err := l.try(how)
+		ok, err := l.try(lockExclusive)
 		if ok || err != nil {
 			return err
 		}

@@ -66,7 +66,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 		return nil, err
 	}
 	defer func() { _ = start.release() }() // the kernel drops the lock in any case
-	if err := start.wait(ctx, lockExclusive); err != nil {
+	if err := start.wait(ctx); err != nil {
 		return nil, err
 	}
 	s := &Server{log: opts.Log}
@@ -232,7 +232,7 @@ func (s *Server) Close(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, start.release()) }()
-	if err := start.wait(ctx, lockExclusive); err != nil {
+	if err := start.wait(ctx); err != nil {
 		return err
 	}
 	last, err := users.try(lockExclusive)

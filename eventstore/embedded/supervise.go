@@ -66,7 +66,7 @@ func (s *Server) restart(ctx context.Context) (pause time.Duration, err error) {
 		return restartPause, err
 	}
 	defer func() { _ = start.release() }() // the kernel drops the lock in any case
-	if err := start.wait(ctx, lockExclusive); err != nil {
+	if err := start.wait(ctx); err != nil {
 		return restartPause, err
 	}
 	pm, ok, err := s.cluster.running()

@@ -40,10 +40,10 @@ func differing(t *testing.T, err error) (parts []node.Part) {
 	if err == nil {
 		return nil
 	}
-	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the test takes the join apart
+	joined, ok := err.(interface{ Unwrap() []error })
 	require.True(t, ok, "%v", err)
 	for _, one := range joined.Unwrap() {
-		if deeper, ok := one.(interface{ Unwrap() []error }); ok { //nolint:errorlint // see above
+		if deeper, ok := one.(interface{ Unwrap() []error }); ok {
 			parts = append(parts, differing(t, deeper.(error))...)
 			continue
 		}
