@@ -7,7 +7,7 @@
 // # Rights
 //
 // Up runs as the owner of the schema. The service runs as the role vqa_service. It may only insert
-// and select events. It may read and write every other table: default privileges grant that for
+// and select events, and it cannot choose their positions. It may read and write every other table: default privileges grant that for
 // the tables of later migrations too. River's migrations run after ours and create River's tables.
 // Only the owner can do maintenance such as REINDEX.
 //
