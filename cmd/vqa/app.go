@@ -46,6 +46,9 @@ type adapters struct {
 	vocabulary func(context.Context) ([]string, bool)
 	// recorded is called with the events of each append, unless it is nil.
 	recorded func([]eventstore.Recorded)
+	// serving refuses a database with which readers of the log could skip events. The tools accept it,
+	// because some of them examine or repair it.
+	serving bool
 }
 
 // app holds the parts that every subcommand with access to the log needs. It can run beside a
@@ -98,7 +101,7 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 			err = errors.Join(err, a.Close())
 		}
 	}()
-	if err := a.openDatabase(ctx); err != nil {
+	if err := a.openDatabase(ctx, with.serving); err != nil {
 		return nil, err
 	}
 	a.codec = codec.Events()
@@ -144,8 +147,8 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 }
 
 // openDatabase connects to the configured Postgres, or to the embedded one, which it starts unless
-// it already runs.
-func (a *app) openDatabase(ctx context.Context) error {
+// it already runs. With serving, the database must pass the checks of the log.
+func (a *app) openDatabase(ctx context.Context, serving bool) error {
 	a.ownerURL = a.config.DatabaseURL
 	if a.ownerURL == "" {
 		server, err := embedded.Start(ctx, embedded.Options{
@@ -160,8 +163,18 @@ func (a *app) openDatabase(ctx context.Context) error {
 		}
 		a.ownerURL = server.URL(databaseName)
 	}
+	if serving {
+		if err := postgres.CheckServer(ctx, a.ownerURL); err != nil {
+			return err
+		}
+	}
 	if err := migrations.Up(ctx, a.ownerURL); err != nil {
 		return err
+	}
+	if serving {
+		if err := postgres.CheckLog(ctx, a.ownerURL); err != nil {
+			return err
+		}
 	}
 	pool, err := postgres.Connect(ctx, a.ownerURL)
 	if err != nil {

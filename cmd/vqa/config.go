@@ -33,9 +33,10 @@ type config struct {
 	PublicURL string `env:"VQA_PUBLIC_URL" format:"http or https URL" help:"Base URL under which callers reach the server. When empty, it is made from VQA_ADDR."`
 	DataDir   string `env:"VQA_DATA_DIR" envDefault:".vqa" format:"path" help:"Folder of the embedded database, the local objects and the secret keys of this installation."`
 
-	DatabaseURL string `group:"Database and objects" env:"VQA_DATABASE_URL" secret:"true" format:"postgres:// URL" help:"PostgreSQL 14 or newer, with the owner of the schema as the user. When empty, the embedded server runs."`
-	PostgresBin string `env:"VQA_POSTGRES_BIN" format:"path" help:"Folder of the programs for the embedded server. When empty, installed programs are used, or else a pinned archive is downloaded."`
-	BlobURL     string `env:"VQA_BLOB_URL" format:"file:// or s3:// URL" help:"Object store of videos and pictures. When empty, objects are stored in VQA_DATA_DIR."`
+	DatabaseURL      string        `group:"Database and objects" env:"VQA_DATABASE_URL" secret:"true" format:"postgres:// URL" help:"PostgreSQL 14 or newer, with the owner of the schema as the user. When empty, the embedded server runs."`
+	PostgresBin      string        `env:"VQA_POSTGRES_BIN" format:"path" help:"Folder of the programs for the embedded server. When empty, installed programs are used, or else a pinned archive is downloaded."`
+	LogWriterTimeout time.Duration `env:"VQA_LOG_WRITER_TIMEOUT" envDefault:"1m" help:"How long an open transaction with new events may block the readers of the log. After that, the service ends its session if it may; 0 means never."`
+	BlobURL          string        `env:"VQA_BLOB_URL" format:"file:// or s3:// URL" help:"Object store of videos and pictures. When empty, objects are stored in VQA_DATA_DIR."`
 
 	FFmpeg string `group:"Media and inference" env:"VQA_FFMPEG" format:"path" help:"The ffmpeg program, 5.1 or newer. When empty, the build that make setup downloaded is used, or else ffmpeg from PATH."`
 
@@ -149,6 +150,9 @@ func (c config) check() error {
 	}
 	if c.QuotaSecondsPerMonth < 0 {
 		return wrongValue("VQA_QUOTA_SECONDS_PER_MONTH", c.QuotaSecondsPerMonth, "must not be negative")
+	}
+	if c.LogWriterTimeout != 0 && c.LogWriterTimeout < time.Second {
+		return wrongValue("VQA_LOG_WRITER_TIMEOUT", c.LogWriterTimeout, "must be 0, or at least 1s")
 	}
 	if c.MaxConnections < 0 {
 		return wrongValue("VQA_MAX_CONNECTIONS_PER_ADDRESS", c.MaxConnections, "must not be negative")

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"vqa/cmd/vqa/internal/doctor"
+	"vqa/eventstore/postgres"
 )
 
 func doctorCommand() *cobra.Command {
@@ -46,13 +48,55 @@ func (c config) installation() doctor.Installation {
 		Addr: c.Addr, PublicURL: c.PublicURL, DataDir: c.DataDir, BlobURL: c.BlobURL, MinFreeSpace: int64(c.MinFreeSpace),
 		Secrets:     []string{secretKeyFile, ledgerKeyFile, filepath.Base(storedKeyPath(c))},
 		Operator:    operator(),
-		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin,
+		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,
 		Released: catalog(c)[0].CreatedAt, Now: clock,
 		EngineServers: len(c.InferenceURL) > 0, Patience: c.InferencePatience, LLMTimeout: c.LLMTimeout,
 		CompareInstallation: c.compareInstallation,
 		OpenFFmpeg:          c.openFFmpeg, Picture: extractPicture, OpenEngine: c.engine,
 		LanguageModel: c.languageModel, VisionModel: c.visionModel,
 	}
+}
+
+// inspectLog returns a finding for each failed check of the log, and for each transaction that blocks
+// its readers.
+func inspectLog(ctx context.Context, url string) (found []doctor.Finding, err error) {
+	for _, err := range flattened(postgres.Check(ctx, url)) {
+		var unsafe *postgres.UnsafeError
+		if !errors.As(err, &unsafe) {
+			return nil, err
+		}
+		f := doctor.Finding{Verdict: doctor.Broken, Detail: unsafe.Check + ": " + unsafe.Detail, Fix: unsafe.Remedy}
+		if unsafe.Check == postgres.SchemaCheck {
+			f.Verdict = doctor.Warning // the next start migrates
+		}
+		found = append(found, f)
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	writers, err := postgres.OldWriters(ctx, url)
+	for _, w := range writers {
+		found = append(found, doctor.Finding{
+			Verdict: doctor.Broken, Detail: "an open transaction blocks all readers: " + w.String(), Fix: "run in the database: " + w.Remedy(),
+		})
+	}
+	return found, err
+}
+
+// flattened returns the errors of a nested errors.Join.
+func flattened(err error) []error {
+	if err == nil {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error }) //nolint:errorlint // the shape is examined, not a kind of error
+	if !ok {
+		return []error{err}
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		all = append(all, flattened(e)...)
+	}
+	return all
 }
 
 // engine starts the configured engine and no other part of the service.

@@ -144,6 +144,14 @@ func (s *server) metrics() http.Handler {
 	}
 	gauge("vqa_db_connections", "Connections to Postgres.", func() float64 { return float64(s.pool.Stat().TotalConns()) })
 	gauge("vqa_db_connections_in_use", "Connections to Postgres that are in use.", func() float64 { return float64(s.pool.Stat().AcquiredConns()) })
+	gauge("vqa_log_blocked_seconds", "Time for which the oldest open transaction has blocked the readers of the log; 0 when there is none, -1 when unknown.",
+		func() float64 {
+			blocked, known := s.writers.Blocked()
+			if !known {
+				return -1
+			}
+			return blocked.Seconds()
+		})
 	gauge("vqa_storage_free_bytes", "Bytes that can still be written to the disk of the object store; -1 when the store has no such limit or it is unknown.",
 		func() float64 {
 			free, known, err := s.objects.Free()

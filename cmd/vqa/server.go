@@ -20,6 +20,7 @@ import (
 	"vqa/domain/id"
 	"vqa/eventstore/feed"
 	"vqa/eventstore/node"
+	"vqa/eventstore/postgres"
 	"vqa/gpu"
 	"vqa/handlers/artifact"
 	"vqa/handlers/command"
@@ -63,6 +64,8 @@ type server struct {
 	closers    []func() error
 	jobs       *jobs.Client
 	feed       *feed.Feed
+	// writers watches for transactions that block the readers of the log.
+	writers    *postgres.WriterWatch
 	presence   *node.Presence
 	sweeper    *jobs.Sweeper
 	orphans    *jobs.Orphans
@@ -109,7 +112,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 	}
 	s.engine = timedEngine{s.engine, s.meter.engine}
 	s.capacity = &jobs.Capacity{Engine: s.engine, Now: clock}
-	with := adapters{uploads: s.intake, capacity: s.capacity, recorded: s.meter.recorded}
+	with := adapters{uploads: s.intake, capacity: s.capacity, recorded: s.meter.recorded, serving: true}
 	if with.identities, err = c.identities(); err != nil {
 		return s, err
 	}
@@ -203,6 +206,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 		return err
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
+	s.writers = &postgres.WriterWatch{Pool: s.pool, Timeout: s.config.LogWriterTimeout, Log: s.log}
 	s.artifacts.Drawing, s.artifacts.Wake = s.resources.Drawing, s.feed.Watch
 	return nil
 }
@@ -262,6 +266,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 			{Name: "inference", Check: s.capacity.InferenceReady},
 			{Name: "frames", Check: s.extraction.Ready},
 			{Name: "storage", Check: s.checkRoom, Advisory: true},
+			{Name: "log", Check: s.writers.Ready, Advisory: true, Degraded: "degraded"},
 		},
 	})
 }
@@ -307,6 +312,7 @@ func (s *server) run(ctx context.Context) error {
 	s.closers = append(s.closers, s.stopJobs)
 	reactor := react.Reactor{Jobs: s.jobs}
 	s.work("the feed", func() error { return s.feed.Run(working) })
+	s.work("the watch of open writers", func() error { s.writers.Run(working); return nil })
 	s.work("the reactor", func() error { return s.feed.Subscribe(working, react.Group, reactor.Handle) })
 	s.work("presence", func() error { s.presence.Run(working); return nil })
 	s.work("the sweep", func() error { s.sweeper.Run(working); return nil })

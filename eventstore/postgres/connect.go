@@ -22,11 +22,9 @@ const (
 	idleInTransaction = time.Minute
 )
 
-// Connect returns a pool of connections with Role. The database must have been migrated. The pool_*
-// and runtime parameters of the URL override the defaults: 24 connections, 30 s for a statement,
-// 60 s idle in a transaction. A statement whose context has an eventstore.Patience waits at most
-// that long.
-func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
+// configOf returns the configuration of the service's connections. The parameters of the URL override
+// the defaults, except for the isolation.
+func configOf(url string) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("database url: %w", err)
@@ -49,6 +47,18 @@ func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config.ConnConfig.Tracer = deadlines{}
 	// Reading in order needs a new snapshot for each statement.
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	return config, nil
+}
+
+// Connect returns a pool of connections with Role. The database must have been migrated. The pool_*
+// and runtime parameters of the URL override the defaults: 24 connections, 30 s for a statement,
+// 60 s idle in a transaction. A statement whose context has an eventstore.Patience waits at most
+// that long.
+func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
+	config, err := configOf(url)
+	if err != nil {
+		return nil, err
+	}
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		if _, err := conn.Exec(ctx, "set role "+Role); err != nil {
 			return fmt.Errorf("take the role %s (is the database migrated?): %w", Role, err)

@@ -28,7 +28,16 @@
 // with the time of a row. It needs the right to see the activity of other sessions, and it loses
 // an event when the machine's clock is set back during an append.
 //
-// The method needs a primary and READ COMMITTED, which Connect sets. It works for every role.
+// The method needs a primary, READ COMMITTED, which Connect sets, a sequence without a cache, and
+// triggers that always fire. CheckServer and CheckLog check this. It works for every role.
+//
+// # Writers that do not end
+//
+// Readers wait for each open writer, also for one of another program. WriterWatch reports the old
+// ones and ends them. The timeouts of a connection bound an append of this program: each statement, and the
+// wait for the next one in a transaction. They do not bound the wait for the next message within a
+// pipeline. So a node that is stopped in the middle of an append is also ended by the watch, on
+// another node.
 //
 // # Wake-up
 //

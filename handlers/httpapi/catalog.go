@@ -270,7 +270,7 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 			continue
 		}
 		if h.Advisory {
-			checks[h.Name] = "low"
+			checks[h.Name] = cmp.Or(h.Degraded, "low")
 			continue
 		}
 		checks[h.Name] = "failed"

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -139,6 +140,19 @@ func TestLostDatabaseIsUnavailable(t *testing.T) {
 	w.refused(c.do(http.MethodGet, "/v1/videos", ""), 503, fault.DBUnavailable, "")
 	w.refused(w.do(http.MethodGet, "/readyz", ""), 503, fault.DBUnavailable, "")
 	w.refused(w.do(http.MethodPost, "/v1/sandbox", ""), 503, fault.DBUnavailable, "")
+}
+
+// TestADegradedPartLeavesTheNodeReady has a failing check that no request depends on.
+func TestADegradedPartLeavesTheNodeReady(t *testing.T) {
+	t.Parallel()
+	broken := func(context.Context) error { return errors.New("broken") }
+	w := open(t, func(o *httpapi.Options) {
+		o.Health = append(o.Health, httpapi.HealthCheck{Name: "storage", Check: broken, Advisory: true},
+			httpapi.HealthCheck{Name: "log", Check: broken, Advisory: true, Degraded: "degraded"})
+	})
+	got := w.do(http.MethodGet, "/readyz", "")
+	require.Equal(t, http.StatusOK, got.StatusCode)
+	require.Equal(t, map[string]any{"database": "ok", "inference": "ok", "storage": "low", "log": "degraded"}, got.at("checks"))
 }
 
 // narrowed replaces the scopes of every key.

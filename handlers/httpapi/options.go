@@ -98,9 +98,11 @@ type HealthCheck struct {
 	// Code is the error code if Check fails without its own, or times out. The default is
 	// capacity_exhausted.
 	Code fault.Code
-	// Advisory reports a failing check as "low" and leaves the service ready. Requests that
-	// depend on it are refused, and all others still work.
+	// Advisory reports a failing check by the word Degraded and leaves the service ready. The
+	// node still answers requests that do not depend on it.
 	Advisory bool
+	// Degraded is the word for a failing advisory check. The default is "low".
+	Degraded string
 }
 
 // Options configure the HTTP interface. A field is required unless its comment names a

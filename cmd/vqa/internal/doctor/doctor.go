@@ -64,6 +64,9 @@ type Installation struct {
 	Operator string
 	// DatabaseURL is empty for the embedded database.
 	DatabaseURL, PostgresBin string
+	// InspectLog returns a finding for each fault of the log in a database. Error: the one of a
+	// connection.
+	InspectLog func(ctx context.Context, url string) ([]Finding, error)
 	// Released is when this program's models were published; no clock can show an earlier time.
 	Released time.Time
 	Now      func() time.Time
@@ -134,6 +137,7 @@ var (
 		{"Postgres", checkPostgres},
 		{"checksums", checkChecksums},
 		{"installation", checkInstallation},
+		{"log", checkLog},
 		{"clock", checkClock},
 	}
 	// Media has the checks of ffmpeg, of the engine and of one analysis.

@@ -91,7 +91,11 @@ func TestCheckAddress(t *testing.T) {
 func TestCheckPostgresAndClock(t *testing.T) {
 	t.Parallel()
 	url := storetest.Database(t, migrations.Up, migrations.Version())
-	x := &Examination{Installation: Installation{DatabaseURL: url, Now: time.Now}}
+	require.Equal(t, Warning, checkLog(t.Context(), &Examination{}).Verdict, "no database was found")
+	x := &Examination{Installation: Installation{DatabaseURL: url, Now: time.Now, InspectLog: func(_ context.Context, inspected string) ([]Finding, error) {
+		require.Equal(t, url, inspected)
+		return []Finding{{Verdict: Warning, Detail: "odd", Fix: "repair it"}, {Verdict: Broken, Detail: "broken", Fix: "replace it"}}, nil
+	}}}
 	got := checkPostgres(t.Context(), x)
 	require.Equal(t, OK, got.Verdict, got.Detail)
 	require.Contains(t, got.Detail, "PostgreSQL ")
@@ -100,6 +104,12 @@ func TestCheckPostgresAndClock(t *testing.T) {
 	require.Equal(t, Warning, checkChecksums(t.Context(), x).Verdict, "a server for tests has no checksums")
 	require.Contains(t, checkChecksums(t.Context(), x).Fix, "pg_checksums --enable")
 	require.Equal(t, OK, checkClock(t.Context(), x).Verdict)
+	require.Equal(t, Finding{Verdict: Broken, Detail: "odd; broken", Fix: "repair it; replace it"}, checkLog(t.Context(), x))
+
+	x.InspectLog = func(context.Context, string) ([]Finding, error) { return nil, &pgconn.PgError{Code: noSuchDatabase} }
+	require.Equal(t, OK, checkLog(t.Context(), x).Verdict, "before the first start")
+	x.InspectLog = func(context.Context, string) ([]Finding, error) { return nil, errors.New("cut") }
+	require.Equal(t, Broken, checkLog(t.Context(), x).Verdict)
 
 	x = &Examination{Installation: Installation{DatabaseURL: "postgres://u:secret@127.0.0.1:" + freePort() + "/d?connect_timeout=2", Now: time.Now}}
 	got = checkPostgres(t.Context(), x)
@@ -148,6 +158,8 @@ func TestJudges(t *testing.T) {
 		"ample disk":     {judgeFree("/", 6<<30, 1<<30), OK},
 		"little disk":    {judgeFree("/", 2<<30, 1<<30), Warning},
 		"full disk":      {judgeFree("/", 1<<20, 1<<30), Broken},
+		"sound log":      {worstOf(nil), OK},
+		"odd log":        {worstOf([]Finding{{Verdict: Warning, Fix: "fix"}}), Warning},
 		"clocks agree":   {judgeClock(now, released, skew(-time.Second)), OK},
 		"clocks differ":  {judgeClock(now, released, skew(-time.Minute)), Broken},
 		"the past":       {judgeClock(time.Unix(0, 0), released, skew(0)), Broken},

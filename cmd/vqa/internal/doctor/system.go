@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -230,6 +231,42 @@ func checkInstallation(ctx context.Context, x *Examination) Finding {
 		return found("the first start records the secret key and the object store")
 	}
 	return found("this node has the secret key and the object store that the database has recorded")
+}
+
+// worstOf joins the findings about the log into one.
+func worstOf(all []Finding) Finding {
+	if len(all) == 0 {
+		return found("positions are drawn in order, and no open transaction blocks the readers")
+	}
+	worst := Finding{Verdict: Warning}
+	var details, fixes []string
+	for _, f := range all {
+		if f.Verdict == Broken {
+			worst.Verdict = Broken
+		}
+		details = append(details, f.Detail)
+		if f.Fix != "" {
+			fixes = append(fixes, f.Fix)
+		}
+	}
+	worst.Detail, worst.Fix = strings.Join(details, "; "), strings.Join(fixes, "; ")
+	return worst
+}
+
+// checkLog checks that readers of the log cannot skip events, and that no transaction blocks them.
+func checkLog(ctx context.Context, x *Examination) Finding {
+	if x.database == nil {
+		return Finding{Verdict: Warning, Detail: "no database to ask", Fix: fixNoDatabase}
+	}
+	all, err := x.InspectLog(ctx, x.database.url)
+	var pgErr *pgconn.PgError
+	switch {
+	case errors.As(err, &pgErr) && pgErr.Code == noSuchDatabase:
+		return found("the first start creates it")
+	case err != nil:
+		return wrong("make the database available, then: vqa doctor", "%v", err)
+	}
+	return worstOf(all)
 }
 
 func embeddedFix(err error) string {
