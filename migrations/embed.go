@@ -25,6 +25,12 @@ var files embed.FS
 // lockKey is the key of the advisory lock that lets one process migrate at a time.
 const lockKey = 0x7671_6d69_6772
 
+// keepAlive makes the server notice within 20 s that a migrating machine has vanished. The lock of
+// that machine would otherwise block the start of every other node for hours.
+var keepAlive = map[string]string{
+	"tcp_keepalives_idle": "5", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "3", "tcp_user_timeout": "20000",
+}
+
 // silent discards the progress messages of the migrators. Their errors are returned.
 var silent = slog.New(slog.DiscardHandler)
 
@@ -38,6 +44,11 @@ func Up(ctx context.Context, url string) error {
 	}
 	// One connection holds the lock. The other one migrates.
 	config.MaxConns = 2
+	for name, value := range keepAlive {
+		if _, set := config.ConnConfig.RuntimeParams[name]; !set {
+			config.ConnConfig.RuntimeParams[name] = value
+		}
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return fmt.Errorf("migrate: %w", err)

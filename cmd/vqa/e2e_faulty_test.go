@@ -47,6 +47,15 @@ func newFaulty(t *testing.T) *faulty {
 	return f
 }
 
+// sameWorker is another proxy of the same worker, for another node.
+func sameWorker(t *testing.T, f *faulty) *faulty {
+	t.Helper()
+	other := &faulty{worker: f.worker, asked: make(chan struct{}, 1)}
+	other.Server = httptest.NewServer(other)
+	t.Cleanup(other.Close)
+	return other
+}
+
 // startWorker runs the program of the embedded worker and returns its address.
 func startWorker(t *testing.T) string {
 	t.Helper()

@@ -115,6 +115,7 @@ func (a *app) rebuilding(ctx context.Context, do func(*projections.Rebuilder) er
 	}
 	// The URL may set the size of the service's pool. A rebuild needs its own size.
 	config.MaxConns = int32(runtime.GOMAXPROCS(0) + 4) //nolint:gosec // a number of processors
+	postgres.KeepAlive(config.ConnConfig)
 	owner, err := pgxpool.NewWithConfig(ctx, config)
 	if err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"time"
 
 	"vqa/cmd/vqa/internal/doctor"
 	"vqa/domain/answer"
@@ -81,6 +82,8 @@ type server struct {
 	// endRequests interrupts the requests that still run.
 	endRequests context.CancelCauseFunc
 	stopWork    context.CancelFunc
+	endJobs     context.CancelFunc
+	jobsEnded   chan struct{}
 	running     sync.WaitGroup
 	// failed receives the first error of a part. It ends the service.
 	failed chan error
@@ -181,7 +184,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	}
 	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: clock, Log: s.log}
 	s.jobs, err = jobs.New(jobs.Options{
-		Pool: s.pool, Node: name, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
+		Pool: s.pool, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
 			Commands: s.commands, Sources: s.objects, Surveys: survey.Store{Objects: s.objects}, Engine: s.engine, FFmpeg: s.ffmpeg, Calibrations: s.calibrations,
 			Node: name, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
@@ -306,9 +309,7 @@ func (s *server) renderer(c config) (fs.FS, error) {
 func (s *server) run(ctx context.Context) error {
 	working, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.stopWork = stop
-	if err := s.jobs.Start(working); err != nil {
-		return fmt.Errorf("starting the jobs: %w", err)
-	}
+	s.startJobs(working)
 	s.closers = append(s.closers, s.stopJobs)
 	reactor := react.Reactor{Jobs: s.jobs}
 	s.work("the feed", func() error { return s.feed.Run(working) })
@@ -349,10 +350,24 @@ func (s *server) work(name string, part func() error) {
 	})
 }
 
+// startJobs works jobs while this node has a lease.
+func (s *server) startJobs(ctx context.Context) {
+	ctx, s.endJobs = context.WithCancel(ctx)
+	s.jobsEnded = make(chan struct{})
+	go func() {
+		defer close(s.jobsEnded)
+		s.jobs.Run(ctx, s.presence)
+	}()
+}
+
 func (s *server) stopJobs() error {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
-	defer cancel()
-	return s.jobs.Stop(ctx)
+	s.endJobs()
+	select {
+	case <-s.jobsEnded:
+		return nil
+	case <-time.After(closeTimeout):
+		return errors.New("jobs still run")
+	}
 }
 
 // Close refuses new requests, waits for running ones, and stops the parts in the reverse order of

@@ -18,35 +18,32 @@ import (
 // does not outlive its holder for long. It prevents that equal requests do the same work at the
 // same time. The receipt in the log ensures that a request is carried out once.
 type Locks struct {
-	pool *pgxpool.Pool
-	node int64
+	pool    *pgxpool.Pool
+	present *Presence
 }
 
 var _ eventstore.Locks = (*Locks)(nil)
 
 // NewLocks returns locks in the pool's database. The node that takes them is the one of present.
 func NewLocks(pool *pgxpool.Pool, present *Presence) *Locks {
-	return &Locks{pool: pool, node: int64(uint32(nodeKey(present.node)))} //nolint:gosec // pg_locks shows a key unsigned
+	return &Locks{pool: pool, present: present}
 }
 
 // acquireSQL takes the lock of a key unless its request has been answered or is running.
 const acquireSQL = `
-insert into idempotency_locks as l (account_id, key, request_hash, request_id, node, until)
+insert into idempotency_locks as l (account_id, key, request_hash, request_id, holder, until)
 select $1, $2, $3, $4, $5, $6
  where not exists (select from receipts where account_id = $1 and key = $2 and created_at > $8 and status > 0)
 on conflict (account_id, key) do update
-   set request_hash = excluded.request_hash, request_id = excluded.request_id, node = excluded.node, until = excluded.until
- where l.until <= $7 or not exists (
-    select from pg_locks
-     where locktype = 'advisory' and granted and objsubid = 2 and classid = $9 and objid::bigint = l.node
-       and database = (select oid from pg_database where datname = current_database()))`
+   set request_hash = excluded.request_hash, request_id = excluded.request_id, holder = excluded.holder, until = excluded.until
+ where l.until <= $7 or l.holder <> '' and not exists (select from living_nodes where incarnation = l.holder)`
 
 // Acquire implements eventstore.Locks. It makes one round trip. Each of its statements has a new
 // snapshot, so it finds a receipt that was committed while it waited for the lock.
 func (l *Locks) Acquire(ctx context.Context, c eventstore.Claim, now time.Time) (eventstore.Claimed, error) {
 	since := now.Add(-eventstore.ReceiptWindow)
 	var trip pgx.Batch
-	trip.Queue(acquireSQL, c.AccountID, c.Key, c.RequestHash[:], c.RequestID, l.node, c.Until, now, since, int64(presenceClass))
+	trip.Queue(acquireSQL, c.AccountID, c.Key, c.RequestHash[:], c.RequestID, l.present.current().incarnation, c.Until, now, since)
 	postgres.QueueReceipt(&trip, c.AccountID, c.Key, now)
 	trip.Queue("select request_hash from idempotency_locks where account_id = $1 and key = $2", c.AccountID, c.Key)
 	results := l.pool.SendBatch(ctx, &trip)

@@ -2,131 +2,237 @@ package node
 
 import (
 	"context"
+	"crypto/rand"
+	"errors"
 	"fmt"
-	"hash/fnv"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"vqa/eventstore"
 )
 
-// presenceClass is the first key of the advisory locks of running nodes. The second key is a hash of
-// the node's name.
-const presenceClass = 0x76716101
-
-// presenceRetry is the pause between attempts to reconnect.
-const presenceRetry = time.Second
-
-// Presence shows which nodes are alive. Each node holds an advisory lock on a connection of its own.
-// Postgres releases the lock when the process or its machine dies.
+// Presence holds the lease of this node and shows which nodes are alive.
 type Presence struct {
 	pool *pgxpool.Pool
 	node string
-	log  *slog.Logger
-	held *pgx.Conn
+	// holder tells this process from another one with the same name.
+	holder string
+	log    *slog.Logger
+	// conn is a connection of its own: a renewal must not wait for a free connection of the pool.
+	conn *pgx.Conn
+
+	mu      sync.Mutex
+	lease   *lease
+	changed chan struct{} // closed when there is a new lease
 }
 
-// Join takes the lock of a node's name. It fails when a living node has the same name.
+// Join takes the lease of a node's name. It fails when a living node has the same name. Run renews
+// the lease.
 func Join(ctx context.Context, pool *pgxpool.Pool, node string, log *slog.Logger) (*Presence, error) {
-	p := &Presence{pool: pool, node: node, log: log}
-	if err := p.join(ctx); err != nil {
-		return nil, err
+	p := &Presence{pool: pool, node: node, holder: rand.Text(), log: log, changed: make(chan struct{})}
+	if err := p.take(ctx, joinTimeout); err != nil {
+		p.disconnect()
+		return nil, fmt.Errorf("register this node as alive: %w", err)
 	}
 	return p, nil
 }
 
-func (p *Presence) join(ctx context.Context) error {
-	conn, err := pgx.ConnectConfig(ctx, p.pool.Config().ConnConfig)
+// Run renews the lease until ctx ends, and then ends it at once, so that other nodes need not wait.
+// When the lease is over because the database could not be reached, Run takes a new one with the next
+// epoch.
+func (p *Presence) Run(ctx context.Context) {
+	for pause := renewEvery; ; {
+		select {
+		case <-ctx.Done():
+			p.leave(context.WithoutCancel(ctx))
+			return
+		case <-time.After(pause):
+		}
+		pause = renewEvery
+		if err := p.renew(ctx); err != nil && ctx.Err() == nil {
+			pause = retryEvery
+			p.log.Warn("could not renew the lease of this node; trying again", "node", p.node, "error", err)
+		}
+	}
+}
+
+// Lease returns the current lease. While there is none, it waits, until ctx ends.
+func (p *Presence) Lease(ctx context.Context) (eventstore.Lease, error) {
+	for {
+		p.mu.Lock()
+		current, changed := p.lease, p.changed
+		p.mu.Unlock()
+		if current.Check() == nil {
+			return current, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// current returns the newest lease, which may be over.
+func (p *Presence) current() *lease {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lease
+}
+
+const (
+	// takeLeaseSQL takes the lease of a name that no other process holds. A process may take its own
+	// lease again, because the answer to an earlier request may have been lost.
+	takeLeaseSQL = `
+with forgotten as (delete from nodes where lease_until < clock_timestamp() - $4::interval and name <> $1)
+insert into nodes (name, holder, epoch, started_at, renewed_at, lease_until)
+values ($1, $2, 1, clock_timestamp(), clock_timestamp(), clock_timestamp() + $3::interval)
+on conflict (name) do update set holder = excluded.holder, epoch = nodes.epoch + 1, started_at = excluded.started_at,
+       renewed_at = excluded.renewed_at, lease_until = excluded.lease_until
+ where nodes.holder = excluded.holder or not exists (select from living_nodes l where l.name = nodes.name)
+returning epoch`
+	renewLeaseSQL = `
+with now as (select clock_timestamp() as at)
+update nodes set renewed_at = now.at, lease_until = now.at + $3::interval from now
+ where name = $1 and epoch = $2 and exists (select from living_nodes l where l.incarnation = nodes.incarnation)`
+	endLeaseSQL = `
+with now as (select clock_timestamp() as at)
+update nodes set renewed_at = least(renewed_at, now.at), lease_until = now.at from now where name = $1 and holder = $2`
+)
+
+// take takes a lease with the next epoch, in at most limit.
+func (p *Presence) take(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := p.connect(ctx); err != nil {
+		return err
+	}
+	sent := elapsed()
+	var epoch int64
+	err := p.conn.QueryRow(ctx, takeLeaseSQL, p.node, p.holder, leaseLength, forgetAfter).Scan(&epoch)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("another living node has the name %s", p.node)
+	}
 	if err != nil {
-		return fmt.Errorf("register this node as alive: %w", err)
+		return err
 	}
-	var mine bool
-	err = conn.QueryRow(ctx, "select pg_try_advisory_lock($1, $2)", presenceClass, nodeKey(p.node)).Scan(&mine)
-	if err == nil && !mine {
-		err = fmt.Errorf("another living node has the name %s", p.node)
-	}
-	if err != nil {
-		return fmt.Errorf("register this node as alive: %w", closing(conn, err))
-	}
-	p.held = conn
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lease = newLease(p.node, epoch, sent)
+	close(p.changed)
+	p.changed = make(chan struct{})
 	return nil
 }
 
-// Run keeps the node present until ctx ends. When the connection is lost, it joins again. In the
-// meantime another node may have claimed the work of this one. The attempt numbers of jobs make
-// that harmless.
-func (p *Presence) Run(ctx context.Context) {
-	for ctx.Err() == nil {
-		if _, err := p.held.WaitForNotification(ctx); ctx.Err() != nil {
-			break
-		} else if err == nil {
-			continue
+// renew extends the lease, or takes a new one when it is over. After an error the next call connects
+// again.
+func (p *Presence) renew(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			p.disconnect()
 		}
-		p.log.Warn("lost the connection that shows this node as alive; connecting again", "node", p.node)
-		_ = closing(p.held, nil)
-		for p.join(ctx) != nil && ctx.Err() == nil {
-			select {
-			case <-time.After(presenceRetry):
-			case <-ctx.Done():
-			}
+	}()
+	if l := p.current(); l.Check() == nil {
+		held, err := p.extend(ctx, l)
+		if held || err != nil {
+			return err
 		}
+		l.end()
 	}
-	_ = closing(p.held, nil)
+	if err := p.take(ctx, renewTimeout); err != nil {
+		return err
+	}
+	p.log.Warn("the lease of this node was over; its work was stopped, and it continues with a new lease", "node", p.node, "epoch", p.current().epoch)
+	return nil
 }
 
-// Alive returns a function that reports whether a node was alive at the time of this call.
+// extend returns false when the lease is over.
+func (p *Presence) extend(ctx context.Context, l *lease) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	if err := p.connect(ctx); err != nil {
+		return false, err
+	}
+	sent := elapsed()
+	tag, err := p.conn.Exec(ctx, renewLeaseSQL, p.node, l.epoch, leaseLength)
+	if err != nil {
+		return false, err
+	}
+	return tag.RowsAffected() == 1 && l.renewed(sent), nil
+}
+
+// leave ends the lease in this process first, then in the database.
+func (p *Presence) leave(ctx context.Context) {
+	defer p.disconnect()
+	p.current().end()
+	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
+	defer cancel()
+	err := p.connect(ctx)
+	if err == nil {
+		_, err = p.conn.Exec(ctx, endLeaseSQL, p.node, p.holder)
+	}
+	if err != nil {
+		p.log.Warn("could not end the lease of this node; it ends by itself", "node", p.node, "error", err)
+	}
+}
+
+// connect opens the connection unless it is open.
+func (p *Presence) connect(ctx context.Context) error {
+	if p.conn != nil && !p.conn.IsClosed() {
+		return nil
+	}
+	config := p.pool.Config()
+	conn, err := pgx.ConnectConfig(ctx, config.ConnConfig)
+	if err != nil {
+		return err
+	}
+	p.conn = conn
+	if config.AfterConnect != nil {
+		return config.AfterConnect(ctx, conn)
+	}
+	return nil
+}
+
+// disconnect closes the connection, without waiting for a server that does not respond.
+func (p *Presence) disconnect() {
+	if p.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = p.conn.Close(ctx) // the lease does not depend on the connection
+	p.conn = nil
+}
+
+// Alive returns a function that reports whether a node, or an incarnation of one, was alive at the
+// time of this call.
 func (p *Presence) Alive(ctx context.Context) (func(node string) bool, error) {
-	living, err := living(ctx, p.pool)
+	rows, err := p.pool.Query(ctx, "select unnest(array[name, incarnation]) from living_nodes")
 	if err != nil {
 		return nil, err
 	}
-	return func(node string) bool { return living[nodeKey(node)] }, nil
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, err
+	}
+	living := make(map[string]bool, len(names))
+	for _, n := range names {
+		living[n] = true
+	}
+	return func(node string) bool { return living[node] }, nil
 }
 
 // Count returns the number of living nodes.
 func (p *Presence) Count(ctx context.Context) (int, error) { return Count(ctx, p.pool) }
 
 // Count returns the number of living nodes on the pool's database. The caller need not be a node.
-func Count(ctx context.Context, pool *pgxpool.Pool) (int, error) {
-	living, err := living(ctx, pool)
-	if err != nil {
+func Count(ctx context.Context, pool *pgxpool.Pool) (n int, err error) {
+	if err = pool.QueryRow(ctx, "select count(*) from living_nodes").Scan(&n); err != nil {
 		return 0, fmt.Errorf("count the living nodes: %w", err)
 	}
-	return len(living), nil
-}
-
-// living returns the second keys of the held locks.
-func living(ctx context.Context, pool *pgxpool.Pool) (map[int32]bool, error) {
-	rows, err := pool.Query(ctx, `
-		select objid::bigint from pg_locks
-		where locktype = 'advisory' and granted and objsubid = 2 and classid = $1
-		and database = (select oid from pg_database where datname = current_database())`, presenceClass)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := pgx.CollectRows(rows, pgx.RowTo[int64])
-	if err != nil {
-		return nil, err
-	}
-	living := make(map[int32]bool, len(keys))
-	for _, k := range keys {
-		living[int32(uint32(k))] = true //nolint:gosec // pg_locks shows a key unsigned
-	}
-	return living, nil
-}
-
-// nodeKey is the second key of a node's lock.
-func nodeKey(node string) int32 {
-	h := fnv.New32a()
-	h.Write([]byte(node))
-	return int32(h.Sum32()) //nolint:gosec // any 32 bits are a valid key
-}
-
-// closing closes a connection, which takes at most a second, and returns err.
-func closing(conn *pgx.Conn, err error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	_ = conn.Close(ctx) // the server releases the lock in any case
-	return err
+	return n, nil
 }

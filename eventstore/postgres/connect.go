@@ -14,12 +14,13 @@ import (
 const Role = "vqa_service"
 
 // The limits of a service connection. idleInTransaction also bounds how long a writer that hangs
-// between two statements can delay the readers of the log.
+// between two statements can delay the readers of the log and keep its locks. A node that is stopped
+// within a transaction must not delay the takeover of its work beyond 30 s.
 const (
 	maxConns          = 24
 	connectTimeout    = 10 * time.Second
 	statementTimeout  = 30 * time.Second
-	idleInTransaction = time.Minute
+	idleInTransaction = 15 * time.Second
 )
 
 // configOf returns the configuration of the service's connections. The parameters of the URL override
@@ -44,6 +45,7 @@ func configOf(url string) (*pgxpool.Config, error) {
 			config.ConnConfig.RuntimeParams[name] = value
 		}
 	}
+	KeepAlive(config.ConnConfig)
 	config.ConnConfig.Tracer = deadlines{}
 	// Reading in order needs a new snapshot for each statement.
 	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
@@ -52,7 +54,7 @@ func configOf(url string) (*pgxpool.Config, error) {
 
 // Connect returns a pool of connections with Role. The database must have been migrated. The pool_*
 // and runtime parameters of the URL override the defaults: 24 connections, 30 s for a statement,
-// 60 s idle in a transaction. A statement whose context has an eventstore.Patience waits at most
+// 15 s idle in a transaction. A statement whose context has an eventstore.Patience waits at most
 // that long.
 func Connect(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	config, err := configOf(url)

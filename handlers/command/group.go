@@ -134,6 +134,10 @@ func (p *Pipeline) decideOne(t *task, s *session, receipts map[receiptKey]bool) 
 	if err := t.ctx.Err(); err != nil {
 		return err
 	}
+	// A process that was stopped longer than its lease runs on before its contexts end.
+	if err := eventstore.CheckLease(t.ctx); err != nil {
+		return err
+	}
 	if r := t.intent.receipt; r != nil && !t.intent.dryRun {
 		k := receiptKey{r.AccountID, r.Key}
 		if receipts[k] {

@@ -55,7 +55,7 @@ const undrawnFor = time.Hour
 
 // drawnRecently reports whether some node draws, or did so within undrawnFor.
 func (c *Client) drawnRecently(ctx context.Context, now time.Time) (bool, error) {
-	if c.draws {
+	if c.options.Analyzer.Renderer != nil {
 		return true, nil
 	}
 	queue, err := c.river.QueueGet(ctx, queueDrawings)

@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 
 	"vqa/domain/account"
+	"vqa/eventstore"
 	"vqa/handlers/command"
 )
 
@@ -69,19 +70,17 @@ type removeArgs struct {
 // Kind implements river.JobArgs.
 func (removeArgs) Kind() string { return "remove_video" }
 
-// Client enqueues jobs and, once started, works them.
+// Client enqueues jobs and, while it runs, works them.
 type Client struct {
-	river *river.Client[pgx.Tx]
-	// draws is true when this node works drawings.
-	draws   bool
-	backlog func(ctx context.Context, accountID string) (int, error)
+	// river enqueues and lists jobs. It works none.
+	river   *river.Client[pgx.Tx]
+	options Options
+	shares  *fetchShares
 }
 
 // Options are the dependencies of a client.
 type Options struct {
 	Pool *pgxpool.Pool
-	// Node names this process. The sweep checks whether it is alive.
-	Node string
 	// Analyses is the number of analyses that run at once on this node, at least 1.
 	Analyses int
 	Analyzer *Analyzer
@@ -93,31 +92,41 @@ type Options struct {
 	Log     *slog.Logger
 }
 
-// New returns a client that works jobs after Start.
+// New returns a client that enqueues jobs. Run works them.
 func New(o Options) (*Client, error) {
-	workers, shares := river.NewWorkers(), &fetchShares{running: map[string]int{}}
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[analyzeArgs]) error {
-		return cutOff(ctx, o.Analyzer.Run(ctx, job.Args.Run))
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[drawArgs]) error {
-		return cutOff(ctx, o.Analyzer.Draw(ctx, job.Args.Afterwork))
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[narrateArgs]) error {
-		return cutOff(ctx, o.Analyzer.Narrate(ctx, job.Args.Afterwork))
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[fetchArgs]) error {
-		leave, ok := shares.enter(job.Args.AccountID)
+	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{Logger: o.Log})
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return &Client{river: client, options: o, shares: &fetchShares{running: map[string]int{}}}, nil
+}
+
+// worker returns a client of River that works jobs under a lease. The sweep checks whether the
+// incarnation in the name of the client is alive.
+func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
+	o, workers := c.options, river.NewWorkers()
+	addWorker(workers, lease, func(ctx context.Context, args analyzeArgs) error {
+		return cutOff(ctx, o.Analyzer.Run(ctx, args.Run))
+	})
+	addWorker(workers, lease, func(ctx context.Context, args drawArgs) error {
+		return cutOff(ctx, o.Analyzer.Draw(ctx, args.Afterwork))
+	})
+	addWorker(workers, lease, func(ctx context.Context, args narrateArgs) error {
+		return cutOff(ctx, o.Analyzer.Narrate(ctx, args.Afterwork))
+	})
+	addWorker(workers, lease, func(ctx context.Context, args fetchArgs) error {
+		leave, ok := c.shares.enter(args.AccountID)
 		if !ok {
 			return river.JobSnooze(shareSnooze) // a snooze is not an attempt
 		}
 		defer leave()
-		return o.Fetcher.Run(ctx, job.Args.Fetch)
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[removeArgs]) error {
-		return o.Objects.DeleteVideo(ctx, job.Args.VideoID, job.Args.Key)
-	}))
+		return cutOff(ctx, o.Fetcher.Run(ctx, args.Fetch))
+	})
+	addWorker(workers, lease, func(ctx context.Context, args removeArgs) error {
+		return o.Objects.DeleteVideo(ctx, args.VideoID, args.Key)
+	})
 	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{
-		ID:                o.Node,
+		ID:                lease.Incarnation(),
 		Logger:            o.Log,
 		Workers:           workers,
 		FetchCooldown:     fetchCooldown,
@@ -130,7 +139,7 @@ func New(o Options) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
-	return &Client{river: client, draws: o.Analyzer.Renderer != nil, backlog: o.Backlog}, nil
+	return client, nil
 }
 
 // queues are the queues that a node works. A node without a Renderer leaves drawings to
@@ -148,7 +157,7 @@ func queues(o Options) map[string]river.QueueConfig {
 	return all
 }
 
-// cutOff cancels the job of an attempt that Stop cut off. River would run it again after
+// cutOff cancels the job of an attempt that the end of Run or of a lease cut off. River would run it again after
 // the next start, but an attempt can claim its work only once. The sweep enqueues the next
 // attempt. A canceled job does not count as lost; a job that failed with an error is
 // discarded and counts. Only the text is passed on, because River inspects the wrapped
@@ -159,12 +168,6 @@ func cutOff(ctx context.Context, err error) error {
 	}
 	return river.JobCancel(errors.New(err.Error()))
 }
-
-// Start works jobs until Stop. Jobs are cut off when ctx ends.
-func (c *Client) Start(ctx context.Context) error { return c.river.Start(ctx) }
-
-// Stop lets running jobs end for two seconds, then cancels them and waits.
-func (c *Client) Stop(ctx context.Context) error { return c.river.Stop(ctx) }
 
 // attempt makes a job unique by its arguments and keeps River from retrying it.
 func attempt(queue string) *river.InsertOpts {
@@ -185,8 +188,8 @@ func (c *Client) Analyze(ctx context.Context, run command.Run) error {
 // Fetch enqueues an attempt at fetching a video. A second call adds nothing.
 func (c *Client) Fetch(ctx context.Context, fetch command.Fetch) error {
 	options := attempt(queueVideos)
-	if c.backlog != nil {
-		unfinished, err := c.backlog(ctx, fetch.AccountID)
+	if c.options.Backlog != nil {
+		unfinished, err := c.options.Backlog(ctx, fetch.AccountID)
 		if err != nil {
 			return fmt.Errorf("count the fetches of an account: %w", err)
 		}

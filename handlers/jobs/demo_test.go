@@ -54,19 +54,18 @@ func (w *world) demos(t *testing.T, engine gpu.Engine) (*jobs.Demos, *studio) {
 	presence, err := node.Join(t.Context(), w.pool, name, w.log)
 	require.NoError(t, err)
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Node: name, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Log: w.log,
+		Pool: w.pool, Analyses: 1, Analyzer: w.analyzer(engine), Objects: w.objects, Log: w.log,
 		Fetcher: &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
 	require.NoError(t, err)
 	events := feed.New(w.pool, codec.Events(), w.log)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	var running sync.WaitGroup
-	require.NoError(t, client.Start(ctx))
 	running.Go(func() { presence.Run(ctx) })
+	running.Go(func() { client.Run(ctx, presence) })
 	running.Go(func() { _ = events.Run(ctx) })
 	running.Go(func() { _ = events.Subscribe(ctx, react.Group, react.Reactor{Jobs: client}.Handle) })
 	t.Cleanup(func() {
-		require.NoError(t, client.Stop(context.WithoutCancel(ctx)))
 		cancel()
 		running.Wait()
 	})

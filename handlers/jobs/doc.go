@@ -9,10 +9,13 @@
 // the attempt is part of the job. An attempt first claims its work: it appends an event at
 // the version it expects. So a job that runs twice, or too late, is refused.
 //
-// Every node holds a lock for as long as it runs. The sweep looks for unfinished work without
-// a waiting job and without a job on a node that is alive. It enqueues the next attempt.
+// Every node works under a lease (eventstore/node). When the lease is over, its jobs are
+// canceled at once, and it works none until it has the next lease. A job belongs to the
+// incarnation of a node that holds one lease. The sweep looks for unfinished work without a
+// waiting job and without a job of an incarnation that is alive. It enqueues the next attempt.
 // After three lost attempts it gives the work up: stuck_timeout for an analysis,
-// url_fetch_failed for a video. An attempt that a clean stop cut off does not count as lost.
+// url_fetch_failed for a video. An attempt that a clean stop or the end of a lease cut off does
+// not count as lost, when its node could record that.
 //
 // The sweep also ends work that has expired: uploads that did not arrive, and holds of
 // credits that were neither settled nor released in time.

@@ -86,12 +86,7 @@ func TestAnswerIsDrawn(t *testing.T) {
 	_, client := w.sweeper(t)
 	reactor := react.Reactor{Jobs: client}
 	require.NoError(t, reactor.Handle(t.Context(), eventstore.Recorded{Event: video.Deleted{VideoID: v.ID, ObjectKey: v.File.ObjectKey}}))
-	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-		defer cancel()
-		require.NoError(t, client.Stop(ctx))
-	})
+	w.work(t, client)
 	require.Eventually(t, func() bool {
 		_, err := w.objects.Stat(t.Context(), planned.SheetKey)
 		_, original := w.objects.Stat(t.Context(), v.File.ObjectKey)
@@ -235,12 +230,7 @@ func TestDrawingIsLeftToANodeThatDraws(t *testing.T) {
 	w := newWorld(t)
 	run := w.told(t, w.drawing(&gpufixture.Engine{Detections: seen}))
 	_, client := w.sweeper(t) // it draws nothing
-	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-		defer cancel()
-		require.NoError(t, client.Stop(ctx))
-	})
+	w.work(t, client)
 	require.NoError(t, client.Draw(t.Context(), work(run)))
 	require.NoError(t, client.Narrate(t.Context(), work(run)))
 	require.Eventually(t, func() bool { return !w.analysis(t, run).Narrating() }, patience, 20*time.Millisecond)

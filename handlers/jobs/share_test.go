@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"context"
 	"net/http"
 	"testing"
 	"time"
@@ -51,14 +50,7 @@ func TestSlowFetchesOfOneAccountKeepNobodyWaiting(t *testing.T) {
 	w.put(t, gone, []byte("waste"))
 	require.NoError(t, client.RemoveVideo(t.Context(), "video_gone", gone))
 
-	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-		defer cancel()
-		if err := client.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
+	w.work(t, client)
 	slow := 0
 	for came := ""; came != "other"; {
 		select {
@@ -83,7 +75,7 @@ func TestFirstFetchesGoBeforeABacklog(t *testing.T) {
 	w := newWorld(t)
 	url := "https://example.com/a.mp4"
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Node: "node-ranked", Analyses: 1, Objects: w.objects, Log: w.log, Backlog: w.resources.UnfinishedFetches,
+		Pool: w.pool, Analyses: 1, Objects: w.objects, Log: w.log, Backlog: w.resources.UnfinishedFetches,
 		Analyzer: w.analyzer(nil), Fetcher: w.fetcher(),
 	})
 	require.NoError(t, err)

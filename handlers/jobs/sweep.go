@@ -35,7 +35,7 @@ const grace = 10 * time.Second
 
 // Nodes knows which nodes are alive.
 type Nodes interface {
-	// Alive returns a function that reports whether a node is alive.
+	// Alive returns a function that reports whether a node, or an incarnation of one, is alive.
 	Alive(ctx context.Context) (func(node string) bool, error)
 }
 

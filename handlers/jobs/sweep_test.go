@@ -40,7 +40,7 @@ func (w *world) sweeperWith(t *testing.T, engine gpu.Engine) (*jobs.Sweeper, *jo
 func (w *world) sweeperOf(t *testing.T, z *jobs.Analyzer) (*jobs.Sweeper, *jobs.Client) {
 	t.Helper()
 	client, err := jobs.New(jobs.Options{
-		Pool: w.pool, Node: aliveNode, Analyses: 2, Objects: w.objects, Log: w.log,
+		Pool: w.pool, Analyses: 2, Objects: w.objects, Log: w.log,
 		Analyzer: z,
 		Fetcher:  &jobs.Fetcher{Commands: w.Service, Intake: w.intake, Objects: w.objects, Log: w.log},
 	})
@@ -51,7 +51,19 @@ func (w *world) sweeperOf(t *testing.T, z *jobs.Analyzer) (*jobs.Sweeper, *jobs.
 	var running sync.WaitGroup
 	running.Go(func() { presence.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
+	w.presence = presence
 	return &jobs.Sweeper{Client: client, Commands: w.Service, Open: w.resources, Holds: w.ledger, Nodes: presence, Now: w.now, Log: w.log}, client
+}
+
+// work lets the sweeper's node work jobs until stop, or the end of the test.
+func (w *world) work(t *testing.T, client *jobs.Client) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var running sync.WaitGroup
+	running.Go(func() { client.Run(ctx, w.presence) })
+	stop = func() { cancel(); running.Wait() }
+	t.Cleanup(stop)
+	return stop
 }
 
 // attempts are the numbers of the jobs of a kind, oldest first.
@@ -205,18 +217,7 @@ func TestClientWorks(t *testing.T) {
 	_, client := w.sweeper(t)
 	gone := objects.VideoKey("video_gone")
 	w.put(t, gone, []byte("waste"))
-	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
-	var once sync.Once
-	stop := func() {
-		once.Do(func() {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-			defer cancel()
-			if err := client.Stop(ctx); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	t.Cleanup(stop)
+	stop := w.work(t, client)
 	for range 2 {
 		require.NoError(t, client.Analyze(t.Context(), run))
 		require.NoError(t, client.RemoveVideo(t.Context(), "video_gone", gone))
@@ -241,12 +242,10 @@ func TestStopLeavesTheWorkToTheNextAttempt(t *testing.T) {
 	run := w.ask(t, w.readyVideo(t, shortClip))
 	engine := &gpufixture.Engine{Detections: seen, Latency: patience}
 	sweeper, client := w.sweeperWith(t, engine)
-	require.NoError(t, client.Start(context.WithoutCancel(t.Context())))
+	stop := w.work(t, client)
 	require.NoError(t, client.Analyze(t.Context(), run))
 	require.Eventually(t, func() bool { return len(engine.Calls()) > 0 }, patience, 10*time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	require.NoError(t, client.Stop(ctx))
+	stop()
 	require.False(t, w.analysis(t, run).Status.Terminal())
 	require.NoError(t, sweeper.Sweep(t.Context()))
 	require.Equal(t, []int{1, 2}, w.attempts(t, "analyze"))

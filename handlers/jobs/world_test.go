@@ -26,6 +26,7 @@ import (
 	"vqa/domain/video"
 	"vqa/eventstore"
 	"vqa/eventstore/codec"
+	"vqa/eventstore/node"
 	"vqa/eventstore/postgres"
 	"vqa/eventstore/storetest"
 	"vqa/gpu"
@@ -60,6 +61,9 @@ type world struct {
 	ledger    *ledger.Reader
 	log       *slog.Logger
 	caller    command.Caller
+
+	// presence is that of the sweeper's node.
+	presence *node.Presence
 
 	mu    sync.Mutex
 	ahead time.Duration
