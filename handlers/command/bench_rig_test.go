@@ -110,7 +110,7 @@ func (r *benchRig) startService(b *testing.B) {
 	now := func() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 	r.ids = id.NewSource(now, rand.Reader)
 	pipeline := NewPipeline(store, now, log)
-	r.service = NewService(Dependencies{Store: store, Pipeline: pipeline, IDs: r.ids, Entropy: rand.Reader, Now: now})
+	r.service = NewService(Dependencies{Store: store, Pipeline: pipeline, Uploads: &intake{}, IDs: r.ids, Entropy: rand.Reader, Now: now})
 	ctx, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { pipeline.Run(ctx) })
