@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
-	"time"
 
 	"vqa/cmd/vqa/internal/doctor"
 	"vqa/domain/answer"
@@ -348,26 +347,6 @@ func (s *server) work(name string, part func() error) {
 			}
 		}
 	})
-}
-
-// startJobs works jobs while this node has a lease.
-func (s *server) startJobs(ctx context.Context) {
-	ctx, s.endJobs = context.WithCancel(ctx)
-	s.jobsEnded = make(chan struct{})
-	go func() {
-		defer close(s.jobsEnded)
-		s.jobs.Run(ctx, s.presence)
-	}()
-}
-
-func (s *server) stopJobs() error {
-	s.endJobs()
-	select {
-	case <-s.jobsEnded:
-		return nil
-	case <-time.After(closeTimeout):
-		return errors.New("jobs still run")
-	}
 }
 
 // Close refuses new requests, waits for running ones, and stops the parts in the reverse order of
