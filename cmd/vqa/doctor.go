@@ -51,8 +51,8 @@ func (c config) installation() doctor.Installation {
 		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,
 		Released: catalog(c)[0].CreatedAt, Now: clock,
 		EngineServers: len(c.InferenceURL) > 0, Patience: c.InferencePatience, LLMTimeout: c.LLMTimeout,
-		CompareInstallation: c.compareInstallation,
-		OpenFFmpeg:          c.openFFmpeg, Picture: extractPicture, OpenEngine: c.engine,
+		CompareInstallation: c.compareInstallation, Subscribers: checkSubscribers,
+		OpenFFmpeg: c.openFFmpeg, Picture: extractPicture, OpenEngine: c.engine,
 		LanguageModel: c.languageModel, VisionModel: c.visionModel,
 	}
 }

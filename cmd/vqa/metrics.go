@@ -171,5 +171,6 @@ func (s *server) metrics() http.Handler {
 		}
 		return float64(n)
 	})
+	s.meter.registry.MustRegister(s.alarms)
 	return promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{})
 }

@@ -66,6 +66,7 @@ type server struct {
 	feed       *feed.Feed
 	// writers watches for transactions that block the readers of the log.
 	writers    *postgres.WriterWatch
+	alarms     *alarmWatch
 	presence   *node.Presence
 	sweeper    *jobs.Sweeper
 	orphans    *jobs.Orphans
@@ -209,6 +210,9 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	}
 	s.feed = feed.New(s.pool, s.codec, s.log)
 	s.writers = &postgres.WriterWatch{Pool: s.pool, Timeout: s.config.LogWriterTimeout, Log: s.log}
+	s.alarms = &alarmWatch{log: s.log, read: func(ctx context.Context) ([]feed.Subscriber, error) {
+		return s.feed.Subscribers(ctx, subscriberNames()...)
+	}}
 	s.artifacts.Drawing, s.artifacts.Wake = s.resources.Drawing, s.feed.Watch
 	return nil
 }
@@ -270,6 +274,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 			{Name: "storage", Check: s.checkRoom, Advisory: true},
 			{Name: "log", Check: s.writers.Ready, Advisory: true, Degraded: "degraded"},
 		},
+		Alarms: s.alarms.names,
 	})
 }
 
@@ -310,6 +315,7 @@ func (s *server) run(ctx context.Context) error {
 	s.stopWork = stop
 	s.startJobs(working)
 	s.closers = append(s.closers, s.stopJobs)
+	s.alarms.check(working, true)
 	reactor := react.Reactor{Jobs: s.jobs}
 	s.work("the feed", func() error { return s.feed.Run(working) })
 	s.work("the watch of open writers", func() error { s.writers.Run(working); return nil })
@@ -322,6 +328,7 @@ func (s *server) run(ctx context.Context) error {
 	s.work("the check of ffmpeg", func() error { s.extraction.Run(working); return nil })
 	s.work("the demo videos", func() error { s.makeDemos(working); return nil })
 	s.work("the recording of key uses", func() error { s.keyUses.Run(working); return nil })
+	s.work("the alarms", func() error { s.alarms.Run(working); return nil })
 	s.work("housekeeping", func() error { s.keepHouse(working); return nil })
 	end, err := announce(s.config.DataDir, s.baseURL())
 	if err != nil {

@@ -248,8 +248,9 @@ func (s *server) GetHealth(context.Context, api.GetHealthRequestObject) (api.Get
 // readyTimeout is the time limit of each readiness check.
 const readyTimeout = 2 * time.Second
 
-// GetReadiness answers GET /readyz. The response names the failing checks, and the log has
-// the reasons. The checks run concurrently, so that several slow ones take no longer than
+// GetReadiness answers GET /readyz. The response names the failing checks and the raised
+// alarms, and the log has the reasons. An alarm leaves the service ready: another node would not
+// work better. The checks run concurrently, so that several slow ones take no longer than
 // one.
 func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObject) (api.GetReadinessResponseObject, error) {
 	errs := make([]error, len(s.Health))
@@ -279,11 +280,15 @@ func (s *server) GetReadiness(ctx context.Context, _ api.GetReadinessRequestObje
 			first = h.asFault(ctx, errs[i])
 		}
 	}
+	alarms := []string{}
+	if s.Alarms != nil {
+		alarms = append(alarms, s.Alarms()...)
+	}
 	if first == nil {
-		return api.GetReadiness200JSONResponse{Status: api.Ok, Checks: checks}, nil
+		return api.GetReadiness200JSONResponse{Status: api.Ok, Checks: checks, Alarms: &alarms}, nil
 	}
 	return nil, fault.New(first.Code, "The service is not ready: "+strings.Join(failed, ", ")+".").
-		WithDetail("checks", checks).WithCause(first)
+		WithDetail("checks", checks).WithDetail("alarms", alarms).WithCause(first)
 }
 
 // asFault returns a fault with status 503 for the failure of a check.

@@ -155,6 +155,18 @@ func TestADegradedPartLeavesTheNodeReady(t *testing.T) {
 	require.Equal(t, map[string]any{"database": "ok", "inference": "ok", "storage": "low", "log": "degraded"}, got.at("checks"))
 }
 
+func TestReadinessNamesAlarms(t *testing.T) {
+	t.Parallel()
+	w := open(t, func(o *httpapi.Options) { o.Alarms = func() []string { return []string{"parked_events"} } })
+	ready := w.do(http.MethodGet, "/readyz", "")
+	require.Equal(t, http.StatusOK, ready.StatusCode, "a node that can answer stays in rotation")
+	require.Equal(t, []any{"parked_events"}, ready.at("alarms"))
+	w.database.cut()
+	failed := w.do(http.MethodGet, "/readyz", "")
+	w.refused(failed, 503, fault.DBUnavailable, "")
+	require.Equal(t, []any{"parked_events"}, failed.at("error.details.alarms"))
+}
+
 // narrowed replaces the scopes of every key.
 type narrowed struct {
 	httpapi.Resources

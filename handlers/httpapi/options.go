@@ -148,7 +148,9 @@ type Options struct {
 	// /docs is a plain page.
 	Reference fs.FS
 	Health    []HealthCheck
-	Metrics   http.Handler
+	// Alarms returns the names of the raised alarms for GET /readyz. The default is none.
+	Alarms  func() []string
+	Metrics http.Handler
 	// Answered is called after every response. It must not block. It may be nil.
 	Answered func(edge.Answered)
 	// SandboxAddress identifies the client of a request without a credential; see

@@ -2251,6 +2251,9 @@ type FailureDiagnostic struct {
 
 // Health defines model for Health.
 type Health struct {
+	// Alarms The raised alarms, in `/readyz` only: `parked_events`, `subscriber_lag`. More may be added. The service works, but an operator must act.
+	Alarms *[]string `json:"alarms,omitempty"`
+
 	// Checks The result of each check by name.
 	Checks map[string]string `json:"checks"`
 	Status HealthStatus      `json:"status"`

@@ -81,6 +81,10 @@ type Installation struct {
 	// has recorded. complete is false when the first start will record one.
 	CompareInstallation func(ctx context.Context, databaseURL string) (complete bool, err error)
 
+	// Subscribers describes the alarms about subscribers of the log, and the commands that end them.
+	// Both are empty when there are none.
+	Subscribers func(ctx context.Context, databaseURL string) (detail, fix string, err error)
+
 	OpenFFmpeg func(context.Context) (*ffmpeg.Runner, error)
 	// Picture extracts a JPEG that shows a ball.
 	Picture    func(context.Context, *ffmpeg.Runner) ([]byte, error)
@@ -138,6 +142,7 @@ var (
 		{"checksums", checkChecksums},
 		{"installation", checkInstallation},
 		{"log", checkLog},
+		{"subscribers", checkSubscribers},
 		{"clock", checkClock},
 	}
 	// Media has the checks of ffmpeg, of the engine and of one analysis.

@@ -118,6 +118,25 @@ func TestCheckPostgresAndClock(t *testing.T) {
 	require.Equal(t, Warning, checkClock(t.Context(), x).Verdict, "nothing to compare with")
 	require.Equal(t, Warning, checkChecksums(t.Context(), x).Verdict)
 	require.Equal(t, Warning, checkInstallation(t.Context(), x).Verdict)
+	require.Equal(t, Warning, checkSubscribers(t.Context(), x).Verdict)
+}
+
+func TestCheckSubscribers(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		detail, fix string
+		err         error
+		want        Finding
+	}{
+		"none":   {"", "", nil, found("no parked events, and no subscriber is late")},
+		"parked": {"2 parked events", "retry them", nil, Finding{Verdict: Warning, Detail: "2 parked events", Fix: "retry them"}},
+		"error":  {"", "", errors.New("away"), wrong("vqa events subscribers", "away")},
+	} {
+		x := &Examination{database: &database{url: "here"}, Installation: Installation{
+			Subscribers: func(context.Context, string) (string, string, error) { return tt.detail, tt.fix, tt.err },
+		}}
+		require.Equal(t, tt.want, checkSubscribers(t.Context(), x), name)
+	}
 }
 
 func TestCheckInstallation(t *testing.T) {

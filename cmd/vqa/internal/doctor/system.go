@@ -269,6 +269,21 @@ func checkLog(ctx context.Context, x *Examination) Finding {
 	return worstOf(all)
 }
 
+// checkSubscribers checks that the subscribers of the log handle its events.
+func checkSubscribers(ctx context.Context, x *Examination) Finding {
+	if x.database == nil {
+		return Finding{Verdict: Warning, Detail: "no database to ask", Fix: fixNoDatabase}
+	}
+	detail, fix, err := x.Subscribers(ctx, x.database.url)
+	switch {
+	case err != nil:
+		return wrong("vqa events subscribers", "%v", err)
+	case detail != "":
+		return Finding{Verdict: Warning, Detail: detail, Fix: fix}
+	}
+	return found("no parked events, and no subscriber is late")
+}
+
 func embeddedFix(err error) string {
 	if errors.Is(err, embedded.ErrNoBinaries) {
 		return "sudo apt-get install -y postgresql"

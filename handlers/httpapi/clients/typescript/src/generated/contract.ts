@@ -215,7 +215,7 @@ export interface paths {
         };
         /**
          * Readiness probe
-         * @description Checks the database, the inference service and the extraction of frames. Use it in a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and all other requests still work. Never rate limited.
+         * @description Checks the database, the inference service and the extraction of frames. Use it in a load balancer. `checks.storage` is `low` while the disk is nearly full: uploads are then refused with `capacity_exhausted`, and all other requests still work. `checks.log` is `degraded` while a transaction of the database blocks the readers of the log: jobs and event feeds wait, and requests still work. `alarms` names conditions that an operator must end; they leave the status at 200. Never rate limited.
          */
         get: operations["getReadiness"];
         put?: never;
@@ -1353,6 +1353,8 @@ export interface components {
             checks: {
                 [key: string]: string;
             };
+            /** @description The raised alarms, in `/readyz` only: `parked_events`, `subscriber_lag`. More may be added. The service works, but an operator must act. */
+            alarms?: string[];
         };
         SandboxKey: {
             /** @enum {string} */
@@ -3842,8 +3844,10 @@ export interface operations {
                      *         "database": "ok",
                      *         "inference": "ok",
                      *         "frames": "ok",
-                     *         "storage": "ok"
-                     *       }
+                     *         "storage": "ok",
+                     *         "log": "ok"
+                     *       },
+                     *       "alarms": []
                      *     }
                      */
                     "application/json": components["schemas"]["Health"];

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"vqa/eventstore/codec"
+	"vqa/eventstore/feed"
+)
+
+// Names of alarms, in /readyz, in the log and in the metrics.
+const (
+	alarmParked = "parked_events"
+	alarmLag    = "subscriber_lag"
+)
+
+const (
+	// alarmsEvery is the interval between two checks, and alarmsPatience the time limit of one.
+	alarmsEvery    = 10 * time.Second
+	alarmsPatience = 5 * time.Second
+	// mostLag is the age of an undelivered event that raises an alarm. Events usually take
+	// milliseconds, and an event that fails is parked after 21 s plus its attempts.
+	mostLag = time.Minute
+)
+
+// Error codes of Postgres.
+const (
+	undefinedTable    = "42P01"
+	undefinedDatabase = "3D000"
+)
+
+// alarm is a condition that an operator must end. The service still works.
+type alarm struct {
+	name, subscriber string
+	// detail describes the condition, and fix is the command that ends it.
+	detail, fix string
+}
+
+// subscriberAlarms returns the alarms about subscribers of the log.
+func subscriberAlarms(all []feed.Subscriber) (alarms []alarm) {
+	for _, s := range all {
+		if s.Parked > 0 {
+			alarms = append(alarms, alarm{
+				alarmParked, s.Name, fmt.Sprintf("%s has %s that it could not handle", s.Name, counted(s.Parked, "parked event")),
+				fmt.Sprintf("vqa events parked list %[1]s, then: vqa events parked retry %[1]s --all", s.Name),
+			})
+		}
+		if s.LagSeconds > mostLag.Seconds() {
+			alarms = append(alarms, alarm{
+				alarmLag, s.Name, fmt.Sprintf("%s has %s to handle, and the oldest waits for %s", s.Name, counted(s.LagEvents, "event"), lag(s.LagSeconds)),
+				"vqa events subscribers",
+			})
+		}
+	}
+	return alarms
+}
+
+// alarmWatch reads the subscribers from time to time and keeps the alarms.
+type alarmWatch struct {
+	read func(context.Context) ([]feed.Subscriber, error)
+	log  *slog.Logger
+
+	mu          sync.Mutex
+	subscribers []feed.Subscriber
+	raised      map[[2]string]alarm
+}
+
+// Run checks until ctx ends.
+func (w *alarmWatch) Run(ctx context.Context) {
+	ticker := time.NewTicker(alarmsEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			w.check(ctx, false)
+		}
+	}
+}
+
+// check reads the subscribers and logs each alarm that changed. At the start of the service, events that
+// wait are no alarm, because no node may have run. When the database does not answer, the alarms stay.
+func (w *alarmWatch) check(ctx context.Context, starting bool) {
+	ctx, cancel := context.WithTimeout(ctx, alarmsPatience)
+	defer cancel()
+	all, err := w.read(ctx)
+	if err != nil {
+		w.log.DebugContext(ctx, "could not check the subscribers", "error", err)
+		return
+	}
+	now := map[[2]string]alarm{}
+	for _, a := range subscriberAlarms(all) {
+		if !starting || a.name != alarmLag {
+			now[[2]string{a.name, a.subscriber}] = a
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for key, a := range now {
+		if _, known := w.raised[key]; !known {
+			w.log.WarnContext(ctx, "alarm raised", "alarm", a.name, "subscriber", a.subscriber, "detail", a.detail, "fix", a.fix)
+		}
+	}
+	for key, a := range w.raised {
+		if _, still := now[key]; !still {
+			w.log.InfoContext(ctx, "alarm cleared", "alarm", a.name, "subscriber", a.subscriber)
+		}
+	}
+	w.subscribers, w.raised = all, now
+}
+
+// names returns the names of the raised alarms, in order.
+func (w *alarmWatch) names() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := []string{}
+	for key := range maps.Keys(w.raised) {
+		names = append(names, key[0])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// The metrics of the alarms and of the subscribers, as of the last check. They are equal on all nodes.
+var (
+	alarmMetric       = prometheus.NewDesc("vqa_alarm", "1 while the alarm is raised, else 0.", []string{"alarm"}, nil)
+	parkedMetric      = prometheus.NewDesc("vqa_subscriber_parked_events", "Events that a subscriber could not handle.", []string{"subscriber"}, nil)
+	setAsideMetric    = prometheus.NewDesc("vqa_subscriber_set_aside_events", "Events that wait for another attempt, or behind such an event.", []string{"subscriber"}, nil)
+	lagMetric         = prometheus.NewDesc("vqa_subscriber_lag_events", "Events that a subscriber has neither handled nor parked.", []string{"subscriber"}, nil)
+	lagSecondsMetric  = prometheus.NewDesc("vqa_subscriber_lag_seconds", "Age of the oldest of these events.", []string{"subscriber"}, nil)
+	subscriberMetrics = []*prometheus.Desc{alarmMetric, parkedMetric, setAsideMetric, lagMetric, lagSecondsMetric}
+)
+
+// Describe implements prometheus.Collector.
+func (w *alarmWatch) Describe(out chan<- *prometheus.Desc) {
+	for _, d := range subscriberMetrics {
+		out <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (w *alarmWatch) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, value float64, label string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, label)
+	}
+	raised := w.names()
+	for _, name := range []string{alarmParked, alarmLag} {
+		value := 0.0
+		if slices.Contains(raised, name) {
+			value = 1
+		}
+		gauge(alarmMetric, value, name)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.subscribers {
+		gauge(parkedMetric, float64(s.Parked), s.Name)
+		gauge(setAsideMetric, float64(s.SetAside), s.Name)
+		gauge(lagMetric, float64(s.LagEvents), s.Name)
+		gauge(lagSecondsMetric, s.LagSeconds, s.Name)
+	}
+}
+
+// checkSubscribers describes the alarms about subscribers for vqa doctor: nothing when there are none.
+func checkSubscribers(ctx context.Context, databaseURL string) (detail, fix string, err error) {
+	pool, err := pgxpool.New(ctx, databaseURL)
+	if err != nil {
+		return "", "", err
+	}
+	defer pool.Close()
+	all, err := feed.New(pool, codec.Events(), slog.New(slog.DiscardHandler)).Subscribers(ctx, subscriberNames()...)
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) && (pgErr.Code == undefinedTable || pgErr.Code == undefinedDatabase) {
+		return "", "", nil // the first start creates the database and its tables
+	}
+	if err != nil {
+		return "", "", err
+	}
+	var details, fixes []string
+	for _, a := range subscriberAlarms(all) {
+		details, fixes = append(details, a.detail), append(fixes, a.fix)
+	}
+	return strings.Join(details, "; "), strings.Join(fixes, "; "), nil
+}
