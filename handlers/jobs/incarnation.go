@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -27,12 +28,17 @@ const (
 // addWorker adds a worker whose jobs end with the lease, and that starts no job after it.
 func addWorker[A river.JobArgs](workers *river.Workers, lease eventstore.Lease, work func(context.Context, A) error) {
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[A]) error {
+		if lease.Check() != nil {
+			return river.JobSnooze(restartPause) // nothing was claimed, so any node may work it
+		}
 		ctx, cancel := eventstore.WithLease(ctx, lease)
 		defer cancel()
-		if err := lease.Check(); err != nil {
-			return river.JobCancel(err)
+		err := work(ctx, job.Args)
+		if errors.Is(err, eventstore.ErrLeaseOver) && job.MaxAttempts == 1 {
+			// The pipeline noticed the end of the lease before the context ended.
+			return river.JobCancel(eventstore.ErrLeaseOver)
 		}
-		return work(ctx, job.Args)
+		return err
 	}))
 }
 
