@@ -12,7 +12,7 @@ type Claim struct {
 	RequestHash [32]byte
 	// RequestID names the holder.
 	RequestID string
-	// Until is when the claim expires.
+	// Until is when the claim expires unless it is renewed.
 	Until time.Time
 }
 
@@ -33,6 +33,8 @@ type Claimed struct {
 type Locks interface {
 	// Acquire claims a key at now.
 	Acquire(ctx context.Context, c Claim, now time.Time) (Claimed, error)
+	// Renew extends a claim to its Until. It returns false when the claim is not held any more.
+	Renew(ctx context.Context, c Claim) (bool, error)
 	// Release releases a claim. It is needed only without a saved response, because
 	// Store.SaveResponse releases the claim too. It does nothing when the claim is not held.
 	Release(ctx context.Context, c Claim) error

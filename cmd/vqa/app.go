@@ -49,14 +49,18 @@ type adapters struct {
 	// serving refuses a database with which readers of the log could skip events. The tools accept it,
 	// because some of them examine or repair it.
 	serving bool
+	// clock is the clock of the parts that were opened before the database; nil means a new one.
+	clock *postgres.Clock
 }
 
 // app holds the parts that every subcommand with access to the log needs. It can run beside a
 // server on the same database.
 type app struct {
-	config    config
-	log       *slog.Logger
-	ownerURL  string
+	config   config
+	log      *slog.Logger
+	ownerURL string
+	// clock shows the time of the database to every part that decides by time.
+	clock     *postgres.Clock
 	pool      *pgxpool.Pool
 	codec     *codec.Codec
 	store     *postgres.Store
@@ -69,8 +73,9 @@ type app struct {
 	work   sync.WaitGroup
 }
 
-// clock is the only source of time: UTC in microseconds, the resolution of Postgres.
-func clock() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+// machineTime returns the time of this machine, for commands without a database and for those that
+// examine the machine. Decisions use the time of the database (app.clock).
+func machineTime() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 // allProjections returns the read models that are updated in the transaction of an append.
 func allProjections() []projections.Projection {
@@ -95,7 +100,10 @@ func catalog(c config) model.Catalog {
 
 // openApp opens the database, migrates its schema and starts the command pipeline.
 func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ *app, err error) {
-	a := &app{config: c, log: log}
+	a := &app{config: c, log: log, clock: with.clock}
+	if a.clock == nil {
+		a.clock = postgres.NewClock(time.Now, log)
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -118,9 +126,9 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 	if with.recorded != nil {
 		store = observedStore{store, with.recorded}
 	}
-	pipeline := command.NewPipeline(store, clock, log)
+	pipeline := command.NewPipeline(store, a.clock.Now, log)
 	a.commands = command.NewService(command.Dependencies{
-		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(clock, rand.Reader), Entropy: rand.Reader, Now: clock,
+		Store: a.store, Pipeline: pipeline, IDs: id.NewSource(a.clock.Now, rand.Reader), Entropy: rand.Reader, Now: a.clock.Now,
 		Incidents: a.resources, Storage: a.resources,
 		Catalog: catalog(c), Fixture: fixture.Fixture{}, Uploads: with.uploads, Capacity: with.capacity, Identities: with.identities,
 		Compiler: with.compiler, Assessable: with.assessable, Vocabulary: with.vocabulary,
@@ -138,6 +146,7 @@ func openApp(ctx context.Context, c config, log *slog.Logger, with adapters) (_ 
 		a.work.Go(func() { a.server.Supervise(running) })
 	}
 	a.work.Go(func() { pipeline.Run(running) })
+	a.work.Go(func() { a.clock.Run(running, a.pool) })
 	a.work.Go(func() {
 		if err := a.store.Run(running); err != nil {
 			log.Error("subscribers are not notified of new events any more", "error", err)
@@ -181,7 +190,7 @@ func (a *app) openDatabase(ctx context.Context, serving bool) error {
 		return fmt.Errorf("connecting to the database: %w", err)
 	}
 	a.pool = pool
-	return nil
+	return a.clock.Measure(ctx, pool)
 }
 
 // Close ends the pipeline and closes the database.

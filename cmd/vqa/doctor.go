@@ -49,7 +49,7 @@ func (c config) installation() doctor.Installation {
 		Secrets:     []string{secretKeyFile, ledgerKeyFile, filepath.Base(storedKeyPath(c))},
 		Operator:    operator(),
 		DatabaseURL: c.DatabaseURL, PostgresBin: c.PostgresBin, InspectLog: inspectLog,
-		Released: catalog(c)[0].CreatedAt, Now: clock,
+		Released: catalog(c)[0].CreatedAt, Now: machineTime,
 		EngineServers: len(c.InferenceURL) > 0, Patience: c.InferencePatience, LLMTimeout: c.LLMTimeout,
 		CompareInstallation: c.compareInstallation, Subscribers: checkSubscribers,
 		OpenFFmpeg: c.openFFmpeg, Picture: extractPicture, OpenEngine: c.engine,

@@ -206,6 +206,14 @@ func (s *service) tool(t testing.TB, args ...string) []byte {
 // ownService starts a service for one test.
 func ownService(t *testing.T, settings ...string) *service {
 	t.Helper()
+	s := ownServiceLater(t, settings...)
+	require.NoError(t, s.start())
+	return s
+}
+
+// ownServiceLater prepares a service that the test starts. It ends with the test.
+func ownServiceLater(t *testing.T, settings ...string) *service {
+	t.Helper()
 	s, err := newService(settings...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -223,7 +231,6 @@ func ownService(t *testing.T, settings ...string) *service {
 			t.Logf("output of the service:\n%s", s.said)
 		}
 	})
-	require.NoError(t, s.start())
 	return s
 }
 

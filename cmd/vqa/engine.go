@@ -75,7 +75,7 @@ func (s *server) openServers(ctx context.Context, c config, log *slog.Logger) er
 		pool.Close()
 		return fmt.Errorf("VQA_INFERENCE_URL: %w", err)
 	}
-	s.engine, s.vocabulary = pool, (&vocabulary{engine: pool, now: clock}).known
+	s.engine, s.vocabulary = pool, (&vocabulary{engine: pool, now: machineTime}).known
 	s.closers = append(s.closers, func() error { pool.Close(); return nil })
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -57,28 +58,28 @@ func (f *eventFilter) register(cmd *cobra.Command) {
 
 // check refuses invalid flags before the database is opened.
 func (f *eventFilter) check() error {
-	_, err := f.times()
+	_, err := f.times(machineTime())
 	if err == nil && (f.after < 0 || f.before < 0) {
 		err = errors.New("--after and --before must not be negative")
 	}
 	return err
 }
 
-func (f *eventFilter) times() (postgres.Filter, error) {
+func (f *eventFilter) times(now time.Time) (postgres.Filter, error) {
 	var out postgres.Filter
 	var err error
 	if f.since != "" {
-		out.Since, err = parseMoment(f.since, clock())
+		out.Since, err = parseMoment(f.since, now)
 	}
 	if f.until != "" && err == nil {
-		out.Until, err = parseMoment(f.until, clock())
+		out.Until, err = parseMoment(f.until, now)
 	}
 	return out, err
 }
 
 // filter returns the selection. It replaces ids by their streams.
-func (f *eventFilter) filter(ctx context.Context, r *history.Reader) (postgres.Filter, error) {
-	out, err := f.times()
+func (f *eventFilter) filter(ctx context.Context, r *history.Reader, now time.Time) (postgres.Filter, error) {
+	out, err := f.times(now)
 	if err != nil {
 		return out, err
 	}
@@ -125,7 +126,7 @@ the first events from there. With --json each event is one line.
 				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				filter, err := f.filter(ctx, a.history())
+				filter, err := f.filter(ctx, a.history(), a.clock.Now())
 				if err != nil {
 					return err
 				}

@@ -26,7 +26,7 @@ by type, by day (UTC, the last 31 days with events), and for the ten accounts wi
 				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				filter, err := f.filter(ctx, a.history())
+				filter, err := f.filter(ctx, a.history(), a.clock.Now())
 				if err != nil {
 					return err
 				}

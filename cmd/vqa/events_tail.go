@@ -44,7 +44,7 @@ continues where it stopped. With --json each event is one line.
 				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
-				filter, err := f.filter(ctx, a.history())
+				filter, err := f.filter(ctx, a.history(), a.clock.Now())
 				if err != nil {
 					return err
 				}

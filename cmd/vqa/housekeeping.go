@@ -21,7 +21,7 @@ func (s *server) keepHouse(ctx context.Context) {
 	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
 	for {
-		if n, err := s.objects.Sweep(ctx, objectSweepAge); err != nil && ctx.Err() == nil {
+		if n, err := s.objects.Sweep(ctx, s.oldest().Add(-objectSweepAge)); err != nil && ctx.Err() == nil {
 			s.log.Error("could not remove abandoned uploads", "error", err)
 		} else if n > 0 {
 			s.log.Info("removed abandoned uploads", "count", n)
@@ -37,12 +37,31 @@ func (s *server) keepHouse(ctx context.Context) {
 	}
 }
 
+// oldest returns the earlier one of the database's time and the machine's. Files in a folder carry the
+// time of the machine. Judged by the earlier clock, a wrong clock keeps a file for too long, and no
+// file is removed while it is written.
+func (s *server) oldest() time.Time {
+	now, machine := s.clock.Now(), machineTime()
+	if machine.Before(now) {
+		return machine
+	}
+	return now
+}
+
 // sweep deletes rows in portions until none are left.
 func (s *server) sweep(ctx context.Context, what string, remove func(ctx context.Context, now time.Time, limit int) (int64, error)) {
 	for n := int64(sweepRows); n == sweepRows && ctx.Err() == nil; {
 		var err error
-		if n, err = remove(ctx, clock(), sweepRows); err != nil && ctx.Err() == nil {
+		if n, err = remove(ctx, s.clock.Now(), sweepRows); err != nil && ctx.Err() == nil {
 			s.log.Error("could not remove "+what, "error", err)
 		}
 	}
+}
+
+// checkRoom returns an error when the disk of the object store is nearly full.
+func (s *server) checkRoom(context.Context) error {
+	if _, _, err := s.objects.Free(); err != nil {
+		return err
+	}
+	return s.objects.Room(0)
 }

@@ -28,7 +28,7 @@ func keysCommand() *cobra.Command {
 }
 
 // newRequestID returns an id for an operator's change, as each request of the API has one.
-func newRequestID() string { return id.NewSource(clock, rand.Reader).New(id.Request) }
+func newRequestID() string { return id.NewSource(machineTime, rand.Reader).New(id.Request) }
 
 // withApp opens the service's data, with or without a running server, and calls do.
 func withApp(cmd *cobra.Command, do func(ctx context.Context, a *app) error) error {
@@ -73,11 +73,11 @@ func keysCreateCommand() *cobra.Command {
 				fmt.Fprintln(cmd.ErrOrStderr(), "vqa:", err)
 				return exitUsage
 			}
-			if expiresIn > 0 {
-				at := clock().Add(expiresIn)
-				newKey.ExpiresAt = &at
-			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
+				if expiresIn > 0 {
+					at := a.clock.Now().Add(expiresIn)
+					newKey.ExpiresAt = &at
+				}
 				k, err := a.commands.IssueKey(ctx, newKey)
 				if err != nil {
 					return err
@@ -177,7 +177,7 @@ func keysListCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return printKeys(cmd.OutOrStdout(), listKeys(state, legacy, clock()), asJSON)
+				return printKeys(cmd.OutOrStdout(), listKeys(state, legacy, a.clock.Now()), asJSON)
 			})
 		},
 	}

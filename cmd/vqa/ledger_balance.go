@@ -192,7 +192,7 @@ func ledgerHoldsCommand() *cobra.Command {
 		Use:   "holds [ACCOUNT]",
 		Short: "List the open holds, the oldest first",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return withBook(cmd, func(ctx context.Context, _ *app, s *book.Snapshot) error {
+			return withBook(cmd, func(ctx context.Context, a *app, s *book.Snapshot) error {
 				if err := s.Known(ctx, args...); err != nil {
 					return err
 				}
@@ -203,7 +203,7 @@ func ledgerHoldsCommand() *cobra.Command {
 				if asJSON {
 					return terminal.PrintJSON(cmd.OutOrStdout(), holds)
 				}
-				finance.PrintHolds(terminal.NewScreen(cmd.OutOrStdout()), holds, clock())
+				finance.PrintHolds(terminal.NewScreen(cmd.OutOrStdout()), holds, a.clock.Now())
 				return nil
 			})
 		},

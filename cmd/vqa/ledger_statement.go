@@ -26,7 +26,7 @@ for the account of the key in the data folder.`,
   vqa ledger statement acct_01JZ… --month 2026-11 --html november.html`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if month == "" {
-				month = clock().Format("2006-01")
+				month = machineTime().UTC().Format("2006-01")
 			}
 			p, err := book.Month(month)
 			if err != nil {

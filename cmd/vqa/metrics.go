@@ -162,6 +162,8 @@ func (s *server) metrics() http.Handler {
 		})
 	gauge("vqa_storage_min_free_bytes", "Free bytes below which uploads and fetches are refused (VQA_MIN_FREE_SPACE).",
 		func() float64 { return float64(s.config.MinFreeSpace) })
+	gauge("vqa_clock_ahead_seconds", "How far the clock of this machine is ahead of the database's. The service uses the database's.",
+		func() float64 { return s.clock.Offset().Seconds() })
 	gauge("vqa_analyses_queued", "Queued live analyses; -1 when unknown.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), readHeaderTimeout)
 		defer cancel()

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"runtime"
 	"sync"
+	"time"
 
 	"vqa/cmd/vqa/internal/doctor"
 	"vqa/domain/answer"
@@ -44,6 +45,8 @@ import (
 // server is the whole service in one process.
 type server struct {
 	*app
+	// clock is that of app. Parts that are opened before the database use it, too.
+	clock   *postgres.Clock
 	objects *objects.Store
 	intake  *intake.Intake
 	// ffmpeg runs ffmpeg for all parts of the service.
@@ -91,7 +94,7 @@ type server struct {
 
 // startServer opens and starts all parts. The server answers at baseURL when it returns.
 func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, err error) {
-	s = &server{failed: make(chan error, 1), meter: newMeter()}
+	s = &server{failed: make(chan error, 1), meter: newMeter(), clock: postgres.NewClock(time.Now, log)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.Close())
@@ -114,8 +117,8 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 		return s, err
 	}
 	s.engine = timedEngine{s.engine, s.meter.engine}
-	s.capacity = &jobs.Capacity{Engine: s.engine, Now: clock}
-	with := adapters{uploads: s.intake, capacity: s.capacity, recorded: s.meter.recorded, serving: true}
+	s.capacity = &jobs.Capacity{Engine: s.engine, Now: s.clock.Now}
+	with := adapters{uploads: s.intake, capacity: s.capacity, recorded: s.meter.recorded, serving: true, clock: s.clock}
 	if with.identities, err = c.identities(); err != nil {
 		return s, err
 	}
@@ -149,7 +152,7 @@ func startServer(ctx context.Context, c config, log *slog.Logger) (s *server, er
 func (s *server) openMedia(ctx context.Context, c config, key []byte, log *slog.Logger) (err error) {
 	s.objects, err = objects.Open(ctx, objects.Options{
 		URL: c.BlobURL, Dir: c.objectsDir(), PublicURL: c.PublicURL, SigningKey: key,
-		MinFree: int64(c.MinFreeSpace), Now: clock, WriteError: edge.WriteError, Log: log, Await: s.artifacts.Wait,
+		MinFree: int64(c.MinFreeSpace), Now: s.clock.Now, WriteError: edge.WriteError, Log: log, Await: s.artifacts.Wait,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the object store: %w", err)
@@ -173,7 +176,7 @@ func probeSlots() int { return min(max(runtime.GOMAXPROCS(0), 2), 4) }
 
 // openJobs opens the jobs and the feed that starts them.
 func (s *server) openJobs(ctx context.Context) (err error) {
-	name := id.NewSource(clock, rand.Reader).New("node")
+	name := id.NewSource(s.clock.Now, rand.Reader).New("node")
 	if s.presence, err = node.Join(ctx, s.pool, name, s.log); err != nil {
 		return err
 	}
@@ -182,7 +185,7 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 	if slots == 0 {
 		slots = runtime.GOMAXPROCS(0) + 1
 	}
-	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: clock, Log: s.log}
+	s.resources.Estimator = &resources.Estimator{Pool: s.pool, Nodes: s.presence.Count, Slots: slots, Now: s.clock.Now, Log: s.log}
 	s.jobs, err = jobs.New(jobs.Options{
 		Pool: s.pool, Analyses: slots, Objects: s.objects, Log: jobLog(s.log),
 		Analyzer: &jobs.Analyzer{
@@ -190,18 +193,18 @@ func (s *server) openJobs(ctx context.Context) (err error) {
 			Node: name, Log: s.log, Open: s.resources, Renderer: s.studio(), Patience: s.config.InferencePatience,
 			Narrator: s.models.jobsNarrator(), VisionModel: s.models.vision, Waited: s.meter.waited,
 		},
-		Backlog: s.resources.UnfinishedFetches,
+		Backlog: s.resources.UnfinishedFetches, Now: s.clock.Now,
 		Fetcher: &jobs.Fetcher{Commands: s.commands, Intake: s.intake, Objects: s.objects, Log: s.log},
 	})
 	if err != nil {
 		return err
 	}
 	s.sweeper = &jobs.Sweeper{
-		Client: s.jobs, Commands: s.commands, Open: s.resources, Holds: s.ledger, Nodes: s.presence, Now: clock, Log: s.log,
+		Client: s.jobs, Commands: s.commands, Open: s.resources, Holds: s.ledger, Nodes: s.presence, Now: s.clock.Now, Log: s.log,
 	}
-	s.orphans = &jobs.Orphans{Objects: s.objects, Videos: s.resources, Now: clock, Log: s.log}
+	s.orphans = &jobs.Orphans{Objects: s.objects, Videos: s.resources, Now: s.oldest, Log: s.log}
 	s.outages = &jobs.Outages{
-		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: name, Now: clock, Log: s.log,
+		Ready: s.capacity.InferenceReady, Commands: s.commands, Read: s.resources, Nodes: s.presence, Node: name, Now: s.clock.Now, Log: s.log,
 		Patience: s.config.InferencePatience,
 	}
 	s.extraction = s.watchExtraction()
@@ -231,7 +234,7 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := c.sessions()
+	sessions, err := c.sessions(s.clock.Now)
 	if err != nil {
 		return nil, err
 	}
@@ -276,14 +279,6 @@ func (s *server) handler(c config, key []byte) (httpapi.Handler, error) {
 		},
 		Alarms: s.alarms.names,
 	})
-}
-
-// checkRoom returns an error when the disk of the object store is nearly full.
-func (s *server) checkRoom(context.Context) error {
-	if _, _, err := s.objects.Free(); err != nil {
-		return err
-	}
-	return s.objects.Room(0)
 }
 
 // derivedKey derives a key for one purpose from the secret key of the installation, so that no key

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"time"
 
 	"vqa/handlers/httpapi/edge"
 	"vqa/handlers/intake/egress"
@@ -32,7 +33,7 @@ func (c config) checkSessions() error {
 
 // sessions returns the verifier of first-party sessions, or nil when none are accepted. The operator
 // chooses the host of the keys, so it may be in a private network.
-func (c config) sessions() (*edge.Sessions, error) {
+func (c config) sessions(now func() time.Time) (*edge.Sessions, error) {
 	if c.SessionIssuer == "" {
 		return nil, nil
 	}
@@ -46,6 +47,6 @@ func (c config) sessions() (*edge.Sessions, error) {
 		return nil, fmt.Errorf("opening the HTTP client for the keys of sessions: %w", err)
 	}
 	return edge.NewSessions(edge.SessionOptions{
-		Issuer: c.SessionIssuer, Audience: c.SessionAudience, KeysURL: c.SessionKeysURL, Transport: client, Now: clock,
+		Issuer: c.SessionIssuer, Audience: c.SessionAudience, KeysURL: c.SessionKeysURL, Transport: client, Now: now,
 	}), nil
 }

@@ -67,19 +67,19 @@ func TestSessionsOfAPrivateHost(t *testing.T) {
 	require.NoError(t, err)
 
 	c := config{SessionIssuer: "https://id.example", SessionKeysURL: server.URL + "/keys", EgressCAFile: authority}
-	sessions, err := c.sessions()
+	sessions, err := c.sessions(time.Now)
 	require.NoError(t, err)
 	subject, err := sessions.Verify(t.Context(), token)
 	require.NoError(t, err)
 	require.Equal(t, "ann", subject)
 
 	c.EgressCAFile = ""
-	distrusting, err := c.sessions()
+	distrusting, err := c.sessions(time.Now)
 	require.NoError(t, err)
 	_, err = distrusting.Verify(t.Context(), token)
 	require.True(t, fault.Has(err, fault.UpstreamError), "%v", err)
 
-	none, err := config{}.sessions()
+	none, err := config{}.sessions(time.Now)
 	require.NoError(t, err)
 	require.Nil(t, none)
 }

@@ -43,11 +43,14 @@ TIME is RFC 3339 (2026-11-20T12:00:00Z), a time or a day in UTC ("2026-11-20 12:
 time before now (90m, 36h). --diff 3..7 shows the fields that versions 4 to 7 changed. Version 0 is the
 state before the first event; ..7 and 3.. leave an end open.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			moment, diff, err := o.parse(clock())
-			if err != nil {
+			if _, _, err := o.parse(machineTime()); err != nil {
 				return misuse(cmd, err)
 			}
 			return withApp(cmd, func(ctx context.Context, a *app) error {
+				moment, diff, err := o.parse(a.clock.Now())
+				if err != nil {
+					return err
+				}
 				reader := a.history()
 				subject, err := reader.Resolve(ctx, args[0])
 				if err != nil {

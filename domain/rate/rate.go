@@ -16,11 +16,14 @@ type Count struct {
 // Start is the start of the fixed window that contains now.
 func Start(now time.Time) time.Time { return now.Truncate(Window) }
 
-// slide returns the count as it is at now. It changes nothing when now is before Start, as on a
-// node whose clock is late.
+// slide returns the count as it is at now. It changes nothing when now is up to one window before
+// Start, as on a node whose clock is late. A count that is further ahead was made by a wrong clock.
+// It is dropped, because it would refuse requests until its time comes.
 func (c Count) slide(now time.Time) Count {
 	start := Start(now)
 	switch {
+	case c.Start.Sub(start) > Window:
+		return Count{Start: start}
 	case !start.After(c.Start):
 		return c
 	case start.Equal(c.Start.Add(Window)):

@@ -31,6 +31,7 @@ func TestTake(t *testing.T) {
 		"a fraction of a request": {rate.Count{Start: start, Current: 10}, 9, at(89 * time.Second), 4, rate.Count{Start: at(time.Minute), Current: 4, Previous: 10}},
 		"two minutes before":      {rate.Count{Start: start, Current: 10, Previous: 10}, 20, at(2 * time.Minute), 10, rate.Count{Start: at(2 * time.Minute), Current: 10}},
 		"a clock that lags":       {rate.Count{Start: start, Current: 4, Previous: 3}, 9, at(-time.Second), 3, rate.Count{Start: start, Current: 7, Previous: 3}},
+		"a clock an hour ahead":   {rate.Count{Start: at(time.Hour), Current: 10}, 9, at(time.Second), 9, rate.Count{Start: start, Current: 9}},
 		"a limit that was higher": {rate.Count{Start: start, Current: 90}, 1, at(70 * time.Second), 0, rate.Count{Start: at(time.Minute), Previous: 90}},
 	}
 	for name, tt := range tests {

@@ -8,6 +8,10 @@
 //   - Installation compares the secret key and the object store of a node with those that the
 //     first node recorded in the database. A node that differs must not serve.
 //
+// Callers pass the time of the database (postgres.Clock) to locks and windows, so that nodes with
+// wrong clocks decide alike. A lock lasts 10 s and is renewed while its request runs. A count that
+// is more than one window ahead was made by a wrong clock and is dropped.
+//
 // # Leases
 //
 // A node holds a lease of 12 s and renews it every 3 s. The lease is a row with a time of the

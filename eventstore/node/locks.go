@@ -77,6 +77,16 @@ func acquired(results pgx.BatchResults, c eventstore.Claim) (eventstore.Claimed,
 	return claimed, nil
 }
 
+// Renew implements eventstore.Locks.
+func (l *Locks) Renew(ctx context.Context, c eventstore.Claim) (bool, error) {
+	tag, err := l.pool.Exec(ctx, "update idempotency_locks set until = $4 where account_id = $1 and key = $2 and request_id = $3",
+		c.AccountID, c.Key, c.RequestID, c.Until)
+	if err != nil {
+		return false, fmt.Errorf("renew the lock of an idempotency key: %w", err)
+	}
+	return tag.RowsAffected() == 1, nil
+}
+
 // Release implements eventstore.Locks.
 func (l *Locks) Release(ctx context.Context, c eventstore.Claim) error {
 	_, err := l.pool.Exec(ctx, "delete from idempotency_locks where account_id = $1 and key = $2 and request_id = $3",

@@ -59,7 +59,18 @@ func TestOneClaimIsHeldAtATime(t *testing.T) {
 	leave()
 	require.True(t, acquire(t, here, claim("req_4", "body"), minute).Held, "its node has ended")
 	require.False(t, acquire(t, here, claim("req_5", "body"), minute.Add(59*time.Second)).Held)
-	require.True(t, acquire(t, here, claim("req_5", "body"), minute.Add(time.Minute)).Held, "it has expired")
+	renewed := claim("req_4", "body")
+	renewed.Until = minute.Add(2 * time.Minute)
+	held, err := here.Renew(t.Context(), renewed)
+	require.NoError(t, err)
+	require.True(t, held)
+	require.False(t, acquire(t, here, claim("req_5", "body"), minute.Add(time.Minute)).Held, "it was renewed")
+	expired := claim("req_5", "body")
+	expired.Until = minute.Add(3 * time.Minute)
+	require.True(t, acquire(t, here, expired, minute.Add(2*time.Minute)).Held, "it has expired")
+	held, err = here.Renew(t.Context(), renewed)
+	require.NoError(t, err)
+	require.False(t, held, "another request holds it")
 }
 
 func TestAReceiptAnswersWhenItHasAResponse(t *testing.T) {

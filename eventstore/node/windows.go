@@ -110,20 +110,23 @@ func (w *Windows) handOver(trip []*hit) {
 
 // takeSQL advances the windows of all named subjects and grants as many hits as the limits allow, as
 // rate.Count.Take does. The inserted values are those of a new subject. Rows are locked in the order
-// of their names, so that two nodes cannot deadlock. A clock behind started_at does not move a
-// window back.
+// of their names, so that two nodes cannot deadlock. A clock up to one window behind started_at does
+// not move a window back. A window that is further ahead was counted by a wrong clock and is dropped.
 const takeSQL = `
 insert into rate_windows as w (subject, started_at, current, previous, allowed, granted)
 select subject, $4, hits, 0, allowed, hits
   from unnest($1::text[], $2::int[], $3::int[]) as asked (subject, allowed, hits) order by subject
 on conflict (subject) do update set (started_at, current, previous, allowed, granted) = (
-    select greatest(w.started_at, excluded.started_at), slid.current + fitting.granted, slid.previous, excluded.allowed, fitting.granted
-      from (select case when excluded.started_at <= w.started_at then w.current else 0 end as current,
-                   case when excluded.started_at <= w.started_at then w.previous
+    select slid.started_at, slid.current + fitting.granted, slid.previous, excluded.allowed, fitting.granted
+      from (select case when wrong then excluded.started_at else greatest(w.started_at, excluded.started_at) end as started_at,
+                   case when excluded.started_at <= w.started_at and not wrong then w.current else 0 end as current,
+                   case when wrong then 0
+                        when excluded.started_at <= w.started_at then w.previous
                         when excluded.started_at = w.started_at + $5::interval then w.current
                         else 0 end as previous,
-                   case when excluded.started_at < w.started_at then 0 else $6::bigint end as passed,
-                   extract(epoch from $5::interval)::bigint * 1000000 as length) as slid,
+                   case when excluded.started_at < w.started_at and not wrong then 0 else $6::bigint end as passed,
+                   extract(epoch from $5::interval)::bigint * 1000000 as length
+              from (select w.started_at > excluded.started_at + $5::interval as wrong) as ahead) as slid,
            lateral (select greatest(0, least(excluded.granted,
                         ((excluded.allowed - slid.current) * slid.length - slid.previous * (slid.length - slid.passed)) / slid.length
                     ))::int as granted) as fitting)
@@ -187,7 +190,7 @@ func (w *Windows) take(ctx context.Context, subjects []string, limits, hits []in
 
 // Allow lets a subject do something once in every interval of length every, over all nodes. It
 // returns how long the subject still has to wait, 0 when it may proceed. A refused call does not
-// prolong the wait.
+// prolong the wait. A time more than a minute ahead is that of a wrong clock and does not count.
 func (w *Windows) Allow(ctx context.Context, subject string, every time.Duration, now time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, windowsTimeout)
 	defer cancel()
@@ -196,9 +199,9 @@ func (w *Windows) Allow(ctx context.Context, subject string, every time.Duration
 	err := w.pool.QueryRow(ctx, `
 		insert into rate_windows as w (subject, started_at, current, previous, allowed, granted) values ($1, $2, 0, 0, 1, 1)
 		on conflict (subject) do update set
-		    started_at = case when w.started_at <= $3 then excluded.started_at else w.started_at end,
-		    granted = case when w.started_at <= $3 then 1 else 0 end
-		returning started_at, granted`, subject, now, now.Add(-every)).Scan(&last, &granted)
+		    started_at = case when w.started_at <= $3 or w.started_at > $4 then excluded.started_at else w.started_at end,
+		    granted = case when w.started_at <= $3 or w.started_at > $4 then 1 else 0 end
+		returning started_at, granted`, subject, now, now.Add(-every), now.Add(rate.Window)).Scan(&last, &granted)
 	if err != nil {
 		return 0, fmt.Errorf("count requests: %w", err)
 	}

@@ -38,6 +38,41 @@ func TestWindowsCountAsTheDomainDoes(t *testing.T) {
 	}
 }
 
+// TestARequestAnHourAheadIsDropped counts a request by a wrong clock, and then one request a second for
+// 59 minutes.
+func TestARequestAnHourAheadIsDropped(t *testing.T) {
+	t.Parallel()
+	pool := connect(t)
+	w := node.NewWindows(pool)
+	_, ok, err := w.Take(t.Context(), "s", 600, minute.Add(time.Hour))
+	require.NoError(t, err)
+	require.True(t, ok)
+	want, _ := rate.Count{}.Take(1, 600, minute.Add(time.Hour))
+	refused := 0
+	for second := range 59 * 60 {
+		now := minute.Add(time.Duration(second) * time.Second)
+		got, ok, err := w.Take(t.Context(), "s", 600, now)
+		require.NoError(t, err)
+		want, _ = want.Take(1, 600, now)
+		require.Empty(t, cmp.Diff(want, got))
+		if !ok {
+			refused++
+		}
+	}
+	t.Logf("refused %d of %d requests", refused, 59*60)
+	require.Zero(t, refused)
+
+	wait, err := w.Allow(t.Context(), "poll", 5*time.Second, minute.Add(time.Hour))
+	require.NoError(t, err)
+	require.Zero(t, wait)
+	wait, err = w.Allow(t.Context(), "poll", 5*time.Second, minute)
+	require.NoError(t, err)
+	require.Zero(t, wait)
+	wait, err = w.Allow(t.Context(), "poll", 5*time.Second, minute.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, 4*time.Second, wait)
+}
+
 // TestWindowsAreSharedByAllNodes sends more requests than allowed, from two nodes at once and for subjects in any
 // order.
 func TestWindowsAreSharedByAllNodes(t *testing.T) {

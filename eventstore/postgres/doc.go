@@ -39,6 +39,23 @@
 // pipeline. So a node that is stopped in the middle of an append is also ended by the watch, on
 // another node.
 //
+// # Time
+//
+// Clock is the time of the database, for every decision that another node may depend on: rate
+// windows, locks, expiry, signed URLs, sweeps, times of events. A node whose own clock is wrong
+// decides like the others. The error is at most half a round trip and 1 ms for each second since
+// the last measurement, which is at most 5 s old while the database answers. So two nodes in one
+// data center differ by a few milliseconds.
+//
+// Such a difference is harmless for all of these uses, so they take the time from Clock and pass
+// it on, as the rules of the domain require. Three uses take clock_timestamp() in the statement
+// instead, because they never need the time in the program: recorded_at of an event, the
+// positions of subscribers, and the jobs of River.
+//
+// The machine's clock remains where the database is not involved: time limits and pauses, which
+// use its monotonic reading, log lines, temporary files, TLS, and requests to S3. S3 itself refuses
+// a machine whose clock differs by more than 15 minutes.
+//
 // # Wake-up
 //
 // Run sends one NOTIFY on Channel after commits. An append itself sends none, because NOTIFY

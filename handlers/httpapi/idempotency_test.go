@@ -13,6 +13,7 @@ import (
 
 	"vqa/domain/fault"
 	"vqa/eventstore"
+	"vqa/eventstore/node"
 	"vqa/handlers/httpapi"
 )
 
@@ -104,6 +105,66 @@ func TestARunningRequestIsKnownOnEveryNode(t *testing.T) {
 	again := ask(there, body)
 	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
 	require.Equal(t, string(done.raw), string(again.raw))
+}
+
+// TestTheLockOfARunningRequestIsRenewed keeps a request open, and checks that its lock is extended.
+func TestTheLockOfARunningRequestIsRenewed(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, c.ready())
+	done := make(chan response, 1)
+	go func() {
+		done <- c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=60")
+	}()
+	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	until := func() (at time.Time) {
+		require.NoError(t, w.pool.QueryRow(t.Context(), "select until from idempotency_locks").Scan(&at))
+		return at
+	}
+	first := until()
+	require.LessOrEqual(t, first.Sub(w.now()), 10*time.Second)
+	require.Eventually(t, func() bool { return until().After(first) }, time.Minute, 10*time.Millisecond)
+	created := c.do(http.MethodGet, "/v1/analyses", "").at("data").([]any)[0].(map[string]any)["id"].(string)
+	require.Equal(t, http.StatusOK, c.do(http.MethodPost, "/v1/analyses/"+created+"/cancel", "").StatusCode)
+	w.wake()
+	require.Equal(t, http.StatusOK, (<-done).StatusCode)
+	var locks int
+	require.NoError(t, w.pool.QueryRow(t.Context(), "select count(*) from idempotency_locks").Scan(&locks))
+	require.Zero(t, locks)
+}
+
+// TestAKeyIsUnlockedAfterALostConnection cuts the database off while a request runs, so that the node
+// can neither store its response nor unlock its key. The node itself lives on.
+func TestAKeyIsUnlockedAfterALostConnection(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	c := w.customer(1000)
+	body := fmt.Sprintf(`{"video_id": %q, "prompt": "Is there a dog?"}`, c.ready())
+	done := make(chan response, 1)
+	go func() {
+		done <- c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k", "Prefer", "wait=60")
+	}()
+	require.Eventually(t, func() bool { return w.waiting() == 1 }, 10*time.Second, time.Millisecond)
+	w.database.sever()
+	w.wake()
+	first := <-done
+	lost := time.Now()
+	w.database.restore()
+	require.Eventually(t, func() bool {
+		living, err := node.Count(t.Context(), w.pool)
+		return err == nil && living == 1
+	}, time.Minute, 10*time.Millisecond, "the node is alive, so its locks are valid")
+	require.Contains(t, w.logged.String(), "cannot unlock the idempotency key", "the lock was left behind: %d %s", first.StatusCode, first.raw)
+
+	var again response
+	require.Eventually(t, func() bool {
+		again = c.do(http.MethodPost, "/v1/analyses", body, "Idempotency-Key", "k")
+		return again.StatusCode == http.StatusAccepted
+	}, time.Minute, 500*time.Millisecond, "last: %s", &again.raw)
+	t.Logf("the first request got %d; its key was free again after %s", first.StatusCode, time.Since(lost).Round(100*time.Millisecond))
+	require.Equal(t, "true", again.Header.Get("Idempotency-Replayed"))
+	require.Len(t, c.do(http.MethodGet, "/v1/analyses", "").at("data"), 1)
 }
 
 func TestARefusedRequestUnlocksItsKey(t *testing.T) {

@@ -20,6 +20,8 @@ type proxy struct {
 
 	mu    sync.Mutex
 	conns []net.Conn
+	// severed is true while new connections are closed at once.
+	severed bool
 }
 
 // startProxy starts a proxy in front of a server.
@@ -42,7 +44,12 @@ func startProxy(t *testing.T, server string) *proxy {
 			}
 			c.mu.Lock()
 			c.conns = append(c.conns, near, far)
+			severed := c.severed
 			c.mu.Unlock()
+			if severed {
+				_, _ = near.Close(), far.Close()
+				continue
+			}
 			copies.Go(func() {
 				_, _ = io.Copy(near, far)
 				_ = near.Close()
@@ -56,6 +63,18 @@ func startProxy(t *testing.T, server string) *proxy {
 	t.Cleanup(func() { c.cut(); copies.Wait() })
 	return c
 }
+
+// sever closes every connection, and new ones at once until restore.
+func (c *proxy) sever() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.severed = true
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+}
+
+func (c *proxy) restore() { c.mu.Lock(); defer c.mu.Unlock(); c.severed = false }
 
 // cut closes every connection and refuses new ones.
 func (c *proxy) cut() {

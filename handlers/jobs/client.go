@@ -89,7 +89,10 @@ type Options struct {
 	// Backlog counts the unfinished fetches of an account. With nil, all fetches have the
 	// same priority.
 	Backlog func(ctx context.Context, accountID string) (int, error)
-	Log     *slog.Logger
+	// Now is the clock of the times that River computes itself, such as the end of a snooze; nil means
+	// the clock of the machine. River leaves the others to the database.
+	Now func() time.Time
+	Log *slog.Logger
 }
 
 // New returns a client that enqueues jobs. Run works them.
@@ -125,7 +128,7 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 	addWorker(workers, lease, func(ctx context.Context, args removeArgs) error {
 		return o.Objects.DeleteVideo(ctx, args.VideoID, args.Key)
 	})
-	client, err := river.NewClient(riverpgxv5.New(o.Pool), &river.Config{
+	config := &river.Config{
 		ID:                lease.Incarnation(),
 		Logger:            o.Log,
 		Workers:           workers,
@@ -135,12 +138,25 @@ func (c *Client) worker(lease eventstore.Lease) (*river.Client[pgx.Tx], error) {
 		ReindexerSchedule: river.NeverSchedule(), // the service does not own River's indexes
 		SoftStopTimeout:   softStop,
 		Queues:            queues(o),
-	})
+	}
+	if o.Now != nil {
+		config.Test.Time = riverTime(o.Now)
+	}
+	client, err := river.NewClient(riverpgxv5.New(o.Pool), config)
 	if err != nil {
 		return nil, fmt.Errorf("jobs: %w", err)
 	}
 	return client, nil
 }
+
+// riverTime is the clock of River. River accepts one only in its settings for tests.
+type riverTime func() time.Time
+
+// Now implements rivertype.TimeGenerator.
+func (t riverTime) Now() time.Time { return t() }
+
+// NowOrNil implements rivertype.TimeGenerator: with nil, River takes the time in the statement.
+func (riverTime) NowOrNil() *time.Time { return nil }
 
 // queues are the queues that a node works. A node without a Renderer leaves drawings to
 // others.

@@ -137,12 +137,11 @@ func (s *Store) deleteArtifacts(ctx context.Context, videoID string) error {
 	}
 }
 
-// Sweep removes objects that are older than age, and returns their number. These are uploads
-// that were not completed, the marks of frozen uploads, and unfinished files of a killed
-// process. age must be at least the upload window (24 hours) plus the life of a signed URL.
-// Otherwise a valid URL could reopen a frozen upload.
-func (s *Store) Sweep(ctx context.Context, age time.Duration) (int, error) {
-	before := s.opt.Now().Add(-age)
+// Sweep removes objects that were last written before a time, and returns their number. These
+// are uploads that were not completed, the marks of frozen uploads, and unfinished files of a
+// killed process. The time must be at least the upload window (24 hours) plus the life of a
+// signed URL ago. Otherwise a valid URL could reopen a frozen upload.
+func (s *Store) Sweep(ctx context.Context, before time.Time) (int, error) {
 	opts := &blob.ListOptions{Prefix: uploadPrefix}
 	if s.dir != "" {
 		opts.Prefix = "" // unfinished files are in every folder

@@ -186,7 +186,7 @@ func TestSweep(t *testing.T) {
 	for _, name := range []string{"uploads/old", "uploads/frozen.closed", "videos/old", "videos/x.1a2b.tmp"} {
 		s.age(t, name, 26*time.Hour)
 	}
-	n, err := s.Sweep(ctx, 25*time.Hour)
+	n, err := s.Sweep(ctx, s.opt.Now().Add(-25*time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, 3, n)
 	require.Equal(t, []string{"uploads/new", "videos/old"}, s.files(t))

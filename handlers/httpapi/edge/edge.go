@@ -58,6 +58,8 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
 	w.Header().Set("X-Request-Id", x.RequestID)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
+	// X-RateLimit-Reset is an absolute time. net/http would set Date by the clock of this machine.
+	w.Header().Set("Date", start.UTC().Format(http.TimeFormat))
 	defer e.log(x, r, start)
 	defer e.recover(x, r)
 	if err := e.serve(x, r); err != nil {

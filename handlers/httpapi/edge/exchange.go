@@ -43,6 +43,8 @@ type Exchange struct {
 	idempotencyKey string
 	// claim is the lock on the Idempotency-Key while the request runs, or nil.
 	claim *eventstore.Claim
+	// stopRenewals ends the renewals of claim.
+	stopRenewals func()
 	// signed are the values in the response that differ on every read of the same
 	// resource: signed URLs and the times at which they expire.
 	signed   []any

@@ -21,6 +21,15 @@ const idempotencyHeader = "Idempotency-Key"
 // client may have disconnected by then.
 const keepTimeout = 5 * time.Second
 
+const (
+	// lockLife is how long an Idempotency-Key stays locked after its last renewal. It bounds the
+	// time in which an equal request is refused after the first one lost the database and
+	// could not unlock the key.
+	lockLife = 10 * time.Second
+	// lockRenewal is the pause between renewals while the request runs. Two may fail.
+	lockRenewal = 3 * time.Second
+)
+
 // readIdempotencyKey reads the Idempotency-Key of a request and hashes its body. Bodies are
 // compared as JSON values: the order of members, white space and the notation of numbers
 // make no difference. A null field equals an absent one.
@@ -66,14 +75,14 @@ func (e *Edge) replay(x *Exchange, r *http.Request) (bool, error) {
 	now := e.Service.Now()
 	claim := eventstore.Claim{
 		AccountID: x.Caller.IdempotencyOwner(), Key: idempotency.Key, RequestHash: idempotency.Hash, RequestID: x.RequestID,
-		Until: now.Add(e.longest(x.operation) + keepTimeout),
+		Until: now.Add(lockLife),
 	}
 	claimed, err := e.Locks.Acquire(r.Context(), claim, now)
 	if err != nil {
 		return false, err
 	}
 	if claimed.Held {
-		x.claim = &claim
+		x.claim, x.stopRenewals = &claim, e.renewLock(claim, e.longest(x.operation))
 	}
 	receipt := claimed.Receipt
 	switch {
@@ -99,6 +108,37 @@ func (e *Edge) replay(x *Exchange, r *http.Request) (bool, error) {
 	return true, nil
 }
 
+// renewLock renews a lock until stop is called, for at most a time. A failed renewal is tried
+// again: when the lock expires meanwhile, an equal request may start, and the receipt in the log
+// ensures that only one of them takes effect.
+func (e *Edge) renewLock(claim eventstore.Claim, longest time.Duration) (stop func()) {
+	// The renewals must not use up the patience of the request, and must outlive its client.
+	ctx, cancel := context.WithTimeout(context.Background(), longest)
+	first := time.AfterFunc(lockRenewal, func() { // most requests end earlier and never start this
+		pause := time.NewTicker(lockRenewal)
+		defer pause.Stop()
+		for e.renewOnce(ctx, claim) {
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return func() { cancel(); first.Stop() }
+}
+
+// renewOnce renews a lock. It returns false when there is nothing left to renew.
+func (e *Edge) renewOnce(ctx context.Context, claim eventstore.Claim) bool {
+	trying, cancel := context.WithTimeout(ctx, lockRenewal)
+	defer cancel()
+	claim.Until = e.Service.Now().Add(lockLife)
+	held, err := e.Locks.Renew(trying, claim)
+	if err != nil && ctx.Err() == nil {
+		e.Log.WarnContext(ctx, "cannot renew the lock of the idempotency key", "request_id", claim.RequestID, "error", err.Error())
+	}
+	return ctx.Err() == nil && (held || err != nil)
+}
+
 // sendReplay sends the response of an earlier request.
 func (e *Edge) sendReplay(x *Exchange, r *http.Request, status int, body []byte) {
 	h := x.response.Header()
@@ -118,6 +158,7 @@ func (e *Edge) finishReplay(x *Exchange, r *http.Request) {
 	if x.claim == nil {
 		return
 	}
+	x.stopRenewals()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), keepTimeout)
 	defer cancel()
 	first := x.response.Header().Get("Idempotency-Replayed") == ""
