@@ -84,7 +84,7 @@ func (p *pooler) serve(ctx context.Context, conn net.Conn, database string) erro
 	for {
 		request, err := client.Receive()
 		if err != nil {
-			return nil //nolint:nilerr // the client has left
+			return nil // the client has left
 		}
 		if _, leaves := request.(*pgproto3.Terminate); leaves {
 			return nil
