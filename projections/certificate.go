@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // Certificate is the proof that a run produced.
@@ -210,4 +211,25 @@ func (r *Rebuilder) lastCertificate(ctx context.Context, table string) (*Certifi
 	c.ID, c.At = id, at.UTC()
 	c.Tables = []TableProof{*c.table(table)}
 	return &c, nil
+}
+
+// CertificateWindow is the time for which a certificate is kept. The last one of each table stays.
+const CertificateWindow = 365 * 24 * time.Hour
+
+// DeleteOldCertificates deletes up to limit certificates that are older than the window and not the last
+// one of a table. It returns how many it deleted.
+func DeleteOldCertificates(ctx context.Context, pool *pgxpool.Pool, limit int) (int64, error) {
+	done, err := pool.Exec(ctx, `
+		with proven as (
+			select c.id, t->>'table' as name from public.rebuild_certificates c, json_array_elements(c.doc->'tables') as t
+		)
+		delete from public.rebuild_certificates where id in (
+			select c.id from public.rebuild_certificates c
+			 where c.at < clock_timestamp() - make_interval(secs => $1)
+			   and c.id not in (select max(id) from proven group by name)
+			 order by c.id limit $2)`, CertificateWindow.Seconds(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete old certificates: %w", err)
+	}
+	return done.RowsAffected(), nil
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"time"
+
+	"vqa/projections"
 )
 
 // objectSweepAge is the age at which an upload that was never completed is removed: the upload
@@ -16,7 +18,7 @@ const housekeepingEvery = time.Hour
 const sweepRows = 1000
 
 // keepHouse deletes data that is out of use: uploads that were never completed, expired receipts of
-// idempotent requests, expired locks, and rate windows without requests.
+// idempotent requests, expired locks, rate windows without requests, and old replays and certificates.
 func (s *server) keepHouse(ctx context.Context) {
 	ticker := time.NewTicker(housekeepingEvery)
 	defer ticker.Stop()
@@ -29,6 +31,12 @@ func (s *server) keepHouse(ctx context.Context) {
 		s.sweep(ctx, "expired receipts", s.store.DeleteExpiredReceipts)
 		s.sweep(ctx, "expired idempotency locks", s.locks.DeleteExpired)
 		s.sweep(ctx, "idle rate windows", s.windows.DeleteIdle)
+		s.sweep(ctx, "old replays", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
+			return s.feed.DeleteOldReplays(ctx, limit)
+		})
+		s.sweep(ctx, "old certificates", func(ctx context.Context, _ time.Time, limit int) (int64, error) {
+			return projections.DeleteOldCertificates(ctx, s.pool, limit)
+		})
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():

@@ -153,3 +153,18 @@ func scanReplay(row pgx.CollectableRow) (Replay, error) {
 	r.OrderedAt, r.FinishedAt = r.OrderedAt.UTC(), inUTC(r.FinishedAt)
 	return r, err
 }
+
+// ReplayWindow is the time for which a finished replay is kept, as a record of the operator's action.
+const ReplayWindow = 90 * 24 * time.Hour
+
+// DeleteOldReplays deletes up to limit replays that finished before the window. It returns how many it
+// deleted.
+func (f *Feed) DeleteOldReplays(ctx context.Context, limit int) (int64, error) {
+	done, err := f.pool.Exec(ctx, `delete from replays where id in (select id from replays
+		where finished_at < clock_timestamp() - make_interval(secs => $1) order by id limit $2 for update skip locked)`,
+		ReplayWindow.Seconds(), limit)
+	if err != nil {
+		return 0, fmt.Errorf("delete old replays: %w", err)
+	}
+	return done.RowsAffected(), nil
+}

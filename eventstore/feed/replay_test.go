@@ -282,3 +282,29 @@ func TestReplayRefusesNonsense(t *testing.T) {
 	_, err = f.feed.ReplayProgress(t.Context(), r.ID+1)
 	require.Error(t, err)
 }
+
+func TestOldReplaysAreDeleted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	events := f.append("a", 0, 3)
+	f.done("g", events)
+	var ids []int64
+	for range 4 {
+		r, err := f.feed.Replay(t.Context(), request(events))
+		require.NoError(t, err)
+		ids = append(ids, r.ID)
+	}
+	// Two are old, one finished lately, and one is open.
+	_, err := f.pool.Exec(t.Context(), `update replays set finished_at = clock_timestamp() - case when id <= $1 then interval '91 days'
+		else interval '89 days' end where id <= $2`, ids[1], ids[2])
+	require.NoError(t, err)
+	for _, want := range []int64{1, 1, 0} {
+		n, err := f.feed.DeleteOldReplays(t.Context(), 1)
+		require.NoError(t, err)
+		require.Equal(t, want, n)
+	}
+	for i, id := range ids {
+		_, err := f.feed.ReplayProgress(t.Context(), id)
+		require.Equal(t, i < 2, err != nil, "replay %d", i)
+	}
+}
