@@ -65,6 +65,9 @@ type CloseAnalysis struct {
 // Delete removes the video.
 type Delete struct{}
 
+// Purge records that the bytes of a deleted video are gone.
+type Purge struct{}
+
 func (RegisterUpload) isCommand()  {}
 func (RegisterURL) isCommand()     {}
 func (RegisterFixture) isCommand() {}
@@ -74,3 +77,4 @@ func (Fail) isCommand()            {}
 func (OpenAnalysis) isCommand()    {}
 func (CloseAnalysis) isCommand()   {}
 func (Delete) isCommand()          {}
+func (Purge) isCommand()           {}

@@ -16,6 +16,12 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		}
 		return e, nil
 	}
+	if _, ok := command.(Purge); ok && s.Status == Removed {
+		if s.PurgedAt != nil {
+			return nil, nil
+		}
+		return []Event{Purged{VideoID: s.ID, At: now}}, nil
+	}
 	if !s.Exists() {
 		return nil, fault.New(fault.ResourceNotFound, "")
 	}
@@ -36,6 +42,8 @@ func Decide(s State, command Command, now time.Time) ([]Event, error) {
 		return decideClose(s, c, now), nil
 	case Delete:
 		return decideDelete(s, now)
+	case Purge:
+		return nil, conflict(s, "has not been deleted")
 	default:
 		panic(fmt.Sprintf("video: unknown command %T", command))
 	}

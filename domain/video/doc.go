@@ -11,7 +11,9 @@
 //	any                         | RegisterURL     | unchanged       | refused with resource_conflict
 //	any                         | RegisterFixture | unchanged       | refused with resource_conflict
 //	any                         | RegisterStored  | unchanged       | refused with resource_conflict
-//	(none), removed             | any             | unchanged       | refused with resource_not_found
+//	removed                     | Purge           | purged          | video.purged
+//	purged                      | Purge           | unchanged       | (none)
+//	(none), removed, purged     | any             | unchanged       | refused with resource_not_found
 //	awaiting_upload, processing | Finish          | ready           | video.ready
 //	awaiting_upload, processing | Fail            | failed          | video.failed
 //	ready, in use               | Finish          | unchanged       | (none)
@@ -24,6 +26,7 @@
 //	any                         | any             | unchanged       | refused with resource_conflict
 //
 // The first row that fits applies. "in use" is ready with an analysis that has not ended.
+// "purged" is removed, with the time at which the bytes were gone.
 //
 //   - The open analyses are part of the state, so that a concurrent deletion and new
 //     analysis cannot both succeed.

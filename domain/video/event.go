@@ -110,6 +110,13 @@ type Deleted struct {
 	At        time.Time `json:"at"`
 }
 
+// Purged says that the stored bytes of a deleted video are gone: the video, its upload, its
+// survey and its artifacts.
+type Purged struct {
+	VideoID string    `json:"video_id"`
+	At      time.Time `json:"at"`
+}
+
 // EventType returns the stored name.
 func (Registered) EventType() string { return "video.registered" }
 
@@ -131,6 +138,9 @@ func (Measured) EventType() string { return "video.measured" }
 // EventType returns the stored name.
 func (Deleted) EventType() string { return "video.deleted" }
 
+// EventType returns the stored name.
+func (Purged) EventType() string { return "video.purged" }
+
 func (Registered) isEvent()     {}
 func (Ready) isEvent()          {}
 func (Failed) isEvent()         {}
@@ -138,3 +148,4 @@ func (AnalysisOpened) isEvent() {}
 func (AnalysisClosed) isEvent() {}
 func (Measured) isEvent()       {}
 func (Deleted) isEvent()        {}
+func (Purged) isEvent()         {}

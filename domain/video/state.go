@@ -53,6 +53,8 @@ type State struct {
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	ExpiresAt     *time.Time        `json:"expires_at,omitempty"`
 	CreatedAt     time.Time         `json:"created_at"`
+	// PurgedAt is the time at which the bytes of a removed video were gone; else nil.
+	PurgedAt *time.Time `json:"purged_at,omitempty"`
 	// OpenAnalyses are the analyses of this video that have not ended. The map is never
 	// changed in place.
 	OpenAnalyses map[string]bool `json:"open_analyses,omitempty"`
@@ -129,6 +131,8 @@ func Evolve(s State, event Event) State {
 		s.DecodedMicros = &e.DecodedMicros
 	case Deleted:
 		s.Status = Removed
+	case Purged:
+		s.PurgedAt = &e.At
 	default:
 		panic(fmt.Sprintf("video: unknown event %T", event))
 	}

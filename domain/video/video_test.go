@@ -44,6 +44,7 @@ var (
 	shutOne  = video.AnalysisClosed{VideoID: "video_1", AnalysisID: "an_1", At: now}
 	measured = video.Measured{VideoID: "video_1", DecodedMicros: 3_000_000, At: now}
 	deleted  = video.Deleted{VideoID: "video_1", ObjectKey: "videos/1", At: now}
+	purged   = video.Purged{VideoID: "video_1", At: now}
 )
 
 var (
@@ -111,6 +112,10 @@ func TestDecide(t *testing.T) {
 			Then: events{video.Deleted{VideoID: "video_1", At: now}},
 		},
 		{Name: "a fixture is kept", Given: events{video.Registered{VideoID: "video_1", Fixture: true}, ready}, When: video.Delete{}, Refused: fault.ResourceConflict},
+		{Name: "the bytes are gone", Given: events{uploading, ready, deleted}, When: video.Purge{}, Then: events{purged}},
+		{Name: "the bytes are gone once", Given: events{uploading, ready, deleted, purged}, When: video.Purge{}},
+		{Name: "the bytes of a video that exists are not gone", Given: events{uploading, ready}, When: video.Purge{}, Refused: fault.ResourceConflict},
+		{Name: "the bytes of an unknown video", When: video.Purge{}, Refused: fault.ResourceNotFound},
 		{Name: "deleted once", Given: events{uploading, ready, deleted}, When: video.Delete{}, Refused: fault.ResourceNotFound},
 	})
 }
@@ -120,17 +125,18 @@ func TestStateTable(t *testing.T) {
 	given := map[string]events{
 		"(none)": nil, "awaiting_upload": {uploading}, "processing": {fetching}, "ready": {uploading, ready},
 		"in use": {uploading, ready, openOne}, "failed": {uploading, failed}, "removed": {uploading, ready, deleted},
+		"purged": {uploading, ready, deleted, purged},
 	}
 	when := map[string]video.Command{
 		"RegisterUpload": registerUpload, "RegisterURL": registerURL, "RegisterFixture": registerFixture,
 		"RegisterStored": registerStored,
 		"Finish":         video.Finish{File: file}, "Fail": video.Fail{Error: unreadable},
 		"OpenAnalysis": video.OpenAnalysis{AnalysisID: "an_1"}, "CloseAnalysis": video.CloseAnalysis{AnalysisID: "an_1"},
-		"Delete": video.Delete{},
+		"Delete": video.Delete{}, "Purge": video.Purge{},
 	}
 	scenario.ReadTable(t, "state").Check(t,
-		[]string{"(none)", "awaiting_upload", "processing", "ready", "in use", "failed", "removed"},
-		[]string{"RegisterUpload", "RegisterURL", "RegisterFixture", "RegisterStored", "Finish", "Fail", "OpenAnalysis", "CloseAnalysis", "Delete"},
+		[]string{"(none)", "awaiting_upload", "processing", "ready", "in use", "failed", "removed", "purged"},
+		[]string{"RegisterUpload", "RegisterURL", "RegisterFixture", "RegisterStored", "Finish", "Fail", "OpenAnalysis", "CloseAnalysis", "Delete", "Purge"},
 		func(t *testing.T, state, command string) (string, string) {
 			s := aggregate.Fold(given[state]...)
 			require.Equal(t, state, stateOf(s))
@@ -146,6 +152,8 @@ func stateOf(s video.State) string {
 		return "(none)"
 	case s.Status == video.ReadyStatus && len(s.OpenAnalyses) > 0:
 		return "in use"
+	case s.PurgedAt != nil:
+		return "purged"
 	default:
 		return string(s.Status)
 	}
@@ -167,6 +175,9 @@ func TestFoldedState(t *testing.T) {
 	require.Nil(t, s.File)
 
 	require.False(t, aggregate.Fold(uploading, deleted).Exists())
+	require.Nil(t, aggregate.Fold(uploading, deleted).PurgedAt)
+	require.False(t, aggregate.Fold(uploading, deleted, purged).Exists())
+	require.Equal(t, &purged.At, aggregate.Fold(uploading, deleted, purged).PurgedAt)
 	require.True(t, aggregate.Fold(uploading, failed).Exists())
 }
 

@@ -48,6 +48,7 @@ func Events() *Codec {
 		Register[video.AnalysisClosed]("video.analysis_closed"),
 		Register[video.Measured]("video.measured"),
 		Register[video.Deleted]("video.deleted"),
+		Register[video.Purged]("video.purged"),
 
 		Register[analysis.Created]("analysis.created", unchanged, unchanged),
 		Register[analysis.Started]("analysis.started"),
