@@ -177,6 +177,9 @@ func run(ctx context.Context, ffmpeg FFmpeg, source string, opts Options, mode m
 	return nil
 }
 
+// ErrUnreachable says that the URL of a source did not answer.
+var ErrUnreachable = errors.New("frames: cannot reach the source")
+
 // failure distinguishes a video that cannot be decoded from a source that cannot be
 // reached.
 func failure(source string, exit error) error {
@@ -189,7 +192,7 @@ func failure(source string, exit error) error {
 	}
 	said := refusal.Complaint()
 	if isURL(source) && unreachable(said) {
-		return fmt.Errorf("frames: cannot reach the source: %s", said)
+		return fmt.Errorf("%w: %s", ErrUnreachable, said)
 	}
 	return &UnreadableError{Reason: said}
 }

@@ -43,6 +43,14 @@
 // checked when the upload is completed, and an upload over the limit is removed then. Until
 // then, or until the sweep, S3 keeps the sent bytes.
 //
+// # Failures
+//
+// The folder of a store has an empty file as its mark. While the mark is missing, the folder was
+// removed or its disk is not mounted: every call fails then, because objects would look deleted
+// and new ones would be written to another disk. Any failure of the store is
+// capacity_exhausted, with an UnavailableError as its cause. Check writes, reads and removes an
+// object.
+//
 // # Room
 //
 // Options.MinFree bytes on the disk of a folder stay free, so that work on stored videos can

@@ -109,12 +109,13 @@ func put(t *testing.T, u Signed, body io.Reader) reply {
 	return do(t, u.Method, u.URL, u.Headers, body)
 }
 
-// files lists every file in the folder of the store, unfinished files too.
+// files lists every file in the folder of the store, unfinished files too, without
+// the mark of the folder.
 func (s *site) files(t *testing.T) []string {
 	t.Helper()
 	names := []string{}
 	require.NoError(t, filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
+		if err != nil || d.IsDir() || d.Name() == markName {
 			return err
 		}
 		rel, err := filepath.Rel(s.dir, path)

@@ -45,7 +45,7 @@ func (s *Store) Promote(ctx context.Context, from, to, etag string) error {
 		return replaced()
 	}
 	if err != nil {
-		return translate("copy", from, err)
+		return s.translate("copy", from, err)
 	}
 	return nil
 }
@@ -60,12 +60,12 @@ func (s *Store) link(from, to string) (bool, error) {
 	src, _ := s.LocalPath(from)
 	dst, _ := s.LocalPath(to)
 	if err := os.MkdirAll(filepath.Dir(dst), 0o700); err != nil {
-		return false, fmt.Errorf("objects: promote %s: %w", from, err)
+		return false, diskError("promote", from, err)
 	}
 	if err := syncFile(src); errors.Is(err, fs.ErrNotExist) {
 		return false, fault.New(fault.ResourceNotFound, "").WithCause(err)
 	} else if err != nil {
-		return false, fmt.Errorf("objects: promote %s: %w", from, err)
+		return false, diskError("promote", from, err)
 	}
 	temp := dst + "." + strconv.FormatInt(s.opt.Now().UnixNano(), 16) + tempSuffix
 	if err := s.hardLink(src, temp); err != nil {
@@ -78,7 +78,7 @@ func (s *Store) link(from, to string) (bool, error) {
 	// temporary name is always removed.
 	defer func() { _ = os.Remove(temp) }()
 	if err := os.Rename(temp, dst); err != nil {
-		return false, fmt.Errorf("objects: promote %s: %w", from, err)
+		return false, diskError("promote", from, err)
 	}
 	return true, syncFile(filepath.Dir(dst))
 }
@@ -100,7 +100,7 @@ func (s *Store) Freeze(ctx context.Context, key string) error {
 	s.commits.Lock()
 	defer s.commits.Unlock()
 	if err := s.bucket.WriteAll(ctx, key+closedSuffix, nil, &blob.WriterOptions{ContentType: "text/plain"}); err != nil {
-		return fmt.Errorf("objects: freeze %s: %w", key, err)
+		return diskError("freeze", key, err)
 	}
 	return s.Delete(ctx, key)
 }
@@ -109,7 +109,7 @@ func (s *Store) Freeze(ctx context.Context, key string) error {
 func (s *Store) checkOpen(ctx context.Context, key string) error {
 	closed, err := s.bucket.Exists(ctx, key+closedSuffix)
 	if err != nil {
-		return fmt.Errorf("objects: check whether %s is closed: %w", key, err)
+		return diskError("check whether it is closed:", key, err)
 	}
 	if closed {
 		return fault.New(fault.ResourceConflict, "The upload of this video is closed. Create a new video to upload another file.")
@@ -129,10 +129,10 @@ func (s *Store) deleteArtifacts(ctx context.Context, videoID string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("objects: list: %w", err)
+			return diskError("list", prefix, err)
 		}
 		if err := s.bucket.Delete(ctx, o.Key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-			return fmt.Errorf("objects: delete %s: %w", o.Key, err)
+			return diskError("delete", o.Key, err)
 		}
 	}
 }

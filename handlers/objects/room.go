@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -105,11 +106,15 @@ func fromCallers(key string) bool {
 	return strings.HasPrefix(key, uploadPrefix) || strings.HasPrefix(key, videoPrefix)
 }
 
-// diskError returns capacity_exhausted for a full disk.
+// diskError returns capacity_exhausted for a full disk, and an *UnavailableError for any other
+// failure of the store. The error of a context that has ended stays as it is.
 func diskError(verb, key string, err error) error {
 	err = fmt.Errorf("objects: %s %s: %w", verb, key, err)
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+	switch {
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		return noRoom(err)
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return err
 	}
-	return err
+	return unavailable(err)
 }

@@ -150,6 +150,9 @@ func Open(ctx context.Context, opt Options) (*Store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("objects: make the folder: %w", err)
 	}
+	if err := mark(dir); err != nil {
+		return nil, err
+	}
 	if opt.Free == nil {
 		opt.Free = diskFree(dir)
 	}
@@ -195,7 +198,7 @@ func (s *Store) Stat(ctx context.Context, key string) (Info, error) {
 	}
 	a, err := s.bucket.Attributes(ctx, key)
 	if err != nil {
-		return Info{}, translate("stat", key, err)
+		return Info{}, s.translate("stat", key, err)
 	}
 	info := Info{SizeBytes: a.Size, ModTime: a.ModTime, ETag: a.ETag}
 	var file os.FileInfo
@@ -215,7 +218,7 @@ func (s *Store) Reader(ctx context.Context, key string) (io.ReadSeekCloser, erro
 	}
 	r, err := s.bucket.NewReader(ctx, key, nil)
 	if err != nil {
-		return nil, translate("read", key, err)
+		return nil, s.translate("read", key, err)
 	}
 	return r, nil
 }
@@ -225,8 +228,11 @@ func (s *Store) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err
 	}
+	if err := s.present(); err != nil {
+		return err
+	}
 	if err := s.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
-		return fmt.Errorf("objects: delete %s: %w", key, err)
+		return diskError("delete", key, err)
 	}
 	return nil
 }
@@ -262,9 +268,13 @@ func checkKey(key string) error {
 	return nil
 }
 
-func translate(verb, key string, err error) error {
-	if gcerrors.Code(err) == gcerrors.NotFound {
-		return fault.New(fault.ResourceNotFound, "").WithCause(err)
+// translate returns resource_not_found for a missing object of a store that works.
+func (s *Store) translate(verb, key string, err error) error {
+	if gcerrors.Code(err) != gcerrors.NotFound {
+		return diskError(verb, key, err)
 	}
-	return fmt.Errorf("objects: %s %s: %w", verb, key, err)
+	if gone := s.present(); gone != nil {
+		return gone
+	}
+	return fault.New(fault.ResourceNotFound, "").WithCause(err)
 }

@@ -177,8 +177,12 @@ func (s *Store) Remove(ctx context.Context, o Object) error {
 
 // DeleteVideo removes the objects of a deleted video: its bytes, its survey and its artifacts.
 // It closes the upload, so that a valid URL cannot store new bytes. key is the key of the
-// video's bytes, or empty when it has none.
+// video's bytes, or empty when it has none. A nil error means that these objects are gone.
 func (s *Store) DeleteVideo(ctx context.Context, videoID, key string) error {
+	// In a folder that is not mounted, every object looks as if it were gone.
+	if err := s.present(); err != nil {
+		return err
+	}
 	errs := []error{s.Freeze(ctx, UploadKey(videoID)), s.Delete(ctx, SurveyKey(videoID)), s.deleteArtifacts(ctx, videoID)}
 	if key != "" {
 		errs = append(errs, s.Delete(ctx, key))

@@ -38,11 +38,14 @@ func (s *Store) Writer(ctx context.Context, key, contentType string, limit int64
 	if err := checkKey(key); err != nil {
 		return nil, err
 	}
+	if err := s.present(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	w, err := s.bucket.NewWriter(ctx, key, &blob.WriterOptions{ContentType: contentType})
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("objects: write %s: %w", key, err)
+		return nil, diskError("write", key, err)
 	}
 	out := &Writer{store: s, key: key, ctx: ctx, cancel: cancel, w: w, limit: limit, nextCheck: math.MaxInt64}
 	if fromCallers(key) {
